@@ -1,0 +1,44 @@
+import { delayAfter } from './retry-schedule.ts';
+import type { RetrySchedule } from './retry-schedule.ts';
+
+/** What came of one attempt, as the endpoint client tells it. */
+export type AttemptResult =
+  /** A complete response head arrived; nothing after it matters. */
+  | { readonly kind: 'answered'; readonly statusCode: number }
+  /** No answer: time-out, reset, DNS, connect or TLS fault. `error` is for the customer to read. */
+  | { readonly kind: 'failed'; readonly error: string }
+  /** The address guard refused; no request was made. */
+  | { readonly kind: 'refused'; readonly error: string };
+
+export type DeadLetterReason = 'attempts_exhausted' | 'rejected';
+
+export type DeliveryOutcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly lastError: string }
+  | { readonly kind: 'dead'; readonly reason: DeadLetterReason; readonly lastError: string };
+
+/**
+ * The transition out of `queued` (contract section 3, row by row).
+ *
+ * @param attempt number of this attempt within its set: 1 for the first.
+ */
+export function decideOutcome(
+  result: AttemptResult,
+  attempt: number,
+  schedule: RetrySchedule,
+): DeliveryOutcome {
+  if (result.kind === 'refused') {
+    return { kind: 'dead', reason: 'rejected', lastError: result.error };
+  }
+  if (result.kind === 'answered' && result.statusCode >= 200 && result.statusCode <= 299) {
+    return { kind: 'done' };
+  }
+  const lastError = result.kind === 'answered' ? `HTTP ${result.statusCode}` : result.error;
+  if (result.kind === 'answered' && result.statusCode === 410) {
+    return { kind: 'dead', reason: 'rejected', lastError };
+  }
+  const delayMs = delayAfter(schedule, attempt);
+  return delayMs === null
+    ? { kind: 'dead', reason: 'attempts_exhausted', lastError }
+    : { kind: 'retry', delayMs, lastError };
+}

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import type { EventType } from './event-types.ts';
+
+/** ISO 8601 UTC with milliseconds, the one form of every timestamp that leaves the service. */
+const timestamp = z.iso.datetime({ precision: 3 });
+const nullableText = z.string().nullable();
+
+const sendResult = {
+  email_id: z.string(),
+  from: z.string(),
+  subject: z.string(),
+};
+
+/** Contract 2.3: every key is always there; a key that is not relevant to the type is null. */
+const notificationDetail = z.strictObject({
+  bounce_type: nullableText,
+  bounce_sub_type: nullableText,
+  diagnostic: nullableText,
+  complaint_type: nullableText,
+  smtp_response: nullableText,
+  reject_reason: nullableText,
+  link: nullableText,
+});
+
+export type NotificationDetail = z.infer<typeof notificationDetail>;
+
+const EMPTY_DETAIL: NotificationDetail = {
+  bounce_type: null,
+  bounce_sub_type: null,
+  diagnostic: null,
+  complaint_type: null,
+  smtp_response: null,
+  reject_reason: null,
+  link: null,
+};
+
+/** The detail of one notification: what is known, null for the rest, keys in the contract's order. */
+export function notificationDetailOf(known: Partial<NotificationDetail>): NotificationDetail {
+  return { ...EMPTY_DETAIL, ...known };
+}
+
+const providerNotification = z.strictObject({
+  email_id: z.string(),
+  recipients: z.array(z.string()).min(1),
+  occurred_at: timestamp,
+  detail: notificationDetail,
+});
+
+const unsubscribed = z
+  .strictObject({
+    email_id: z.null(),
+    to: z.string(),
+    topic: nullableText,
+    scope: z.enum(['all', 'topic']),
+    source: z.enum(['one_click', 'page', 'api']),
+    occurred_at: timestamp,
+  })
+  .refine((data) => (data.scope === 'topic') === (data.topic !== null), {
+    message: 'scope "topic" names its topic, scope "all" has none',
+  });
+
+const attachment = z.strictObject({
+  filename: nullableText,
+  content_type: z.string(),
+  size: z.int().nonnegative(),
+});
+
+/**
+ * The received-message record. The contract leaves its fields open; docs/events.md states this choice.
+ * It describes the message and never carries its body: bodies are read through the API.
+ */
+const receivedMessage = z.strictObject({
+  id: z.string(),
+  message_id: nullableText,
+  from: z.string(),
+  to: z.array(z.string()),
+  cc: z.array(z.string()),
+  reply_to: z.array(z.string()),
+  subject: nullableText,
+  received_at: timestamp,
+  size: z.int().nonnegative(),
+  attachments: z.array(attachment),
+  held_reason: nullableText,
+});
+
+/** `data` by event type (contract 2.3), as it is sent: keys in this order, nothing else. */
+export const EVENT_DATA = {
+  'email.sent': z.strictObject({ ...sendResult, error: z.null() }),
+  'email.failed': z.strictObject({ ...sendResult, error: z.string().min(1) }),
+  'email.delivered': providerNotification,
+  'email.delivery_delayed': providerNotification,
+  'email.bounced': providerNotification,
+  'email.soft_bounced': providerNotification,
+  'email.complained': providerNotification,
+  'email.rejected': providerNotification,
+  'email.opened': providerNotification,
+  'email.clicked': providerNotification,
+  'email.unsubscribed': unsubscribed,
+  'message.received': receivedMessage,
+  'message.held': receivedMessage,
+} as const satisfies Record<EventType, z.ZodType>;
+
+export type EventData<T extends EventType> = z.infer<(typeof EVENT_DATA)[T]>;

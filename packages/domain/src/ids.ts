@@ -1,0 +1,37 @@
+import { ulid } from 'ulid';
+import type { Clock } from './clock.ts';
+
+/** The prefixes of every public id. */
+const PREFIXES = {
+  account: 'acct',
+  apiKey: 'key',
+  webhook: 'wh',
+  event: 'evt',
+  deadLetter: 'dl',
+  email: 'em',
+  message: 'msg',
+} as const;
+
+export type Noun = keyof typeof PREFIXES;
+
+/** A public id: its noun's prefix, `_`, and a ULID in lower case: time-ordered, otherwise opaque. */
+export type Id<N extends Noun> = string & { readonly idOf: N };
+
+export type AccountId = Id<'account'>;
+export type ApiKeyId = Id<'apiKey'>;
+export type WebhookId = Id<'webhook'>;
+export type EventId = Id<'event'>;
+export type DeadLetterId = Id<'deadLetter'>;
+export type EmailId = Id<'email'>;
+
+const ULID = /^[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
+
+export function newId<N extends Noun>(noun: N, clock: Clock): Id<N> {
+  return `${PREFIXES[noun]}_${ulid(clock.now().getTime()).toLowerCase()}` as Id<N>;
+}
+
+/** The id in `text`, or null when `text` cannot be one: such an id reads as missing, without asking the store. */
+export function parseId<N extends Noun>(noun: N, text: string): Id<N> | null {
+  const prefix = `${PREFIXES[noun]}_`;
+  return text.startsWith(prefix) && ULID.test(text.slice(prefix.length)) ? (text as Id<N>) : null;
+}

@@ -1,0 +1,12 @@
+/** Contract section 8 and the rulings beside it: sizes in bytes, everything else in pieces. */
+export const LIMITS = {
+  bodyBytes: 64 * 1024,
+  emailBodyBytes: 8 * 1024 * 1024,
+  /** A body of a send between its own limit and this is refused in plain text, above it by a problem document. */
+  emailBodyPlainTextBytes: 32 * 1024 * 1024,
+  messageBytes: 5 * 1024 * 1024,
+  recipients: 50,
+  headers: 50,
+  deadLettersListed: 100,
+  endpointLength: 2048,
+} as const;

@@ -1,0 +1,48 @@
+import { delayAfter } from './retry-schedule.ts';
+import type { RetrySchedule } from './retry-schedule.ts';
+import type { EventData } from './event-data.ts';
+
+type ProviderEventType =
+  | 'email.delivered'
+  | 'email.delivery_delayed'
+  | 'email.bounced'
+  | 'email.soft_bounced'
+  | 'email.complained'
+  | 'email.rejected';
+
+/** What a provider reports about a message after it has accepted it. */
+export type ProviderNotification = {
+  [T in ProviderEventType]: {
+    readonly type: T;
+    readonly recipients: readonly string[];
+    readonly detail: EventData<T>['detail'];
+  };
+}[ProviderEventType];
+
+/** A provider's answer to one hand-over of a message. */
+export type HandOver =
+  | {
+      readonly kind: 'accepted';
+      readonly providerMessageId: string | null;
+      /** What the provider reports at once; the sandbox only. */
+      readonly notifications: readonly ProviderNotification[];
+    }
+  /** A final no. */
+  | { readonly kind: 'refused'; readonly error: string }
+  /** Not now: the provider is away, busy, or asks to come back. */
+  | { readonly kind: 'deferred'; readonly error: string };
+
+export type MailOutcome =
+  | { readonly kind: 'sent'; readonly handOver: Extract<HandOver, { kind: 'accepted' }> }
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly error: string }
+  | { readonly kind: 'failed'; readonly error: string };
+
+/** What a hand-over makes of a message. @param attempt 1 for the first hand-over. */
+export function decideMailOutcome(answer: HandOver, attempt: number, schedule: RetrySchedule): MailOutcome {
+  if (answer.kind === 'accepted') return { kind: 'sent', handOver: answer };
+  if (answer.kind === 'refused') return { kind: 'failed', error: answer.error };
+  const delayMs = delayAfter(schedule, attempt);
+  return delayMs === null
+    ? { kind: 'failed', error: `gave up after ${attempt} attempts: ${answer.error}` }
+    : { kind: 'retry', delayMs, error: answer.error };
+}

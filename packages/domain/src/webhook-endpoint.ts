@@ -1,0 +1,29 @@
+import { LIMITS } from './limits.ts';
+
+export type EndpointParse =
+  | { readonly ok: true; /** normalised form, as stored and answered */ readonly endpoint: string }
+  | { readonly ok: false; readonly fault: string };
+
+/**
+ * The rules of an endpoint at registration. A private address is not refused here but at delivery, where the
+ * name's answer is known (contract 3).
+ */
+export function parseEndpoint(text: string): EndpointParse {
+  if (text.length > LIMITS.endpointLength) return fault(`is longer than ${LIMITS.endpointLength} characters`);
+  if (!URL.canParse(text)) return fault('is not an absolute URL');
+  if (!/^https:\/\//i.test(text)) return fault('is not an https:// URL');
+  const url = new URL(text);
+  url.hash = ''; // never sent over HTTP
+  if (url.username !== '' || url.password !== '') return fault('carries a user name or password');
+  if (url.port === '0') return fault('has port 0');
+  const labels = url.hostname.replace(/\.$/, '').split('.');
+  if (labels.some((label) => label === '')) return fault('has an empty label in its host name');
+  if (url.href.length > LIMITS.endpointLength) {
+    return fault(`is longer than ${LIMITS.endpointLength} characters in its normalised form`);
+  }
+  return { ok: true, endpoint: url.href };
+}
+
+function fault(text: string): EndpointParse {
+  return { ok: false, fault: text };
+}
