@@ -1,0 +1,67 @@
+import { LIMITS } from '@postrider/domain';
+import type { AccountId, DeadLetterId, DeadLetterReason, EventId, WebhookId } from '@postrider/domain';
+import type { Database } from './database.ts';
+import { mappingUnavailable } from './errors.ts';
+import { replayDeadLetter } from './sql/replay-dead-letter.ts';
+
+/** Contract 2.4. */
+export interface DeadLetter {
+  readonly id: DeadLetterId;
+  readonly webhookId: WebhookId;
+  readonly eventId: EventId;
+  readonly type: string;
+  readonly attempts: number;
+  readonly reason: DeadLetterReason;
+  readonly lastError: string;
+  /** The last answer's status; null when no answer ever came. */
+  readonly statusCode: number | null;
+  readonly createdAt: Date;
+}
+
+export interface DeadLetterStore {
+  /** The newest first, at most 100 (contract 8). */
+  list(accountId: AccountId): Promise<DeadLetter[]>;
+  /**
+   * Queues the event again at once with a fresh set of attempts and removes the dead letter.
+   *
+   * @returns false when the dead letter or its webhook is gone; of concurrent replays one returns true.
+   */
+  replay(accountId: AccountId, id: DeadLetterId): Promise<boolean>;
+}
+
+export function createDeadLetterStore(db: Database): DeadLetterStore {
+  return {
+    async list(accountId) {
+      const rows = await mappingUnavailable(() =>
+        db.prisma.deadLetter.findMany({
+          where: { accountId },
+          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+          take: LIMITS.deadLettersListed,
+          omit: { data: true },
+        }),
+      );
+      return rows.map((row) => ({
+        id: row.id as DeadLetterId,
+        webhookId: row.webhookId as WebhookId,
+        eventId: row.eventId as EventId,
+        type: row.type,
+        attempts: row.attempts,
+        reason: row.reason,
+        lastError: row.lastError,
+        statusCode: row.statusCode,
+        createdAt: row.createdAt,
+      }));
+    },
+    async replay(accountId, id) {
+      return db.transactions.run(async (tx) => {
+        const rows = await tx.client.$queryRawUnsafe<{ webhook_id: WebhookId }[]>(
+          replayDeadLetter.text,
+          accountId,
+          id,
+        );
+        for (const row of rows) tx.wakeWebhook(row.webhook_id);
+        return rows.length > 0;
+      });
+    },
+  };
+}

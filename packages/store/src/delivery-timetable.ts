@@ -1,0 +1,89 @@
+import type { WebhookId } from '@postrider/domain';
+import type { Pool } from 'pg';
+import { runOn } from './database.ts';
+import { claimDeliveries } from './sql/claim-deliveries.ts';
+import { walkEndpoints } from './sql/walk-endpoints.ts';
+
+/** A webhook the relay looks at, and how many of its deliveries may be in somebody's hands. */
+export interface Admission {
+  readonly webhookId: WebhookId;
+  readonly room: number;
+}
+
+export interface ClaimLimits {
+  readonly lookAheadSeconds: number;
+  readonly rowsMax: number;
+  readonly failingRoom: number;
+  readonly leaseSeconds: number;
+  readonly stuckAfterSeconds: number;
+}
+
+/** A delivery leased for the way through the queue. */
+export interface ClaimedDelivery {
+  readonly deliveryId: string;
+  /** The fence: the job is good for this hand-over only. */
+  readonly claim: number;
+  readonly webhookId: WebhookId;
+  /** Of its webhook, how many were in somebody's hands before this claim. */
+  readonly inFlight: number;
+  /** The webhook has an attempt under way that takes unusually long. */
+  readonly stuck: boolean;
+  /** The webhook's answers have lately been mostly failures. */
+  readonly failing: boolean;
+  readonly delayMs: number;
+}
+
+/** The relay's view of the outstanding deliveries. */
+export interface DeliveryTimetable {
+  /** The next webhooks with outstanding work after `cursor`, in the order of their ids. */
+  walk(
+    cursor: string,
+    webhooksMax: number,
+    lookAheadSeconds: number,
+  ): Promise<{ webhookId: WebhookId; soon: boolean }[]>;
+  claim(admissions: readonly Admission[], limits: ClaimLimits): Promise<ClaimedDelivery[]>;
+}
+
+interface ClaimedRow {
+  readonly id: string;
+  readonly claim: number;
+  readonly webhook_id: WebhookId;
+  readonly in_flight: number;
+  readonly stuck: boolean;
+  readonly failing: boolean;
+  readonly delay_ms: number;
+}
+
+/** @param pool commits need not be durable: a lost lease is a free row. */
+export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
+  return {
+    async walk(cursor, webhooksMax, lookAheadSeconds) {
+      const rows = await runOn<{ webhook_id: WebhookId; soon: boolean }>(pool, walkEndpoints, [
+        cursor,
+        webhooksMax,
+        lookAheadSeconds,
+      ]);
+      return rows.map((row) => ({ webhookId: row.webhook_id, soon: row.soon }));
+    },
+    async claim(admissions, limits) {
+      const rows = await runOn<ClaimedRow>(pool, claimDeliveries, [
+        admissions.map((admission) => admission.webhookId),
+        admissions.map((admission) => admission.room),
+        limits.lookAheadSeconds,
+        limits.rowsMax,
+        limits.failingRoom,
+        limits.leaseSeconds,
+        limits.stuckAfterSeconds,
+      ]);
+      return rows.map((row) => ({
+        deliveryId: row.id,
+        claim: row.claim,
+        webhookId: row.webhook_id,
+        inFlight: row.in_flight,
+        stuck: row.stuck,
+        failing: row.failing,
+        delayMs: row.delay_ms,
+      }));
+    },
+  };
+}

@@ -1,0 +1,95 @@
+/** Postgres cannot be reached, is starting or stopping, or did not answer in time. Retrying later may help. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+
+  constructor(cause: unknown) {
+    super(`Postgres is not available: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** SQLSTATE classes and codes that speak of the server, not of the statement. */
+const UNAVAILABLE_SQLSTATES = [
+  /^08/, // connection exceptions
+  /^53/, // insufficient resources: too many connections, disk full
+  /^57P0[1-5]/, // shutdown, crash recovery, cannot connect now
+  /^57014$/, // statement timeout
+  /^25P03$/, // idle in transaction timeout
+  /^25006$/, // read-only: a failover is under way
+  /^55P03$/, // lock timeout
+];
+const UNAVAILABLE_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  // Prisma: cannot reach, timed out, server closed the connection, transaction could not start or expired
+  'P1001',
+  'P1002',
+  'P1008',
+  'P1011',
+  'P1017',
+  'P2024',
+  'P2028',
+  'P2037',
+]);
+const UNAVAILABLE_MESSAGES = [
+  'Connection terminated', // pg, without a code
+  'connection timeout', // pg-pool: no connection became free
+  'timeout exceeded when trying to connect',
+  'Query read timeout',
+  'Client has encountered a connection error',
+  'Client was closed',
+  'Cannot use a pool after calling end',
+];
+
+/** Whether `error`, from pg or from Prisma, means that the server could not serve anybody. */
+export function isUnavailable(error: unknown): boolean {
+  for (let current: unknown = error, depth = 0; isRecord(current) && depth < 8; depth += 1) {
+    if (current instanceof StoreUnavailableError || speaksOfServer(current)) return true;
+    if (current instanceof AggregateError && current.errors.some(isUnavailable)) return true;
+    current = current['cause'] ?? driverErrorOf(current);
+  }
+  return false;
+}
+
+/** Runs `work`; an error that means Postgres is away becomes a StoreUnavailableError, any other passes. */
+export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError) && isUnavailable(error))
+      throw new StoreUnavailableError(error);
+    throw error;
+  }
+}
+
+function speaksOfServer(error: Record<string, unknown>): boolean {
+  const codes = [error['code'], error['originalCode']].filter((code) => typeof code === 'string');
+  if (
+    codes.some(
+      (code) => UNAVAILABLE_CODES.has(code) || UNAVAILABLE_SQLSTATES.some((state) => state.test(code)),
+    )
+  ) {
+    return true;
+  }
+  const message = error['message'];
+  return typeof message === 'string' && UNAVAILABLE_MESSAGES.some((part) => message.includes(part));
+}
+
+/** Prisma keeps the driver's error in `meta.driverAdapterError`, and that one its own cause. */
+function driverErrorOf(error: Record<string, unknown>): unknown {
+  return isRecord(error['meta']) ? error['meta']['driverAdapterError'] : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,153 @@
+import type { Pool } from 'pg';
+import { mappingUnavailable } from './errors.ts';
+
+export interface Retention {
+  readonly eventDays: number;
+  readonly attemptDays: number;
+}
+
+export interface Housekeeping {
+  /** Makes the coming days' partitions of the attempt log and drops those past their days. */
+  tendAttemptLog(attemptDays: number): Promise<{ made: string[]; dropped: string[] }>;
+  /** Drops events past their days that have no outstanding delivery. @returns how many. */
+  dropOldEvents(eventDays: number): Promise<number>;
+}
+
+/** Partitions stand ready this many days ahead, so that a relay may be away for a week. */
+const DAYS_AHEAD = 7;
+const EVENTS_PER_BATCH = 1_000;
+/** One relay tends at a time; the others find the lock taken and let it be. */
+const HOUSEKEEPING_LOCK = 72707370;
+
+export function createHousekeeping(pool: Pool): Housekeeping {
+  return {
+    tendAttemptLog: (attemptDays) => mappingUnavailable(() => tendAttemptLog(pool, attemptDays)),
+    dropOldEvents: (eventDays) => mappingUnavailable(() => dropOldEvents(pool, eventDays)),
+  };
+}
+
+async function tendAttemptLog(
+  pool: Pool,
+  attemptDays: number,
+): Promise<{ made: string[]; dropped: string[] }> {
+  const { rows } = await pool.query<{ day: string; exists: boolean; past: boolean }>(
+    `with days as (
+       select to_char(d, 'YYYYMMDD') as day
+       from generate_series(date_trunc('day', now() at time zone 'utc'),
+                            date_trunc('day', now() at time zone 'utc') + make_interval(days => $1), '1 day') d
+     ),
+     partitions as (
+       select substr(c.relname, 10) as day
+       from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = 'attempts'::regclass and c.relname ~ '^attempts_[0-9]{8}$'
+     )
+     select coalesce(d.day, p.day) as day, p.day is not null as exists,
+            p.day is not null
+              and p.day < to_char((now() at time zone 'utc') - make_interval(days => $2), 'YYYYMMDD') as past
+     from days d full join partitions p on p.day = d.day
+     order by 1`,
+    [DAYS_AHEAD, attemptDays],
+  );
+  const made: string[] = [];
+  const dropped: string[] = [];
+  for (const { day, exists, past } of rows) {
+    if (past && (await dropPartition(pool, day))) dropped.push(day);
+    if (!exists && (await makePartition(pool, day))) made.push(day);
+  }
+  return { made, dropped };
+}
+
+/**
+ * Attaches a partition for one day. Rows of that day that already went to the default partition (a relay that was
+ * away for more than a week) are moved, because the default may not hold rows of a partition's range.
+ */
+async function makePartition(pool: Pool, day: string): Promise<boolean> {
+  return underLock(pool, async (query) => {
+    const from = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)} 00:00:00+00`;
+    const name = `attempts_${day}`;
+    const range = `started_at >= '${from}'::timestamptz and started_at < '${from}'::timestamptz + interval '1 day'`;
+    await query(`create table ${name} (like attempts including defaults)`);
+    await query(`with moved as (delete from attempts_default where ${range} returning *)
+                 insert into ${name} select * from moved`);
+    await query(`alter table attempts attach partition ${name}
+                 for values from ('${from}') to ('${nextDay(from)}')`);
+  });
+}
+
+async function dropPartition(pool: Pool, day: string): Promise<boolean> {
+  return underLock(pool, async (query) => {
+    await query(`drop table attempts_${day}`);
+  });
+}
+
+function nextDay(from: string): string {
+  const next = new Date(Date.parse(from.replace(' ', 'T').replace('+00', 'Z')) + 24 * 60 * 60 * 1000);
+  return `${next.toISOString().slice(0, 10)} 00:00:00+00`;
+}
+
+/** Runs `work` in a transaction if no other relay tends now; a waiting lock gives way to the deliveries. */
+async function underLock(
+  pool: Pool,
+  work: (query: (sql: string) => Promise<unknown>) => Promise<void>,
+): Promise<boolean> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin; set local lock_timeout = '2s'");
+    const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
+      HOUSEKEEPING_LOCK,
+    ]);
+    const mine = rows[0]?.mine === true;
+    if (mine) await work((sql) => client.query(sql));
+    await client.query('commit');
+    client.release();
+    return mine;
+  } catch (error) {
+    client.release(error instanceof Error ? error : true); // the connection's transaction ends with it
+    throw error;
+  }
+}
+
+/**
+ * Two steps in a transaction: lock the batch, then look for deliveries with a fresh snapshot. A replay that brings an
+ * old event back either holds its row (it is skipped) or waits for this commit and writes the event anew.
+ */
+async function dropOldEvents(pool: Pool, eventDays: number): Promise<number> {
+  let dropped = 0;
+  let after = '';
+  for (;;) {
+    const batch = await dropBatch(pool, eventDays, after);
+    if (batch === null) return dropped;
+    dropped += batch.dropped;
+    after = batch.last;
+  }
+}
+
+async function dropBatch(
+  pool: Pool,
+  eventDays: number,
+  after: string,
+): Promise<{ last: string; dropped: number } | null> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const { rows } = await client.query<{ id: string }>(
+      `select id from events
+       where created_at < now() - make_interval(days => $1) and id > $2
+       order by id limit $3 for update skip locked`,
+      [eventDays, after, EVENTS_PER_BATCH],
+    );
+    const ids = rows.map((row) => row.id);
+    const { rowCount } = await client.query(
+      `delete from events e using unnest($1::text[]) old (id)
+       where e.id = old.id and not exists (select from deliveries d where d.event_id = e.id)`,
+      [ids],
+    );
+    await client.query('commit');
+    client.release();
+    const last = ids.at(-1);
+    return last === undefined ? null : { last, dropped: rowCount ?? 0 };
+  } catch (error) {
+    client.release(error instanceof Error ? error : true);
+    throw error;
+  }
+}

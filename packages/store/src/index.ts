@@ -1,0 +1,41 @@
+export { createAccountStore } from './accounts.ts';
+export type { Account, AccountStore } from './accounts.ts';
+export { createApiKeyStore } from './api-keys.ts';
+export type { ApiKey, ApiKeyStore, NewApiKey } from './api-keys.ts';
+export { readBacklog } from './backlog.ts';
+export type { Backlog } from './backlog.ts';
+export { openDatabase } from './database.ts';
+export type { Database } from './database.ts';
+export { createDeadLetterStore } from './dead-letters.ts';
+export type { DeadLetter, DeadLetterStore } from './dead-letters.ts';
+export { createDeliveryTimetable } from './delivery-timetable.ts';
+export type { Admission, ClaimedDelivery, ClaimLimits, DeliveryTimetable } from './delivery-timetable.ts';
+export { createDeliveryWork } from './delivery-work.ts';
+export type {
+  DeadAttempt,
+  DeliveryHandOver,
+  DeliveryWork,
+  FinishedAttempt,
+  RetriedAttempt,
+  TakenDelivery,
+} from './delivery-work.ts';
+export { createEmailStore } from './emails.ts';
+export type { Email, EmailStatus, EmailStore } from './emails.ts';
+export { isUnavailable, mappingUnavailable, StoreUnavailableError } from './errors.ts';
+export { createHousekeeping } from './housekeeping.ts';
+export type { Housekeeping, Retention } from './housekeeping.ts';
+export { createMailTimetable } from './mail-timetable.ts';
+export type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
+export { createMailWork } from './mail-work.ts';
+export type { AcceptedAnswer, MailHandOver, MailWork, TakenEmail } from './mail-work.ts';
+export { migrate, pendingMigrations } from './migrate.ts';
+export { createPool } from './pool.ts';
+export type { PoolOptions } from './pool.ts';
+export { readiness } from './readiness.ts';
+export type { Readiness } from './readiness.ts';
+export type { Queryable } from './statement.ts';
+export type { Transaction, Transactions } from './transaction.ts';
+export { createWakeUpListener, createWakeUps } from './wake-ups.ts';
+export type { WakeUp, WakeUpListener, WakeUps } from './wake-ups.ts';
+export { createWebhookStore } from './webhooks.ts';
+export type { NewWebhook, Webhook, WebhookStore } from './webhooks.ts';

@@ -1,0 +1,30 @@
+import type { EmailId } from '@postrider/domain';
+import type { Pool } from 'pg';
+import { runOn } from './database.ts';
+import { claimEmails } from './sql/claim-emails.ts';
+
+/** A message leased for the way through the queue. */
+export interface ClaimedEmail {
+  readonly emailId: EmailId;
+  readonly claim: number;
+  readonly delayMs: number;
+}
+
+/** The relay's view of the mail that has still to reach the provider. */
+export interface MailTimetable {
+  claim(limits: { lookAheadSeconds: number; rowsMax: number; leaseSeconds: number }): Promise<ClaimedEmail[]>;
+}
+
+/** @param pool commits need not be durable: a lost lease is a free row. */
+export function createMailTimetable(pool: Pool): MailTimetable {
+  return {
+    async claim(limits) {
+      const rows = await runOn<{ email_id: EmailId; claim: number; delay_ms: number }>(pool, claimEmails, [
+        limits.lookAheadSeconds,
+        limits.rowsMax,
+        limits.leaseSeconds,
+      ]);
+      return rows.map((row) => ({ emailId: row.email_id, claim: row.claim, delayMs: row.delay_ms }));
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { Pool } from 'pg';
+import type { PoolConfig } from 'pg';
+
+export interface PoolOptions {
+  readonly databaseUrl: string;
+  /** Connections at the most. */
+  readonly size: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  /**
+   * False: a commit returns before it is on disk. Only for writes that a crash of Postgres may undo without
+   * harm: leases, and wake-ups.
+   */
+  readonly durableCommits: boolean;
+  /** Told of a connection that broke while idle; the pool replaces it by itself. */
+  readonly onError: (error: Error) => void;
+}
+
+/** Waiting for a connection, for an answer, and inside a transaction is bounded: a hung Postgres is an error. */
+const CONNECT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 15_000;
+const ANSWER_TIMEOUT_MS = 20_000;
+
+export function createPool(options: PoolOptions): Pool {
+  const config: PoolConfig = {
+    connectionString: options.databaseUrl,
+    max: options.size,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    ...(options.durableCommits ? {} : { options: '-c synchronous_commit=off' }),
+  };
+  const pool = new Pool(config);
+  pool.on('error', options.onError);
+  return pool;
+}

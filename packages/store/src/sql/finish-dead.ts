@@ -1,0 +1,43 @@
+import type { Statement } from '../statement.ts';
+
+/**
+ * Turns deliveries into dead letters, each with its event.
+ *
+ * Guarantee: as finish-done: fenced by the claim, locked in the order of ids. A refusal made no request: it counts no
+ * attempt and is not logged as one. status_code is the last answer's, also when this attempt got none.
+ *
+ * $1 delivery ids, $2 claims held, $3 attempt's start in ms ago, $4 duration in ms, $5 status or null,
+ * $6 answer's first bytes, $7 error, $8 dead-letter ids, $9 reasons, $10 requests made this time (0 or 1).
+ * Returns the deliveries ended.
+ */
+export const finishDead: Statement = {
+  name: 'finish-dead',
+  text: `
+    with u as materialized (
+      select * from unnest($1::bigint[], $2::int[], $3::float8[], $4::int[], $5::smallint[], $6::bytea[],
+                           $7::text[], $8::text[], $9::text[], $10::smallint[])
+        u (id, claim, started_ago, duration, status, answer, error, letter_id, reason, requests)
+    ),
+    mine as materialized (
+      select d.id from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
+    ),
+    gone as (
+      delete from deliveries d using mine where d.id = mine.id
+      returning d.id, d.event_id, d.webhook_id, d.attempts, d.last_status
+    ),
+    letters as (
+      insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data,
+                                attempts, reason, last_error, status_code)
+      select u.letter_id, e.account_id, g.webhook_id, g.event_id, e.type, e.created_at, e.data,
+             g.attempts + u.requests, u.reason::dead_letter_reason, u.error, coalesce(u.status, g.last_status)
+      from gone g join u using (id) join events e on e.id = g.event_id
+    ),
+    logged as (
+      insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)
+      select now() - make_interval(secs => u.started_ago / 1000), g.id, g.event_id, g.webhook_id, g.attempts + 1,
+             u.duration, u.status, u.error, u.answer
+      from gone g join u using (id)
+      where u.requests > 0
+    )
+    select id from gone`,
+};

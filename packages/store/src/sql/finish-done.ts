@@ -1,0 +1,31 @@
+import type { Statement } from '../statement.ts';
+
+/**
+ * Ends deliveries that a 2xx answered: the rows go, the attempts are logged.
+ *
+ * Guarantee: only rows whose claim is still the one held are touched (the fence); rows are locked in the order of
+ * their ids, so that two workers cannot deadlock.
+ *
+ * $1 delivery ids, $2 claims held, $3 attempt's start in ms ago, $4 duration in ms, $5 status, $6 answer's first bytes.
+ * Returns the deliveries ended.
+ */
+export const finishDone: Statement = {
+  name: 'finish-done',
+  text: `
+    with u as materialized (
+      select * from unnest($1::bigint[], $2::int[], $3::float8[], $4::int[], $5::smallint[], $6::bytea[])
+        u (id, claim, started_ago, duration, status, answer)
+    ),
+    mine as materialized (
+      select d.id from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
+    ),
+    gone as (
+      delete from deliveries d using mine where d.id = mine.id
+      returning d.id, d.event_id, d.webhook_id, d.attempts
+    )
+    insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, answer)
+    select now() - make_interval(secs => u.started_ago / 1000), g.id, g.event_id, g.webhook_id, g.attempts + 1,
+           u.duration, u.status, u.answer
+    from gone g join u using (id)
+    returning delivery_id as id`,
+};

@@ -1,0 +1,36 @@
+import type { Statement } from '../statement.ts';
+
+/**
+ * Puts deliveries back whose attempt failed: due again after the delay, counted from the end of the attempt.
+ *
+ * Guarantee: as finish-done: fenced by the claim, locked in the order of ids.
+ *
+ * $1 delivery ids, $2 claims held, $3 attempt's start in ms ago, $4 duration in ms, $5 status or null,
+ * $6 answer's first bytes, $7 error, $8 delay in ms, $9 attempt's end in ms ago. Returns the deliveries put back.
+ */
+export const finishRetry: Statement = {
+  name: 'finish-retry',
+  text: `
+    with u as materialized (
+      select * from unnest($1::bigint[], $2::int[], $3::float8[], $4::int[], $5::smallint[], $6::bytea[],
+                           $7::text[], $8::float8[], $9::float8[])
+        u (id, claim, started_ago, duration, status, answer, error, delay, ended_ago)
+    ),
+    mine as materialized (
+      select d.id from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
+    ),
+    back as (
+      update deliveries d
+      set attempts = d.attempts + 1, claim = d.claim + 1, leased_until = null, taken_at = null,
+          last_status = coalesce(u.status, d.last_status),
+          due_at = now() + make_interval(secs => (u.delay - u.ended_ago) / 1000)
+      from mine join u using (id)
+      where d.id = mine.id
+      returning d.id, d.event_id, d.webhook_id, d.attempts
+    )
+    insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)
+    select now() - make_interval(secs => u.started_ago / 1000), b.id, b.event_id, b.webhook_id, b.attempts,
+           u.duration, u.status, u.error, u.answer
+    from back b join u using (id)
+    returning delivery_id as id`,
+};

@@ -1,0 +1,23 @@
+import type { Statement } from '../statement.ts';
+
+/**
+ * Writes down that webhooks began to fail, or answer well again. Touches only rows whose state changes, so the
+ * table is not written at the rate of the attempts.
+ *
+ * $1 webhook ids, $2 whether each is failing.
+ */
+export const markHealth: Statement = {
+  name: 'mark-health',
+  text: `
+    with news as materialized (
+      select w.id, n.failing
+      from unnest($1::text[], $2::boolean[]) n (id, failing)
+      join webhooks w on w.id = n.id and (w.failing_since is not null) <> n.failing
+      order by w.id
+      for no key update of w
+    )
+    update webhooks w
+    set failing_since = case when news.failing then now() end
+    from news
+    where w.id = news.id`,
+};

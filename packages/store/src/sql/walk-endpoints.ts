@@ -1,0 +1,34 @@
+import type { Statement } from '../statement.ts';
+
+/**
+ * Lists webhooks that have outstanding work, in the order of their ids, each with the due time of its first row:
+ * one index descent per webhook, whatever the backlog behind it.
+ *
+ * $1 cursor (a webhook id, '' to begin), $2 webhooks per step, $3 look-ahead in seconds.
+ * Returns webhook_id and whether its first row is due within the look-ahead.
+ */
+export const walkEndpoints: Statement = {
+  name: 'walk-endpoints',
+  text: `
+    with recursive walk (webhook_id, due_at, n) as (
+      (select webhook_id, due_at, 1
+       from deliveries
+       where webhook_id > $1
+       order by webhook_id, due_at, id
+       limit 1)
+      union all
+      select next.webhook_id, next.due_at, walk.n + 1
+      from walk
+      cross join lateral (
+        select d.webhook_id, d.due_at
+        from deliveries d
+        where d.webhook_id > walk.webhook_id
+        order by d.webhook_id, d.due_at, d.id
+        limit 1
+      ) next
+      where walk.n < $2
+    )
+    select webhook_id, due_at <= now() + make_interval(secs => $3) as soon
+    from walk
+    order by webhook_id`,
+};

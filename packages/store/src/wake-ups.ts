@@ -1,0 +1,146 @@
+import type { WebhookId } from '@postrider/domain';
+import { Client } from 'pg';
+import type { Pool } from 'pg';
+import { createPool } from './pool.ts';
+import type { PoolOptions } from './pool.ts';
+
+/** What a wake-up tells the relays: which webhooks got a delivery, and whether mail was queued. */
+export interface WakeUp {
+  readonly webhooks: readonly WebhookId[];
+  readonly mail: boolean;
+}
+
+/** Sends wake-ups. Losing one costs a poll of the relay, nothing else: a failure is never the caller's. */
+export interface WakeUps {
+  send(news: WakeUp): void;
+  close(): Promise<void>;
+}
+
+export interface WakeUpListener {
+  /** Connects, and from then on keeps connected by itself. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const CHANNEL = 'postrider_wake';
+/** Said in place of ids when there are too many: every webhook with work is looked at. */
+const EVERYTHING = '*';
+const MAIL = 'mail';
+/** Postgres takes less than 8000 bytes; an id has 29 and a comma. */
+const WEBHOOKS_PER_WAKE_UP = 200;
+const WAKE_UP_INTERVAL_MS = 5;
+const RECONNECT_DELAY_MS = 500;
+
+/**
+ * Wake-ups by NOTIFY on a connection of their own, never in the cause's transaction: there it would make every
+ * commit of the cluster queue behind one lock. The first goes at once, then at most one per 5 ms.
+ */
+export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'size'>): WakeUps {
+  const pool: Pool = createPool({ ...options, size: 1, durableCommits: false });
+  const webhooks = new Set<WebhookId>();
+  let mail = false;
+  let sender: Promise<void> | null = null;
+
+  async function sendAll(): Promise<void> {
+    try {
+      while (webhooks.size > 0 || mail) {
+        const parts: string[] = webhooks.size > WEBHOOKS_PER_WAKE_UP ? [EVERYTHING] : [...webhooks];
+        if (mail) parts.push(MAIL);
+        webhooks.clear();
+        mail = false;
+        await pool.query({
+          name: 'wake',
+          text: 'select pg_notify($1, $2)',
+          values: [CHANNEL, parts.join(',')],
+        });
+        await new Promise((resolve) => setTimeout(resolve, WAKE_UP_INTERVAL_MS));
+      }
+    } catch (error) {
+      options.onError(asError(error));
+    } finally {
+      sender = null;
+    }
+  }
+
+  return {
+    send(news) {
+      for (const id of news.webhooks) webhooks.add(id);
+      mail ||= news.mail;
+      sender ??= sendAll();
+    },
+    async close() {
+      await sender;
+      await pool.end();
+    },
+  };
+}
+
+export interface WakeUpListenerOptions {
+  readonly databaseUrl: string;
+  readonly applicationName: string;
+  /** `everything` is said when ids were too many and after every (re)connect: something may have been missed. */
+  readonly onWakeUp: (news: WakeUp & { readonly everything: boolean }) => void;
+  readonly onError: (error: Error) => void;
+}
+
+export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpListener {
+  let stopped = false;
+  let client: Client | null = null;
+  let retry: NodeJS.Timeout | null = null;
+
+  function reconnectLater(): void {
+    client = null;
+    if (!stopped) retry = setTimeout(() => void connect(), RECONNECT_DELAY_MS);
+  }
+
+  async function connect(): Promise<void> {
+    const next = new Client({
+      connectionString: options.databaseUrl,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    });
+    client = next;
+    next.on('error', options.onError);
+    next.once('end', () => {
+      if (client === next) reconnectLater();
+    });
+    next.on('notification', (message) => options.onWakeUp(parseWakeUp(message.payload ?? '')));
+    try {
+      await next.connect();
+      await next.query(`listen ${CHANNEL}`);
+      options.onWakeUp({ webhooks: [], mail: true, everything: true });
+    } catch (error) {
+      options.onError(asError(error));
+      await next.end().catch(options.onError);
+      if (client === next) reconnectLater();
+    }
+  }
+
+  return {
+    start() {
+      void connect();
+    },
+    async stop() {
+      stopped = true;
+      if (retry !== null) clearTimeout(retry);
+      const last = client;
+      client = null;
+      await last?.end();
+    },
+  };
+}
+
+function parseWakeUp(payload: string): WakeUp & { everything: boolean } {
+  const parts = payload.split(',').filter((part) => part !== '');
+  return {
+    webhooks: parts.filter((part) => part !== EVERYTHING && part !== MAIL) as WebhookId[],
+    mail: parts.includes(MAIL),
+    everything: parts.includes(EVERYTHING),
+  };
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,86 @@
+import { isEventType, newId, newSigningSecret } from '@postrider/domain';
+import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrider/domain';
+import type { Database } from './database.ts';
+import { mappingUnavailable } from './errors.ts';
+
+export interface Webhook {
+  readonly id: WebhookId;
+  readonly endpoint: string;
+  /** What it asked for; empty: every type. */
+  readonly events: readonly EventType[];
+  readonly createdAt: Date;
+}
+
+export interface NewWebhook {
+  readonly accountId: AccountId;
+  /** Normalised by parseEndpoint. */
+  readonly endpoint: string;
+  readonly events: readonly EventType[];
+  /** The subject of an inbound routing rule; absent: the account's own endpoint. */
+  readonly subject?: string;
+}
+
+export interface WebhookStore {
+  /** @returns the webhook and, this once, its signing secret. */
+  create(request: NewWebhook): Promise<{ webhook: Webhook; signingSecret: string }>;
+  /** All of the account's own, newest first. */
+  list(accountId: AccountId): Promise<Webhook[]>;
+  /** Removes the webhook with its queued deliveries and dead letters. @returns false when there is none. */
+  delete(accountId: AccountId, id: WebhookId): Promise<boolean>;
+}
+
+export function createWebhookStore(db: Database, secrets: SecretBox, clock: Clock): WebhookStore {
+  return {
+    async create(request) {
+      const id = newId('webhook', clock);
+      const signingSecret = newSigningSecret();
+      const { keyId, sealed } = secrets.seal(signingSecret, id);
+      const row = await mappingUnavailable(() =>
+        db.prisma.webhook.create({
+          data: {
+            id,
+            accountId: request.accountId,
+            subject: request.subject ?? null,
+            endpoint: request.endpoint,
+            events: [...request.events],
+            secretKeyId: keyId,
+            secretSealed: Uint8Array.from(sealed),
+            createdAt: clock.now(),
+          },
+        }),
+      );
+      return { webhook: webhookOf(row), signingSecret };
+    },
+    async list(accountId) {
+      const rows = await mappingUnavailable(() =>
+        db.prisma.webhook.findMany({
+          where: { accountId, subject: null },
+          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+          omit: { secretSealed: true },
+        }),
+      );
+      return rows.map(webhookOf);
+    },
+    async delete(accountId, id) {
+      return db.transactions.run(async ({ client }) => {
+        // First the webhook: causes that hold it commit first, and those that come later no longer see it.
+        const { count } = await client.webhook.deleteMany({ where: { id, accountId } });
+        if (count === 0) return false;
+        await client.$executeRaw`
+          with mine as materialized (select id from deliveries where webhook_id = ${id} order by id for update)
+          delete from deliveries d using mine where d.id = mine.id`;
+        await client.deadLetter.deleteMany({ where: { webhookId: id } });
+        return true;
+      });
+    },
+  };
+}
+
+function webhookOf(row: { id: string; endpoint: string; events: string[]; createdAt: Date }): Webhook {
+  return {
+    id: row.id as WebhookId,
+    endpoint: row.endpoint,
+    events: row.events.filter(isEventType),
+    createdAt: row.createdAt,
+  };
+}
