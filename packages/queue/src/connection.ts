@@ -1,0 +1,68 @@
+import type { PgPool } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
+import { Pool } from 'pg';
+
+/** Where the queues live. */
+export type QueueLocation =
+  | {
+      readonly kind: 'redis';
+      readonly redisUrl: string;
+      /** namespace of the keys */ readonly prefix: string;
+    }
+  | { readonly kind: 'postgres'; readonly databaseUrl: string };
+
+/** The schema of BullMQ's own tables where the queues live in Postgres. */
+export const QUEUE_SCHEMA = 'bullmq';
+
+const RECONNECT_DELAY_MS_MAX = 2_000;
+
+const SHARED = {
+  connectTimeout: 5_000,
+  keepAlive: 10_000,
+  retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MS_MAX),
+} satisfies RedisOptions;
+
+/** Fails at once while Redis is away, and within 2 s when it hangs: the relay's rows stay in Postgres meanwhile. */
+const PRODUCER = {
+  ...SHARED,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 1,
+  commandTimeout: 2_000,
+} satisfies RedisOptions;
+
+/**
+ * Waits for Redis as long as it takes. The socket time-out (above BullMQ's longest blocking read, 10 s) finds a
+ * connection that died without a word; a command time-out would break blocking reads.
+ */
+const CONSUMER = { ...SHARED, maxRetriesPerRequest: null, socketTimeout: 15_000 } satisfies RedisOptions;
+
+export function connectRedis(
+  redisUrl: string,
+  role: 'producer' | 'consumer',
+  onError: (error: Error) => void,
+): Redis {
+  const redis = new Redis(redisUrl, role === 'producer' ? PRODUCER : CONSUMER);
+  redis.on('error', onError);
+  return redis;
+}
+
+/** One pool for the queues of a process. A consumer keeps one of its connections to itself, for LISTEN. */
+export function connectQueuePool(
+  databaseUrl: string,
+  size: number,
+  onError: (error: Error) => void,
+): Pool & PgPool {
+  const pool = new Pool({
+    connectionString: databaseUrl,
+    max: size,
+    application_name: 'postrider-queue',
+    options: `-c search_path=${QUEUE_SCHEMA}`,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 20_000,
+    keepAlive: true,
+  });
+  pool.on('error', onError);
+  // BullMQ's own type of a pool has one more overload of `on`; it asks for nothing that pg's pool lacks.
+  return pool as Pool & PgPool;
+}

@@ -1,0 +1,33 @@
+import { assertSchemaCompatibility, runMigrations, SchemaMigrationRequiredError } from 'bullmq';
+import { Client } from 'pg';
+import { QUEUE_SCHEMA } from './connection.ts';
+
+/** Makes or renews BullMQ's own tables, for deployments whose queues live in Postgres. */
+export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
+  await connected(databaseUrl, async (client) => {
+    await runMigrations(client, QUEUE_SCHEMA);
+  });
+}
+
+/** Whether BullMQ's own tables are there and current. */
+export async function queueSchemaIsCurrent(databaseUrl: string): Promise<boolean> {
+  return connected(databaseUrl, async (client) => {
+    try {
+      await assertSchemaCompatibility(client, QUEUE_SCHEMA);
+      return true;
+    } catch (error) {
+      if (error instanceof SchemaMigrationRequiredError) return false;
+      throw error;
+    }
+  });
+}
+
+async function connected<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: databaseUrl, application_name: 'postrider-migrate' });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,118 @@
+import { createPostgresBackend, Queue, withBackend } from 'bullmq';
+import type { JobsOptions } from 'bullmq';
+import { connectQueuePool, connectRedis } from './connection.ts';
+import type { QueueLocation } from './connection.ts';
+import { deliveryJobId, mailJobId, QUEUE_KEYS, QUEUES } from './jobs.ts';
+import type { QueueKey } from './jobs.ts';
+import { QueueUnavailableError } from './timetable.ts';
+import type { QueueDepth, Timed, Timetable } from './timetable.ts';
+
+/** The part of BullMQ's queue that is used; the same on both back-ends. */
+interface BullQueue {
+  addBulk(jobs: { name: string; data: unknown; opts: JobsOptions }[]): Promise<{ id?: string | undefined }[]>;
+  getJobCounts(...types: ('waiting' | 'delayed')[]): Promise<Record<string, number>>;
+  close(): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+interface Producer {
+  readonly queues: Record<QueueKey, BullQueue>;
+  disconnect(): Promise<void>;
+}
+
+/** Nobody reads the event stream; BullMQ's default of 10,000 entries would be memory for nothing. */
+const STREAMS = { events: { maxLen: 100 } };
+/** A Postgres pool for one caller that mostly awaits one call at a time. */
+const POOL_SIZE = 3;
+
+/** @param onError told of a broken connection; the timetable reconnects by itself. */
+export function createTimetable(location: QueueLocation, onError: (error: Error) => void): Timetable {
+  const producer =
+    location.kind === 'redis' ? redisProducer(location, onError) : postgresProducer(location, onError);
+  for (const key of QUEUE_KEYS) producer.queues[key].on('error', onError);
+
+  async function add<Job extends object>(
+    key: QueueKey,
+    jobs: readonly Timed<Job>[],
+    idOf: (job: Timed<Job>) => string,
+  ): Promise<void> {
+    if (jobs.length === 0) return;
+    await mappingUnavailable(async () => {
+      const added = await producer.queues[key].addBulk(jobs.map((job) => bulkJob(job, idOf(job))));
+      // BullMQ's bulk add is a pipeline, not a transaction: a job that failed has an error code for an id.
+      const failed = added.filter((job, index) => job.id !== idOf(jobs[index] as Timed<Job>));
+      if (failed.length > 0) throw new Error(`${failed.length} of ${jobs.length} jobs were not added`);
+    });
+  }
+
+  return {
+    addDeliveries: (lane, jobs) => add(lane, jobs, deliveryJobId),
+    addMail: (jobs) => add('mail', jobs, mailJobId),
+    async depth() {
+      const counts = await mappingUnavailable(() =>
+        Promise.all(QUEUE_KEYS.map((key) => producer.queues[key].getJobCounts('waiting', 'delayed'))),
+      );
+      return Object.fromEntries(QUEUE_KEYS.map((key, index) => [key, depthOf(counts[index])])) as Record<
+        QueueKey,
+        QueueDepth
+      >;
+    },
+    async close() {
+      await Promise.allSettled(QUEUE_KEYS.map((key) => producer.queues[key].close()));
+      await producer.disconnect();
+    },
+  };
+}
+
+function bulkJob({ delayMs, ...data }: { readonly delayMs: number }, jobId: string) {
+  return {
+    name: 'job',
+    data,
+    // Whole milliseconds: the Postgres back-end refuses fractions. Nothing finished is kept: a kept id would make a
+    // later job of that id a silent no-op.
+    opts: { jobId, delay: Math.ceil(delayMs), attempts: 1, removeOnComplete: true, removeOnFail: true },
+  };
+}
+
+function depthOf(counts: Record<string, number> | undefined): QueueDepth {
+  return { waiting: counts?.['waiting'] ?? 0, delayed: counts?.['delayed'] ?? 0 };
+}
+
+function eachQueue(make: (name: string) => BullQueue): Record<QueueKey, BullQueue> {
+  return Object.fromEntries(QUEUE_KEYS.map((key) => [key, make(QUEUES[key].name)])) as Record<
+    QueueKey,
+    BullQueue
+  >;
+}
+
+function redisProducer(
+  location: QueueLocation & { kind: 'redis' },
+  onError: (error: Error) => void,
+): Producer {
+  const connection = connectRedis(location.redisUrl, 'producer', onError);
+  const options = { connection, prefix: `{${location.prefix}}`, streams: STREAMS, skipWaitingForReady: true };
+  return {
+    queues: eachQueue((name) => new Queue(name, options)),
+    disconnect: async () => connection.disconnect(),
+  };
+}
+
+function postgresProducer(
+  location: QueueLocation & { kind: 'postgres' },
+  onError: (error: Error) => void,
+): Producer {
+  const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, onError);
+  const { Queue: PostgresQueue } = withBackend(createPostgresBackend);
+  return {
+    queues: eachQueue((name) => new PostgresQueue(name, { connection: pool, streams: STREAMS })),
+    disconnect: () => pool.end(),
+  };
+}
+
+async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new QueueUnavailableError(error);
+  }
+}

@@ -1,0 +1,47 @@
+import type { DeliveryJob, Lane, MailJob, QueueKey } from './jobs.ts';
+
+/** A job to be handed to a worker after a delay. */
+export type Timed<Job> = Job & { readonly delayMs: number };
+
+export interface QueueDepth {
+  /** Jobs that could run now. */
+  readonly waiting: number;
+  /** Jobs whose delay is not over. */
+  readonly delayed: number;
+}
+
+/**
+ * The relay's side of the queue, and the only way into it. What is put here may be lost at any moment; whoever puts
+ * it keeps the truth elsewhere.
+ */
+export interface Timetable {
+  /** Adding a job that is there already does nothing. @throws QueueUnavailableError */
+  addDeliveries(lane: Lane, jobs: readonly Timed<DeliveryJob>[]): Promise<void>;
+  addMail(jobs: readonly Timed<MailJob>[]): Promise<void>;
+  depth(): Promise<Record<QueueKey, QueueDepth>>;
+  close(): Promise<void>;
+}
+
+/** Redis, or the queue's Postgres, did not take the call. */
+export class QueueUnavailableError extends Error {
+  override readonly name = 'QueueUnavailableError';
+
+  constructor(cause: unknown) {
+    super(`the queue is not available: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
+export interface ConsumerOptions<Job> {
+  readonly concurrency: number;
+  /** Never rejects for what a job's work came to. A slot is free again when it resolves. */
+  readonly handle: (job: Job) => Promise<void>;
+  /** Told of trouble with the queue itself; the consumer goes on and reconnects. */
+  readonly onError: (error: Error) => void;
+}
+
+/** A worker's side of one queue. */
+export interface Consumer {
+  start(): void;
+  /** Takes no new job from now on, and resolves when the handlers have ended or the time is over. */
+  stop(deadlineMs: number): Promise<void>;
+}
