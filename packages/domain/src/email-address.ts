@@ -9,16 +9,28 @@ export interface EmailAddress {
 
 const ADDRESS =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
-const NAMED = /^\s*(?:"((?:[^"\\]|\\.)*)"|([^<>"]*?))\s*<([^<>]+)>\s*$/;
+const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
 
-/** @returns null when `text` is no address. */
+/**
+ * Takes time in proportion to the text's length, whatever the text: a request may carry many.
+ *
+ * @returns null when `text` is no address.
+ */
 export function parseEmailAddress(text: string): EmailAddress | null {
   if (text.length > 998 || hasControlCharacter(text)) return null;
-  const named = NAMED.exec(text);
-  const address = (named?.[3] ?? text).trim();
-  if (!isPlainAddress(address)) return null;
-  const name = (named?.[1]?.replaceAll(/\\(.)/g, '$1') ?? named?.[2] ?? '').trim();
+  const whole = text.trim();
+  const bracket = whole.endsWith('>') ? whole.lastIndexOf('<') : -1;
+  const address = bracket === -1 ? whole : whole.slice(bracket + 1, -1).trim();
+  const name = bracket === -1 ? '' : displayName(whole.slice(0, bracket).trim());
+  if (name === null || !isPlainAddress(address)) return null;
   return { name: name === '' ? null : name, address };
+}
+
+/** @returns null when the text before the bracket is no name. */
+function displayName(text: string): string | null {
+  const quoted = QUOTED.exec(text)?.[1];
+  if (quoted !== undefined) return quoted.replaceAll(/\\(.)/g, '$1').trim();
+  return /[<>"]/.test(text) ? null : text;
 }
 
 function isPlainAddress(address: string): boolean {

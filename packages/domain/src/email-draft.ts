@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hasControlCharacter, parseEmailAddress } from './email-address.ts';
+import { headerFaults } from './email-headers.ts';
 import { LIMITS } from './limits.ts';
 import type { FieldFault } from './problems.ts';
 
@@ -21,65 +22,40 @@ export type EmailDraftParse =
   | { readonly ok: true; readonly draft: EmailDraft }
   | { readonly ok: false; readonly faults: readonly FieldFault[] };
 
+/** Fields that change what a message is or when it leaves, and that this version cannot honour. */
+const UNSUPPORTED = ['attachments', 'scheduled_at', 'template', 'topic_id'] as const;
+
+const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'] as const;
+
 const address = z
   .string({ error: 'must be a string' })
   .refine((text) => parseEmailAddress(text) !== null, { error: 'is not a valid email address' });
 
+/** A list that is too long is not looked into: its length is the fault, told by `wholeMessageFaults`. */
 const addressList = z.preprocess(
-  (value) => (typeof value === 'string' ? [value] : (value ?? [])),
+  (value) => {
+    const list: unknown = typeof value === 'string' ? [value] : (value ?? []);
+    return Array.isArray(list) ? (list.slice(0, LIMITS.recipients) as unknown[]) : list;
+  },
   z.array(address, { error: 'must be an email address or an array of them' }),
 );
 
 const optionalText = z
   .string({ error: 'must be a string' })
+  .refine((text) => !text.includes('\0'), { error: 'contains a NUL character' })
   .nullish()
   .transform((text) => text ?? null);
 
-/** Written by the service itself, or structure of the message: not for a customer to set. */
-const RESERVED_HEADERS = new Set([
-  'from',
-  'sender',
-  'to',
-  'cc',
-  'bcc',
-  'reply-to',
-  'subject',
-  'date',
-  'message-id',
-  'return-path',
-  'received',
-  'dkim-signature',
-  'mime-version',
-  'content-type',
-  'content-transfer-encoding',
-  'content-disposition',
-  'content-length',
-]);
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,76}$/;
-
-const headers = z
-  .record(
-    z.string(),
-    z
-      .string({ error: 'must be a string' })
-      .max(998, { error: 'is longer than 998 characters' })
-      .refine((value) => !hasControlCharacter(value), { error: 'contains a control character' }),
-    { error: 'must be an object of strings' },
-  )
-  .superRefine((record, context) => {
-    if (Object.keys(record).length > LIMITS.headers) {
-      context.addIssue({ code: 'custom', message: `has more than ${LIMITS.headers} headers` });
+const headers = z.preprocess(
+  (written) => written ?? {},
+  z.unknown().transform((written, context): Record<string, string> => {
+    const faults = headerFaults(written);
+    for (const { name, message } of faults) {
+      context.addIssue({ code: 'custom', path: name === null ? [] : [name], message });
     }
-    for (const name of Object.keys(record)) {
-      if (!HEADER_NAME.test(name)) {
-        context.addIssue({ code: 'custom', path: [name], message: 'is not a valid header name' });
-      } else if (RESERVED_HEADERS.has(name.toLowerCase())) {
-        context.addIssue({ code: 'custom', path: [name], message: 'is set by the service' });
-      }
-    }
-  })
-  .nullish()
-  .transform((record) => record ?? {});
+    return faults.length > 0 ? z.NEVER : (written as Record<string, string>);
+  }),
+);
 
 const emailRequest = z.object(
   {
@@ -90,7 +66,7 @@ const emailRequest = z.object(
     reply_to: addressList,
     subject: z
       .string({ error: 'must be a string' })
-      .max(998, { error: 'is longer than 998 characters' })
+      .max(LIMITS.headerLength, { error: `is longer than ${LIMITS.headerLength} characters` })
       .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' }),
     html: optionalText,
     text: optionalText,
@@ -99,37 +75,61 @@ const emailRequest = z.object(
   { error: 'must be a JSON object' },
 );
 
-/** Validates the body of `POST /v1/emails`: all faults at once, each under its path as written in the request. */
+/**
+ * Validates the body of `POST /v1/emails`: all faults at once, each under its path as written in the request
+ * (contract 7.1). A body that is no object has one fault, under the path ``.
+ */
 export function parseEmailDraft(body: unknown): EmailDraftParse {
   const parsed = emailRequest.safeParse(body);
-  if (!parsed.success) return { ok: false, faults: parsed.error.issues.map((issue) => faultOf(issue, body)) };
+  const faults = [
+    ...(parsed.error?.issues.map((issue) => faultOf(issue, body)) ?? []),
+    ...(isRecord(body) ? wholeMessageFaults(body) : []),
+  ];
+  if (!parsed.success || faults.length > 0) return { ok: false, faults };
   const { reply_to: replyTo, ...request } = parsed.data;
-  const faults = wholeMessageFaults(request);
-  return faults.length > 0 ? { ok: false, faults } : { ok: true, draft: { ...request, replyTo } };
+  return { ok: true, draft: { ...request, replyTo } };
 }
 
-/** The rules that need several fields at once. */
-function wholeMessageFaults(request: {
-  readonly to: readonly string[];
-  readonly cc: readonly string[];
-  readonly bcc: readonly string[];
-  readonly html: string | null;
-  readonly text: string | null;
-}): FieldFault[] {
+/** The rules that need several fields at once or the request as it was written. */
+function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
   const faults: FieldFault[] = [];
-  if (request.to.length + request.cc.length + request.bcc.length > LIMITS.recipients) {
-    faults.push({
-      field: 'to',
-      message: `to, cc and bcc name more than ${LIMITS.recipients} recipients together`,
-    });
+  const recipients = RECIPIENT_FIELDS.reduce((sum, field) => sum + listLength(body[field]), 0);
+  if (recipients > LIMITS.recipients) {
+    const message = `to, cc and bcc name more than ${LIMITS.recipients} recipients together`;
+    faults.push({ field: 'to', message });
   }
-  if (request.html === null && request.text === null) {
+  if (listLength(body['reply_to']) > LIMITS.recipients) {
+    faults.push({ field: 'reply_to', message: `names more than ${LIMITS.recipients} addresses` });
+  }
+  if (isAbsent(body['html']) && isAbsent(body['text'])) {
     faults.push({ field: 'text', message: 'html or text is required' });
   }
-  if (Buffer.byteLength(request.html ?? '') + Buffer.byteLength(request.text ?? '') > LIMITS.messageBytes) {
+  if (byteLength(body['html']) + byteLength(body['text']) > LIMITS.messageBytes) {
     faults.push({ field: 'text', message: 'html and text exceed 5 MiB together' });
   }
-  return faults;
+  const refused = UNSUPPORTED.filter((field) => !isAbsent(body[field]) && !isEmptyList(body[field]));
+  return [...faults, ...refused.map((field) => ({ field, message: 'is not supported' }))];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function listLength(written: unknown): number {
+  if (Array.isArray(written)) return written.length;
+  return typeof written === 'string' ? 1 : 0;
+}
+
+function byteLength(written: unknown): number {
+  return typeof written === 'string' ? Buffer.byteLength(written) : 0;
 }
 
 function faultOf(issue: z.core.$ZodIssue, body: unknown): FieldFault {
@@ -141,8 +141,7 @@ function faultOf(issue: z.core.$ZodIssue, body: unknown): FieldFault {
 function pathText(path: readonly PropertyKey[], body: unknown): string {
   const [field, ...rest] = path;
   if (field === undefined) return '';
-  const written = valueAt(body, [field]);
-  const inArray = Array.isArray(written);
+  const inArray = Array.isArray(valueAt(body, [field]));
   return rest.reduce<string>((text, part) => {
     if (typeof part === 'number') return inArray ? `${text}[${part}]` : text;
     return `${text}.${String(part)}`;

@@ -7,6 +7,8 @@ export const LIMITS = {
   messageBytes: 5 * 1024 * 1024,
   recipients: 50,
   headers: 50,
+  /** A subject, and the value of a header: what RFC 5322 2.1.1 lets a line hold. */
+  headerLength: 998,
   deadLettersListed: 100,
   endpointLength: 2048,
 } as const;

@@ -15,13 +15,15 @@ export interface SecretBox {
   open(box: SealedSecret, owner: string): string;
 }
 
+const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** @param keys 32 bytes each; at least one. */
+/** @param keys 32 bytes each; at least one. @throws Error when there is none or one of another length. */
 export function createSecretBox(keys: readonly Buffer[]): SecretBox {
   const [first] = keys;
   if (first === undefined) throw new Error('a secret box needs at least one key');
+  if (keys.some((key) => key.length !== KEY_BYTES)) throw new Error(`each key needs ${KEY_BYTES} bytes`);
   const keysById = new Map(keys.map((key) => [keyIdOf(key), key]));
 
   return {
@@ -36,7 +38,10 @@ export function createSecretBox(keys: readonly Buffer[]): SecretBox {
       if (key === undefined) throw new Error(`no configured key has the id ${box.keyId}`);
       const nonce = box.sealed.subarray(0, NONCE_BYTES);
       const tag = box.sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(owner)).setAuthTag(tag);
+      // Without its length stated, a tag cut short would be accepted at its own strength.
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+        .setAAD(Buffer.from(owner))
+        .setAuthTag(tag);
       const text = decipher.update(box.sealed.subarray(NONCE_BYTES + TAG_BYTES));
       return Buffer.concat([text, decipher.final()]).toString('utf8');
     },

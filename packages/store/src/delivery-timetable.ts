@@ -2,6 +2,7 @@ import type { WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from './database.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
+import { releaseDeliveries } from './sql/release-leases.ts';
 import { walkEndpoints } from './sql/walk-endpoints.ts';
 
 /** A webhook the relay looks at, and how many of its deliveries may be in somebody's hands. */
@@ -42,6 +43,8 @@ export interface DeliveryTimetable {
     lookAheadSeconds: number,
   ): Promise<{ webhookId: WebhookId; soon: boolean }[]>;
   claim(admissions: readonly Admission[], limits: ClaimLimits): Promise<ClaimedDelivery[]>;
+  /** Gives back what was claimed and could not be queued. */
+  release(claimed: readonly ClaimedDelivery[]): Promise<void>;
 }
 
 interface ClaimedRow {
@@ -84,6 +87,10 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         failing: row.failing,
         delayMs: row.delay_ms,
       }));
+    },
+    async release(claimed) {
+      const ids = claimed.map((delivery) => delivery.deliveryId);
+      await runOn(pool, releaseDeliveries, [ids, claimed.map((delivery) => delivery.claim)]);
     },
   };
 }

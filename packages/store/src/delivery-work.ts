@@ -70,7 +70,8 @@ export interface DeliveryWork {
   done(attempts: readonly FinishedAttempt[]): Promise<string[]>;
   retry(attempts: readonly RetriedAttempt[]): Promise<string[]>;
   dead(attempts: readonly DeadAttempt[]): Promise<string[]>;
-  markHealth(changes: readonly { webhookId: WebhookId; failing: boolean }[]): Promise<void>;
+  /** @returns the webhooks whose state changed. */
+  markHealth(changes: readonly { webhookId: WebhookId; failing: boolean }[]): Promise<WebhookId[]>;
 }
 
 interface TakenRow {
@@ -128,7 +129,11 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool): DeliveryWork {
     },
     async markHealth(changes) {
       const ids = changes.map((change) => change.webhookId);
-      await runOn(leases, markHealth, [ids, changes.map((change) => change.failing)]);
+      const rows = await runOn<{ id: WebhookId }>(leases, markHealth, [
+        ids,
+        changes.map((change) => change.failing),
+      ]);
+      return rows.map((row) => row.id);
     },
   };
 }

@@ -31,7 +31,7 @@ export type { AcceptedAnswer, MailHandOver, MailWork, TakenEmail } from './mail-
 export { migrate, pendingMigrations } from './migrate.ts';
 export { createPool } from './pool.ts';
 export type { PoolOptions } from './pool.ts';
-export { readiness } from './readiness.ts';
+export { readiness, requireMigrated } from './readiness.ts';
 export type { Readiness } from './readiness.ts';
 export type { Queryable } from './statement.ts';
 export type { Transaction, Transactions } from './transaction.ts';

@@ -2,6 +2,7 @@ import type { EmailId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from './database.ts';
 import { claimEmails } from './sql/claim-emails.ts';
+import { releaseEmails } from './sql/release-leases.ts';
 
 /** A message leased for the way through the queue. */
 export interface ClaimedEmail {
@@ -13,6 +14,8 @@ export interface ClaimedEmail {
 /** The relay's view of the mail that has still to reach the provider. */
 export interface MailTimetable {
   claim(limits: { lookAheadSeconds: number; rowsMax: number; leaseSeconds: number }): Promise<ClaimedEmail[]>;
+  /** Gives back what was claimed and could not be queued. */
+  release(claimed: readonly ClaimedEmail[]): Promise<void>;
 }
 
 /** @param pool commits need not be durable: a lost lease is a free row. */
@@ -25,6 +28,10 @@ export function createMailTimetable(pool: Pool): MailTimetable {
         limits.leaseSeconds,
       ]);
       return rows.map((row) => ({ emailId: row.email_id, claim: row.claim, delayMs: row.delay_ms }));
+    },
+    async release(claimed) {
+      const ids = claimed.map((email) => email.emailId);
+      await runOn(pool, releaseEmails, [ids, claimed.map((email) => email.claim)]);
     },
   };
 }

@@ -1,16 +1,26 @@
-import type { Pool } from 'pg';
+import { mappingUnavailable } from './errors.ts';
 import { pendingMigrations } from './migrate.ts';
+import type { Queryable } from './statement.ts';
 
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
 /** Ready when Postgres answers and the migrations are current. */
-export async function readiness(pool: Pool): Promise<Readiness> {
+export async function readiness(db: Queryable): Promise<Readiness> {
   try {
-    const pending = await pendingMigrations(pool);
-    return pending.length === 0
-      ? { ready: true }
-      : { ready: false, reason: `the database lacks migrations: ${pending.join(', ')}` };
+    await requireMigrated(db);
+    return { ready: true };
   } catch (error) {
     return { ready: false, reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/**
+ * @throws Error naming the remedy when the database lacks migrations.
+ * @throws StoreUnavailableError when Postgres does not answer.
+ */
+export async function requireMigrated(db: Queryable): Promise<void> {
+  const pending = await mappingUnavailable(() => pendingMigrations(db));
+  if (pending.length > 0) {
+    throw new Error(`the database lacks migrations (${pending.join(', ')}); run \`npm run migrate\` first`);
   }
 }

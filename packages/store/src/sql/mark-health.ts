@@ -4,7 +4,7 @@ import type { Statement } from '../statement.ts';
  * Writes down that webhooks began to fail, or answer well again. Touches only rows whose state changes, so the
  * table is not written at the rate of the attempts.
  *
- * $1 webhook ids, $2 whether each is failing.
+ * $1 webhook ids, $2 whether each is failing. Returns those that changed.
  */
 export const markHealth: Statement = {
   name: 'mark-health',
@@ -19,5 +19,6 @@ export const markHealth: Statement = {
     update webhooks w
     set failing_since = case when news.failing then now() end
     from news
-    where w.id = news.id`,
+    where w.id = news.id
+    returning w.id`,
 };

@@ -1,0 +1,118 @@
+const { join } = require('node:path');
+
+/*
+ * The layers of the repository. scripts/layering.test.ts plants a fault against every rule and sees it found.
+ *
+ * Under pnpm a package lies at node_modules/.pnpm/NAME@VERSION/node_modules/NAME: patterns ask for
+ * `(^|/)node_modules/NAME/`, since one anchored at the start would never match.
+ */
+const npm = (...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})(/|$)`;
+
+const TESTS = '[.]test[.]ts$';
+const TEST_CODE = [TESTS, '^packages/testing/', '^e2e/', '^bench/'];
+
+/** `name` of npm is imported in `allowed` and nowhere else; tests and benchmarks are as bound as the rest. */
+const onlyIn = (name, comment, packages, allowed) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: '^(apps|packages|e2e|bench)/', pathNot: allowed },
+  to: { path: npm(...packages) },
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Two modules that need each other are one, or lack a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'resolvable',
+      comment: 'An import that leads nowhere is a typing error or a missing dependency.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'domain-is-pure',
+      comment: 'The domain needs zod, ulid and node:crypto. Whatever touches the world is passed in.',
+      severity: 'error',
+      from: { path: '^packages/domain/', pathNot: TESTS },
+      to: { pathNot: ['^packages/domain/', npm('zod', 'ulid'), '^(node:)?crypto$'] },
+    },
+    onlyIn(
+      'prisma-only-in-store',
+      'packages/store hides how rows are read and written.',
+      ['@prisma/[^/]+', 'prisma'],
+      '^packages/store/',
+    ),
+    onlyIn('bullmq-only-in-queue', 'packages/queue hides which queue it is.', ['bullmq'], '^packages/queue/'),
+    onlyIn('express-only-in-api', 'Only the API speaks HTTP to customers.', ['express'], '^apps/api/'),
+    onlyIn(
+      'got-only-in-outbound',
+      'Every request to an address that a customer chose passes the guard in packages/outbound.',
+      ['got'],
+      '^(packages/outbound|bench)/',
+    ),
+    onlyIn('winston-only-in-runtime', 'Everything else takes a Logger.', ['winston'], '^packages/runtime/'),
+    {
+      name: 'drivers-only-in-adapters',
+      comment: 'Processes and rules see stores and queues, never their connections.',
+      severity: 'error',
+      from: {
+        path: '^(apps|packages)/',
+        pathNot: [...TEST_CODE, '^packages/(store|queue|rate-limit|embedded)/'],
+      },
+      to: { path: npm('pg', 'ioredis') },
+    },
+    {
+      name: 'packages-never-import-apps',
+      comment: 'A package does not know who uses it.',
+      severity: 'error',
+      from: { path: '^packages/' },
+      to: { path: '^apps/' },
+    },
+    {
+      name: 'apps-never-import-each-other',
+      comment: 'What two processes share is a package.',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'packages-by-their-index',
+      comment: 'What a package does not export is its own affair.',
+      severity: 'error',
+      from: { path: '^(apps|packages)/([^/]+)/' },
+      to: { path: '^packages/[^/]+/src/', pathNot: ['^packages/[^/]+/src/index[.]ts$', '^$1/$2/'] },
+    },
+    {
+      name: 'production-never-imports-tests',
+      comment: 'Test code is not shipped.',
+      severity: 'error',
+      from: { path: '^(apps|packages)/', pathNot: TEST_CODE },
+      to: { path: TEST_CODE },
+    },
+    {
+      name: 'production-never-needs-dev-dependencies',
+      comment: 'Neither are the packages that only tests need; types vanish in the build.',
+      severity: 'error',
+      from: { path: '^(apps|packages)/', pathNot: TEST_CODE },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: npm('@types/[^/]+') },
+    },
+  ],
+  options: {
+    doNotFollow: { path: '(^|/)node_modules/' },
+    exclude: { path: '(^|/)dist/' },
+    tsConfig: { fileName: join(__dirname, 'tsconfig.json') },
+    // An import of types alone is a dependency, too.
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+    },
+  },
+};

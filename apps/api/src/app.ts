@@ -1,0 +1,46 @@
+import type { ProblemBases, RateLimiter } from '@postrider/domain';
+import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
+import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
+import type { ApiKeyStore } from '@postrider/store';
+import express from 'express';
+import type { Express } from 'express';
+import { createAccessLog } from './http/access-log.ts';
+import { createCharge } from './http/charge.ts';
+import { createErrorHandler } from './http/handle-error.ts';
+import { openRequest } from './http/request-context.ts';
+import { createSend } from './http/send.ts';
+import { serveRoute } from './http/serve-route.ts';
+import { noSuchRoute } from './problems/answers.ts';
+import { routeTable } from './routes/table.ts';
+import type { RouteStores } from './routes/table.ts';
+
+export interface AppOptions {
+  readonly stores: RouteStores & { readonly apiKeys: Pick<ApiKeyStore, 'findActive'> };
+  readonly limiter: RateLimiter;
+  /** The limit of a key that has none of its own. */
+  readonly keyRateLimitPerMinute: number;
+  readonly problemBases: ProblemBases;
+  readonly readiness: ReadinessCheck;
+  readonly logger: Logger;
+  readonly metrics: Metrics<'api'>;
+}
+
+/** Builds the API; listening is another's affair. A `HEAD` is answered as the `GET` of its path is, without the body. */
+export function createApp(options: AppOptions): Express {
+  const { logger, metrics, stores } = options;
+  const send = createSend(options.problemBases);
+  const charge = createCharge(options.limiter, options.keyRateLimitPerMinute);
+  const gates = { apiKeys: stores.apiKeys, charge, metrics };
+
+  const app = express();
+  for (const setting of ['x-powered-by', 'etag', 'query parser']) app.disable(setting);
+  for (const setting of ['case sensitive routing', 'strict routing']) app.enable(setting);
+  app.use(openRequest, createAccessLog(logger, metrics));
+  app.get('/healthz', healthHandler);
+  app.get('/readyz', createReadinessHandler(options.readiness));
+  app.get('/metrics', createMetricsHandler(metrics.registry));
+  for (const route of routeTable(stores)) app[route.method](route.path, serveRoute(route, gates, send));
+  app.use((request, response) => send(request, response, noSuchRoute));
+  app.use(createErrorHandler(send, logger));
+  return app;
+}

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { Logger, Metrics } from '@postrider/runtime';
+import { contextOf } from './request-context.ts';
+
+/** What Express leaves on a request that a route has taken: the route's path pattern, without ids. */
+interface RoutedRequest extends IncomingMessage {
+  readonly route?: { readonly path: string };
+}
+
+/** Asked by a machine every few seconds: of interest only when something is wrong. */
+const OPERATIONS = new Set(['/healthz', '/readyz', '/metrics']);
+
+/**
+ * Middleware: one line and one count per request, once it has ended. Neither names the path as written, which may
+ * carry anything; a request that no route took has the route `unmatched`.
+ */
+export function createAccessLog(logger: Logger, metrics: AccessMetrics) {
+  return (request: RoutedRequest, response: ServerResponse, next: () => void): void => {
+    response.once('close', () => {
+      const context = contextOf(response);
+      const { method = 'GET' } = request;
+      const route = request.route?.path ?? 'unmatched';
+      const durationMs = performance.now() - context.startedAt;
+      const answered = response.headersSent;
+      metrics.httpRequestDuration.observe({ method, route }, durationMs / 1000);
+      metrics.httpRequests.inc({ method, route, status: answered ? response.statusCode : 'none' });
+      logger[OPERATIONS.has(route) ? 'debug' : 'info']('request', {
+        method,
+        route,
+        // The client may have gone before there was an answer.
+        status: answered ? response.statusCode : null,
+        duration_ms: Math.round(durationMs * 10) / 10,
+        request_id: context.requestId,
+        ...(context.key === null ? {} : { key_id: context.key.id, account_id: context.key.accountId }),
+        ...(context.refusal === null ? {} : { refused_by: context.refusal }),
+      });
+    });
+    next();
+  };
+}
+
+export type AccessMetrics = Pick<Metrics<'api'>, 'httpRequests' | 'httpRequestDuration'>;

@@ -1,0 +1,32 @@
+import type { FieldFault, ProblemSlug } from '@postrider/domain';
+
+/** What a route or a stage before it has to say; how it is written to the wire is `send`'s affair. */
+export type Answer = JsonAnswer | PlainTextAnswer | ProblemAnswer;
+
+export interface JsonAnswer {
+  readonly kind: 'json';
+  readonly status: 200 | 201;
+  readonly body: object;
+}
+
+/** The refusals that contract 7.1 excepts from problem documents. */
+export interface PlainTextAnswer {
+  readonly kind: 'plain-text';
+  readonly status: 400 | 413 | 422;
+  readonly text: string;
+}
+
+export interface ProblemAnswer {
+  readonly kind: 'problem';
+  readonly slug: ProblemSlug;
+  readonly detail?: string;
+  readonly errors?: readonly FieldFault[];
+}
+
+export function json(status: JsonAnswer['status'], body: object): JsonAnswer {
+  return { kind: 'json', status, body };
+}
+
+export function plainText(status: PlainTextAnswer['status'], text: string): PlainTextAnswer {
+  return { kind: 'plain-text', status, text };
+}

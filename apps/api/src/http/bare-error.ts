@@ -1,0 +1,29 @@
+import type { Duplex } from 'node:stream';
+import { newRequestId } from './request-context.ts';
+
+/** What Node could not read as a request, by the code of its error; anything else is a 400. */
+const STATUS_LINES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** Answers what never became a request, in plain text, and closes the connection. */
+export function sendBareError(socket: Duplex, error: NodeJS.ErrnoException): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const statusLine = STATUS_LINES[error.code ?? ''] ?? '400 Bad Request';
+  const text = statusLine.slice(statusLine.indexOf(' ') + 1);
+  const head = [
+    `HTTP/1.1 ${statusLine}`,
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${text.length}`,
+    `x-request-id: ${newRequestId()}`,
+    'x-content-type-options: nosniff',
+    'cache-control: no-store',
+    'Connection: close',
+  ].join('\r\n');
+  socket.end(`${head}\r\n\r\n${text}`, () => socket.destroy());
+}

@@ -1,0 +1,33 @@
+import { LIMITS } from '@postrider/domain';
+import { invalidFields, tooLarge } from '../problems/answers.ts';
+import { plainText } from './answer.ts';
+import type { Answer } from './answer.ts';
+
+/** How much a route reads, and how it refuses what it cannot read. */
+export interface BodyRule {
+  readonly bytesMax: number;
+  /** @param declaredBytes null for a chunked body, which tells its length only by its end. */
+  tooLarge(declaredBytes: number | null): Answer;
+  /** @param fault what the body is or does, as in "is not valid JSON". */
+  unreadable(fault: string): Answer;
+}
+
+/** Webhook routes, and others that contract 7.1 excepts: bad syntax is refused in plain text. */
+export const resourceBody: BodyRule = {
+  bytesMax: LIMITS.bodyBytes,
+  tooLarge: () => tooLarge(LIMITS.bodyBytes),
+  unreadable: (fault) => plainText(400, `The request body ${fault}.`),
+};
+
+/**
+ * `POST /v1/emails`: always a problem document, but for a body between 8 and 32 MiB (contract 7.2, 413). A chunked
+ * body is refused at byte 8 MiB + 1, when nobody can know yet how long it would have been.
+ */
+export const emailBody: BodyRule = {
+  bytesMax: LIMITS.emailBodyBytes,
+  tooLarge: (declaredBytes) =>
+    declaredBytes !== null && declaredBytes > LIMITS.emailBodyPlainTextBytes
+      ? tooLarge(LIMITS.emailBodyBytes)
+      : plainText(413, `The request body is larger than ${LIMITS.emailBodyBytes} bytes.`),
+  unreadable: (fault) => invalidFields([{ field: '', message: fault }]),
+};

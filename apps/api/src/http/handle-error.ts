@@ -1,0 +1,30 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from '@postrider/runtime';
+import { isUnavailable } from '@postrider/store';
+import { internal, noSuchRoute, notReady } from '../problems/answers.ts';
+import { RequestAbortedError } from './read-body.ts';
+import { contextOf } from './request-context.ts';
+import type { Send } from './send.ts';
+
+/** The last middleware: what went wrong on our side becomes a 503 or a 500, and a line in the log. */
+export function createErrorHandler(send: Send, logger: Logger) {
+  // Express knows an error handler by its four parameters.
+  return (error: unknown, request: IncomingMessage, response: ServerResponse, _next: unknown): void => {
+    if (error instanceof RequestAbortedError) return;
+    if (isMalformedPath(error)) {
+      send(request, response, noSuchRoute);
+      return;
+    }
+    const unavailable = isUnavailable(error);
+    const fields = { request_id: contextOf(response).requestId, error };
+    if (unavailable) logger.warn('request not served: Postgres is not available', fields);
+    else logger.error('request failed', fields);
+    if (response.headersSent) response.destroy();
+    else send(request, response, unavailable ? notReady : internal);
+  };
+}
+
+/** Express' router could not decode a percent-escape in the path. */
+function isMalformedPath(error: unknown): boolean {
+  return error instanceof URIError && 'status' in error && error.status === 400;
+}

@@ -1,0 +1,82 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Answer } from './answer.ts';
+import type { BodyRule } from './body-rules.ts';
+import { contextOf } from './request-context.ts';
+import { declaredBytes } from './unread-body.ts';
+
+export type BodyRead =
+  { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly refusal: Answer };
+
+/** The client went away in the middle of its body: nobody is left to answer. */
+export class RequestAbortedError extends Error {
+  override readonly name = 'RequestAbortedError';
+}
+
+/**
+ * Reads a body as JSON, whatever its Content-Type says. A declared length over the limit is refused before the first
+ * byte is read.
+ *
+ * @throws RequestAbortedError
+ */
+export async function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rule: BodyRule,
+): Promise<BodyRead> {
+  const declared = declaredBytes(request);
+  if (declared !== null && declared > rule.bytesMax) return refused(rule.tooLarge(declared));
+  if (isEncoded(request)) return refused(rule.unreadable('has a Content-Encoding, which is not supported'));
+  sendContinue(response);
+  const bytes = await collect(request, rule.bytesMax);
+  if (bytes === null) return refused(rule.tooLarge(declared));
+  return parseJson(bytes) ?? refused(rule.unreadable('is not valid JSON'));
+}
+
+function refused(refusal: Answer): BodyRead {
+  return { ok: false, refusal };
+}
+
+/** A compressed body could unpack to any size; clients of such an API send none. */
+function isEncoded(request: IncomingMessage): boolean {
+  const encoding = (request.headers['content-encoding'] ?? '').trim();
+  return encoding !== '' && encoding.toLowerCase() !== 'identity';
+}
+
+/** Only now: a client that asks first need not send a body that is refused. */
+function sendContinue(response: ServerResponse): void {
+  const context = contextOf(response);
+  if (!context.awaitsContinue) return;
+  context.awaitsContinue = false;
+  response.writeContinue();
+}
+
+/** The whole body, or null as soon as it has more than `bytesMax` bytes; the rest stays unread. */
+async function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes <= bytesMax) {
+        chunks.push(chunk);
+        return;
+      }
+      request.off('data', onData).pause();
+      resolve(null);
+    };
+    const onBreak = (cause?: unknown): void => reject(new RequestAbortedError('the request broke off', { cause }));
+    request.on('data', onData);
+    request.once('end', () => resolve(Buffer.concat(chunks)));
+    request.once('error', onBreak);
+    request.once('close', onBreak);
+  });
+}
+
+/** JSON is UTF-8 (RFC 8259 8.1); a byte order mark is let pass. */
+function parseJson(bytes: Buffer): BodyRead | null {
+  try {
+    return { ok: true, body: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { ApiKey } from '@postrider/store';
+
+/** What is known of a request while it is served, for its answer and its line in the log. */
+export interface RequestContext {
+  /** Always our own: a caller's `x-request-id` is not taken over. */
+  readonly requestId: string;
+  /** Milliseconds of the monotonic clock. */
+  readonly startedAt: number;
+  /** Once the request has authenticated. */
+  key: ApiKey | null;
+  /** Whether the client holds its body back until it is told `100 Continue`. */
+  awaitsContinue: boolean;
+  /** Why the rate limiter refused, if it did. */
+  refusal: 'limit' | 'limiter-unavailable' | null;
+}
+
+const contexts = new WeakMap<ServerResponse, RequestContext>();
+
+/** Middleware, the first one: gives the request its id, and every answer the headers that all answers have. */
+export function openRequest(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  const requestId = newRequestId();
+  contexts.set(response, {
+    requestId,
+    startedAt: performance.now(),
+    key: null,
+    awaitsContinue: /(?:^|\W)100-continue(?:$|\W)/i.test(request.headers.expect ?? ''),
+    refusal: null,
+  });
+  response.setHeader('x-request-id', requestId);
+  response.setHeader('x-content-type-options', 'nosniff');
+  response.setHeader('cache-control', 'no-store');
+  next();
+}
+
+/** @throws Error when `openRequest` has not seen the request. */
+export function contextOf(response: ServerResponse): RequestContext {
+  const context = contexts.get(response);
+  if (context === undefined) throw new Error('the request was never opened');
+  return context;
+}
+
+export function newRequestId(): string {
+  return `req_${randomUUID().replaceAll('-', '')}`;
+}

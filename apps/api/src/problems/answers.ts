@@ -1,0 +1,78 @@
+import type { FieldFault, Scope } from '@postrider/domain';
+import type { ProblemAnswer } from '../http/answer.ts';
+import { shortened } from './quoted.ts';
+
+/*
+ * The problems of the API in words. A detail never names an id, a key, or anything of the inside; one without a
+ * parameter is the same for every cause, so that the answer does not tell them apart.
+ */
+
+/** Missing, malformed, unknown or revoked key: one and the same answer (contract 5). */
+export const unauthorized: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'api-key-unauthorized',
+  detail: 'The request carries no valid API key. Send one as "Authorization: Bearer <API key>".',
+};
+
+export const noSuchRoute: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'not-found',
+  detail: 'There is no such route.',
+};
+
+/** Malformed, missing, or another account's: the reader cannot tell which (contract 5). */
+export function noSuch(noun: string): ProblemAnswer {
+  return { kind: 'problem', slug: 'not-found', detail: `There is no such ${noun}.` };
+}
+
+export function forbidden(scope: Scope): ProblemAnswer {
+  return { kind: 'problem', slug: 'api-key-forbidden', detail: `The API key lacks the scope ${scope}.` };
+}
+
+export function overLimit(cost: number, limitPerMinute: number): ProblemAnswer {
+  const limit = `the key's limit of ${limitPerMinute} per minute`;
+  return {
+    kind: 'problem',
+    slug: 'rate-limited',
+    detail: `The request costs ${cost}, which does not fit in what is left of ${limit}.`,
+  };
+}
+
+export function limitUnknown(cost: number, limitPerMinute: number): ProblemAnswer {
+  const limit = `the key's limit of ${limitPerMinute} per minute`;
+  return {
+    kind: 'problem',
+    slug: 'rate-limited',
+    detail: `The request costs ${cost}, which could not be counted against ${limit} just now.`,
+  };
+}
+
+export function tooLarge(bytesMax: number): ProblemAnswer {
+  return {
+    kind: 'problem',
+    slug: 'request-too-large',
+    detail: `The body is larger than the ${bytesMax} bytes that this route takes.`,
+  };
+}
+
+export function invalid(detail: string): ProblemAnswer {
+  return { kind: 'problem', slug: 'validation-failed', detail };
+}
+
+/** For the send routes, the only ones whose answer lists the faults (contract 7.1). */
+export function invalidFields(faults: readonly FieldFault[]): ProblemAnswer {
+  const [first] = faults;
+  const where = first === undefined || first.field === '' ? 'The body' : shortened(first.field);
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see errors)` : '';
+  return { ...invalid(`${where} ${first?.message ?? 'breaks a rule'}${more}.`), errors: faults };
+}
+
+/** Postgres cannot be reached. */
+export const notReady: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'not-ready',
+  detail: 'The storage cannot be reached at the moment. Try again later.',
+};
+
+/** Anything unforeseen; says nothing of the inside. */
+export const internal: ProblemAnswer = { kind: 'problem', slug: 'internal' };

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import type { FieldFault } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import request from 'supertest';
+import { expectProblem, textOf, withoutInstance } from '../../../test/expect-problem.ts';
+import { startApi } from '../../../test/start-api.ts';
+import type { Caller, TestApi } from '../../../test/start-api.ts';
+
+const MESSAGE = { from: 'Ada <ada@a.example>', to: 'bob@b.example', subject: 'Hello', text: 'Hi' };
+
+let api: TestApi;
+let caller: Caller;
+
+beforeAll(async () => {
+  api = await startApi();
+  caller = await api.newCaller();
+});
+afterAll(async () => {
+  await api.stop();
+});
+
+function send(body: unknown, by = caller) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return request(api.url)
+    .post('/v1/emails')
+    .set('authorization', by.authorization)
+    .set('content-type', 'application/json')
+    .send(text);
+}
+
+function get(id: string, by = caller) {
+  return request(api.url).get(`/v1/emails/${id}`).set('authorization', by.authorization);
+}
+
+async function sent(body: unknown, by = caller): Promise<string> {
+  const response = await send(body, by);
+  expect({ status: response.status, body: response.text }).toMatchObject({ status: 200 });
+  return (response.body as { id: string }).id;
+}
+
+async function countOf(table: string, column: string, value: string): Promise<number> {
+  const rows = await api.database.query(`select 1 from ${table} where ${column} = $1`, [value]);
+  return rows.length;
+}
+
+describe('POST /v1/emails', () => {
+  test('answers 200 with the id, once the message and its place in the outbox are stored', async () => {
+    const response = await send(MESSAGE);
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({ id: expect.stringMatching(/^em_[0-9a-z]{26}$/) });
+    const { id } = response.body as { id: string };
+    expect(await countOf('emails', 'id', id)).toBe(1);
+    expect(await countOf('email_sends', 'email_id', id)).toBe(1);
+  });
+
+  test('a message of a test key is stored, never sent out, and makes no event', async () => {
+    const tester = await api.newCaller({ kind: 'test' });
+    const id = await sent(MESSAGE, tester);
+    expect(await countOf('emails', 'id', id)).toBe(1);
+    expect(await countOf('email_sends', 'email_id', id)).toBe(0);
+    expect(await countOf('events', 'account_id', tester.accountId)).toBe(0);
+    expect((await get(id, tester)).status).toBe(200);
+  });
+
+  test.each([
+    ['', ''],
+    ['no JSON', 'from=ada'],
+    ['half of a document', '{"from":'],
+  ])('a body that is not JSON is 422 with a problem document (%s)', async (_, body) => {
+    const response = await send(body);
+    expect(expectProblem(response, 'validation-failed')).toBe('The body is not valid JSON.');
+    expect(errorsOf(response)).toEqual([{ field: '', message: 'is not valid JSON' }]);
+  });
+
+  test.each(['null', '[]', '"text"', '42'])('the body %s is no message: 422', async (body) => {
+    const response = await send(body);
+    expectProblem(response, 'validation-failed');
+    expect(errorsOf(response)).toHaveLength(1);
+  });
+
+  test('every fault is listed under its path as written', async () => {
+    const response = await send({
+      from: 'ada',
+      to: ['a@a.example', 'b', 'c@c.example'],
+      cc: 7,
+      text: 'Hi',
+      headers: { 'X-A': 'a\nb', Subject: 'x' },
+      attachments: [{}],
+    });
+    expect(expectProblem(response, 'validation-failed')).toMatch(/^from is not a valid .* \(and \d more, see errors\)\.$/);
+    const fields = errorsOf(response).map(({ field }) => field);
+    expect(new Set(fields)).toEqual(
+      new Set(['from', 'to[1]', 'cc', 'subject', 'headers.X-A', 'headers.Subject', 'attachments']),
+    );
+  });
+
+  test.each([
+    ['from', { from: 'a\0@a.example' }],
+    ['from', { from: '"A\0" <a@a.example>' }],
+    ['to[0]', { to: ['a@a.example\0'] }],
+    ['reply_to', { reply_to: '\0' }],
+    ['subject', { subject: 'a\0b' }],
+    ['html', { html: 'a\0b' }],
+    ['text', { text: '\0' }],
+    ['headers.X-A', { headers: { 'X-A': '\0' } }],
+    ['headers.X\0', { headers: { 'X\0': 'a' } }],
+  ])('a NUL, which Postgres cannot store, is a fault of %j', async (field, fault) => {
+    const response = await send({ ...MESSAGE, ...fault });
+    expectProblem(response, 'validation-failed');
+    expect(errorsOf(response).map((error) => error.field)).toEqual([field]);
+  });
+
+  test('half a surrogate pair is stored as the replacement character', async () => {
+    const id = await sent({
+      ...MESSAGE,
+      from: 'A\ud800 <a@a.example>',
+      subject: 'a\udc00',
+      html: '\ud800b',
+      headers: { 'X-A': '\ud800' },
+    });
+    const { body } = await get(id);
+    expect(body).toMatchObject({ from: 'A\ufffd <a@a.example>', subject: 'a\ufffd', html: '\ufffdb' });
+  });
+
+  test('dangerous names in a body are only names', async () => {
+    const text = JSON.stringify(MESSAGE).replace('{', '{"__proto__":{"html":"x"},"constructor":1,');
+    const { body } = await get(await sent(text));
+    expect(body).toMatchObject({ html: null });
+    expect(({} as Record<string, unknown>)['html']).toBeUndefined();
+  });
+});
+
+describe('GET /v1/emails/{id}', () => {
+  test('answers the message in the shape of Resend’s', async () => {
+    const id = await sent({
+      ...MESSAGE,
+      cc: ['c@c.example'],
+      bcc: 'd@d.example',
+      reply_to: 'e@e.example',
+      html: '<p>Hi ☃</p>',
+      headers: { 'X-Ref': '1' },
+    });
+    const response = await get(id);
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({
+      object: 'email',
+      id,
+      from: MESSAGE.from,
+      to: ['bob@b.example'],
+      cc: ['c@c.example'],
+      bcc: ['d@d.example'],
+      reply_to: ['e@e.example'],
+      subject: 'Hello',
+      html: '<p>Hi ☃</p>',
+      text: 'Hi',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      scheduled_at: null,
+      last_event: 'queued',
+    });
+  });
+
+  test('a malformed id, a missing one and another account’s give the same 404, which names no id', async () => {
+    const id = await sent(MESSAGE);
+    const stranger = await api.newCaller();
+    const ids = [id, newId('email', systemClock), 'x', '%00', 'batch'];
+    const responses = await Promise.all(ids.map(async (each) => get(each, stranger)));
+    for (const response of responses) expectProblem(response, 'not-found');
+    expect(new Set(responses.map(withoutInstance)).size).toBe(1);
+    expect(responses.map(textOf).join()).not.toContain(id);
+  });
+});
+
+function errorsOf(response: request.Response): FieldFault[] {
+  return (JSON.parse(textOf(response)) as { errors: FieldFault[] }).errors;
+}

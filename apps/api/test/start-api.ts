@@ -1,0 +1,171 @@
+import { PassThrough } from 'node:stream';
+import { createSecretBox, newId } from '@postrider/domain';
+import type { AccountId, DeadLetterId, KeyKind, RateLimiter, Scope, WebhookId } from '@postrider/domain';
+import { createPostgresRateLimiter } from '@postrider/rate-limit';
+import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
+import type { Metrics } from '@postrider/runtime';
+import {
+  createAccountStore,
+  createApiKeyStore,
+  createDeadLetterStore,
+  createEmailStore,
+  createWakeUps,
+  createWebhookStore,
+  openDatabase,
+  readiness,
+} from '@postrider/store';
+import { createTestDatabase } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { createApp } from '../src/app.ts';
+import { createApiServer } from '../src/server.ts';
+import type { ApiServer } from '../src/server.ts';
+
+export const BASES = { service: 'https://problems.test', platform: 'https://platform.test' };
+
+/** An account of its own with one key. */
+export interface Caller {
+  readonly accountId: AccountId;
+  readonly keyId: string;
+  readonly key: string;
+  /** The header that a request of this caller carries. */
+  readonly authorization: string;
+}
+
+export interface TestApi {
+  readonly url: string;
+  readonly port: number;
+  readonly server: ApiServer;
+  readonly metrics: Metrics<'api'>;
+  readonly database: TestDatabase;
+  /** Everything that was logged so far, as written. */
+  readonly log: () => string;
+  newCaller(wish?: CallerWish): Promise<Caller>;
+  revoke(keyId: string): Promise<void>;
+  /** A dead letter of the webhook, with an event of its own. */
+  newDeadLetter(accountId: AccountId, webhookId: string): Promise<DeadLetterId>;
+  stop(): Promise<void>;
+}
+
+export interface CallerWish {
+  readonly accountId?: AccountId;
+  readonly scopes?: readonly Scope[];
+  readonly kind?: KeyKind;
+  readonly rateLimitPerMinute?: number;
+}
+
+export interface TestApiOptions {
+  /** How the API reaches the test's database; direct without. */
+  readonly through?: (databaseUrl: string) => Promise<string> | string;
+  /** Instead of the limiter in Postgres. */
+  readonly limiter?: RateLimiter;
+  readonly keyRateLimitPerMinute?: number;
+}
+
+const MANY = 1_000_000;
+const SHUTDOWN_MS = 5_000;
+
+/** A listening API on a database of its own, put together as `main.ts` does. */
+export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const testDatabase = await createTestDatabase();
+  const databaseUrl = (await options.through?.(testDatabase.url)) ?? testDatabase.url;
+  const { logger, log } = capturedLog();
+  const onError = (error: Error): void => logger.warn('connection lost', { error });
+  const connection = { databaseUrl, applicationName: 'api-test', onError };
+  const wakeUps = createWakeUps(connection);
+  const database = openDatabase({ ...connection, size: 10 }, wakeUps);
+  const secrets = createSecretBox([Buffer.alloc(32, 7)]);
+  const metrics = createMetrics('api', { processMetrics: false });
+  const limiter =
+    options.limiter ??
+    createPostgresRateLimiter({
+      query: (text, values) => database.pool.query(text, [...values]),
+      onUnavailable: (error) => logger.warn('rate limiter unavailable', { error }),
+      timeoutMs: 10_000,
+    });
+  const app = createApp({
+    stores: {
+      apiKeys: createApiKeyStore(database, systemClock),
+      webhooks: createWebhookStore(database, secrets, systemClock),
+      deadLetters: createDeadLetterStore(database),
+      emails: createEmailStore(database, systemClock),
+    },
+    limiter,
+    keyRateLimitPerMinute: options.keyRateLimitPerMinute ?? MANY,
+    problemBases: BASES,
+    readiness: () => readiness(database.pool),
+    logger,
+    metrics,
+  });
+  const server = createApiServer(app);
+  const port = await server.listen(0, '127.0.0.1');
+  const operator = await openOperator(testDatabase);
+  return {
+    ...operator,
+    url: `http://127.0.0.1:${port}`,
+    port,
+    server,
+    metrics,
+    database: testDatabase,
+    log,
+    async stop() {
+      await server.stop(SHUTDOWN_MS);
+      await database.close();
+      await wakeUps.close();
+      await operator.close();
+      await testDatabase.drop();
+    },
+  };
+}
+
+function capturedLog() {
+  const chunks: Buffer[] = [];
+  const stream = new PassThrough().on('data', (chunk: Buffer) => chunks.push(chunk));
+  const logger = createLogger({ level: 'debug', service: 'api', stream });
+  return { logger, log: () => Buffer.concat(chunks).toString('utf8') };
+}
+
+/** What is done to the database beside the API, on connections of its own. */
+async function openOperator(testDatabase: TestDatabase) {
+  const connection = { databaseUrl: testDatabase.url, applicationName: 'operator', onError: () => undefined };
+  const wakeUps = createWakeUps(connection);
+  const database = openDatabase({ ...connection, size: 2 }, wakeUps);
+  const accounts = createAccountStore(database, systemClock);
+  const apiKeys = createApiKeyStore(database, systemClock);
+  return {
+    async newCaller(wish: CallerWish = {}): Promise<Caller> {
+      const accountId = wish.accountId ?? (await accounts.create('Test')).id;
+      const { apiKey, key } = await apiKeys.create({
+        accountId,
+        kind: wish.kind ?? 'live',
+        scopes: wish.scopes ?? ['webhooks:manage', 'emails:send', 'emails:read'],
+        rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
+      });
+      return { accountId, keyId: apiKey.id, key, authorization: `Bearer ${key}` };
+    },
+    async revoke(keyId: string): Promise<void> {
+      await apiKeys.revoke(keyId as Parameters<typeof apiKeys.revoke>[0]);
+    },
+    async newDeadLetter(accountId: AccountId, webhookId: string): Promise<DeadLetterId> {
+      return insertDeadLetter(testDatabase, accountId, webhookId as WebhookId);
+    },
+    async close() {
+      await database.close();
+      await wakeUps.close();
+    },
+  };
+}
+
+async function insertDeadLetter(
+  database: TestDatabase,
+  accountId: AccountId,
+  webhookId: WebhookId,
+): Promise<DeadLetterId> {
+  const id = newId('deadLetter', systemClock);
+  await database.query(
+    `insert into dead_letters
+       (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason, last_error, status_code)
+     values ($1, $2, $3, $4, 'email.sent', now(), '{}', 8, 'attempts_exhausted', 'HTTP 503', 503)`,
+    [id, accountId, webhookId, newId('event', systemClock)],
+  );
+  return id;
+}

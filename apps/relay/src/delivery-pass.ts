@@ -1,0 +1,149 @@
+import type { WebhookId } from '@postrider/domain';
+import type { Timetable } from '@postrider/queue';
+import type { Admission, ClaimedDelivery, DeliveryTimetable } from '@postrider/store';
+import { createAdmissions, ROOM } from './admission.ts';
+
+/** What the pass has of the store and of the queue. */
+export interface DeliveryPassParts {
+  readonly store: DeliveryTimetable;
+  readonly queue: Pick<Timetable, 'addDeliveries' | 'depth'>;
+  readonly leaseSeconds: number;
+  /** Told what each claim came to. */
+  readonly onClaim: (claimed: readonly ClaimedDelivery[], reconciling: boolean) => void;
+}
+
+export interface DeliveryPass {
+  /** These webhooks have news: they are claimed for in the next turn. */
+  note(webhooks: readonly WebhookId[]): void;
+  /** Something may have been missed: the next turn looks at every webhook with outstanding work. */
+  noteEverything(): void;
+  /** One turn. @returns the pause before the next, in milliseconds, unless there is news. */
+  turn(): Promise<number>;
+}
+
+/** Deliveries due within this are put on the timetable as delayed jobs; what is due later waits in Postgres. */
+const LOOK_AHEAD_SECONDS = 60;
+/** Waiting jobs a queue may hold: enough to keep the workers busy between two turns, little to lose. */
+const WAITING_MAX = 128;
+/** Delayed jobs the queues may hold (about 0.8 KB each); beyond it only what is due now goes in. */
+const DELAYED_MAX = 20_000;
+const WEBHOOKS_PER_CLAIM = 500;
+const WEBHOOKS_PER_WALK = 1_000;
+/** An attempt that takes longer than this is "stuck": its endpoint goes to the slow lane. */
+const STUCK_AFTER_SECONDS = 1;
+
+/** While there is work, the next turn comes this soon; the database rests at least as long as it worked. */
+const BUSY_PAUSE_MS = 15;
+/** How often every webhook with outstanding work is looked at: the pass that finds whatever was lost. */
+const WALK_EVERY_MS = 250;
+/** A webhook that had work is asked again for this many turns before it is left to the walk. */
+const TURNS_WITHOUT_WORK_MAX = 10;
+
+/**
+ * The delivery pass: leases what is due soon and puts it on the timetable as delayed jobs. A retry, a replay, a
+ * fresh event and a job that was lost are all the same here: a row that is due and in nobody's hands.
+ */
+export function createDeliveryPass(parts: DeliveryPassParts): DeliveryPass {
+  return new Pass(parts);
+}
+
+class Pass implements DeliveryPass {
+  readonly #parts: DeliveryPassParts;
+  readonly #admissions = createAdmissions();
+  /** Webhooks to claim for, each with the turns it has been without work. */
+  #active = new Map<WebhookId, number>();
+  #walkCursor = '';
+  #walkDueAt = 0;
+
+  constructor(parts: DeliveryPassParts) {
+    this.#parts = parts;
+  }
+
+  note(webhooks: readonly WebhookId[]): void {
+    for (const id of webhooks) this.#active.set(id, 0);
+  }
+
+  noteEverything(): void {
+    this.#walkDueAt = 0;
+  }
+
+  async turn(): Promise<number> {
+    const begun = performance.now();
+    const walking = begun >= this.#walkDueAt;
+    const active = new Map(this.#active);
+    if (walking) await this.#walk(active);
+    this.#active = new Map();
+    try {
+      await this.#claimFor(active, walking);
+    } catch (error) {
+      this.note([...active.keys()]);
+      throw error;
+    }
+    const tookMs = performance.now() - begun;
+    if (this.#active.size > 0 || this.#walkCursor !== '') return Math.max(BUSY_PAUSE_MS, tookMs);
+    return Math.max(1, this.#walkDueAt - performance.now());
+  }
+
+  /** One step over the webhooks with outstanding work; the next turn goes on where it ended. */
+  async #walk(active: Map<WebhookId, number>): Promise<void> {
+    const found = await this.#parts.store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, LOOK_AHEAD_SECONDS);
+    for (const { webhookId, soon } of found) {
+      if (soon && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
+    }
+    const wentRound = found.length < WEBHOOKS_PER_WALK;
+    this.#walkCursor = wentRound ? '' : (found.at(-1)?.webhookId ?? '');
+    if (wentRound) this.#walkDueAt = performance.now() + WALK_EVERY_MS;
+  }
+
+  async #claimFor(active: Map<WebhookId, number>, reconciling: boolean): Promise<void> {
+    const ids = [...active.keys()];
+    for (let from = 0; from < ids.length; from += WEBHOOKS_PER_CLAIM) {
+      const some = ids.slice(from, from + WEBHOOKS_PER_CLAIM);
+      const claimed = await this.#claim(
+        some.map((id) => ({ webhookId: id, room: this.#admissions.roomOf(id) })),
+      );
+      this.#parts.onClaim(claimed, reconciling);
+      const withWork = new Set(claimed.map((delivery) => delivery.webhookId));
+      for (const id of some) this.#keepActive(id, withWork.has(id) ? 0 : (active.get(id) ?? 0) + 1);
+    }
+  }
+
+  #keepActive(id: WebhookId, turnsWithoutWork: number): void {
+    if (turnsWithoutWork <= TURNS_WITHOUT_WORK_MAX && !this.#active.has(id)) {
+      this.#active.set(id, turnsWithoutWork);
+    }
+  }
+
+  /** Leases, commits, then adds: no row is locked while the queue is talked to. */
+  async #claim(admissions: readonly Admission[]): Promise<ClaimedDelivery[]> {
+    const { store, queue, leaseSeconds } = this.#parts;
+    const depth = await queue.depth();
+    const rowsMax = WAITING_MAX - depth.fast.waiting;
+    if (rowsMax <= 0) return [];
+    const claimed = await store.claim(admissions, {
+      lookAheadSeconds: depth.fast.delayed + depth.slow.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
+      rowsMax,
+      failingRoom: depth.slow.waiting >= WAITING_MAX ? 0 : ROOM.failing,
+      leaseSeconds,
+      stuckAfterSeconds: STUCK_AFTER_SECONDS,
+    });
+    await this.#enqueue(claimed);
+    return claimed;
+  }
+
+  async #enqueue(claimed: readonly ClaimedDelivery[]): Promise<void> {
+    const lanes = this.#admissions.observe(claimed);
+    try {
+      for (const [lane, deliveries] of lanes) {
+        await this.#parts.queue.addDeliveries(
+          lane,
+          deliveries.map(({ deliveryId, claim, delayMs }) => ({ deliveryId, claim, delayMs })),
+        );
+      }
+    } catch (error) {
+      // Without this they would wait for their leases to run out. What did get in is added again, to no effect.
+      await this.#parts.store.release(claimed);
+      throw error;
+    }
+  }
+}

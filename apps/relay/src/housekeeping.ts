@@ -1,0 +1,22 @@
+import type { Logger } from '@postrider/runtime';
+import type { Housekeeping, Retention } from '@postrider/store';
+
+const TEND_EVERY_MS = 60 * 60 * 1000;
+
+/**
+ * Keeps the attempt log's partitions ready, and drops what is past its days.
+ *
+ * @returns the pause before the next turn, in milliseconds.
+ */
+export async function housekeepingTurn(
+  housekeeping: Housekeeping,
+  retention: Retention,
+  logger: Logger,
+): Promise<number> {
+  const { made, dropped } = await housekeeping.tendAttemptLog(retention.attemptDays);
+  const events = await housekeeping.dropOldEvents(retention.eventDays);
+  if (made.length > 0 || dropped.length > 0 || events > 0) {
+    logger.info('housekeeping done', { days_made: made, days_dropped: dropped, events_dropped: events });
+  }
+  return TEND_EVERY_MS;
+}

@@ -1,0 +1,38 @@
+import type { Timetable } from '@postrider/queue';
+import type { ClaimedEmail, MailTimetable } from '@postrider/store';
+
+export interface MailPassParts {
+  readonly store: MailTimetable;
+  readonly queue: Pick<Timetable, 'addMail' | 'depth'>;
+  readonly leaseSeconds: number;
+  readonly onClaim: (claimed: readonly ClaimedEmail[]) => void;
+}
+
+const LOOK_AHEAD_SECONDS = 60;
+const WAITING_MAX = 128;
+const DELAYED_MAX = 10_000;
+const IDLE_PAUSE_MS = 500;
+const BUSY_PAUSE_MS = 20;
+
+/**
+ * One turn of the mail pass: what the delivery pass does, for mail on its way to the provider. @returns the pause
+ * before the next turn, in milliseconds.
+ */
+export async function mailTurn(parts: MailPassParts): Promise<number> {
+  const depth = await parts.queue.depth();
+  const rowsMax = WAITING_MAX - depth.mail.waiting;
+  if (rowsMax <= 0) return BUSY_PAUSE_MS;
+  const claimed = await parts.store.claim({
+    lookAheadSeconds: depth.mail.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
+    rowsMax,
+    leaseSeconds: parts.leaseSeconds,
+  });
+  parts.onClaim(claimed);
+  try {
+    await parts.queue.addMail(claimed);
+  } catch (error) {
+    await parts.store.release(claimed);
+    throw error;
+  }
+  return claimed.length === rowsMax ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
+}

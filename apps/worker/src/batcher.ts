@@ -1,0 +1,78 @@
+/** Gathers single calls into batches. */
+export interface Batcher<Item, Result> {
+  add(item: Item): Promise<Result>;
+}
+
+export interface BatcherOptions<Item, Result> {
+  readonly sizeMax: number;
+  /** One result for each item, in their order. A rejection rejects the calls of that batch. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** After a batch of this size or more, the next one gathers for a while: under load that makes few, large batches. */
+const BUSY_SIZE = 4;
+const GATHER_MS = 8;
+
+/**
+ * A call that comes alone goes at once. What comes while a batch is under way waits for it and goes together, as in
+ * a group commit; under load batches also gather for 8 ms.
+ */
+export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+  let waiting: Waiting<Item, Result>[] = [];
+  let running = false;
+  let full: (() => void) | null = null;
+
+  async function runAll(): Promise<void> {
+    running = true;
+    let lastSize = 0;
+    while (waiting.length > 0) {
+      if (lastSize >= BUSY_SIZE && waiting.length < options.sizeMax) await gather();
+      const batch = waiting.slice(0, options.sizeMax);
+      waiting = waiting.slice(options.sizeMax);
+      lastSize = batch.length;
+      await runBatch(batch);
+    }
+    running = false;
+  }
+
+  /** Ends early when a batch is full. */
+  async function gather(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, GATHER_MS);
+      full = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    full = null;
+  }
+
+  async function runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await options.run(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  return {
+    add(item) {
+      return new Promise<Result>((resolve, reject) => {
+        waiting.push({ item, resolve, reject });
+        if (waiting.length >= options.sizeMax) full?.();
+        // Later in this turn of the event loop: jobs that arrive together are taken together.
+        if (!running) {
+          running = true;
+          setImmediate(() => void runAll());
+        }
+      });
+    },
+  };
+}

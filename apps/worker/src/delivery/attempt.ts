@@ -1,0 +1,55 @@
+import { envelopeBytes, signatureHeader } from '@postrider/domain';
+import type { AttemptResult, Clock, SecretBox } from '@postrider/domain';
+import type { EndpointClient } from '@postrider/outbound';
+import type { TakenDelivery } from '@postrider/store';
+
+/** One attempt that was made, or refused. Times are of this process's monotonic clock, in milliseconds. */
+export interface Attempt {
+  readonly result: AttemptResult;
+  /** The first bytes of the answer's body. */
+  readonly excerpt: Buffer | null;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+}
+
+export interface AttemptParts {
+  readonly client: Pick<EndpointClient, 'post'>;
+  readonly secrets: Pick<SecretBox, 'open'>;
+  /** Of the headers of contract 6.2: `Service` makes `Service-Signature`. */
+  readonly headerPrefix: string;
+  readonly clock: Clock;
+}
+
+/**
+ * Stages 5 to 7: signs the exact bytes and posts them; the client refuses a forbidden address while it connects.
+ *
+ * @throws Error for a fault of ours, as a signing secret that none of the configured keys opens: never an attempt.
+ */
+export async function makeAttempt(delivery: TakenDelivery, parts: AttemptParts): Promise<Attempt> {
+  const { clock, headerPrefix } = parts;
+  const body = envelopeBytes({
+    id: delivery.eventId,
+    type: delivery.eventType,
+    subject: delivery.subject,
+    createdAt: delivery.eventCreatedAt,
+    data: delivery.eventData,
+  });
+  const secret = parts.secrets.open(delivery.secret, delivery.webhookId);
+  const startedAtMs = performance.now();
+  const answer = await parts.client.post({
+    endpoint: delivery.endpoint,
+    body,
+    headers: {
+      [`${headerPrefix}-Signature`]: signatureHeader(secret, body, clock.now()),
+      [`${headerPrefix}-Event-Id`]: delivery.eventId,
+      [`${headerPrefix}-Event-Type`]: delivery.eventType,
+    },
+  });
+  const endedAtMs = performance.now();
+  return {
+    result: answer,
+    excerpt: answer.kind === 'answered' && answer.excerpt.length > 0 ? answer.excerpt : null,
+    startedAtMs,
+    endedAtMs,
+  };
+}

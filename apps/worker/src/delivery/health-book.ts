@@ -1,0 +1,51 @@
+import type { WebhookId } from '@postrider/domain';
+
+/**
+ * Follows how endpoints answer, and says when one begins to fail or answers well again. A score between 0 and 1
+ * moves a part of the way towards each outcome; two bounds keep it from flapping.
+ */
+export interface HealthBook {
+  /**
+   * @param knownFailing what is written down of the webhook: where an endpoint that this process has not met begins.
+   * @returns whether the webhook is failing, where that differs from what is written down; else null.
+   */
+  note(webhookId: WebhookId, well: boolean, knownFailing: boolean): boolean | null;
+}
+
+/** How far one outcome moves the score: four failures in a row from 1 reach 0.41, eight good answers from 0 0.83. */
+const STEP = 0.2;
+const FAILING_BELOW = 0.5;
+const WELL_ABOVE = 0.8;
+/** Where an endpoint begins that is written down as failing. */
+const KNOWN_FAILING_SCORE = 0.2;
+const SCORES_MAX = 50_000;
+
+interface Score {
+  value: number;
+  failing: boolean;
+}
+
+export function createHealthBook(): HealthBook {
+  const scores = new Map<WebhookId, Score>();
+
+  return {
+    note(webhookId, well, knownFailing) {
+      const known = scores.get(webhookId);
+      if (known === undefined && well && !knownFailing) return null; // as good as can be: nothing to remember
+      const before = known ?? { value: knownFailing ? KNOWN_FAILING_SCORE : 1, failing: knownFailing };
+      const value = before.value + STEP * ((well ? 1 : 0) - before.value);
+      const failing = before.failing ? value <= WELL_ABOVE : value < FAILING_BELOW;
+      remember(scores, webhookId, { value, failing });
+      return failing === knownFailing ? null : failing;
+    },
+  };
+}
+
+/** Forgets the one that was longest not heard of when there are too many. */
+function remember(scores: Map<WebhookId, Score>, webhookId: WebhookId, score: Score): void {
+  scores.delete(webhookId); // to the end: the map's order is the order of use
+  scores.set(webhookId, score);
+  if (scores.size <= SCORES_MAX) return;
+  const oldest = scores.keys().next();
+  if (oldest.done !== true) scores.delete(oldest.value);
+}

@@ -1,0 +1,33 @@
+import type { DeliveryHandOver, DeliveryWork, TakenDelivery } from '@postrider/store';
+import { createBatcher } from '../batcher.ts';
+
+/** A delivery in this worker's hands, and until when (on this process's monotonic clock). */
+export interface LoadedDelivery extends TakenDelivery {
+  readonly leaseEndsAtMs: number;
+}
+
+const BATCH_SIZE_MAX = 200;
+
+/**
+ * Stage 4: takes the delivery that a job was made for. Concurrent jobs are taken in one statement.
+ *
+ * @returns null for a job that is stale or doubled.
+ */
+export function createLoader(
+  store: Pick<DeliveryWork, 'take'>,
+  leaseSeconds: number,
+): (job: DeliveryHandOver) => Promise<LoadedDelivery | null> {
+  const batcher = createBatcher<DeliveryHandOver, LoadedDelivery | null>({
+    sizeMax: BATCH_SIZE_MAX,
+    async run(jobs) {
+      const leaseEndsAtMs = performance.now() + leaseSeconds * 1000;
+      const taken = new Map((await store.take(jobs, leaseSeconds)).map((row) => [row.deliveryId, row]));
+      return jobs.map((job) => {
+        const row = taken.get(job.deliveryId);
+        taken.delete(job.deliveryId); // of two jobs for one row in a batch, one gets it
+        return row === undefined ? null : { ...row, leaseEndsAtMs };
+      });
+    },
+  });
+  return (job) => batcher.add(job);
+}

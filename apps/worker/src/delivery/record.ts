@@ -1,0 +1,89 @@
+import { newId } from '@postrider/domain';
+import type { Clock, DeliveryOutcome } from '@postrider/domain';
+import type { DeadAttempt, DeliveryWork, FinishedAttempt, RetriedAttempt } from '@postrider/store';
+import { createBatcher } from '../batcher.ts';
+import type { Batcher } from '../batcher.ts';
+import { untilLeaseEnds } from '../until-lease-ends.ts';
+import type { Attempt } from './attempt.ts';
+import type { LoadedDelivery } from './load.ts';
+
+const BATCH_SIZE_MAX = 200;
+
+/** What goes into a batch: the times become "ago" only when the statement is sent. */
+interface Entry {
+  readonly delivery: LoadedDelivery;
+  readonly attempt: Attempt;
+}
+
+/**
+ * Stage 9: writes the outcome of an attempt, in batches, fenced by the claim.
+ *
+ * @returns false when the delivery was no longer ours: its lease had run out, or its webhook was deleted.
+ */
+export type Recorder = (
+  delivery: LoadedDelivery,
+  attempt: Attempt,
+  outcome: DeliveryOutcome,
+) => Promise<boolean>;
+
+export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dead'>, clock: Clock): Recorder {
+  const done = batcherOf<Entry>((entries) => store.done(entries.map(finishedAttempt)));
+  const retry = batcherOf<Entry & { outcome: DeliveryOutcome & { kind: 'retry' } }>((entries) =>
+    store.retry(
+      entries.map((entry): RetriedAttempt => ({
+        ...finishedAttempt(entry),
+        error: entry.outcome.lastError,
+        delayMs: entry.outcome.delayMs,
+      })),
+    ),
+  );
+  const dead = batcherOf<Entry & { outcome: DeliveryOutcome & { kind: 'dead' } }>((entries) =>
+    store.dead(
+      entries.map((entry): DeadAttempt => ({
+        ...finishedAttempt(entry),
+        error: entry.outcome.lastError,
+        reason: entry.outcome.reason,
+        deadLetterId: newId('deadLetter', clock),
+        requestMade: entry.attempt.result.kind !== 'refused',
+      })),
+    ),
+  );
+
+  return (delivery, attempt, outcome) =>
+    untilLeaseEnds(delivery.leaseEndsAtMs, () => {
+      switch (outcome.kind) {
+        case 'done':
+          return done.add({ delivery, attempt });
+        case 'retry':
+          return retry.add({ delivery, attempt, outcome });
+        case 'dead':
+          return dead.add({ delivery, attempt, outcome });
+      }
+    });
+}
+
+/** Every entry resolves to whether its row was still ours. */
+function batcherOf<E extends Entry>(
+  finish: (entries: readonly E[]) => Promise<string[]>,
+): Batcher<E, boolean> {
+  return createBatcher<E, boolean>({
+    sizeMax: BATCH_SIZE_MAX,
+    async run(entries) {
+      const ended = new Set(await finish(entries));
+      return entries.map((entry) => ended.has(entry.delivery.deliveryId));
+    },
+  });
+}
+
+function finishedAttempt({ delivery, attempt }: Entry): FinishedAttempt {
+  const nowMs = performance.now();
+  return {
+    deliveryId: delivery.deliveryId,
+    claim: delivery.claim,
+    startedAgoMs: nowMs - attempt.startedAtMs,
+    endedAgoMs: nowMs - attempt.endedAtMs,
+    durationMs: Math.round(attempt.endedAtMs - attempt.startedAtMs),
+    statusCode: attempt.result.kind === 'answered' ? attempt.result.statusCode : null,
+    answer: attempt.excerpt,
+  };
+}

@@ -1,0 +1,72 @@
+import type { DeliveryOutcome, WebhookId } from '@postrider/domain';
+import type { Logger, Metrics } from '@postrider/runtime';
+import type { DeliveryWork } from '@postrider/store';
+import { createBatcher } from '../batcher.ts';
+import type { Attempt } from './attempt.ts';
+import { createHealthBook } from './health-book.ts';
+import type { LoadedDelivery } from './load.ts';
+
+const HEALTH_BATCH_SIZE_MAX = 200;
+
+export interface ReporterParts {
+  readonly logger: Logger;
+  readonly metrics: Metrics<'worker'>;
+  readonly store: Pick<DeliveryWork, 'markHealth'>;
+}
+
+/** One line and the counts of each attempt, and the health of its endpoint where that changes. */
+export function createReporter(
+  parts: ReporterParts,
+): (delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOutcome, ours: boolean) => void {
+  const { logger, metrics, store } = parts;
+  const health = createHealthBook();
+  // Many attempts may notice a change before it is written: they go together, and all but the first change nothing.
+  const changes = createBatcher<{ webhookId: WebhookId; failing: boolean }, boolean>({
+    sizeMax: HEALTH_BATCH_SIZE_MAX,
+    async run(news) {
+      const latest = new Map(news.map((change) => [change.webhookId, change]));
+      const changed = new Set(await store.markHealth([...latest.values()]));
+      return news.map((change) => changed.delete(change.webhookId));
+    },
+  });
+
+  return (delivery, attempt, outcome, ours) => {
+    const durationMs = attempt.endedAtMs - attempt.startedAtMs;
+    metrics.deliveryAttempts.inc({ result: outcome.kind });
+    metrics.attemptDuration.observe(durationMs / 1000);
+    if (outcome.kind === 'dead') metrics.deadLetters.inc({ reason: outcome.reason });
+    logger.info('delivery.attempted', lineOf(delivery, attempt, outcome, ours));
+
+    const failing = health.note(delivery.webhookId, outcome.kind === 'done', delivery.failing);
+    if (failing !== null) void writeHealth(delivery.webhookId, failing);
+  };
+
+  async function writeHealth(webhookId: WebhookId, failing: boolean): Promise<void> {
+    try {
+      if (await changes.add({ webhookId, failing })) {
+        logger.info(failing ? 'endpoint.failing' : 'endpoint.recovered', { webhook_id: webhookId });
+      }
+    } catch (error) {
+      // The endpoint's next outcome says it again.
+      logger.warn('health not written down', { webhook_id: webhookId, error });
+    }
+  }
+}
+
+function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOutcome, ours: boolean) {
+  const { result } = attempt;
+  return {
+    event_id: delivery.eventId,
+    event_type: delivery.eventType,
+    webhook_id: delivery.webhookId,
+    delivery_id: delivery.deliveryId,
+    attempt: delivery.attemptsMade + 1,
+    outcome: outcome.kind,
+    duration_ms: Math.round(attempt.endedAtMs - attempt.startedAtMs),
+    ...(result.kind === 'answered' ? { status: result.statusCode } : { error: result.error }),
+    ...(outcome.kind === 'retry' ? { retry_in_ms: outcome.delayMs } : {}),
+    ...(outcome.kind === 'dead' ? { reason: outcome.reason } : {}),
+    // True where the lease ran out or the webhook was deleted meanwhile: this attempt is recorded nowhere else.
+    ...(ours ? {} : { unrecorded: true }),
+  };
+}

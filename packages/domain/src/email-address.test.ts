@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseEmailAddress } from './email-address.ts';
+
+describe('an address is read', () => {
+  test.each([
+    ['jane@example.net', null, 'jane@example.net'],
+    ['  jane@example.net  ', null, 'jane@example.net'],
+    ['<jane@example.net>', null, 'jane@example.net'],
+    ['Jane <jane@example.net>', 'Jane', 'jane@example.net'],
+    ['Jane Doe<jane@example.net>', 'Jane Doe', 'jane@example.net'],
+    ['Doe, Jane <jane@example.net>', 'Doe, Jane', 'jane@example.net'],
+    ['"Doe, \\"J\\" <x>" <jane@example.net>', 'Doe, "J" <x>', 'jane@example.net'],
+    ['Jörg 🎉 <j@example.net>', 'Jörg 🎉', 'j@example.net'],
+    ['"" <jane@example.net>', null, 'jane@example.net'],
+    ["o'brien+tag.x@sub.example.co", null, "o'brien+tag.x@sub.example.co"],
+    [`${'a'.repeat(64)}@example.net`, null, `${'a'.repeat(64)}@example.net`],
+    ['a@xn--bcher-kva.example', null, 'a@xn--bcher-kva.example'],
+  ])('%j', (text, name, address) => {
+    expect(parseEmailAddress(text)).toEqual({ name, address });
+  });
+});
+
+describe('what is no address is refused', () => {
+  test.each([
+    '',
+    ' ',
+    'jane',
+    'jane@',
+    '@example.net',
+    'jane@example',
+    'jane@@example.net',
+    'a b@example.net',
+    '.jane@example.net',
+    'jane.@example.net',
+    'ja..ne@example.net',
+    'jane@-example.net',
+    'jane@example-.net',
+    'jane@example..net',
+    'jane@example.net.',
+    'jane@[127.0.0.1]',
+    'jane@exämple.net',
+    'jäne@example.net',
+    'jane@example.net, joe@example.net',
+    'Jane <jane@example.net> joe',
+    'Jane <jane@example.net',
+    'Jane jane@example.net>',
+    'Ja"ne <jane@example.net>',
+    'Jane <a> <jane@example.net>',
+    '"Jane" x <jane@example.net>',
+    'Jane <>',
+    `${'a'.repeat(65)}@example.net`,
+    `a@${'b'.repeat(64)}.net`,
+    `a@${'b.'.repeat(126)}net`,
+    `${'n'.repeat(990)} <jane@example.net>`,
+  ])('%j', (text) => {
+    expect(parseEmailAddress(text)).toBeNull();
+  });
+
+  test.each(['\r\nBcc: x@example.net', '\n', '\r', '\0', '\t', '\u007f'])(
+    'a control character %j never passes, anywhere',
+    (text) => {
+      expect(parseEmailAddress(`Jane${text}<jane@example.net>`)).toBeNull();
+      expect(parseEmailAddress(`jane@example.net${text}`)).toBeNull();
+      expect(parseEmailAddress(`"Ja${text}ne" <jane@example.net>`)).toBeNull();
+    },
+  );
+});
+
+test('hostile text costs no more than other text: 10,000 of the longest are read within the time limit of a test', () => {
+  const hostile = [
+    ' '.repeat(998),
+    `"${'\\'.repeat(996)}`,
+    '<'.repeat(998),
+    `${'a-'.repeat(400)}@`,
+    `${' '.repeat(990)}<`,
+  ];
+  for (let round = 0; round < 2000; round += 1) {
+    for (const text of hostile) expect(parseEmailAddress(text)).toBeNull();
+  }
+});

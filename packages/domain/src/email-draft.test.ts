@@ -1,0 +1,208 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseEmailDraft } from './email-draft.ts';
+
+const good = { from: 'Acme <a@example.com>', to: 'jane@example.net', subject: 'Hi', text: 'Hello' };
+
+/** The faults of `good` with `change` over it, as `field: message` lines. */
+function faults(change: unknown): string[] {
+  return faultsOf({ ...good, ...(change as object) });
+}
+
+function faultsOf(body: unknown): string[] {
+  const parsed = parseEmailDraft(body);
+  return parsed.ok ? [] : parsed.faults.map(({ field, message }) => `${field}: ${message}`);
+}
+
+const addresses = (count: number) => Array.from({ length: count }, (_, index) => `u${index}@example.net`);
+
+describe('a good request', () => {
+  test('with the fewest fields leaves the others empty', () => {
+    expect(parseEmailDraft(good)).toEqual({
+      ok: true,
+      draft: {
+        from: 'Acme <a@example.com>',
+        to: ['jane@example.net'],
+        cc: [],
+        bcc: [],
+        replyTo: [],
+        subject: 'Hi',
+        html: null,
+        text: 'Hello',
+        headers: {},
+      },
+    });
+  });
+
+  test('keeps addresses as written and headers in their order', () => {
+    const parsed = parseEmailDraft({
+      ...good,
+      to: ['Jane <jane@example.net>', 'joe@example.net'],
+      cc: 'c@example.net',
+      bcc: ['b@example.net'],
+      reply_to: 'r@example.net',
+      html: '<p>Grüße</p>',
+      headers: { 'X-Second': '2', 'X-First': '1' },
+    });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+    expect(parsed.draft).toMatchObject({
+      to: ['Jane <jane@example.net>', 'joe@example.net'],
+      cc: ['c@example.net'],
+      bcc: ['b@example.net'],
+      replyTo: ['r@example.net'],
+      html: '<p>Grüße</p>',
+    });
+    expect(Object.keys(parsed.draft.headers)).toEqual(['X-Second', 'X-First']);
+  });
+
+  test('may say null for a field that it could leave out', () => {
+    expect(faults({ cc: null, bcc: null, reply_to: null, html: null, headers: null })).toEqual([]);
+    expect(faults({ attachments: null, scheduled_at: null, template: null, topic_id: null })).toEqual([]);
+  });
+
+  test('may carry fields we do not know', () => {
+    expect(faults({ surprise: { deep: [1] }, attachments: [] })).toEqual([]);
+  });
+
+  test('may have an empty subject and an empty text', () => {
+    expect(faults({ subject: '', text: '' })).toEqual([]);
+  });
+});
+
+describe('a fault stands under its path as written in the request (contract 7.1)', () => {
+  const ADDRESS = 'is not a valid email address';
+
+  test.each<[object, string[]]>([
+    [{ from: 'nobody' }, [`from: ${ADDRESS}`]],
+    [{ from: ['a@example.com'] }, ['from: must be a string']],
+    [{ from: undefined }, ['from: is required']],
+    [{ from: null }, ['from: must be a string']],
+    [{ to: undefined }, ['to: is required']],
+    [{ to: null }, ['to: names no recipient']],
+    [{ to: [] }, ['to: names no recipient']],
+    [{ to: 'nobody' }, [`to: ${ADDRESS}`]],
+    [{ to: ['nobody'] }, [`to[0]: ${ADDRESS}`]],
+    [{ to: ['a@example.net', 'b@example.net', 'c@'] }, [`to[2]: ${ADDRESS}`]],
+    [{ to: ['a@example.net', 5, null] }, ['to[1]: must be a string', 'to[2]: must be a string']],
+    [{ to: [['a@example.net']] }, ['to[0]: must be a string']],
+    [{ to: 5 }, ['to: must be an email address or an array of them']],
+    [{ to: { 0: 'a@example.net' } }, ['to: must be an email address or an array of them']],
+    [{ cc: 'x' }, [`cc: ${ADDRESS}`]],
+    [{ bcc: ['x'] }, [`bcc[0]: ${ADDRESS}`]],
+    [{ reply_to: ['r@example.net', 'x'] }, [`reply_to[1]: ${ADDRESS}`]],
+    [{ subject: undefined }, ['subject: is required']],
+    [{ subject: 7 }, ['subject: must be a string']],
+    [{ subject: 'x'.repeat(999) }, ['subject: is longer than 998 characters']],
+    [{ subject: 'Hi\r\nBcc: x@example.net' }, ['subject: contains a control character']],
+    [{ text: 1 }, ['text: must be a string']],
+    [{ html: {} }, ['html: must be a string']],
+    [{ text: 'a\0b' }, ['text: contains a NUL character']],
+    [{ html: '\0' }, ['html: contains a NUL character']],
+    [{ headers: 'X-A: 1' }, ['headers: must be an object of strings']],
+    [{ headers: [] }, ['headers: must be an object of strings']],
+    [{ headers: { 'X-A': 1 } }, ['headers.X-A: must be a string']],
+    [{ headers: { '0': null } }, ['headers.0: must be a string']],
+    [{ headers: { 'X-A': 'x'.repeat(999) } }, ['headers.X-A: is longer than 998 characters']],
+    [{ headers: { 'X-A': 'a\r\nBcc: x@example.net' } }, ['headers.X-A: contains a control character']],
+    [{ headers: { 'X A': '' } }, ['headers.X A: is not a valid header name']],
+    [{ headers: { 'X:A': '' } }, ['headers.X:A: is not a valid header name']],
+    [{ headers: { '': '' } }, ['headers.: is not a valid header name']],
+    [{ headers: { ['x'.repeat(77)]: '' } }, [`headers.${'x'.repeat(77)}: is not a valid header name`]],
+    [{ headers: { 'X-A\r\nBcc': '' } }, ['headers.X-A\r\nBcc: is not a valid header name']],
+    [{ headers: { BCC: 'x@example.net' } }, ['headers.BCC: is set by the service']],
+    [{ headers: { 'Content-Type': 'text/x' } }, ['headers.Content-Type: is set by the service']],
+    [{ headers: { From: 5 } }, ['headers.From: is set by the service', 'headers.From: must be a string']],
+    [{ attachments: [{ path: 'https://x.example/' }] }, ['attachments: is not supported']],
+    [{ scheduled_at: 'tomorrow' }, ['scheduled_at: is not supported']],
+    [{ template: { id: 't' } }, ['template: is not supported']],
+    [{ topic_id: 't' }, ['topic_id: is not supported']],
+    [{ text: undefined }, ['text: html or text is required']],
+    [{ text: null, html: null }, ['text: html or text is required']],
+  ])('%j', (change, expected) => {
+    expect(faults(change)).toEqual(expected);
+  });
+
+  test('all faults are told at once, those of single fields and those of the whole message', () => {
+    const body = {
+      from: 'x',
+      to: ['y', 'a@example.net'],
+      cc: addresses(49),
+      headers: { 'X A': 1, Date: 'now' },
+      template: 't',
+    };
+    expect(faultsOf(body)).toEqual([
+      'from: is not a valid email address',
+      'to[0]: is not a valid email address',
+      'subject: is required',
+      'headers.X A: is not a valid header name',
+      'headers.X A: must be a string',
+      'headers.Date: is set by the service',
+      'to: to, cc and bcc name more than 50 recipients together',
+      'text: html or text is required',
+      'template: is not supported',
+    ]);
+  });
+
+  test.each([undefined, null, 'x', 5, true, [], [good]])('the body %j is no JSON object', (body) => {
+    expect(faultsOf(body)).toEqual([': must be a JSON object']);
+  });
+
+  test('an empty body lacks every required field', () => {
+    expect(faultsOf({})).toEqual([
+      'from: is required',
+      'to: is required',
+      'subject: is required',
+      'text: html or text is required',
+    ]);
+  });
+});
+
+describe('__proto__ in a request', () => {
+  const parsedJson = (text: string): unknown => JSON.parse(text);
+
+  test('as a header name is refused, not lost', () => {
+    expect(faults({ headers: parsedJson('{"__proto__":"x","X-A":"1"}') })).toEqual([
+      'headers.__proto__: is not a valid header name',
+    ]);
+  });
+
+  test('as a field gives the request nothing', () => {
+    expect(faultsOf(parsedJson(`{"__proto__":${JSON.stringify(good)}}`))).toContain('from: is required');
+    expect(({} as Record<string, unknown>)['from']).toBeUndefined();
+  });
+});
+
+describe('the limits of a message (contract 8)', () => {
+  test('50 recipients over to, cc and bcc are accepted, 51 are not', () => {
+    expect(faults({ to: addresses(20), cc: addresses(20), bcc: addresses(10) })).toEqual([]);
+    const more = 'to: to, cc and bcc name more than 50 recipients together';
+    expect(faults({ to: addresses(20), cc: addresses(20), bcc: addresses(11) })).toEqual([more]);
+    expect(faults({ to: 'a@example.net', cc: addresses(50) })).toEqual([more]);
+    expect(faults({ to: addresses(51) })).toEqual([more]);
+  });
+
+  test('reply_to counts for itself', () => {
+    expect(faults({ to: addresses(50), reply_to: addresses(50) })).toEqual([]);
+    expect(faults({ reply_to: addresses(51) })).toEqual(['reply_to: names more than 50 addresses']);
+  });
+
+  test('a list far too long is answered shortly', () => {
+    expect(faults({ to: Array<number>(100_000).fill(1) }).length).toBe(51);
+  });
+
+  test('50 headers are accepted, 51 are not', () => {
+    const headers = (count: number) =>
+      Object.fromEntries(addresses(count).map((_, index) => [`X-${index}`, 'v']));
+    expect(faults({ headers: headers(50) })).toEqual([]);
+    expect(faults({ headers: headers(51) })).toEqual(['headers: has more than 50 headers']);
+  });
+
+  test('5 MiB of text and html together, counted in UTF-8 bytes, are accepted, a byte more is not', () => {
+    const half = 'ä'.repeat((5 * 1024 * 1024) / 4);
+    expect(faults({ text: half, html: half })).toEqual([]);
+    expect(faults({ text: half, html: `${half}!` })).toEqual(['text: html and text exceed 5 MiB together']);
+  });
+
+  test('a subject and a header value of 998 characters are accepted', () => {
+    expect(faults({ subject: 'x'.repeat(998), headers: { 'X-A': 'x'.repeat(998) } })).toEqual([]);
+  });
+});

@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals';
+import { LIMITS } from './limits.ts';
+import { CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS } from './rate-limit.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+test('the limits are those of contract section 8 and its rulings', () => {
+  expect(LIMITS).toEqual({
+    bodyBytes: 64 * KIB,
+    emailBodyBytes: 8 * MIB,
+    emailBodyPlainTextBytes: 32 * MIB,
+    messageBytes: 5 * MIB,
+    recipients: 50,
+    headers: 50,
+    headerLength: 998,
+    deadLettersListed: 100,
+    endpointLength: 2048,
+  });
+  expect([CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS]).toEqual([60, 60_000]);
+});

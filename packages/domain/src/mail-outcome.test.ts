@@ -1,0 +1,35 @@
+import { expect, test } from '@jest/globals';
+import { decideMailOutcome } from './mail-outcome.ts';
+import type { HandOver, MailOutcome } from './mail-outcome.ts';
+import { retrySchedule } from './retry-schedule.ts';
+
+const schedule = retrySchedule([30, 60]);
+const accepted: HandOver = { kind: 'accepted', providerMessageId: 'p1', notifications: [] };
+const refused: HandOver = { kind: 'refused', error: '550 no such user' };
+const deferred: HandOver = { kind: 'deferred', error: '451 try later' };
+
+test.each<[string, HandOver, number, MailOutcome]>([
+  ['accepted mail is sent', accepted, 1, { kind: 'sent', handOver: accepted }],
+  ['accepted mail is sent on the last try too', accepted, 3, { kind: 'sent', handOver: accepted }],
+  [
+    'refused mail fails at once, in the words of the provider',
+    refused,
+    1,
+    { kind: 'failed', error: '550 no such user' },
+  ],
+  ['deferred mail waits its delay', deferred, 1, { kind: 'retry', delayMs: 30_000, error: '451 try later' }],
+  [
+    'deferred mail waits the next delay',
+    deferred,
+    2,
+    { kind: 'retry', delayMs: 60_000, error: '451 try later' },
+  ],
+  [
+    'deferred mail fails when its tries are used up',
+    deferred,
+    3,
+    { kind: 'failed', error: 'gave up after 3 attempts: 451 try later' },
+  ],
+])('%s', (_title, answer, attempt, outcome) => {
+  expect(decideMailOutcome(answer, attempt, schedule)).toEqual(outcome);
+});

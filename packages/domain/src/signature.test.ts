@@ -1,0 +1,115 @@
+import { parseEvent, SignatureVerificationError, verifySignature } from '@postrider/receiver';
+import type { WebhookEvent } from '@postrider/receiver';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { Stripe } from 'stripe';
+import { envelopeBytes } from './envelope.ts';
+import type { EventData } from './event-data.ts';
+import type { EventType } from './event-types.ts';
+import type { EventId } from './ids.ts';
+import { signatureHeader } from './signature.ts';
+import { newSigningSecret } from './signing-secret.ts';
+
+const at = new Date('2026-11-20T10:15:30.999Z');
+const t = 1_795_169_730;
+const body = envelopeBytes({
+  id: 'evt_01jd0000000000000000000001' as EventId,
+  type: 'email.sent',
+  subject: 'acct_1',
+  createdAt: at,
+  data: '{"email_id":"em_1","from":"a@example.com","subject":"Grüße 🎉","error":null}',
+});
+
+test('the header is t=<whole unix seconds>,v1=<64 lower-case hexadecimal digits>', () => {
+  expect(signatureHeader('whsec_x', body, at)).toMatch(new RegExp(`^t=${t},v1=[0-9a-f]{64}$`));
+});
+
+test('the key is the whole secret as text: this header is what OpenSSL computes', () => {
+  // printf '%s' '1700000000.{"id":"evt_1"}' | openssl dgst -sha256 -hmac whsec_example
+  expect(signatureHeader('whsec_example', Buffer.from('{"id":"evt_1"}'), new Date(1_700_000_000_000))).toBe(
+    't=1700000000,v1=2f6f24854ba5c8d505c37e6fc0a06fc74456f1a4042208e7acdd4bd0bdbd599e',
+  );
+});
+
+test('every attempt is signed afresh: another second, another header', () => {
+  const secret = newSigningSecret();
+  expect(signatureHeader(secret, body, new Date(at.getTime() + 1000))).not.toBe(
+    signatureHeader(secret, body, at),
+  );
+});
+
+describe("Stripe's own verifier, which knows nothing of us,", () => {
+  const stripe = new Stripe('sk_test_unused');
+  const secret = newSigningSecret();
+  const seconds = t;
+  const verify = (bytes: Buffer, header: string, key: string, receivedAt = seconds): unknown =>
+    stripe.webhooks.constructEvent(bytes, header, key, 300, undefined, receivedAt * 1000);
+
+  test('accepts our header over the bytes we send', () => {
+    expect(verify(body, signatureHeader(secret, body, at), secret)).toEqual(
+      JSON.parse(body.toString('utf8')),
+    );
+  });
+
+  test('refuses a changed body, another secret, and a header older than its window', () => {
+    const header = signatureHeader(secret, body, at);
+    expect(() => verify(Buffer.concat([body, Buffer.from(' ')]), header, secret)).toThrow(
+      'No signatures found',
+    );
+    expect(() => verify(body, header, newSigningSecret())).toThrow('No signatures found');
+    expect(() => verify(body, header, secret, seconds + 301)).toThrow('tolerance');
+  });
+
+  test('agrees with ours on any JSON body, any secret and any time', () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        fc.string({ minLength: 1 }),
+        fc.integer({ min: 1, max: 4_102_444_800 }),
+        (value, key, second) => {
+          const bytes = Buffer.from(JSON.stringify(value));
+          const now = new Date(second * 1000 + 1);
+          const header = signatureHeader(key, bytes, now);
+          expect(verify(bytes, header, key, second)).toEqual(JSON.parse(bytes.toString('utf8')));
+          verifySignature({ header, body: bytes, secret: key, now });
+        },
+      ),
+    );
+  });
+});
+
+describe('our receiver', () => {
+  test('reads back the event that was signed', () => {
+    const secret = newSigningSecret();
+    const event = parseEvent({ header: signatureHeader(secret, body, at), body, secret, now: at });
+    expect(event).toEqual(JSON.parse(body.toString('utf8')));
+  });
+
+  test('refuses any one byte changed', () => {
+    const secret = newSigningSecret();
+    const header = signatureHeader(secret, body, at);
+    fc.assert(
+      fc.property(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), (index, change) => {
+        const altered = Buffer.from(body);
+        altered[index] = (altered[index] ?? 0) ^ change;
+        expect(() => verifySignature({ header, body: altered, secret, now: at })).toThrow(
+          SignatureVerificationError,
+        );
+      }),
+    );
+  });
+
+  test('types data as the service writes it', () => {
+    // Checked by the compiler: each side is assignable to the other, for every type.
+    type Published<T extends EventType> = Extract<WebhookEvent, { type: T }>['data'];
+    type Same = {
+      [T in EventType]: EventData<T> extends Published<T>
+        ? Published<T> extends EventData<T>
+          ? T
+          : never
+        : never;
+    }[EventType];
+    const same = (type: EventType): Same => type;
+    expect(same('email.sent')).toBe('email.sent');
+  });
+});

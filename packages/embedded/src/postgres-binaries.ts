@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { copyForOthers } from './binary-copy.ts';
+import { findNativePostgres, nativePackageName } from './native-package.ts';
+import type { RunAs } from './run-as.ts';
+
+export interface PostgresBinaries {
+  initdb: string;
+  postgres: string;
+  /** Major version, such as 18. */
+  major: number;
+}
+
+const DEBIAN_FOLDER = '/usr/lib/postgresql';
+const SUFFIX = process.platform === 'win32' ? '.exe' : '';
+
+/**
+ * Finds a Postgres that `runAs` can execute: npm's binaries for this platform, else PATH, else Debian's folder (newest
+ * first). `major` asks for exactly that version, as an existing data directory does.
+ * @throws one error that names everything tried, and DATABASE_URL
+ */
+export function findPostgresBinaries(runAs: RunAs | undefined, major: number | null): PostgresBinaries {
+  const tried: string[] = [];
+  for (const supply of supplies(runAs)) {
+    const found = supply.folder === null ? `${supply.name}: not there` : probe(supply.folder, runAs);
+    if (typeof found !== 'string' && (major === null || found.major === major)) return found;
+    tried.push(typeof found === 'string' ? found : `${found.postgres}: version ${found.major}`);
+  }
+  const wanted =
+    major === null ? 'No usable Postgres' : `No usable Postgres ${major}, which made the data directory`;
+  throw new Error(
+    `${wanted}. Tried: ${tried.join('; ')}. ` +
+      'Install Postgres, or set DATABASE_URL=postgres://user:password@host:5432/database to use your own.',
+  );
+}
+
+interface Supply {
+  name: string;
+  folder: string | null;
+}
+
+function* supplies(runAs: RunAs | undefined): Generator<Supply> {
+  const native = findNativePostgres();
+  yield { name: `npm package ${nativePackageName()}`, folder: native === null ? null : join(native, 'bin') };
+  if (native !== null && runAs !== undefined) {
+    yield { name: 'a copy of it', folder: join(copyForOthers(native), 'bin') };
+  }
+  const onPath = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .find((folder) => folder !== '' && hasBoth(folder));
+  yield { name: 'initdb and postgres on PATH', folder: onPath ?? null };
+  const debian = debianFolders();
+  if (debian.length === 0) yield { name: `${DEBIAN_FOLDER}/*/bin`, folder: null };
+  for (const folder of debian) yield { name: folder, folder };
+}
+
+/** The binaries in `folder` when `runAs` can run them, else a sentence that says why not. */
+function probe(folder: string, runAs: RunAs | undefined): PostgresBinaries | string {
+  const initdb = join(folder, `initdb${SUFFIX}`);
+  const postgres = join(folder, `postgres${SUFFIX}`);
+  const run = spawnSync(postgres, ['--version'], { ...runAs, cwd: '/', encoding: 'utf8', timeout: 10_000 });
+  if (run.error !== undefined) return `${postgres}: ${run.error.message}`;
+  const version = /PostgreSQL\) (\d+)/.exec(run.stdout);
+  if (version === null) return `${postgres}: ${run.stderr.trim() || `exit code ${String(run.status)}`}`;
+  return { initdb, postgres, major: Number(version[1]) };
+}
+
+function debianFolders(): string[] {
+  if (!existsSync(DEBIAN_FOLDER)) return [];
+  return readdirSync(DEBIAN_FOLDER)
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(DEBIAN_FOLDER, version, 'bin'))
+    .filter(hasBoth);
+}
+
+function hasBoth(folder: string): boolean {
+  return existsSync(join(folder, `initdb${SUFFIX}`)) && existsSync(join(folder, `postgres${SUFFIX}`));
+}

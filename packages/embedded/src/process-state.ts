@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const POLL_MS = 10;
+
+/**
+ * Whether the process still does anything. A zombie does not: in a container whose first process never reaps, a dead
+ * server answers `kill(pid, 0)` for ever.
+ */
+export function isRunning(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  return !isZombie(pid);
+}
+
+/** Sends `signal`; false when the process is already gone. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+/** Waits until the process is gone; false when it outlived `timeoutMs`. */
+export async function waitForExit(pid: number, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
+  while (isRunning(pid)) {
+    if (performance.now() > deadline) return false;
+    await delay(POLL_MS);
+  }
+  return true;
+}
+
+/** Sends each signal in turn, giving the process its time after each, until it is gone. */
+export async function endProcess(
+  pid: number,
+  steps: readonly { signal: NodeJS.Signals; graceMs: number }[],
+): Promise<void> {
+  for (const { signal, graceMs } of steps) {
+    if (!signalProcess(pid, signal) || (await waitForExit(pid, graceMs))) return;
+  }
+  throw new Error(`process ${pid} outlived ${steps.map((step) => step.signal).join(', ')}`);
+}
+
+/**
+ * A name that no later process gets, unlike its number: the number and, on Linux, the moment it started. Null when it
+ * is not running.
+ */
+export function processIdentity(pid: number): string | null {
+  if (!isRunning(pid)) return null;
+  const startedAt = statFields(pid)[19]; // field 22 of proc(5), counted from the state
+  return startedAt === undefined ? String(pid) : `${pid} ${startedAt}`;
+}
+
+function isZombie(pid: number): boolean {
+  return statFields(pid)[0] === 'Z';
+}
+
+/** The fields of /proc/PID/stat from the state on; empty where there is none. */
+function statFields(pid: number): string[] {
+  if (process.platform !== 'linux') return [];
+  try {
+    // "pid (name) state …": the name may hold anything, also ") ".
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return []; // gone between the two looks: the next signal says so
+  }
+}

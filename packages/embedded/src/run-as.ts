@@ -1,0 +1,47 @@
+import { readFileSync, statSync, type Stats } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** The user a server runs as. */
+export interface RunAs {
+  uid: number;
+  gid: number;
+}
+
+const NOBODY: RunAs = { uid: 65_534, gid: 65_534 };
+
+/**
+ * Postgres refuses to run as root. Root gives the job to the owner of the existing data directory, else to `nobody`;
+ * anyone else runs it as themselves (undefined).
+ */
+export function runAsFor(dataDir: string): RunAs | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const existing = statOrNull(dataDir);
+  if (existing !== null && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
+  return nobody();
+}
+
+/** Whether `user` can enter every folder above `path` that exists. */
+export function canReach(path: string, user: RunAs): boolean {
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    const stats = statOrNull(folder);
+    if (stats !== null && !canEnter(stats, user)) return false;
+    if (folder === dirname(folder)) return true;
+  }
+}
+
+export function statOrNull(path: string): Stats | null {
+  return statSync(path, { throwIfNoEntry: false }) ?? null;
+}
+
+function canEnter(stats: Stats, user: RunAs): boolean {
+  if (stats.uid === user.uid) return (stats.mode & 0o100) !== 0;
+  if (stats.gid === user.gid) return (stats.mode & 0o010) !== 0;
+  return (stats.mode & 0o001) !== 0;
+}
+
+/** initdb looks its user up by name, so the id has to be the one that /etc/passwd knows. */
+function nobody(): RunAs {
+  if (statOrNull('/etc/passwd') === null) return NOBODY;
+  const entry = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
+  return entry === null ? NOBODY : { uid: Number(entry[1]), gid: Number(entry[2]) };
+}

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { HandOver } from '@postrider/domain';
+import { composeMessage, messageIdOf } from './compose.ts';
+import type { MailProvider, OutgoingMessage } from './mail-provider.ts';
+import { sandboxRecipients } from './sandbox-recipients.ts';
+
+/**
+ * A provider that sends nothing: it accepts every message and keeps it as `<directory>/<email id>.eml`.
+ * Recipients at `sandbox.postrider.example` act by name (see `sandboxRecipients`); about all others it reports
+ * nothing beyond acceptance. A refused or deferred message is not kept.
+ *
+ * @param directory made when the first message is kept.
+ */
+export function createSandboxProvider(directory: string): MailProvider {
+  return {
+    name: 'sandbox',
+    async send(message) {
+      const { refused, deferred, notifications } = sandboxRecipients(message);
+      if (refused.length > 0) {
+        return {
+          kind: 'refused',
+          error: `550 5.7.1 message refused by the sandbox for <${refused.join('>, <')}>`,
+        };
+      }
+      if (deferred.length > 0) {
+        return {
+          kind: 'deferred',
+          error: `451 4.3.2 the sandbox is not available for <${deferred.join('>, <')}>`,
+        };
+      }
+      const fault = await keep(directory, message);
+      return fault ?? { kind: 'accepted', providerMessageId: messageIdOf(message), notifications };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Writes the whole file or none: whoever looks at the folder never sees half a message. */
+async function keep(directory: string, message: OutgoingMessage): Promise<HandOver | null> {
+  const { bytes } = await composeMessage(message);
+  const temporary = join(directory, `.${message.emailId}.${randomBytes(6).toString('hex')}`);
+  try {
+    await mkdir(directory, { recursive: true });
+    await writeFile(temporary, bytes, { flag: 'wx' });
+    await rename(temporary, join(directory, `${message.emailId}.eml`));
+    return null;
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined); // the folder itself may be what is wrong
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    return { kind: 'deferred', error: `the sandbox cannot keep the message (${code})` };
+  }
+}

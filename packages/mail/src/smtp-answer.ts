@@ -1,0 +1,81 @@
+import { notificationDetailOf } from '@postrider/domain';
+import type { HandOver, ProviderNotification } from '@postrider/domain';
+
+/** What nodemailer's error tells, as far as we read it. */
+export interface SmtpFault extends Error {
+  readonly code?: string | undefined;
+  /** The server's reply, code first; absent or false when there was none. */
+  readonly response?: string | false | undefined;
+  readonly responseCode?: number | undefined;
+  /** The replies to single recipients that were turned down. */
+  readonly rejectedErrors?: readonly RecipientFault[] | undefined;
+}
+
+export interface RecipientFault extends Error {
+  readonly recipient?: string | undefined;
+  readonly response?: string | false | undefined;
+  readonly responseCode?: number | undefined;
+}
+
+/** RFC 4954 section 6, RFC 3207: the server wants a login or encryption. Our configuration's fault, not the mail's. */
+const LOGIN_CODES = new Set([530, 534, 535, 538]);
+const TEXT_LENGTH_MAX = 500;
+
+/**
+ * Sorts a failed hand-over. Refused is only what the server said about this message, its sender or all of its
+ * recipients, and said for good (5xx). Everything else may be different next time: 4xx, no connection, a
+ * time-out, a greeting of 5xx, and a login that failed.
+ */
+export function answerOfFault(fault: SmtpFault): HandOver {
+  const kind = isRefusal(fault) ? 'refused' : 'deferred';
+  return { kind, error: faultText(fault) };
+}
+
+/** @param rejected recipients that the server turned down while it took the message for others. */
+export function notificationsOfRejected(rejected: readonly RecipientFault[]): ProviderNotification[] {
+  return rejected.flatMap(({ recipient, response, responseCode, message }) => {
+    if (recipient === undefined) return [];
+    const permanent = isPermanent(responseCode);
+    return [
+      {
+        type: permanent ? 'email.bounced' : 'email.soft_bounced',
+        recipients: [recipient],
+        detail: notificationDetailOf({
+          bounce_type: permanent ? 'Permanent' : 'Transient',
+          bounce_sub_type: 'General',
+          diagnostic: `smtp; ${oneLine(response || message)}`,
+        }),
+      } satisfies ProviderNotification,
+    ];
+  });
+}
+
+function isRefusal(fault: SmtpFault): boolean {
+  if (fault.code !== 'EENVELOPE' && fault.code !== 'EMESSAGE') return false;
+  const rejected = fault.rejectedErrors ?? [];
+  const codes = rejected.length > 0 ? rejected.map(({ responseCode }) => responseCode) : [fault.responseCode];
+  // Without a code it was judged before anything was sent: over the server's SIZE, or an impossible address.
+  return codes.every((code) => code === undefined || (isPermanent(code) && !LOGIN_CODES.has(code)));
+}
+
+function isPermanent(code: number | undefined): boolean {
+  return code !== undefined && code >= 500;
+}
+
+/** For the customer: the server's own words, or why there were none; never our server's address. */
+function faultText(fault: SmtpFault): string {
+  if (fault.code === 'EAUTH' || LOGIN_CODES.has(fault.responseCode ?? 0)) {
+    return `the mail server does not accept our login (${fault.responseCode ?? 'no reply'})`;
+  }
+  if (typeof fault.response === 'string' && fault.response !== '') return oneLine(fault.response);
+  if (fault.code === 'EENVELOPE' || fault.code === 'EMESSAGE') return oneLine(fault.message);
+  const system = /\bE[A-Z]{4,}\b/.exec(fault.message)?.[0];
+  return `no answer from the mail server (${system ?? fault.code ?? 'unknown'})`;
+}
+
+function oneLine(text: string): string {
+  return text
+    .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
+    .trim()
+    .slice(0, TEXT_LENGTH_MAX);
+}

@@ -1,0 +1,301 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { HandOver } from '@postrider/domain';
+import PostalMime from 'postal-mime';
+import type { SMTPServerOptions } from 'smtp-server';
+import { startMailServer, startRawServer } from '../test/mail-server.ts';
+import type { MailServer, RawServer } from '../test/mail-server.ts';
+import { outgoingMessage } from '../test/outgoing-message.ts';
+import { createMailProvider } from './create-mail-provider.ts';
+import type { MailProvider } from './mail-provider.ts';
+import { createSmtpProvider } from './smtp.ts';
+
+/** Far longer than any exchange here takes; and short, where it is to run out. */
+const LONG_MS = 20_000;
+const SHORT_MS = 300;
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function provide(url: string, timeoutMs = LONG_MS, connectionsMax = 4): MailProvider {
+  const provider = createSmtpProvider({ url, timeoutMs, connectionsMax });
+  cleanups.push(() => provider.close());
+  return provider;
+}
+
+async function mailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
+  const server = await startMailServer(options);
+  cleanups.push(() => server.close());
+  return server;
+}
+
+async function rawServer(...script: Parameters<typeof startRawServer>): Promise<RawServer> {
+  const server = await startRawServer(...script);
+  cleanups.push(() => server.close());
+  return server;
+}
+
+const fault = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
+const accepted: HandOver = { kind: 'accepted', providerMessageId: null, notifications: [] };
+
+describe('a server that takes mail', () => {
+  test('gets the message byte for byte: dots, unicode, and bcc only in the envelope', async () => {
+    const server = await mailServer();
+    const message = outgoingMessage({
+      to: ['Jörg <j@example.net>'],
+      bcc: ['secret@example.net'],
+      subject: 'Grüße 🎉',
+      text: '.\n..\n.leading dot\nend 🎉\n',
+      html: '<p>.</p>\n.\n',
+    });
+    expect(await provide(server.url).send(message)).toEqual(accepted);
+
+    expect(server.taken.map(({ envelope }) => envelope)).toEqual([
+      { from: 'orders@mail.example.com', to: ['j@example.net', 'secret@example.net'] },
+    ]);
+    const [taken] = server.taken;
+    if (taken === undefined) throw new Error('nothing was taken');
+    const mail = await PostalMime.parse(taken.bytes);
+    expect(mail.subject).toBe('Grüße 🎉');
+    expect(mail.text?.trimEnd()).toBe('.\n..\n.leading dot\nend 🎉');
+    expect(mail.html?.trimEnd()).toBe('<p>.</p>\n.');
+    expect(mail.messageId).toBe('<em_01jd0000000000000000000001@mail.example.com>');
+    expect(taken.bytes.toString('latin1')).not.toMatch(/bcc|secret/i);
+  });
+
+  test('gets many messages over few connections, which are kept', async () => {
+    const server = await mailServer();
+    const provider = provide(server.url, LONG_MS, 2);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => provider.send(outgoingMessage())));
+    expect(answers).toEqual(Array.from({ length: 20 }, () => accepted));
+    expect(server.taken).toHaveLength(20);
+    expect(server.connections()).toBe(2);
+  });
+
+  test('is told the login of the address', async () => {
+    const server = await mailServer({
+      authOptional: false,
+      onAuth: ({ username, password }, _session, callback) => {
+        if (username === 'user' && password === 'p@ss') callback(null, { user: 'user' });
+        else callback(new Error('wrong'));
+      },
+    });
+    const url = server.url.replace('smtp://', 'smtp://user:p%40ss@');
+    expect(await provide(url).send(outgoingMessage())).toEqual(accepted);
+  });
+
+  test('is what createMailProvider connects to', async () => {
+    const server = await mailServer();
+    const provider = createMailProvider({
+      provider: 'smtp',
+      smtpUrl: server.url,
+      sandboxDir: '/nowhere',
+      timeoutMs: LONG_MS,
+    });
+    cleanups.push(() => provider.close());
+    expect([provider.name, await provider.send(outgoingMessage())]).toEqual(['smtp', accepted]);
+  });
+});
+
+describe('a final no to the message is a refusal, in the words of the server', () => {
+  test.each<[string, SMTPServerOptions, string]>([
+    ['the sender', { onMailFrom: (_a, _s, done) => done(fault(550, '5.7.1 Not you')) }, '550 5.7.1 Not you'],
+    [
+      'every recipient',
+      { onRcptTo: (_a, _s, done) => done(fault(550, '5.1.1 No such user')) },
+      '550 5.1.1 No such user',
+    ],
+    [
+      'the content',
+      { onData: (stream, _s, done) => void stream.resume().on('end', () => done(fault(554, '5.6.0 Spam'))) },
+      '554 5.6.0 Spam',
+    ],
+  ])('to %s', async (_what, options, error) => {
+    const server = await mailServer(options);
+    expect(await provide(server.url).send(outgoingMessage())).toEqual({ kind: 'refused', error });
+  });
+
+  test('to the size, which the server announced', async () => {
+    const server = await mailServer({ size: 10 });
+    const answer = await provide(server.url).send(outgoingMessage());
+    expect(answer).toEqual({ kind: 'refused', error: 'Message size larger than allowed 10' });
+  });
+
+  test('and the connection serves the next message', async () => {
+    const server = await mailServer({
+      onRcptTo: ({ address }, _session, done) => done(address.startsWith('bad') ? fault(550, 'no') : null),
+    });
+    const provider = provide(server.url, LONG_MS, 1);
+    expect((await provider.send(outgoingMessage({ to: ['bad@example.net'] }))).kind).toBe('refused');
+    expect((await provider.send(outgoingMessage())).kind).toBe('accepted');
+    expect(server.connections()).toBe(1);
+  });
+});
+
+describe('recipients of whom some are turned down', () => {
+  const options: SMTPServerOptions = {
+    onRcptTo: ({ address }, _session, done) => {
+      if (address.startsWith('bad')) done(fault(550, '5.1.1 No such user'));
+      else if (address.startsWith('busy')) done(fault(452, '4.2.2 Over quota'));
+      else done();
+    },
+  };
+
+  test('are reported, and the message is accepted for the others', async () => {
+    const server = await mailServer(options);
+    const to = ['good@example.net', 'bad@example.net', 'busy@example.net'];
+    expect(await provide(server.url).send(outgoingMessage({ to }))).toMatchObject({
+      kind: 'accepted',
+      notifications: [
+        {
+          type: 'email.bounced',
+          recipients: ['bad@example.net'],
+          detail: {
+            bounce_type: 'Permanent',
+            bounce_sub_type: 'General',
+            diagnostic: 'smtp; 550 5.1.1 No such user',
+          },
+        },
+        {
+          type: 'email.soft_bounced',
+          recipients: ['busy@example.net'],
+          detail: {
+            bounce_type: 'Transient',
+            bounce_sub_type: 'General',
+            diagnostic: 'smtp; 452 4.2.2 Over quota',
+          },
+        },
+      ],
+    });
+    expect(server.taken[0]?.envelope.to).toEqual(['good@example.net']);
+  });
+
+  test('all turned down, one of them not for good: deferred', async () => {
+    const server = await mailServer(options);
+    const answer = await provide(server.url).send(
+      outgoingMessage({ to: ['busy@example.net', 'bad@example.net'] }),
+    );
+    expect(answer).toEqual({ kind: 'deferred', error: '452 4.2.2 Over quota' });
+  });
+});
+
+describe('what may be different next time is deferred', () => {
+  test.each<[string, SMTPServerOptions, string]>([
+    ['4xx to the sender', { onMailFrom: (_a, _s, done) => done(fault(451, 'later')) }, '451 later'],
+    [
+      '4xx to the recipient',
+      { onRcptTo: (_a, _s, done) => done(fault(450, 'greylisted')) },
+      '450 greylisted',
+    ],
+    [
+      '4xx to the content',
+      { onData: (stream, _s, done) => void stream.resume().on('end', () => done(fault(452, 'full'))) },
+      '452 full',
+    ],
+  ])('%s', async (_what, options, error) => {
+    const server = await mailServer(options);
+    expect(await provide(server.url).send(outgoingMessage())).toEqual({ kind: 'deferred', error });
+  });
+
+  test('a login that the server does not know', async () => {
+    const server = await mailServer({
+      authOptional: false,
+      onAuth: (_auth, _session, done) => done(fault(535, 'no')),
+    });
+    const url = server.url.replace('smtp://', 'smtp://user:wrong@');
+    const answer = await provide(url).send(outgoingMessage());
+    expect(answer).toEqual({ kind: 'deferred', error: 'the mail server does not accept our login (535)' });
+  });
+
+  test('a server that wants a login we do not have', async () => {
+    const server = await mailServer({ authOptional: false });
+    const answer = await provide(server.url).send(outgoingMessage());
+    expect(answer).toEqual({ kind: 'deferred', error: 'the mail server does not accept our login (530)' });
+  });
+
+  test('a server that is away', async () => {
+    const server = await startMailServer();
+    await server.close();
+    const answer = await provide(server.url).send(outgoingMessage());
+    expect(answer).toEqual({ kind: 'deferred', error: 'no answer from the mail server (ECONNREFUSED)' });
+  });
+
+  test('a greeting that turns us away, with 5xx too: it is not about the message', async () => {
+    const server = await rawServer('554 No SMTP service here', () => null);
+    const answer = await provide(server.url).send(outgoingMessage());
+    expect(answer).toEqual({ kind: 'deferred', error: '554 No SMTP service here' });
+  });
+
+  test('a server that hangs up in the middle', async () => {
+    const server = await rawServer('220 hello', (line, socket) => {
+      if (line.startsWith('MAIL')) socket.destroy();
+      return '250 OK';
+    });
+    expect((await provide(server.url).send(outgoingMessage())).kind).toBe('deferred');
+  });
+});
+
+describe('the time limit fires whatever the server does', () => {
+  const silence = (answer: HandOver) =>
+    expect(answer).toEqual({
+      kind: 'deferred',
+      error: `no answer from the mail server within ${SHORT_MS} ms`,
+    });
+
+  test('that never greets', async () => {
+    const server = await rawServer(null, () => null);
+    const answer = await provide(server.url, SHORT_MS).send(outgoingMessage());
+    expect(answer.kind).toBe('deferred');
+  });
+
+  test('that hangs after DATA', async () => {
+    const server = await rawServer('220 hello', (line) => {
+      if (line === 'DATA') return '354 go on';
+      return /^(EHLO|MAIL|RCPT)/.test(line) ? '250 OK' : null;
+    });
+    const answer = await provide(server.url, SHORT_MS).send(outgoingMessage());
+    expect(answer.kind).toBe('deferred');
+    expect(server.lines).toContain('.');
+  });
+
+  test('that keeps us waiting with a line now and then', async () => {
+    const timers: NodeJS.Timeout[] = [];
+    cleanups.push(async () => timers.forEach(clearInterval));
+    const server = await rawServer('220 hello', (line, socket) => {
+      if (line.startsWith('EHLO')) timers.push(setInterval(() => socket.write('250-STILL\r\n'), 20));
+      return null;
+    });
+    silence(await provide(server.url, SHORT_MS).send(outgoingMessage()));
+  });
+
+  test('that has no connection free for us', async () => {
+    const server = await rawServer('220 hello', (line) => (line.startsWith('EHLO') ? '250 OK' : null));
+    const provider = provide(server.url, SHORT_MS, 1);
+    const answers = await Promise.all([provider.send(outgoingMessage()), provider.send(outgoingMessage())]);
+    expect(answers.map(({ kind }) => kind)).toEqual(['deferred', 'deferred']);
+  });
+
+  test('and the provider goes on when the server does', async () => {
+    let hanging = true;
+    const server = await rawServer('220 hello', (line) => {
+      if (hanging) return null;
+      if (line === 'DATA') return '354 go on';
+      return /^(EHLO|MAIL|RCPT|\.$)/.test(line) ? '250 OK' : null;
+    });
+    const provider = provide(server.url, SHORT_MS, 1);
+    expect((await provider.send(outgoingMessage())).kind).toBe('deferred');
+    hanging = false;
+    expect((await provider.send(outgoingMessage())).kind).toBe('accepted');
+  });
+});
+
+test('close breaks off what is running; what comes after is deferred', async () => {
+  const server = await rawServer(null, () => null);
+  const provider = provide(server.url);
+  const running = provider.send(outgoingMessage());
+  await new Promise(setImmediate);
+  await provider.close();
+  expect((await running).kind).toBe('deferred');
+  expect((await provider.send(outgoingMessage())).kind).toBe('deferred');
+});

@@ -1,0 +1,87 @@
+import got from 'got';
+import { Attempt } from './attempt.ts';
+import type { EndpointAnswer, EndpointRequest } from './endpoint-answer.ts';
+import { parseEndpoint } from './endpoint-url.ts';
+import { headBytesMax, refused } from './failure.ts';
+import type { AddressGuard } from './guard/address-guard.ts';
+import { GuardedAgent } from './guarded-agent.ts';
+import { createNameResolver, type NameResolver } from './resolve/name-resolver.ts';
+
+/** Posts events to endpoints that customers name. */
+export interface EndpointClient {
+  /**
+   * Makes one attempt. It settles within `timeoutMs`, whatever the endpoint sends.
+   * Rejects only for a fault of our own: out of descriptors or memory, an unusable header, a closed client.
+   */
+  post(request: EndpointRequest): Promise<EndpointAnswer>;
+  /** Closes every connection; attempts under way reject. */
+  close(): void;
+}
+
+export interface EndpointClientOptions {
+  /** Time limit of one attempt: waiting for a connection, DNS, connect, TLS and the answer together. */
+  timeoutMs: number;
+  guard: AddressGuard;
+  /** Connections to one host and port at a time; further attempts wait within their own time limit. */
+  socketsPerHost: number;
+  /** Default: the machine's name servers. The client closes what it made itself, never what it was given. */
+  resolver?: NameResolver;
+  /** PEM certificates trusted in place of the system's roots. `NODE_EXTRA_CA_CERTS` adds to the roots, as Node defines it. */
+  ca?: readonly string[];
+  /** Counts connections that came up to a refused address in spite of the guard: a metric that must stay 0. */
+  onTripwire?: (address: string) => void;
+}
+
+/** Names the sender and the major version of what it sends (contract section 9). */
+const userAgent = 'Postrider/1';
+
+/** Makes the client. It opens nothing before the first post. */
+export function createEndpointClient(options: EndpointClientOptions): EndpointClient {
+  const { guard, timeoutMs, socketsPerHost, ca, onTripwire } = options;
+  const resolver = options.resolver ?? createNameResolver();
+  const agent = new GuardedAgent({ guard, resolver, socketsPerHost, ca, onTripwire });
+  const environment = { http: extendGot(agent), timeoutMs, closeIdle: agent.closeIdle.bind(agent) };
+  let closed = false;
+
+  async function post(request: EndpointRequest): Promise<EndpointAnswer> {
+    if (closed) throw new Error('the endpoint client is closed');
+    const url = parseEndpoint(request.endpoint);
+    if (!(url instanceof URL)) return refused(url.refusal);
+    // The agent judges again when it connects. Judged here, a refusal costs no request and a pooled connection no trust.
+    const refusal = guard.judgeHost(url.hostname);
+    if (refusal !== null) return refused(refusal);
+    return unlessClosed(await Attempt.run(environment, url, request));
+  }
+
+  function unlessClosed(answer: EndpointAnswer): EndpointAnswer {
+    if (closed && answer.kind === 'failed')
+      throw new Error('the endpoint client was closed during the attempt');
+    return answer;
+  }
+
+  function close(): void {
+    closed = true;
+    if (options.resolver === undefined) resolver.close();
+    agent.destroy();
+  }
+
+  return { post, close };
+}
+
+/** Built once: merging options costs as much as half a request. Neither redirects, nor cookies, caches, proxies or retries. */
+function extendGot(agent: GuardedAgent): typeof got {
+  return got.extend({
+    agent: { https: agent },
+    cache: false,
+    cookieJar: undefined,
+    decompress: false,
+    dnsCache: false,
+    enableUnixSockets: false,
+    followRedirect: false,
+    http2: false,
+    maxHeaderSize: headBytesMax,
+    retry: { limit: 0 },
+    throwHttpErrors: false,
+    headers: { 'content-type': 'application/json', 'user-agent': userAgent, 'accept-encoding': undefined },
+  });
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals';
+import { describeFailure, failed, refused } from './failure.ts';
+
+const facts = { hostname: 'hooks.example.com', inHandshake: false };
+
+function nodeError(code: string, rest: object = {}): Error {
+  return Object.assign(new Error(`raw ${code}\n    at internal`), { code, ...rest });
+}
+
+describe('the line for the owner of the endpoint', () => {
+  test.each<[Error, string, string]>([
+    [
+      nodeError('ECONNREFUSED', { syscall: 'connect', address: '192.0.2.1', port: 443 }),
+      'connect',
+      'connect ECONNREFUSED 192.0.2.1:443',
+    ],
+    [
+      nodeError('ENETUNREACH', { syscall: 'connect', address: '2606::1', port: 443 }),
+      'connect',
+      'connect ENETUNREACH [2606::1]:443',
+    ],
+    [
+      nodeError('ECONNRESET', { syscall: 'read' }),
+      'protocol',
+      'connection closed before a complete response (ECONNRESET)',
+    ],
+    [
+      nodeError('ETIMEDOUT', { syscall: 'read' }),
+      'protocol',
+      'connection closed before a complete response (ETIMEDOUT)',
+    ],
+    [nodeError('ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'), 'tls', 'TLS: tlsv1 alert protocol version'],
+    [nodeError('EPROTO', { syscall: 'write' }), 'tls', 'TLS: protocol error'],
+    [nodeError('CERT_HAS_EXPIRED'), 'tls', 'TLS: certificate has expired'],
+    [nodeError('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls', 'TLS: certificate is not valid for hooks.example.com'],
+    [nodeError('HPE_INVALID_CONSTANT'), 'protocol', 'malformed response'],
+  ])('%s', (error, cause, line) => {
+    expect(describeFailure(error, facts)).toEqual({ kind: 'failed', cause, error: line });
+  });
+
+  test('names the first real reason when several addresses were tried', () => {
+    const errors = [
+      nodeError('ETIMEDOUT', { syscall: 'connect', address: '192.0.2.1', port: 443 }),
+      nodeError('ECONNREFUSED', { syscall: 'connect', address: '192.0.2.2', port: 443 }),
+    ];
+    const failure = describeFailure(Object.assign(new Error(''), { code: 'ETIMEDOUT', errors }), facts);
+    expect(failure?.error).toBe('connect ECONNREFUSED 192.0.2.2:443');
+  });
+
+  test('is short and printable whatever went into it', () => {
+    const line = failed('dns', `DNS: \u0000\u001b[31m\r\nhooks\u202e.example.com ${'x'.repeat(300)}`).error;
+    expect(line).toMatch(/^DNS: \[31mhooks\.example\.com x+$/);
+    expect(line).toHaveLength(200);
+    expect(refused(`refused name ${'a.'.repeat(200)}\u0007`).error).toMatch(/^refused name [a.]{187}$/);
+  });
+});
+
+test.each(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'ERR_INVALID_CHAR', 'ERR_UNKNOWN'])(
+  '%s is a fault of our own, not of the endpoint',
+  (code) => {
+    expect(
+      describeFailure(nodeError(code, code.startsWith('ERR') ? {} : { syscall: 'connect' }), facts),
+    ).toBeNull();
+  },
+);

@@ -1,0 +1,103 @@
+import { createHook } from 'node:async_hooks';
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createTestAuthority, startScriptedReceiver } from '@postrider/testing';
+import { createEndpointClient } from '../client.ts';
+import { parseEndpoint } from '../endpoint-url.ts';
+import { NameLookupError, type NameResolver } from '../resolve/name-resolver.ts';
+import { createAddressGuard } from './address-guard.ts';
+
+/** One endpoint, what its name resolves to (one answer, or one per lookup), and whether a delivery may go there. */
+interface Row {
+  url: string;
+  expect: 'refuse' | 'allow';
+  why: string;
+  stage: 'registration' | 'delivery' | 'both';
+  policy?: string;
+  resolves_to?: string | string[];
+  resolves_to_sequence?: string[][];
+}
+
+const corpus = JSON.parse(readFileSync(new URL('ssrf-corpus.json', import.meta.url), 'utf8')) as Row[];
+const refused = corpus.filter((row) => row.expect === 'refuse');
+const allowed = corpus.filter((row) => row.expect === 'allow');
+const guard = createAddressGuard({ allowedNetworks: [] });
+
+/** Every TCP connection that Node begins passes through one of these, whatever library began it. */
+let connects = 0;
+const hook = createHook({
+  init(_id, type) {
+    if (type === 'TCPCONNECTWRAP') connects += 1;
+  },
+});
+beforeAll(() => void hook.enable());
+afterAll(() => void hook.disable());
+beforeEach(() => {
+  connects = 0;
+});
+
+describe('every endpoint that must be refused', () => {
+  const close: (() => void)[] = [];
+  afterEach(() => close.splice(0).forEach((end) => end()));
+
+  test.each(refused)('$url: $why', async (row) => {
+    const lookups = answersOf(row);
+    const resolver = createScriptedResolver(lookups);
+    // Whoever asked before, at registration or in a check, used up all answers but the last.
+    for (let asked = 1; asked < lookups.length; asked += 1) await resolver.resolve('earlier.example.net');
+    const client = createEndpointClient({ guard, resolver, timeoutMs: 5000, socketsPerHost: 1 });
+    close.push(() => client.close());
+
+    const answer = await client.post({ endpoint: row.url, body: Buffer.from('{}'), headers: {} });
+
+    // The one row about a name without an address is a failed attempt, not a refusal.
+    expect(answer.kind).toBe(row.policy === 'dns-failure-is-a-failed-attempt' ? 'failed' : 'refused');
+    expect(connects).toBe(0);
+  });
+});
+
+describe('every endpoint that must be allowed', () => {
+  test.each(allowed)('$url: $why', (row) => {
+    const url = parseEndpoint(row.url);
+    if (!(url instanceof URL)) throw new Error(url.refusal);
+    expect(guard.judgeHost(url.hostname)).toBeNull();
+    for (const address of answersOf(row).flat()) expect(guard.judgeAddress(address)).toBeNull();
+  });
+});
+
+test('the corpus is whole, and the count of connections counts', async () => {
+  expect(refused.length + allowed.length).toBe(corpus.length);
+  expect(corpus.length).toBe(200);
+  const authority = await createTestAuthority();
+  const receiver = await startScriptedReceiver({ authority });
+  const excusing = createAddressGuard({ allowedNetworks: ['127.0.0.1/32'] });
+  const client = createEndpointClient({
+    guard: excusing,
+    timeoutMs: 5000,
+    socketsPerHost: 1,
+    ca: [authority.caPem],
+  });
+  await client.post({ endpoint: receiver.url('/'), body: Buffer.from('{}'), headers: {} });
+  expect(connects).toBe(1);
+  client.close();
+  await receiver.close();
+});
+
+function answersOf(row: Row): string[][] {
+  if (row.resolves_to_sequence !== undefined) return row.resolves_to_sequence;
+  return row.resolves_to === undefined ? [] : [[row.resolves_to].flat()];
+}
+
+/** Gives its answers one after another and fails when it is asked once more than it has answers. */
+function createScriptedResolver(answers: string[][]): NameResolver {
+  const left = [...answers];
+  return {
+    async resolve(hostname) {
+      const next = left.shift();
+      if (next === undefined) throw new Error(`unexpected lookup of ${hostname}`);
+      if (next.length === 0) throw new NameLookupError(`DNS: ${hostname} has no address`);
+      return next;
+    },
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,60 @@
+/** A range that no delivery goes to, and what to call it in front of a customer. */
+export interface RefusedRange {
+  cidr: string;
+  label: string;
+}
+
+/**
+ * IPv4 ranges that are refused: the IANA IPv4 Special-Purpose Address Registry whole (2025-10-09, also its few globally
+ * reachable blocks, which host no web server), multicast, and one public address that is a cloud's metadata service.
+ */
+export const refusedIpv4: readonly RefusedRange[] = [
+  { cidr: '0.0.0.0/8', label: 'this network' },
+  { cidr: '10.0.0.0/8', label: 'private' },
+  { cidr: '100.64.0.0/10', label: 'carrier-grade NAT' },
+  { cidr: '127.0.0.0/8', label: 'loopback' },
+  { cidr: '168.63.129.16/32', label: 'cloud metadata' },
+  { cidr: '169.254.0.0/16', label: 'link-local' },
+  { cidr: '172.16.0.0/12', label: 'private' },
+  { cidr: '192.0.0.0/24', label: 'protocol assignments' },
+  { cidr: '192.0.2.0/24', label: 'documentation' },
+  { cidr: '192.31.196.0/24', label: 'AS112' },
+  { cidr: '192.52.193.0/24', label: 'AMT relay' },
+  { cidr: '192.88.99.0/24', label: '6to4 relay' },
+  { cidr: '192.168.0.0/16', label: 'private' },
+  { cidr: '192.175.48.0/24', label: 'AS112' },
+  { cidr: '198.18.0.0/15', label: 'benchmarking' },
+  { cidr: '198.51.100.0/24', label: 'documentation' },
+  { cidr: '203.0.113.0/24', label: 'documentation' },
+  { cidr: '224.0.0.0/4', label: 'multicast' },
+  { cidr: '240.0.0.0/4', label: 'reserved' },
+];
+
+/** The only IPv6 space that IANA hands out for global unicast; whatever lies outside is refused. */
+export const globalUnicastIpv6 = '2000::/3';
+
+/** Ranges inside {@link globalUnicastIpv6} that are refused all the same (IANA IPv6 Special-Purpose Address Registry). */
+export const refusedIpv6: readonly RefusedRange[] = [
+  { cidr: '2001::/23', label: 'protocol assignments' },
+  { cidr: '2001:db8::/32', label: 'documentation' },
+  { cidr: '2002::/16', label: '6to4' },
+  { cidr: '2620:4f:8000::/48', label: 'AS112' },
+  { cidr: '3fff::/20', label: 'documentation' },
+];
+
+/** Names for what lies outside {@link globalUnicastIpv6}, the narrower range first. They decide nothing: all of it is refused. */
+export const namedIpv6: readonly RefusedRange[] = [
+  { cidr: '::/128', label: 'unspecified' },
+  { cidr: '::1/128', label: 'loopback' },
+  { cidr: '::/96', label: 'IPv4-compatible' },
+  { cidr: '::ffff:0:0/96', label: 'IPv4-mapped' },
+  { cidr: '::ffff:0:0:0/96', label: 'IPv4-translated' },
+  { cidr: '64:ff9b::/96', label: 'NAT64' },
+  { cidr: '64:ff9b:1::/48', label: 'NAT64' },
+  { cidr: '100::/64', label: 'discard-only' },
+  { cidr: '5f00::/16', label: 'segment routing' },
+  { cidr: 'fc00::/7', label: 'private' },
+  { cidr: 'fe80::/10', label: 'link-local' },
+  { cidr: 'fec0::/10', label: 'site-local' },
+  { cidr: 'ff00::/8', label: 'multicast' },
+];

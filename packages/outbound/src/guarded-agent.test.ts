@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request, type RequestOptions } from 'node:https';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  after,
+  answer,
+  createTestAuthority,
+  type ScriptedReceiver,
+  startScriptedReceiver,
+  type TestAuthority,
+  waitFor,
+} from '@postrider/testing';
+import { createAddressGuard } from './guard/address-guard.ts';
+import { GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
+import type { NameResolver } from './resolve/name-resolver.ts';
+
+const loopback: NameResolver = { resolve: async () => ['127.0.0.1'], close: () => undefined };
+
+let authority: TestAuthority;
+const open: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  authority = await createTestAuthority();
+});
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+function createAgent(allowedNetworks: string[], options: Partial<GuardedAgentOptions> = {}): GuardedAgent {
+  const guard = createAddressGuard({ allowedNetworks });
+  const agent = new GuardedAgent({
+    guard,
+    resolver: loopback,
+    socketsPerHost: 2,
+    ca: [authority.caPem],
+    ...options,
+  });
+  open.push(() => agent.destroy());
+  return agent;
+}
+
+async function startReceiver(): Promise<ScriptedReceiver> {
+  const receiver = await startScriptedReceiver({ authority, names: ['hooks.example.com'] });
+  open.push(() => receiver.close());
+  return receiver;
+}
+
+async function get(agent: GuardedAgent, options: RequestOptions): Promise<number | undefined> {
+  const sent = request({ ...options, agent });
+  sent.end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+  return response.statusCode;
+}
+
+describe('a request through the agent itself', () => {
+  test.each([
+    ['a literal', '127.0.0.1', 'refused address 127.0.0.1 (loopback)'],
+    ['an IPv6 literal', '::1', 'refused address ::1 (loopback)'],
+    ['a private name', 'localhost', 'refused name localhost (not a public name)'],
+    ['no host at all', '', 'refused name localhost (not a public name)'],
+    [
+      'a name of a refused address',
+      'hooks.example.com',
+      'refused address 127.0.0.1 (loopback), an address of hooks.example.com',
+    ],
+  ])('to %s is refused without a connection', async (_, host, error) => {
+    const receiver = await startReceiver();
+    await expect(get(createAgent([]), { host, port: receiver.port })).rejects.toThrow(error);
+    expect(receiver.connections).toBe(0);
+  });
+
+  test('cannot bring a lookup of its own', async () => {
+    const receiver = await startReceiver();
+    const lookup: RequestOptions['lookup'] = (_name, _options, callback) => callback(null, '127.0.0.1', 4);
+    const options = { host: 'hooks.example.com', port: receiver.port, lookup };
+    await expect(get(createAgent([]), options)).rejects.toThrow('refused address 127.0.0.1');
+    expect(receiver.connections).toBe(0);
+  });
+
+  test('cannot loosen the verification of the certificate', async () => {
+    const receiver = await startReceiver();
+    const agent = createAgent(['127.0.0.1/32'], { ca: undefined });
+    const options = { host: '127.0.0.1', port: receiver.port, rejectUnauthorized: false };
+    await expect(get(agent, options)).rejects.toThrow(/unable to verify/);
+    expect(receiver.requests).toHaveLength(0);
+  });
+});
+
+describe('idle connections', () => {
+  test('are closed after a while', async () => {
+    const receiver = await startReceiver();
+    const agent = createAgent(['127.0.0.1/32'], { idleMs: 50 });
+    await get(agent, { host: '127.0.0.1', port: receiver.port });
+    await waitFor(() => receiver.openSockets === 0, { what: 'the idle connection to be closed' });
+    expect(Object.keys(agent.freeSockets)).toEqual([]);
+  });
+
+  test('a connection that waits for a slow answer is not idle', async () => {
+    const receiver = await startReceiver();
+    const agent = createAgent(['127.0.0.1/32'], { idleMs: 30 });
+    const otherIsClosed = waitFor(() => receiver.openSockets === 1, {
+      what: 'the other connection to be closed',
+    });
+    receiver.script('/slow', [after(otherIsClosed, answer(201))]);
+    const slow = get(agent, { host: '127.0.0.1', port: receiver.port, path: '/slow' });
+    await receiver.waitForRequests(1);
+    await get(agent, { host: '127.0.0.1', port: receiver.port, path: '/' });
+    expect(await slow).toBe(201);
+  });
+
+  test('are closed at will, those of another port are kept', async () => {
+    const [receiver, other] = [await startReceiver(), await startReceiver()];
+    const agent = createAgent(['127.0.0.1/32']);
+    await get(agent, { host: '127.0.0.1', port: receiver.port });
+    await get(agent, { host: '127.0.0.1', port: other.port });
+    agent.closeIdle('127.0.0.1', String(receiver.port));
+    await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be closed' });
+    expect(other.openSockets).toBe(1);
+  });
+
+  test('no cap over all hosts lets idle ones block another', () => {
+    expect(createAgent([]).maxTotalSockets).toBe(Infinity);
+  });
+});

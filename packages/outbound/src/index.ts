@@ -1,0 +1,17 @@
+export { createEndpointClient, type EndpointClient, type EndpointClientOptions } from './client.ts';
+export type {
+  Answered,
+  EndpointAnswer,
+  EndpointRequest,
+  Failure,
+  FailureCause,
+  Refused,
+} from './endpoint-answer.ts';
+export { createAddressGuard, type AddressGuard } from './guard/address-guard.ts';
+export { isCidr, parseCidr, type Cidr } from './guard/cidr.ts';
+export {
+  createNameResolver,
+  NameLookupError,
+  type NameResolver,
+  type NameResolverOptions,
+} from './resolve/name-resolver.ts';

@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { type NameReply, type NameServer, startNameServer } from '@postrider/testing';
+import { createNameResolver, NameLookupError, type NameResolver } from './name-resolver.ts';
+
+let server: NameServer | null = null;
+let resolver: NameResolver | null = null;
+
+afterEach(async () => {
+  resolver?.close();
+  await server?.close();
+});
+
+async function start(reply: (name: string, type: 'A' | 'AAAA') => NameReply, nowMs?: () => number) {
+  server = await startNameServer(reply);
+  resolver = createNameResolver({ servers: [server.address], ...(nowMs === undefined ? {} : { nowMs }) });
+  return { resolver, queries: server.queries };
+}
+
+describe('resolve', () => {
+  test('gives the IPv4 and then the IPv6 addresses', async () => {
+    const { resolver } = await start(() => ({
+      addresses: ['2606:4700::1', '192.0.2.1', '192.0.2.2', '::ffff:10.0.0.1'],
+    }));
+    const addresses = await resolver.resolve('hooks.example.com');
+    expect(addresses.slice(0, 2).sort()).toEqual(['192.0.2.1', '192.0.2.2']);
+    expect(addresses.slice(2).sort()).toEqual(['2606:4700::1', '::ffff:10.0.0.1']);
+  });
+
+  test.each<[string, NameReply]>([
+    ['fails', 'servfail'],
+    ['does not exist', 'nxdomain'],
+    ['stays silent', 'silence'],
+  ])('is content with one family when the other %s', async (_, reply) => {
+    const { resolver } = await start((_name, type) => (type === 'A' ? { addresses: ['192.0.2.1'] } : reply));
+    expect(await resolver.resolve('hooks.example.com')).toEqual(['192.0.2.1']);
+  });
+
+  test('gives every address of a long answer', async () => {
+    const many = Array.from({ length: 100 }, (_, index) => `192.0.2.${index}`);
+    const { resolver } = await start(() => ({ addresses: many }));
+    expect([...(await resolver.resolve('many.example.com'))].sort()).toEqual([...many].sort());
+  });
+
+  test('rejects with a line for the owner of the endpoint', async () => {
+    const { resolver } = await start(() => 'nxdomain');
+    const failure = resolver.resolve('gone.example.com');
+    await expect(failure).rejects.toThrow(NameLookupError);
+    await expect(failure).rejects.toThrow('DNS: gone.example.com does not exist');
+  });
+});
+
+describe('what is kept', () => {
+  test('concurrent lookups of one name share one query per family', async () => {
+    const { resolver, queries } = await start(() => ({ addresses: ['192.0.2.1'] }));
+    await Promise.all(Array.from({ length: 50 }, () => resolver.resolve('hooks.example.com')));
+    expect(queries).toHaveLength(2);
+  });
+
+  test.each([
+    ['as long as its TTL', 10, 10_000],
+    ['30 s at most', 86_400, 30_000],
+    ['1 s at least', 0, 1000],
+  ])('an answer is kept %s', async (_, ttlSeconds, keptMs) => {
+    let now = 1_000_000;
+    const { resolver, queries } = await start(
+      () => ({ addresses: ['192.0.2.1'], ttlSeconds }),
+      () => now,
+    );
+    await resolver.resolve('hooks.example.com');
+    now += keptMs;
+    await resolver.resolve('hooks.example.com');
+    expect(queries).toHaveLength(2);
+    now += 1;
+    await resolver.resolve('hooks.example.com');
+    expect(queries).toHaveLength(4);
+  });
+
+  test('a failure is kept for 5 s, and then asked again', async () => {
+    let now = 1_000_000;
+    let reply: NameReply = 'nxdomain';
+    const { resolver, queries } = await start(
+      () => reply,
+      () => now,
+    );
+    await expect(resolver.resolve('new.example.com')).rejects.toThrow(NameLookupError);
+    reply = { addresses: ['192.0.2.1'] };
+    await expect(resolver.resolve('new.example.com')).rejects.toThrow(NameLookupError);
+    expect(queries).toHaveLength(2);
+    now += 5001;
+    expect(await resolver.resolve('new.example.com')).toEqual(['192.0.2.1']);
+  });
+});

@@ -1,0 +1,82 @@
+/** `data` of `email.sent` and `email.failed`; `error` is null for the first and says why for the second. */
+export interface SendResult<Fault extends string | null> {
+  email_id: string;
+  from: string;
+  subject: string;
+  error: Fault;
+}
+
+/** Every key is always there; what is not relevant to the type is null. */
+export interface NotificationDetail {
+  bounce_type: string | null;
+  bounce_sub_type: string | null;
+  diagnostic: string | null;
+  complaint_type: string | null;
+  smtp_response: string | null;
+  reject_reason: string | null;
+  link: string | null;
+}
+
+/** `data` of what the provider reports after it has accepted a message. */
+export interface ProviderNotification {
+  email_id: string;
+  /** Everyone the provider's notification names. */
+  recipients: string[];
+  /** ISO 8601 UTC with milliseconds. */
+  occurred_at: string;
+  detail: NotificationDetail;
+}
+
+export interface Unsubscribed {
+  email_id: null;
+  to: string;
+  /** The topic's id when `scope` is `topic`, else null. */
+  topic: string | null;
+  scope: 'all' | 'topic';
+  source: 'one_click' | 'page' | 'api';
+  occurred_at: string;
+}
+
+/** A received message without its body, which is read through the API. */
+export interface ReceivedMessage {
+  id: string;
+  message_id: string | null;
+  from: string;
+  to: string[];
+  cc: string[];
+  reply_to: string[];
+  subject: string | null;
+  received_at: string;
+  size: number;
+  attachments: { filename: string | null; content_type: string; size: number }[];
+  held_reason: string | null;
+}
+
+interface DataByType {
+  'email.sent': SendResult<null>;
+  'email.failed': SendResult<string>;
+  'email.delivered': ProviderNotification;
+  'email.delivery_delayed': ProviderNotification;
+  'email.bounced': ProviderNotification;
+  'email.soft_bounced': ProviderNotification;
+  'email.complained': ProviderNotification;
+  'email.rejected': ProviderNotification;
+  'email.opened': ProviderNotification;
+  'email.clicked': ProviderNotification;
+  'email.unsubscribed': Unsubscribed;
+  'message.received': ReceivedMessage;
+  'message.held': ReceivedMessage;
+}
+
+/** The body of a delivery. Types may be added: pass over a `type` you do not know. */
+export type WebhookEvent = {
+  [T in keyof DataByType]: {
+    /** The same on every retry and replay: what you have seen, you may skip. */
+    id: string;
+    type: T;
+    /** The account, or `<account>/inbound/<rule>` for a routing rule's own endpoint. */
+    subject: string;
+    created_at: string;
+    data: DataByType[T];
+  };
+}[keyof DataByType];

@@ -1,0 +1,12 @@
+import type { ProcessName, Setting } from './setting.ts';
+import type { Settings } from './settings.ts';
+
+type ValueOf<S> = S extends Setting<infer Value> ? Value : never;
+type UsersOf<S> = S extends Setting<unknown, infer Process> ? Process : never;
+
+/** The checked configuration of a process: `ConfigurationOf<'api'>` has `databaseUrl`, `port`, … and nothing it does not use. */
+export type ConfigurationOf<P extends ProcessName> = {
+  readonly [Name in keyof Settings as P & UsersOf<Settings[Name]> extends never ? never : Name]: ValueOf<
+    Settings[Name]
+  >;
+};

@@ -1,0 +1,42 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { buildSync } from 'esbuild';
+
+/** Runs the loader as the first thing of a process of its own, as a `main.ts` does. */
+function startProcess(env: Record<string, string>) {
+  const { outputFiles } = buildSync({
+    stdin: {
+      contents:
+        "import { loadConfigOrExit } from './load-or-exit.ts'; console.log(loadConfigOrExit('worker').metricsPort);",
+      resolveDir: fileURLToPath(new URL('.', import.meta.url)),
+    },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    write: false,
+  });
+  const script = outputFiles[0]?.text ?? '';
+  return spawnSync(process.execPath, ['--input-type=module'], { input: script, env, encoding: 'utf8' });
+}
+
+test('a bad value stops the process with one line on stderr and exit code 1', () => {
+  const { status, stdout, stderr } = startProcess({ METRICS_PORT: 'abc', DELIVERY_CONCURRENCY: '-1' });
+  expect(status).toBe(1);
+  expect(stdout).toBe('');
+  expect(stderr).toBe(
+    'postrider worker: configuration: DATABASE_URL is required; SECRETS_KEY is required; ' +
+      'DELIVERY_CONCURRENCY must be a whole number from 1 to 10000 (got "-1"); ' +
+      'METRICS_PORT must be a whole number from 0 to 65535 (got "abc")\n',
+  );
+});
+
+test('a good one lets it go on', () => {
+  const SECRETS_KEY = Buffer.alloc(32).toString('base64');
+  const { status, stdout } = startProcess({
+    DATABASE_URL: 'postgres://db/x',
+    SECRETS_KEY,
+    METRICS_PORT: '0',
+  });
+  expect([status, stdout]).toEqual([0, '0\n']);
+});

@@ -1,0 +1,349 @@
+import { describe, expect, test } from '@jest/globals';
+import { ConfigurationError, loadConfig, maskedConfig } from './load.ts';
+import type { Environment, ProcessName } from './setting.ts';
+
+const KEY = Buffer.alloc(32, 7).toString('base64');
+const BASE: Environment = { DATABASE_URL: 'postgres://app:pw@db/postrider', SECRETS_KEY: KEY };
+
+function problemsOf(process: ProcessName, env: Environment): readonly string[] {
+  try {
+    loadConfig(process, env);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+const worker = (env: Environment) => loadConfig('worker', { ...BASE, ...env });
+const workerProblems = (env: Environment) => problemsOf('worker', { ...BASE, ...env });
+
+describe('defaults', () => {
+  test('an api starts with the two variables that have no default', () => {
+    expect(loadConfig('api', BASE)).toEqual({
+      databaseUrl: 'postgres://app:pw@db/postrider',
+      databasePoolSize: 10,
+      redisUrl: undefined,
+      secretsKey: [Buffer.alloc(32, 7)],
+      host: '127.0.0.1',
+      port: 3000,
+      problemsBase: 'https://postrider.example/problems',
+      platformProblemsBase: 'https://platform.postrider.example/problems',
+      keyRateLimitPerMinute: 60,
+      mailProvider: 'sandbox',
+      awsRegion: undefined,
+      snsTopicArns: [],
+      snsSigningCertFile: undefined,
+      nodeEnv: undefined,
+      logLevel: 'info',
+      shutdownDeadlineMs: 25_000,
+    });
+  });
+
+  test('a worker tries a delivery and a message eight times on the schedule of the contract', () => {
+    const config = worker({});
+    expect(config.deliveryRetryDelaysSeconds).toEqual([30, 60, 120, 240, 480, 960, 1920]);
+    expect(config.mailRetryDelaysSeconds).toEqual([30, 60, 120, 240, 480, 960, 1920]);
+    expect(config).toMatchObject({
+      signatureHeaderPrefix: 'Service',
+      deliveryTimeoutMs: 10_000,
+      deliveryConcurrency: 256,
+      slowLaneConcurrency: 256,
+      deliveryAllowedNetworks: [],
+      mailConcurrency: 16,
+      mailTimeoutMs: 30_000,
+      sandboxDir: '.data/sandbox',
+      queuePrefix: 'postrider',
+      databasePoolSize: 6,
+      leaseSeconds: 30,
+      metricsHost: '127.0.0.1',
+    });
+  });
+
+  test('relay and worker serve their metrics on ports of their own', () => {
+    expect(loadConfig('relay', BASE).metricsPort).toBe(9101);
+    expect(worker({}).metricsPort).toBe(9102);
+  });
+
+  test('an empty or blank variable counts as not set', () => {
+    expect(worker({ REDIS_URL: '', LOG_LEVEL: '  ' })).toMatchObject({
+      redisUrl: undefined,
+      logLevel: 'info',
+    });
+    expect(problemsOf('cli', { DATABASE_URL: '' })).toEqual(['DATABASE_URL is required']);
+  });
+
+  test('a process neither needs nor gets what it does not use', () => {
+    const config = loadConfig('relay', {
+      DATABASE_URL: 'postgres://db/x',
+      SECRETS_KEY: 'nonsense',
+      PORT: 'abc',
+    });
+    expect(config).not.toHaveProperty('secretsKey');
+    expect(config).not.toHaveProperty('port');
+  });
+});
+
+describe('every bad variable is named, in one line', () => {
+  test('missing and wrong ones together', () => {
+    const env = { PORT: 'abc', LOG_LEVEL: 'loud', KEY_RATE_LIMIT_PER_MINUTE: '0' };
+    expect(() => loadConfig('api', env)).toThrow(
+      new ConfigurationError('api', [
+        'DATABASE_URL is required',
+        'SECRETS_KEY is required',
+        'PORT must be a whole number from 0 to 65535 (got "abc")',
+        'KEY_RATE_LIMIT_PER_MINUTE must be a whole number from 1 to 1000000 (got "0")',
+        'LOG_LEVEL must be one of error, warn, info, debug, silent (got "loud")',
+      ]),
+    );
+  });
+
+  test('the message has no line break, whatever the value has', () => {
+    const { message } = new ConfigurationError('worker', workerProblems({ LOG_LEVEL: 'a\nb' }));
+    expect(message).toBe(
+      'postrider worker: configuration: LOG_LEVEL must be one of error, warn, info, debug, silent (got "a\\nb")',
+    );
+  });
+
+  test('a long value is cut', () => {
+    expect(workerProblems({ LOG_LEVEL: 'x'.repeat(5000) })[0]?.length).toBeLessThan(150);
+  });
+
+  test('a malformed secret is not repeated', () => {
+    const problems = workerProblems({
+      SECRETS_KEY: 'hunter2',
+      REDIS_URL: 'http://:hunter2@r',
+      SMTP_URL: 'hunter2',
+    });
+    expect(problems.map((problem) => problem.split(' ', 1)[0])).toEqual([
+      'REDIS_URL',
+      'SECRETS_KEY',
+      'SMTP_URL',
+    ]);
+    expect(problems.join()).not.toContain('hunter2');
+  });
+});
+
+describe('whole numbers', () => {
+  test.each([
+    'abc',
+    '-1',
+    '1e9',
+    '0x10',
+    '+5',
+    '5.0',
+    '65536',
+    '1 2',
+    'NaN',
+    'Infinity',
+    '99999999999999999999',
+  ])('the port %j is refused', (value) => {
+    expect(workerProblems({ METRICS_PORT: value })).toEqual([
+      `METRICS_PORT must be a whole number from 0 to 65535 (got "${value}")`,
+    ]);
+  });
+
+  test.each([
+    [' 5 ', 5],
+    ['0', 0],
+    ['007', 7],
+    ['65535', 65_535],
+  ])('the port %j is %j', (value, expected) => {
+    expect(worker({ METRICS_PORT: value }).metricsPort).toBe(expected);
+  });
+});
+
+describe('retry delays', () => {
+  test('fractions, zero and blanks around entries are read', () => {
+    expect(worker({ DELIVERY_RETRY_DELAYS_SECONDS: '0, 0.05,2' }).deliveryRetryDelaysSeconds).toEqual([
+      0, 0.05, 2,
+    ]);
+  });
+
+  test.each([',', '1,', '1,,2', '-1', '1e3', 'a', '1;2', '.5', '2592001', Array(101).fill('1').join()])(
+    '%j is refused',
+    (value) => {
+      expect(workerProblems({ DELIVERY_RETRY_DELAYS_SECONDS: value })).toEqual([
+        expect.stringMatching(/^DELIVERY_RETRY_DELAYS_SECONDS must/),
+      ]);
+    },
+  );
+});
+
+describe('keys that encrypt secrets', () => {
+  test('several are read in order, with or without padding', () => {
+    const second = Buffer.alloc(32, 9);
+    const config = worker({ SECRETS_KEY: `${KEY}, ${second.toString('base64url')}` });
+    expect(config.secretsKey).toEqual([Buffer.alloc(32, 7), second]);
+  });
+
+  test.each([
+    ['31 bytes', Buffer.alloc(31).toString('base64')],
+    ['33 bytes', Buffer.alloc(33).toString('base64')],
+    ['hexadecimal', Buffer.alloc(32).toString('hex')],
+    ['an empty entry', `${KEY},`],
+  ])('%s: refused', (_what, value) => {
+    expect(workerProblems({ SECRETS_KEY: value })).toEqual([
+      'SECRETS_KEY must be one or more 32-byte keys in base64, comma-separated (openssl rand -base64 32)',
+    ]);
+  });
+});
+
+describe('networks excused from the refusal', () => {
+  test('CIDRs of both families are read', () => {
+    const value = '127.0.0.1/32,::1/128, 10.0.0.0/8';
+    expect(worker({ DELIVERY_ALLOWED_NETWORKS: value }).deliveryAllowedNetworks).toEqual([
+      '127.0.0.1/32',
+      '::1/128',
+      '10.0.0.0/8',
+    ]);
+  });
+
+  test.each([
+    '127.0.0.1',
+    '127.0.0.1/33',
+    '::1/129',
+    'localhost/8',
+    '10.0.0.0/8/8',
+    '10.0.0.0/-1',
+    'fe80::1%lo/64',
+    '127.1/8',
+  ])('%j is refused', (value) => {
+    expect(workerProblems({ DELIVERY_ALLOWED_NETWORKS: value })).toEqual([
+      expect.stringMatching(/^DELIVERY_ALLOWED_NETWORKS must/),
+    ]);
+  });
+});
+
+describe('addresses', () => {
+  test.each([
+    'postgres://u:p@db:5432/x',
+    'postgresql://db/x?sslmode=require',
+    'postgresql:///x?host=/run/postgresql',
+    'postgres://u@/x?host=/run/postgresql',
+  ])('DATABASE_URL %s is accepted as it stands', (value) => {
+    expect(worker({ DATABASE_URL: value }).databaseUrl).toBe(value);
+  });
+
+  test.each(['mysql://db/x', 'db', 'postgres:db', 'postgres://u:p/w@db/x'])(
+    'DATABASE_URL %s is refused',
+    (value) => {
+      expect(workerProblems({ DATABASE_URL: value })).toEqual([
+        'DATABASE_URL must be a postgres:// or postgresql:// URL',
+      ]);
+    },
+  );
+
+  test('REDIS_URL is redis:// or rediss://', () => {
+    expect(worker({ REDIS_URL: 'rediss://:pw@r:6380/1' }).redisUrl).toBe('rediss://:pw@r:6380/1');
+    expect(workerProblems({ REDIS_URL: 'http://r' })).toEqual([
+      'REDIS_URL must be a redis:// or rediss:// URL',
+    ]);
+  });
+
+  test('a base of problems loses its trailing slash and may have no query', () => {
+    expect(loadConfig('api', { ...BASE, PROBLEMS_BASE: 'https://x.example/p/' }).problemsBase).toBe(
+      'https://x.example/p',
+    );
+    expect(problemsOf('api', { ...BASE, PROBLEMS_BASE: 'https://x.example/?a' })).toEqual([
+      'PROBLEMS_BASE must have neither query nor fragment (got "https://x.example/?a")',
+    ]);
+  });
+
+  test.each(['a b', 'http://x', ''.padEnd(1, '/')])('HOST %j is refused', (value) => {
+    expect(problemsOf('api', { ...BASE, HOST: value })).toEqual([expect.stringMatching(/^HOST must/)]);
+  });
+
+  test('SNS topics are ARNs', () => {
+    const arn = 'arn:aws:sns:eu-central-1:123456789012:ses-events';
+    expect(loadConfig('api', { ...BASE, SNS_TOPIC_ARNS: `${arn},${arn}2` }).snsTopicArns).toEqual([
+      arn,
+      `${arn}2`,
+    ]);
+    expect(problemsOf('api', { ...BASE, SNS_TOPIC_ARNS: 'ses-events' })).toHaveLength(1);
+  });
+
+  test.each(['X Y', 'X:', 'Ü', 'a\r\nb'])('SIGNATURE_HEADER_PREFIX %j is no HTTP token', (value) => {
+    expect(workerProblems({ SIGNATURE_HEADER_PREFIX: value })).toHaveLength(1);
+  });
+
+  test('QUEUE_PREFIX takes the braces of a Redis Cluster but no colon', () => {
+    expect(worker({ QUEUE_PREFIX: '{wh}' }).queuePrefix).toBe('{wh}');
+    expect(workerProblems({ QUEUE_PREFIX: 'a:b' })).toHaveLength(1);
+  });
+});
+
+describe('rules between variables', () => {
+  test('what is for development only is refused in production', () => {
+    const env = {
+      NODE_ENV: 'production',
+      DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32',
+      SNS_SIGNING_CERT_FILE: 'a.pem',
+    };
+    expect(workerProblems(env)).toEqual([
+      'DELIVERY_ALLOWED_NETWORKS is for development only and refused when NODE_ENV=production',
+    ]);
+    expect(problemsOf('api', { ...BASE, ...env })).toEqual([
+      'SNS_SIGNING_CERT_FILE is for development only and refused when NODE_ENV=production',
+    ]);
+    expect(workerProblems({ ...env, NODE_ENV: 'development' })).toEqual([]);
+    expect(workerProblems({ NODE_ENV: 'production' })).toEqual([]);
+  });
+
+  test('smtp needs its server, in the process that talks to it', () => {
+    expect(workerProblems({ MAIL_PROVIDER: 'smtp' })).toEqual([
+      'SMTP_URL is required when MAIL_PROVIDER=smtp',
+    ]);
+    expect(workerProblems({ MAIL_PROVIDER: 'smtp', SMTP_URL: 'smtp://u:p@mx:25' })).toEqual([]);
+    expect(problemsOf('api', { ...BASE, MAIL_PROVIDER: 'smtp' })).toEqual([]);
+  });
+
+  test.each(['api', 'worker'] as const)(
+    'ses stops the %s: it needs a region, and is not in this version',
+    (process) => {
+      const notYet = 'MAIL_PROVIDER=ses is not available in this version; use sandbox or smtp';
+      expect(problemsOf(process, { ...BASE, MAIL_PROVIDER: 'ses' })).toEqual([
+        'AWS_REGION is required when MAIL_PROVIDER=ses',
+        notYet,
+      ]);
+      expect(problemsOf(process, { ...BASE, MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1' })).toEqual([
+        notYet,
+      ]);
+    },
+  );
+
+  test('a lease that an attempt could outlast is refused', () => {
+    expect(workerProblems({ LEASE_SECONDS: '15' })).toEqual([
+      'LEASE_SECONDS must exceed DELIVERY_TIMEOUT_MS by more than 5 s (got 15 s and 10000 ms)',
+    ]);
+    expect(worker({ LEASE_SECONDS: '16' }).leaseSeconds).toBe(16);
+  });
+
+  test('a longer time limit alone moves the lease with it', () => {
+    expect(worker({ DELIVERY_TIMEOUT_MS: '60000' }).leaseSeconds).toBe(70);
+    expect(worker({ DELIVERY_TIMEOUT_MS: '500' }).leaseSeconds).toBe(30);
+    expect(workerProblems({ DELIVERY_TIMEOUT_MS: 'abc' })).toHaveLength(1);
+  });
+});
+
+describe('the configuration shown at start', () => {
+  test('has every value that is set, by variable, without a secret', () => {
+    const shown = maskedConfig(
+      'worker',
+      worker({
+        REDIS_URL: 'redis://default:hunter2@r:6379',
+        SMTP_URL: 'smtps://u:hunter2@mx',
+        DELIVERY_TIMEOUT_MS: '2000',
+      }),
+    );
+    expect(shown).toMatchObject({
+      DATABASE_URL: 'postgres://app:***@db/postrider',
+      REDIS_URL: 'redis://default:***@r:6379',
+      SMTP_URL: 'smtps://u:***@mx',
+      SECRETS_KEY: '***',
+      DELIVERY_TIMEOUT_MS: 2000,
+    });
+    expect(shown).not.toHaveProperty('AWS_REGION');
+    expect(JSON.stringify(shown)).not.toMatch(/hunter2|BwcH/);
+  });
+});

@@ -1,0 +1,109 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+const WHOLE_NUMBER = /^\d+$/;
+const DECIMAL_NUMBER = /^\d+(\.\d+)?$/;
+// RFC 9110, section 5.6.2.
+const HTTP_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const BASE64_32_BYTES = /^[A-Za-z0-9+/_-]{43}=?$/;
+const TOPIC_ARN = /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]{1,260}$/;
+
+/** A schema whose one message says what the value must be; the loader puts the key before it. */
+function text(must: string, test: (value: string) => boolean) {
+  return z.string().refine(test, { error: must });
+}
+
+/** Plain decimal digits only: `1e9`, `0x10`, `-1`, `+5` and `5.0` are refused rather than guessed at. */
+export function wholeNumber(min: number, max: number) {
+  return text(`must be a whole number from ${min} to ${max}`, (value) => {
+    return WHOLE_NUMBER.test(value) && Number(value) >= min && Number(value) <= max;
+  }).transform(Number);
+}
+
+/** Port 0 means any free port. */
+export const port = wholeNumber(0, 65_535);
+
+export const hostName = text('must be a host name or an IP address', (value) => /^[^\s/]+$/.test(value));
+
+export const filePath = text('must be a path', (value) => !value.includes('\0'));
+
+export const freeText = z.string();
+
+/** `a, b` → `['a', 'b']`. An empty entry is a mistake, not a blank to skip; a text without any entry is an empty list. */
+function listOf<Value>(must: string, test: (entry: string) => boolean, read: (entry: string) => Value) {
+  return z
+    .string()
+    .transform((value) => (value === '' ? [] : value.split(',').map((entry) => entry.trim())))
+    .refine((entries) => entries.every(test), { error: must })
+    .transform((entries): readonly Value[] => entries.map(read));
+}
+
+const DELAY_MAX_SECONDS = 2_592_000; // 30 days
+const DELAYS_MAX = 100;
+
+/** At least one delay; seconds, fractions allowed. */
+export const delaysSeconds = listOf(
+  `must be a comma-separated list of seconds, each from 0 to ${DELAY_MAX_SECONDS}, fractions allowed`,
+  (entry) => DECIMAL_NUMBER.test(entry) && Number(entry) <= DELAY_MAX_SECONDS,
+  Number,
+).refine((delays) => delays.length <= DELAYS_MAX, { error: `must have at most ${DELAYS_MAX} entries` });
+
+export const secretKeys = listOf(
+  'must be one or more 32-byte keys in base64, comma-separated (openssl rand -base64 32)',
+  (entry) => BASE64_32_BYTES.test(entry),
+  (entry) => Buffer.from(entry, 'base64'),
+);
+
+function isCidr(value: string): boolean {
+  const [address = '', prefix = '', ...rest] = value.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0 || address.includes('%') || !WHOLE_NUMBER.test(prefix)) return false;
+  return Number(prefix) <= (version === 4 ? 32 : 128);
+}
+
+export const networks = listOf(
+  'must be a comma-separated list of networks such as 127.0.0.1/32 or fd00::/8',
+  isCidr,
+  String,
+);
+
+export const topicArns = listOf(
+  'must be a comma-separated list of SNS topic ARNs',
+  (entry) => TOPIC_ARN.test(entry),
+  String,
+);
+
+export const awsRegion = text('must be an AWS region such as eu-central-1', (value) =>
+  /^[a-z0-9-]+$/.test(value),
+);
+
+export const httpToken = text('must be an HTTP token (letters, digits and dashes)', (value) =>
+  HTTP_TOKEN.test(value),
+);
+
+/** BullMQ puts a colon between the prefix and what follows. */
+export const queuePrefix = text('must be letters, digits, dashes, underscores or braces', (value) => {
+  return /^[\w{}-]+$/.test(value);
+});
+
+/** A URL of one of these schemes. `postgres://user@/db?host=/socket` has no host; only the drivers accept that form. */
+export function urlOf(...schemes: string[]) {
+  const starts = schemes.map((scheme) => `${scheme}://`);
+  return text(`must be a ${starts.join(' or ')} URL`, (value) => {
+    const lower = value.toLowerCase();
+    return (
+      starts.some((start) => lower.startsWith(start)) && URL.canParse(value.replace('@/', '@localhost/'))
+    );
+  });
+}
+
+/** The part of a URL that others are appended to: without a trailing slash, a query or a fragment. */
+export const baseUrl = urlOf('https', 'http')
+  .refine((value) => !/[?#]/.test(value), { error: 'must have neither query nor fragment' })
+  .transform((value) => value.replace(/\/+$/, ''));
+
+export function oneOf<const Choice extends string>(...choices: Choice[]) {
+  return z.string().refine((value): value is Choice => (choices as string[]).includes(value), {
+    error: `must be one of ${choices.join(', ')}`,
+  });
+}

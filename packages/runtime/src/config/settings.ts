@@ -1,0 +1,16 @@
+import { connectionSettings } from './settings/connections.ts';
+import { deliverySettings } from './settings/delivery.ts';
+import { httpSettings } from './settings/http.ts';
+import { mailSettings } from './settings/mail.ts';
+import { operationSettings } from './settings/operations.ts';
+
+/** Every environment variable of the system, by the name of its property in a configuration. */
+export const settings = {
+  ...connectionSettings,
+  ...httpSettings,
+  ...deliverySettings,
+  ...mailSettings,
+  ...operationSettings,
+};
+
+export type Settings = typeof settings;

@@ -1,0 +1,44 @@
+import { queuePrefix, secretKeys, urlOf, wholeNumber } from '../schemas.ts';
+import { defineOptionalSetting, defineSetting } from '../setting.ts';
+
+/** What a process connects to, and the keys to what it finds there. */
+export const connectionSettings = {
+  databaseUrl: defineSetting({
+    key: 'DATABASE_URL',
+    description: 'Postgres, the only store of record. `npm start` brings its own.',
+    schema: urlOf('postgres', 'postgresql'),
+    secret: 'password',
+    processes: ['api', 'relay', 'worker', 'cli'],
+  }),
+  databasePoolSize: defineSetting({
+    key: 'DATABASE_POOL_SIZE',
+    description: 'Connections to Postgres that this process may open.',
+    unit: 'connections',
+    schema: wholeNumber(1, 1000),
+    default: { api: '10', relay: '4', worker: '6' },
+    processes: ['api', 'relay', 'worker'],
+  }),
+  redisUrl: defineOptionalSetting({
+    key: 'REDIS_URL',
+    description: 'Redis for the queue (BullMQ) and the rate limiter. Not set: both run on Postgres.',
+    schema: urlOf('redis', 'rediss'),
+    secret: 'password',
+    processes: ['api', 'relay', 'worker', 'cli'],
+  }),
+  queuePrefix: defineSetting({
+    key: 'QUEUE_PREFIX',
+    description: 'Namespace of the queues in Redis. Relay, workers and cli of one system share it.',
+    schema: queuePrefix,
+    default: 'postrider',
+    processes: ['relay', 'worker', 'cli'],
+  }),
+  secretsKey: defineSetting({
+    key: 'SECRETS_KEY',
+    description:
+      'One or more 32-byte keys in base64, comma-separated. The first encrypts signing secrets, all of them decrypt: ' +
+      'to rotate, put the new key in front. `npm start` makes its own.',
+    schema: secretKeys,
+    secret: 'whole',
+    processes: ['api', 'worker'],
+  }),
+};

@@ -1,0 +1,81 @@
+import { delaysSeconds, httpToken, networks, wholeNumber } from '../schemas.ts';
+import { type Environment, defineSetting } from '../setting.ts';
+
+const LEASE_DEFAULT_SECONDS = 30;
+/** How much longer a lease lasts than the attempt it covers, at the very least: time to record the outcome. */
+export const LEASE_MARGIN_SECONDS = 5;
+
+/** A longer time limit alone must not stop a process: the lease follows it unless it is set as well. */
+function leaseDefault(env: Environment): string {
+  const timeoutSeconds = Math.ceil(Number(env['DELIVERY_TIMEOUT_MS'] ?? 0) / 1000);
+  // A time limit that is no number is reported for itself.
+  return String(Math.max(LEASE_DEFAULT_SECONDS, (timeoutSeconds || 0) + 2 * LEASE_MARGIN_SECONDS));
+}
+
+/** Webhook delivery: when to try, how long, how many at once. */
+export const deliverySettings = {
+  signatureHeaderPrefix: defineSetting({
+    key: 'SIGNATURE_HEADER_PREFIX',
+    description: 'Start of the headers on a delivery: `Service` gives `Service-Signature`.',
+    schema: httpToken,
+    default: 'Service',
+    processes: ['worker'],
+  }),
+  deliveryRetryDelaysSeconds: defineSetting({
+    key: 'DELIVERY_RETRY_DELAYS_SECONDS',
+    description:
+      'Pause after each failed attempt, from its end, fractions allowed. Entries + 1 attempts are made before a delivery ' +
+      'becomes a dead letter.',
+    unit: 's',
+    schema: delaysSeconds,
+    default: '30,60,120,240,480,960,1920',
+    processes: ['worker'],
+  }),
+  deliveryTimeoutMs: defineSetting({
+    key: 'DELIVERY_TIMEOUT_MS',
+    description:
+      'Time limit of one attempt; name lookup, connect and TLS included. Set it alike on relay and workers.',
+    unit: 'ms',
+    schema: wholeNumber(1, 600_000),
+    default: '10000',
+    processes: ['relay', 'worker'],
+  }),
+  deliveryConcurrency: defineSetting({
+    key: 'DELIVERY_CONCURRENCY',
+    description: 'Deliveries that one worker process has in hand at once.',
+    unit: 'deliveries',
+    schema: wholeNumber(1, 10_000),
+    default: '256',
+    processes: ['relay', 'worker'],
+  }),
+  slowLaneConcurrency: defineSetting({
+    key: 'SLOW_LANE_CONCURRENCY',
+    description: 'The same for endpoints that lately failed or timed out: they have slots of their own.',
+    unit: 'deliveries',
+    schema: wholeNumber(1, 10_000),
+    default: '256',
+    processes: ['relay', 'worker'],
+  }),
+  deliveryAllowedNetworks: defineSetting({
+    key: 'DELIVERY_ALLOWED_NETWORKS',
+    description:
+      'Private networks (CIDR, comma-separated) that deliveries may go to all the same. For development only: refused ' +
+      'when `NODE_ENV=production`.',
+    schema: networks,
+    default: '',
+    processes: ['worker'],
+  }),
+  leaseSeconds: defineSetting({
+    key: 'LEASE_SECONDS',
+    description:
+      'How long a claimed row stays in the hands of the process that claimed it. A crashed process delays its rows by this ' +
+      `much. Must exceed \`DELIVERY_TIMEOUT_MS\` by more than ${LEASE_MARGIN_SECONDS} s.`,
+    unit: 's',
+    schema: wholeNumber(1, 3600),
+    default: {
+      text: `${LEASE_DEFAULT_SECONDS}, or \`DELIVERY_TIMEOUT_MS\` + ${2 * LEASE_MARGIN_SECONDS} s if that is more`,
+      from: leaseDefault,
+    },
+    processes: ['relay', 'worker'],
+  }),
+};

@@ -1,0 +1,44 @@
+import { baseUrl, hostName, port, wholeNumber } from '../schemas.ts';
+import { defineSetting } from '../setting.ts';
+
+/** The API's own side: where it listens, how it names problems, how much a key may ask. */
+export const httpSettings = {
+  host: defineSetting({
+    key: 'HOST',
+    description: 'Address the API listens on.',
+    schema: hostName,
+    default: '127.0.0.1',
+    processes: ['api'],
+  }),
+  port: defineSetting({
+    key: 'PORT',
+    description:
+      'Port the API listens on; it serves `/healthz`, `/readyz` and `/metrics` there too. 0 means any free port.',
+    schema: port,
+    default: '3000',
+    processes: ['api'],
+  }),
+  problemsBase: defineSetting({
+    key: 'PROBLEMS_BASE',
+    description: "Start of the `type` of this service's own problem documents.",
+    schema: baseUrl,
+    default: 'https://postrider.example/problems',
+    processes: ['api'],
+  }),
+  platformProblemsBase: defineSetting({
+    key: 'PLATFORM_PROBLEMS_BASE',
+    description:
+      'Start of the `type` of problems that belong to the whole platform: keys, limits, unknown paths.',
+    schema: baseUrl,
+    default: 'https://platform.postrider.example/problems',
+    processes: ['api'],
+  }),
+  keyRateLimitPerMinute: defineSetting({
+    key: 'KEY_RATE_LIMIT_PER_MINUTE',
+    description: 'Limit of an API key that has none of its own. A batch costs one per message.',
+    unit: 'requests/min',
+    schema: wholeNumber(1, 1_000_000),
+    default: '60',
+    processes: ['api', 'cli'],
+  }),
+};

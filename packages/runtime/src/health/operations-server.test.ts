@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createLogger } from '../logging/create-logger.ts';
+import { createMetrics } from '../metrics/create-metrics.ts';
+import { createReadinessHandler, type ReadinessCheck } from './handlers.ts';
+import { createOperationsServer, type OperationsServer } from './operations-server.ts';
+
+const log = new PassThrough();
+const logger = createLogger({ level: 'info', service: 'test', stream: log });
+const { registry, oldestDueAge } = createMetrics('relay', { processMetrics: false });
+
+let readiness: ReadinessCheck;
+let server: OperationsServer;
+
+const create = (port = 0) =>
+  createOperationsServer({ host: '127.0.0.1', port, registry, readiness: () => readiness(), logger });
+
+async function ask(path: string, method = 'GET') {
+  const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method });
+  return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
+}
+
+beforeEach(async () => {
+  readiness = async () => ({ ready: true });
+  server = create();
+  await server.start();
+});
+
+afterEach(() => server.stop());
+
+test('/healthz answers whatever the state of the stores', async () => {
+  readiness = async () => ({ ready: false, reason: 'no database' });
+  expect(await ask('/healthz')).toEqual({ status: 200, type: 'application/json', text: '{"status":"ok"}' });
+});
+
+describe('/readyz', () => {
+  test('200 when ready', async () => {
+    expect(await ask('/readyz')).toEqual({
+      status: 200,
+      type: 'application/json',
+      text: '{"status":"ready"}',
+    });
+  });
+
+  test('503 with the reason when not', async () => {
+    readiness = async () => ({ ready: false, reason: 'migrations are behind' });
+    expect(await ask('/readyz')).toEqual({
+      status: 503,
+      type: 'application/json',
+      text: '{"status":"not-ready","reason":"migrations are behind"}',
+    });
+  });
+
+  test('503 when the check fails, without the password in its message', async () => {
+    readiness = async () => Promise.reject(new Error('no route to postgres://a:hunter2@db'));
+    expect((await ask('/readyz')).text).toBe(
+      '{"status":"not-ready","reason":"no route to postgres://a:***@db"}',
+    );
+    readiness = () => {
+      throw new Error('at once');
+    };
+    expect((await ask('/readyz')).status).toBe(503);
+  });
+});
+
+test('/metrics shows the registry in the text format of Prometheus', async () => {
+  oldestDueAge.set(3);
+  const { status, type, text } = await ask('/metrics?name=x');
+  expect([status, type]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+  expect(text).toContain('postrider_oldest_due_age_seconds{service="relay"} 3');
+});
+
+test('HEAD is answered like GET, without a body', async () => {
+  expect(await ask('/readyz', 'HEAD')).toEqual({ status: 200, type: 'application/json', text: '' });
+});
+
+test.each([
+  ['GET', '/'],
+  ['GET', '/healthz/'],
+  ['GET', '//'],
+  ['POST', '/healthz'],
+])('%s %s is 404', async (method, path) => {
+  expect(await ask(path, method)).toEqual({
+    status: 404,
+    type: 'application/json',
+    text: '{"status":"not-found"}',
+  });
+});
+
+test('a registry that fails is a 500 and a log line, not a crash', async () => {
+  const failing = { contentType: 'x', metrics: async () => Promise.reject(new Error('collect')) };
+  await server.stop();
+  server = createOperationsServer({
+    host: '127.0.0.1',
+    port: 0,
+    registry: failing as never,
+    readiness,
+    logger,
+  });
+  await server.start();
+  expect(await ask('/metrics')).toMatchObject({ status: 500, text: '{"status":"internal"}' });
+  expect(String(log.read())).toContain('"msg":"operations request failed"');
+});
+
+describe('start and stop', () => {
+  test('the port that was free is told and logged', () => {
+    expect(server.port).toBeGreaterThan(0);
+    expect(String(log.read())).toContain(`"port":${server.port}`);
+  });
+
+  test('a taken port rejects the start', async () => {
+    await expect(create(server.port).start()).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  test('stop does not wait for a client that holds its connection, and may be repeated', async () => {
+    const client = connect(server.port, '127.0.0.1');
+    await once(client, 'connect');
+    client.write('GET /healthz HTTP/1.1\r\n');
+    const closed = new Promise((resolve) => client.on('error', resolve).on('close', resolve));
+    await server.stop();
+    await server.stop();
+    await closed;
+    expect(() => server.port).toThrow('does not listen');
+  });
+});
+
+test('a readiness check that hangs counts as not ready', async () => {
+  const handler = createReadinessHandler(() => new Promise<never>(() => undefined), 10);
+  const written: unknown[] = [];
+  const response = {
+    writeHead: (status: number) => (written.push(status), response),
+    end: (body: string) => void written.push(body),
+  };
+  await handler({} as never, response as never);
+  expect(written).toEqual([503, '{"status":"not-ready","reason":"no answer within 10 ms"}']);
+});

@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { Logger } from '../logging/logger.ts';
+import {
+  createMetricsHandler,
+  createReadinessHandler,
+  type Handler,
+  healthHandler,
+  type ReadinessCheck,
+  sendJson,
+} from './handlers.ts';
+
+export interface OperationsServerOptions {
+  host: string;
+  /** 0: any free port; `port` tells which. */
+  port: number;
+  registry: Registry;
+  readiness: ReadinessCheck;
+  logger: Logger;
+}
+
+/** Serves `/healthz`, `/readyz` and `/metrics` of a process that has no HTTP side of its own, without key or limit. */
+export interface OperationsServer {
+  /** Resolves when it listens; rejects when the address is taken. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** The port it listens on. @throws Error before `start` and after `stop`. */
+  readonly port: number;
+}
+
+export function createOperationsServer(options: OperationsServerOptions): OperationsServer {
+  return new NodeOperationsServer(options);
+}
+
+const notFound: Handler = async (_request, response) => {
+  sendJson(response, 404, { status: 'not-found' });
+};
+
+class NodeOperationsServer implements OperationsServer {
+  readonly #server: Server;
+  readonly #routes: ReadonlyMap<string, Handler>;
+  readonly #options: OperationsServerOptions;
+
+  constructor(options: OperationsServerOptions) {
+    this.#options = options;
+    this.#routes = new Map([
+      ['/healthz', healthHandler],
+      ['/readyz', createReadinessHandler(options.readiness)],
+      ['/metrics', createMetricsHandler(options.registry)],
+    ]);
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+  }
+
+  get port(): number {
+    const address = this.#server.address() as AddressInfo | null;
+    if (address === null) throw new Error('the operations server does not listen');
+    return address.port;
+  }
+
+  async start(): Promise<void> {
+    const { host, port, logger } = this.#options;
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    logger.info('operations server listens', { host, port: this.port });
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    // A scraper's kept-alive or half-sent request is nothing to wait for.
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#routeOf(request)(request, response);
+    } catch (error) {
+      this.#options.logger.error('operations request failed', { path: request.url, error });
+      if (!response.headersSent) sendJson(response, 500, { status: 'internal' });
+    }
+  }
+
+  #routeOf({ method, url = '' }: IncomingMessage): Handler {
+    const path = url.split('?', 1)[0] ?? '';
+    return method === 'GET' || method === 'HEAD' ? (this.#routes.get(path) ?? notFound) : notFound;
+  }
+}

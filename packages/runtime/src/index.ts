@@ -1,0 +1,27 @@
+export { type Clock, systemClock } from './clock.ts';
+export { environment } from './config/environment.ts';
+export type { ConfigurationOf } from './config/configuration.ts';
+export { ConfigurationError, loadConfig, maskedConfig } from './config/load.ts';
+export { loadConfigOrExit } from './config/load-or-exit.ts';
+export { maskUrlPasswords } from './config/mask.ts';
+export type { Environment, ProcessName } from './config/setting.ts';
+export {
+  createMetricsHandler,
+  createReadinessHandler,
+  type Handler,
+  healthHandler,
+  type Readiness,
+  type ReadinessCheck,
+} from './health/handlers.ts';
+export {
+  createOperationsServer,
+  type OperationsServer,
+  type OperationsServerOptions,
+} from './health/operations-server.ts';
+export { createLifecycle, type Lifecycle, type LifecycleOptions, type Part } from './lifecycle/lifecycle.ts';
+export type { ProcessControl, StopSignal } from './lifecycle/process-control.ts';
+export { createLogger, type LoggerOptions } from './logging/create-logger.ts';
+export { messageOf } from './logging/error-words.ts';
+export type { LogFields, Logger, LogLevel } from './logging/logger.ts';
+export { maskSecrets } from './logging/redact.ts';
+export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';

@@ -1,0 +1,139 @@
+import { performance } from 'node:perf_hooks';
+import type { Logger } from '../logging/logger.ts';
+import { messageOf } from '../logging/error-words.ts';
+import { maskSecrets } from '../logging/redact.ts';
+import { within } from '../within.ts';
+import { nodeProcess, type ProcessControl, type StopSignal } from './process-control.ts';
+
+/** A part of a process. What has nothing to start, or nothing to stop, leaves that out. */
+export interface Part {
+  start?: () => Promise<unknown> | undefined;
+  /**
+   * Finishes what is in hand and lets go. Also called when the signal came while this part was starting.
+   * @param remainingMs what is left until the process exits whether or not this has finished.
+   */
+  stop?: (remainingMs: number) => Promise<unknown> | undefined;
+}
+
+export interface LifecycleOptions {
+  logger: Logger;
+  /** Time between the signal and the exit, at most. */
+  deadlineMs: number;
+  control?: ProcessControl;
+}
+
+const SIGNAL_EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
+
+/** A list of parts, started in order and stopped in reverse. */
+export interface Lifecycle {
+  add(name: string, part: Part): Lifecycle;
+  /**
+   * Starts the parts in the order they were added and resolves when all have started, or when the process is on its
+   * way out. From here on SIGTERM and SIGINT stop it (exit 0), a second one ends it at once (143, 130), a failed start
+   * or an exception that nobody caught stops it too (exit 1). Never rejects.
+   */
+  run(): Promise<void>;
+}
+
+export function createLifecycle(options: LifecycleOptions): Lifecycle {
+  return new StartList(options);
+}
+
+class StartList implements Lifecycle {
+  readonly #logger: Logger;
+  readonly #deadlineMs: number;
+  readonly #control: ProcessControl;
+  readonly #parts: { name: string; part: Part }[] = [];
+  /** Parts whose start was at least begun. */
+  #begun = 0;
+  #stopping = false;
+
+  constructor({ logger, deadlineMs, control = nodeProcess }: LifecycleOptions) {
+    this.#logger = logger;
+    this.#deadlineMs = deadlineMs;
+    this.#control = control;
+  }
+
+  add(name: string, part: Part): this {
+    this.#parts.push({ name, part });
+    return this;
+  }
+
+  async run(): Promise<void> {
+    this.#control.onSignal((signal) => this.#onSignal(signal));
+    this.#control.onFatal((error) => this.#onFatal(error));
+    for (const { name, part } of this.#parts) {
+      if (this.#isStopping()) return;
+      this.#begun += 1;
+      try {
+        await part.start?.();
+      } catch (error) {
+        await this.#onFailedStart(name, error);
+        return;
+      }
+    }
+    if (!this.#isStopping()) this.#logger.info('started');
+  }
+
+  /** A method, because what a signal changes between two awaits is invisible to the type checker's narrowing. */
+  #isStopping(): boolean {
+    return this.#stopping;
+  }
+
+  #onSignal(signal: StopSignal): void {
+    if (this.#stopping) {
+      this.#logger.warn('stopped at once by a second signal', { signal });
+      this.#control.exit(SIGNAL_EXIT_CODES[signal]);
+      return;
+    }
+    this.#logger.info('stopping', { signal });
+    void this.#stopAndExit(0);
+  }
+
+  #onFatal(error: unknown): void {
+    this.#logger.error('an exception that nobody caught', { error });
+    if (!this.#stopping) void this.#stopAndExit(1);
+  }
+
+  async #onFailedStart(name: string, error: unknown): Promise<void> {
+    // A start that fails because it was stopped under its feet is no failure.
+    if (this.#stopping) return;
+    this.#logger.error('start failed', { part: name, error });
+    this.#begun -= 1;
+    await this.#stopParts();
+    this.#control.complain(`postrider: cannot start ${name}: ${oneLine(maskSecrets(messageOf(error)))}`);
+    this.#control.exit(1);
+  }
+
+  async #stopAndExit(code: number): Promise<void> {
+    await this.#stopParts();
+    this.#control.exit(code);
+  }
+
+  async #stopParts(): Promise<void> {
+    this.#stopping = true;
+    // Not the wall clock: a clock that is set while we stop must neither hold the exit nor hurry it.
+    const deadline = performance.now() + this.#deadlineMs;
+    for (const { name, part } of this.#parts.slice(0, this.#begun).reverse()) {
+      await this.#stopPart(name, part, Math.max(0, Math.ceil(deadline - performance.now())));
+    }
+    this.#logger.info('stopped');
+  }
+
+  async #stopPart(name: string, part: Part, remainingMs: number): Promise<void> {
+    try {
+      const finished = async () => {
+        await part.stop?.(remainingMs);
+        return true;
+      };
+      const inTime = await within(finished, remainingMs, () => false);
+      if (!inTime) this.#logger.warn('stop cut short at the deadline', { part: name });
+    } catch (error) {
+      this.#logger.warn('stop failed', { part: name, error });
+    }
+  }
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from '@jest/globals';
+import { buildSync } from 'esbuild';
+
+/* The lifecycle in a real process: real signals, real exit codes. */
+
+const children: ReturnType<typeof spawn>[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+function startProcess(part: string) {
+  const { outputFiles } = buildSync({
+    stdin: {
+      contents: `
+        import { createLifecycle, createLogger } from './index.ts';
+        const logger = createLogger({ level: 'info', service: 'test' });
+        const alive = setInterval(() => undefined, 1000);
+        const forever = () => new Promise(() => undefined);
+        await createLifecycle({ logger, deadlineMs: 50 }).add('part', ${part}).run();`,
+      resolveDir: fileURLToPath(new URL('..', import.meta.url)),
+    },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    write: false,
+    banner: { js: "import{createRequire}from'node:module';const require=createRequire(process.execPath);" },
+  });
+  const child = spawn(process.execPath, ['--input-type=module', '-']);
+  children.push(child);
+  child.stdin.end(outputFiles[0]?.text);
+  const stdout: string[] = [];
+  const stderr: string[] = [];
+  createInterface(child.stdout).on('line', (line) => {
+    stdout.push(line);
+    child.emit('line', line);
+  });
+  createInterface(child.stderr).on('line', (line) => stderr.push(line));
+  const started = async () => {
+    while (!stdout.some((line) => line.includes('"msg":"started"'))) await once(child, 'line');
+  };
+  const exit = once(child, 'close').then(([code]) => code as number);
+  return { child, started, exit, stdout, stderr };
+}
+
+test('SIGTERM ends a process whose part never stops, with 0, and the log is whole', async () => {
+  const { child, started, exit, stdout } = startProcess('{ stop: forever }');
+  await started();
+  child.kill('SIGTERM');
+  await expect(exit).resolves.toBe(0);
+  const messages = stdout.map((line) => (JSON.parse(line) as { msg: string }).msg);
+  expect(messages).toEqual(['started', 'stopping', 'stop cut short at the deadline', 'stopped']);
+});
+
+test('a second signal ends it at once, with 130', async () => {
+  const { child, started, exit } = startProcess(
+    `{ stop: () => new Promise(() => process.kill(process.pid, 'SIGINT')) }`,
+  );
+  await started();
+  child.kill('SIGTERM');
+  await expect(exit).resolves.toBe(130);
+});
+
+test.each([
+  [
+    'an exception that nobody caught',
+    `{ start: async () => { setImmediate(() => { throw new Error('boom'); }); } }`,
+  ],
+  ['a rejection that nobody handled', `{ start: async () => { void Promise.reject(new Error('boom')); } }`],
+])('%s is logged with its stack, and the exit is 1', async (_what, part) => {
+  const { exit, stdout } = startProcess(part);
+  await expect(exit).resolves.toBe(1);
+  const line = stdout.map((text) => JSON.parse(text) as { level: string; error?: { stack: string } });
+  expect(line.find(({ level }) => level === 'error')?.error?.stack).toMatch(/^Error: boom\n {4}at /);
+});
+
+test('a start that fails ends it with one line on stderr, and 1', async () => {
+  const { exit, stderr } = startProcess(`{ start: async () => { throw new Error('no route'); } }`);
+  await expect(exit).resolves.toBe(1);
+  expect(stderr).toEqual(['postrider: cannot start part: no route']);
+});

@@ -1,0 +1,152 @@
+import type { ProcessName } from '../config/setting.ts';
+
+/*
+ * Every metric of the system: name, meaning and labels. Names follow Prometheus: the unit is the last word, counters
+ * end in `_total`. Labels have few values: never an id, an endpoint or a path with ids in it.
+ */
+
+interface Metric {
+  /** Who has it: an instrument that a process never moves would read as a false zero. */
+  processes: readonly ProcessName[];
+  kind: 'counter' | 'gauge' | 'histogram';
+  name: string;
+  help: string;
+  labels: readonly string[];
+  /** Upper bounds, in the unit of the name. */
+  buckets?: readonly number[];
+}
+
+/** From what a cache answers to past the default time limit of an attempt (10 s). */
+const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 7.5, 10, 15, 30];
+const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const PASS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+const BATCH_ROWS = [0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
+
+export const metricCatalogue = {
+  httpRequests: {
+    processes: ['api'],
+    kind: 'counter',
+    name: 'postrider_http_requests_total',
+    help: 'Requests answered by the API, by route pattern, method and status code.',
+    labels: ['method', 'route', 'status'],
+  },
+  httpRequestDuration: {
+    processes: ['api'],
+    kind: 'histogram',
+    name: 'postrider_http_request_duration_seconds',
+    help: 'Time from the request to the end of the answer, by route pattern and method.',
+    labels: ['method', 'route'],
+    buckets: REQUEST_SECONDS,
+  },
+  deliveryAttempts: {
+    processes: ['worker'],
+    kind: 'counter',
+    name: 'postrider_delivery_attempts_total',
+    help: 'Delivery attempts by result: done, retry (a further attempt follows), dead (given up).',
+    labels: ['result'],
+  },
+  attemptDuration: {
+    processes: ['worker'],
+    kind: 'histogram',
+    name: 'postrider_delivery_attempt_duration_seconds',
+    help: 'Time of one delivery attempt: name lookup, connect, TLS and the head of the answer.',
+    labels: [],
+    buckets: ATTEMPT_SECONDS,
+  },
+  deliveryLateness: {
+    processes: ['worker'],
+    kind: 'histogram',
+    name: 'postrider_delivery_lateness_seconds',
+    help: 'Time between the moment an attempt was due and its start.',
+    labels: [],
+    buckets: ATTEMPT_SECONDS,
+  },
+  deadLetters: {
+    processes: ['worker'],
+    kind: 'counter',
+    name: 'postrider_dead_letters_total',
+    help: 'Deliveries given up, by reason: attempts_exhausted, rejected.',
+    labels: ['reason'],
+  },
+  mailSends: {
+    processes: ['worker'],
+    kind: 'counter',
+    name: 'postrider_mail_sends_total',
+    help: 'Messages handed to the mail provider, by result: sent, retry (a further try follows), failed.',
+    labels: ['result'],
+  },
+  claimedRows: {
+    processes: ['relay'],
+    kind: 'histogram',
+    name: 'postrider_relay_claimed_rows',
+    help: 'Rows that one claim of the relay put on the timetable, by what they are: delivery, mail.',
+    labels: ['kind'],
+    buckets: BATCH_ROWS,
+  },
+  passDuration: {
+    processes: ['relay'],
+    kind: 'histogram',
+    name: 'postrider_relay_pass_duration_seconds',
+    help: 'Time of one pass of the relay, by pass: claim, reconcile, prune.',
+    labels: ['pass'],
+    buckets: PASS_SECONDS,
+  },
+  reconciledRows: {
+    processes: ['relay'],
+    kind: 'counter',
+    name: 'postrider_relay_reconciled_rows_total',
+    help: "Rows that were due and in nobody's hands and that the reconciling pass put back. Rises when Redis lost jobs or a worker died.",
+    labels: [],
+  },
+  queueDepth: {
+    processes: ['relay'],
+    kind: 'gauge',
+    name: 'postrider_queue_jobs',
+    help: 'Jobs in the queue (Redis or Postgres), by queue and state: waiting, active, delayed.',
+    labels: ['queue', 'state'],
+  },
+  outstandingDeliveries: {
+    processes: ['relay'],
+    kind: 'gauge',
+    name: 'postrider_outstanding_deliveries',
+    help: 'Deliveries that are neither done nor given up.',
+    labels: [],
+  },
+  oldestDueAge: {
+    processes: ['relay'],
+    kind: 'gauge',
+    name: 'postrider_oldest_due_age_seconds',
+    help: 'How long the oldest due delivery has been waiting. 0 when nothing is due. The number to alert on.',
+    labels: [],
+  },
+  limiterFailures: {
+    processes: ['api'],
+    kind: 'counter',
+    name: 'postrider_rate_limiter_failures_total',
+    help: 'Requests refused with 429 because the store of the rate limiter did not answer in time.',
+    labels: [],
+  },
+  tripwires: {
+    processes: ['api', 'relay', 'worker'],
+    kind: 'counter',
+    name: 'postrider_tripwires_total',
+    help: 'Things that must never happen, by name. Any value but 0 is a bug to report.',
+    labels: ['name'],
+  },
+  postgresErrors: {
+    processes: ['api', 'relay', 'worker'],
+    kind: 'counter',
+    name: 'postrider_postgres_errors_total',
+    help: 'Statements and connections to Postgres that failed, by SQLSTATE or connection error code.',
+    labels: ['code'],
+  },
+  redisErrors: {
+    processes: ['api', 'relay', 'worker'],
+    kind: 'counter',
+    name: 'postrider_redis_errors_total',
+    help: 'Commands and connections to Redis that failed, by client: queue, worker, limiter.',
+    labels: ['client'],
+  },
+} as const satisfies Readonly<Record<string, Metric>>;
+
+export type MetricCatalogue = typeof metricCatalogue;

@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { register } from 'prom-client';
+import { metricCatalogue } from './catalogue.ts';
+import { createMetrics } from './create-metrics.ts';
+
+test('a process has the metrics it moves, and no false zeros of the others', async () => {
+  const api = createMetrics('api', { processMetrics: false });
+  api.httpRequests.inc({ method: 'GET', route: '/v1/webhooks', status: 200 });
+  const text = await api.registry.metrics();
+  expect(text).toContain(
+    'postrider_http_requests_total{method="GET",route="/v1/webhooks",status="200",service="api"} 1',
+  );
+  expect(text).toContain('postrider_rate_limiter_failures_total{service="api"} 0');
+  expect(text).not.toContain('postrider_oldest_due_age_seconds');
+  expect(api).not.toHaveProperty('oldestDueAge');
+});
+
+test('two processes in one program do not see each other, and nothing global is touched', async () => {
+  const [one, two] = [createMetrics('relay'), createMetrics('relay')];
+  one.oldestDueAge.set(7);
+  one.claimedRows.observe({ kind: 'delivery' }, 500);
+  expect(await two.registry.metrics()).toContain('postrider_oldest_due_age_seconds{service="relay"} 0');
+  expect(register.getMetricsAsArray()).toEqual([]);
+});
+
+test('memory and event loop of the process are told unless they are not wanted', async () => {
+  expect(await createMetrics('worker').registry.metrics()).toContain(
+    'process_resident_memory_bytes{service="worker"}',
+  );
+  const bare = createMetrics('worker', { processMetrics: false });
+  expect(await bare.registry.metrics()).not.toContain('process_resident_memory_bytes');
+});
+
+test.each(Object.values(metricCatalogue))('$name is named and explained as Prometheus asks', (metric) => {
+  expect(metric.name).toMatch(/^postrider_[a-z_]+$/);
+  expect(metric.name.endsWith('_total')).toBe(metric.kind === 'counter');
+  expect(metric.help).toMatch(/^[A-Z].+\.$/);
+  expect(metric.processes.length).toBeGreaterThan(0);
+  const buckets = 'buckets' in metric ? [...metric.buckets] : [];
+  expect(buckets).toEqual([...buckets].sort((a, b) => a - b));
+  expect(buckets.length > 0).toBe(metric.kind === 'histogram');
+});

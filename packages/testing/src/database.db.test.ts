@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+
+describe('a test database', () => {
+  let first: TestDatabase;
+  let second: TestDatabase;
+
+  beforeAll(async () => {
+    [first, second] = await Promise.all([createTestDatabase(), createTestDatabase()]);
+  });
+  afterAll(async () => {
+    await Promise.all([first.drop(), second.drop()]);
+  });
+
+  test('is not seen by another one', async () => {
+    await first.query('CREATE TABLE mine (n integer)');
+    await first.query('INSERT INTO mine VALUES ($1)', [7]);
+
+    expect(await first.query('SELECT n FROM mine')).toEqual([{ n: 7 }]);
+    await expect(second.query('SELECT n FROM mine')).rejects.toThrow('relation "mine" does not exist');
+  });
+
+  test('goes away although somebody is connected', async () => {
+    const database = await createTestDatabase();
+    await database.query('SELECT 1');
+    const name = new URL(database.url).pathname.slice(1);
+    await database.drop();
+
+    expect(await first.query('SELECT 1 FROM pg_database WHERE datname = $1', [name])).toEqual([]);
+  });
+
+  test('can be made many at a time', async () => {
+    const databases = await Promise.all(Array.from({ length: 8 }, async () => createTestDatabase()));
+
+    expect(new Set(databases.map(({ url }) => url)).size).toBe(8);
+    await Promise.all(databases.map(async (database) => database.drop()));
+  });
+});

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, DatabaseError, type QueryResultRow } from 'pg';
+import { databaseUrl, withClient } from './admin.ts';
+import { ADMIN_URL_KEY, published, TEMPLATE_KEY } from './environment.ts';
+
+export interface TestDatabase {
+  /** Of a superuser (of the given role under TEST_DATABASE_URL). */
+  url: string;
+  /** Runs one statement on a connection of its own that stays open until `drop`. */
+  query<Row extends QueryResultRow = QueryResultRow>(sql: string, params?: unknown[]): Promise<Row[]>;
+  /** Closes that connection, breaks off everybody else's and removes the database. */
+  drop(): Promise<void>;
+}
+
+const OBJECT_IN_USE = '55006';
+const RETRY_DELAY_MS = 50;
+const TRIES = 100;
+
+/** A fresh database with every migration applied and no rows: a clone of the template, made in about 40 ms. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const adminUrl = required(ADMIN_URL_KEY);
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await cloneTemplate(adminUrl, name);
+  const url = databaseUrl(adminUrl, name);
+  let client: Promise<Client> | null = null;
+  return {
+    url,
+    query: async (sql, params = []) => {
+      client ??= connect(url);
+      return (await (await client).query<never>(sql, params)).rows;
+    },
+    drop: async () => {
+      await (await client)?.end();
+      client = null;
+      await withClient(adminUrl, (admin) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+    },
+  };
+}
+
+/** The address of the server's administrative database, for tests that make or break databases themselves. */
+export function adminDatabaseUrl(): string {
+  return required(ADMIN_URL_KEY);
+}
+
+/** Postgres copies a database only while nobody, autovacuum included, is in it. */
+async function cloneTemplate(adminUrl: string, name: string): Promise<void> {
+  const sql = `CREATE DATABASE ${name} TEMPLATE ${required(TEMPLATE_KEY)} STRATEGY wal_log`;
+  await withClient(adminUrl, async (admin) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await admin.query(sql);
+        return;
+      } catch (error) {
+        const inUse = error instanceof DatabaseError && error.code === OBJECT_IN_USE;
+        if (!inUse || attempt === TRIES) throw error;
+        await delay(RETRY_DELAY_MS);
+      }
+    }
+  });
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+function required(key: string): string {
+  const value = published(key);
+  if (value === undefined) throw new Error(`${key} is not set: run the tests through Jest's global setup`);
+  return value;
+}

@@ -1,0 +1,43 @@
+export { fakeClock, type FakeClock } from './clock.ts';
+export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
+export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts';
+export { waitFor, type WaitOptions } from './wait-for.ts';
+export {
+  createTestAuthority,
+  type TestAuthority,
+  type TestCertificate,
+  type TestCertificateRequest,
+} from './certificates.ts';
+export type { Behaviour, Exchange, Reaction, ReceivedRequest } from './receiver/behaviour.ts';
+export {
+  after,
+  answer,
+  answerThenResetNext,
+  answerUnread,
+  closeInsideHead,
+  closeWithoutAnswer,
+  dripBody,
+  dripHead,
+  duplicateContentLength,
+  endlessBody,
+  endlessHead,
+  garbage,
+  hang,
+  headerBomb,
+  http09,
+  interimFlood,
+  malformedBody,
+  raw,
+  redirectTo,
+  resetAfterHead,
+  resetBeforeHead,
+  switchProtocols,
+  truncatedBody,
+} from './receiver/behaviours.ts';
+export { startNameServer, type NameReply, type NameServer } from './receiver/name-server.ts';
+export {
+  startScriptedReceiver,
+  type ScriptedReceiver,
+  type ScriptedReceiverOptions,
+} from './receiver/scripted-receiver.ts';
+export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';

@@ -1,0 +1,22 @@
+import { databaseUrl, withClient } from '../admin.ts';
+
+/**
+ * Makes the database that every test database is a clone of: all migrations applied, nobody connected, and nobody able
+ * to connect, because Postgres copies only a database that is not in use.
+ */
+export async function createTemplate(adminUrl: string, name: string): Promise<void> {
+  await withClient(adminUrl, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
+  const url = databaseUrl(adminUrl, name);
+  // Loaded here and not above: only this step needs the store and the queue.
+  const [{ migrate }, { migrateQueueSchema }] = await Promise.all([
+    import('@postrider/store'),
+    import('@postrider/queue'),
+  ]);
+  await migrate(url);
+  await migrateQueueSchema(url);
+  await withClient(adminUrl, (client) => client.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`));
+}
+
+export async function dropTemplate(adminUrl: string, name: string): Promise<void> {
+  await withClient(adminUrl, (client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+}

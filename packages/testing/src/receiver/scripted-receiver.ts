@@ -1,0 +1,244 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerOptions } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { TestAuthority, TestCertificate } from '../certificates.ts';
+import type { Exchange, Reaction, ReceivedRequest } from './behaviour.ts';
+import { answer } from './behaviours.ts';
+
+/**
+ * An HTTPS server that treats each request as it was told to, and remembers everything it received.
+ *
+ * @example
+ * const receiver = await startScriptedReceiver({ authority: await createTestAuthority() });
+ * receiver.script('/hook', [answer(503), hang()]); // the first two requests; every further one gets 200
+ * receiver.always('/gone', answer(410));
+ * …
+ * const [first, second] = await receiver.waitForRequests(2, { path: '/hook' });
+ * await receiver.close();
+ */
+export interface ScriptedReceiver {
+  /** The port it listens on. */
+  port: number;
+  /** Every request so far, in the order of their heads. A request is listed when its behaviour is about to be played. */
+  requests: readonly ReceivedRequest[];
+  /** TCP connections accepted so far. */
+  readonly connections: number;
+  /** TCP connections open now. */
+  readonly openSockets: number;
+  /** `https://127.0.0.1:<port><path>`, or the same under a name that resolves to the receiver. */
+  url(path: string, hostname?: string): string;
+  /** Queues reactions for the next requests to a path (without its query), in this order. */
+  script(path: string, reactions: readonly Reaction[]): void;
+  /** Sets the reaction for every request to a path that finds nothing queued. Without it: 200. */
+  always(path: string, reaction: Reaction): void;
+  /** Waits until so many requests (to that path) have been received, counted from the start, and returns all of them. */
+  waitForRequests(count: number, options?: { path?: string; withinMs?: number }): Promise<ReceivedRequest[]>;
+  /** Ends every connection and stops listening. */
+  close(): Promise<void>;
+}
+
+export interface ScriptedReceiverOptions {
+  /** Issues the certificate, unless one is given. */
+  authority: TestAuthority;
+  /** DNS names the certificate is valid for, beside the host's address. */
+  names?: string[];
+  /** A certificate of the test's own: expired, self-signed, for another name. */
+  certificate?: TestCertificate;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** Default: any free port. */
+  port?: number;
+  /** Further TLS options, such as `maxVersion`. */
+  tls?: ServerOptions;
+}
+
+/** Starts the receiver; close it before the test ends. */
+export async function startScriptedReceiver(options: ScriptedReceiverOptions): Promise<ScriptedReceiver> {
+  const host = options.host ?? '127.0.0.1';
+  const certificate =
+    options.certificate ?? (await options.authority.issue({ names: options.names ?? [], addresses: [host] }));
+  const server = createServer({ ...options.tls, key: certificate.keyPem, cert: certificate.certPem });
+  // A test decides when a connection ends, not a timer of the server.
+  server.keepAliveTimeout = 0;
+  server.requestTimeout = 0;
+  server.headersTimeout = 0;
+  const sockets = trackSockets(server);
+  const script = createScript();
+  const log = createRequestLog();
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    // A sender that gives up half-way is an ordinary thing here; its request is not listed.
+    receive(request, response, { sockets, script, log }).catch(() => request.socket.destroy());
+  });
+  server.listen(options.port ?? 0, host);
+  await once(server, 'listening');
+  const port = (server.address() as AddressInfo).port;
+  const literal = host.includes(':') ? `[${host}]` : host;
+
+  return {
+    port,
+    requests: log.requests,
+    get connections() {
+      return sockets.accepted();
+    },
+    get openSockets() {
+      return sockets.open.size;
+    },
+    url: (path, hostname = literal) => `https://${hostname}:${port}${path}`,
+    script: (path, reactions) => script.queue(path, reactions),
+    always: (path, reaction) => script.always(path, reaction),
+    waitForRequests: (count, { path, withinMs = 10_000 } = {}) => log.waitFor(count, path, withinMs),
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const { tcp } of sockets.open.values()) tcp.destroy();
+      await closed;
+    },
+  };
+}
+
+interface Parts {
+  sockets: ReturnType<typeof trackSockets>;
+  script: ReturnType<typeof createScript>;
+  log: ReturnType<typeof createRequestLog>;
+}
+
+async function receive(message: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  const { id, tls, tcp } = parts.sockets.of(message.socket);
+  const request: ReceivedRequest = {
+    method: message.method ?? '',
+    path: message.url ?? '',
+    headers: message.headers,
+    rawHeaders: message.rawHeaders,
+    body: Buffer.alloc(0),
+    receivedAtMs: performance.now(),
+    receivedAt: new Date(),
+    socketId: id,
+    serverName: serverNameOf(tls),
+    status: null,
+  };
+  const reaction = parts.script.next(pathOf(request));
+  const early = typeof reaction !== 'function' && reaction.beforeBody === true;
+  if (!early) request.body = Buffer.concat((await message.toArray()) as Buffer[]);
+  const behaviour = typeof reaction === 'function' ? reaction(request) : reaction;
+  request.status = behaviour.status;
+  parts.log.add(request);
+  await behaviour.play(createExchange(request, response, tls, tcp));
+}
+
+function createExchange(
+  request: ReceivedRequest,
+  response: ServerResponse,
+  socket: TLSSocket,
+  tcp: Socket,
+): Exchange {
+  return {
+    request,
+    response,
+    socket,
+    reset: () => void tcp.resetAndDestroy(),
+    every(intervalMs, action) {
+      const timer = setInterval(() => socket.writable && action(), intervalMs);
+      socket.once('close', () => clearInterval(timer));
+    },
+    pump(chunk) {
+      const fill = () => {
+        while (socket.writable && socket.write(chunk));
+      };
+      socket.on('drain', fill);
+      fill();
+    },
+  };
+}
+
+/** Knows the TCP socket beneath each TLS socket: only that one can be reset. */
+function trackSockets(server: Server) {
+  const open = new Map<string, { id: number; tcp: Socket }>();
+  const secure = new Map<string, { id: number; tls: TLSSocket; tcp: Socket }>();
+  let accepted = 0;
+  server.on('connection', (tcp: Socket) => {
+    accepted += 1;
+    const peer = peerOf(tcp);
+    open.set(peer, { id: accepted, tcp });
+    tcp.on('error', () => undefined);
+    tcp.once('close', () => open.delete(peer));
+  });
+  server.on('secureConnection', (tls: TLSSocket) => {
+    const peer = peerOf(tls);
+    const beneath = open.get(peer);
+    tls.on('error', () => undefined);
+    tls.once('close', () => secure.delete(peer));
+    if (beneath !== undefined) secure.set(peer, { ...beneath, tls });
+  });
+  return {
+    open,
+    accepted: () => accepted,
+    of(socket: Socket) {
+      const connection = secure.get(peerOf(socket));
+      if (connection === undefined) throw new Error('the connection was closed before its request was read');
+      return connection;
+    },
+  };
+}
+
+function createScript() {
+  const queued = new Map<string, Reaction[]>();
+  const standing = new Map<string, Reaction>();
+  return {
+    queue: (path: string, reactions: readonly Reaction[]) =>
+      void queued.set(path, [...(queued.get(path) ?? []), ...reactions]),
+    always: (path: string, reaction: Reaction) => void standing.set(path, reaction),
+    next: (path: string): Reaction => queued.get(path)?.shift() ?? standing.get(path) ?? answer(200),
+  };
+}
+
+function createRequestLog() {
+  const requests: ReceivedRequest[] = [];
+  const watchers = new Set<() => void>();
+  const to = (path: string | undefined) =>
+    path === undefined ? [...requests] : requests.filter((request) => pathOf(request) === path);
+
+  function waitFor(count: number, path: string | undefined, withinMs: number): Promise<ReceivedRequest[]> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = to(path);
+        if (found.length < count) return;
+        stop();
+        resolve(found);
+      };
+      const timer = setTimeout(() => {
+        stop();
+        reject(
+          new Error(`${to(path).length} of ${count} requests to ${path ?? 'any path'} in ${withinMs} ms`),
+        );
+      }, withinMs);
+      const stop = () => {
+        clearTimeout(timer);
+        watchers.delete(look);
+      };
+      watchers.add(look);
+      look();
+    });
+  }
+
+  function add(request: ReceivedRequest): void {
+    requests.push(request);
+    for (const look of watchers) look();
+  }
+
+  return { requests, add, waitFor };
+}
+
+/** The SNI name: `servername` is false without one, and missing from the types of Node 20. */
+function serverNameOf(socket: object): string | null {
+  return 'servername' in socket && typeof socket.servername === 'string' ? socket.servername : null;
+}
+
+function pathOf(request: ReceivedRequest): string {
+  return request.path.split('?', 1)[0] ?? '';
+}
+
+function peerOf(socket: Socket): string {
+  return `${socket.remoteAddress ?? ''} ${socket.remotePort ?? 0}`;
+}

@@ -1,0 +1,31 @@
+import { describe, test } from '@jest/globals';
+import { published, REDIS_URL_KEY } from './environment.ts';
+
+/** Where the tests' Redis is, or why there is none. */
+export type RedisForTests = { url: string; skip?: never } | { skip: string; url?: never };
+
+/** The Redis that the global setup has started or was given. */
+export function redisForTests(): RedisForTests {
+  const url = published(REDIS_URL_KEY);
+  return url === undefined
+    ? { skip: 'no redis-server or valkey-server on PATH, and TEST_REDIS_URL is not set' }
+    : { url };
+}
+
+/**
+ * `describe` for what needs Redis. Without one the block is skipped with the reason in its title; with REQUIRE_REDIS=1,
+ * as in CI, it fails instead.
+ */
+export function describeWithRedis(title: string, define: (url: string) => void): void {
+  const redis = redisForTests();
+  if (redis.url !== undefined) {
+    const { url } = redis;
+    describe(title, () => define(url));
+  } else if (published('REQUIRE_REDIS') === '1') {
+    test(`${title} (REQUIRE_REDIS=1)`, () => {
+      throw new Error(redis.skip);
+    });
+  } else {
+    describe.skip(`${title} (skipped: ${redis.skip})`, () => define('redis://127.0.0.1:0'));
+  }
+}

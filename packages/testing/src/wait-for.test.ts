@@ -1,0 +1,22 @@
+import { expect, test } from '@jest/globals';
+import { waitFor } from './wait-for.ts';
+
+test('gives back the first answer that is something, zero and the empty text included', async () => {
+  const answers = [undefined, null, false, 0] as const;
+  let asked = 0;
+
+  expect(await waitFor(() => answers[asked++], { what: 'a number', intervalMs: 1 })).toBe(0);
+  expect(asked).toBe(4);
+  expect(await waitFor(() => '', { what: 'a text' })).toBe('');
+});
+
+test('says what it waited for, and the last error', async () => {
+  const failing = waitFor(
+    () => {
+      throw new Error('connection refused');
+    },
+    { what: 'the server', timeoutMs: 5, intervalMs: 1 },
+  );
+
+  await expect(failing).rejects.toThrow('waited 5 ms for the server; last error: connection refused');
+});

@@ -1,0 +1,107 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { bootstrap, exitOnSetupError } from './bootstrap.mjs';
+import { withLock } from './lock.mjs';
+import { fingerprint, packageFolders, ROOT } from './workspace.mjs';
+
+const DIST = join(ROOT, 'dist');
+const STATE_FILE = join(DIST, '.build.json');
+const APPS = ['api', 'relay', 'worker', 'cli', 'quickstart'];
+
+/** Bundled CommonJS packages call `require`, which an ES module does not have. */
+const BANNER =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
+
+/**
+ * Bundles every process into `dist/NAME.js`, one file that runs alone. Does nothing when the sources are the ones of
+ * the last build. Safe when several processes call it: one builds, each file is replaced in one step.
+ */
+export async function buildIfStale() {
+  if (isFresh(sourcesFingerprint())) return;
+  await withLock(ROOT, 'build', async () => {
+    const sources = sourcesFingerprint();
+    if (!isFresh(sources)) await build(sources);
+  });
+}
+
+/** The path of an app's bundle. */
+export function bundleOf(app) {
+  return join(DIST, `${app}.js`);
+}
+
+async function build(sources) {
+  const esbuild = await import('esbuild'); // may just have been installed
+  const result = await esbuild.build({
+    absWorkingDir: ROOT,
+    entryPoints: entryPoints(),
+    outdir: DIST,
+    write: false,
+    bundle: true,
+    platform: 'node',
+    target: 'node20.19',
+    format: 'esm',
+    sourcemap: true,
+    banner: { js: BANNER },
+    external: ['pg-native'], // optional; pg tries it and goes on without
+    logLevel: 'warning',
+  });
+  mkdirSync(DIST, { recursive: true });
+  for (const file of result.outputFiles) replaceFile(file.path, file.contents);
+  replaceFile(join(DIST, 'package.json'), '{ "type": "module" }\n'); // so that the folder runs alone, in an image
+  replaceFile(
+    STATE_FILE,
+    `${JSON.stringify({ sources, files: result.outputFiles.map(({ path }) => basename(path)) })}\n`,
+  );
+}
+
+function entryPoints() {
+  const candidates = [...APPS.map((app) => [app, `apps/${app}/src/main.ts`]), ['bench', 'bench/src/main.ts']];
+  return Object.fromEntries(candidates.filter(([, path]) => existsSync(join(ROOT, path))));
+}
+
+function replaceFile(path, contents) {
+  const draft = `${path}.${process.pid}.new`;
+  try {
+    writeFileSync(draft, contents);
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function isFresh(sources) {
+  if (!existsSync(STATE_FILE)) return false;
+  const state = JSON.parse(readFileSync(STATE_FILE, 'utf8'));
+  return state.sources === sources && state.files.every((name) => existsSync(join(DIST, name)));
+}
+
+function sourcesFingerprint() {
+  const folders = packageFolders().filter((folder) => folder !== 'e2e');
+  const sources = [...folders.map((folder) => join(folder, 'src')), join('prisma', 'migrations')].flatMap(
+    filesUnder,
+  );
+  const manifests = folders.map((folder) => join(folder, 'package.json'));
+  return fingerprint([
+    ...sources,
+    ...manifests,
+    'tsconfig.json',
+    'pnpm-lock.yaml',
+    join('scripts', 'build.mjs'),
+  ]);
+}
+
+function filesUnder(folder) {
+  const path = join(ROOT, folder);
+  if (!existsSync(path)) return [];
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1));
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  await exitOnSetupError(async () => {
+    await bootstrap();
+    await buildIfStale();
+  });
+}

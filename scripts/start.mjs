@@ -1,0 +1,3 @@
+import { runApp } from './run.mjs';
+
+await runApp('quickstart', process.argv.slice(2));
