@@ -41,6 +41,6 @@ export function createApp(options: AppOptions): Express {
   app.get('/metrics', createMetricsHandler(metrics.registry));
   for (const route of routeTable(stores)) app[route.method](route.path, serveRoute(route, gates, send));
   app.use((request, response) => send(request, response, noSuchRoute));
-  app.use(createErrorHandler(send, logger));
+  app.use(createErrorHandler(send, logger, metrics));
   return app;
 }

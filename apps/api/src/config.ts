@@ -7,3 +7,16 @@ export type ApiConfiguration = ConfigurationOf<'api'>;
 export function problemBasesOf(config: ApiConfiguration): ProblemBases {
   return { service: config.problemsBase, platform: config.platformProblemsBase };
 }
+
+/** How the process shares out the connections that it may open to Postgres. */
+export interface ConnectionShares {
+  readonly stores: number;
+  /** Of its own: a charge has 250 ms, and must not wait behind the statements of other requests. */
+  readonly limiter: number;
+}
+
+/** The wake-ups take one more. Each share has one connection at the least. */
+export function connectionShares(poolSize: number, limiterIsInPostgres: boolean): ConnectionShares {
+  const limiter = limiterIsInPostgres ? Math.max(1, Math.floor(poolSize / 4)) : 0;
+  return { stores: Math.max(1, poolSize - limiter - 1), limiter };
+}

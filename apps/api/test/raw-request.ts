@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** Bytes on a connection of their own, for what no HTTP client would send. */
+/** Bytes on a connection of their own, for what no HTTP client would send. One that is refused is closed from the start. */
 export interface RawConnection {
   readonly socket: Socket;
   send(bytes: string | Buffer): void;
@@ -20,7 +20,7 @@ export async function openRaw(port: number): Promise<RawConnection> {
   const whenClosed = new Promise<string>((resolve) => socket.once('close', () => resolve(received())));
   socket.on('error', () => undefined);
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  await new Promise<void>((resolve) => socket.once('connect', resolve));
+  await Promise.race([new Promise((resolve) => socket.once('connect', resolve)), whenClosed]);
   return {
     socket,
     send: (bytes) => void socket.write(bytes),

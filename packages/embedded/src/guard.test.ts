@@ -18,7 +18,7 @@ const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { 
 const guard = guardProcess(server.pid!, 'SIGTERM', [process.argv[2]!]);
 if (process.argv[3] === 'release') guard.release();
 server.unref();
-console.log(server.pid);
+console.log(server.pid + ' ' + guard.pid);
 process.stdin.resume();
 `;
 
@@ -28,6 +28,7 @@ describe('a guard', () => {
   let launcherFile: string;
   let launcher: ChildProcess;
   let serverPid: number;
+  let guardPid: number;
 
   const launch = async (...args: string[]): Promise<void> => {
     launcher = spawn(process.execPath, [launcherFile, guarded, ...args], {
@@ -35,7 +36,7 @@ describe('a guard', () => {
     });
     const lines = createInterface({ input: launcher.stdout as NonNullable<typeof launcher.stdout> });
     const [line] = (await once(lines, 'line')) as [string];
-    serverPid = Number(line);
+    [serverPid, guardPid] = line.split(' ').map(Number) as [number, number];
   };
 
   beforeAll(async () => {
@@ -57,8 +58,9 @@ describe('a guard', () => {
       expect(isRunning(serverPid)).toBe(true);
       launcher.kill(signal);
 
-      expect(await waitForExit(serverPid, 20_000)).toBe(true);
-      await gone(guarded);
+      expect(await waitForExit(guardPid, 20_000)).toBe(true);
+      expect(isRunning(serverPid)).toBe(false);
+      expect(existsSync(guarded)).toBe(false);
     },
   );
 
@@ -67,21 +69,18 @@ describe('a guard', () => {
     process.kill(serverPid, 'SIGSTOP');
     launcher.kill('SIGKILL');
 
-    expect(await waitForExit(serverPid, 20_000)).toBe(true);
-    await gone(guarded);
+    expect(await waitForExit(guardPid, 20_000)).toBe(true);
+    expect(isRunning(serverPid)).toBe(false);
+    expect(existsSync(guarded)).toBe(false);
   });
 
   test('leaves the server and its files alone once it is released', async () => {
     await launch('release');
     launcher.kill('SIGKILL');
-    await once(launcher, 'exit');
+    expect(await waitForExit(guardPid, 20_000)).toBe(true);
 
     expect(isRunning(serverPid)).toBe(true);
     expect(existsSync(guarded)).toBe(true);
     process.kill(serverPid, 'SIGKILL');
   });
 });
-
-async function gone(path: string): Promise<void> {
-  while (existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 10));
-}

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 
 /** Ends a server when its launcher is gone, however that died. */
 export interface Guard {
+  /** The process that watches; it ends when its work is done. */
+  pid: number;
   /** The launcher ends the server itself; the guard leaves without doing anything. */
   release(): void;
 }
@@ -41,6 +43,7 @@ export function guardProcess(pid: number, signal: NodeJS.Signals, files: readonl
   child.stdin.on('error', () => child.stdin.destroy());
   (child.stdin as unknown as { unref(): void }).unref();
   return {
+    pid: child.pid ?? 0,
     release: () => {
       if (child.stdin.writable) child.stdin.end('release\n');
     },

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { isNativeError } from 'node:util/types';
 import type { Got, Request } from 'got';
-import type { EndpointAnswer, EndpointRequest } from './endpoint-answer.ts';
+import type { EndpointAnswer, EndpointRequest, Failure } from './endpoint-answer.ts';
 import { describeFailure, failed, refused } from './failure.ts';
 import { RefusedError } from './guard/refused-error.ts';
 
@@ -70,6 +70,7 @@ export class Attempt {
 
   #send(): void {
     const { body, headers } = this.#request;
+    this.#native = null;
     const stream = this.#environment.http.stream.post(this.#url, { body, headers });
     this.#stream = stream;
     stream.on('error', (error: Error) => {
@@ -138,16 +139,19 @@ export class Attempt {
     if (this.#statusCode !== null) this.#finish();
     else if (error instanceof RefusedError) this.#settle(refused(error.message));
     else if (this.#isStaleConnection(error)) this.#sendAgain();
-    else this.#settle(describeFailure(error, this.#facts()) ?? asError(error));
+    else this.#settle(this.#describe(error) ?? asError(error));
   }
 
-  /** The endpoint had closed a pooled connection just before it was used: no byte of an answer came, nobody is to blame. */
+  /**
+   * The endpoint had closed a pooled connection just before it was used: no byte of an answer came, nobody is to blame.
+   * Node's own `reusedSocket` would miss a connection that was handed on to a request waiting for one.
+   */
   #isStaleConnection(error: unknown): boolean {
     const code = (error as NodeJS.ErrnoException).code;
     return (
       !this.#retried &&
       (code === 'ECONNRESET' || code === 'EPIPE') &&
-      this.#native?.reusedSocket === true &&
+      this.#socketBytesBefore > 0 &&
       this.#socket?.bytesRead === this.#socketBytesBefore
     );
   }
@@ -159,10 +163,12 @@ export class Attempt {
     this.#send();
   }
 
-  #facts(): { hostname: string; inHandshake: boolean } {
+  #describe(error: unknown): Failure | null {
+    // Before there is a request nothing has left this process: its options are at fault, and they are ours.
+    if (this.#native === null) return null;
     // `secureConnecting`, missing from the types of Node 20, is true until the handshake is done.
     const { secureConnecting = false } = (this.#socket ?? {}) as { secureConnecting?: boolean };
-    return { hostname: this.#url.hostname, inHandshake: secureConnecting };
+    return describeFailure(error, { hostname: this.#url.hostname, inHandshake: secureConnecting });
   }
 
   #settle(outcome: EndpointAnswer | Error, connectionMayServeAgain = false): void {

@@ -236,6 +236,17 @@ describe('connections', () => {
     expect(receiver.connections).toBe(2);
   });
 
+  test('so it is with one that was handed on to an attempt waiting for a connection', async () => {
+    const client = createClient({ socketsPerHost: 1 });
+    const [gate, open] = createGate();
+    receiver.script('/hook', [after(gate, answerThenResetNext(201)), answer(202)]);
+    const answers = Promise.all([post(client), post(client)]);
+    await receiver.waitForRequests(1);
+    open();
+    expect(await answers).toMatchObject([{ statusCode: 201 }, { statusCode: 202 }]);
+    expect(receiver.connections).toBe(2);
+  });
+
   test('the second request is the last: a reset on it fails the attempt', async () => {
     const client = createClient();
     receiver.script('/hook', [answer(200), resetBeforeHead(), resetBeforeHead()]);

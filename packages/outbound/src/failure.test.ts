@@ -31,6 +31,12 @@ describe('the line for the owner of the endpoint', () => {
     ],
     [nodeError('ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'), 'tls', 'TLS: tlsv1 alert protocol version'],
     [nodeError('EPROTO', { syscall: 'write' }), 'tls', 'TLS: protocol error'],
+    [nodeError('ERR_TLS_UNHEARD_OF'), 'tls', 'TLS: unheard of'],
+    [
+      nodeError('ERR_UNHEARD_OF'),
+      'protocol',
+      'connection closed before a complete response (ERR_UNHEARD_OF)',
+    ],
     [nodeError('CERT_HAS_EXPIRED'), 'tls', 'TLS: certificate has expired'],
     [nodeError('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls', 'TLS: certificate is not valid for hooks.example.com'],
     [nodeError('HPE_INVALID_CONSTANT'), 'protocol', 'malformed response'],
@@ -55,11 +61,13 @@ describe('the line for the owner of the endpoint', () => {
   });
 });
 
-test.each(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'ERR_INVALID_CHAR', 'ERR_UNKNOWN'])(
+test.each(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS'])(
   '%s is a fault of our own, not of the endpoint',
   (code) => {
-    expect(
-      describeFailure(nodeError(code, code.startsWith('ERR') ? {} : { syscall: 'connect' }), facts),
-    ).toBeNull();
+    expect(describeFailure(nodeError(code, { syscall: 'connect' }), facts)).toBeNull();
   },
 );
+
+test('an error without a code is a fault of our own', () => {
+  expect(describeFailure(new Error('a bug'), facts)).toBeNull();
+});

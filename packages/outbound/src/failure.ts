@@ -19,7 +19,7 @@ const errorCharactersMax = 200;
 /** Out of descriptors or memory: the fault of this machine, which must not count against an endpoint. */
 const ownFaults = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS']);
 
-/** OpenSSL's verification results, as `X509_verify_cert_error_string` words them; none quotes the certificate. */
+/** OpenSSL's verification results by the names Node gives them, those that servers on the internet run into. */
 const certificateFaults: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'certificate has expired',
   CERT_NOT_YET_VALID: 'certificate is not yet valid',
@@ -51,7 +51,10 @@ function toLine(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '').slice(0, errorCharactersMax);
 }
 
-/** Names what went wrong at the endpoint; null when the error is our own and says nothing about the endpoint. */
+/**
+ * Names what went wrong with a connection to an endpoint. Null when the fault is our own and says nothing about the
+ * endpoint; an error with a code that is not known here counts as the endpoint's, or it could dodge its attempts.
+ */
 export function describeFailure(error: unknown, facts: ConnectionFacts): Failure | null {
   if (error instanceof NameLookupError) return failed('dns', error.message);
   const { code, syscall, address, port, message, errors } = error as ConnectionError;
@@ -64,7 +67,6 @@ export function describeFailure(error: unknown, facts: ConnectionFacts): Failure
     return failed('connect', `connect ${code} ${formatAddress(address, port)}`.trimEnd());
   const tls = describeTls(code, message, facts.hostname);
   if (tls !== null) return failed('tls', `TLS: ${tls}`);
-  if (code !== 'ECONNRESET' && code !== 'EPIPE' && syscall === undefined) return null;
   if (facts.inHandshake) return failed('tls', 'TLS: connection closed during the handshake');
   return failed('protocol', `connection closed before a complete response (${code})`);
 }
@@ -73,6 +75,7 @@ function describeTls(code: string, message: string, hostname: string): string | 
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `certificate is not valid for ${hostname}`;
   if (code.startsWith('ERR_SSL_')) return code.slice('ERR_SSL_'.length).toLowerCase().replaceAll('_', ' ');
   if (code === 'EPROTO') return opensslReason.exec(message)?.[1] ?? 'protocol error';
+  if (code.startsWith('ERR_TLS_')) return code.slice('ERR_TLS_'.length).toLowerCase().replaceAll('_', ' ');
   return certificateFaults[code] ?? null;
 }
 

@@ -15,8 +15,12 @@ interface BullQueue {
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
+type Queues = Readonly<Record<QueueKey, BullQueue>>;
+
 interface Producer {
-  readonly queues: Record<QueueKey, BullQueue>;
+  /** False while a call could only wait. */
+  connected(): boolean;
+  open(): Queues;
   disconnect(): Promise<void>;
 }
 
@@ -29,7 +33,17 @@ const POOL_SIZE = 3;
 export function createTimetable(location: QueueLocation, onError: (error: Error) => void): Timetable {
   const producer =
     location.kind === 'redis' ? redisProducer(location, onError) : postgresProducer(location, onError);
-  for (const key of QUEUE_KEYS) producer.queues[key].on('error', onError);
+  let opened: Queues | null = null;
+
+  /** Opened with the first call that finds a connection: BullMQ does not recover from a failed first one. */
+  function queues(): Queues {
+    if (!producer.connected()) throw new Error('not connected');
+    if (opened === null) {
+      opened = producer.open();
+      for (const key of QUEUE_KEYS) opened[key].on('error', onError);
+    }
+    return opened;
+  }
 
   async function add<Job extends object>(
     key: QueueKey,
@@ -38,7 +52,7 @@ export function createTimetable(location: QueueLocation, onError: (error: Error)
   ): Promise<void> {
     if (jobs.length === 0) return;
     await mappingUnavailable(async () => {
-      const added = await producer.queues[key].addBulk(jobs.map((job) => bulkJob(job, idOf(job))));
+      const added = await queues()[key].addBulk(jobs.map((job) => bulkJob(job, idOf(job))));
       // BullMQ's bulk add is a pipeline, not a transaction: a job that failed has an error code for an id.
       const failed = added.filter((job, index) => job.id !== idOf(jobs[index] as Timed<Job>));
       if (failed.length > 0) throw new Error(`${failed.length} of ${jobs.length} jobs were not added`);
@@ -49,16 +63,17 @@ export function createTimetable(location: QueueLocation, onError: (error: Error)
     addDeliveries: (lane, jobs) => add(lane, jobs, deliveryJobId),
     addMail: (jobs) => add('mail', jobs, mailJobId),
     async depth() {
-      const counts = await mappingUnavailable(() =>
-        Promise.all(QUEUE_KEYS.map((key) => producer.queues[key].getJobCounts('waiting', 'delayed'))),
-      );
+      const counts = await mappingUnavailable(async () => {
+        const open = queues();
+        return Promise.all(QUEUE_KEYS.map((key) => open[key].getJobCounts('waiting', 'delayed')));
+      });
       return Object.fromEntries(QUEUE_KEYS.map((key, index) => [key, depthOf(counts[index])])) as Record<
         QueueKey,
         QueueDepth
       >;
     },
     async close() {
-      await Promise.allSettled(QUEUE_KEYS.map((key) => producer.queues[key].close()));
+      if (opened !== null) await Promise.allSettled(Object.values(opened).map((queue) => queue.close()));
       await producer.disconnect();
     },
   };
@@ -90,9 +105,10 @@ function redisProducer(
   onError: (error: Error) => void,
 ): Producer {
   const connection = connectRedis(location.redisUrl, 'producer', onError);
-  const options = { connection, prefix: `{${location.prefix}}`, streams: STREAMS, skipWaitingForReady: true };
+  const options = { connection, prefix: `{${location.prefix}}`, streams: STREAMS };
   return {
-    queues: eachQueue((name) => new Queue(name, options)),
+    connected: () => connection.status === 'ready',
+    open: () => eachQueue((name) => new Queue(name, options)),
     disconnect: async () => connection.disconnect(),
   };
 }
@@ -104,7 +120,8 @@ function postgresProducer(
   const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, onError);
   const { Queue: PostgresQueue } = withBackend(createPostgresBackend);
   return {
-    queues: eachQueue((name) => new PostgresQueue(name, { connection: pool, streams: STREAMS })),
+    connected: () => true, // the pool's own time-outs bound a call
+    open: () => eachQueue((name) => new PostgresQueue(name, { connection: pool, streams: STREAMS })),
     disconnect: () => pool.end(),
   };
 }

@@ -25,3 +25,4 @@ export { messageOf } from './logging/error-words.ts';
 export type { LogFields, Logger, LogLevel } from './logging/logger.ts';
 export { maskSecrets } from './logging/redact.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';
+export { errorCode } from './metrics/error-code.ts';

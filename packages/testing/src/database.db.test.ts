@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 describe('a test database', () => {
@@ -22,10 +23,15 @@ describe('a test database', () => {
 
   test('goes away although somebody is connected', async () => {
     const database = await createTestDatabase();
-    await database.query('SELECT 1');
+    const errors: string[] = [];
+    const visitor = new Client({ connectionString: database.url }).on('error', (error) =>
+      errors.push(error.message),
+    );
+    await visitor.connect();
     const name = new URL(database.url).pathname.slice(1);
     await database.drop();
 
+    expect(errors[0]).toContain('terminating connection');
     expect(await first.query('SELECT 1 FROM pg_database WHERE datname = $1', [name])).toEqual([]);
   });
 

@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Logger } from '@postrider/runtime';
+import type { Logger, Metrics } from '@postrider/runtime';
 import { isUnavailable } from '@postrider/store';
+import { errorCodeOf } from '../error-code.ts';
 import { internal, noSuchRoute, notReady } from '../problems/answers.ts';
 import { RequestAbortedError } from './read-body.ts';
 import { contextOf } from './request-context.ts';
 import type { Send } from './send.ts';
 
 /** The last middleware: what went wrong on our side becomes a 503 or a 500, and a line in the log. */
-export function createErrorHandler(send: Send, logger: Logger) {
+export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMetrics) {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request: IncomingMessage, response: ServerResponse, _next: unknown): void => {
     if (error instanceof RequestAbortedError) return;
@@ -17,8 +18,10 @@ export function createErrorHandler(send: Send, logger: Logger) {
     }
     const unavailable = isUnavailable(error);
     const fields = { request_id: contextOf(response).requestId, error };
-    if (unavailable) logger.warn('request not served: Postgres is not available', fields);
-    else logger.error('request failed', fields);
+    if (unavailable) {
+      metrics.postgresErrors.inc({ code: errorCodeOf(error) });
+      logger.warn('request not served: Postgres is not available', fields);
+    } else logger.error('request failed', fields);
     if (response.headersSent) response.destroy();
     else send(request, response, unavailable ? notReady : internal);
   };
@@ -28,3 +31,5 @@ export function createErrorHandler(send: Send, logger: Logger) {
 function isMalformedPath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }
+
+export type ErrorMetrics = Pick<Metrics<'api'>, 'postgresErrors'>;

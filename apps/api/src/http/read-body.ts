@@ -64,7 +64,8 @@ async function collect(request: IncomingMessage, bytesMax: number): Promise<Buff
       request.off('data', onData).pause();
       resolve(null);
     };
-    const onBreak = (cause?: unknown): void => reject(new RequestAbortedError('the request broke off', { cause }));
+    const onBreak = (cause?: unknown): void =>
+      reject(new RequestAbortedError('the request broke off', { cause }));
     request.on('data', onData);
     request.once('end', () => resolve(Buffer.concat(chunks)));
     request.once('error', onBreak);

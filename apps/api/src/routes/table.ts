@@ -21,7 +21,13 @@ export function routeTable({ webhooks, deadLetters, emails }: RouteStores): read
   return [
     { ...manage, method: 'post', path: '/v1/webhooks', body: resourceBody, handle: createWebhook(webhooks) },
     { ...manage, method: 'get', path: '/v1/webhooks', body: 'ignored', handle: listWebhooks(webhooks) },
-    { ...manage, method: 'delete', path: '/v1/webhooks/:id', body: 'ignored', handle: deleteWebhook(webhooks) },
+    {
+      ...manage,
+      method: 'delete',
+      path: '/v1/webhooks/:id',
+      body: 'ignored',
+      handle: deleteWebhook(webhooks),
+    },
     {
       ...manage,
       method: 'get',

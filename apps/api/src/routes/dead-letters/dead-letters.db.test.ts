@@ -104,9 +104,8 @@ describe('POST /v1/webhooks/dead-letters/{id}/replay', () => {
   });
 
   test('racing the DELETE of its webhook it answers 200 or 404, and nothing stays behind', async () => {
-    const ids = await Promise.all(
-      Array.from({ length: 20 }, async () => api.newDeadLetter(caller.accountId, webhook)),
-    );
+    const ids: string[] = [];
+    while (ids.length < 20) ids.push(await api.newDeadLetter(caller.accountId, webhook));
     const racers = ids.map(async (id) => replay(id));
     const [removal, ...replays] = await Promise.all([removeWebhook(), ...racers]);
     expect(removal.status).toBe(200);

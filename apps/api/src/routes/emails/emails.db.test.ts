@@ -88,7 +88,9 @@ describe('POST /v1/emails', () => {
       headers: { 'X-A': 'a\nb', Subject: 'x' },
       attachments: [{}],
     });
-    expect(expectProblem(response, 'validation-failed')).toMatch(/^from is not a valid .* \(and \d more, see errors\)\.$/);
+    expect(expectProblem(response, 'validation-failed')).toMatch(
+      /^from is not a valid .* \(and \d more, see errors\)\.$/,
+    );
     const fields = errorsOf(response).map(({ field }) => field);
     expect(new Set(fields)).toEqual(
       new Set(['from', 'to[1]', 'cc', 'subject', 'headers.X-A', 'headers.Subject', 'attachments']),

@@ -68,9 +68,10 @@ describe('POST /v1/webhooks', () => {
 
   test('a list of all types stays a list: types that are added later are not in it', async () => {
     const { id } = await created({ endpoint: ENDPOINT, events: EVENT_TYPES });
-    const [row] = await api.database.query<{ events: string[] }>('select events from webhooks where id = $1', [
-      id,
-    ]);
+    const [row] = await api.database.query<{ events: string[] }>(
+      'select events from webhooks where id = $1',
+      [id],
+    );
     expect(row?.events).toEqual(EVENT_TYPES);
   });
 
@@ -90,13 +91,15 @@ describe('POST /v1/webhooks', () => {
     expect((await created({ endpoint: 'https://127.0.0.1/in' })).endpoint).toBe('https://127.0.0.1/in');
   });
 
-  test.each(['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=utf-16'])(
-    'JSON is read as JSON when its Content-Type says %s',
-    async (contentType) => {
-      const response = await post({ endpoint: ENDPOINT }).set('content-type', contentType);
-      expect(response.status).toBe(201);
-    },
-  );
+  test.each([
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=utf-16',
+  ])('JSON is read as JSON when its Content-Type says %s', async (contentType) => {
+    const response = await post({ endpoint: ENDPOINT }).set('content-type', contentType);
+    expect(response.status).toBe(201);
+  });
 
   test('fields that it does not know are ignored, also dangerous ones', async () => {
     const body = `{"endpoint":"${ENDPOINT}","other":1,"__proto__":{"events":["x"]},"constructor":{"prototype":{"a":1}}}`;
@@ -121,14 +124,19 @@ describe('POST /v1/webhooks', () => {
     expectPlainText(response, 400);
   });
 
-  test.each(['{}', '{"events":[]}', 'null', '[]', '42', '"https://hooks.example.com"', '{"__proto__":{"endpoint":"https://a.example"}}'])(
-    'the body %s lacks its required field: 422 in plain text',
-    async (body) => {
-      const response = await post(body);
-      expectPlainText(response, 422);
-      expect(response.text).toContain('endpoint');
-    },
-  );
+  test.each([
+    '{}',
+    '{"events":[]}',
+    'null',
+    '[]',
+    '42',
+    '"https://hooks.example.com"',
+    '{"__proto__":{"endpoint":"https://a.example"}}',
+  ])('the body %s lacks its required field: 422 in plain text', async (body) => {
+    const response = await post(body);
+    expectPlainText(response, 422);
+    expect(response.text).toContain('endpoint');
+  });
 
   test.each([
     [{ endpoint: 42 }, 'endpoint 42 is not a string'],
@@ -137,7 +145,10 @@ describe('POST /v1/webhooks', () => {
     [{ endpoint: 'http://a.example' }, 'endpoint "http://a.example" is not an https:// URL'],
     [{ endpoint: 'hooks' }, 'endpoint "hooks" is not an absolute URL'],
     [{ endpoint: '' }, 'endpoint "" is not an absolute URL'],
-    [{ endpoint: 'https://u:p@a.example' }, 'endpoint "https://u:p@a.example" carries a user name or password'],
+    [
+      { endpoint: 'https://u:p@a.example' },
+      'endpoint "https://u:p@a.example" carries a user name or password',
+    ],
     [{ endpoint: 'https://a.example:0' }, 'endpoint "https://a.example:0" has port 0'],
     [{ endpoint: 'https://a\0b.example' }, 'endpoint "https://a\\u0000b.example" is not an absolute URL'],
     [{ endpoint: ENDPOINT, events: 'email.sent' }, 'events "email.sent" is not an array of event types'],
@@ -161,13 +172,14 @@ describe('POST /v1/webhooks', () => {
     expect(expectProblem(url, 'validation-failed')).toContain('is longer than 2048 characters');
   });
 
-  test.each(['https://a.example/\u0000', 'https://a.example/\ud800', 'https://a.example/\u202e?q=\u0000#\u0000'])(
-    'the endpoint %j does not reach Postgres as what it cannot store',
-    async (endpoint) => {
-      const { endpoint: stored } = await created({ endpoint });
-      expect(stored).toMatch(/^https:\/\/a\.example\/[\x21-\x7e]*$/);
-    },
-  );
+  test.each([
+    'https://a.example/\u0000',
+    'https://a.example/\ud800',
+    'https://a.example/\u202e?q=\u0000#\u0000',
+  ])('the endpoint %j does not reach Postgres as what it cannot store', async (endpoint) => {
+    const { endpoint: stored } = await created({ endpoint });
+    expect(stored).toMatch(/^https:\/\/a\.example\/[\x21-\x7e]*$/);
+  });
 });
 
 describe('GET /v1/webhooks', () => {

@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
+import request from 'supertest';
+import { expectPlainText, expectProblem } from '../../test/expect-problem.ts';
+import type { Answered } from '../../test/expect-problem.ts';
+import { openRaw, rawRequest } from '../../test/raw-request.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { TestApi } from '../../test/start-api.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+let api: TestApi;
+let authorization: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  ({ authorization } = await api.newCaller());
+});
+afterAll(async () => {
+  await api.stop();
+});
+
+/** `json` made longer with white space, which JSON ignores. */
+function padded(json: object, bytes: number): Buffer {
+  const written = JSON.stringify(json);
+  return Buffer.concat([Buffer.from(written), Buffer.alloc(bytes - written.length, ' ')]);
+}
+
+const WEBHOOK = { endpoint: 'https://hooks.example.com' };
+const MESSAGE = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hi' };
+
+function post(path: string, body: Buffer) {
+  return request(api.url)
+    .post(path)
+    .set('authorization', authorization)
+    .set('content-type', 'application/json')
+    .serialize((bytes: Buffer) => bytes as unknown as string)
+    .send(body);
+}
+
+/** supertest always declares a length. */
+async function postChunked(path: string, body: Buffer): Promise<Answered> {
+  const sent = httpRequest(`${api.url}${path}`, { method: 'POST', headers: { authorization }, agent: false });
+  const answer = once(sent, 'response') as Promise<[IncomingMessage]>;
+  sent.write(body.subarray(0, 10));
+  sent.end(body.subarray(10));
+  const [response] = await answer;
+  return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) };
+}
+
+function head(path: string, more: readonly string[]): string {
+  return [
+    `POST ${path} HTTP/1.1`,
+    'Host: api.test',
+    `Authorization: ${authorization}`,
+    'Content-Type: application/json',
+    ...more,
+    '',
+    '',
+  ].join('\r\n');
+}
+
+describe.each([
+  ['with its length declared', post],
+  ['chunked', postChunked],
+] as const)('a body %s', (_, postBody) => {
+  test('of 65536 bytes is taken, of 65537 refused by a problem', async () => {
+    expect((await postBody('/v1/webhooks', padded(WEBHOOK, 64 * KIB))).status).toBe(201);
+    const refused = await postBody('/v1/webhooks', padded(WEBHOOK, 64 * KIB + 1));
+    expect(expectProblem(refused, 'request-too-large')).toContain('65536 bytes');
+  });
+
+  test('of 8 MiB is taken by a send, of one byte more refused in plain text', async () => {
+    expect((await postBody('/v1/emails', padded(MESSAGE, 8 * MIB))).status).toBe(200);
+    expectPlainText(await postBody('/v1/emails', padded(MESSAGE, 8 * MIB + 1)), 413);
+  });
+});
+
+test('a send of 32 MiB is refused in plain text, of one byte more by a problem', async () => {
+  expectPlainText(await post('/v1/emails', Buffer.alloc(32 * MIB, ' ')), 413);
+  expectProblem(await post('/v1/emails', Buffer.alloc(32 * MIB + 1, ' ')), 'request-too-large');
+});
+
+test('a chunked send of any length is refused in plain text', async () => {
+  expectPlainText(await postChunked('/v1/emails', Buffer.alloc(33 * MIB, ' ')), 413);
+});
+
+describe('a body that is refused unread', () => {
+  test.each([
+    ['over its limit', 'POST /v1/webhooks', 413],
+    ['without a key', 'POST /v1/emails', 401],
+    ['for a path that does not exist', 'POST /v1/nothing', 404],
+  ])('%s: the answer comes before the first byte of it', async (_, line, status) => {
+    const raw = await openRaw(api.port);
+    const key = status === 413 ? `Authorization: ${authorization}\r\n` : '';
+    raw.send(`${line} HTTP/1.1\r\nHost: api.test\r\n${key}Content-Length: ${32 * MIB}\r\n\r\n`);
+    const answer = await raw.until('"instance"');
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer.toLowerCase()).toContain('connection: close');
+    raw.socket.end();
+    await raw.closed();
+  });
+
+  test('a client that sends all of it before it reads gets the answer all the same', async () => {
+    const raw = await openRaw(api.port);
+    raw.socket.pause();
+    const body = Buffer.alloc(20 * MIB, ' ');
+    raw.send(`POST /v1/emails HTTP/1.1\r\nHost: api.test\r\nContent-Length: ${body.length}\r\n\r\n`);
+    await new Promise((resolve) => raw.socket.write(body, resolve));
+    raw.socket.resume();
+    expect(await raw.closed()).toMatch(/^HTTP\/1.1 401 [^]*"instance"/);
+  });
+
+  test('an endless one is cut off', async () => {
+    const raw = await openRaw(api.port);
+    raw.send('POST /v1/nothing HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MIB), Buffer.from('\r\n')]);
+    let sent = 0;
+    while (!raw.socket.destroyed && sent < 400) {
+      await new Promise((resolve) => raw.socket.write(chunk, resolve));
+      sent += 1;
+    }
+    expect(await raw.closed()).toMatch(/^HTTP\/1.1 404 [^]*"instance"/);
+    expect(sent).toBeLessThan(400);
+  });
+});
+
+describe('a client that asks before it sends its body', () => {
+  test('is told to go on when the body is wanted', async () => {
+    const raw = await openRaw(api.port);
+    const body = JSON.stringify(WEBHOOK);
+    raw.send(
+      head('/v1/webhooks', [`Content-Length: ${body.length}`, 'Expect: 100-continue', 'Connection: close']),
+    );
+    await raw.until('HTTP/1.1 100 Continue');
+    raw.send(body);
+    expect(await raw.closed()).toContain('HTTP/1.1 201 Created');
+  });
+
+  test('is refused without having sent it', async () => {
+    const answer = await rawRequest(
+      api.port,
+      head('/v1/webhooks', [`Content-Length: ${MIB}`, 'Expect: 100-continue']),
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 413 /);
+  });
+
+  test('an expectation that nobody knows is ignored', async () => {
+    const body = JSON.stringify(WEBHOOK);
+    const raw = head('/v1/webhooks', [
+      `Content-Length: ${body.length}`,
+      'Expect: miracles',
+      'Connection: close',
+    ]);
+    expect(await rawRequest(api.port, raw + body)).toMatch(/^HTTP\/1.1 201 /);
+  });
+});
+
+describe('an encoded body', () => {
+  test.each(['gzip', 'br', 'deflate', 'x-nothing', 'gzip, gzip'])('%s is refused', async (encoding) => {
+    const body = gzipSync(JSON.stringify(WEBHOOK));
+    expectPlainText(await post('/v1/webhooks', body).set('content-encoding', encoding), 400);
+    expectProblem(await post('/v1/emails', body).set('content-encoding', encoding), 'validation-failed');
+  });
+
+  test('identity is none', async () => {
+    const response = await post('/v1/webhooks', padded(WEBHOOK, 100)).set('content-encoding', 'identity');
+    expect(response.status).toBe(201);
+  });
+});
+
+test('a byte order mark is let pass', async () => {
+  const response = await post('/v1/webhooks', Buffer.from(`\ufeff${JSON.stringify(WEBHOOK)}`));
+  expect(response.status).toBe(201);
+});
+
+test('a client that goes away in the middle of its body leaves one line in the log and stores nothing', async () => {
+  const lines = (): string[] =>
+    api
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('"status":null'));
+  const before = lines().length;
+  const raw = await openRaw(api.port);
+  raw.send(`${head('/v1/webhooks', ['Content-Length: 1000'])}{"endpoint":`);
+  await waitFor(async () => (await api.metrics.registry.metrics()) !== '', {
+    what: 'a turn of the event loop',
+  });
+  raw.socket.destroy();
+  await waitFor(() => lines().length > before, { what: 'the line of the request' });
+  expect(JSON.parse(lines().at(-1) ?? '')).toMatchObject({ route: '/v1/webhooks', level: 'info' });
+  expect(api.log()).not.toContain('"level":"error"');
+});
+
+test('a connection serves the next request after one whose small body nobody read', async () => {
+  const raw = await openRaw(api.port);
+  raw.send('GET /v1/webhooks HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{"abc');
+  await raw.until('401');
+  raw.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(await raw.closed()).toContain('HTTP/1.1 200 OK');
+});

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newApiKey, SCOPES } from '@postrider/domain';
+import request from 'supertest';
+import { EVERY_ROUTE_TITLED, requestOf } from '../../test/every-route.ts';
+import { expectProblem, textOf, withoutInstance } from '../../test/expect-problem.ts';
+import { rawRequest } from '../../test/raw-request.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { TestApi } from '../../test/start-api.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(async () => {
+  await api.stop();
+});
+
+const TOO_LARGE = 'x'.repeat(9 * 1024 * 1024);
+
+describe.each(EVERY_ROUTE_TITLED)('%s', (_, route) => {
+  test('without a valid key: one and the same 401 for missing, malformed, unknown and revoked', async () => {
+    const { key, keyId } = await api.newCaller();
+    await api.revoke(keyId);
+    const headers = [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      `Basic ${key}`,
+      'Bearer pr_live_short',
+      `Bearer ${newApiKey('live')}`,
+      `Bearer ${newApiKey('test')}`,
+      `Bearer ${key}`,
+      `Bearer ${key} more`,
+    ];
+    const answers = [];
+    for (const header of headers) {
+      const unsigned = requestOf(api.url, route);
+      const response = await (header === undefined ? unsigned : unsigned.set('authorization', header));
+      expectProblem(response, 'api-key-unauthorized');
+      expect(response.headers['www-authenticate']).toBe('Bearer');
+      answers.push(withoutInstance(response));
+    }
+    expect(new Set(answers).size).toBe(1);
+  });
+
+  test('with every scope but its own: 403', async () => {
+    const { authorization } = await api.newCaller({
+      scopes: SCOPES.filter((scope) => scope !== route.scope),
+    });
+    const response = await requestOf(api.url, route).set('authorization', authorization);
+    expect(expectProblem(response, 'api-key-forbidden')).toBe(`The API key lacks the scope ${route.scope}.`);
+  });
+
+  test('over the limit: 429, which says cost and limit and stores nothing', async () => {
+    const { accountId, authorization } = await api.newCaller({ rateLimitPerMinute: 1 });
+    await request(api.url).get('/v1/webhooks').set('authorization', authorization);
+    const response = await requestOf(api.url, route).set('authorization', authorization);
+    const detail = expectProblem(response, 'rate-limited');
+    expect(detail).toBe(
+      "The request costs 1, which does not fit in what is left of the key's limit of 1 per minute.",
+    );
+    const stored = await api.database.query(
+      'select id from webhooks where account_id = $1 union all select id from emails where account_id = $1',
+      [accountId],
+    );
+    expect(stored).toEqual([]);
+  });
+
+  test('its order: key, then limit, then scope, then body', async () => {
+    const limited = await api.newCaller({ scopes: [], rateLimitPerMinute: 1 });
+    const oversized = () => requestOf(api.url, { ...route, body: { text: TOO_LARGE } });
+    expectProblem(await oversized(), 'api-key-unauthorized');
+    const withKey = async () => oversized().set('authorization', limited.authorization);
+    expectProblem(await withKey(), 'api-key-forbidden');
+    expectProblem(await withKey(), 'rate-limited');
+    expectProblem(await oversized(), 'api-key-unauthorized');
+  });
+
+  test('every answer has a request id of ours and may be kept by nobody', async () => {
+    const { authorization } = await api.newCaller();
+    const ids = new Set<unknown>();
+    for (const headers of [{}, { authorization }, { authorization, 'x-request-id': 'mine' }]) {
+      const { headers: answered } = await requestOf(api.url, route).set(headers);
+      expect(answered['x-request-id']).toMatch(/^req_[0-9a-f]{32}$/);
+      expect(answered).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+      expect(answered).not.toHaveProperty('x-powered-by');
+      expect(answered).not.toHaveProperty('etag');
+      ids.add(answered['x-request-id']);
+    }
+    expect(ids.size).toBe(3);
+  });
+});
+
+describe('an unknown path or a wrong method', () => {
+  test.each([
+    ['get', '/'],
+    ['get', '/v1'],
+    ['get', '/v2/webhooks'],
+    ['get', '/v1/webhooks/'],
+    ['get', '/V1/Webhooks'],
+    ['get', '/v1//webhooks'],
+    ['get', '/v1/webhooks/wh_01arz3ndektsv4rrffq69g5fav'],
+    ['patch', '/v1/webhooks/wh_01arz3ndektsv4rrffq69g5fav'],
+    ['put', '/v1/webhooks/wh_01arz3ndektsv4rrffq69g5fav'],
+    ['post', '/v1/webhooks/wh_01arz3ndektsv4rrffq69g5fav'],
+    ['post', '/v1/webhooks/wh_01arz3ndektsv4rrffq69g5fav/rotate'],
+    ['post', '/v1/webhooks/wh_01arz3ndektsv4rrffq69g5fav/test'],
+    ['get', '/v1/webhooks/dead-letters/dl_01arz3ndektsv4rrffq69g5fav/replay'],
+    ['delete', '/v1/webhooks'],
+    ['delete', '/v1/webhooks/%'],
+    ['delete', '/v1/webhooks/%zz'],
+    ['delete', '/v1/webhooks/%c3%28'],
+    ['post', '/v1/webhooks/dead-letters/%E0%A4%A/replay'],
+    ['get', '/v1/emails/%'],
+    ['options', '/v1/webhooks'],
+    ['options', '/healthz'],
+    ['trace', '/v1/webhooks'],
+    ['post', '/metrics'],
+  ] as const)('%s %s: the same 404, with a key and without', async (method, path) => {
+    const { authorization } = await api.newCaller({ scopes: [], rateLimitPerMinute: 1 });
+    const bare = await request(api.url)[method](path);
+    expectProblem(bare, 'not-found');
+    expect(textOf(bare)).not.toContain('wh_01');
+    const withKey = await request(api.url)[method](path).set('authorization', authorization);
+    expect(withoutInstance(withKey)).toBe(withoutInstance(bare));
+    expect(withKey.headers).not.toHaveProperty('allow');
+    // It is not counted against the key.
+    expectProblem(
+      await request(api.url).get('/v1/webhooks').set('authorization', authorization),
+      'api-key-forbidden',
+    );
+  });
+});
+
+test('a query string, whatever it holds, changes nothing', async () => {
+  const { authorization } = await api.newCaller();
+  const response = await request(api.url)
+    .get('/v1/webhooks?a[b]=1&%zz&__proto__[x]=1&limit=%00')
+    .set('authorization', authorization);
+  expect(response.status).toBe(200);
+});
+
+test('HEAD is answered as GET is, without the body', async () => {
+  const { authorization } = await api.newCaller();
+  const response = await request(api.url).head('/v1/webhooks').set('authorization', authorization);
+  expect(response.status).toBe(200);
+  expect(Number(response.headers['content-length'])).toBeGreaterThan(0);
+  const bare = await request(api.url).head('/v1/webhooks');
+  expect(bare.status).toBe(401);
+  expect((await request(api.url).head('/v1/emails')).status).toBe(404);
+});
+
+test.each(['OPTIONS * HTTP/1.1', 'GET http://other.test/v1/nothing HTTP/1.1', 'GET //v1/webhooks HTTP/1.1'])(
+  '"%s" is no route either',
+  async (line) => {
+    const answer = await rawRequest(api.port, `${line}\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 404 [^]*\/not-found"/);
+  },
+);
+
+test('a key is known by its text alone: the scheme in any case, and more spaces', async () => {
+  const { key } = await api.newCaller();
+  for (const header of [`bearer ${key}`, `BEARER   ${key}`]) {
+    const response = await request(api.url).get('/v1/webhooks').set('authorization', header);
+    expect(response.status).toBe(200);
+  }
+});
+
+test('what is not foreseen is a 500 without internals, and its cause is in the log', async () => {
+  const broken = await startApi();
+  try {
+    const { authorization } = await broken.newCaller();
+    await broken.database.query('alter table webhooks rename to gone');
+    const response = await request(broken.url).get('/v1/webhooks').set('authorization', authorization);
+    expect(expectProblem(response, 'internal')).toBeUndefined();
+    const id = String(response.headers['x-request-id']);
+    const line = broken
+      .log()
+      .split('\n')
+      .find((each) => each.includes('request failed'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ level: 'error', request_id: id });
+  } finally {
+    await broken.stop();
+  }
+});

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { adminDatabaseUrl } from '@postrider/testing';
+import request from 'supertest';
+import { EVERY_ROUTE_TITLED, requestOf } from '../../test/every-route.ts';
+import { expectProblem } from '../../test/expect-problem.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { TestApi } from '../../test/start-api.ts';
+import { startTcpProxy } from '../../test/tcp-proxy.ts';
+import type { TcpProxy } from '../../test/tcp-proxy.ts';
+
+let api: TestApi;
+let proxy: TcpProxy;
+let authorization: string;
+
+beforeAll(async () => {
+  proxy = await startTcpProxy(adminDatabaseUrl());
+  api = await startApi({ through: (url) => proxy.url(url) });
+  ({ authorization } = await api.newCaller());
+});
+afterAll(async () => {
+  await proxy.close();
+  await api.stop();
+});
+beforeEach(() => {
+  proxy.restore();
+});
+
+describe.each(EVERY_ROUTE_TITLED)('while Postgres cannot be reached, %s', (_, route) => {
+  test('answers 503', async () => {
+    proxy.cut();
+    const response = await requestOf(api.url, route).set('authorization', authorization);
+    expect(expectProblem(response, 'not-ready')).toBe(
+      'The storage cannot be reached at the moment. Try again later.',
+    );
+  });
+
+  test('answers 401 without a key that could be one', async () => {
+    proxy.cut();
+    expectProblem(await requestOf(api.url, route), 'api-key-unauthorized');
+  });
+});
+
+test.each([
+  ['get', '/v1/webhooks', undefined, 'webhooks'],
+  ['post', '/v1/webhooks', { endpoint: 'https://a.example' }, 'webhooks'],
+  ['post', '/v1/emails', { from: 'a@a.example', to: 'b@b.example', subject: '', text: 'x' }, 'email_sends'],
+] as const)('Postgres lost in the middle of %s %s: 503', async (method, path, body, table) => {
+  // A first answer, so that the key's own look-up finds its connection again.
+  await request(api.url).get('/v1/webhooks').set('authorization', authorization);
+  proxy.cutAt(`"${table}"`);
+  const test = request(api.url)[method](path).set('authorization', authorization);
+  expectProblem(await (body === undefined ? test : test.send(body)), 'not-ready');
+});
+
+test('it serves again by itself once Postgres is back', async () => {
+  proxy.cut();
+  expectProblem(await request(api.url).get('/v1/webhooks').set('authorization', authorization), 'not-ready');
+  proxy.restore();
+  const response = await request(api.url).get('/v1/webhooks').set('authorization', authorization);
+  expect(response.status).toBe(200);
+});
+
+test('/readyz is 503 while Postgres is away and 200 when it is back; /healthz is 200 throughout', async () => {
+  proxy.cut();
+  expect((await request(api.url).get('/readyz')).status).toBe(503);
+  expect((await request(api.url).get('/healthz')).status).toBe(200);
+  proxy.restore();
+  expect((await request(api.url).get('/readyz')).body).toEqual({ status: 'ready' });
+});

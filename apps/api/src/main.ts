@@ -1,0 +1,80 @@
+import { createSecretBox } from '@postrider/domain';
+import {
+  createLifecycle,
+  createLogger,
+  createMetrics,
+  loadConfigOrExit,
+  maskedConfig,
+  systemClock,
+} from '@postrider/runtime';
+import {
+  createApiKeyStore,
+  createDeadLetterStore,
+  createEmailStore,
+  createWakeUps,
+  createWebhookStore,
+  openDatabase,
+  readiness,
+} from '@postrider/store';
+import { createApp } from './app.ts';
+import { connectionShares, problemBasesOf } from './config.ts';
+import { errorCodeOf } from './error-code.ts';
+import { createLimiter } from './limiter.ts';
+import { requireMigrations } from './require-migrations.ts';
+import { createApiServer } from './server.ts';
+
+/** Of the time to stop, what is kept for letting go of Postgres and Redis once the last request is done. */
+const CLOSING_TIME_MS = 2_000;
+
+const config = loadConfigOrExit('api');
+const logger = createLogger({ level: config.logLevel, service: 'api' });
+const metrics = createMetrics('api');
+logger.info('configuration', maskedConfig('api', config));
+
+const shares = connectionShares(config.databasePoolSize, config.redisUrl === undefined);
+const postgres = {
+  databaseUrl: config.databaseUrl,
+  applicationName: 'postrider-api',
+  onError(error: Error) {
+    metrics.postgresErrors.inc({ code: errorCodeOf(error) });
+    logger.warn('connection to Postgres lost', { error });
+  },
+};
+const wakeUps = createWakeUps(postgres);
+const database = openDatabase({ ...postgres, size: shares.stores }, wakeUps);
+const limiter = createLimiter({
+  redisUrl: config.redisUrl,
+  postgres: { ...postgres, size: shares.limiter },
+  logger,
+  metrics,
+});
+const secrets = createSecretBox(config.secretsKey);
+
+const app = createApp({
+  stores: {
+    apiKeys: createApiKeyStore(database, systemClock),
+    webhooks: createWebhookStore(database, secrets, systemClock),
+    deadLetters: createDeadLetterStore(database),
+    emails: createEmailStore(database, systemClock),
+  },
+  limiter,
+  keyRateLimitPerMinute: config.keyRateLimitPerMinute,
+  problemBases: problemBasesOf(config),
+  readiness: async () => (server.stopping ? { ready: false, reason: 'stopping' } : readiness(database.pool)),
+  logger,
+  metrics,
+});
+const server = createApiServer(app);
+
+await createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs })
+  .add('wake-ups', { stop: () => wakeUps.close() })
+  .add('database', { start: () => requireMigrations(database.pool), stop: () => database.close() })
+  .add('rate limiter', { stop: () => limiter.close() })
+  .add('HTTP server', {
+    start: async () => {
+      const port = await server.listen(config.port, config.host);
+      logger.info('listening', { host: config.host, port });
+    },
+    stop: (remainingMs) => server.stop(Math.max(0, remainingMs - CLOSING_TIME_MS)),
+  })
+  .run();

@@ -1,0 +1,165 @@
+import { request as httpRequest, Agent } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { openRaw, rawRequest } from '../test/raw-request.ts';
+import { createApiServer } from './server.ts';
+import type { ApiServer } from './server.ts';
+
+const HOST = '127.0.0.1';
+const NEVER_MS = 600_000;
+
+let server: ApiServer;
+
+afterEach(async () => {
+  await server.stop(0);
+});
+
+/** An app that leaves every request to the test. */
+async function listening(): Promise<{
+  port: number;
+  next: () => Promise<[IncomingMessage, ServerResponse]>;
+}> {
+  const waiting: [IncomingMessage, ServerResponse][] = [];
+  let wake: () => void = () => undefined;
+  const app: RequestListener = (request, response) => {
+    waiting.push([request, response]);
+    wake();
+  };
+  server = createApiServer(app);
+  const port = await server.listen(0, HOST);
+  return {
+    port,
+    async next() {
+      for (;;) {
+        const first = waiting.shift();
+        if (first !== undefined) return first;
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+  };
+}
+
+describe('what is no request', () => {
+  test.each([
+    ['no HTTP at all', 'hello\r\n\r\n', '400 Bad Request'],
+    ['an unknown method', 'BREW / HTTP/1.1\r\nHost: a\r\n\r\n', '400 Bad Request'],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      '400 Bad Request',
+    ],
+    [
+      'a length and chunks',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+      '400 Bad Request',
+    ],
+    [
+      '20 KiB of headers',
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_480)}\r\n\r\n`,
+      '431 Request Header Fields Too Large',
+    ],
+    ['a NUL in a header', 'GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n', '400 Bad Request'],
+  ])('%s: a bare answer with a request id, and the connection is closed', async (_, bytes, statusLine) => {
+    const { port } = await listening();
+    const answer = await rawRequest(port, bytes);
+    expect(answer.startsWith(`HTTP/1.1 ${statusLine}\r\n`)).toBe(true);
+    expect(answer).toMatch(/x-request-id: req_[0-9a-f]{32}\r\n/);
+    expect(answer).toContain('Connection: close');
+  });
+
+  test('after an answer that has begun, its bytes are not followed by those of another', async () => {
+    const { port, next } = await listening();
+    const raw = await openRaw(port);
+    raw.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const [, response] = await next();
+    response.writeHead(200, { 'content-length': 10 }).write('begun');
+    await raw.until('begun');
+    raw.send('no chunk\r\n');
+    expect(await raw.closed()).toMatch(/begun$/);
+  });
+
+  test('a body that breaks the protocol before there was an answer is a bare 400', async () => {
+    const { port, next } = await listening();
+    const raw = await openRaw(port);
+    raw.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await next();
+    raw.send('no chunk\r\n');
+    expect(await raw.closed()).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  test('a client that resets its connection harms nobody', async () => {
+    const { port } = await listening();
+    const raw = await openRaw(port);
+    raw.send('GET / HT');
+    raw.socket.resetAndDestroy();
+    expect(await raw.closed()).toBe('');
+    expect(await rawRequest(port, 'x\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
+  });
+});
+
+describe('stopping', () => {
+  test('a request in hand is finished, its connection closed, and no new one taken', async () => {
+    const { port, next } = await listening();
+    const agent = new Agent({ keepAlive: true });
+    const sent = httpRequest({ host: HOST, port, agent }).end();
+    const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+    const [, inHand] = await next();
+    const stopped = server.stop(NEVER_MS);
+    expect(server.stopping).toBe(true);
+    await expect(openRaw(port).then(async (raw) => raw.closed())).resolves.toBe('');
+    inHand.end('done');
+    const [response] = await answered;
+    expect(response.headers.connection).toBe('close');
+    expect(await text(response)).toBe('done');
+    await stopped;
+    agent.destroy();
+  });
+
+  test('an idle connection does not hold it', async () => {
+    const { port, next } = await listening();
+    const raw = await openRaw(port);
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [, response] = await next();
+    response.end('kept');
+    await raw.until('kept');
+    await server.stop(NEVER_MS);
+    await raw.closed();
+  });
+
+  test('a request that comes on an open connection while others are in hand is the last one on it', async () => {
+    const { port, next } = await listening();
+    const [busy, late] = [await openRaw(port), await openRaw(port)];
+    busy.send('GET /busy HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [, inHand] = await next();
+    late.send('GET /late HTTP/1.1\r\nHo');
+    // Node counts a connection as active once a request has begun on it; a full turn, so that it has read it.
+    busy.send('');
+    await new Promise((resolve) => setImmediate(resolve));
+    const stopped = server.stop(NEVER_MS);
+    late.send('st: a\r\n\r\n');
+    const [request, response] = await next();
+    expect(request.url).toBe('/late');
+    response.end('late');
+    expect(await late.closed()).toMatch(/connection: close[^]*late$/i);
+    inHand.end();
+    await stopped;
+    await busy.closed();
+  });
+
+  test('at the deadline what is left is cut', async () => {
+    const { port, next } = await listening();
+    const raw = await openRaw(port);
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await next();
+    await server.stop(1);
+    expect(await raw.closed()).toBe('');
+  });
+});
+
+test('listening on a port that is taken fails', async () => {
+  const { port } = await listening();
+  const second = createApiServer(() => undefined);
+  await expect(second.listen(port, HOST)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});

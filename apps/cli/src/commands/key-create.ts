@@ -1,0 +1,68 @@
+import { isScope, KEY_KINDS, SCOPES } from '@postrider/domain';
+import type { KeyKind, Scope } from '@postrider/domain';
+import { createApiKeyStore } from '@postrider/store';
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import { requireAccount, requireId } from '../ids.ts';
+import type { Io } from '../io.ts';
+import { keyObject } from '../key-object.ts';
+import { printJson, printLines } from '../print.ts';
+import { withDatabase } from '../session.ts';
+
+interface Options {
+  readonly account: string;
+  readonly scopes: Scope[];
+  readonly kind: KeyKind;
+  readonly rateLimit?: number;
+  readonly json?: true;
+}
+
+/** As KEY_RATE_LIMIT_PER_MINUTE. */
+const RATE_LIMIT_MAX = 1_000_000;
+
+/** `key create`: the only moment at which a key can be seen; its SHA-256 alone is stored. */
+export function addKeyCreate(key: Command, io: Io): void {
+  key
+    .command('create')
+    .description('make an API key; it is shown this once')
+    .requiredOption('--account <id>', 'the account it belongs to')
+    .requiredOption('--scopes <list>', `comma-separated: ${SCOPES.join(', ')}`, parseScopes)
+    .addOption(
+      new Option('--kind <kind>', 'mail of a test key never leaves').choices(KEY_KINDS).default('live'),
+    )
+    .option('--rate-limit <number>', "requests per minute instead of the deployment's limit", parseRateLimit)
+    .option('--json', 'print one JSON document')
+    .action(async (options: Options) => {
+      const accountId = requireId('account', options.account, 'an account');
+      await withDatabase(io, async ({ database }) => {
+        await requireAccount(database, io, accountId);
+        const { kind, scopes, rateLimit } = options;
+        const store = createApiKeyStore(database, io.clock);
+        const made = await store.create({ accountId, kind, scopes, rateLimitPerMinute: rateLimit ?? null });
+        if (options.json === true) {
+          const { id, ...rest } = keyObject(made.apiKey);
+          printJson(io, { id, key: made.key, ...rest });
+        } else {
+          printLines(io, [`made key ${made.apiKey.id}; it is shown this once:`, made.key]);
+        }
+      });
+    });
+}
+
+function parseScopes(text: string): Scope[] {
+  const names = [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== '');
+  const unknown = names.filter((name) => !isScope(name));
+  if (unknown.length > 0) {
+    throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. Scopes are ${SCOPES.join(', ')}.`);
+  }
+  if (names.length === 0) throw new InvalidArgumentError(`At least one of ${SCOPES.join(', ')} is needed.`);
+  return names.filter(isScope);
+}
+
+function parseRateLimit(text: string): number {
+  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > RATE_LIMIT_MAX) {
+    throw new InvalidArgumentError(`A limit is a whole number from 1 to ${RATE_LIMIT_MAX}.`);
+  }
+  return limit;
+}

@@ -1,0 +1,26 @@
+import { createApiKeyStore } from '@postrider/store';
+import type { Command } from 'commander';
+import { Failure } from '../failure.ts';
+import { requireId } from '../ids.ts';
+import type { Io } from '../io.ts';
+import { keyObject } from '../key-object.ts';
+import { printJson, printLines } from '../print.ts';
+import { withDatabase } from '../session.ts';
+
+/** `key revoke`: from now on the key answers 401. A key that was revoked before keeps its time. */
+export function addKeyRevoke(key: Command, io: Io): void {
+  key
+    .command('revoke')
+    .description('revoke a key at once and for good')
+    .argument('<id>', "the key's id, key_…")
+    .option('--json', 'print one JSON document')
+    .action(async (text: string, { json }: { json?: true }) => {
+      const id = requireId('apiKey', text, 'a key');
+      await withDatabase(io, async ({ database }) => {
+        const revoked = await createApiKeyStore(database, io.clock).revoke(id);
+        if (revoked === null) throw new Failure(`no key ${id}`);
+        if (json === true) printJson(io, keyObject(revoked));
+        else printLines(io, [`revoked key ${id}`]);
+      });
+    });
+}

@@ -1,0 +1,35 @@
+import { migrateQueueSchema, queueSchemaIsCurrent } from '@postrider/queue';
+import { mappingUnavailable, migrate } from '@postrider/store';
+import type { Command } from 'commander';
+import type { Io } from '../io.ts';
+import { printJson, printLines } from '../print.ts';
+import { configuration, diagnostics, withPool } from '../session.ts';
+
+/**
+ * `migrate`: the store's tables, and always the queue's as well, so that a deployment can leave or lose Redis without
+ * another step. Safe to run at any time, by several at once.
+ */
+export function addMigrate(program: Command, io: Io): void {
+  program
+    .command('migrate')
+    .description('bring the database up to date')
+    .option('--json', 'print one JSON document')
+    .action(async ({ json }: { json?: true }) => {
+      const config = configuration(io);
+      // The migrators wait for a connection as long as it takes; this asks first, within seconds.
+      await withPool(config, diagnostics(config, io), (pool) =>
+        mappingUnavailable(() => pool.query('select 1')),
+      );
+      const applied = await migrate(config.databaseUrl);
+      const queueMigrated = !(await queueSchemaIsCurrent(config.databaseUrl));
+      if (queueMigrated) await migrateQueueSchema(config.databaseUrl);
+      if (json === true) printJson(io, { applied, queue_migrated: queueMigrated });
+      else printLines(io, inWords(applied, queueMigrated));
+    });
+}
+
+function inWords(applied: readonly string[], queueMigrated: boolean): string[] {
+  const lines = applied.map((name) => `applied ${name}`);
+  if (queueMigrated) lines.push("applied the queue's tables");
+  return lines.length > 0 ? lines : ['the database is up to date'];
+}

@@ -1,0 +1,18 @@
+import { parseId } from '@postrider/domain';
+import type { AccountId, Id, Noun } from '@postrider/domain';
+import { createAccountStore } from '@postrider/store';
+import type { Database } from '@postrider/store';
+import { Failure, UsageError } from './failure.ts';
+import type { Io } from './io.ts';
+
+/** @throws UsageError when `text` cannot be an id of that noun. */
+export function requireId<N extends Noun>(noun: N, text: string, inWords: string): Id<N> {
+  const id = parseId(noun, text);
+  if (id === null) throw new UsageError(`"${text}" is not the id of ${inWords}`);
+  return id;
+}
+
+/** @throws Failure when there is no such account. */
+export async function requireAccount(database: Database, io: Io, id: AccountId): Promise<void> {
+  if ((await createAccountStore(database, io.clock).find(id)) === null) throw new Failure(`no account ${id}`);
+}

@@ -1,0 +1,33 @@
+import { Command } from 'commander';
+import { addAccountCreate } from './commands/account-create.ts';
+import { addDeadLettersList } from './commands/dead-letters-list.ts';
+import { addDeadLettersReplay } from './commands/dead-letters-replay.ts';
+import { addKeyCreate } from './commands/key-create.ts';
+import { addKeyList } from './commands/key-list.ts';
+import { addKeyRevoke } from './commands/key-revoke.ts';
+import { addMigrate } from './commands/migrate.ts';
+import { addStatus } from './commands/status.ts';
+import type { Io } from './io.ts';
+
+/** The commands and their options. Commander neither exits nor writes errors: it throws, and `runCli` decides. */
+export function createProgram(io: Io): Command {
+  const program = new Command('postrider')
+    .description("the operator's command line: accounts, keys, dead letters, status")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: () => undefined,
+    });
+  addMigrate(program, io);
+  addStatus(program, io);
+  const account = program.command('account').description('customers');
+  addAccountCreate(account, io);
+  const key = program.command('key').description('API keys of an account');
+  addKeyCreate(key, io);
+  addKeyList(key, io);
+  addKeyRevoke(key, io);
+  const deadLetters = program.command('dead-letters').description('events that could not be delivered');
+  addDeadLettersList(deadLetters, io);
+  addDeadLettersReplay(deadLetters, io);
+  return program;
+}

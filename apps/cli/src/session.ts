@@ -1,0 +1,85 @@
+import { createLogger, loadConfig } from '@postrider/runtime';
+import type { ConfigurationOf, Logger } from '@postrider/runtime';
+import { createPool, createWakeUps, openDatabase, requireMigrated } from '@postrider/store';
+import type { Database } from '@postrider/store';
+import type { Io } from './io.ts';
+import { note } from './print.ts';
+import { findRunningSystem } from './running-system.ts';
+
+export interface Session {
+  readonly config: ConfigurationOf<'cli'>;
+  readonly database: Database;
+}
+
+const APPLICATION_NAME = 'postrider-cli';
+/** Connections for a replay of many; whatever else runs here needs one. */
+const POOL_SIZE = 8;
+const CLOSE_TIMEOUT_MS = 3_000;
+
+/**
+ * The environment's configuration. Without a DATABASE_URL the embedded database of a running `npm start` is used, and
+ * stderr says so.
+ *
+ * @throws ConfigurationError
+ */
+export function configuration(io: Io): ConfigurationOf<'cli'> {
+  const given = (io.env['DATABASE_URL'] ?? '').trim() !== '';
+  const running = given ? null : findRunningSystem(io.dataDir);
+  if (running === null) return loadConfig('cli', io.env);
+  note(io, 'postrider: DATABASE_URL is not set: using the database of the running `npm start`');
+  const redisUrl = io.env['REDIS_URL'] ?? running.redisUrl;
+  return loadConfig('cli', { ...io.env, DATABASE_URL: running.databaseUrl, REDIS_URL: redisUrl });
+}
+
+export function diagnostics(config: ConfigurationOf<'cli'>, io: Io): Logger {
+  return createLogger({ level: config.logLevel, service: 'cli', stream: io.stderr });
+}
+
+/** Runs `work` on a migrated database and closes every connection. */
+export async function withDatabase(io: Io, work: (session: Session) => Promise<void>): Promise<void> {
+  const config = configuration(io);
+  const logger = diagnostics(config, io);
+  const connection = {
+    databaseUrl: config.databaseUrl,
+    applicationName: APPLICATION_NAME,
+    onError: (error: Error) => logger.debug('postgres error', { error }),
+  };
+  const wakeUps = createWakeUps(connection);
+  const database = openDatabase({ ...connection, size: POOL_SIZE }, wakeUps);
+  try {
+    await requireMigrated(database.pool);
+    await work({ config, database });
+  } finally {
+    // A wake-up that is under way goes out before its connection is closed.
+    await inTime(Promise.all([wakeUps.close(), database.close()]));
+  }
+}
+
+/** One connection without Prisma and without the demand that the schema is current. */
+export async function withPool<T>(
+  config: ConfigurationOf<'cli'>,
+  logger: Logger,
+  work: (pool: ReturnType<typeof createPool>) => Promise<T>,
+): Promise<T> {
+  const pool = createPool({
+    databaseUrl: config.databaseUrl,
+    size: 1,
+    applicationName: APPLICATION_NAME,
+    durableCommits: true,
+    onError: (error) => logger.debug('postgres error', { error }),
+  });
+  try {
+    return await work(pool);
+  } finally {
+    await inTime(pool.end());
+  }
+}
+
+/** A server that no longer answers does not answer a goodbye either. */
+async function inTime(closing: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+  });
+  await Promise.race([closing, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,78 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { verifySignature } from '@postrider/receiver';
+import { answer, describeWithRedis, redisForTests } from '@postrider/testing';
+import { startSystem } from './harness/system.ts';
+import type { System, SystemOptions } from './harness/system.ts';
+
+let system: System;
+
+afterEach(() => system.close());
+
+const FAST_RETRIES = { DELIVERY_RETRY_DELAYS_SECONDS: '0.05,0.1,0.1,0.1,0.1,0.1,0.1' };
+
+function deliveryTests(options: () => SystemOptions): void {
+  test('an event reaches its endpoint, signed, and leaves nothing outstanding', async () => {
+    system = await startSystem(options());
+    const { signingSecret } = await system.webhook('/hook');
+    await system.start('relay');
+    await system.start('worker');
+    const [eventId] = await system.record(1);
+    const [request] = await system.receiver.waitForRequests(1);
+    expect(request).toMatchObject({
+      method: 'POST',
+      path: '/hook',
+      headers: {
+        'content-type': 'application/json',
+        'service-event-id': eventId,
+        'service-event-type': 'email.sent',
+      },
+    });
+    const header = String(request?.headers['service-signature']);
+    verifySignature({ header, body: request?.body ?? '', secret: signingSecret });
+    expect(JSON.parse(String(request?.body))).toMatchObject({ id: eventId, subject: system.accountId });
+    await system.drained();
+  });
+
+  test('a failed attempt is made again with the same bytes and a fresh signature; the eighth is the last', async () => {
+    system = await startSystem({ ...options(), env: FAST_RETRIES });
+    system.receiver.always('/down', answer(503));
+    await system.webhook('/down');
+    await system.start('relay');
+    await system.start('worker');
+    await system.record(1);
+    await system.drained();
+    const requests = system.receiver.requests;
+    expect(requests).toHaveLength(8);
+    expect(new Set(requests.map((request) => String(request.body))).size).toBe(1);
+    const [letter] = await system.db.query('select * from dead_letters');
+    expect(letter).toMatchObject({
+      reason: 'attempts_exhausted',
+      attempts: 8,
+      status_code: 503,
+      last_error: 'HTTP 503',
+    });
+  });
+
+  test('a 410 dead-letters at once as rejected', async () => {
+    system = await startSystem(options());
+    system.receiver.always('/gone', answer(410));
+    await system.webhook('/gone');
+    await system.start('relay');
+    await system.start('worker');
+    await system.record(1);
+    await system.drained();
+    expect(system.receiver.requests).toHaveLength(1);
+    const letters = await system.db.query('select * from dead_letters');
+    expect(letters).toMatchObject([{ reason: 'rejected', attempts: 1, status_code: 410 }]);
+  });
+}
+
+describe('with the queue in Postgres', () => deliveryTests(() => ({})));
+
+describeWithRedis('with the queue in Redis', () =>
+  deliveryTests(() => {
+    const redis = redisForTests();
+    if (!('url' in redis)) throw new Error(redis.skip);
+    return { redisUrl: redis.url };
+  }),
+);

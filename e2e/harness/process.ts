@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { waitFor } from '@postrider/testing';
+
+export type ProcessName = 'api' | 'relay' | 'worker';
+
+/** One JSON line of a process's log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** A real process of the system, run from its bundle. */
+export interface SystemProcess {
+  readonly name: ProcessName;
+  readonly pid: number;
+  /** Every line it has logged. */
+  readonly log: readonly LogLine[];
+  /** What it wrote to stderr. */
+  readonly stderr: readonly string[];
+  readonly running: boolean;
+  /** The port of its health and metrics, or of the API. Waits until it listens. */
+  port(): Promise<number>;
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves to its exit code, or null when a signal ended it. */
+  exited(): Promise<number | null>;
+  /** SIGTERM, and waits. */
+  stop(): Promise<number | null>;
+  /** SIGKILL, and waits. */
+  kill(): Promise<void>;
+}
+
+const DIST = join(import.meta.dirname, '..', '..', 'dist');
+
+/** @param env all of its environment; nothing is inherited but PATH. */
+export function startProcess(name: ProcessName, env: Readonly<Record<string, string>>): SystemProcess {
+  const child = spawn(process.execPath, ['--enable-source-maps', join(DIST, `${name}.js`)], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log: LogLine[] = [];
+  const stderr: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => log.push(parseLine(line)));
+  createInterface({ input: child.stderr }).on('line', (line) => stderr.push(line));
+  const exit = exitOf(child);
+
+  const running = (): boolean => child.exitCode === null && child.signalCode === null;
+  return {
+    name,
+    pid: child.pid ?? -1,
+    log,
+    stderr,
+    get running() {
+      return running();
+    },
+    async port() {
+      const line = await waitFor(
+        () => {
+          if (!running())
+            throw new Error(`${name} ended while starting: ${stderr.join('\n')} ${lastWords(log)}`);
+          return log.find(
+            (entry) => typeof entry['port'] === 'number' && /listens/.test(String(entry['msg'])),
+          );
+        },
+        { what: `${name} to listen` },
+      );
+      return line['port'] as number;
+    },
+    signal: (signal) => void child.kill(signal),
+    exited: () => exit,
+    async stop() {
+      child.kill('SIGTERM');
+      return exit;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await exit;
+    },
+  };
+}
+
+async function exitOf(child: ChildProcess): Promise<number | null> {
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code;
+}
+
+function lastWords(log: readonly LogLine[]): string {
+  return log
+    .slice(-3)
+    .map((line) => JSON.stringify(line))
+    .join('\n');
+}
+
+function parseLine(line: string): LogLine {
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return { unparsed: line };
+  }
+}

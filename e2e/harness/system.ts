@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSecretBox, recordEvent } from '@postrider/domain';
+import type { AccountId, EventDraft, Scope, WebhookId } from '@postrider/domain';
+import {
+  createAccountStore,
+  createApiKeyStore,
+  createWakeUps,
+  createWebhookStore,
+  openDatabase,
+} from '@postrider/store';
+import type { Database, Webhook } from '@postrider/store';
+import { createTestAuthority, createTestDatabase, startScriptedReceiver, waitFor } from '@postrider/testing';
+import type { ScriptedReceiver, TestDatabase } from '@postrider/testing';
+import { startProcess } from './process.ts';
+import type { ProcessName, SystemProcess } from './process.ts';
+
+/** A whole system of real processes on a database of its own, with an endpoint for it to deliver to. */
+export interface System {
+  readonly db: TestDatabase;
+  readonly receiver: ScriptedReceiver;
+  readonly accountId: AccountId;
+  /** An API key with all scopes and a high limit. */
+  readonly apiKey: string;
+  readonly processes: readonly SystemProcess[];
+  start(name: ProcessName, env?: Readonly<Record<string, string>>): Promise<SystemProcess>;
+  /** A webhook of the account that delivers to the receiver's path, or to any endpoint. */
+  webhook(pathOrUrl: string, events?: Webhook['events']): Promise<{ id: WebhookId; signingSecret: string }>;
+  /** Records events, one transaction each, as a cause would. @returns their ids. */
+  record(count: number, subject?: string): Promise<string[]>;
+  outstanding(): Promise<number>;
+  /** Waits until no delivery is outstanding. */
+  drained(withinMs?: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SystemOptions {
+  /** Absent: the queue is in Postgres. */
+  readonly redisUrl?: string;
+  /** Of every process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const ALL_SCOPES: readonly Scope[] = ['webhooks:manage', 'emails:send', 'emails:read'];
+
+export async function startSystem(options: SystemOptions = {}): Promise<System> {
+  const directory = mkdtempSync(join(tmpdir(), 'postrider-e2e-'));
+  const db = await createTestDatabase();
+  const authority = await createTestAuthority();
+  const receiver = await startScriptedReceiver({ authority });
+  const caFile = join(directory, 'ca.pem');
+  writeFileSync(caFile, authority.caPem);
+  const secretsKey = randomBytes(32);
+  const database = openStore(db.url);
+  const clock = { now: () => new Date() };
+  const account = await createAccountStore(database, clock).create('e2e');
+  const { key } = await createApiKeyStore(database, clock).create({
+    accountId: account.id,
+    kind: 'live',
+    scopes: ALL_SCOPES,
+    rateLimitPerMinute: 1_000_000,
+  });
+  const webhooks = createWebhookStore(database, createSecretBox([secretsKey]), clock);
+  const environment = {
+    DATABASE_URL: db.url,
+    ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
+    QUEUE_PREFIX: `e2e-${randomBytes(4).toString('hex')}`,
+    SECRETS_KEY: secretsKey.toString('base64'),
+    NODE_EXTRA_CA_CERTS: caFile,
+    DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32',
+    SANDBOX_DIR: join(directory, 'sandbox'),
+    PORT: '0',
+    METRICS_PORT: '0',
+    ...options.env,
+  };
+  const processes: SystemProcess[] = [];
+
+  return {
+    db,
+    receiver,
+    accountId: account.id,
+    apiKey: key,
+    processes,
+    async start(name, env = {}) {
+      const started = startProcess(name, { ...environment, ...env });
+      processes.push(started);
+      await started.port();
+      return started;
+    },
+    async webhook(pathOrUrl, events = []) {
+      const endpoint = pathOrUrl.startsWith('/') ? receiver.url(pathOrUrl) : pathOrUrl;
+      const { webhook, signingSecret } = await webhooks.create({ accountId: account.id, endpoint, events });
+      return { id: webhook.id, signingSecret };
+    },
+    record: (count, subject = 'e2e') => recordEvents(database, account.id, count, subject),
+    outstanding: () => countOutstanding(db),
+    async drained(withinMs = 60_000) {
+      await waitFor(async () => (await countOutstanding(db)) === 0, {
+        what: 'all deliveries to end',
+        timeoutMs: withinMs,
+      });
+    },
+    async close() {
+      await Promise.all(processes.filter((started) => started.running).map((started) => started.kill()));
+      await database.close();
+      await receiver.close();
+      await db.drop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function openStore(databaseUrl: string): Database {
+  const connection = {
+    databaseUrl,
+    applicationName: 'e2e',
+    // A test that stops Postgres or cuts connections expects this.
+    onError: () => undefined,
+  };
+  const wakeUps = createWakeUps(connection);
+  const database = openDatabase({ ...connection, size: 4 }, wakeUps);
+  return {
+    ...database,
+    async close() {
+      await wakeUps.close();
+      await database.close();
+    },
+  };
+}
+
+async function recordEvents(
+  database: Database,
+  accountId: AccountId,
+  count: number,
+  subject: string,
+): Promise<string[]> {
+  const clock = { now: () => new Date() };
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const draft: EventDraft = {
+      type: 'email.sent',
+      accountId,
+      data: { email_id: `em_${index}`, from: 'a@example.com', subject, error: null },
+    };
+    ids.push(await database.transactions.run((tx) => recordEvent(tx, draft, clock)));
+  }
+  return ids;
+}
+
+async function countOutstanding(db: TestDatabase): Promise<number> {
+  const [row] = await db.query<{ n: number }>('select count(*)::int as n from deliveries');
+  return row?.n ?? 0;
+}

@@ -1,0 +1,43 @@
+import type { RateDecision } from '@postrider/domain';
+
+export interface FailClosedOptions {
+  /** How long the store may take to answer. */
+  readonly timeoutMs: number;
+  /** Told each time a charge is refused because the store did not answer: for a log line and a counter. */
+  readonly onUnavailable: (error: Error) => void;
+}
+
+/** How long the store may take before the charge is refused, when nothing else is said. */
+export const LIMITER_TIMEOUT_MS = 250;
+
+/** The limiter's store did not answer within its time. */
+export class LimiterTimeoutError extends Error {
+  override readonly name = 'LimiterTimeoutError';
+}
+
+/**
+ * Refuses when the store fails or is silent (contract 8, rule 4). The store may still count a charge whose
+ * answer came too late: the key then has that much less in its window.
+ *
+ * @param ask whether the store allows the charge.
+ */
+export async function failClosed(
+  ask: () => Promise<boolean>,
+  { timeoutMs, onUnavailable }: FailClosedOptions,
+): Promise<RateDecision> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new LimiterTimeoutError(`the limiter's store did not answer within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+  });
+  try {
+    return (await Promise.race([ask(), silence])) ? { allowed: true } : { allowed: false, why: 'limit' };
+  } catch (error) {
+    onUnavailable(error instanceof Error ? error : new Error(String(error), { cause: error }));
+    return { allowed: false, why: 'limiter-unavailable' };
+  } finally {
+    clearTimeout(timer);
+  }
+}

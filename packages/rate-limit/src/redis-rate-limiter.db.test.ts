@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { describeWithRedis, waitFor } from '@postrider/testing';
+import { Redis } from 'ioredis';
+import { rateLimiterConformance } from '../test/conformance.ts';
+import type { StoreUnderTest } from '../test/conformance.ts';
+import { startHoldingProxy } from '../test/holding-proxy.ts';
+import { createRedisRateLimiter } from './redis-rate-limiter.ts';
+
+describeWithRedis('the rate limiter on Redis', (url) => {
+  const prefix = `test-${randomBytes(6).toString('hex')}`;
+  let redis: Redis;
+  beforeAll(() => void (redis = new Redis(url)));
+  afterAll(() => redis.disconnect());
+  const fail = (error: Error) => {
+    throw error;
+  };
+
+  const store: StoreUnderTest = {
+    async start(options) {
+      const target = new URL(url);
+      const proxy = await startHoldingProxy(Number(target.port));
+      target.port = String(proxy.port);
+      const faults: Error[] = [];
+      const limiter = createRedisRateLimiter({
+        redisUrl: target.href,
+        prefix,
+        onUnavailable: (error) => faults.push(error),
+        ...options,
+      });
+      return {
+        ...proxy,
+        limiter,
+        faults,
+        close: async () => {
+          limiter.close();
+          await proxy.close();
+        },
+      };
+    },
+    async look(key) {
+      const name = `${prefix}:rate:{${key}}`;
+      return { remainingMs: await redis.pttl(name), used: Number(await redis.get(name)) };
+    },
+  };
+  rateLimiterConformance(() => store);
+
+  test('goes on when the server forgets its scripts', async () => {
+    const limiter = createRedisRateLimiter({ redisUrl: url, prefix, onUnavailable: fail, timeoutMs: 10_000 });
+    for (let count = 0; count < 3; count += 1) {
+      expect(await limiter.charge('forgetful', 1, 60)).toEqual({ allowed: true });
+      await redis.script('FLUSH');
+    }
+    const decisions = await Promise.all(
+      Array.from({ length: 100 }, () => limiter.charge('forgetful', 1, 60)),
+    );
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(57);
+    limiter.close();
+  });
+
+  test('starts without the server, refuses at once, and finds it when it comes', async () => {
+    const target = new URL(url);
+    const proxy = await startHoldingProxy(Number(target.port));
+    await proxy.cut();
+    target.port = String(proxy.port);
+    const faults: Error[] = [];
+    const limiter = createRedisRateLimiter({
+      redisUrl: target.href,
+      prefix,
+      onUnavailable: (error) => faults.push(error),
+    });
+    expect(await limiter.charge('early', 1, 60)).toEqual({ allowed: false, why: 'limiter-unavailable' });
+    expect(faults).toHaveLength(1);
+    await proxy.mend();
+    await waitFor(async () => (await limiter.charge('early', 1, 60)).allowed, { what: 'Redis' });
+    limiter.close();
+    await proxy.close();
+  });
+
+  test('finds a server that hung while it was being connected to', async () => {
+    const target = new URL(url);
+    const proxy = await startHoldingProxy(Number(target.port));
+    proxy.hold();
+    target.port = String(proxy.port);
+    const limiter = createRedisRateLimiter({ redisUrl: target.href, prefix, onUnavailable: () => undefined });
+    expect((await limiter.charge('late', 1, 60)).allowed).toBe(false);
+    proxy.release();
+    await waitFor(async () => (await limiter.charge('late', 1, 60)).allowed, { what: 'Redis' });
+    limiter.close();
+    await proxy.close();
+  });
+
+  test('leaves no key behind when its window has ended', async () => {
+    const limiter = createRedisRateLimiter({
+      redisUrl: url,
+      prefix,
+      onUnavailable: fail,
+      windowLengthMs: 50,
+      timeoutMs: 10_000,
+    });
+    await limiter.charge('gone', 1, 60);
+    await waitFor(async () => (await redis.exists(`${prefix}:rate:{gone}`)) === 0, {
+      what: 'the key to expire',
+    });
+    limiter.close();
+  });
+
+  test('refuses once it is closed', async () => {
+    const faults: Error[] = [];
+    const limiter = createRedisRateLimiter({
+      redisUrl: url,
+      prefix,
+      onUnavailable: (error) => faults.push(error),
+    });
+    limiter.close();
+    expect(await limiter.charge('closed', 1, 60)).toEqual({ allowed: false, why: 'limiter-unavailable' });
+    expect(faults).toHaveLength(1);
+  });
+});

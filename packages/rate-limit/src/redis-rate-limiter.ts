@@ -1,0 +1,63 @@
+import { RATE_WINDOW_MS, windowMs } from '@postrider/domain';
+import type { RateLimiter } from '@postrider/domain';
+import { Redis } from 'ioredis';
+import { CHARGE_SCRIPT } from './charge-script.ts';
+import { failClosed, LIMITER_TIMEOUT_MS } from './fail-closed.ts';
+import type { FailClosedOptions } from './fail-closed.ts';
+
+export interface RedisRateLimiterOptions extends Partial<FailClosedOptions> {
+  readonly redisUrl: string;
+  /** Stands before every key: `<prefix>:rate:{<key>}`. */
+  readonly prefix: string;
+  readonly onUnavailable: FailClosedOptions['onUnavailable'];
+  /** Length of an ordinary window in milliseconds; the contract's when left out. */
+  readonly windowLengthMs?: number;
+}
+
+const RECONNECT_DELAY_MAX_MS = 1000;
+
+/** The script as ioredis defines it: EVALSHA, and EVAL where the server has forgotten it. */
+type ChargingRedis = Redis & {
+  charge(key: string, cost: number, limit: number, windowMs: number): Promise<0 | 1>;
+};
+
+/**
+ * Keeps the limit in Redis, one counter for each key in use. Begins to connect at once, in the background; a
+ * charge made before the first connection stands waits for it, within its time. FLUSHALL begins every window anew.
+ */
+export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLimiter & { close(): void } {
+  const { prefix, onUnavailable, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs = RATE_WINDOW_MS } = options;
+  const redis = failFastClient(options.redisUrl, timeoutMs);
+  // Settled once the first try to connect has ended either way; afterwards nobody waits.
+  const firstTry = redis.connect().catch(() => undefined);
+
+  return {
+    charge: (key, cost, limitPerMinute) =>
+      failClosed(
+        async () => {
+          await firstTry;
+          const length = windowMs(cost, limitPerMinute, windowLengthMs);
+          return (await redis.charge(`${prefix}:rate:{${key}}`, cost, limitPerMinute, length)) === 1;
+        },
+        { timeoutMs, onUnavailable },
+      ),
+    close: () => redis.disconnect(),
+  };
+}
+
+/** A client that answers at once or not at all: no queue while it is away, no second try, and it reconnects. */
+function failFastClient(url: string, timeoutMs: number): ChargingRedis {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    commandTimeout: timeoutMs,
+    connectTimeout: 2 * timeoutMs,
+    socketTimeout: 4 * timeoutMs, // a connection that lost its other end without a word
+    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MAX_MS),
+    scripts: { charge: { numberOfKeys: 1, lua: CHARGE_SCRIPT } },
+  });
+  redis.on('error', () => undefined); // each charge that is refused for it reports it
+  return redis as ChargingRedis;
+}

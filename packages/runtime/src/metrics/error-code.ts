@@ -1,0 +1,12 @@
+const CAUSES_MAX = 8;
+
+/** A metric's label for an error: its SQLSTATE or system code, looked for along its causes; `other` when it has none. */
+export function errorCode(error: unknown): string {
+  let current = error;
+  for (let depth = 0; current instanceof Error && depth < CAUSES_MAX; depth += 1) {
+    const { code } = current as { code?: unknown };
+    if (typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code)) return code;
+    current = current.cause;
+  }
+  return 'other';
+}
