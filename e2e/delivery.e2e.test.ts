@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
-import { answer, describeWithRedis, redisForTests } from '@postrider/testing';
-import { startSystem } from './harness/system.ts';
-import type { System, SystemOptions } from './harness/system.ts';
+import { answer, describeWithRedis, startSystem } from '@postrider/testing';
+import type { System, SystemOptions } from '@postrider/testing';
 
 let system: System;
 
@@ -69,10 +68,4 @@ function deliveryTests(options: () => SystemOptions): void {
 
 describe('with the queue in Postgres', () => deliveryTests(() => ({})));
 
-describeWithRedis('with the queue in Redis', () =>
-  deliveryTests(() => {
-    const redis = redisForTests();
-    if (!('url' in redis)) throw new Error(redis.skip);
-    return { redisUrl: redis.url };
-  }),
-);
+describeWithRedis('with the queue in Redis', (redisUrl) => deliveryTests(() => ({ redisUrl })));

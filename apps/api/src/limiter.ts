@@ -35,7 +35,7 @@ export function createLimiter({ redisUrl, postgres, logger, metrics }: LimiterOp
       tell(error);
     },
   });
-  return { charge: limiter.charge, close: async () => limiter.close() };
+  return { ...limiter, close: async () => limiter.close() };
 }
 
 function inPostgres(
@@ -43,9 +43,9 @@ function inPostgres(
   onUnavailable: (error: Error) => void,
 ): ClosableLimiter {
   const pool = createPool({ ...options, durableCommits: false });
-  const { charge } = createPostgresRateLimiter({
-    query: async (sql, params) => (await pool.query(sql, [...params])).rows,
+  const limiter = createPostgresRateLimiter({
+    query: async (sql, params) => (await pool.query<object>(sql, [...params])).rows,
     onUnavailable,
   });
-  return { charge, close: () => pool.end() };
+  return { ...limiter, close: () => pool.end() };
 }

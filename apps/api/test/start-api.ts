@@ -78,7 +78,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const limiter =
     options.limiter ??
     createPostgresRateLimiter({
-      query: async (sql, params) => (await database.pool.query(sql, [...params])).rows,
+      query: async (sql, params) => (await database.pool.query<object>(sql, [...params])).rows,
       onUnavailable: (error) => logger.warn('rate limiter unavailable', { error }),
       timeoutMs: 10_000,
     });

@@ -41,3 +41,5 @@ export {
   type ScriptedReceiverOptions,
 } from './receiver/scripted-receiver.ts';
 export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';
+export { startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
+export { startSystem, type System, type SystemOptions } from './system/system.ts';

@@ -9,7 +9,7 @@ import type { Send } from './send.ts';
 
 /** The last middleware: what went wrong on our side becomes a 503 or a 500, and a line in the log. */
 export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMetrics) {
-  // Express knows an error handler by its four parameters.
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows an error handler by its four parameters
   return (error: unknown, request: IncomingMessage, response: ServerResponse, _next: unknown): void => {
     if (error instanceof RequestAbortedError) return;
     if (isMalformedPath(error)) {

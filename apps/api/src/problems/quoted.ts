@@ -1,8 +1,8 @@
 const LENGTH_MAX = 100;
 
-/** A value of a request as JSON, for a `detail`: on one line, without control characters, cut to a readable length. */
+/** A value of a parsed body as JSON, for a `detail`: on one line, without control characters, cut to a readable length. */
 export function quoted(value: unknown): string {
-  return shortened(JSON.stringify(value) ?? 'nothing');
+  return shortened(JSON.stringify(value));
 }
 
 /** Cuts between characters, never inside one. */

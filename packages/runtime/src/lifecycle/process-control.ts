@@ -17,8 +17,8 @@ export const nodeProcess: ProcessControl = {
     process.on('SIGINT', () => listener('SIGINT'));
   },
   onFatal: (listener) => {
+    // Node raises a rejection that nobody handled as an uncaught exception.
     process.on('uncaughtException', listener);
-    process.on('unhandledRejection', listener);
   },
   complain: (line) => {
     process.stderr.write(`${line}\n`);

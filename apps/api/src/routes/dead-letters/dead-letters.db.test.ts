@@ -73,8 +73,8 @@ describe('GET /v1/webhooks/dead-letters', () => {
 
   test('answers 100 at the most', async () => {
     for (let n = 0; n < 101; n += 1) await api.newDeadLetter(caller.accountId, webhook);
-    const { body } = await list();
-    expect((body as { data: unknown[] }).data).toHaveLength(100);
+    const body = (await list()).body as { data: unknown[] };
+    expect(body.data).toHaveLength(100);
   });
 
   test('shows nothing of another account', async () => {

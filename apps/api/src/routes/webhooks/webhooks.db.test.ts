@@ -205,8 +205,7 @@ describe('GET /v1/webhooks', () => {
   });
 
   test('an account without webhooks has an empty list', async () => {
-    const { body } = await list(await api.newCaller());
-    expect(body).toEqual({ object: 'list', data: [] });
+    expect((await list(await api.newCaller())).body).toEqual({ object: 'list', data: [] });
   });
 });
 

@@ -12,8 +12,13 @@ import {
   openDatabase,
 } from '@postrider/store';
 import type { Database, Webhook } from '@postrider/store';
-import { createTestAuthority, createTestDatabase, startScriptedReceiver, waitFor } from '@postrider/testing';
-import type { ScriptedReceiver, TestDatabase } from '@postrider/testing';
+import { createTestAuthority } from '../certificates.ts';
+import type { TestAuthority } from '../certificates.ts';
+import { createTestDatabase } from '../database.ts';
+import type { TestDatabase } from '../database.ts';
+import { startScriptedReceiver } from '../receiver/scripted-receiver.ts';
+import type { ScriptedReceiver } from '../receiver/scripted-receiver.ts';
+import { waitFor } from '../wait-for.ts';
 import { startProcess } from './process.ts';
 import type { ProcessName, SystemProcess } from './process.ts';
 
@@ -21,6 +26,8 @@ import type { ProcessName, SystemProcess } from './process.ts';
 export interface System {
   readonly db: TestDatabase;
   readonly receiver: ScriptedReceiver;
+  /** Trusted by the workers. */
+  readonly authority: TestAuthority;
   readonly accountId: AccountId;
   /** An API key with all scopes and a high limit. */
   readonly apiKey: string;
@@ -39,6 +46,8 @@ export interface System {
 export interface SystemOptions {
   /** Absent: the queue is in Postgres. */
   readonly redisUrl?: string;
+  /** Absent: a clone of the tests' template database. */
+  readonly database?: TestDatabase;
   /** Of every process. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -47,7 +56,7 @@ const ALL_SCOPES: readonly Scope[] = ['webhooks:manage', 'emails:send', 'emails:
 
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-e2e-'));
-  const db = await createTestDatabase();
+  const db = options.database ?? (await createTestDatabase());
   const authority = await createTestAuthority();
   const receiver = await startScriptedReceiver({ authority });
   const caFile = join(directory, 'ca.pem');
@@ -80,6 +89,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   return {
     db,
     receiver,
+    authority,
     accountId: account.id,
     apiKey: key,
     processes,

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { waitFor } from '@postrider/testing';
+import { waitFor } from '../wait-for.ts';
 
 export type ProcessName = 'api' | 'relay' | 'worker';
 
@@ -30,7 +31,8 @@ export interface SystemProcess {
   kill(): Promise<void>;
 }
 
-const DIST = join(import.meta.dirname, '..', '..', 'dist');
+/** Where the bundles are: in the repository's `dist`, whether this runs from the sources or from a bundle in it. */
+const DIST = join(projectFolder(), 'dist');
 
 /** @param env all of its environment; nothing is inherited but PATH. */
 export function startProcess(name: ProcessName, env: Readonly<Record<string, string>>): SystemProcess {
@@ -96,5 +98,12 @@ function parseLine(line: string): LogLine {
     return JSON.parse(line) as LogLine;
   } catch {
     return { unparsed: line };
+  }
+}
+
+function projectFolder(): string {
+  for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'pnpm-workspace.yaml'))) return folder;
+    if (folder === dirname(folder)) throw new Error('this is not in the project');
   }
 }

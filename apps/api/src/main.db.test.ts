@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createTestDatabase, startTcpListener, waitFor } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { build } from 'esbuild';
+import request from 'supertest';
+
+/** Below the repository: a program finds its migrations in a folder above itself. */
+const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+mkdirSync(dist, { recursive: true });
+const folder = mkdtempSync(join(dist, 'test-'));
+const bundle = join(folder, 'api.mjs');
+const SECRETS_KEY = Buffer.alloc(32, 5).toString('base64');
+
+let database: TestDatabase;
+let children: RunningApi[] = [];
+
+beforeAll(async () => {
+  await build({
+    entryPoints: [fileURLToPath(new URL('main.ts', import.meta.url))],
+    outfile: bundle,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['pg-native'],
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+  });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  for (const { child, exited } of children) {
+    child.kill('SIGKILL');
+    await exited;
+  }
+  children = [];
+  await database.drop();
+});
+
+interface RunningApi {
+  readonly child: ChildProcess;
+  readonly exited: Promise<[code: number | null, signal: string | null]>;
+  /** All of stderr, once it has ended. */
+  readonly errors: Promise<string>;
+  readonly log: () => string;
+}
+
+function startProcess(env: Record<string, string>): RunningApi {
+  const child = spawn(process.execPath, [bundle], {
+    env: { SECRETS_KEY, PORT: '0', LOG_LEVEL: 'info', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const out: string[] = [];
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk.toString('utf8')));
+  const errors = text(child.stderr);
+  const exited = once(child, 'exit') as RunningApi['exited'];
+  const started = { child, exited, errors, log: () => out.join('') };
+  children.push(started);
+  return started;
+}
+
+async function listening(env: Record<string, string>) {
+  const started = startProcess(env);
+  const port = await waitFor(() => /"msg":"listening".*"port":(\d+)/.exec(started.log())?.[1], {
+    what: 'the API to listen',
+  });
+  return { ...started, url: `http://127.0.0.1:${port}` };
+}
+
+async function expectRefusesToStart(env: Record<string, string>, line: string): Promise<void> {
+  const { exited, errors } = startProcess(env);
+  const [code] = await exited;
+  expect(code).toBe(1);
+  expect(await errors).toBe(`${line}\n`);
+}
+
+describe('the process', () => {
+  test('serves, and on SIGTERM finishes and exits with 0', async () => {
+    const { url, child, exited, errors, log } = await listening({ DATABASE_URL: database.url });
+    expect((await request(url).get('/readyz')).body).toEqual({ status: 'ready' });
+    expect((await request(url).get('/v1/webhooks')).status).toBe(401);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+    expect(await errors).toBe('');
+    expect(log()).not.toContain(SECRETS_KEY);
+  });
+
+  test('charges requests with the limiter in Postgres', async () => {
+    const { url } = await listening({ DATABASE_URL: database.url });
+    const authorization = await newKey();
+    const used = async () => {
+      // Asked again where the machine was too busy to count the last one in time.
+      await request(url).get('/v1/webhooks').set('authorization', authorization);
+      const [row] = await database.query<{ used: number }>('select used from rate_limits');
+      return row?.used;
+    };
+    expect(await waitFor(used, { what: 'a charge' })).toBeGreaterThan(0);
+  });
+
+  test('with a Redis that is silent it starts, is ready, refuses with 429, and exits with 0', async () => {
+    const silent = await startTcpListener();
+    const env = { DATABASE_URL: database.url, REDIS_URL: `redis://127.0.0.1:${silent.port}` };
+    const { url, child, exited } = await listening(env);
+    const authorization = await newKey();
+    expect((await request(url).get('/v1/webhooks').set('authorization', authorization)).status).toBe(429);
+    expect((await request(url).get('/readyz')).status).toBe(200);
+    const metrics = (await request(url).get('/metrics')).text;
+    expect(metrics).toMatch(/postrider_redis_errors_total\{client="limiter",service="api"\} 1/);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+    await silent.close();
+  });
+
+  test('refuses to start on a database that lacks migrations, in one line that says what to do', async () => {
+    const [row] = await database.query<{ migration_name: string }>(
+      'delete from _prisma_migrations returning migration_name',
+    );
+    await expectRefusesToStart(
+      { DATABASE_URL: database.url },
+      `postrider: cannot start database: the database lacks the migrations ${row?.migration_name ?? ''}: run \`npm run migrate\` first`,
+    );
+  });
+
+  test('refuses to start while Postgres cannot be reached, in one line', async () => {
+    const gone = await startTcpListener();
+    await gone.close();
+    await expectRefusesToStart(
+      { DATABASE_URL: `postgres://user:password@127.0.0.1:${gone.port}/db` },
+      `postrider: cannot start database: Postgres is not available: connect ECONNREFUSED 127.0.0.1:${gone.port}`,
+    );
+  });
+
+  test('refuses to start on a port that is taken, in one line', async () => {
+    const taken = await startTcpListener();
+    await expectRefusesToStart(
+      { DATABASE_URL: database.url, PORT: String(taken.port) },
+      `postrider: cannot start HTTP server: listen EADDRINUSE: address already in use 127.0.0.1:${taken.port}`,
+    );
+    await taken.close();
+  });
+});
+
+/** A key of an account of its own that may do nothing; gives back the header it is sent in. */
+async function newKey(): Promise<string> {
+  const key = `pr_live_${'k'.repeat(43)}`;
+  await database.query(`insert into accounts (id, name) values ('acct_1', 'Test')`);
+  await database.query(
+    `insert into api_keys (id, account_id, digest, kind, scopes)
+     values ('key_1', 'acct_1', sha256($1::text::bytea), 'live', '{}')`,
+    [key],
+  );
+  return `Bearer ${key}`;
+}
