@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 /** An app that leaves every request to the test. */
-async function listening(): Promise<{
+async function listening(timeouts?: Parameters<typeof createApiServer>[1]): Promise<{
   port: number;
   next: () => Promise<[IncomingMessage, ServerResponse]>;
 }> {
@@ -27,7 +27,7 @@ async function listening(): Promise<{
     waiting.push([request, response]);
     wake();
   };
-  server = createApiServer(app);
+  server = createApiServer(app, timeouts);
   const port = await server.listen(0, HOST);
   return {
     port,
@@ -96,6 +96,33 @@ describe('what is no request', () => {
     raw.socket.resetAndDestroy();
     expect(await raw.closed()).toBe('');
     expect(await rawRequest(port, 'x\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
+  });
+});
+
+describe('a client that takes its time', () => {
+  const HASTY = {
+    requestTimeout: 40,
+    headersTimeout: 20,
+    connectionsCheckingInterval: 10,
+    keepAliveTimeout: 20,
+  };
+
+  test.each([
+    ['sends nothing', ''],
+    ['sends half of the headers', 'GET / HTTP/1.1\r\nHo'],
+    ['sends half of the body', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{'],
+  ])('and %s is answered 408 and cut', async (_, bytes) => {
+    const { port } = await listening(HASTY);
+    expect(await rawRequest(port, bytes)).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n[^]*x-request-id: req_/);
+  });
+
+  test('between two requests is cut without a word', async () => {
+    const { port, next } = await listening(HASTY);
+    const raw = await openRaw(port);
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [, response] = await next();
+    response.end('one');
+    expect(await raw.closed()).toMatch(/one$/);
   });
 });
 

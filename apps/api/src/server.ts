@@ -6,12 +6,15 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sendBareError } from './http/bare-error.ts';
 
-/** Time for a whole request, and for its headers; checked at the interval, so late by that much at the most. */
-const REQUEST_TIMEOUT_MS = 30_000;
-const HEADERS_TIMEOUT_MS = 10_000;
-const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
-/** Longer than the 60 s after which load balancers drop an idle connection: they must be first, or lose requests. */
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** In milliseconds. */
+const TIMEOUTS = {
+  /** For a whole request, and for its headers; looked at every interval, so kept with that much delay. */
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 5_000,
+  /** Longer than the 60 s after which load balancers drop an idle connection: they must be first, or lose requests. */
+  keepAliveTimeout: 65_000,
+};
 
 export interface ApiServer {
   /** @returns the port: with 0 asked for, the one that was free. */
@@ -21,16 +24,12 @@ export interface ApiServer {
   readonly stopping: boolean;
 }
 
-export function createApiServer(app: RequestListener): ApiServer {
+/** @param timeouts other ones are for tests, which cannot wait so long. */
+export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiServer {
   const open = new Set<ServerResponse>();
   let stopping = false;
 
-  const server = createServer({
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-  });
+  const server = createServer(timeouts);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     open.add(response);
     response.once('close', () => {

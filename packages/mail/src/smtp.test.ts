@@ -291,11 +291,16 @@ describe('the time limit fires whatever the server does', () => {
 });
 
 test('close breaks off what is running; what comes after is deferred', async () => {
-  const server = await rawServer(null, () => null);
+  let greeted = (): void => undefined;
+  const hanging = new Promise<void>((resolve) => (greeted = resolve));
+  const server = await rawServer('220 hello', () => {
+    greeted();
+    return null;
+  });
   const provider = provide(server.url);
   const running = provider.send(outgoingMessage());
-  await new Promise(setImmediate);
+  await hanging;
   await provider.close();
   expect((await running).kind).toBe('deferred');
   expect((await provider.send(outgoingMessage())).kind).toBe('deferred');
-});
+}, 10_000);

@@ -106,7 +106,7 @@ export class Attempt {
   #receive(stream: Request, response: IncomingMessage): void {
     this.#statusCode = response.statusCode ?? 0;
     stream.on('data', (chunk: Buffer) => this.#keep(chunk));
-    stream.once('end', () => this.#finish(true));
+    stream.once('end', () => this.#finish());
     stream.once('close', () => this.#finish());
   }
 
@@ -122,11 +122,10 @@ export class Attempt {
     if (this.#bodyBytes > bodyBytesMax) this.#finish();
   }
 
-  /** @param bodyEnded the body came to its end, so the connection may serve again */
-  #finish(bodyEnded = false): void {
+  #finish(): void {
     if (this.#statusCode === null) return;
     const excerpt = Buffer.concat(this.#excerpt, this.#excerptBytes);
-    this.#settle({ kind: 'answered', statusCode: this.#statusCode, excerpt }, bodyEnded);
+    this.#settle({ kind: 'answered', statusCode: this.#statusCode, excerpt });
   }
 
   #expire(): void {
@@ -171,12 +170,12 @@ export class Attempt {
     return describeFailure(error, { hostname: this.#url.hostname, inHandshake: secureConnecting });
   }
 
-  #settle(outcome: EndpointAnswer | Error, connectionMayServeAgain = false): void {
+  #settle(outcome: EndpointAnswer | Error): void {
     if (this.#settled) return;
     this.#settled = true;
     clearTimeout(this.#deadline);
-    // An answer may overtake a request that the endpoint never reads to its end; such a connection would stay busy for ever.
-    if (!connectionMayServeAgain || this.#native?.writableFinished !== true) this.#stream?.destroy();
+    // Cuts the connection, unless request and answer are both complete: then it is back in the pool and no longer ours.
+    this.#stream?.destroy();
     if (isNativeError(outcome)) this.#reject(outcome);
     else this.#resolve(outcome);
   }

@@ -167,7 +167,8 @@ describe('what is kept of the body', () => {
   test('is the first KiB of a longer one', async () => {
     const long = Buffer.from('0123456789abcdef'.repeat(512));
     receiver.script('/hook', [answer(500, { body: long })]);
-    expect(await post(createClient())).toMatchObject({ excerpt: long.subarray(0, 1024) });
+    const excerpt = Buffer.from(long.subarray(0, 1024));
+    expect(await post(createClient())).toEqual({ kind: 'answered', statusCode: 500, excerpt });
   });
 });
 
@@ -253,6 +254,17 @@ describe('connections', () => {
     await post(client);
     expect(await post(client)).toMatchObject({ kind: 'failed', cause: 'protocol' });
     expect(receiver.requests).toHaveLength(3);
+  });
+
+  test('nor is there a third when the second is handed a connection that dies too', async () => {
+    const client = createClient({ socketsPerHost: 1 });
+    const [gate, open] = createGate();
+    receiver.script('/hook', [after(gate, answerThenResetNext(201)), answerThenResetNext(202)]);
+    const answers = Promise.all([post(client), post(client), post(client)]);
+    await receiver.waitForRequests(1);
+    open();
+    // The first connection dies under the second attempt, which queues behind the third and inherits its connection.
+    expect(await answers).toMatchObject([{ statusCode: 201 }, { kind: 'failed' }, { statusCode: 202 }]);
   });
 
   test('the second request goes out on a new connection though another idle one is there', async () => {

@@ -20,8 +20,8 @@ export interface GuardedAgentOptions {
 }
 
 const idleMsDefault = 12_000;
-/** Enough for a steady flow to a busy endpoint; what a burst opened beyond it closes at once. */
-const idleSocketsPerHost = 8;
+/** Enough for a burst to a busy endpoint: a connection made anew costs as much CPU as several deliveries. */
+const idleSocketsPerHost = 128;
 /** How long one address of several may take to connect before the next is tried; Node's 250 ms is too short across oceans. */
 const addressAttemptMs = 1000;
 

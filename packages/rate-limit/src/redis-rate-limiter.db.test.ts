@@ -90,6 +90,19 @@ describeWithRedis('the rate limiter on Redis', (url) => {
     await proxy.close();
   });
 
+  test('gives up a connection whose other end is gone without a word, and makes a new one', async () => {
+    const target = new URL(url);
+    const proxy = await startHoldingProxy(Number(target.port));
+    target.port = String(proxy.port);
+    const limiter = createRedisRateLimiter({ redisUrl: target.href, prefix, onUnavailable: () => undefined });
+    await waitFor(async () => (await limiter.charge('lost', 1, 60)).allowed, { what: 'Redis' });
+    proxy.strand();
+    expect(await limiter.charge('lost', 1, 60)).toEqual({ allowed: false, why: 'limiter-unavailable' });
+    await waitFor(async () => (await limiter.charge('lost', 1, 60)).allowed, { what: 'a new connection' });
+    limiter.close();
+    await proxy.close();
+  });
+
   test('leaves no key behind when its window has ended', async () => {
     const limiter = createRedisRateLimiter({
       redisUrl: url,

@@ -9,6 +9,8 @@ export interface HoldingProxy {
   hold(): void;
   /** What was held passes on. */
   release(): void;
+  /** Connections that stand now never pass a byte again, nor end; new ones are not touched: a half-open network. */
+  strand(): void;
   /** Breaks every connection and refuses new ones. */
   cut(): Promise<void>;
   /** Accepts again after `cut`. */
@@ -19,6 +21,7 @@ export interface HoldingProxy {
 /** @param target where the store listens on loopback. */
 export async function startHoldingProxy(target: number): Promise<HoldingProxy> {
   const sockets = new Set<Socket>();
+  const stranded = new Set<Socket>();
   let held = false;
   const track = (socket: Socket) => {
     sockets.add(socket);
@@ -46,7 +49,7 @@ export async function startHoldingProxy(target: number): Promise<HoldingProxy> {
   const stop = async () => {
     const closed = server.listening ? once(server, 'close') : Promise.resolve();
     server.close();
-    for (const socket of sockets) socket.destroy();
+    for (const socket of [...sockets, ...stranded]) socket.destroy();
     await closed;
   };
   const port = await listen(0);
@@ -59,6 +62,13 @@ export async function startHoldingProxy(target: number): Promise<HoldingProxy> {
     release: () => {
       held = false;
       for (const socket of sockets) socket.resume();
+    },
+    strand: () => {
+      for (const socket of sockets) {
+        socket.pause();
+        sockets.delete(socket);
+        stranded.add(socket);
+      }
     },
     cut: stop,
     mend: async () => {

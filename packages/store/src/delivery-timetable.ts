@@ -31,6 +31,8 @@ export interface ClaimedDelivery {
   readonly stuck: boolean;
   /** The webhook's answers have lately been mostly failures. */
   readonly failing: boolean;
+  /** An earlier lease of it ran out unfinished: its job was lost, or the worker that had it. */
+  readonly lapsed: boolean;
   readonly delayMs: number;
 }
 
@@ -42,6 +44,10 @@ export interface DeliveryTimetable {
     webhooksMax: number,
     lookAheadSeconds: number,
   ): Promise<{ webhookId: WebhookId; soon: boolean }[]>;
+  /**
+   * Round-robin over the admissions. Where there is not enough for a whole round, those asked for first are served:
+   * put those first that were served least lately.
+   */
   claim(admissions: readonly Admission[], limits: ClaimLimits): Promise<ClaimedDelivery[]>;
   /** Gives back what was claimed and could not be queued. */
   release(claimed: readonly ClaimedDelivery[]): Promise<void>;
@@ -54,6 +60,7 @@ interface ClaimedRow {
   readonly in_flight: number;
   readonly stuck: boolean;
   readonly failing: boolean;
+  readonly lapsed: boolean;
   readonly delay_ms: number;
 }
 
@@ -85,6 +92,7 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         inFlight: row.in_flight,
         stuck: row.stuck,
         failing: row.failing,
+        lapsed: row.lapsed,
         delayMs: row.delay_ms,
       }));
     },

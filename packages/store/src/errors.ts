@@ -36,6 +36,13 @@ const UNAVAILABLE_CODES = new Set([
   'P2028',
   'P2037',
 ]);
+/** How Prisma's driver names the same; of a raw statement it keeps nothing else. */
+const UNAVAILABLE_KINDS = new Set([
+  'DatabaseNotReachable',
+  'ConnectionClosed',
+  'SocketTimeout',
+  'TooManyConnections',
+]);
 const UNAVAILABLE_MESSAGES = [
   'Connection terminated', // pg, without a code
   'connection timeout', // pg-pool: no connection became free
@@ -76,7 +83,8 @@ function speaksOfServer(error: Record<string, unknown>): boolean {
   ) {
     return true;
   }
-  const message = error['message'];
+  const { message, kind } = error;
+  if (typeof kind === 'string' && UNAVAILABLE_KINDS.has(kind)) return true;
   return typeof message === 'string' && UNAVAILABLE_MESSAGES.some((part) => message.includes(part));
 }
 

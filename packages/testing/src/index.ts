@@ -32,6 +32,7 @@ export {
   resetAfterHead,
   resetBeforeHead,
   switchProtocols,
+  takingMs,
   truncatedBody,
 } from './receiver/behaviours.ts';
 export { startNameServer, type NameReply, type NameServer } from './receiver/name-server.ts';
@@ -41,5 +42,6 @@ export {
   type ScriptedReceiverOptions,
 } from './receiver/scripted-receiver.ts';
 export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';
+export { createRows, type DeliveryWish, type EventWish, type Rows, type WebhookWish } from './rows.ts';
 export { startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
 export { startSystem, type System, type SystemOptions } from './system/system.ts';

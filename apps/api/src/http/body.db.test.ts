@@ -162,6 +162,50 @@ describe('a client that asks before it sends its body', () => {
   });
 });
 
+test('in HTTP/1.0 an expectation means nothing', async () => {
+  const body = JSON.stringify(WEBHOOK);
+  const lines = head('/v1/webhooks', [`Content-Length: ${body.length}`, 'Expect: 100-continue']);
+  const answer = await rawRequest(api.port, lines.replace('HTTP/1.1', 'HTTP/1.0') + body);
+  expect(answer).toMatch(/^HTTP\/1.1 201 /);
+});
+
+test('a wish to upgrade the connection is ignored', async () => {
+  const lines = head('/v1/webhooks', ['Content-Length: 2', 'Upgrade: websocket', 'Connection: upgrade']);
+  const raw = await openRaw(api.port);
+  raw.send(`${lines}{}`);
+  expect(await raw.until('endpoint')).toMatch(/^HTTP\/1.1 422 /);
+  raw.socket.destroy();
+});
+
+describe('a hostile document', () => {
+  const deep = '['.repeat(30_000) + ']'.repeat(30_000);
+  test.each([
+    `{"endpoint":${deep}}`,
+    `{"endpoint":"https://a.example","events":${deep}}`,
+    `{"endpoint":"https://a.example","events":[${'"x",'.repeat(15_000)}1]}`,
+    `{${'"endpoint":1,'.repeat(4_000)}"endpoint":1e999}`,
+    `{"endpoint":{"toString":1,"length":-1,"__proto__":null}}`,
+    `{"endpoint":"https://[::ffff:7f00:1"}`,
+    `{"endpoint":"https://\\u0000\\ud800"}`,
+  ])('is refused as 422 (%#)', async (body) => {
+    const detail = expectProblem(await post('/v1/webhooks', Buffer.from(body)), 'validation-failed');
+    expect(detail?.length).toBeLessThan(300);
+  });
+
+  test.each([
+    '['.repeat(1 * MIB),
+    '['.repeat(1 * MIB) + ']'.repeat(1 * MIB),
+    `{"to":${deep},"from":${deep},"headers":${deep},"html":${deep},"attachments":${deep}}`,
+    `{"to":[${'"x",'.repeat(500_000)}1]}`,
+    `{"headers":{${Array.from({ length: 50_000 }, (_, n) => `"\\u0000${n}":1`).join()}}}`,
+    `{"headers":{"${'x'.repeat(MIB)}":"a"}}`,
+    `{"from":"${'a@'.repeat(400)}","to":"${'<'.repeat(900)}","subject":${'9'.repeat(MIB)}}`,
+  ])('is refused as 422 by a send (%#)', async (body) => {
+    const detail = expectProblem(await post('/v1/emails', Buffer.from(body)), 'validation-failed');
+    expect(detail?.length).toBeLessThan(300);
+  });
+});
+
 describe('an encoded body', () => {
   test.each(['gzip', 'br', 'deflate', 'x-nothing', 'gzip, gzip'])('%s is refused', async (encoding) => {
     const body = gzipSync(JSON.stringify(WEBHOOK));

@@ -26,13 +26,18 @@ export function openRequest(request: IncomingMessage, response: ServerResponse, 
     requestId,
     startedAt: performance.now(),
     key: null,
-    awaitsContinue: /(?:^|\W)100-continue(?:$|\W)/i.test(request.headers.expect ?? ''),
+    awaitsContinue: asksToContinue(request),
     refusal: null,
   });
   response.setHeader('x-request-id', requestId);
   response.setHeader('x-content-type-options', 'nosniff');
   response.setHeader('cache-control', 'no-store');
   next();
+}
+
+/** HTTP/1.0 knows no interim answers: there the header means nothing (RFC 9110 10.1.1). */
+function asksToContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.1' && /(?:^|\W)100-continue(?:$|\W)/i.test(headers.expect ?? '');
 }
 
 /** @throws Error when `openRequest` has not seen the request. */

@@ -17,8 +17,9 @@ export const claimDeliveries: Statement = {
     with asked as materialized (
       select a.webhook_id,
              w.failing_since is not null as failing,
-             case when w.failing_since is null then a.room else least(a.room, $5::int) end as room
-      from unnest($1::text[], $2::int[]) a (webhook_id, room)
+             case when w.failing_since is null then a.room else least(a.room, $5::int) end as room,
+             a.place
+      from unnest($1::text[], $2::int[]) with ordinality a (webhook_id, room, place)
       join webhooks w on w.id = a.webhook_id
     ),
     picked as materialized (
@@ -39,11 +40,11 @@ export const claimDeliveries: Statement = {
         ) x
       ) k
       where k.leased_until is null or k.leased_until <= now()
-      order by k.rank
+      order by k.rank, a.place
       limit $4
     ),
     mine as materialized (
-      select d.id, p.in_flight, p.stuck, p.failing
+      select d.id, p.in_flight, p.stuck, p.failing, d.leased_until is not null as lapsed
       from deliveries d
       join picked p on p.id = d.id
       where d.leased_until is null or d.leased_until <= now()
@@ -53,6 +54,6 @@ export const claimDeliveries: Statement = {
     set leased_until = greatest(d.due_at, now()) + make_interval(secs => $6), taken_at = null
     from mine
     where d.id = mine.id
-    returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.stuck, mine.failing,
+    returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.stuck, mine.failing, mine.lapsed,
               greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as delay_ms`,
 };

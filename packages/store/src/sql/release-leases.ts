@@ -1,17 +1,24 @@
 import type { Statement } from '../statement.ts';
 
 /**
- * Gives leases back whose jobs could not be queued. Only a row that nobody has taken since is touched.
+ * Gives leases back whose jobs could not be queued. Only a row that nobody has taken since is touched; one that is
+ * locked is being taken or deleted, and is not waited for (rows locked in another order than a DELETE's could deadlock).
  *
  * $1 ids, $2 claims they were leased with.
  */
 export const releaseDeliveries: Statement = {
   name: 'release-deliveries',
   text: `
+    with mine as materialized (
+      select d.id
+      from unnest($1::bigint[], $2::int[]) u (id, claim)
+      join deliveries d on d.id = u.id and d.claim = u.claim
+      for update of d skip locked
+    )
     update deliveries d
     set leased_until = null
-    from unnest($1::bigint[], $2::int[]) u (id, claim)
-    where d.id = u.id and d.claim = u.claim`,
+    from mine
+    where d.id = mine.id`,
 };
 
 /** The same for mail. */

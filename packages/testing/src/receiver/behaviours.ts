@@ -23,6 +23,17 @@ export function redirectTo(location: string, status = 302): Behaviour {
   return answer(status, { headers: { location } });
 }
 
+/** An endpoint that takes so long for each request before it treats it as told. */
+export function takingMs(ms: number, next: Behaviour): Behaviour {
+  return {
+    status: next.status,
+    async play(exchange) {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      await next.play(exchange);
+    },
+  };
+}
+
 /** Holds the request until the gate opens, then treats it as told. */
 export function after(gate: Promise<unknown>, next: Behaviour): Behaviour {
   return {

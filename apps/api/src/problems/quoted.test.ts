@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { quoted, shortened } from './quoted.ts';
+
+test.each([
+  ['a "b"\n\0', '"a \\"b\\"\\n\\u0000"'],
+  ['\ud800', '"\\ud800"'],
+  [null, 'null'],
+  [[1, { a: [true] }], '[1,{"a":[true]}]'],
+  [[[[[1]]]], '[[[…]]]'],
+  [{}, '{}'],
+])('%j reads as %s', (value, text) => {
+  expect(quoted(value)).toBe(text);
+});
+
+test('a value may nest deeper than JSON.stringify can follow', () => {
+  expect(quoted(JSON.parse('['.repeat(30_000) + ']'.repeat(30_000)))).toBe('[[[…]]]');
+});
+
+test('a long value is cut between two characters', () => {
+  expect(quoted('😀'.repeat(200))).toBe(`"${'😀'.repeat(99)}…`);
+  expect(quoted(Array.from({ length: 1_000 }, () => 'abcdefghij'))).toHaveLength(101);
+  expect(shortened('x'.repeat(100))).toBe('x'.repeat(100));
+  expect(shortened('x'.repeat(101))).toBe(`${'x'.repeat(100)}…`);
+});

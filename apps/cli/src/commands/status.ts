@@ -1,0 +1,82 @@
+import type { QueueDepth, QueueKey } from '@postrider/queue';
+import type { Backlog } from '@postrider/store';
+import type { Command } from 'commander';
+import { Failure } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { printJson, printLines, table } from '../print.ts';
+import { readStatus } from '../read-status.ts';
+import type { Status } from '../read-status.ts';
+import { configuration, diagnostics } from '../session.ts';
+
+/** `status`: whether the system can work, and how much is waiting. Exit code 1 when something it needs is missing. */
+export function addStatus(program: Command, io: Io): void {
+  program
+    .command('status')
+    .description('reachability, migrations, backlog and queues')
+    .option('--json', 'print one JSON document')
+    .action(async ({ json }: { json?: true }) => {
+      const config = configuration(io);
+      const status = await readStatus(config, diagnostics(config, io));
+      if (json === true) printJson(io, statusObject(status));
+      else printLines(io, inWords(status));
+      if (status.faults.length > 0) throw new Failure(status.faults.join('; '));
+    });
+}
+
+function statusObject(status: Status) {
+  return {
+    ok: status.faults.length === 0,
+    postgres: { reachable: status.postgres },
+    /** null: no REDIS_URL, the queues live in Postgres. */
+    redis: status.backend === 'redis' ? { reachable: status.depths !== null } : null,
+    migrations: status.pending === null ? null : { pending: status.pending },
+    queue: { backend: status.backend, depth: status.depths },
+    backlog: status.backlog === null ? null : backlogObject(status.backlog),
+    faults: status.faults,
+  };
+}
+
+function backlogObject(backlog: Backlog) {
+  return {
+    outstanding: backlog.outstanding,
+    due_now: backlog.dueNow,
+    oldest_due_seconds: backlog.oldestDueSeconds,
+    unsent_emails: backlog.unsentEmails,
+    dead_letters: backlog.deadLetters,
+    failing_webhooks: backlog.failingWebhooks,
+  };
+}
+
+function inWords(status: Status): string[] {
+  const redis = status.depths === null ? 'not reachable' : 'reachable';
+  const rows = [
+    ['Postgres', status.postgres ? 'reachable' : 'not reachable'],
+    ['Redis', status.backend === 'redis' ? redis : 'not used'],
+    ['migrations', migrationsInWords(status.pending)],
+    ...backlogRows(status.backlog),
+    ...depthRows(status.depths),
+  ];
+  return table(['WHAT', 'STATE'], rows);
+}
+
+function migrationsInWords(pending: readonly string[] | null): string {
+  if (pending === null) return 'unknown';
+  return pending.length === 0 ? 'current' : `missing: ${pending.join(', ')}`;
+}
+
+function backlogRows(backlog: Backlog | null): string[][] {
+  if (backlog === null) return [];
+  const { attempts_exhausted: exhausted, rejected } = backlog.deadLetters;
+  return [
+    ['deliveries outstanding', `${backlog.outstanding}, due now ${backlog.dueNow}`],
+    ['oldest in nobody’s hands', `due for ${backlog.oldestDueSeconds.toFixed(1)} s`],
+    ['mail not handed over', String(backlog.unsentEmails)],
+    ['dead letters', `${exhausted} attempts_exhausted, ${rejected} rejected`],
+    ['failing webhooks', String(backlog.failingWebhooks)],
+  ];
+}
+
+function depthRows(depths: Readonly<Record<QueueKey, QueueDepth>> | null): string[][] {
+  const rows = Object.entries(depths ?? {});
+  return rows.map(([key, depth]) => [`queue ${key}`, `${depth.waiting} waiting, ${depth.delayed} delayed`]);
+}

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTimetable, queueLocation, queueSchemaIsCurrent } from '@postrider/queue';
+import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
+import { messageOf } from '@postrider/runtime';
+import type { ConfigurationOf, Logger } from '@postrider/runtime';
+import { mappingUnavailable, pendingMigrations, readBacklog } from '@postrider/store';
+import type { Backlog } from '@postrider/store';
+import { withPool } from './session.ts';
+
+/** What an operator asks first. What could not be read is null, and `faults` says why. */
+export interface Status {
+  readonly postgres: boolean;
+  readonly backend: QueueLocation['kind'];
+  /** Migrations that the database lacks, the queue's tables included where they are needed. */
+  readonly pending: readonly string[] | null;
+  readonly backlog: Backlog | null;
+  readonly depths: Readonly<Record<QueueKey, QueueDepth>> | null;
+  /** Everything that keeps the system from working, in words. */
+  readonly faults: readonly string[];
+}
+
+type StoreStatus = Pick<Status, 'postgres' | 'pending' | 'backlog' | 'faults'>;
+type QueueStatus = Pick<Status, 'depths' | 'faults'>;
+
+/** The queue's connection is made in the background and refuses calls until it stands. */
+const CONNECT_WAIT_MS = 3_000;
+const CONNECT_POLL_MS = 50;
+/** As a pending migration: BullMQ's own tables. */
+const QUEUE_TABLES = 'queue tables';
+
+export async function readStatus(config: ConfigurationOf<'cli'>, logger: Logger): Promise<Status> {
+  const location = queueLocation(config);
+  const store = await readStore(config, location, logger);
+  const queueIsThere =
+    location.kind === 'redis' || (store.postgres && !(store.pending ?? []).includes(QUEUE_TABLES));
+  const queue: QueueStatus = queueIsThere ? await readQueue(location, logger) : { depths: null, faults: [] };
+  return { backend: location.kind, ...store, ...queue, faults: [...store.faults, ...queue.faults] };
+}
+
+async function readStore(
+  config: ConfigurationOf<'cli'>,
+  location: QueueLocation,
+  logger: Logger,
+): Promise<StoreStatus> {
+  return withPool(config, logger, async (pool) => {
+    try {
+      const pending = await mappingUnavailable(() => pendingMigrations(pool));
+      const current = pending.length === 0;
+      const backlog = current ? await readBacklog(pool) : null;
+      if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
+        pending.push(QUEUE_TABLES);
+      }
+      const faults =
+        pending.length === 0 ? [] : [`the database lacks ${pending.join(', ')}: run \`npm run migrate\``];
+      return { postgres: true, pending, backlog, faults };
+    } catch (error) {
+      // Reached and refused, as by a wrong password, is no more use than not reached.
+      logger.debug('postgres error', { error });
+      return { postgres: false, pending: null, backlog: null, faults: [messageOf(error)] };
+    }
+  });
+}
+
+async function readQueue(location: QueueLocation, logger: Logger): Promise<QueueStatus> {
+  const timetable = createTimetable(location, (error) => logger.debug('queue error', { error }));
+  const deadline = performance.now() + CONNECT_WAIT_MS;
+  try {
+    for (;;) {
+      try {
+        return { depths: await timetable.depth(), faults: [] };
+      } catch (error) {
+        if (performance.now() > deadline) return { depths: null, faults: [messageOf(error)] };
+        await delay(CONNECT_POLL_MS);
+      }
+    }
+  } finally {
+    await timetable.close();
+  }
+}

@@ -1,0 +1,96 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import type { AccountId, EmailDraft } from '@postrider/domain';
+import { openTestStore } from '../test/open-store.ts';
+import type { TestStore } from '../test/open-store.ts';
+import { createEmailStore, lastEventOf } from './emails.ts';
+import type { EmailStore } from './emails.ts';
+
+const DRAFT: EmailDraft = {
+  from: 'Ada <ada@a.example>',
+  to: ['b@b.example', 'c@c.example'],
+  cc: ['d@d.example'],
+  bcc: ['e@e.example'],
+  replyTo: ['f@f.example'],
+  subject: 'Grüße',
+  html: '<p>☃</p>',
+  text: null,
+  headers: { 'X-B': '1', 'X-A': '2', '10': '3' },
+};
+
+let store: TestStore;
+let emails: EmailStore;
+let accountId: AccountId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  emails = createEmailStore(store.db, store.clock);
+});
+afterAll(() => store.close());
+beforeEach(async () => void (accountId = await store.newAccount()));
+
+async function outbox(id: string) {
+  return store.outside.query(
+    'select attempts, claim, due_at <= now() as due from email_sends where email_id = $1',
+    [id],
+  );
+}
+
+describe('create', () => {
+  test('stores the message and its place in the outbox, due now, and wakes the relay', async () => {
+    const id = await emails.create(accountId, 'live', DRAFT);
+    expect(await outbox(id)).toEqual([{ attempts: 0, claim: 0, due: true }]);
+    expect(store.wakeUps.at(-1)).toEqual({ webhooks: [], mail: true });
+    expect(await emails.find(accountId, id)).toEqual({
+      ...DRAFT,
+      id,
+      accountId,
+      kind: 'live',
+      status: 'queued',
+      lastEvent: 'queued',
+      error: null,
+      createdAt: store.clock.now(),
+      sentAt: null,
+    });
+  });
+
+  test('a message of a test key is stored and nothing else', async () => {
+    const asked = store.wakeUps.length;
+    const id = await emails.create(accountId, 'test', DRAFT);
+    expect(await outbox(id)).toEqual([]);
+    expect(store.wakeUps).toHaveLength(asked);
+    expect(await emails.find(accountId, id)).toMatchObject({
+      kind: 'test',
+      status: 'stored',
+      lastEvent: 'stored',
+    });
+  });
+
+  test('the headers keep their order', async () => {
+    const id = await emails.create(accountId, 'live', { ...DRAFT, headers: { 'X-B': '1', 'X-A': '2' } });
+    const found = await emails.find(accountId, id);
+    expect(Object.keys(found?.headers ?? {})).toEqual(['X-B', 'X-A']);
+  });
+
+  describe('when the outbox cannot be written', () => {
+    beforeEach(() => store.outside.query('alter table email_sends rename to away'));
+    afterEach(() => store.outside.query('alter table away rename to email_sends'));
+
+    test('the message is not stored either', async () => {
+      await expect(emails.create(accountId, 'live', DRAFT)).rejects.toThrow();
+      expect(await store.outside.query('select 1 from emails where account_id = $1', [accountId])).toEqual(
+        [],
+      );
+    });
+  });
+});
+
+test('another account’s message reads as missing', async () => {
+  const id = await emails.create(accountId, 'live', DRAFT);
+  expect(await emails.find(await store.newAccount(), id)).toBeNull();
+  expect(await emails.find(accountId, newId('email', store.clock))).toBeNull();
+});
+
+test('an event’s type without its noun is what last happened', () => {
+  expect(lastEventOf('email.soft_bounced')).toBe('soft_bounced');
+});

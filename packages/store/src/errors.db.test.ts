@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { adminDatabaseUrl, createTestDatabase, startTcpListener } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { openDatabase } from './database.ts';
+import type { Database } from './database.ts';
+import { isUnavailable, mappingUnavailable, StoreUnavailableError } from './errors.ts';
+
+let database: TestDatabase;
+let opened: Database[] = [];
+
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.drop());
+afterEach(async () => {
+  for (const db of opened) await db.close();
+  opened = [];
+});
+
+function open(databaseUrl = database.url): Database {
+  const options = { databaseUrl, size: 1, applicationName: 'errors-test', onError: () => undefined };
+  const db = openDatabase(options, { send: () => undefined, close: async () => undefined });
+  opened.push(db);
+  return db;
+}
+
+/** The same statement by each of the ways that the stores take. */
+const WAYS = [
+  ['pg', (db: Database, sql: string): Promise<unknown> => db.pool.query(sql)],
+  ['Prisma', (db: Database, sql: string): Promise<unknown> => db.prisma.$queryRawUnsafe(sql)],
+  [
+    'a transaction',
+    (db: Database, sql: string): Promise<unknown> =>
+      mappingUnavailable(() => db.prisma.$transaction((tx) => tx.$queryRawUnsafe(sql))),
+  ],
+] as const;
+
+async function errorOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => {
+      throw new Error('nothing failed');
+    },
+    (error: unknown) => error,
+  );
+}
+
+describe.each(WAYS)('by way of %s', (_, query) => {
+  test('nobody listening is unavailable', async () => {
+    const gone = await startTcpListener();
+    await gone.close();
+    const db = open(`postgres://a:b@127.0.0.1:${gone.port}/c`);
+    expect(isUnavailable(await errorOf(query(db, 'select 1')))).toBe(true);
+  });
+
+  test('a connection that is cut before it stands is unavailable', async () => {
+    const rude = await startTcpListener((socket) => socket.destroy());
+    const db = open(`postgres://a:b@127.0.0.1:${rude.port}/c`);
+    expect(isUnavailable(await errorOf(query(db, 'select 1')))).toBe(true);
+    await rude.close();
+  });
+
+  test('a name that does not resolve is unavailable', async () => {
+    const db = open('postgres://a:b@postgres.invalid/c');
+    expect(isUnavailable(await errorOf(query(db, 'select 1')))).toBe(true);
+  });
+
+  test('a server that ends the session in the middle of a statement is unavailable', async () => {
+    const error = await errorOf(query(open(), 'select pg_terminate_backend(pg_backend_pid())'));
+    expect(isUnavailable(error)).toBe(true);
+  });
+
+  test('a statement that takes too long is unavailable', async () => {
+    const error = await errorOf(query(open(), `do $$ begin raise sqlstate '57014'; end $$`));
+    expect(isUnavailable(error)).toBe(true);
+  });
+
+  test.each([
+    ['too many connections', '53300'],
+    ['a full disk', '53100'],
+    ['a server that starts', '57P03'],
+    ['a server that only reads', '25006'],
+    ['a lock that is not had in time', '55P03'],
+  ])('%s is unavailable (SQLSTATE %s)', async (__, state) => {
+    const error = await errorOf(query(open(), `do $$ begin raise sqlstate '${state}'; end $$`));
+    expect(isUnavailable(error)).toBe(true);
+  });
+
+  test.each(['select * from nowhere', 'select 1/0', 'selec'])(
+    'a fault of our own is not: %s',
+    async (sql) => {
+      expect(isUnavailable(await errorOf(query(open(), sql)))).toBe(false);
+    },
+  );
+});
+
+test('a wrong password is not: no retry would help', async () => {
+  const url = Object.assign(new URL(adminDatabaseUrl()), { password: 'wrong' }).href;
+  expect(isUnavailable(await errorOf(open(url).pool.query('select 1')))).toBe(false);
+});
+
+test('what is no error is not', () => {
+  for (const value of [undefined, null, 'ECONNREFUSED', 7, {}]) expect(isUnavailable(value)).toBe(false);
+});
+
+describe('mappingUnavailable', () => {
+  test('turns what means that Postgres is away into a StoreUnavailableError, once', async () => {
+    const gone = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const error = await errorOf(mappingUnavailable(() => mappingUnavailable(() => Promise.reject(gone))));
+    expect(error).toBeInstanceOf(StoreUnavailableError);
+    expect(error).toMatchObject({ cause: gone, message: 'Postgres is not available: connect ECONNREFUSED' });
+  });
+
+  test('lets every other error and every result pass as it is', async () => {
+    const other = new Error('other');
+    expect(await errorOf(mappingUnavailable(() => Promise.reject(other)))).toBe(other);
+    expect(await mappingUnavailable(async () => 7)).toBe(7);
+  });
+});

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { inboundSubject, newId, recordEvent } from '@postrider/domain';
+import type { AccountId, EventType } from '@postrider/domain';
+import { waitFor } from '@postrider/testing';
+import { openTestStore } from '../test/open-store.ts';
+import type { TestStore } from '../test/open-store.ts';
+import { createWebhookStore } from './webhooks.ts';
+import type { WebhookStore } from './webhooks.ts';
+
+const ENDPOINT = 'https://hooks.example.com/in';
+
+let store: TestStore;
+let webhooks: WebhookStore;
+let accountId: AccountId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  webhooks = createWebhookStore(store.db, store.secrets, store.clock);
+});
+afterAll(() => store.close());
+beforeEach(async () => void (accountId = await store.newAccount()));
+
+async function created(events: EventType[] = []) {
+  return (await webhooks.create({ accountId, endpoint: ENDPOINT, events })).webhook;
+}
+
+async function rowsOf(table: string, webhookId: string): Promise<number> {
+  const rows = await store.outside.query(`select 1 from ${table} where webhook_id = $1`, [webhookId]);
+  return rows.length;
+}
+
+describe('create', () => {
+  test('keeps what was asked for: no types are not all types', async () => {
+    const { webhook } = await webhooks.create({ accountId, endpoint: ENDPOINT, events: [] });
+    expect(webhook).toEqual({
+      id: expect.stringMatching(/^wh_/),
+      endpoint: ENDPOINT,
+      events: [],
+      createdAt: store.clock.now(),
+    });
+  });
+
+  test('stores the signing secret sealed, bound to its webhook', async () => {
+    const { webhook, signingSecret } = await webhooks.create({ accountId, endpoint: ENDPOINT, events: [] });
+    const [row] = await store.outside.query<{ secret_key_id: string; secret_sealed: Buffer }>(
+      'select secret_key_id, secret_sealed from webhooks where id = $1',
+      [webhook.id],
+    );
+    const { secret_key_id: keyId = '', secret_sealed: sealed = Buffer.alloc(0) } = row ?? {};
+    expect(sealed.includes(signingSecret)).toBe(false);
+    expect(store.secrets.open({ keyId, sealed }, webhook.id)).toBe(signingSecret);
+    expect(() => store.secrets.open({ keyId, sealed }, newId('webhook', store.clock))).toThrow();
+  });
+});
+
+describe('list', () => {
+  test('has the account’s own, newest first, and not those of inbound rules', async () => {
+    const first = await created(['email.sent']);
+    store.clock.advance(1);
+    const second = await created();
+    await webhooks.create({
+      accountId,
+      endpoint: ENDPOINT,
+      events: [],
+      subject: inboundSubject(accountId, 'r1'),
+    });
+    accountId = await store.newAccount();
+    await created();
+    const [owner] = await store.outside.query<{ account_id: AccountId }>(
+      'select account_id from webhooks where id = $1',
+      [first.id],
+    );
+    expect(await webhooks.list(owner?.account_id ?? accountId)).toEqual([second, first]);
+  });
+
+  test('a type that this version does not know is left out', async () => {
+    const { id } = await created(['email.sent']);
+    await store.outside.query(`update webhooks set events = '{email.sent,moon.landed}' where id = $1`, [id]);
+    expect((await webhooks.list(accountId))[0]?.events).toEqual(['email.sent']);
+  });
+});
+
+describe('delete', () => {
+  test('takes queued deliveries and dead letters with it, and nobody else’s', async () => {
+    const [mine, other] = [await created(), await created()];
+    for (const { id } of [mine, other]) {
+      await store.outside.query('insert into deliveries (event_id, webhook_id) values ($1, $2)', [
+        'evt_1',
+        id,
+      ]);
+      await store.outside.query(
+        `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts,
+           reason, last_error) values ($1, $2, $3, 'evt_1', 'email.sent', now(), '{}', 8, 'rejected', 'x')`,
+        [newId('deadLetter', store.clock), accountId, id],
+      );
+    }
+    expect(await webhooks.delete(accountId, mine.id)).toBe(true);
+    expect(await webhooks.list(accountId)).toEqual([other]);
+    expect(await rowsOf('deliveries', mine.id)).toBe(0);
+    expect(await rowsOf('dead_letters', mine.id)).toBe(0);
+    expect(await rowsOf('deliveries', other.id)).toBe(1);
+    expect(await rowsOf('dead_letters', other.id)).toBe(1);
+  });
+
+  test('another account’s webhook reads as missing and stays', async () => {
+    const webhook = await created();
+    expect(await webhooks.delete(await store.newAccount(), webhook.id)).toBe(false);
+    expect(await webhooks.list(accountId)).toEqual([webhook]);
+    expect(await webhooks.delete(accountId, webhook.id)).toBe(true);
+    expect(await webhooks.delete(accountId, webhook.id)).toBe(false);
+  });
+
+  test('waits for a cause that has matched it, and then drops that delivery too', async () => {
+    const { id } = await created();
+    let commit: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (commit = resolve));
+    let recorded: () => void = () => undefined;
+    const matched = new Promise<void>((resolve) => (recorded = resolve));
+    const cause = store.db.transactions.run(async (tx) => {
+      const data = { email_id: 'em_1', from: 'a@a.example', subject: '', error: null };
+      await recordEvent(tx, { type: 'email.sent', accountId, data }, store.clock);
+      recorded();
+      await held;
+    });
+    await matched;
+    const deletion = webhooks.delete(accountId, id);
+    await waitFor(
+      async () =>
+        (await store.outside.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).length >
+        0,
+      { what: 'the deletion to wait for the cause' },
+    );
+    commit();
+    await cause;
+    expect(await deletion).toBe(true);
+    expect(await rowsOf('deliveries', id)).toBe(0);
+  });
+});

@@ -1,0 +1,44 @@
+import { createSecretBox } from '@postrider/domain';
+import type { SecretBox } from '@postrider/domain';
+import { createTestDatabase, fakeClock } from '@postrider/testing';
+import type { FakeClock, TestDatabase } from '@postrider/testing';
+import { createAccountStore } from '../src/accounts.ts';
+import { openDatabase } from '../src/database.ts';
+import type { Database } from '../src/database.ts';
+import type { WakeUp } from '../src/wake-ups.ts';
+
+/** A database of its own, opened as a process does. */
+export interface TestStore {
+  readonly db: Database;
+  readonly clock: FakeClock;
+  readonly secrets: SecretBox;
+  /** The wake-ups asked for so far, in order. */
+  readonly wakeUps: readonly WakeUp[];
+  /** The database seen from outside. */
+  readonly outside: TestDatabase;
+  newAccount(): Promise<Awaited<ReturnType<ReturnType<typeof createAccountStore>['create']>>['id']>;
+  close(): Promise<void>;
+}
+
+export async function openTestStore(): Promise<TestStore> {
+  const outside = await createTestDatabase();
+  const clock = fakeClock('2026-03-01T12:00:00.000Z');
+  const wakeUps: WakeUp[] = [];
+  const db = openDatabase(
+    { databaseUrl: outside.url, size: 10, applicationName: 'store-test', onError: () => undefined },
+    { send: (news) => void wakeUps.push(news), close: async () => undefined },
+  );
+  const accounts = createAccountStore(db, clock);
+  return {
+    db,
+    clock,
+    secrets: createSecretBox([Buffer.alloc(32, 1)]),
+    wakeUps,
+    outside,
+    newAccount: async () => (await accounts.create('Test')).id,
+    async close() {
+      await db.close();
+      await outside.drop();
+    },
+  };
+}

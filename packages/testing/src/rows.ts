@@ -1,0 +1,114 @@
+import { newId } from '@postrider/domain';
+import type { AccountId, DeadLetterId, EmailId, EventId, WebhookId } from '@postrider/domain';
+import type { TestDatabase } from './database.ts';
+
+/** A row of `deliveries`; what has a default of its own may be left out. */
+export interface DeliveryWish {
+  /** How many such rows; each is due a microsecond after the one before. */
+  count?: number;
+  /** From now; negative: due already. Unset: due for a second. */
+  dueInMs?: number;
+  attempts?: number;
+  lastStatus?: number;
+  /** Its event; unset makes one. */
+  eventId?: EventId;
+}
+
+export interface WebhookWish {
+  accountId?: AccountId;
+  subject?: string;
+  events?: readonly string[];
+  failing?: boolean;
+}
+
+export interface EventWish {
+  accountId?: AccountId;
+  ageDays?: number;
+}
+
+/** Writes rows straight into the tables, for tests of what finds them there. */
+export interface Rows {
+  account(): Promise<AccountId>;
+  webhook(wish?: WebhookWish): Promise<WebhookId>;
+  event(wish?: EventWish): Promise<EventId>;
+  /** @returns the ids, the first due first. */
+  deliveries(webhookId: WebhookId, wish?: DeliveryWish): Promise<string[]>;
+  deadLetter(webhookId: WebhookId, eventId: EventId): Promise<DeadLetterId>;
+  /** A message that waits for the provider. @param dueInMs as of deliveries. */
+  email(dueInMs?: number): Promise<EmailId>;
+  /** Removes every row of every table that holds some. */
+  clear(): Promise<void>;
+}
+
+const clock = { now: () => new Date() };
+
+/** What every event of the factory carries: keys in an order that no parser would give back. */
+const EVENT_DATA = '{"z":1,"a":"é"}';
+
+export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
+  const rows: Rows = {
+    async account() {
+      const id = newId('account', clock);
+      await database.query(`insert into accounts (id, name) values ($1, 'Test')`, [id]);
+      return id;
+    },
+    async webhook({ accountId, subject, events = [], failing = false } = {}) {
+      const id = newId('webhook', clock);
+      await database.query(
+        `insert into webhooks (id, account_id, subject, endpoint, events, secret_key_id, secret_sealed, failing_since)
+         values ($1, $2, $3, 'https://hooks.example/in', $4, 'k', '\\x01', case when $5 then now() end)`,
+        [id, accountId ?? (await rows.account()), subject ?? null, events, failing],
+      );
+      return id;
+    },
+    async event({ accountId, ageDays = 0 } = {}) {
+      const id = newId('event', clock);
+      await database.query(
+        `insert into events (id, account_id, type, created_at, data)
+         values ($1, $2, 'email.sent', now() - make_interval(days => $3), $4)`,
+        [id, accountId ?? 'acct_none', ageDays, EVENT_DATA],
+      );
+      return id;
+    },
+    async deliveries(webhookId, { count = 1, dueInMs = -1000, attempts = 0, lastStatus, eventId } = {}) {
+      const inserted = await database.query<{ id: string }>(
+        `insert into deliveries (event_id, webhook_id, due_at, attempts, last_status)
+         select $1, $2, now() + make_interval(secs => $3::float8 / 1000) + n * interval '1 microsecond', $4, $5
+         from generate_series(1, $6) n
+         returning id`,
+        [eventId ?? (await rows.event()), webhookId, dueInMs, attempts, lastStatus ?? null, count],
+      );
+      return inserted.map((row) => row.id);
+    },
+    async deadLetter(webhookId, eventId) {
+      const id = newId('deadLetter', clock);
+      await database.query(
+        `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts,
+                                   reason, last_error, status_code)
+         select $1, w.account_id, w.id, e.id, e.type, e.created_at, e.data, 8, 'attempts_exhausted', 'HTTP 503', 503
+         from webhooks w, events e where w.id = $2 and e.id = $3`,
+        [id, webhookId, eventId],
+      );
+      return id;
+    },
+    async email(dueInMs = -1000) {
+      const id = newId('email', clock);
+      await database.query(
+        `insert into emails (id, account_id, kind, status, from_address, to_addresses, cc_addresses, bcc_addresses,
+                             reply_to_addresses, subject, text, headers, last_event, created_at)
+         values ($1, $2, 'live', 'queued', 'a@a.example', '{b@b.example}', '{}', '{}', '{}', 'Hi', 'Hello',
+                 '{"x-a":"1"}', 'queued', now())`,
+        [id, await rows.account()],
+      );
+      await database.query(
+        `insert into email_sends (email_id, due_at) values ($1, now() + make_interval(secs => $2::float8 / 1000))`,
+        [id, dueInMs],
+      );
+      return id;
+    },
+    async clear() {
+      await database.query('truncate accounts, events, deliveries, attempts, dead_letters cascade');
+    },
+  };
+  return rows;
+}
