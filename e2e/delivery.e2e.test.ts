@@ -66,6 +66,26 @@ function deliveryTests(options: () => SystemOptions): void {
   });
 }
 
-describe('with the queue in Postgres', () => deliveryTests(() => ({})));
+describe('with the queue in Postgres', () => {
+  deliveryTests(() => ({}));
+
+  test('a private address is never connected to: dead-lettered at once as rejected, no attempt counted', async () => {
+    system = await startSystem({ env: { DELIVERY_ALLOWED_NETWORKS: '' } });
+    await system.webhook('/hook');
+    await system.start('relay');
+    await system.start('worker');
+    await system.record(1);
+    await system.drained();
+    expect(system.receiver.connections).toBe(0);
+    const [letter] = await system.db.query('select * from dead_letters');
+    expect(letter).toMatchObject({
+      reason: 'rejected',
+      attempts: 0,
+      status_code: null,
+      last_error: 'refused address 127.0.0.1 (loopback)',
+    });
+    expect(await system.db.query('select from attempts')).toEqual([]);
+  });
+});
 
 describeWithRedis('with the queue in Redis', (redisUrl) => deliveryTests(() => ({ redisUrl })));

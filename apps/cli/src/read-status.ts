@@ -62,14 +62,21 @@ async function readStore(
 }
 
 async function readQueue(location: QueueLocation, logger: Logger): Promise<QueueStatus> {
-  const timetable = createTimetable(location, (error) => logger.debug('queue error', { error }));
+  // The connection's own fault says more than that of a call on a connection that is not there.
+  let fault: Error | undefined;
+  const timetable = createTimetable(location, (error) => {
+    fault = error;
+    logger.debug('queue error', { error });
+  });
   const deadline = performance.now() + CONNECT_WAIT_MS;
   try {
     for (;;) {
       try {
         return { depths: await timetable.depth(), faults: [] };
       } catch (error) {
-        if (performance.now() > deadline) return { depths: null, faults: [messageOf(error)] };
+        if (performance.now() > deadline) {
+          return { depths: null, faults: [`the queue is not available: ${messageOf(fault ?? error)}`] };
+        }
         await delay(CONNECT_POLL_MS);
       }
     }

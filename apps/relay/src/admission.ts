@@ -19,7 +19,11 @@ interface Standing {
   handed: number;
   /** Has been seen to end deliveries since it last failed. */
   proven: boolean;
+  /** The claim that last served it; claims are counted from 1. */
+  served: number;
 }
+
+const UNKNOWN: Standing = { room: ROOM.first, handed: 0, proven: false, served: 0 };
 
 /**
  * What this relay knows of the webhooks it claims for. Kept in memory only: a relay that restarts begins every
@@ -27,16 +31,24 @@ interface Standing {
  */
 export interface Admissions {
   roomOf(webhookId: WebhookId): number;
+  /**
+   * In the order to claim for them: first those never served, then those served least lately. Without it, the first
+   * few of many that are busy would take all that the workers can do.
+   */
+  inOrder(webhookIds: Iterable<WebhookId>): WebhookId[];
   /** Takes note of what a claim returned, and says which lane each delivery goes to. */
   observe(claimed: readonly ClaimedDelivery[]): Map<Lane, ClaimedDelivery[]>;
+  /** These were observed and then given back unqueued: that they left nobody's hands says nothing of the webhook. */
+  takeBack(claimed: readonly ClaimedDelivery[]): void;
 }
 
 export function createAdmissions(): Admissions {
   const standings = new Map<WebhookId, Standing>();
+  let claims = 0;
 
   function observeWebhook(webhookId: WebhookId, claimed: readonly ClaimedDelivery[]): Lane[] {
-    const before = standings.get(webhookId) ?? { room: ROOM.first, handed: 0, proven: false };
-    const after = standingAfter(before, claimed);
+    const before = standings.get(webhookId) ?? UNKNOWN;
+    const after = { ...standingAfter(before, claimed), served: claims };
     standings.delete(webhookId); // to the end: the map's order is the order of use
     standings.set(webhookId, after);
     forgetOldest(standings);
@@ -45,7 +57,12 @@ export function createAdmissions(): Admissions {
 
   return {
     roomOf: (webhookId) => standings.get(webhookId)?.room ?? ROOM.first,
+    inOrder(webhookIds) {
+      const served = (id: WebhookId) => standings.get(id)?.served ?? 0;
+      return [...webhookIds].sort((a, b) => served(a) - served(b));
+    },
     observe(claimed) {
+      claims += 1;
       const lanes = new Map<Lane, ClaimedDelivery[]>([
         ['fast', []],
         ['slow', []],
@@ -55,6 +72,12 @@ export function createAdmissions(): Admissions {
         deliveries.forEach((delivery, index) => lanes.get(chosen[index] ?? 'slow')?.push(delivery));
       }
       return lanes;
+    },
+    takeBack(claimed) {
+      for (const { webhookId } of claimed) {
+        const standing = standings.get(webhookId);
+        if (standing !== undefined) standing.handed -= 1;
+      }
     },
   };
 }
@@ -69,11 +92,13 @@ function byWebhook(claimed: readonly ClaimedDelivery[]): Map<WebhookId, ClaimedD
   return groups;
 }
 
-function standingAfter(before: Standing, claimed: readonly ClaimedDelivery[]): Standing {
+function standingAfter(before: Standing, claimed: readonly ClaimedDelivery[]): Omit<Standing, 'served'> {
   const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
   const handed = inFlight + claimed.length;
   if (claimed.some((delivery) => delivery.failing)) return { room: ROOM.failing, handed, proven: false };
-  const ended = Math.max(0, before.handed - inFlight);
+  // Those that come back because their job or their worker was lost have not ended.
+  const lapsed = claimed.filter((delivery) => delivery.lapsed).length;
+  const ended = Math.max(0, before.handed - inFlight - lapsed);
   const most = claimed.some((delivery) => delivery.stuck) ? ROOM.stuck : ROOM.most;
   return { room: Math.min(most, before.room + ended), handed, proven: before.proven || ended > 0 };
 }

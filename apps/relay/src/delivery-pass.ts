@@ -9,7 +9,7 @@ export interface DeliveryPassParts {
   readonly queue: Pick<Timetable, 'addDeliveries' | 'depth'>;
   readonly leaseSeconds: number;
   /** Told what each claim came to. */
-  readonly onClaim: (claimed: readonly ClaimedDelivery[], reconciling: boolean) => void;
+  readonly onClaim: (claimed: readonly ClaimedDelivery[]) => void;
 }
 
 export interface DeliveryPass {
@@ -74,7 +74,7 @@ class Pass implements DeliveryPass {
     if (walking) await this.#walk(active);
     this.#active = new Map();
     try {
-      await this.#claimFor(active, walking);
+      await this.#claimFor(active);
     } catch (error) {
       this.note([...active.keys()]);
       throw error;
@@ -95,14 +95,14 @@ class Pass implements DeliveryPass {
     if (wentRound) this.#walkDueAt = performance.now() + WALK_EVERY_MS;
   }
 
-  async #claimFor(active: Map<WebhookId, number>, reconciling: boolean): Promise<void> {
-    const ids = [...active.keys()];
+  async #claimFor(active: Map<WebhookId, number>): Promise<void> {
+    const ids = this.#admissions.inOrder(active.keys());
     for (let from = 0; from < ids.length; from += WEBHOOKS_PER_CLAIM) {
       const some = ids.slice(from, from + WEBHOOKS_PER_CLAIM);
       const claimed = await this.#claim(
         some.map((id) => ({ webhookId: id, room: this.#admissions.roomOf(id) })),
       );
-      this.#parts.onClaim(claimed, reconciling);
+      this.#parts.onClaim(claimed);
       const withWork = new Set(claimed.map((delivery) => delivery.webhookId));
       for (const id of some) this.#keepActive(id, withWork.has(id) ? 0 : (active.get(id) ?? 0) + 1);
     }
@@ -142,6 +142,7 @@ class Pass implements DeliveryPass {
       }
     } catch (error) {
       // Without this they would wait for their leases to run out. What did get in is added again, to no effect.
+      this.#admissions.takeBack(claimed);
       await this.#parts.store.release(claimed);
       throw error;
     }

@@ -36,7 +36,7 @@ export function createPacemaker(name: string, turn: () => Promise<number>, logge
   }
 
   async function pause(pauseMs: number): Promise<void> {
-    if (woken || stopped) return;
+    if ((woken && !failing) || stopped) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, pauseMs);
       endPause = () => {

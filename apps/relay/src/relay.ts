@@ -36,7 +36,10 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     store: createDeliveryTimetable(pool),
     queue,
     leaseSeconds: config.leaseSeconds,
-    onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length),
+    onClaim: (claimed) => {
+      metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length);
+      metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.lapsed).length);
+    },
   });
   const mailStore = createMailTimetable(pool);
   const mail = () =>

@@ -43,13 +43,16 @@ async function orphans(): Promise<number> {
 }
 
 describe('matching', () => {
-  test.each(EVENT_TYPES)('%s reaches those that asked for it or for everything, and nobody else', async (type) => {
-    const all = await rows.webhook({ accountId });
-    const named = await rows.webhook({ accountId, events: [type] });
-    await rows.webhook({ accountId, events: EVENT_TYPES.filter((other) => other !== type) });
-    await rows.webhook({ events: [type] });
-    expect(await recorded(type)).toEqual([all, named].sort());
-  });
+  test.each(EVENT_TYPES)(
+    '%s reaches those that asked for it or for everything, and nobody else',
+    async (type) => {
+      const all = await rows.webhook({ accountId });
+      const named = await rows.webhook({ accountId, events: [type] });
+      await rows.webhook({ accountId, events: EVENT_TYPES.filter((other) => other !== type) });
+      await rows.webhook({ events: [type] });
+      expect(await recorded(type)).toEqual([all, named].sort());
+    },
+  );
 
   test('a type that holds another’s name is another type', async () => {
     await rows.webhook({ accountId, events: ['email.sent.more', 'email.sen'] });

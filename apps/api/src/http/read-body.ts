@@ -45,7 +45,7 @@ function isEncoded(request: IncomingMessage): boolean {
 /** Only now: a client that asks first need not send a body that is refused. */
 function sendContinue(response: ServerResponse): void {
   const context = contextOf(response);
-  return;
+  if (!context.awaitsContinue) return;
   context.awaitsContinue = false;
   response.writeContinue();
 }

@@ -4,9 +4,9 @@ import type { Statement } from '../statement.ts';
  * Leases deliveries that are due soon, fairly over webhooks.
  *
  * Guarantee: of each webhook at most its room's worth of rows is in somebody's hands, because the rows already
- * leased count against the room; rows are taken round-robin over the webhooks; two relays never get the same row;
- * a row whose lease ran out is leased again. The commit may be lost with a crash of Postgres: then the row is
- * simply free, and the job that was made for it finds its claim or is stale.
+ * leased count against the room; rows are taken round-robin over the webhooks, those asked for first being served
+ * first; two relays never get the same row; a row whose lease ran out is leased again. The commit may be lost with a
+ * crash of Postgres: then the row is simply free, and the job that was made for it finds its claim or is stale.
  *
  * $1 webhook ids, $2 room of each, $3 look-ahead in seconds, $4 rows at the most, $5 room of a failing webhook,
  * $6 lease in seconds (it begins when the row is due), $7 seconds after which an attempt under way counts as stuck.

@@ -56,16 +56,9 @@ export function startProcess(name: ProcessName, env: Readonly<Record<string, str
       return running();
     },
     async port() {
-      const line = await waitFor(
-        () => {
-          if (!running())
-            throw new Error(`${name} ended while starting: ${stderr.join('\n')} ${lastWords(log)}`);
-          return log.find(
-            (entry) => typeof entry['port'] === 'number' && /listens/.test(String(entry['msg'])),
-          );
-        },
-        { what: `${name} to listen` },
-      );
+      const line = await waitFor(() => log.find(saysItListens) ?? !running(), { what: `${name} to listen` });
+      if (line === true)
+        throw new Error(`${name} ended while starting: ${stderr.join('\n')} ${lastWords(log)}`);
       return line['port'] as number;
     },
     signal: (signal) => void child.kill(signal),
@@ -84,6 +77,10 @@ export function startProcess(name: ProcessName, env: Readonly<Record<string, str
 async function exitOf(child: ChildProcess): Promise<number | null> {
   const [code] = (await once(child, 'exit')) as [number | null];
   return code;
+}
+
+function saysItListens(line: LogLine): boolean {
+  return typeof line['port'] === 'number' && /\blisten(s|ing)\b/.test(String(line['msg']));
 }
 
 function lastWords(log: readonly LogLine[]): string {

@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { apiKeyDigest } from '@postrider/domain';
+import { createTestDatabase, describeWithRedis } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { runInProcess } from '../test/run-in-process.ts';
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(() => database.drop());
+
+const cli = (...args: string[]) => runInProcess(args, { DATABASE_URL: database.url });
+
+async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await cli(...args, '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^[^\n]+\n$/);
+  return JSON.parse(stdout) as T;
+}
+
+const makeAccount = () => json<{ id: string }>('account', 'create', '--name', 'Acme').then(({ id }) => id);
+
+describe('migrate', () => {
+  test('says what it applied, and then that nothing is left', async () => {
+    await database.query('drop schema public cascade');
+    await database.query('drop schema bullmq cascade');
+    await database.query('create schema public');
+    const first = await json<{ applied: string[]; queue_migrated: boolean }>('migrate');
+    expect(first).toEqual({ applied: expect.arrayContaining([expect.any(String)]), queue_migrated: true });
+    expect(await json('migrate')).toEqual({ applied: [], queue_migrated: false });
+    expect((await cli('migrate')).stdout).toBe('the database is up to date\n');
+    expect(await json('status')).toMatchObject({ ok: true, migrations: { pending: [] } });
+  });
+
+  test('run by two at once, both succeed', async () => {
+    await database.query('drop schema public cascade');
+    await database.query('drop schema bullmq cascade');
+    await database.query('create schema public');
+    const both = await Promise.all([cli('migrate'), cli('migrate')]);
+    expect(both.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+      { code: 0, stderr: '' },
+      { code: 0, stderr: '' },
+    ]);
+  });
+
+  test('every other command refuses a database that lacks migrations, and status names them', async () => {
+    await database.query('delete from _prisma_migrations');
+    const refused = await cli('account', 'create', '--name', 'x', '--json');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^postrider: the database lacks migrations \([^\n]+npm run migrate` first\n$/,
+    );
+    const status = await cli('status', '--json');
+    expect(status.code).toBe(1);
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      ok: false,
+      postgres: { reachable: true },
+      migrations: { pending: [expect.any(String)] },
+    });
+  });
+});
+
+describe('account and key', () => {
+  test('a key has the form, the scopes, the kind and the limit asked for, and only its digest is stored', async () => {
+    const account = await json('account', 'create', '--name', ' Acme ');
+    expect(account).toEqual({ id: expect.stringMatching(/^acct_/), name: 'Acme' });
+    const id = String(account['id']);
+    const scopes = 'webhooks:manage, emails:send,webhooks:manage';
+    const made = await json(
+      ...['key', 'create', '--account', id, '--scopes', scopes, '--kind', 'test', '--rate-limit', '7'],
+    );
+    expect(made).toEqual({
+      id: expect.stringMatching(/^key_/),
+      key: expect.stringMatching(/^pr_test_/),
+      account: id,
+      kind: 'test',
+      scopes: ['webhooks:manage', 'emails:send'],
+      rate_limit: 7,
+      created_at: '2026-01-01T00:00:00.000Z',
+      revoked_at: null,
+    });
+    const [row] = await database.query<{ digest: Buffer }>('select digest from api_keys');
+    expect(row?.digest.equals(apiKeyDigest(String(made['key'])))).toBe(true);
+    expect((await cli('key', 'list', '--account', id, '--json')).stdout).not.toContain(String(made['key']));
+  });
+
+  test('a key is live and without a limit of its own unless asked for', async () => {
+    const made = await json('key', 'create', '--account', await makeAccount(), '--scopes', 'emails:read');
+    expect(made).toMatchObject({ key: expect.stringMatching(/^pr_live_/), kind: 'live', rate_limit: null });
+  });
+
+  test('revoking is for good, is repeatable and keeps its time', async () => {
+    const account = await makeAccount();
+    const { id } = await json<{ id: string }>(
+      'key',
+      'create',
+      '--account',
+      account,
+      '--scopes',
+      'emails:read',
+    );
+    const revoked = await json('key', 'revoke', id);
+    expect(revoked).toMatchObject({ id, revoked_at: '2026-01-01T00:00:00.000Z' });
+    expect(await json('key', 'revoke', id)).toEqual(revoked);
+    expect(await json('key', 'list', '--account', account)).toEqual({ object: 'list', data: [revoked] });
+    expect((await cli('key', 'list', '--account', account)).stdout).toMatch(/live +60 .*emails:read/);
+  });
+
+  test.each([
+    ['key create', ['key', 'create', '--scopes', 'emails:send', '--account']],
+    ['key list', ['key', 'list', '--account']],
+    ['dead-letters list', ['dead-letters', 'list', '--account']],
+    ['dead-letters replay', ['dead-letters', 'replay', 'dl_01jd0000000000000000000001', '--account']],
+  ])('%s of an account that is not there fails in one line', async (_, args) => {
+    const missing = 'acct_01jd0000000000000000000009';
+    expect(await cli(...args, missing, '--json')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `postrider: no account ${missing}\n`,
+    });
+  });
+
+  test('revoking a key that is not there fails in one line', async () => {
+    const missing = 'key_01jd0000000000000000000009';
+    expect(await cli('key', 'revoke', missing, '--json')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `postrider: no key ${missing}\n`,
+    });
+  });
+});
+
+describe('dead letters', () => {
+  const WEBHOOK = 'wh_01jd0000000000000000000001';
+  const OTHER = 'wh_01jd0000000000000000000002';
+  const idOf = (number: number) => `dl_01jd${String(number).padStart(22, '0')}`;
+
+  async function bury(account: string, webhook: string, from: number, to: number): Promise<void> {
+    await database.query(
+      `insert into webhooks (id, account_id, endpoint, secret_key_id, secret_sealed)
+       values ($1, $2, 'https://customer.example/', 'k', '\\x00') on conflict do nothing`,
+      [webhook, account],
+    );
+    await database.query(
+      `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts,
+                                 reason, last_error, status_code, created_at)
+       select 'dl_01jd' || lpad(n::text, 22, '0'), $1, $2, 'evt_01jd' || lpad(n::text, 22, '0'), 'email.sent',
+              '2025-12-01', '{}', 8, 'attempts_exhausted', 'HTTP 503', 503, '2025-12-01'
+       from generate_series($3::int, $4::int) n`,
+      [account, webhook, from, to],
+    );
+  }
+
+  const counted = async (table: string) =>
+    Number((await database.query<{ n: string }>(`select count(*) as n from ${table}`))[0]?.n);
+
+  test('are listed in the form of the contract, all or those of one webhook', async () => {
+    const account = await makeAccount();
+    await bury(account, WEBHOOK, 1, 1);
+    await bury(account, OTHER, 2, 2);
+    const ofOne = await json('dead-letters', 'list', '--account', account, '--webhook', WEBHOOK);
+    expect(ofOne).toEqual({
+      object: 'list',
+      data: [
+        {
+          id: idOf(1),
+          webhook: WEBHOOK,
+          event_id: 'evt_01jd0000000000000000000001',
+          type: 'email.sent',
+          attempts: 8,
+          reason: 'attempts_exhausted',
+          last_error: 'HTTP 503',
+          status_code: 503,
+          created_at: '2025-12-01T00:00:00.000Z',
+        },
+      ],
+    });
+    const all = await json<{ data: { id: string }[] }>('dead-letters', 'list', '--account', account);
+    expect(all.data.map(({ id }) => id)).toEqual([idOf(2), idOf(1)]);
+  });
+
+  test('replay queues the named ones again and names those that are not there', async () => {
+    const account = await makeAccount();
+    await bury(account, WEBHOOK, 1, 3);
+    expect(await json('dead-letters', 'replay', idOf(1), idOf(2), idOf(1), '--account', account)).toEqual({
+      replayed: 2,
+      missing: [],
+    });
+    const again = await cli('dead-letters', 'replay', idOf(2), idOf(3), '--account', account, '--json');
+    expect(again.code).toBe(1);
+    expect(JSON.parse(again.stdout)).toEqual({ replayed: 1, missing: [idOf(2)] });
+    expect(again.stderr).toBe(`postrider: no dead letter with a webhook: ${idOf(2)}\n`);
+    expect(await counted('deliveries')).toBe(3);
+    expect(await counted('dead_letters')).toBe(0);
+  });
+
+  test("another account's dead letter reads as missing and stays", async () => {
+    await bury(await makeAccount(), WEBHOOK, 1, 1);
+    const stranger = await makeAccount();
+    const { code } = await cli('dead-letters', 'replay', idOf(1), '--account', stranger);
+    expect(code).toBe(1);
+    expect(
+      await json('dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', stranger),
+    ).toEqual({ replayed: 0, missing: [] });
+    expect(await counted('dead_letters')).toBe(1);
+  });
+
+  test('--all replays every one of a webhook, more than the list shows, and no other', async () => {
+    const account = await makeAccount();
+    await bury(account, WEBHOOK, 1, 1_100);
+    await bury(account, OTHER, 2_001, 2_150);
+    const { code, stdout, stderr } = await cli(
+      ...['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', account],
+    );
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: 'replayed 1100\n',
+      stderr: 'postrider: replayed 1000 so far\n',
+    });
+    expect(await counted('dead_letters')).toBe(150);
+    expect(await counted('deliveries')).toBe(1_100);
+  });
+});
+
+describe('status', () => {
+  test('says what is waiting', async () => {
+    await database.query(
+      `insert into deliveries (event_id, webhook_id, due_at)
+       values ('evt_1', 'wh_1', now() - interval '1 minute'), ('evt_2', 'wh_1', now() + interval '1 hour')`,
+    );
+    const none = { waiting: 0, delayed: 0 };
+    expect(await json('status')).toEqual({
+      ok: true,
+      postgres: { reachable: true },
+      redis: null,
+      migrations: { pending: [] },
+      queue: { backend: 'postgres', depth: { fast: none, slow: none, mail: none } },
+      backlog: {
+        outstanding: 2,
+        due_now: 1,
+        oldest_due_seconds: expect.any(Number),
+        unsent_emails: 0,
+        dead_letters: { attempts_exhausted: 0, rejected: 0 },
+        failing_webhooks: 0,
+      },
+      faults: [],
+    });
+    const { stdout } = await cli('status');
+    expect(stdout).toMatch(/Postgres +reachable/);
+    expect(stdout).toMatch(/deliveries outstanding +2, due now 1/);
+  });
+
+  describeWithRedis('with Redis', (redisUrl) => {
+    test('shows the queues there', async () => {
+      const { code, stdout } = await runInProcess(['status', '--json'], {
+        DATABASE_URL: database.url,
+        REDIS_URL: redisUrl,
+        QUEUE_PREFIX: 'cli-status',
+      });
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ redis: { reachable: true }, queue: { backend: 'redis' } });
+    });
+  });
+});

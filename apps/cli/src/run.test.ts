@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { startTcpListener } from '@postrider/testing';
+import { runInProcess } from '../test/run-in-process.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const ACCOUNT = 'acct_01jd0000000000000000000001';
+const WEBHOOK = 'wh_01jd0000000000000000000001';
+const DEAD = 'dl_01jd0000000000000000000001';
+/** Under Jest the errors of Node's sockets are of another realm, and printed with their name. */
+const REFUSED = /^postrider: Postgres is not available: (Error: )?connect ECONNREFUSED 127\.0\.0\.1:1\n$/;
+/** Wrong usage is found before anybody asks for a database. */
+const nowhere = { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' };
+
+describe('wrong usage ends with 2, nothing on stdout and one line on stderr', () => {
+  test.each([
+    [[], 'a command is missing'],
+    [['key'], 'a command is missing'],
+    [['frobnicate'], "unknown command 'frobnicate'"],
+    [['key', 'frobnicate'], "unknown command 'frobnicate'"],
+    [['status', '--jsn'], "unknown option '--jsn' (Did you mean --json?)"],
+    [['migrate', 'now'], 'too many arguments'],
+    [['account', 'create'], '--name'],
+    [['account', 'create', '--name', '  '], 'A name has 1 to 200 characters.'],
+    [['key', 'create', '--account', ACCOUNT], '--scopes'],
+    [['key', 'create', '--account', ACCOUNT, '--scopes', 'emails:send,mail'], 'Unknown: mail.'],
+    [['key', 'create', '--account', ACCOUNT, '--scopes', ','], 'At least one of'],
+    [['key', 'create', '--account', 'me', '--scopes', 'emails:send'], '"me" is not the id of an account'],
+    [
+      ['key', 'create', '--account', ACCOUNT, '--scopes', 'emails:send', '--kind', 'free'],
+      'choices are live, test',
+    ],
+    [['key', 'create', '--account', ACCOUNT, '--scopes', 'emails:send', '--rate-limit', '0'], 'whole number'],
+    [
+      ['key', 'create', '--account', ACCOUNT, '--scopes', 'emails:send', '--rate-limit', '1e3'],
+      'whole number',
+    ],
+    [['key', 'revoke', 'acct_01jd0000000000000000000001'], 'is not the id of a key'],
+    [['dead-letters', 'list'], '--account'],
+    [['dead-letters', 'replay', '--account', ACCOUNT], 'name dead letters, or --all'],
+    [['dead-letters', 'replay', '--account', ACCOUNT, '--all'], '--all needs --webhook'],
+    [
+      ['dead-letters', 'replay', DEAD, '--account', ACCOUNT, '--webhook', WEBHOOK],
+      '--webhook goes with --all',
+    ],
+    [['dead-letters', 'replay', DEAD, '--account', ACCOUNT, '--all', '--webhook', WEBHOOK], 'not both'],
+    [['dead-letters', 'replay', 'x', '--account', ACCOUNT], '"x" is not the id of a dead letter'],
+  ])('%j', async (args, words) => {
+    const { code, stdout, stderr } = await runInProcess(args, nowhere);
+    expect(stderr).toContain(words);
+    expect(stderr).toMatch(/^postrider: [^\n]+\n$/);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  });
+});
+
+test('--help is an answer: exit code 0, on stdout', async () => {
+  const { code, stdout, stderr } = await runInProcess(['dead-letters', '--help'], {});
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain('replay');
+});
+
+describe('a failure ends with 1, nothing on stdout and one line on stderr', () => {
+  const commands = [
+    ['migrate', '--json'],
+    ['account', 'create', '--name', 'x', '--json'],
+    ['key', 'list', '--account', ACCOUNT],
+    ['dead-letters', 'replay', DEAD, '--account', ACCOUNT, '--json'],
+  ];
+
+  test.each(commands)('without a DATABASE_URL: %s %s', async (...args) => {
+    expect(await runInProcess(args, {})).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'postrider cli: configuration: DATABASE_URL is required\n',
+    });
+  });
+
+  test.each(commands)('while nothing listens there, without the password: %s %s', async (...args) => {
+    const { code, stdout, stderr } = await runInProcess(args, nowhere);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(REFUSED);
+  });
+
+  test('while the server accepts and never says a word', async () => {
+    const silent = await startTcpListener();
+    const url = `postgres://nobody:secret@127.0.0.1:${silent.port}/none`;
+    const { code, stdout, stderr } = await runInProcess(['migrate', '--json'], { DATABASE_URL: url });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^postrider: Postgres is not available: [^\n]*timeout[^\n]*\n$/);
+    await silent.close();
+  });
+});
+
+describe('status', () => {
+  test('of an unreachable Postgres is a document that says so, and exit code 1', async () => {
+    const { code, stdout, stderr } = await runInProcess(['status', '--json'], nowhere);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      postgres: { reachable: false },
+      migrations: null,
+      backlog: null,
+    });
+    expect(stderr).toMatch(REFUSED);
+  });
+});
+
+describe('without a DATABASE_URL beside an `npm start`', () => {
+  const stateOf = (pid: number) =>
+    writeFileSync(
+      join(folder, 'running.json'),
+      JSON.stringify({ postgres: { pid, url: nowhere.DATABASE_URL }, redisUrl: null }),
+    );
+
+  test('its Postgres is used while it runs, and stderr says so', async () => {
+    stateOf(process.pid);
+    const { code, stderr } = await runInProcess(['migrate'], {}, folder);
+    expect(code).toBe(1);
+    const [note, ...rest] = stderr.split('\n');
+    expect(note).toBe('postrider: DATABASE_URL is not set: using the database of the running `npm start`');
+    expect(rest.join('\n')).toMatch(REFUSED);
+  });
+
+  test('what was left by one that no longer runs is not used', async () => {
+    stateOf(2 ** 22 + 1); // above the largest process id of Linux
+    const { stderr } = await runInProcess(['migrate'], {}, folder);
+    expect(stderr).toBe('postrider cli: configuration: DATABASE_URL is required\n');
+  });
+
+  test('a damaged file is named', async () => {
+    writeFileSync(join(folder, 'running.json'), '{');
+    const { code, stderr } = await runInProcess(['migrate'], {}, folder);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^postrider: \S+running\.json is damaged; remove it, or set DATABASE_URL\n$/);
+  });
+});

@@ -1,0 +1,124 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { verifySignature } from '@postrider/receiver';
+import { startSystem, waitFor } from '@postrider/testing';
+import type { System, SystemProcess } from '@postrider/testing';
+
+let system: System;
+let api: SystemProcess;
+
+afterEach(() => system.close());
+
+async function startAll(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  system = await startSystem({ env: { MAIL_RETRY_DELAYS_SECONDS: '0.05,0.05', ...env } });
+  api = await system.start('api');
+  await system.start('relay');
+  await system.start('worker');
+}
+
+async function call(
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; json: Record<string, unknown> }> {
+  const answer = await fetch(`http://127.0.0.1:${await api.port()}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${system.apiKey}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
+}
+
+function mailTo(to: string): object {
+  return { from: 'Shop <shop@example.com>', to, subject: 'Hello', text: 'Hi' };
+}
+
+/** The bodies received, by event type. */
+async function received(type: string): Promise<Record<string, unknown>> {
+  return waitFor(
+    () => {
+      const request = system.receiver.requests.find((one) => one.headers['service-event-type'] === type);
+      return request === undefined ? false : (JSON.parse(String(request.body)) as Record<string, unknown>);
+    },
+    { what: `${type} to arrive` },
+  );
+}
+
+test('a customer registers a webhook, sends mail, and gets the signed email.sent', async () => {
+  await startAll();
+  const created = await call('POST', '/v1/webhooks', {
+    endpoint: system.receiver.url('/hook'),
+    events: ['email.sent'],
+  });
+  expect(created.status).toBe(201);
+  const sent = await call('POST', '/v1/emails', mailTo('ann@example.net'));
+  expect(sent.status).toBe(200);
+  const [request] = await system.receiver.waitForRequests(1);
+  verifySignature({
+    header: String(request?.headers['service-signature']),
+    body: request?.body ?? '',
+    secret: String(created.json['signing_secret']),
+  });
+  expect(JSON.parse(String(request?.body))).toMatchObject({
+    type: 'email.sent',
+    subject: system.accountId,
+    data: { email_id: sent.json['id'], from: 'Shop <shop@example.com>', subject: 'Hello', error: null },
+  });
+  const read = await call('GET', `/v1/emails/${String(sent.json['id'])}`);
+  expect(read.json).toMatchObject({ object: 'email', id: sent.json['id'], last_event: 'sent' });
+}, 60_000);
+
+test('mail that the provider refuses, or never takes, ends as email.failed', async () => {
+  await startAll();
+  await system.webhook('/hook', ['email.failed']);
+  const refused = await call('POST', '/v1/emails', mailTo('refused@sandbox.postrider.example'));
+  expect((await received('email.failed'))['data']).toMatchObject({
+    email_id: refused.json['id'],
+    error: expect.stringMatching(/refused/i),
+  });
+  const deferred = await call('POST', '/v1/emails', mailTo('deferred@sandbox.postrider.example'));
+  const requests = await system.receiver.waitForRequests(2);
+  expect(JSON.parse(String(requests[1]?.body))).toMatchObject({
+    data: { email_id: deferred.json['id'], error: expect.stringMatching(/gave up after 3 attempts/) },
+  });
+}, 60_000);
+
+test('what the sandbox reports of its special recipients arrives as events of their own', async () => {
+  await startAll();
+  await system.webhook('/hook');
+  await call('POST', '/v1/emails', mailTo('bounced@sandbox.postrider.example'));
+  expect((await received('email.bounced'))['data']).toMatchObject({
+    recipients: ['bounced@sandbox.postrider.example'],
+    detail: { bounce_type: 'Permanent' },
+  });
+  await received('email.sent');
+}, 60_000);
+
+test('an API killed again and again: what it acknowledged exists, and every message has exactly its event', async () => {
+  await startAll();
+  await system.webhook('/hook');
+  const acknowledged: string[] = [];
+  for (let kill = 0; kill < 5; kill += 1) {
+    const doomed = api;
+    const sending = Promise.allSettled(
+      Array.from({ length: 40 }, async () => {
+        const { json } = await call('POST', '/v1/emails', mailTo('ann@example.net'));
+        acknowledged.push(String(json['id']));
+      }),
+    );
+    await waitFor(() => acknowledged.length > kill * 20, { what: 'some answers', intervalMs: 1 });
+    await doomed.kill();
+    await sending;
+    api = await system.start('api');
+  }
+  await waitFor(async () => (await system.db.query('select from email_sends')).length === 0, {
+    what: 'mail to go',
+  });
+  await system.drained();
+  const emails = (await system.db.query<{ id: string }>('select id from emails')).map((row) => row.id);
+  expect(emails).toEqual(expect.arrayContaining(acknowledged));
+  const told = system.receiver.requests.map((request) => {
+    const { data } = JSON.parse(String(request.body)) as { data: { email_id: string } };
+    return data.email_id;
+  });
+  expect(told.sort()).toEqual(emails.sort());
+}, 120_000);

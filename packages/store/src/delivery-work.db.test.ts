@@ -1,0 +1,458 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import type { EventId, WebhookId } from '@postrider/domain';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { DeliveryWish, Rows, TestDatabase } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { untilWaitingForLock } from '../test/lock-waits.ts';
+import { createDeliveryTimetable } from './delivery-timetable.ts';
+import { createDeliveryWork } from './delivery-work.ts';
+import type {
+  DeadAttempt,
+  DeliveryHandOver,
+  DeliveryWork,
+  FinishedAttempt,
+  RetriedAttempt,
+  TakenDelivery,
+} from './delivery-work.ts';
+import { createPool } from './pool.ts';
+
+const LEASE_SECONDS = 30;
+
+let database: TestDatabase;
+let rows: Rows;
+let pool: Pool;
+let work: DeliveryWork;
+let webhookId: WebhookId;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  rows = createRows(database);
+  pool = createPool({
+    databaseUrl: database.url,
+    size: 10,
+    applicationName: 'work-test',
+    durableCommits: true,
+    onError: () => undefined,
+  });
+  work = createDeliveryWork(pool, pool);
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  await rows.clear();
+  webhookId = await rows.webhook();
+});
+
+async function taken(wish: DeliveryWish = {}): Promise<TakenDelivery[]> {
+  const ids = await rows.deliveries(webhookId, wish);
+  const got = await work.take(
+    ids.map((deliveryId) => ({ deliveryId, claim: 0 })),
+    LEASE_SECONDS,
+  );
+  expect(got).toHaveLength(ids.length);
+  return got.sort((a, b) => Number(a.deliveryId) - Number(b.deliveryId));
+}
+
+async function takenOne(wish: DeliveryWish = {}): Promise<TakenDelivery> {
+  const [one] = await taken(wish);
+  if (one === undefined) throw new Error('nothing was taken');
+  return one;
+}
+
+function finished(
+  { deliveryId, claim }: DeliveryHandOver,
+  more: Partial<FinishedAttempt> = {},
+): FinishedAttempt {
+  const times = { startedAgoMs: 60_150, endedAgoMs: 60_000, durationMs: 150 };
+  return { deliveryId, claim, ...times, statusCode: 200, answer: null, ...more };
+}
+
+function retried(delivery: DeliveryHandOver, more: Partial<RetriedAttempt> = {}): RetriedAttempt {
+  return { ...finished(delivery), statusCode: 503, error: 'HTTP 503', delayMs: 120_000, ...more };
+}
+
+function died(delivery: DeliveryHandOver, more: Partial<DeadAttempt> = {}): DeadAttempt {
+  const deadLetterId = newId('deadLetter', { now: () => new Date() });
+  const letter = { deadLetterId, reason: 'attempts_exhausted', requestMade: true } as const;
+  return { ...finished(delivery), statusCode: 503, error: 'HTTP 503', ...letter, ...more };
+}
+
+/** The lease of the one who holds the row runs out, and another takes it. */
+async function takenByAnother(held: DeliveryHandOver): Promise<TakenDelivery> {
+  await database.query('update deliveries set leased_until = now() where id = $1', [held.deliveryId]);
+  const limits = { lookAheadSeconds: 0, rowsMax: 9, failingRoom: 1, leaseSeconds: 30, stuckAfterSeconds: 1 };
+  const claimed = await createDeliveryTimetable(pool).claim([{ webhookId, room: 9 }], limits);
+  const [other] = await work.take(claimed, LEASE_SECONDS);
+  if (other === undefined) throw new Error('the other did not get it');
+  return other;
+}
+
+const deliveries = () => database.query('select * from deliveries order by id');
+const attempts = () => database.query('select * from attempts order by delivery_id, attempt');
+const letters = () => database.query('select * from dead_letters order by id');
+
+describe('take', () => {
+  test('gives all that an attempt needs, under the next claim, with a lease from now', async () => {
+    const accountId = await rows.account();
+    webhookId = await rows.webhook({ accountId, failing: true });
+    const delivery = await takenOne({ attempts: 3 });
+    const [event] = await database.query<{ id: string; created_at: Date; data: string }>(
+      'select * from events',
+    );
+    expect(delivery).toEqual({
+      deliveryId: expect.stringMatching(/^\d+$/),
+      claim: 1,
+      attemptsMade: 3,
+      eventId: event?.id,
+      eventType: 'email.sent',
+      eventCreatedAt: event?.created_at,
+      eventData: event?.data,
+      webhookId,
+      subject: accountId,
+      endpoint: 'https://hooks.example/in',
+      secret: { keyId: 'k', sealed: Buffer.from([1]) },
+      failing: true,
+      earlyMs: 0,
+    });
+    const [row] = await database.query(
+      `select leased_until = taken_at + interval '30 s' as leased, taken_at <= now() as taken from deliveries`,
+    );
+    expect(row).toEqual({ leased: true, taken: true });
+  });
+
+  test('tells the subject of the rule for a rule’s own webhook', async () => {
+    webhookId = await rows.webhook({ subject: 'acct_1/inbound/r1' });
+    expect((await takenOne()).subject).toBe('acct_1/inbound/r1');
+  });
+
+  test('of one hand-over succeeds for exactly one of many at once', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const [deliveryId = ''] = await rows.deliveries(webhookId);
+      const job = { deliveryId, claim: 0 };
+      const all = await Promise.all(Array.from({ length: 10 }, async () => work.take([job], LEASE_SECONDS)));
+      expect(all.flat()).toHaveLength(1);
+      expect(await work.take([job], LEASE_SECONDS)).toEqual([]);
+    }
+  });
+
+  test('with a claim that is over, or one that is yet to come, gets nothing', async () => {
+    const { deliveryId, claim } = await takenOne();
+    for (const stale of [claim - 1, claim + 1]) {
+      expect(await work.take([{ deliveryId, claim: stale }], LEASE_SECONDS)).toEqual([]);
+    }
+  });
+
+  test('of a deleted webhook’s delivery gets nothing, though its row is still there', async () => {
+    const [deliveryId = ''] = await rows.deliveries(webhookId);
+    await database.query('delete from webhooks where id = $1', [webhookId]);
+    expect(await work.take([{ deliveryId, claim: 0 }], LEASE_SECONDS)).toEqual([]);
+    expect(await deliveries()).toMatchObject([{ claim: 0, leased_until: null }]);
+  });
+
+  test('two seconds before it is due gets nothing; a little early it says how early', async () => {
+    const [far = ''] = await rows.deliveries(webhookId, { dueInMs: 20_000 });
+    expect(await work.take([{ deliveryId: far, claim: 0 }], LEASE_SECONDS)).toEqual([]);
+    const [near = ''] = await rows.deliveries(webhookId, { dueInMs: 1_900 });
+    const [delivery] = await work.take([{ deliveryId: near, claim: 0 }], LEASE_SECONDS);
+    expect(delivery?.earlyMs).toBeGreaterThanOrEqual(0);
+    expect(delivery?.earlyMs).toBeLessThanOrEqual(1_901);
+  });
+
+  test('gets of a batch what can be had, and waits for nobody', async () => {
+    const ids = await rows.deliveries(webhookId, { count: 3 });
+    const other = await pool.connect();
+    try {
+      await other.query('begin');
+      await other.query('select from deliveries where id = $1 for update', [ids[1]]);
+      const jobs = [...ids, '999999'].map((deliveryId) => ({ deliveryId, claim: 0 }));
+      const got = await work.take(jobs, LEASE_SECONDS);
+      expect(got.map(({ deliveryId }) => deliveryId).sort()).toEqual([ids[0], ids[2]].sort());
+      await other.query('rollback');
+    } finally {
+      other.release();
+    }
+  });
+});
+
+describe('the fence', () => {
+  const finishes: [string, (held: DeliveryHandOver) => Promise<string[]>][] = [
+    ['done', async (held) => work.done([finished(held)])],
+    ['retry', async (held) => work.retry([retried(held)])],
+    ['dead', async (held) => work.dead([died(held)])],
+  ];
+
+  test.each(finishes)(
+    '%s: a finish that comes after another has taken the row changes nothing',
+    async (_, end) => {
+      const held = await takenOne();
+      const other = await takenByAnother(held);
+      const before = await deliveries();
+      expect(await end(held)).toEqual([]);
+      expect(await deliveries()).toEqual(before);
+      expect([...(await attempts()), ...(await letters())]).toEqual([]);
+      expect(await end(other)).toEqual([other.deliveryId]);
+    },
+  );
+
+  test.each(finishes)(
+    '%s: a finish whose lease ran out, but whose row nobody took, counts',
+    async (_, end) => {
+      const held = await takenOne();
+      await database.query('update deliveries set leased_until = now()');
+      expect(await end(held)).toEqual([held.deliveryId]);
+    },
+  );
+
+  test.each(finishes)('%s: what was ended once is not ended again', async (_, end) => {
+    const held = await takenOne();
+    expect(await end(held)).toEqual([held.deliveryId]);
+    expect(await end(held)).toEqual([]);
+    expect(await attempts()).toHaveLength(1);
+  });
+
+  test.each(finishes)('%s: after the webhook was deleted it leaves no trace', async (_, end) => {
+    const held = await takenOne();
+    await database.query('delete from webhooks');
+    await database.query('delete from deliveries');
+    expect(await end(held)).toEqual([]);
+    expect([...(await deliveries()), ...(await attempts()), ...(await letters())]).toEqual([]);
+  });
+});
+
+describe('done', () => {
+  test('removes the rows and logs each attempt, several at once', async () => {
+    const [first, second, other] = (await taken({ count: 3, attempts: 2 })) as [
+      TakenDelivery,
+      TakenDelivery,
+      TakenDelivery,
+    ];
+    const ended = await work.done([
+      finished(second, { statusCode: 204, startedAgoMs: 5_000, durationMs: 40, answer: Buffer.from('ok') }),
+      finished(first),
+    ]);
+    expect(ended.sort()).toEqual([first.deliveryId, second.deliveryId].sort());
+    expect(await deliveries()).toMatchObject([{ id: other.deliveryId }]);
+    const logged = { event_id: first.eventId, webhook_id: webhookId, attempt: 3, error: null };
+    expect(await attempts()).toEqual([
+      {
+        ...logged,
+        delivery_id: first.deliveryId,
+        status: 200,
+        duration_ms: 150,
+        answer: null,
+        started_at: expect.any(Date),
+      },
+      {
+        ...logged,
+        delivery_id: second.deliveryId,
+        status: 204,
+        duration_ms: 40,
+        answer: Buffer.from('ok'),
+        started_at: expect.any(Date),
+      },
+    ]);
+    const [gap] = await database.query(
+      `select (max(started_at) - min(started_at)) = interval '55.15 s' as as_told from attempts`,
+    );
+    expect(gap).toEqual({ as_told: true });
+  });
+
+  test('of nothing does nothing', async () => {
+    expect(await work.done([])).toEqual([]);
+    expect(await work.retry([])).toEqual([]);
+    expect(await work.dead([])).toEqual([]);
+    expect(await work.markHealth([])).toEqual([]);
+  });
+});
+
+describe('retry', () => {
+  test('makes the row due the delay after the attempt ended, by Postgres’s clock alone', async () => {
+    const held = await takenOne();
+    await work.retry([retried(held, { startedAgoMs: 60_150, endedAgoMs: 60_000, delayMs: 120_000 })]);
+    // The log's start is 60.15 s before the statement and the due time 60 s after it: both of one now().
+    const [row] = await database.query(
+      `select d.due_at - a.started_at = interval '120.15 s' as exact from deliveries d, attempts a`,
+    );
+    expect(row).toEqual({ exact: true });
+  });
+
+  test('puts the row back in nobody’s hands, one attempt on, under a new claim', async () => {
+    const held = await takenOne({ attempts: 1 });
+    expect(await work.retry([retried(held)])).toEqual([held.deliveryId]);
+    expect(await deliveries()).toMatchObject([
+      { attempts: 2, claim: 2, leased_until: null, taken_at: null, last_status: 503 },
+    ]);
+    expect(await attempts()).toMatchObject([
+      { attempt: 2, status: 503, error: 'HTTP 503', duration_ms: 150 },
+    ]);
+    expect(await work.take([held], LEASE_SECONDS)).toEqual([]);
+  });
+
+  test('keeps the last answer’s status when this attempt got none', async () => {
+    const [silent, answered] = (await taken({ count: 2, lastStatus: 500 })) as [TakenDelivery, TakenDelivery];
+    await work.retry([
+      retried(silent, { statusCode: null, error: 'timeout after 10000 ms' }),
+      retried(answered, { statusCode: 404, error: 'HTTP 404' }),
+    ]);
+    expect((await deliveries()).map((row) => row['last_status'] as number)).toEqual([500, 404]);
+    expect((await attempts()).map((row) => row['status'] as number | null)).toEqual([null, 404]);
+  });
+
+  test('gives each row of a batch its own delay', async () => {
+    const held = await taken({ count: 3 });
+    await work.retry(
+      held.map((one, n) => retried(one, { delayMs: 30_000 * 2 ** n, endedAgoMs: 0 })).reverse(),
+    );
+    const gaps = await database.query(
+      'select extract(epoch from due_at - min(due_at) over ())::int as gap from deliveries order by id',
+    );
+    expect(gaps).toEqual([{ gap: 0 }, { gap: 30 }, { gap: 90 }]);
+  });
+});
+
+describe('dead', () => {
+  test('writes a letter that carries its event, counts this attempt and logs it', async () => {
+    const accountId = await rows.account();
+    const eventId = await rows.event({ accountId, ageDays: 3 });
+    const held = await takenOne({ attempts: 7, lastStatus: 500, eventId });
+    const dead = died(held, { answer: Buffer.from('no') });
+    expect(await work.dead([dead])).toEqual([held.deliveryId]);
+    expect(await letters()).toEqual([
+      {
+        id: dead.deadLetterId,
+        account_id: accountId,
+        webhook_id: webhookId,
+        event_id: eventId,
+        type: 'email.sent',
+        event_created_at: held.eventCreatedAt,
+        data: held.eventData,
+        attempts: 8,
+        reason: 'attempts_exhausted',
+        last_error: 'HTTP 503',
+        status_code: 503,
+        created_at: expect.any(Date),
+      },
+    ]);
+    expect(await deliveries()).toEqual([]);
+    expect(await attempts()).toMatchObject([{ attempt: 8, status: 503, answer: Buffer.from('no') }]);
+  });
+
+  test('of a refusal counts no attempt and logs none', async () => {
+    const fresh = await takenOne();
+    const retriedBefore = await takenOne({ attempts: 2, lastStatus: 503 });
+    const refusal = {
+      requestMade: false,
+      reason: 'rejected',
+      statusCode: null,
+      error: 'refused: 10.0.0.1',
+    } as const;
+    await work.dead([died(fresh, refusal), died(retriedBefore, refusal)]);
+    const told = (await letters()).map(
+      (row) => [row['attempts'], row['reason'], row['status_code']] as unknown[],
+    );
+    expect(told.sort()).toEqual([
+      [0, 'rejected', null],
+      [2, 'rejected', 503],
+    ]);
+    expect(await attempts()).toEqual([]);
+  });
+
+  test('without an answer this time tells the last answer’s status, or none', async () => {
+    const answeredOnce = await takenOne({ attempts: 7, lastStatus: 418 });
+    const neverAnswered = await takenOne({ attempts: 7 });
+    const silent = { statusCode: null, error: 'timeout after 10000 ms' };
+    await work.dead([died(answeredOnce, silent), died(neverAnswered, silent)]);
+    expect(new Set((await letters()).map((row) => row['status_code'] as number | null))).toEqual(
+      new Set([418, null]),
+    );
+  });
+
+  test('several at once keep what is each one’s own', async () => {
+    const held = await taken({ count: 4 });
+    const dead = held.map((one, n) => died(one, { statusCode: 500 + n, error: `HTTP ${500 + n}` }));
+    expect((await work.dead([...dead].reverse())).length).toBe(4);
+    const found = new Map((await letters()).map((row) => [row['id'], row['last_error']]));
+    expect(found).toEqual(new Map(dead.map((one, n) => [one.deadLetterId as unknown, `HTTP ${500 + n}`])));
+  });
+});
+
+describe('finishers of the same rows', () => {
+  test('who name them in opposite order do not deadlock, and each row is ended once', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const held = await taken({ count: 60 });
+      const back = [...held].reverse();
+      const ended = await Promise.all([
+        work.done(held.map((one) => finished(one))),
+        work.retry(back.map((one) => retried(one))),
+        work.dead(held.map((one) => died(one))),
+        work.done(back.map((one) => finished(one))),
+      ]);
+      expect(ended.flat().sort()).toEqual(held.map(({ deliveryId }) => deliveryId).sort());
+    }
+  });
+
+  test('lock them by id, whatever the order they are named in', async () => {
+    const held = await taken({ count: 2 });
+    const [low, high] = held as [TakenDelivery, TakenDelivery];
+    const blocker = await pool.connect();
+    try {
+      await blocker.query('begin');
+      await blocker.query('select from deliveries where id = $1 for update', [low.deliveryId]);
+      const finish = work.done([finished(high), finished(low)]);
+      await untilWaitingForLock(database);
+      // Waiting for the first, it does not hold the second yet.
+      await blocker.query('select from deliveries where id = $1 for update nowait', [high.deliveryId]);
+      await blocker.query('rollback');
+      expect(await finish).toHaveLength(2);
+    } finally {
+      blocker.release();
+    }
+  });
+});
+
+describe('markHealth', () => {
+  test('writes and names only the webhooks whose state changes', async () => {
+    const failing = await rows.webhook({ failing: true });
+    const gone = newId('webhook', { now: () => new Date() });
+    const changes = [
+      { webhookId, failing: true },
+      { webhookId: failing, failing: true },
+      { webhookId: gone, failing: true },
+    ];
+    const [before] = await database.query('select failing_since, xmin from webhooks where id = $1', [
+      failing,
+    ]);
+    expect(await work.markHealth(changes)).toEqual([webhookId]);
+    expect(await work.markHealth(changes)).toEqual([]);
+    const [after] = await database.query('select failing_since, xmin from webhooks where id = $1', [failing]);
+    expect(after).toEqual(before);
+    expect(await work.markHealth([{ webhookId, failing: false }])).toEqual([webhookId]);
+    const [well] = await database.query('select failing_since from webhooks where id = $1', [webhookId]);
+    expect(well).toEqual({ failing_since: null });
+  });
+
+  test('does not wait for a cause that has matched the webhook', async () => {
+    const cause = await pool.connect();
+    try {
+      await cause.query('begin');
+      await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
+      expect(await work.markHealth([{ webhookId, failing: true }])).toEqual([webhookId]);
+      await cause.query('rollback');
+    } finally {
+      cause.release();
+    }
+  });
+});
+
+test('an event that several webhooks still wait for is delivered to each on its own', async () => {
+  const eventId: EventId = await rows.event();
+  const held = await takenOne({ eventId });
+  webhookId = await rows.webhook();
+  const other = await takenOne({ eventId });
+  await work.dead([died(held)]);
+  expect(await work.done([finished(other)])).toEqual([other.deliveryId]);
+  expect(await letters()).toHaveLength(1);
+});
