@@ -1,9 +1,9 @@
 import type { RateLimiter } from '@postrider/domain';
 import { createPostgresRateLimiter, createRedisRateLimiter } from '@postrider/rate-limit';
+import { errorCode } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { createPool } from '@postrider/store';
 import type { PoolOptions } from '@postrider/store';
-import { errorCodeOf } from './error-code.ts';
 
 const REDIS_PREFIX = 'postrider';
 
@@ -23,7 +23,7 @@ export function createLimiter({ redisUrl, postgres, logger, metrics }: LimiterOp
   const tell = (error: Error): void => logger.warn('request refused: rate limiter unavailable', { error });
   if (redisUrl === undefined) {
     return inPostgres(postgres, (error) => {
-      metrics.postgresErrors.inc({ code: errorCodeOf(error) });
+      metrics.postgresErrors.inc({ code: errorCode(error) });
       tell(error);
     });
   }

@@ -127,7 +127,7 @@ describe('the process', () => {
     );
     await expectRefusesToStart(
       { DATABASE_URL: database.url },
-      `postrider: cannot start database: the database lacks the migrations ${row?.migration_name ?? ''}: run \`npm run migrate\` first`,
+      `postrider: cannot start database: the database lacks migrations (${row?.migration_name ?? ''}); run \`npm run migrate\` first`,
     );
   });
 

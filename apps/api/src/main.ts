@@ -3,6 +3,7 @@ import {
   createLifecycle,
   createLogger,
   createMetrics,
+  errorCode,
   loadConfigOrExit,
   maskedConfig,
   systemClock,
@@ -15,12 +16,11 @@ import {
   createWebhookStore,
   openDatabase,
   readiness,
+  requireMigrated,
 } from '@postrider/store';
 import { createApp } from './app.ts';
 import { connectionShares, problemBasesOf } from './config.ts';
-import { errorCodeOf } from './error-code.ts';
 import { createLimiter } from './limiter.ts';
-import { requireMigrations } from './require-migrations.ts';
 import { createApiServer } from './server.ts';
 
 /** Of the time to stop, what is kept for letting go of Postgres and Redis once the last request is done. */
@@ -36,7 +36,7 @@ const postgres = {
   databaseUrl: config.databaseUrl,
   applicationName: 'postrider-api',
   onError(error: Error) {
-    metrics.postgresErrors.inc({ code: errorCodeOf(error) });
+    metrics.postgresErrors.inc({ code: errorCode(error) });
     logger.warn('connection to Postgres lost', { error });
   },
 };
@@ -68,7 +68,7 @@ const server = createApiServer(app);
 
 await createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs })
   .add('wake-ups', { stop: () => wakeUps.close() })
-  .add('database', { start: () => requireMigrations(database.pool), stop: () => database.close() })
+  .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
   .add('rate limiter', { stop: () => limiter.close() })
   .add('HTTP server', {
     start: async () => {

@@ -64,7 +64,7 @@ export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiS
       }
       const deadline = new AbortController();
       const cut = delay(deadlineMs, undefined, { signal: deadline.signal }).then(
-        () => undefined,
+        () => server.closeAllConnections(),
         () => undefined, // all were done in time
       );
       await closed;

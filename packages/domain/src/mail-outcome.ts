@@ -24,7 +24,7 @@ export type HandOver =
   | {
       readonly kind: 'accepted';
       readonly providerMessageId: string | null;
-      /** What the provider reports at once; the sandbox only. */
+      /** What the provider reports at once: the sandbox's special recipients, and those an SMTP server turned down. */
       readonly notifications: readonly ProviderNotification[];
     }
   /** A final no. */

@@ -119,3 +119,10 @@ describe('an endpoint has at most 2,048 characters', () => {
     });
   });
 });
+
+test.each([
+  [`https://${'a'.repeat(64)}.example/`],
+  [`https://${Array.from({ length: 64 }, () => 'abc').join('.')}.example/`],
+])('a host name that DNS cannot hold is refused', (text) => {
+  expect(parseEndpoint(text)).toEqual({ ok: false, fault: 'has a host name that is too long for DNS' });
+});

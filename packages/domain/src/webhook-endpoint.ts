@@ -4,6 +4,10 @@ export type EndpointParse =
   | { readonly ok: true; /** normalised form, as stored and answered */ readonly endpoint: string }
   | { readonly ok: false; readonly fault: string };
 
+/** RFC 1035, 2.3.4, as text without the final dot. */
+const HOST_NAME_LENGTH = 253;
+const LABEL_LENGTH = 63;
+
 /**
  * The rules of an endpoint at registration. A private address is not refused here but at delivery, where the
  * name's answer is known (contract 3).
@@ -16,8 +20,12 @@ export function parseEndpoint(text: string): EndpointParse {
   url.hash = ''; // never sent over HTTP
   if (url.username !== '' || url.password !== '') return fault('carries a user name or password');
   if (url.port === '0') return fault('has port 0');
-  const labels = url.hostname.replace(/\.$/, '').split('.');
+  const hostName = url.hostname.replace(/\.$/, '');
+  const labels = hostName.split('.');
   if (labels.some((label) => label === '')) return fault('has an empty label in its host name');
+  if (hostName.length > HOST_NAME_LENGTH || labels.some((label) => label.length > LABEL_LENGTH)) {
+    return fault('has a host name that is too long for DNS');
+  }
   if (url.href.length > LIMITS.endpointLength) {
     return fault(`is longer than ${LIMITS.endpointLength} characters in its normalised form`);
   }

@@ -3,6 +3,7 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
+import { inTransaction } from '../test/sessions.ts';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
 import type { ClaimedDelivery, ClaimLimits, DeliveryTimetable } from './delivery-timetable.ts';
 import { createPool } from './pool.ts';
@@ -255,9 +256,8 @@ describe('a lease', () => {
   test('is written without touching an index, so that the update stays heap-only', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 200 });
-    const session = await pool.connect();
-    try {
-      await session.query('begin');
+    const fresh = openPool(); // a session counts its own updates until it hands them in
+    await inTransaction(fresh, async (session) => {
       const values = [[webhookId], [10], 60, 1000, 4, 30, 1];
       expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
       const counted = await session.query(
@@ -265,10 +265,8 @@ describe('a lease', () => {
          from pg_stat_xact_user_tables where relname = 'deliveries'`,
       );
       expect(counted.rows).toEqual([{ updated: 10, heap_only: 10 }]);
-      await session.query('rollback');
-    } finally {
-      session.release();
-    }
+    });
+    await fresh.end();
   });
 });
 
@@ -317,15 +315,10 @@ describe('release', () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 2 });
     const claimed = await claim(webhookId);
-    const deletion = await pool.connect();
-    try {
-      await deletion.query('begin');
+    await inTransaction(pool, async (deletion) => {
       await deletion.query('delete from deliveries where id = $1', [idsOf(claimed)[0]]);
       await timetable.release(claimed);
-      await deletion.query('rollback');
-    } finally {
-      deletion.release();
-    }
+    });
     expect(idsOf(await claim(webhookId))).toEqual([idsOf(claimed)[1]]);
   });
 

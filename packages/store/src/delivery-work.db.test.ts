@@ -4,7 +4,7 @@ import type { EventId, WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { DeliveryWish, Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { untilWaitingForLock } from '../test/lock-waits.ts';
+import { inTransaction, untilWaitingForLock } from '../test/sessions.ts';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type {
@@ -163,17 +163,12 @@ describe('take', () => {
 
   test('gets of a batch what can be had, and waits for nobody', async () => {
     const ids = await rows.deliveries(webhookId, { count: 3 });
-    const other = await pool.connect();
-    try {
-      await other.query('begin');
+    await inTransaction(pool, async (other) => {
       await other.query('select from deliveries where id = $1 for update', [ids[1]]);
       const jobs = [...ids, '999999'].map((deliveryId) => ({ deliveryId, claim: 0 }));
       const got = await work.take(jobs, LEASE_SECONDS);
       expect(got.map(({ deliveryId }) => deliveryId).sort()).toEqual([ids[0], ids[2]].sort());
-      await other.query('rollback');
-    } finally {
-      other.release();
-    }
+    });
   });
 });
 
@@ -397,9 +392,7 @@ describe('finishers of the same rows', () => {
   test('lock them by id, whatever the order they are named in', async () => {
     const held = await taken({ count: 2 });
     const [low, high] = held as [TakenDelivery, TakenDelivery];
-    const blocker = await pool.connect();
-    try {
-      await blocker.query('begin');
+    await inTransaction(pool, async (blocker) => {
       await blocker.query('select from deliveries where id = $1 for update', [low.deliveryId]);
       const finish = work.done([finished(high), finished(low)]);
       await untilWaitingForLock(database);
@@ -407,9 +400,7 @@ describe('finishers of the same rows', () => {
       await blocker.query('select from deliveries where id = $1 for update nowait', [high.deliveryId]);
       await blocker.query('rollback');
       expect(await finish).toHaveLength(2);
-    } finally {
-      blocker.release();
-    }
+    });
   });
 });
 
@@ -435,15 +426,10 @@ describe('markHealth', () => {
   });
 
   test('does not wait for a cause that has matched the webhook', async () => {
-    const cause = await pool.connect();
-    try {
-      await cause.query('begin');
+    await inTransaction(pool, async (cause) => {
       await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
       expect(await work.markHealth([{ webhookId, failing: true }])).toEqual([webhookId]);
-      await cause.query('rollback');
-    } finally {
-      cause.release();
-    }
+    });
   });
 });
 

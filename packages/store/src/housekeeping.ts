@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { mappingUnavailable } from './errors.ts';
 
 export interface Retention {
@@ -59,25 +59,38 @@ async function tendAttemptLog(
 
 /**
  * Attaches a partition for one day. Rows of that day that already went to the default partition (a relay that was
- * away for more than a week) are moved, because the default may not hold rows of a partition's range.
+ * away for more than a week) are moved, because the default may not hold rows of a partition's range. It is locked
+ * first: a row that comes in between would make the attaching fail.
  */
 async function makePartition(pool: Pool, day: string): Promise<boolean> {
-  return underLock(pool, async (query) => {
-    const from = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)} 00:00:00+00`;
+  return underLock(pool, async (client) => {
     const name = `attempts_${day}`;
+    if (await isThere(client, name)) return false; // another relay was quicker
+    const from = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)} 00:00:00+00`;
     const range = `started_at >= '${from}'::timestamptz and started_at < '${from}'::timestamptz + interval '1 day'`;
-    await query(`create table ${name} (like attempts including defaults)`);
-    await query(`with moved as (delete from attempts_default where ${range} returning *)
-                 insert into ${name} select * from moved`);
-    await query(`alter table attempts attach partition ${name}
-                 for values from ('${from}') to ('${nextDay(from)}')`);
+    await client.query(`create table ${name} (like attempts including defaults)`);
+    await client.query('lock table attempts_default in access exclusive mode');
+    await client.query(`with moved as (delete from attempts_default where ${range} returning *)
+                        insert into ${name} select * from moved`);
+    await client.query(`alter table attempts attach partition ${name}
+                        for values from ('${from}') to ('${nextDay(from)}')`);
+    return true;
   });
 }
 
 async function dropPartition(pool: Pool, day: string): Promise<boolean> {
-  return underLock(pool, async (query) => {
-    await query(`drop table attempts_${day}`);
+  return underLock(pool, async (client) => {
+    if (!(await isThere(client, `attempts_${day}`))) return false;
+    await client.query(`drop table attempts_${day}`);
+    return true;
   });
+}
+
+async function isThere(client: PoolClient, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
+    table,
+  ]);
+  return rows[0]?.there === true;
 }
 
 function nextDay(from: string): string {
@@ -85,22 +98,22 @@ function nextDay(from: string): string {
   return `${next.toISOString().slice(0, 10)} 00:00:00+00`;
 }
 
-/** Runs `work` in a transaction if no other relay tends now; a waiting lock gives way to the deliveries. */
-async function underLock(
-  pool: Pool,
-  work: (query: (sql: string) => Promise<unknown>) => Promise<void>,
-): Promise<boolean> {
+/**
+ * Runs `work` in a transaction if no other relay tends now; a waiting lock gives way to the deliveries.
+ *
+ * @returns what `work` does, or false.
+ */
+async function underLock(pool: Pool, work: (client: PoolClient) => Promise<boolean>): Promise<boolean> {
   const client = await pool.connect();
   try {
     await client.query("begin; set local lock_timeout = '2s'");
     const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
       HOUSEKEEPING_LOCK,
     ]);
-    const mine = rows[0]?.mine === true;
-    if (mine) await work((sql) => client.query(sql));
+    const changed = rows[0]?.mine === true && (await work(client));
     await client.query('commit');
     client.release();
-    return mine;
+    return changed;
   } catch (error) {
     client.release(error instanceof Error ? error : true); // the connection's transaction ends with it
     throw error;

@@ -3,7 +3,7 @@ import { EVENT_TYPES, inboundSubject, newId } from '@postrider/domain';
 import type { AccountId, EventId, EventType } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { untilWaitingForLock } from '../test/lock-waits.ts';
+import { inTransaction, untilWaitingForLock } from '../test/sessions.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { recordEvent } from './sql/record-event.ts';
@@ -92,49 +92,37 @@ describe('matching', () => {
 describe('a DELETE of the webhook at the same time', () => {
   test('that comes first: the cause waits, skips it and succeeds', async () => {
     const [going, staying] = [await rows.webhook({ accountId }), await rows.webhook({ accountId })];
-    const deletion = await store.db.pool.connect();
-    try {
-      await deletion.query('begin');
+    await inTransaction(store.db.pool, async (deletion) => {
       await deletion.query('delete from webhooks where id = $1', [going]);
       const cause = recorded();
       await untilWaitingForLock(store.outside);
       await deletion.query('commit');
       expect(await cause).toEqual([staying]);
-    } finally {
-      deletion.release();
-    }
+    });
     expect(await orphans()).toBe(0);
   });
 
   test('that comes first and is undone: the cause goes on with it', async () => {
     const webhookId = await rows.webhook({ accountId });
-    const deletion = await store.db.pool.connect();
-    try {
-      await deletion.query('begin');
+    await inTransaction(store.db.pool, async (deletion) => {
       await deletion.query('delete from webhooks where id = $1', [webhookId]);
       const cause = recorded();
       await untilWaitingForLock(store.outside);
       await deletion.query('rollback');
       expect(await cause).toEqual([webhookId]);
-    } finally {
-      deletion.release();
-    }
+    });
   });
 
   test('that comes second: it waits for the cause and takes its delivery along', async () => {
     const webhookId = await rows.webhook({ accountId });
-    const cause = await store.db.pool.connect();
     const webhooks = createWebhookStore(store.db, store.secrets, store.clock);
-    try {
-      await cause.query('begin');
+    await inTransaction(store.db.pool, async (cause) => {
       await cause.query(recordEvent.text, valuesOf()[1]);
       const deletion = webhooks.delete(accountId, webhookId);
       await untilWaitingForLock(store.outside);
       await cause.query('commit');
       expect(await deletion).toBe(true);
-    } finally {
-      cause.release();
-    }
+    });
     expect(await orphans()).toBe(0);
   });
 
@@ -157,29 +145,19 @@ describe('a DELETE of the webhook at the same time', () => {
 
   test('causes do not wait for each other', async () => {
     await rows.webhook({ accountId });
-    const first = await store.db.pool.connect();
-    try {
-      await first.query('begin');
+    await inTransaction(store.db.pool, async (first) => {
       await first.query(recordEvent.text, valuesOf()[1]);
       expect(await recorded()).toHaveLength(1);
-      await first.query('rollback');
-    } finally {
-      first.release();
-    }
+    });
   });
 });
 
 test('nothing is written when the cause is undone', async () => {
   const webhookId = await rows.webhook({ accountId });
   const [eventId, values] = valuesOf();
-  const cause = await store.db.pool.connect();
-  try {
-    await cause.query('begin');
+  await inTransaction(store.db.pool, async (cause) => {
     await cause.query(recordEvent.text, values);
-    await cause.query('rollback');
-  } finally {
-    cause.release();
-  }
+  });
   expect(await store.outside.query('select from events where id = $1', [eventId])).toEqual([]);
   expect(await store.outside.query('select from deliveries where webhook_id = $1', [webhookId])).toEqual([]);
 });

@@ -66,7 +66,7 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
     send(news) {
       for (const id of news.webhooks) webhooks.add(id);
       mail ||= news.mail;
-      sender ??= sendAll();
+      if (webhooks.size > 0 || mail) sender ??= sendAll();
     },
     async close() {
       await sender;

@@ -64,7 +64,7 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
     async delete(accountId, id) {
       return db.transactions.run(async ({ client }) => {
         // First the webhook: causes that hold it commit first, and those that come later no longer see it.
-        const { count } = await client.webhook.deleteMany({ where: { id, accountId } });
+        const { count } = await client.webhook.deleteMany({ where: { id, accountId, subject: null } });
         if (count === 0) return false;
         await client.$executeRaw`
           with mine as materialized (select id from deliveries where webhook_id = ${id} order by id for update)

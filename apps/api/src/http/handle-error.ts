@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorCode } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { isUnavailable } from '@postrider/store';
-import { errorCodeOf } from '../error-code.ts';
 import { internal, noSuchRoute, notReady } from '../problems/answers.ts';
 import { RequestAbortedError } from './read-body.ts';
 import { contextOf } from './request-context.ts';
@@ -19,7 +19,7 @@ export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMet
     const unavailable = isUnavailable(error);
     const fields = { request_id: contextOf(response).requestId, error };
     if (unavailable) {
-      metrics.postgresErrors.inc({ code: errorCodeOf(error) });
+      metrics.postgresErrors.inc({ code: errorCode(error) });
       logger.warn('request not served: Postgres is not available', fields);
     } else logger.error('request failed', fields);
     if (response.headersSent) response.destroy();

@@ -1,0 +1,32 @@
+import { systemClock } from '@postrider/runtime';
+import { createAccountStore, createApiKeyStore } from '@postrider/store';
+import type { Database } from '@postrider/store';
+import type { DemonstrationFile } from '../state/demonstration-file.ts';
+
+export interface Identity {
+  readonly accountId: string;
+  readonly key: string;
+  /** False: they are those of an earlier start. */
+  readonly fresh: boolean;
+}
+
+const SCOPES = ['emails:send', 'emails:read', 'webhooks:manage'] as const;
+
+/** The account and the key of the last start while they are good, else new ones. */
+export async function ensureIdentity(database: Database, file: DemonstrationFile): Promise<Identity> {
+  const keys = createApiKeyStore(database, systemClock);
+  const kept = file.read();
+  if (kept.key !== undefined) {
+    const known = await keys.findActive(kept.key);
+    if (known !== null) return { accountId: known.accountId, key: kept.key, fresh: false };
+  }
+  const account = await createAccountStore(database, systemClock).create('Quickstart');
+  const { key } = await keys.create({
+    accountId: account.id,
+    kind: 'live',
+    scopes: SCOPES,
+    rateLimitPerMinute: null,
+  });
+  file.keep({ accountId: account.id, key });
+  return { accountId: account.id, key, fresh: true };
+}

@@ -1,0 +1,46 @@
+import type { Database } from '@postrider/store';
+import type { Terminal } from '../terminal.ts';
+import type { ApiClient } from './api-client.ts';
+import type { Arrivals } from './arrivals.ts';
+import { eventMoment } from './commit-time.ts';
+
+export interface Stage {
+  readonly api: ApiClient;
+  readonly arrivals: Arrivals;
+  readonly database: Database;
+  readonly terminal: Terminal;
+  readonly logsDir: string;
+}
+
+export const MAIL = {
+  from: 'Postrider <hello@example.com>',
+  to: 'first@sandbox.postrider.example',
+  subject: 'The first mail',
+  text: 'Accepted by the sandbox provider, which sends nothing.',
+};
+const ARRIVAL_TIMEOUT_MS = 20_000;
+
+/** Sends one mail and shows its signed `email.sent` arrive. @returns false when it did not come in time. */
+export async function showMainJob({ api, arrivals, database, terminal, logsDir }: Stage): Promise<boolean> {
+  const { id } = await api.request<{ id: string }>('POST', '/v1/emails', MAIL);
+  const answeredAtMs = Date.now();
+  terminal.say('demo', `POST /v1/emails answered 200: mail ${id} is stored, and queued for the sandbox provider`);
+  const arrival = await terminal.during('waiting for email.sent', () =>
+    arrivals.find(
+      ({ event }) => event.type === 'email.sent' && event.data.email_id === id,
+      ARRIVAL_TIMEOUT_MS,
+    ),
+  );
+  if (arrival === null) {
+    const seconds = ARRIVAL_TIMEOUT_MS / 1000;
+    terminal.say('demo', `email.sent has not arrived within ${seconds} s; ${logsDir} may say why`);
+    return false;
+  }
+  const { event, receivedAtMs } = arrival;
+  const moment = await eventMoment(database, event.id);
+  const after = (ms: number) => `${Math.max(0, Math.round(receivedAtMs - ms))} ms`;
+  terminal.say('demo', `signed email.sent ${event.id} arrived, signature verified`);
+  terminal.say('demo', `${after(moment.atMs)} after ${moment.words}`);
+  terminal.say('demo', `${after(answeredAtMs)} after POST /v1/emails was answered`);
+  return true;
+}

@@ -1,0 +1,10 @@
+import { dirname } from 'node:path';
+import { quickstart } from './quickstart.ts';
+
+// The program is dist/quickstart.js; the processes that it starts lie beside it.
+await quickstart({
+  args: process.argv.slice(2),
+  env: process.env,
+  distDir: import.meta.dirname,
+  rootDir: dirname(import.meta.dirname),
+});

@@ -1,0 +1,41 @@
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigurationError, createLifecycle, createLogger } from '@postrider/runtime';
+import { launcherControl } from './process-control.ts';
+import { readSettings, StartError } from './settings.ts';
+import type { Launch, Settings } from './settings.ts';
+import { addStack } from './stack.ts';
+import { createTerminal } from './terminal.ts';
+
+/** For everything together; each process has its own, shorter one. */
+const DEADLINE_MS = 60_000;
+
+/** `npm start`: the whole system on this machine, its main job shown, until Ctrl-C. */
+export async function quickstart(launch: Launch): Promise<void> {
+  const settings = settingsOrExit(launch);
+  const terminal = createTerminal();
+  const logsDir = join(settings.dataDir, 'logs');
+  mkdirSync(logsDir, { recursive: true });
+  const lifecycle = createLifecycle({
+    logger: createLogger({
+      level: 'info',
+      service: 'quickstart',
+      stream: createWriteStream(join(logsDir, 'quickstart.log')),
+    }),
+    deadlineMs: DEADLINE_MS,
+    control: launcherControl(settings.env['npm_lifecycle_event'] !== undefined),
+  });
+  addStack(lifecycle, settings, terminal);
+  await lifecycle.run();
+}
+
+function settingsOrExit(launch: Launch): Settings {
+  try {
+    return readSettings(launch);
+  } catch (error) {
+    if (!(error instanceof StartError) && !(error instanceof ConfigurationError)) throw error;
+    const line = error.message.startsWith('postrider ') ? error.message : `postrider: ${error.message}`;
+    process.stderr.write(`${line}\n`);
+    process.exit(1);
+  }
+}

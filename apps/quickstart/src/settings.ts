@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { loadConfig } from '@postrider/runtime';
+import type { Environment } from '@postrider/runtime';
+
+export interface Launch {
+  readonly args: readonly string[];
+  readonly env: Environment;
+  /** Where api.js, relay.js, worker.js and cli.js lie. */
+  readonly distDir: string;
+  readonly rootDir: string;
+}
+
+/** What `npm start` was asked for. */
+export interface Settings {
+  readonly env: Environment;
+  readonly distDir: string;
+  /** POSTRIDER_DATA_DIR, else `.data` of the repository. */
+  readonly dataDir: string;
+  /** Undefined: an embedded Postgres. */
+  readonly databaseUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  /** `--redis`: start a Redis where REDIS_URL names none. */
+  readonly ownRedis: boolean;
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly metricsHost: string;
+  readonly metricsPorts: { readonly relay: number; readonly worker: number };
+  /** False: the mail provider is a real one, which gets no mail without being asked. */
+  readonly sandbox: boolean;
+  readonly sandboxDir: string;
+  readonly signatureHeader: string;
+}
+
+/** Something that the person at the terminal has to put right: printed as one line. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** The deliveries' only excuse: our own receiver. */
+export const OWN_NETWORK = '127.0.0.1/32';
+
+/** Stand in for what is made later, so that everything else can be checked before anything is started. */
+const LATER = { DATABASE_URL: 'postgres://127.0.0.1/', SECRETS_KEY: Buffer.alloc(32).toString('base64') };
+
+/**
+ * Checks the whole environment of all three processes.
+ *
+ * @throws ConfigurationError or StartError, before anything was started.
+ */
+export function readSettings({ args, env, distDir, rootDir }: Launch): Settings {
+  const unknown = args.find((arg) => arg !== '--redis');
+  if (unknown !== undefined) throw new StartError(`unknown argument "${unknown}"; there is one: --redis`);
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  );
+  if (given['NODE_ENV']?.trim() === 'production') {
+    throw new StartError(
+      'npm start delivers to 127.0.0.1 and refuses NODE_ENV=production; there, run start:api, start:relay and start:worker',
+    );
+  }
+  const complete = { ...LATER, ...given };
+  const api = loadConfig('api', complete);
+  const relay = loadConfig('relay', complete);
+  const worker = loadConfig('worker', complete);
+  const dataDir = resolve(given['POSTRIDER_DATA_DIR'] ?? join(rootDir, '.data'));
+  return {
+    env: given,
+    distDir,
+    dataDir,
+    databaseUrl: given['DATABASE_URL'],
+    redisUrl: api.redisUrl,
+    ownRedis: args.includes('--redis'),
+    host: api.host,
+    port: api.port,
+    metricsHost: relay.metricsHost,
+    metricsPorts: {
+      relay: relay.metricsPort,
+      // One variable for two processes: the second takes the next port, as it does by default.
+      worker:
+        given['METRICS_PORT'] === undefined || worker.metricsPort === 0
+          ? worker.metricsPort
+          : worker.metricsPort + 1,
+    },
+    sandbox: worker.mailProvider === 'sandbox',
+    sandboxDir: resolve(given['SANDBOX_DIR'] ?? join(dataDir, 'sandbox')),
+    signatureHeader: `${worker.signatureHeaderPrefix}-Signature`.toLowerCase(),
+  };
+}
+
+/** Tells the state of one database from that of another, without naming it. */
+export function databaseName(databaseUrl: string | undefined): string {
+  if (databaseUrl === undefined) return 'embedded';
+  const { host, pathname } = new URL(databaseUrl);
+  return createHash('sha256').update(`${host}${pathname}`).digest('hex').slice(0, 12);
+}

@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { findRedisServer, startPostgres, startRedis } from '@postrider/embedded';
+import { systemClock } from '@postrider/runtime';
+import type { Environment, Lifecycle, Part } from '@postrider/runtime';
+import { createArrivals } from './demonstration/arrivals.ts';
+import { makeLoopbackCertificate } from './demonstration/certificates.ts';
+import { runDemonstration } from './demonstration/run.ts';
+import { startReceiver } from './demonstration/receiver.ts';
+import type { Receiver } from './demonstration/receiver.ts';
+import { writeTrustFile } from './demonstration/trust.ts';
+import { databaseName, StartError } from './settings.ts';
+import type { Settings } from './settings.ts';
+import { demonstrationFile } from './state/demonstration-file.ts';
+import { takeDataDir } from './state/running-file.ts';
+import type { RunningFile } from './state/running-file.ts';
+import { keptSecretsKey } from './state/secrets-key.ts';
+import { createChild } from './system/child.ts';
+import { postrider } from './system/command-line.ts';
+import { systemEnvironment, workerEnvironment } from './system/environment.ts';
+import { portOrFree, reachableHost, requirePort } from './system/ports.ts';
+import type { Terminal } from './terminal.ts';
+

@@ -1,0 +1,42 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+
+/** Files that only we may read, and that nobody ever sees half-written. */
+const OWN = { mode: 0o600, flag: 'wx' };
+
+export function writePrivate(file: string, text: string): void {
+  drafted(file, text, (draft) => renameSync(draft, file));
+}
+
+/** @returns false when the file is there already; it then stays as it is. */
+export function createPrivate(file: string, text: string): boolean {
+  return drafted(file, text, (draft) => {
+    try {
+      linkSync(draft, file);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+  });
+}
+
+/** The text of the file, or null when there is none. */
+export function readIfThere(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function drafted<T>(file: string, text: string, place: (draft: string) => T): T {
+  const draft = `${file}.${process.pid}.new`;
+  rmSync(draft, { force: true });
+  try {
+    writeFileSync(draft, text, OWN);
+    return place(draft);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

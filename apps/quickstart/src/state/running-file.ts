@@ -1,0 +1,77 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { StartError } from '../settings.ts';
+import { createPrivate, readIfThere, writePrivate } from './private-file.ts';
+import { endMarked, markOf, stillRuns } from './process-identity.ts';
+import type { ProcessMark } from './process-identity.ts';
+
+/** `.data/running.json`: what runs now. The command line reads `postgres` and `redisUrl`. */
+interface Running {
+  readonly launcher: ProcessMark;
+  /** The embedded Postgres; null when DATABASE_URL names another. */
+  readonly postgres: { readonly pid: number; readonly url: string } | null;
+  readonly redisUrl: string | null;
+  readonly children: Readonly<Record<string, ProcessMark>>;
+}
+
+export interface RunningFile {
+  note(news: Partial<Pick<Running, 'postgres' | 'redisUrl'>>): void;
+  noteChild(name: string, pid: number): void;
+  remove(): void;
+}
+
+const LEFTOVER_GRACE_MS = 8_000;
+const TRIES = 3;
+
+/**
+ * Takes the data directory for this process. What an earlier start left behind when it was killed is ended first; its
+ * Postgres is not: that is taken over.
+ *
+ * @throws StartError when another start is using the directory.
+ */
+export async function takeDataDir(dataDir: string): Promise<RunningFile> {
+  mkdirSync(dataDir, { recursive: true });
+  const file = join(dataDir, 'running.json');
+  let running: Running = { launcher: markOf(process.pid), postgres: null, redisUrl: null, children: {} };
+  for (let tries = 1; !createPrivate(file, textOf(running)); tries += 1) {
+    if (tries === TRIES) throw new StartError(`another start is using ${dataDir}`);
+    await clearLeftovers(file, dataDir);
+  }
+  const update = (news: Partial<Running>) => {
+    running = { ...running, ...news };
+    writePrivate(file, textOf(running));
+  };
+  return {
+    note: update,
+    noteChild: (name, pid) => update({ children: { ...running.children, [name]: markOf(pid) } }),
+    remove: () => rmSync(file, { force: true }),
+  };
+}
+
+async function clearLeftovers(file: string, dataDir: string): Promise<void> {
+  const text = readIfThere(file);
+  const left = text === null ? null : parse(text);
+  if (left !== null) {
+    const { launcher } = left;
+    const runs = stillRuns(launcher);
+    if (runs !== false) {
+      const doubt = runs === true ? 'stop it first' : `stop it first, or remove ${file} if that is something else`;
+      throw new StartError(`process ${launcher.pid} is using ${dataDir} already; ${doubt}`);
+    }
+    await Promise.all(Object.values(left.children).map((child) => endMarked(child, LEFTOVER_GRACE_MS)));
+  }
+  rmSync(file, { force: true });
+}
+
+/** A damaged file tells nothing; it is replaced. */
+function parse(text: string): Running | null {
+  try {
+    return JSON.parse(text) as Running;
+  } catch {
+    return null;
+  }
+}
+
+function textOf(running: Running): string {
+  return `${JSON.stringify(running, null, 2)}\n`;
+}

@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { StartError } from '../settings.ts';
+import { createPrivate, readIfThere } from './private-file.ts';
+
+const KEY_BYTES = 32;
+
+/** The key that signing secrets are sealed with: made once, so that the next start can still open them. */
+export function keptSecretsKey(dataDir: string): string {
+  const file = join(dataDir, 'secrets-key');
+  createPrivate(file, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+  const key = readIfThere(file)?.trim() ?? '';
+  if (Buffer.from(key, 'base64').length !== KEY_BYTES) {
+    throw new StartError(`${file} does not hold a key of ${KEY_BYTES} bytes in base64`);
+  }
+  return key;
+}

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../test/open-store.ts';
+import type { TestStore } from '../test/open-store.ts';
+import { Prisma } from './generated/client.ts';
+
+/** The names that design and operators rely on, and those that came with mail and without Redis. */
+const TABLES = [
+  'accounts',
+  'api_keys',
+  'webhooks',
+  'events',
+  'deliveries',
+  'attempts',
+  'dead_letters',
+  'emails',
+];
+
+let store: TestStore;
+let rows: Rows;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+});
+afterAll(() => store.close());
+beforeEach(() => rows.clear());
+
+async function columnsOf(table: string): Promise<{ name: string; nullable: boolean }[]> {
+  const found = await store.outside.query<{ column_name: string; is_nullable: string }>(
+    `select column_name, is_nullable from information_schema.columns
+     where table_schema = 'public' and table_name = $1 order by 1`,
+    [table],
+  );
+  return found.map((row) => ({ name: row.column_name, nullable: row.is_nullable === 'YES' }));
+}
+
+test('every table stands in the schema public under its name', async () => {
+  const found = await store.outside.query<{ table_name: string }>(
+    `select table_name from information_schema.tables where table_schema = 'public'`,
+  );
+  expect(found.map((row) => row.table_name)).toEqual(expect.arrayContaining(TABLES));
+});
+
+test('rows that only wait for a crash to be forgotten are in the unlogged table, and no others', async () => {
+  const unlogged = await store.outside.query(
+    `select relname from pg_class where relkind = 'r' and relpersistence = 'u' and relnamespace = 'public'::regnamespace`,
+  );
+  expect(unlogged).toEqual([{ relname: 'rate_limits' }]);
+});
+
+test('deliveries and attempts have no foreign key: the hot path checks nothing it does not need', async () => {
+  const keys = await store.outside.query(
+    `select conrelid::regclass::text from pg_constraint where contype = 'f'
+       and conrelid in ('deliveries'::regclass, 'attempts'::regclass, 'dead_letters'::regclass)`,
+  );
+  expect(keys).toEqual([]);
+});
+
+describe('the models of the client', () => {
+  /** One row of each model, read back through the client with every field it knows. */
+  const models = {
+    accounts: async () => {
+      await rows.account();
+      return store.db.prisma.account.findFirst();
+    },
+    api_keys: async () => {
+      await store.outside.query(
+        `insert into api_keys (id, account_id, digest, kind, scopes) values ('key_1', $1, '\\x01', 'test', '{webhooks:manage}')`,
+        [await rows.account()],
+      );
+      return store.db.prisma.apiKey.findFirst();
+    },
+    webhooks: async () => {
+      await rows.webhook();
+      return store.db.prisma.webhook.findFirst();
+    },
+    dead_letters: async () => {
+      await rows.deadLetter(await rows.webhook(), await rows.event());
+      return store.db.prisma.deadLetter.findFirst();
+    },
+    emails: async () => {
+      await rows.email();
+      return store.db.prisma.email.findFirst();
+    },
+    email_sends: async () => {
+      await rows.email();
+      return store.db.prisma.emailSend.findFirst();
+    },
+  } as const;
+
+  test.each(Object.keys(models) as (keyof typeof models)[])(
+    '%s: have exactly the table’s columns',
+    async (table) => {
+      const row = await models[table]();
+      expect(row).not.toBeNull();
+      const columns = await columnsOf(table);
+      expect(Object.keys(row ?? {})).toHaveLength(columns.length);
+      // What was not given is null only where the table allows it: a default fills the rest.
+      const nulls = Object.values(row ?? {}).filter((value) => value === null).length;
+      expect(nulls).toBeLessThanOrEqual(columns.filter(({ nullable }) => nullable).length);
+    },
+  );
+
+  test('cover every model there is', () => {
+    expect(Object.keys(models)).toHaveLength(Object.keys(Prisma.ModelName).length);
+  });
+});
