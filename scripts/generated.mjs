@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { format, resolveConfig } from 'prettier';
+import { schemaDump } from './dump-schema.mjs';
 import { ROOT } from './workspace.mjs';
 
 /**
@@ -12,6 +13,11 @@ export const generatedFiles = [
     path: 'docs/configuration.md',
     regenerate: 'node scripts/generate-docs.mjs',
     generate: configurationPage,
+  },
+  {
+    path: 'prisma/schema.sql',
+    regenerate: 'node scripts/dump-schema.mjs',
+    generate: schemaDump,
   },
 ];
 

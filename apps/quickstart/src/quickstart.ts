@@ -2,7 +2,7 @@ import { createWriteStream, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, createLifecycle, createLogger } from '@postrider/runtime';
 import { launcherControl } from './process-control.ts';
-import { readSettings, StartError } from './settings.ts';
+import { logsDirOf, readSettings, StartError } from './settings.ts';
 import type { Launch, Settings } from './settings.ts';
 import { addStack } from './stack.ts';
 import { createTerminal } from './terminal.ts';
@@ -14,7 +14,7 @@ const DEADLINE_MS = 60_000;
 export async function quickstart(launch: Launch): Promise<void> {
   const settings = settingsOrExit(launch);
   const terminal = createTerminal();
-  const logsDir = join(settings.dataDir, 'logs');
+  const logsDir = logsDirOf(settings);
   mkdirSync(logsDir, { recursive: true });
   const lifecycle = createLifecycle({
     logger: createLogger({

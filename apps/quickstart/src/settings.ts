@@ -89,6 +89,11 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
   };
 }
 
+/** One log a process. */
+export function logsDirOf(settings: Settings): string {
+  return join(settings.dataDir, 'logs');
+}
+
 /** Tells the state of one database from that of another, without naming it. */
 export function databaseName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'embedded';

@@ -1,23 +1,51 @@
-import { createHash } from 'node:crypto';
-import { join } from 'node:path';
-import { findRedisServer, startPostgres, startRedis } from '@postrider/embedded';
-import { systemClock } from '@postrider/runtime';
-import type { Environment, Lifecycle, Part } from '@postrider/runtime';
-import { createArrivals } from './demonstration/arrivals.ts';
-import { makeLoopbackCertificate } from './demonstration/certificates.ts';
-import { runDemonstration } from './demonstration/run.ts';
-import { startReceiver } from './demonstration/receiver.ts';
-import type { Receiver } from './demonstration/receiver.ts';
-import { writeTrustFile } from './demonstration/trust.ts';
-import { databaseName, StartError } from './settings.ts';
+import type { Lifecycle, Part } from '@postrider/runtime';
+import { createDemonstration } from './demonstration/demonstration.ts';
+import { createGround } from './ground.ts';
 import type { Settings } from './settings.ts';
-import { demonstrationFile } from './state/demonstration-file.ts';
-import { takeDataDir } from './state/running-file.ts';
-import type { RunningFile } from './state/running-file.ts';
-import { keptSecretsKey } from './state/secrets-key.ts';
-import { createChild } from './system/child.ts';
-import { postrider } from './system/command-line.ts';
-import { systemEnvironment, workerEnvironment } from './system/environment.ts';
-import { portOrFree, reachableHost, requirePort } from './system/ports.ts';
+import { createProcesses } from './system/processes.ts';
 import type { Terminal } from './terminal.ts';
 
+/**
+ * Adds everything in the order it starts. It stops in reverse, so that each process can finish while what it needs
+ * still runs: worker, relay, api, receiver, Redis, Postgres.
+ */
+export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Terminal): void {
+  const ground = createGround(settings, terminal);
+  const demonstration = createDemonstration({ settings, ground, terminal });
+  const trustFile = () => demonstration.receiver.value.trustFile;
+  const { api, relay, worker } = createProcesses({ settings, ground, terminal, trustFile });
+  const { first, last } = farewell(settings, terminal);
+  lifecycle
+    .add('the farewell', last)
+    .add('npm start', ground.dataDir)
+    .add('the API', ground.port)
+    .add('the secrets', ground.secretsKey)
+    .add('Postgres', ground.postgres)
+    .add('Redis', ground.redis)
+    .add('the database', ground.database)
+    .add('the receiver', demonstration.receiver)
+    .add('the API', api)
+    .add('the relay', relay)
+    .add('the worker', worker)
+    .add('the farewell', first)
+    .add('the demonstration', demonstration.show);
+}
+
+/** The first and the last word of a stop; nothing is said about one during the start. */
+function farewell(settings: Settings, terminal: Terminal): { first: Part; last: Part } {
+  let begun = false;
+  return {
+    first: {
+      start: async () => terminal.say('start', 'api, relay and worker run'),
+      async stop() {
+        begun = true;
+        terminal.say('stop', 'stopping worker, relay, api and the servers …');
+      },
+    },
+    last: {
+      async stop() {
+        if (begun) terminal.say('stop', `stopped; the data stays in ${settings.dataDir}`);
+      },
+    },
+  };
+}

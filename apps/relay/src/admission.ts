@@ -3,8 +3,9 @@ import type { Lane } from '@postrider/queue';
 import type { ClaimedDelivery } from '@postrider/store';
 
 /**
- * How many deliveries of a webhook may be in somebody's hands at once. It begins small, grows by one for each
- * that ends well (so it doubles every round, as TCP's slow start does), and falls back when the webhook fails.
+ * How many deliveries of a webhook may be in somebody's hands at once. It begins small, grows by one for each that has
+ * ended since the last claim (8, 16, 24, 40, 64, 104, 128 while every round ends in time, much as TCP's slow start),
+ * and falls back when the webhook fails.
  */
 export const ROOM = { first: 8, most: 128, stuck: 32, failing: 4 } as const;
 

@@ -97,14 +97,21 @@ class Pass implements DeliveryPass {
 
   async #claimFor(active: Map<WebhookId, number>): Promise<void> {
     const ids = this.#admissions.inOrder(active.keys());
+    let full = false;
     for (let from = 0; from < ids.length; from += WEBHOOKS_PER_CLAIM) {
       const some = ids.slice(from, from + WEBHOOKS_PER_CLAIM);
-      const claimed = await this.#claim(
-        some.map((id) => ({ webhookId: id, room: this.#admissions.roomOf(id) })),
-      );
-      this.#parts.onClaim(claimed);
-      const withWork = new Set(claimed.map((delivery) => delivery.webhookId));
-      for (const id of some) this.#keepActive(id, withWork.has(id) ? 0 : (active.get(id) ?? 0) + 1);
+      const served = new Set<WebhookId>();
+      if (!full) {
+        const claim = await this.#claim(
+          some.map((id) => ({ webhookId: id, room: this.#admissions.roomOf(id) })),
+        );
+        this.#parts.onClaim(claim.claimed);
+        for (const delivery of claim.claimed) served.add(delivery.webhookId);
+        full = claim.full;
+      }
+      // Without room for more, getting nothing does not mean having nothing to do.
+      const idle = full ? 0 : 1;
+      for (const id of some) this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
     }
   }
 
@@ -114,12 +121,14 @@ class Pass implements DeliveryPass {
     }
   }
 
-  /** Leases, commits, then adds: no row is locked while the queue is talked to. */
-  async #claim(admissions: readonly Admission[]): Promise<ClaimedDelivery[]> {
+  /**
+   * Leases, commits, then adds: no row is locked while the queue is talked to. `full`: the queue takes no more now.
+   */
+  async #claim(admissions: readonly Admission[]): Promise<{ claimed: ClaimedDelivery[]; full: boolean }> {
     const { store, queue, leaseSeconds } = this.#parts;
     const depth = await queue.depth();
     const rowsMax = WAITING_MAX - depth.fast.waiting;
-    if (rowsMax <= 0) return [];
+    if (rowsMax <= 0) return { claimed: [], full: true };
     const claimed = await store.claim(admissions, {
       lookAheadSeconds: depth.fast.delayed + depth.slow.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
       rowsMax,
@@ -128,7 +137,7 @@ class Pass implements DeliveryPass {
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
     });
     await this.#enqueue(claimed);
-    return claimed;
+    return { claimed, full: claimed.length === rowsMax };
   }
 
   async #enqueue(claimed: readonly ClaimedDelivery[]): Promise<void> {

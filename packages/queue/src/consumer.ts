@@ -1,20 +1,22 @@
-import { createPostgresBackend, withBackend, Worker } from 'bullmq';
-import type { Job, WorkerOptions } from 'bullmq';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createPostgresBackend, WaitingError, withBackend, Worker } from 'bullmq';
+import type { Job } from 'bullmq';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
 import { QUEUES } from './jobs.ts';
 import type { JobOf, QueueKey } from './jobs.ts';
+import { settlesWithin } from './settles-within.ts';
 import type { Consumer, ConsumerOptions } from './timetable.ts';
 
 /** The part of BullMQ's worker that is used; the same on both back-ends. */
 interface BullWorker {
+  waitUntilReady(): Promise<unknown>;
   run(): Promise<void>;
-  pause(doNotWaitActive: boolean): Promise<void>;
-  close(force: boolean): Promise<void>;
+  close(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-type Processor = (job: Job) => Promise<void>;
+type Processor = (job: Job, token?: string) => Promise<void>;
 
 interface Connected {
   readonly worker: BullWorker;
@@ -30,14 +32,18 @@ const WORKER_OPTIONS = {
   lockDuration: 30_000,
   stalledInterval: 10_000,
   maxStalledCount: 1_000,
+  // How long a slot waits after it could not connect; BullMQ's 15 s would outlast most outages.
+  runRetryDelay: 1_000,
   removeOnComplete: { count: 0 },
   removeOnFail: { count: 0 },
 } as const;
 
 /** The LISTEN connection of the consumer, and those that fetch and end jobs. */
 const POOL_SIZE = 4;
-/** Telling the queue that the last jobs have ended. */
+/** Telling the queue that the last jobs have ended, and disconnecting. */
 const CLOSE_TIMEOUT_MS = 2_000;
+/** Between two tries to come up. */
+const START_RETRY_MS = 1_000;
 
 export function createConsumer<K extends QueueKey>(
   location: QueueLocation,
@@ -46,9 +52,15 @@ export function createConsumer<K extends QueueKey>(
 ): Consumer {
   const { name, payload } = QUEUES[key];
   const running = new Set<Promise<void>>();
+  const stopped = new AbortController();
   let connected: Connected | null = null;
 
-  const process: Processor = async (job) => {
+  const process: Processor = async (job, token) => {
+    if (stopped.signal.aborted) {
+      // It was being fetched as the stop came: another consumer gets it.
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
     const parsed = payload.safeParse(job.data);
     // A job whose hash was lost comes without its data; its row in Postgres finds another way.
     if (!parsed.success) return;
@@ -61,41 +73,78 @@ export function createConsumer<K extends QueueKey>(
     }
   };
 
+  /** BullMQ's worker remembers a failed first connection for good: it is made anew until one stands. */
+  async function run(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      connected = connect(location, name, process, options);
+      try {
+        await connected.worker.waitUntilReady();
+        await connected.worker.run(); // until it is closed
+        return;
+      } catch (error) {
+        if (stopped.signal.aborted) return;
+        options.onError(error as Error);
+        await shut(connected);
+        await pause(START_RETRY_MS, stopped.signal);
+      }
+    }
+  }
+
+  async function handlersEnded(): Promise<void> {
+    while (running.size > 0) await Promise.allSettled(running);
+  }
+
   return {
-    start() {
-      connected =
-        location.kind === 'redis'
-          ? redisWorker(location, name, process, options)
-          : postgresWorker(location, name, process, options);
-      connected.worker.on('error', options.onError);
-      connected.worker.run().catch(options.onError);
-    },
+    start: () => void run(),
     async stop(deadlineMs) {
+      stopped.abort();
       if (connected === null) return;
-      const stopping = connected;
-      connected = null;
-      const { worker } = stopping;
-      await worker.pause(true);
-      const inTime = await within(deadlineMs, Promise.allSettled(running));
-      if (inTime) await within(CLOSE_TIMEOUT_MS, worker.close(false));
-      else await within(CLOSE_TIMEOUT_MS, worker.close(true));
-      await stopping.disconnect();
+      // From here on it fetches nothing. It waits for its jobs without a limit: the time is kept here.
+      void connected.worker.close().catch(options.onError);
+      if (await settlesWithin(deadlineMs, handlersEnded())) await shut(connected);
+      else void connected.disconnect().catch(options.onError);
     },
   };
+}
+
+/** Also with the back-end gone: its answers are waited for only so long. */
+async function shut({ worker, disconnect }: Connected): Promise<void> {
+  await settlesWithin(CLOSE_TIMEOUT_MS, worker.close());
+  await settlesWithin(CLOSE_TIMEOUT_MS, disconnect());
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined); // cut short: the same to the caller
+}
+
+type ConnectOptions = Pick<ConsumerOptions<never>, 'concurrency' | 'onError'>;
+
+function connect(
+  location: QueueLocation,
+  name: string,
+  process: Processor,
+  options: ConnectOptions,
+): Connected {
+  const connected =
+    location.kind === 'redis'
+      ? redisWorker(location, name, process, options)
+      : postgresWorker(location, name, process, options);
+  connected.worker.on('error', options.onError);
+  return connected;
 }
 
 function redisWorker(
   location: QueueLocation & { kind: 'redis' },
   name: string,
   process: Processor,
-  options: Pick<WorkerOptions, 'concurrency'> & { onError: (error: Error) => void },
+  options: ConnectOptions,
 ): Connected {
   const connection = connectRedis(location.redisUrl, 'consumer', options.onError);
   const worker = new Worker(name, process, {
     ...WORKER_OPTIONS,
     connection,
     prefix: `{${location.prefix}}`,
-    concurrency: options.concurrency ?? 1,
+    concurrency: options.concurrency,
   });
   return { worker, disconnect: async () => connection.disconnect() };
 }
@@ -104,29 +153,14 @@ function postgresWorker(
   location: QueueLocation & { kind: 'postgres' },
   name: string,
   process: Processor,
-  options: Pick<WorkerOptions, 'concurrency'> & { onError: (error: Error) => void },
+  options: ConnectOptions,
 ): Connected {
   const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, options.onError);
   const { Worker: PostgresWorker } = withBackend(createPostgresBackend);
   const worker = new PostgresWorker(name, process, {
     ...WORKER_OPTIONS,
     connection: pool,
-    concurrency: options.concurrency ?? 1,
+    concurrency: options.concurrency,
   });
   return { worker, disconnect: () => pool.end() };
-}
-
-/** Whether `work` settled within the time; its own failure is nobody's to handle any more. */
-async function within(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs);
-  });
-  const settled = work.then(
-    () => true,
-    () => true,
-  );
-  const inTime = await Promise.race([settled, timeout]);
-  clearTimeout(timer);
-  return inTime;
 }

@@ -4,11 +4,13 @@ import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
 import { deliveryJobId, mailJobId, QUEUE_KEYS, QUEUES } from './jobs.ts';
 import type { QueueKey } from './jobs.ts';
+import { settlesWithin } from './settles-within.ts';
 import { QueueUnavailableError } from './timetable.ts';
 import type { QueueDepth, Timed, Timetable } from './timetable.ts';
 
 /** The part of BullMQ's queue that is used; the same on both back-ends. */
 interface BullQueue {
+  waitUntilReady(): Promise<unknown>;
   addBulk(jobs: { name: string; data: unknown; opts: JobsOptions }[]): Promise<{ id?: string | undefined }[]>;
   getJobCounts(...types: ('waiting' | 'delayed')[]): Promise<Record<string, number>>;
   close(): Promise<void>;
@@ -28,21 +30,34 @@ interface Producer {
 const STREAMS = { events: { maxLen: 100 } };
 /** A Postgres pool for one caller that mostly awaits one call at a time. */
 const POOL_SIZE = 3;
+/** A back-end that is gone does not keep the process. */
+const CLOSE_TIMEOUT_MS = 2_000;
 
 /** @param onError told of a broken connection; the timetable reconnects by itself. */
 export function createTimetable(location: QueueLocation, onError: (error: Error) => void): Timetable {
   const producer =
     location.kind === 'redis' ? redisProducer(location, onError) : postgresProducer(location, onError);
-  let opened: Queues | null = null;
+  let opened: Promise<Queues> | null = null;
 
-  /** Opened with the first call that finds a connection: BullMQ does not recover from a failed first one. */
-  function queues(): Queues {
+  /** Opened with the first call that finds a connection. BullMQ remembers a failed first one for good: it is dropped. */
+  async function queues(): Promise<Queues> {
     if (!producer.connected()) throw new Error('not connected');
-    if (opened === null) {
-      opened = producer.open();
-      for (const key of QUEUE_KEYS) opened[key].on('error', onError);
-    }
+    opened ??= open();
     return opened;
+  }
+
+  async function open(): Promise<Queues> {
+    const made = producer.open();
+    const all = Object.values(made);
+    for (const queue of all) queue.on('error', onError);
+    try {
+      await Promise.all(all.map((queue) => queue.waitUntilReady()));
+      return made;
+    } catch (error) {
+      opened = null;
+      for (const queue of all) queue.close().catch(onError);
+      throw error;
+    }
   }
 
   async function add<Job extends object>(
@@ -52,7 +67,8 @@ export function createTimetable(location: QueueLocation, onError: (error: Error)
   ): Promise<void> {
     if (jobs.length === 0) return;
     await mappingUnavailable(async () => {
-      const added = await queues()[key].addBulk(jobs.map((job) => bulkJob(job, idOf(job))));
+      const open = await queues();
+      const added = await open[key].addBulk(jobs.map((job) => bulkJob(job, idOf(job))));
       // BullMQ's bulk add is a pipeline, not a transaction: a job that failed has an error code for an id.
       const failed = added.filter((job, index) => job.id !== idOf(jobs[index] as Timed<Job>));
       if (failed.length > 0) throw new Error(`${failed.length} of ${jobs.length} jobs were not added`);
@@ -64,7 +80,7 @@ export function createTimetable(location: QueueLocation, onError: (error: Error)
     addMail: (jobs) => add('mail', jobs, mailJobId),
     async depth() {
       const counts = await mappingUnavailable(async () => {
-        const open = queues();
+        const open = await queues();
         return Promise.all(QUEUE_KEYS.map((key) => open[key].getJobCounts('waiting', 'delayed')));
       });
       return Object.fromEntries(QUEUE_KEYS.map((key, index) => [key, depthOf(counts[index])])) as Record<
@@ -73,8 +89,9 @@ export function createTimetable(location: QueueLocation, onError: (error: Error)
       >;
     },
     async close() {
-      if (opened !== null) await Promise.allSettled(Object.values(opened).map((queue) => queue.close()));
-      await producer.disconnect();
+      const closing = opened?.then((open) => Promise.all(Object.values(open).map((queue) => queue.close())));
+      await settlesWithin(CLOSE_TIMEOUT_MS, closing ?? Promise.resolve());
+      await settlesWithin(CLOSE_TIMEOUT_MS, producer.disconnect());
     },
   };
 }
@@ -85,7 +102,13 @@ function bulkJob({ delayMs, ...data }: { readonly delayMs: number }, jobId: stri
     data,
     // Whole milliseconds: the Postgres back-end refuses fractions. Nothing finished is kept: a kept id would make a
     // later job of that id a silent no-op.
-    opts: { jobId, delay: Math.ceil(delayMs), attempts: 1, removeOnComplete: true, removeOnFail: true },
+    opts: {
+      jobId,
+      delay: Math.max(0, Math.ceil(delayMs)),
+      attempts: 1,
+      removeOnComplete: true,
+      removeOnFail: true,
+    },
   };
 }
 

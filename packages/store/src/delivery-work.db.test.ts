@@ -259,7 +259,6 @@ describe('done', () => {
     expect(await work.done([])).toEqual([]);
     expect(await work.retry([])).toEqual([]);
     expect(await work.dead([])).toEqual([]);
-    expect(await work.markHealth([])).toEqual([]);
   });
 });
 
@@ -400,35 +399,6 @@ describe('finishers of the same rows', () => {
       await blocker.query('select from deliveries where id = $1 for update nowait', [high.deliveryId]);
       await blocker.query('rollback');
       expect(await finish).toHaveLength(2);
-    });
-  });
-});
-
-describe('markHealth', () => {
-  test('writes and names only the webhooks whose state changes', async () => {
-    const failing = await rows.webhook({ failing: true });
-    const gone = newId('webhook', { now: () => new Date() });
-    const changes = [
-      { webhookId, failing: true },
-      { webhookId: failing, failing: true },
-      { webhookId: gone, failing: true },
-    ];
-    const [before] = await database.query('select failing_since, xmin from webhooks where id = $1', [
-      failing,
-    ]);
-    expect(await work.markHealth(changes)).toEqual([webhookId]);
-    expect(await work.markHealth(changes)).toEqual([]);
-    const [after] = await database.query('select failing_since, xmin from webhooks where id = $1', [failing]);
-    expect(after).toEqual(before);
-    expect(await work.markHealth([{ webhookId, failing: false }])).toEqual([webhookId]);
-    const [well] = await database.query('select failing_since from webhooks where id = $1', [webhookId]);
-    expect(well).toEqual({ failing_since: null });
-  });
-
-  test('does not wait for a cause that has matched the webhook', async () => {
-    await inTransaction(pool, async (cause) => {
-      await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
-      expect(await work.markHealth([{ webhookId, failing: true }])).toEqual([webhookId]);
     });
   });
 });

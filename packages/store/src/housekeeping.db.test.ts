@@ -48,15 +48,17 @@ async function partitions(): Promise<string[]> {
   return found.map(({ day }) => day);
 }
 
-/** As YYYYMMDD, by Postgres's clock in UTC. */
-async function day(fromToday: number): Promise<string> {
+/** The days from `from` to `to`, counted from today by Postgres's clock in UTC, as YYYYMMDD. */
+async function days(from: number, to: number): Promise<string[]> {
   const [row] = await database.query<{ today: Date }>('select now() as today');
-  const date = new Date((row?.today.getTime() ?? 0) + fromToday * DAY_MS);
-  return date.toISOString().slice(0, 10).replaceAll('-', '');
+  const today = row?.today.getTime() ?? 0;
+  return Array.from({ length: to - from + 1 }, (_, n) =>
+    new Date(today + (from + n) * DAY_MS).toISOString().slice(0, 10).replaceAll('-', ''),
+  );
 }
 
-async function days(from: number, to: number): Promise<string[]> {
-  return Promise.all(Array.from({ length: to - from + 1 }, async (_, n) => day(from + n)));
+async function day(fromToday: number): Promise<string> {
+  return (await days(fromToday, fromToday))[0] ?? '';
 }
 
 const LOGGED = `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)

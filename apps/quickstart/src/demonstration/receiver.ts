@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseEvent, SignatureVerificationError, verifySignature } from '@postrider/receiver';
+import { parseEvent, SignatureVerificationError } from '@postrider/receiver';
 import type { WebhookEvent } from '@postrider/receiver';
 import type { LoopbackCertificate } from './certificates.ts';
 
@@ -42,31 +42,35 @@ export async function startReceiver(port: number, options: ReceiverOptions): Pro
   const seen = new Set<string>();
   let secret: string | null = null;
   const server = createServer({ key, cert }, (request, response) => {
-    const receivedAtMs = Date.now();
-    answer(request, response, receivedAtMs).catch((error: unknown) => {
+    answer(request, response).catch((error: unknown) => {
       response.destroy();
       options.onRefusal(`a request broke off: ${(error as Error).message}`);
     });
   });
 
-  async function answer(request: IncomingMessage, response: ServerResponse, receivedAtMs: number): Promise<void> {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const receivedAtMs = Date.now();
     const body = await readBody(request);
-    if (request.method !== 'POST' || request.url !== PATH) return reply(response, 404);
-    if (body === null) return reply(response, 413);
-    if (secret === null) return reply(response, 503);
-    try {
-      verifySignature({ header: request.headers[options.signatureHeader], body, secret });
-    } catch (error) {
-      if (!(error instanceof SignatureVerificationError)) throw error;
-      options.onRefusal(`refused a request: ${error.message}`);
-      return reply(response, 401);
-    }
-    reply(response, 204);
-    const event = parseEvent(body);
+    const [status, event] = judge(request, body);
+    response.writeHead(status).end();
+    if (event === null) return;
     const again = seen.has(event.id);
     if (seen.size >= REMEMBERED_MAX) seen.clear();
     seen.add(event.id);
     options.onArrival({ event, receivedAtMs, again });
+  }
+
+  function judge(request: IncomingMessage, body: Buffer | null): [number, WebhookEvent | null] {
+    if (request.method !== 'POST' || request.url !== PATH) return [404, null];
+    if (body === null) return [413, null];
+    if (secret === null) return [503, null];
+    try {
+      return [204, parseEvent({ header: request.headers[options.signatureHeader], body, secret })];
+    } catch (error) {
+      if (!(error instanceof SignatureVerificationError)) throw error;
+      options.onRefusal(`refused a request: ${error.message}`);
+      return [401, null];
+    }
   }
 
   const listening = (at: number) =>
@@ -102,8 +106,4 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
     if (size <= BODY_BYTES_MAX) chunks.push(chunk);
   }
   return size > BODY_BYTES_MAX ? null : Buffer.concat(chunks);
-}
-
-function reply(response: ServerResponse, status: number): void {
-  response.writeHead(status).end();
 }

@@ -24,7 +24,10 @@ const ARRIVAL_TIMEOUT_MS = 20_000;
 export async function showMainJob({ api, arrivals, database, terminal, logsDir }: Stage): Promise<boolean> {
   const { id } = await api.request<{ id: string }>('POST', '/v1/emails', MAIL);
   const answeredAtMs = Date.now();
-  terminal.say('demo', `POST /v1/emails answered 200: mail ${id} is stored, and queued for the sandbox provider`);
+  terminal.say(
+    'demo',
+    `POST /v1/emails answered 200: mail ${id} is stored, and queued for the sandbox provider`,
+  );
   const arrival = await terminal.during('waiting for email.sent', () =>
     arrivals.find(
       ({ event }) => event.type === 'email.sent' && event.data.email_id === id,

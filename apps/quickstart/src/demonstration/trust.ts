@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { StartError } from '../settings.ts';
 
 /**
  * Writes the file that the worker trusts on top of the public authorities: ours, and those of the person's own
@@ -15,7 +14,7 @@ export function writeTrustFile(dataDir: string, authorityPem: string, own: strin
 function readOwn(file: string): string {
   try {
     return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new StartError(`NODE_EXTRA_CA_CERTS: ${(error as Error).message}`, { cause: error });
+  } catch {
+    return ''; // Node goes on without it as well, and has already said so on stderr
   }
 }

@@ -55,7 +55,8 @@ async function clearLeftovers(file: string, dataDir: string): Promise<void> {
     const { launcher } = left;
     const runs = stillRuns(launcher);
     if (runs !== false) {
-      const doubt = runs === true ? 'stop it first' : `stop it first, or remove ${file} if that is something else`;
+      const doubt =
+        runs === true ? 'stop it first' : `stop it first, or remove ${file} if that is something else`;
       throw new StartError(`process ${launcher.pid} is using ${dataDir} already; ${doubt}`);
     }
     await Promise.all(Object.values(left.children).map((child) => endMarked(child, LEFTOVER_GRACE_MS)));

@@ -3,10 +3,11 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Environment, Part } from '@postrider/runtime';
+import type { Environment } from '@postrider/runtime';
 import { StartError } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
 import { createChildLog } from './child-log.ts';
+import type { ChildLog } from './child-log.ts';
 
 export interface ChildOptions {
   readonly name: string;
@@ -38,69 +39,79 @@ const FOLLOW_PARENT = `data:text/javascript,${encodeURIComponent(
 )}`;
 
 /** One process of the system, started again when it ends by itself. */
-export function createChild(options: ChildOptions): Required<Part> {
-  const { name, terminal } = options;
-  const log = createChildLog(options.logFile, (words) => terminal.say(name, words));
-  let child: ChildProcess | null = null;
-  let stopping = false;
-  let restartDelayMs = RESTART_DELAY_MS;
-  const wakeUp = new AbortController();
+export interface Child {
+  stop(): Promise<void>;
+}
 
-  function launch(): ChildProcess {
-    const launched = spawn(
-      process.execPath,
-      ['--enable-source-maps', '--import', FOLLOW_PARENT, join(options.distDir, `${name}.js`)],
-      // A group of its own: Ctrl-C reaches us alone, and we stop the processes in order.
-      { env: { ...options.env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true },
-    );
-    if (launched.stdout !== null && launched.stderr !== null) log.follow(launched.stdout, launched.stderr);
-    if (launched.pid !== undefined) options.onPid(launched.pid);
-    child = launched;
-    return launched;
+/**
+ * Resolves when the process is ready.
+ *
+ * @throws StartError with what it said last when it ends before, or AbortError when `signal` says so; it is gone then.
+ */
+export async function startChild(options: ChildOptions, signal: AbortSignal): Promise<Child> {
+  const log = createChildLog(options.logFile, (words) => options.terminal.say(options.name, words));
+  const first = launch(options, log);
+  try {
+    await untilReady(first, options.readyUrl, signal);
+  } catch (error) {
+    await end(first);
+    await log.close();
+    const complaint = signal.aborted ? null : log.lastComplaint();
+    throw complaint === null
+      ? error
+      : new StartError(complaint.replace(/^postrider: /, ''), { cause: error });
   }
-
-  async function keepAlive(current: ChildProcess): Promise<void> {
-    const startedAt = performance.now();
-    const [code, signal] = (await ended(current)) as [number | null, NodeJS.Signals | null];
-    if (stopping) return;
-    if (performance.now() - startedAt > STEADY_AFTER_MS) restartDelayMs = RESTART_DELAY_MS;
-    terminal.say(name, `ended with ${signal ?? code}; starting again in ${restartDelayMs / 1000} s`);
-    await delay(restartDelayMs, undefined, { signal: wakeUp.signal }).catch(() => undefined); // stopped meanwhile
-    restartDelayMs = Math.min(2 * restartDelayMs, RESTART_DELAY_MS_MAX);
-    if (!isStopping()) await keepAlive(launch());
-  }
-
-  // A function, because what changes between two awaits is invisible to the type checker's narrowing.
-  const isStopping = (): boolean => stopping;
-
+  const stopping = new AbortController();
+  const kept = keepAlive(first, options, log, stopping.signal);
   return {
-    async start() {
-      const first = launch();
-      try {
-        await untilReady(first, options.readyUrl);
-      } catch (error) {
-        await end(first);
-        await log.close();
-        const complaint = log.lastComplaint();
-        throw complaint === null ? error : new StartError(complaint.replace(/^postrider: /, ''));
-      }
-      void keepAlive(first);
-    },
     async stop() {
-      stopping = true;
-      wakeUp.abort();
-      if (child !== null) await end(child);
+      stopping.abort();
+      await kept;
       await log.close();
     },
   };
 }
 
-async function untilReady(child: ChildProcess, url: string): Promise<void> {
+function launch(options: ChildOptions, log: ChildLog): ChildProcess {
+  const child = spawn(
+    process.execPath,
+    ['--enable-source-maps', '--import', FOLLOW_PARENT, join(options.distDir, `${options.name}.js`)],
+    // A group of its own: Ctrl-C reaches us alone, and we stop the processes in order.
+    { env: { ...options.env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true },
+  );
+  if (child.stdout !== null && child.stderr !== null) log.follow(child.stdout, child.stderr);
+  if (child.pid !== undefined) options.onPid(child.pid);
+  return child;
+}
+
+/** Starts the process again and again, until `stopping`; then ends it. */
+async function keepAlive(
+  first: ChildProcess,
+  options: ChildOptions,
+  log: ChildLog,
+  stopping: AbortSignal,
+): Promise<void> {
+  let restartDelayMs = RESTART_DELAY_MS;
+  for (let child = first; ; child = launch(options, log)) {
+    const startedAt = performance.now();
+    await Promise.race([ended(child), aborted(stopping)]);
+    if (stopping.aborted) return end(child);
+    if (performance.now() - startedAt > STEADY_AFTER_MS) restartDelayMs = RESTART_DELAY_MS;
+    const how = child.signalCode ?? child.exitCode;
+    options.terminal.say(options.name, `ended with ${how}; starting again in ${restartDelayMs / 1000} s`);
+    await Promise.race([delay(restartDelayMs), aborted(stopping)]);
+    if (isAborted(stopping)) return;
+    restartDelayMs = Math.min(2 * restartDelayMs, RESTART_DELAY_MS_MAX);
+  }
+}
+
+async function untilReady(child: ChildProcess, url: string, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   while (!(await answers(url))) {
     if (hasEnded(child)) throw new StartError(`it ended with ${child.signalCode ?? child.exitCode}`);
-    if (performance.now() > deadline) throw new StartError(`it was not ready after ${READY_TIMEOUT_MS / 1000} s`);
-    await delay(READY_POLL_MS);
+    if (performance.now() > deadline)
+      throw new StartError(`it was not ready after ${READY_TIMEOUT_MS / 1000} s`);
+    await delay(READY_POLL_MS, undefined, { signal });
   }
 }
 
@@ -127,8 +138,17 @@ async function end(child: ChildProcess): Promise<void> {
   }
 }
 
-async function ended(child: ChildProcess): Promise<unknown[]> {
-  return hasEnded(child) ? [child.exitCode, child.signalCode] : once(child, 'exit');
+async function ended(child: ChildProcess): Promise<void> {
+  if (!hasEnded(child)) await once(child, 'exit');
+}
+
+/** A function, because what changes between two awaits is invisible to the type checker's narrowing. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 function hasEnded(child: ChildProcess): boolean {

@@ -5,7 +5,11 @@ import type { Environment } from '@postrider/runtime';
 import { StartError } from '../settings.ts';
 
 /** Runs `postrider ARGS --json` and returns its document. @throws StartError with its one line when it fails. */
-export async function postrider(distDir: string, args: readonly string[], env: Environment): Promise<unknown> {
+export async function postrider(
+  distDir: string,
+  args: readonly string[],
+  env: Environment,
+): Promise<unknown> {
   const child = spawn(process.execPath, [join(distDir, 'cli.js'), ...args, '--json'], {
     env: { ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -17,7 +21,9 @@ export async function postrider(distDir: string, args: readonly string[], env: E
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   if (code !== 0) {
     const line = stderr.trim().split('\n').at(-1) ?? '';
-    throw new StartError(line === '' ? `postrider ${args.join(' ')} ended with ${code}` : line.replace(/^postrider: /, ''));
+    throw new StartError(
+      line === '' ? `postrider ${args.join(' ')} ended with ${code}` : line.replace(/^postrider: /, ''),
+    );
   }
   return JSON.parse(stdout);
 }

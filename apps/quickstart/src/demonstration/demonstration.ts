@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { systemClock } from '@postrider/runtime';
+import type { Part } from '@postrider/runtime';
+import type { Ground } from '../ground.ts';
+import { resource } from '../resource.ts';
+import type { Resource } from '../resource.ts';
+import { databaseName } from '../settings.ts';
+import type { Settings } from '../settings.ts';
+import { demonstrationFile } from '../state/demonstration-file.ts';
+import type { DemonstrationFile } from '../state/demonstration-file.ts';
+import { reachableHost } from '../system/ports.ts';
+import type { Terminal } from '../terminal.ts';
+import { createArrivals } from './arrivals.ts';
+import type { Arrivals } from './arrivals.ts';
+import { makeLoopbackCertificate } from './certificates.ts';
+import { startReceiver } from './receiver.ts';
+import type { Arrival, Receiver } from './receiver.ts';
+import { runDemonstration } from './run.ts';
+import { writeTrustFile } from './trust.ts';
+
+export interface TrustedReceiver extends Receiver {
+  /** What the worker has to trust. */
+  readonly trustFile: string;
+}
+
+export interface Demonstration {
+  readonly receiver: Resource<TrustedReceiver>;
+  readonly show: Part;
+}
+
+export interface DemonstrationParts {
+  readonly settings: Settings;
+  readonly ground: Ground;
+  readonly terminal: Terminal;
+}
+
+/** The customer's side: a receiver, and one mail whose event arrives there. */
+export function createDemonstration({ settings, ground, terminal }: DemonstrationParts): Demonstration {
+  const file = demonstrationFile(settings.dataDir, databaseName(settings.databaseUrl));
+  const arrivals = createArrivals();
+  const receiver = resource(
+    () => openReceiver(settings, terminal, file, arrivals),
+    (opened) => opened.close(),
+  );
+  const show = () =>
+    runDemonstration({
+      settings,
+      terminal,
+      arrivals,
+      file,
+      databaseUrl: ground.places().databaseUrl,
+      baseUrl: `http://${reachableHost(settings.host)}:${ground.port.value}`,
+      receiver: receiver.value,
+      sealedWith: createHash('sha256').update(ground.places().secretsKey).digest('hex').slice(0, 12),
+    });
+  return { receiver, show: { start: show } };
+}
+
+async function openReceiver(
+  settings: Settings,
+  terminal: Terminal,
+  file: DemonstrationFile,
+  arrivals: Arrivals,
+): Promise<TrustedReceiver> {
+  const certificate = await makeLoopbackCertificate(systemClock.now());
+  const trustFile = writeTrustFile(
+    settings.dataDir,
+    certificate.authorityPem,
+    settings.env['NODE_EXTRA_CA_CERTS'],
+  );
+  const kept = file.read();
+  const receiver = await startReceiver(kept.receiverPort ?? 0, {
+    certificate,
+    signatureHeader: settings.signatureHeader,
+    onArrival: (arrival) => {
+      terminal.say('event', inWords(arrival));
+      arrivals.add(arrival);
+    },
+    onRefusal: (words) => terminal.say('event', words),
+  });
+  if (receiver.port !== kept.receiverPort) file.keep({ receiverPort: receiver.port });
+  // What the last start left undelivered comes at once.
+  if (kept.webhook?.endpoint === receiver.endpoint) receiver.trust(kept.webhook.signingSecret);
+  return { ...receiver, trustFile };
+}
+
+function inWords({ event, receivedAtMs, again }: Arrival): string {
+  const about = 'email_id' in event.data && event.data.email_id !== null ? ` of ${event.data.email_id}` : '';
+  const age = receivedAtMs - Date.parse(event.created_at);
+  const when = again ? 'came before' : `${age} ms after its created_at`;
+  return `${event.type} ${event.id}${about}, signature verified, ${when}`;
+}

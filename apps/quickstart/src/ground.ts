@@ -1,0 +1,52 @@
+import type { Part } from '@postrider/runtime';
+import { resource } from './resource.ts';
+import type { Resource } from './resource.ts';
+import type { Settings } from './settings.ts';
+import { takeDataDir } from './state/running-file.ts';
+import type { RunningFile } from './state/running-file.ts';
+import { keptSecretsKey } from './state/secrets-key.ts';
+import { prepare } from './system/database.ts';
+import type { Places } from './system/environment.ts';
+import { requirePort } from './system/ports.ts';
+import { supplyPostgres } from './system/postgres.ts';
+import type { StartedServer } from './system/postgres.ts';
+import { supplyRedis } from './system/redis.ts';
+import type { QueueServer } from './system/redis.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What the processes of the system stand on. */
+export interface Ground {
+  readonly dataDir: Resource<RunningFile>;
+  readonly port: Resource<number>;
+  readonly secretsKey: Resource<string>;
+  readonly postgres: Resource<StartedServer>;
+  readonly redis: Resource<QueueServer>;
+  /** Migrations, and whether Redis answers. */
+  readonly database: Part;
+  /** Once all of the above have started. */
+  places(): Places;
+}
+
+export function createGround(settings: Settings, terminal: Terminal): Ground {
+  const dataDir = resource(
+    () => takeDataDir(settings.dataDir),
+    async (taken) => taken.remove(),
+  );
+  const port = resource(() => requirePort(settings.host, settings.port));
+  const secretsKey = resource(async () => settings.env['SECRETS_KEY'] ?? keptSecretsKey(settings.dataDir));
+  const postgres = resource(
+    () => supplyPostgres(settings, dataDir.value, terminal),
+    (server) => server.stop(),
+  );
+  const redis = resource(
+    () => supplyRedis(settings, dataDir.value, terminal),
+    (server) => server.stop(),
+  );
+  const places = () => ({
+    databaseUrl: postgres.value.url,
+    redisUrl: redis.value.url,
+    secretsKey: secretsKey.value,
+  });
+  const database = { start: () => prepare(settings, places(), terminal) };
+  return { dataDir, port, secretsKey, postgres, redis, database, places };
+}

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { startPostgres } from '@postrider/embedded';
+import type { Settings } from '../settings.ts';
+import type { RunningFile } from '../state/running-file.ts';
+import type { Terminal } from '../terminal.ts';
+
+export interface StartedServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const GIVEN = { stop: () => Promise.resolve() };
+
+/** The Postgres of DATABASE_URL, else our own: the one that still runs, that of the last start, or a new one. */
+export async function supplyPostgres(
+  settings: Settings,
+  running: RunningFile,
+  terminal: Terminal,
+): Promise<StartedServer> {
+  if (settings.databaseUrl !== undefined) {
+    terminal.say('start', 'database: the one of DATABASE_URL');
+    return { url: settings.databaseUrl, ...GIVEN };
+  }
+  const postgres = await terminal.during('starting the embedded Postgres', () =>
+    startPostgres({
+      dataDir: join(settings.dataDir, 'postgres'),
+      durable: true,
+      // The demonstration measures from the commit, and asks Postgres when that was.
+      settings: { track_commit_timestamp: 'on' },
+      log: (line) => terminal.say('start', line),
+    }),
+  );
+  running.note({ postgres: { pid: postgres.pid, url: postgres.url } });
+  return postgres;
+}

@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import type { Environment } from '@postrider/runtime';
+import type { Ground } from '../ground.ts';
+import { resource } from '../resource.ts';
+import type { Resource } from '../resource.ts';
+import { logsDirOf } from '../settings.ts';
+import type { Settings } from '../settings.ts';
+import type { Terminal } from '../terminal.ts';
+import { startChild } from './child.ts';
+import type { Child } from './child.ts';
+import { systemEnvironment, workerEnvironment } from './environment.ts';
+import { portOrFree, reachableHost } from './ports.ts';
+
+/** Where a process answers, and what it gets beyond what all get. */
+interface Own {
+  readonly host: string;
+  readonly port: number;
+  readonly env: Environment;
+}
+
+export interface ProcessesParts {
+  readonly settings: Settings;
+  readonly ground: Ground;
+  readonly terminal: Terminal;
+  /** Made by the receiver, before the worker starts. */
+  readonly trustFile: () => string;
+}
+
+export function createProcesses(
+  parts: ProcessesParts,
+): Readonly<Record<'api' | 'relay' | 'worker', Resource<Child>>> {
+  const { settings, ground } = parts;
+  const withMetrics = async (name: 'relay' | 'worker', env: Environment): Promise<Own> => {
+    const host = settings.metricsHost;
+    const port = await portOrFree(host, settings.metricsPorts[name]);
+    return { host, port, env: { ...env, METRICS_PORT: String(port) } };
+  };
+  return {
+    api: processPart('api', parts, async () => {
+      const port = ground.port.value;
+      return { host: settings.host, port, env: { PORT: String(port) } };
+    }),
+    relay: processPart('relay', parts, () => withMetrics('relay', {})),
+    worker: processPart('worker', parts, () =>
+      withMetrics('worker', workerEnvironment(settings, parts.trustFile())),
+    ),
+  };
+}
+
+function processPart(name: string, parts: ProcessesParts, ownOf: () => Promise<Own>): Resource<Child> {
+  const { settings, ground, terminal } = parts;
+  return resource(
+    async (signal) => {
+      const own = await ownOf();
+      const options = {
+        name,
+        distDir: settings.distDir,
+        env: { ...systemEnvironment(settings, ground.places()), ...own.env },
+        readyUrl: `http://${reachableHost(own.host)}:${own.port}/readyz`,
+        logFile: join(logsDirOf(settings), `${name}.log`),
+        terminal,
+        onPid: (pid: number) => ground.dataDir.value.noteChild(name, pid),
+      };
+      return terminal.during(`starting the ${name}`, () => startChild(options, signal));
+    },
+    (child) => child.stop(),
+  );
+}

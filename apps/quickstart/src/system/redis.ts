@@ -1,0 +1,44 @@
+import { findRedisServer, startRedis } from '@postrider/embedded';
+import { StartError } from '../settings.ts';
+import type { Settings } from '../settings.ts';
+import type { RunningFile } from '../state/running-file.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Where the queue lives: `url` is undefined when that is Postgres. */
+export interface QueueServer {
+  readonly url: string | undefined;
+  stop(): Promise<void>;
+}
+
+const NOTHING_TO_STOP = { stop: () => Promise.resolve() };
+
+/** The Redis of REDIS_URL; with `--redis` one of our own, which keeps nothing; else none. */
+export async function supplyRedis(
+  settings: Settings,
+  running: RunningFile,
+  terminal: Terminal,
+): Promise<QueueServer> {
+  if (settings.redisUrl !== undefined) {
+    terminal.say('start', 'queue: the Redis of REDIS_URL');
+    running.note({ redisUrl: settings.redisUrl });
+    return { url: settings.redisUrl, ...NOTHING_TO_STOP };
+  }
+  if (!settings.ownRedis) {
+    const where = settings.databaseUrl === undefined ? 'PostgreSQL (embedded)' : 'PostgreSQL';
+    terminal.say('start', `queue: ${where}. For Redis: REDIS_URL=redis://host:6379 npm start`);
+    return { url: undefined, ...NOTHING_TO_STOP };
+  }
+  if (findRedisServer() === null) {
+    throw new StartError(
+      'neither redis-server nor valkey-server is on PATH; apt-get install redis-server, or brew install redis, ' +
+        'or docker compose up redis and set REDIS_URL',
+    );
+  }
+  const redis = await terminal.during('starting Redis', () => startRedis());
+  terminal.say(
+    'start',
+    `queue: Redis runs on port ${redis.port} (process ${redis.pid}); it keeps nothing on disk`,
+  );
+  running.note({ redisUrl: redis.url });
+  return redis;
+}

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { QueueUnavailableError } from '@postrider/queue';
+import type { MailJob, Timed } from '@postrider/queue';
+import { createMailTimetable } from '@postrider/store';
+import type { ClaimedEmail } from '@postrider/store';
+import { inMemoryQueue } from '../test/in-memory-queue.ts';
+import type { InMemoryQueue } from '../test/in-memory-queue.ts';
+import { openRelayStore } from '../test/open-relay-store.ts';
+import type { RelayStore } from '../test/open-relay-store.ts';
+import { mailTurn } from './mail-pass.ts';
+
+const IDLE_PAUSE_MS = 500;
+const BUSY_PAUSE_MS = 20;
+
+let store: RelayStore;
+let queue: InMemoryQueue;
+let claims: (readonly ClaimedEmail[])[];
+
+beforeAll(async () => void (store = await openRelayStore()));
+afterAll(() => store.close());
+beforeEach(async () => {
+  await store.rows.clear();
+  queue = inMemoryQueue();
+  claims = [];
+});
+
+async function turn(): Promise<number> {
+  const onClaim = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
+  return mailTurn({ store: createMailTimetable(store.pool), queue, leaseSeconds: 30, onClaim });
+}
+
+const jobs = () => queue.jobs('mail') as Timed<MailJob>[];
+
+async function leased(): Promise<number> {
+  return (await store.database.query('select from email_sends where leased_until > now()')).length;
+}
+
+describe('a turn of the mail pass', () => {
+  test('puts what is due and what is due soon on the timetable, each once, with its delay', async () => {
+    const due = await store.rows.email();
+    const soon = await store.rows.email(50_000);
+    await store.rows.email(120_000);
+    expect(await turn()).toBe(IDLE_PAUSE_MS);
+    await turn();
+    const delays = new Map(jobs().map(({ emailId, claim, delayMs }) => [`${emailId} ${claim}`, delayMs]));
+    expect([...delays.keys()].sort()).toEqual([`${due} 0`, `${soon} 0`].sort());
+    expect(delays.get(`${due} 0`)).toBe(0);
+    expect(delays.get(`${soon} 0`)).toBeGreaterThan(0);
+    expect(claims.map((claimed) => claimed.length)).toEqual([2, 0]);
+  });
+
+  test('finds a lost job again once its lease ran out', async () => {
+    const emailId = await store.rows.email();
+    await turn();
+    queue.lose();
+    await turn();
+    expect(jobs()).toEqual([]);
+    await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
+    await turn();
+    expect(jobs()).toEqual([{ emailId, claim: 0, delayMs: 0 }]);
+  });
+
+  test('gives back at once what could not be queued', async () => {
+    await store.rows.email();
+    queue.fail('addMail');
+    await expect(turn()).rejects.toThrow(QueueUnavailableError);
+    expect(await leased()).toBe(0);
+    queue.fail();
+    await turn();
+    expect(jobs()).toHaveLength(1);
+  });
+
+  test('claims nothing while the queue’s depth is not known', async () => {
+    await store.rows.email();
+    queue.fail('depth');
+    await expect(turn()).rejects.toThrow(QueueUnavailableError);
+    expect(await leased()).toBe(0);
+  });
+
+  test('keeps to the depth: nothing into a full queue, and soon again when there was more than room', async () => {
+    for (let n = 0; n < 3; n += 1) await store.rows.email();
+    queue.fill('mail', 'waiting', 128);
+    expect(await turn()).toBe(BUSY_PAUSE_MS);
+    expect(await leased()).toBe(0);
+    queue.fill('mail', 'waiting', 126);
+    expect(await turn()).toBe(BUSY_PAUSE_MS);
+    expect(await leased()).toBe(2);
+    queue.fill('mail', 'waiting', 0);
+    expect(await turn()).toBe(IDLE_PAUSE_MS);
+    expect(await leased()).toBe(3);
+  });
+
+  test('looks no minute ahead while too many jobs are delayed', async () => {
+    const due = await store.rows.email();
+    await store.rows.email(50_000);
+    queue.fill('mail', 'delayed', 10_001);
+    await turn();
+    expect(jobs().map(({ emailId }) => emailId)).toEqual([due]);
+  });
+});

@@ -1,0 +1,75 @@
+import { QUEUE_KEYS, QueueUnavailableError } from '@postrider/queue';
+import type { DeliveryJob, Lane, MailJob, QueueKey, Timed, Timetable } from '@postrider/queue';
+
+type Job = Timed<DeliveryJob> | Timed<MailJob>;
+
+/** A queue that keeps its jobs in a map, for the passes to talk to: a third back-end, and one that obeys the test. */
+export interface InMemoryQueue extends Timetable {
+  /** The jobs of one queue, in the order they came. */
+  jobs(key: QueueKey): Job[];
+  /** All jobs leave one queue, as if workers had taken them. */
+  take(key: QueueKey): Job[];
+  /** FLUSHALL. */
+  lose(): void;
+  /** As if so many jobs of others waited there. */
+  fill(key: QueueKey, state: 'waiting' | 'delayed', count: number): void;
+  /** From now on these calls fail; none: all of them work again. */
+  fail(...calls: ('depth' | 'addDeliveries' | 'addMail')[]): void;
+}
+
+export function inMemoryQueue(): InMemoryQueue {
+  const held: Record<QueueKey, Map<string, Job>> = { fast: new Map(), slow: new Map(), mail: new Map() };
+  const others = {
+    fast: { waiting: 0, delayed: 0 },
+    slow: { waiting: 0, delayed: 0 },
+    mail: { waiting: 0, delayed: 0 },
+  };
+  let failing = new Set<string>();
+
+  function check(call: string): void {
+    if (failing.has(call)) throw new QueueUnavailableError(new Error('told to fail'));
+  }
+
+  function add(key: QueueKey, id: string, job: Job): void {
+    if (!held[key].has(id)) held[key].set(id, job);
+  }
+
+  const isDelayed = (job: Job): boolean => job.delayMs > 0;
+
+  return {
+    async addDeliveries(lane: Lane, jobs) {
+      if (jobs.length > 0) check('addDeliveries');
+      for (const job of jobs) add(lane, `${job.deliveryId}_${job.claim}`, job);
+    },
+    async addMail(jobs) {
+      if (jobs.length > 0) check('addMail');
+      for (const job of jobs) add('mail', `${job.emailId}_${job.claim}`, job);
+    },
+    async depth() {
+      check('depth');
+      const entries = QUEUE_KEYS.map((key) => {
+        const delayed = [...held[key].values()].filter(isDelayed).length;
+        const waiting = held[key].size - delayed;
+        return [
+          key,
+          { waiting: waiting + others[key].waiting, delayed: delayed + others[key].delayed },
+        ] as const;
+      });
+      return Object.fromEntries(entries) as Awaited<ReturnType<Timetable['depth']>>;
+    },
+    async close() {
+      failing = new Set();
+    },
+    jobs: (key) => [...held[key].values()],
+    take(key) {
+      const jobs = [...held[key].values()];
+      held[key].clear();
+      return jobs;
+    },
+    lose() {
+      for (const key of QUEUE_KEYS) held[key].clear();
+    },
+    fill: (key, state, count) => void (others[key][state] = count),
+    fail: (...calls) => void (failing = new Set(calls)),
+  };
+}

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createTestDatabase, startTcpListener } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await postrider(['--help'], {}); // builds, when the sources have changed
+}, 120_000);
+afterAll(() => database.drop());
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `npm run --silent postrider -- ARGS` without npm. */
+async function postrider(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  const child = spawn(process.execPath, ['scripts/run.mjs', 'cli', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], POSTRIDER_DATA_DIR: '/nonexistent', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const code = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { stdout: await text(child.stdout), stderr: await text(child.stderr), code: await code };
+}
+
+const onDatabase = (...args: string[]) => postrider(args, { DATABASE_URL: database.url });
+
+describe('postrider, as a process', () => {
+  test('--json is exactly one document on stdout, stderr is silent, and the exit code is 0', async () => {
+    const made = await onDatabase('account', 'create', '--name', 'Acme', '--json');
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    const { id } = JSON.parse(made.stdout) as { id: string };
+    const key = await onDatabase(
+      ...['key', 'create', '--account', id, '--scopes', 'webhooks:manage,emails:send', '--json'],
+    );
+    expect(key).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(key.stdout)).toMatchObject({
+      id: expect.stringMatching(/^key_/),
+      key: expect.stringMatching(/^pr_live_/),
+    });
+    const status = await onDatabase('status', '--json');
+    expect(status).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(status.stdout)).toMatchObject({ ok: true });
+  });
+
+  test('a failure ends with 1, and with one line on stderr', async () => {
+    const away = { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' };
+    expect(await postrider(['account', 'create', '--name', 'x', '--json'], away)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'postrider: Postgres is not available: connect ECONNREFUSED 127.0.0.1:1\n',
+    });
+  });
+
+  test('wrong usage ends with 2, and with one line on stderr', async () => {
+    expect(await onDatabase('frobnicate')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: "postrider: unknown command 'frobnicate' (see postrider --help)\n",
+    });
+  });
+
+  test('status of a Redis that is not there is a document that says so, and exit code 1', async () => {
+    const gone = await startTcpListener();
+    await gone.close();
+    const { code, stdout, stderr } = await postrider(['status', '--json'], {
+      DATABASE_URL: database.url,
+      REDIS_URL: `redis://127.0.0.1:${gone.port}`,
+    });
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      postgres: { reachable: true },
+      redis: { reachable: false },
+      queue: { backend: 'redis', depth: null },
+    });
+    expect(stderr).toBe(
+      `postrider: the queue is not available: connect ECONNREFUSED 127.0.0.1:${gone.port}\n`,
+    );
+  });
+});

@@ -1,0 +1,236 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { startTcpListener, waitFor } from '@postrider/testing';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+jest.setTimeout(180_000); // the first start may have to build
+
+/** A start of the whole system on a busy machine. */
+const START = { timeoutMs: 90_000, what: 'npm start' };
+
+let dataDir: string;
+let started: Start[] = [];
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'postrider-quickstart-'));
+  chmodSync(dataDir, 0o755); // the embedded Postgres may run as another user
+});
+afterEach(async () => {
+  for (const start of started) start.kill('SIGTERM');
+  for (const start of started) await start.ended;
+  started = [];
+  await stopWhatWasLeft();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+interface Start {
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  output(): string;
+  errors(): string;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** `npm start`, on ports that are free. */
+function npmStart(env: Readonly<Record<string, string>> = {}): Start {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, ['scripts/start.mjs'], {
+    cwd: ROOT,
+    env: { PATH, HOME, POSTRIDER_DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const chunks: Record<'out' | 'err', string[]> = { out: [], err: [] };
+  child.stdout.on('data', (chunk: Buffer) => chunks.out.push(chunk.toString('utf8')));
+  child.stderr.on('data', (chunk: Buffer) => chunks.err.push(chunk.toString('utf8')));
+  const start: Start = {
+    ended: new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal }))),
+    output: () => chunks.out.join(''),
+    errors: () => chunks.err.join(''),
+    kill: (signal) => child.kill(signal),
+  };
+  started.push(start);
+  return start;
+}
+
+interface Shown {
+  readonly api: string;
+  readonly key: string;
+  readonly account: string;
+  readonly webhook: string;
+  readonly email: string;
+}
+
+async function untilShown(start: Start): Promise<Shown> {
+  await waitFor(() => start.output().includes('Ctrl-C stops everything'), START);
+  const found = (pattern: RegExp) => pattern.exec(start.output())?.[1] ?? '';
+  return {
+    api: found(/^ +API +(\S+)$/m),
+    key: found(/^ +key +(pr_live_\S+)$/m),
+    account: found(/^ +account +(acct_\S+)$/m),
+    webhook: found(/webhook (wh_\S+) to https:/),
+    email: found(/mail (em_\S+) is stored/),
+  };
+}
+
+interface Running {
+  readonly postgres: { readonly pid: number };
+  readonly children: Readonly<Record<'api' | 'relay' | 'worker', { readonly pid: number }>>;
+}
+
+const runningFile = () => join(dataDir, 'running.json');
+const running = () => JSON.parse(readFileSync(runningFile(), 'utf8')) as Running;
+const pidsOf = ({ postgres, children }: Running) => [
+  postgres.pid,
+  ...Object.values(children).map(({ pid }) => pid),
+];
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // A container whose first process reaps nobody keeps the dead as zombies.
+    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** A failed test may leave the detached Postgres of its data directory running. */
+async function stopWhatWasLeft(): Promise<void> {
+  if (!existsSync(runningFile())) return;
+  const left = pidsOf(running()).filter(isAlive);
+  for (const pid of left) process.kill(pid, 'SIGINT');
+  await waitFor(() => !left.some(isAlive), { what: 'the end of what was left' });
+}
+
+const get = (shown: Shown, path: string) =>
+  fetch(`${shown.api}${path}`, { headers: { authorization: `Bearer ${shown.key}` } });
+
+function sendMail(shown: Shown): Promise<Response> {
+  return fetch(`${shown.api}/v1/emails`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${shown.key}` },
+    body: JSON.stringify({
+      from: 'a@example.com',
+      to: 'bounced@sandbox.postrider.example',
+      subject: 's',
+      text: 't',
+    }),
+  });
+}
+
+describe('npm start', () => {
+  test('shows the signed event arrive, stops on Ctrl-C with nothing left, and keeps the data', async () => {
+    const first = npmStart();
+    const shown = await untilShown(first);
+    expect(first.output()).toMatch(/signed email\.sent evt_\S+ arrived, signature verified/);
+    expect(first.output()).toMatch(/^\[demo\] \d+ ms after the commit that recorded the event/m);
+    expect((await sendMail(shown)).status).toBe(200);
+    await waitFor(() => /email\.bounced evt_\S+ of em_\S+, signature verified/.test(first.output()), {
+      what: 'the bounce to arrive',
+    });
+    const pids = pidsOf(running());
+    expect(pids.filter(isAlive)).toEqual(pids);
+    first.kill('SIGINT');
+    expect(await first.ended).toEqual({ code: 0, signal: null });
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(existsSync(runningFile())).toBe(false);
+
+    const second = npmStart();
+    const again = await untilShown(second);
+    expect(again).toMatchObject({ key: shown.key, account: shown.account, webhook: shown.webhook });
+    expect((await get(again, `/v1/emails/${shown.email}`)).status).toBe(200);
+    const { data } = (await (await get(again, '/v1/webhooks')).json()) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toEqual([shown.webhook]);
+    second.kill('SIGTERM');
+    expect(await second.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test('killed, it leaves a Postgres that the next start takes over, and processes that end', async () => {
+    const first = npmStart();
+    const shown = await untilShown(first);
+    const before = running();
+    first.kill('SIGKILL');
+    await first.ended;
+
+    const second = npmStart();
+    const again = await untilShown(second);
+    expect(again.account).toBe(shown.account);
+    const after = running();
+    expect(after.postgres.pid).toBe(before.postgres.pid);
+    expect(Object.values(before.children).map(({ pid }) => isAlive(pid))).toEqual([false, false, false]);
+    second.kill('SIGINT');
+    expect((await second.ended).code).toBe(0);
+    expect(pidsOf(after).filter(isAlive)).toEqual([]);
+  });
+
+  test('starts a process again that died, and the command line finds its database', async () => {
+    const start = npmStart();
+    const shown = await untilShown(start);
+    process.kill(running().children.worker.pid, 'SIGKILL');
+    await waitFor(() => start.output().includes('[worker] ended with SIGKILL; starting again'), {
+      what: 'the line about it',
+    });
+    expect((await sendMail(shown)).status).toBe(200);
+    await waitFor(() => start.output().includes('email.bounced'), {
+      what: 'the new worker',
+      timeoutMs: 60_000,
+    });
+
+    const cli = spawn(
+      process.execPath,
+      ['scripts/run.mjs', 'cli', 'key', 'list', '--account', shown.account],
+      {
+        cwd: ROOT,
+        env: { PATH: process.env['PATH'], POSTRIDER_DATA_DIR: dataDir },
+        stdio: 'ignore',
+      },
+    );
+    expect(await new Promise((resolve) => cli.once('close', resolve))).toBe(0);
+  });
+
+  test('a second start of the same data is refused, and the first goes on', async () => {
+    const first = npmStart();
+    const shown = await untilShown(first);
+    const second = npmStart();
+    expect((await second.ended).code).toBe(1);
+    expect(second.errors()).toMatch(/^postrider: [^\n]+ is using \S+ already; stop it first\n$/);
+    expect((await get(shown, '/v1/webhooks')).status).toBe(200);
+  });
+});
+
+describe('npm start refuses in one line, with nothing left running', () => {
+  const refused = async (env: Readonly<Record<string, string>>): Promise<string> => {
+    const start = npmStart(env);
+    expect((await start.ended).code).toBe(1);
+    expect(existsSync(runningFile())).toBe(false);
+    expect(start.errors()).toMatch(/^postrider[^\n]+\n$/);
+    return start.errors();
+  };
+
+  test('a port that is taken', async () => {
+    const taken = await startTcpListener();
+    expect(await refused({ PORT: String(taken.port) })).toContain(`port ${taken.port} on 127.0.0.1 is taken`);
+    await taken.close();
+  });
+
+  test('a Postgres that is not there', async () => {
+    const line = await refused({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' });
+    expect(line).toContain('connect ECONNREFUSED 127.0.0.1:1 (DATABASE_URL)');
+    expect(line).not.toContain('secret');
+  });
+
+  test('a Redis that is not there', async () => {
+    const line = await refused({ REDIS_URL: 'redis://127.0.0.1:1' });
+    expect(line).toContain('connect ECONNREFUSED 127.0.0.1:1 (REDIS_URL)');
+  });
+
+  test('a wrong value, by the name of its variable', async () => {
+    expect(await refused({ DELIVERY_TIMEOUT_MS: 'soon' })).toContain('DELIVERY_TIMEOUT_MS must be');
+  });
+
+  test('production', async () => {
+    expect(await refused({ NODE_ENV: 'production' })).toContain('NODE_ENV=production');
+  });
+});

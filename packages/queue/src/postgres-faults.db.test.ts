@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startPostgres } from '@postrider/embedded';
+import type { RunningPostgres } from '@postrider/embedded';
+import { createTestDatabase, waitFor } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { gate, jobs, openQueue } from '../test/queue-under-test.ts';
+import type { QueueUnderTest } from '../test/queue-under-test.ts';
+import { migrateQueueSchema, QueueUnavailableError } from './index.ts';
+import type { Consumer } from './index.ts';
+
+let queue: QueueUnderTest;
+let consumer: Consumer;
+let seen: string[];
+
+afterEach(() => queue.close());
+
+/** A queue with one consumer of two slots, whether or not Postgres is up. */
+function open(databaseUrl: string, handle: () => Promise<void> = async () => undefined): void {
+  seen = [];
+  queue = openQueue({ kind: 'postgres', databaseUrl });
+  consumer = queue.consume(
+    async (job) => {
+      seen.push(job.deliveryId);
+      await handle();
+    },
+    { concurrency: 2 },
+  );
+}
+
+/** Puts a job on the timetable until it is taken, and waits until it arrives. */
+async function takes(deliveryId: string): Promise<void> {
+  const job = { deliveryId, claim: 0, delayMs: 0 };
+  await waitFor(
+    async () => {
+      await queue.timetable.addDeliveries('fast', [job]);
+      return true;
+    },
+    { what: 'the timetable to take a job' },
+  );
+  await waitFor(() => seen.includes(deliveryId), { what: `job ${deliveryId} to arrive` });
+}
+
+async function refuses(): Promise<void> {
+  await expect(queue.timetable.addDeliveries('fast', jobs(3))).rejects.toBeInstanceOf(QueueUnavailableError);
+  await expect(queue.timetable.depth()).rejects.toBeInstanceOf(QueueUnavailableError);
+}
+
+describe('sessions of the queue that are cut off', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  async function cutAll(): Promise<void> {
+    await database.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+  }
+
+  test('again and again, idle or with a job in hand, are made anew: every job arrives', async () => {
+    const { opened, open: letGo } = gate();
+    open(database.url, () => (seen.at(-1) === '2' ? opened : Promise.resolve()));
+    await takes('1');
+    await takes('2'); // stays in hand
+    for (const id of ['3', '4', '5', '6']) {
+      await cutAll();
+      await takes(id);
+    }
+    letGo();
+    await cutAll();
+    await takes('7');
+  });
+});
+
+describe('a Postgres that', () => {
+  let dataDir: string;
+  let postgres: RunningPostgres;
+
+  const start = async (port = 0) => startPostgres({ dataDir, durable: false, port });
+
+  beforeEach(async () => {
+    dataDir = join(mkdtempSync(join(tmpdir(), 'postrider-queue-')), 'data');
+    postgres = await start();
+    await migrateQueueSchema(postgres.url);
+  });
+  afterEach(async () => {
+    await queue.close();
+    await postgres.stop();
+    rmSync(join(dataDir, '..'), { recursive: true, force: true });
+  });
+
+  test('is stopped and started: calls fail meanwhile, and both sides find back by themselves', async () => {
+    const { opened, open: letGo } = gate();
+    open(postgres.url, () => (seen.at(-1) === '2' ? opened : Promise.resolve()));
+    await takes('1');
+    await takes('2'); // stays in hand
+    await postgres.stop();
+    await refuses();
+    letGo();
+    postgres = await start(postgres.port);
+    for (const id of ['3', '4', '5']) await takes(id);
+  }, 60_000);
+
+  test('is not up yet: calls fail, and both sides begin when it comes', async () => {
+    await postgres.stop();
+    open(postgres.url);
+    await refuses();
+    await waitFor(() => queue.errors.length > 0, { what: 'the consumer to have tried' });
+    postgres = await start(postgres.port);
+    await takes('1');
+  }, 60_000);
+
+  test('is gone does not keep a queue from being closed', async () => {
+    const { opened, open: letGo } = gate();
+    open(postgres.url, () => (seen.length > 1 ? opened : Promise.resolve()));
+    await takes('1');
+    await takes('2'); // stays in hand
+    await postgres.stop();
+    const stopped = consumer.stop(20_000);
+    letGo();
+    await stopped;
+    await queue.timetable.close();
+  }, 60_000);
+});

@@ -1,0 +1,183 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { freePort, startRedis } from '@postrider/embedded';
+import type { RunningRedis } from '@postrider/embedded';
+import { describeWithRedis, waitFor } from '@postrider/testing';
+import { Redis } from 'ioredis';
+import { gate, jobs, openQueue } from '../test/queue-under-test.ts';
+import type { QueueUnderTest } from '../test/queue-under-test.ts';
+import { QueueUnavailableError } from './index.ts';
+import type { Consumer } from './index.ts';
+
+let redis: RunningRedis | null = null;
+let queue: QueueUnderTest;
+let consumer: Consumer;
+let seen: string[];
+
+afterEach(async () => {
+  await queue.close();
+  await redis?.stop();
+  redis = null;
+});
+
+/** A queue with one consumer of two slots, whether or not Redis is up. */
+function open(port: number, handle: () => Promise<void> = async () => undefined): void {
+  seen = [];
+  queue = openQueue({ kind: 'redis', redisUrl: `redis://127.0.0.1:${port}`, prefix: 'faults' });
+  consumer = queue.consume(
+    async (job) => {
+      seen.push(job.deliveryId);
+      await handle();
+    },
+    { concurrency: 2 },
+  );
+}
+
+async function openOnRedis(handle?: () => Promise<void>): Promise<RunningRedis> {
+  redis = await startRedis();
+  open(redis.port, handle);
+  await takes('1');
+  return redis;
+}
+
+/** Puts a job on the timetable until it is taken, and waits until it arrives, however often that needs. */
+async function takes(deliveryId: string): Promise<void> {
+  const job = { deliveryId, claim: 0, delayMs: 0 };
+  await waitFor(
+    async () => {
+      await queue.timetable.addDeliveries('fast', [job]);
+      return true;
+    },
+    { what: 'the timetable to take a job' },
+  );
+  await waitFor(() => seen.includes(deliveryId), { what: `job ${deliveryId} to arrive` });
+}
+
+async function refuses(): Promise<void> {
+  await expect(queue.timetable.addDeliveries('fast', jobs(3))).rejects.toBeInstanceOf(QueueUnavailableError);
+  await expect(queue.timetable.depth()).rejects.toBeInstanceOf(QueueUnavailableError);
+}
+
+async function command(port: number, ...words: [string, ...string[]]): Promise<void> {
+  const client = new Redis(port);
+  await client.call(...words);
+  client.disconnect();
+}
+
+/** How many calls from now a hung Redis may cost their time limit before the test gives up: none may hang. */
+describeWithRedis('a Redis that', () => {
+  test('is wiped while a job is in hand: the consumer goes on', async () => {
+    const { opened, open: letGo } = gate();
+    const { port } = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
+    await takes('2');
+    await command(port, 'FLUSHALL');
+    await takes('3');
+    letGo();
+    await takes('4');
+  });
+
+  test('forgets its scripts: nothing is noticed', async () => {
+    const { port } = await openOnRedis();
+    for (const id of ['2', '3', '4']) {
+      await command(port, 'SCRIPT', 'FLUSH');
+      await takes(id);
+    }
+    expect(queue.errors).toEqual([]);
+  });
+
+  test('is killed and comes back empty: calls fail meanwhile, and both sides find back by themselves', async () => {
+    const { port, kill } = await openOnRedis();
+    kill('SIGKILL');
+    await waitFor(refuses, { what: 'calls to fail' });
+    await refuses();
+    redis = await startRedis({ port });
+    await takes('2');
+  });
+
+  test('hangs: calls fail within their time limit, and both sides go on when it does', async () => {
+    const { pause, resume } = await openOnRedis();
+    pause();
+    await refuses();
+    resume();
+    await takes('2');
+  });
+
+  test('hangs before the first call: the timetable recovers all the same', async () => {
+    redis = await startRedis();
+    const { port, pause, resume } = redis;
+    open(port);
+    await connectedClients(port, 3);
+    pause();
+    await refuses();
+    resume();
+    await takes('1');
+  });
+
+  test('is not up yet: calls fail at once, and both sides begin when it comes', async () => {
+    const port = await freePort();
+    open(port);
+    await refuses();
+    redis = await startRedis({ port });
+    await takes('1');
+  });
+
+  test('is not up, and a job in hand ends meanwhile: its consumer goes on afterwards', async () => {
+    const { opened, open: letGo } = gate();
+    const { port, kill } = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
+    await takes('2');
+    kill('SIGKILL');
+    await waitFor(refuses, { what: 'calls to fail' });
+    letGo();
+    redis = await startRedis({ port });
+    await takes('3');
+    await takes('4');
+  });
+});
+
+describeWithRedis('a queue can be closed', () => {
+  test('with Redis killed, when the last job ends', async () => {
+    const { opened, open: letGo } = gate();
+    const { kill } = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
+    await takes('2');
+    kill('SIGKILL');
+    await waitFor(refuses, { what: 'calls to fail' });
+    const stopped = consumer.stop(20_000);
+    letGo();
+    await stopped;
+    await queue.timetable.close();
+  });
+
+  test('with Redis killed, at the deadline of a job that does not end', async () => {
+    const { opened, open: letGo } = gate();
+    const { kill } = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
+    await takes('2');
+    kill('SIGKILL');
+    await consumer.stop(100);
+    letGo();
+  });
+
+  test('with Redis hanging', async () => {
+    const { pause } = await openOnRedis();
+    pause();
+    await consumer.stop(1_000);
+    await queue.timetable.close();
+  });
+});
+
+describe('without any Redis', () => {
+  test('a queue can be closed that never was connected', async () => {
+    open(await freePort());
+    await refuses();
+    await consumer.stop(1_000);
+    await queue.timetable.close();
+    await refuses();
+  });
+});
+
+/** Waits until so many clients are connected, beside the one that asks. */
+async function connectedClients(port: number, count: number): Promise<void> {
+  const client = new Redis(port);
+  await waitFor(async () => ((await client.client('LIST')) as string).trim().split('\n').length > count, {
+    what: `${count} clients`,
+  });
+  client.disconnect();
+}

@@ -1,0 +1,57 @@
+import { createConsumer, createTimetable } from '../src/index.ts';
+import type { Consumer, DeliveryJob, Lane, QueueLocation, Timed, Timetable } from '../src/index.ts';
+
+type Handle = (job: DeliveryJob) => Promise<void>;
+
+/** A timetable and any number of consumers on one back-end, closed together. */
+export interface QueueUnderTest {
+  readonly timetable: Timetable;
+  /** Starts a consumer. Unset: one slot, the fast lane. */
+  consume(handle: Handle, options?: { concurrency?: number; lane?: Lane }): Consumer;
+  /** What the queue told of its own trouble. */
+  readonly errors: readonly Error[];
+  close(): Promise<void>;
+}
+
+export function openQueue(location: QueueLocation): QueueUnderTest {
+  const errors: Error[] = [];
+  const onError = (error: Error) => void errors.push(error);
+  const timetable = createTimetable(location, onError);
+  const consumers: Consumer[] = [];
+  return {
+    timetable,
+    errors,
+    consume(handle, { concurrency = 1, lane = 'fast' } = {}) {
+      const consumer = createConsumer(location, lane, { concurrency, handle, onError });
+      consumers.push(consumer);
+      consumer.start();
+      return consumer;
+    },
+    async close() {
+      await Promise.all(consumers.map((consumer) => consumer.stop(1_000)));
+      await timetable.close();
+    },
+  };
+}
+
+/** Jobs for deliveries 1 to `count`, due now and with claim 0 unless told otherwise. */
+export function jobs(count: number, more: Partial<Timed<DeliveryJob>> = {}): Timed<DeliveryJob>[] {
+  return Array.from({ length: count }, (_, index) => ({
+    deliveryId: String(index + 1),
+    claim: 0,
+    delayMs: 0,
+    ...more,
+  }));
+}
+
+/** Something that handlers wait for until the test opens it. */
+export interface Gate {
+  readonly opened: Promise<void>;
+  open(): void;
+}
+
+export function gate(): Gate {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open() };
+}

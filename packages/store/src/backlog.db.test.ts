@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../test/open-store.ts';
+import type { TestStore } from '../test/open-store.ts';
+import { readBacklog } from './backlog.ts';
+import { StoreUnavailableError } from './errors.ts';
+import { createPool } from './pool.ts';
+
+let store: TestStore;
+let rows: Rows;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+});
+afterAll(() => store.close());
+beforeEach(() => rows.clear());
+
+const EMPTY = {
+  outstanding: 0,
+  dueNow: 0,
+  oldestDueSeconds: 0,
+  unsentEmails: 0,
+  deadLetters: { attempts_exhausted: 0, rejected: 0 },
+  failingWebhooks: 0,
+};
+
+test('of empty tables is all zero', async () => {
+  expect(await readBacklog(store.db.pool)).toEqual(EMPTY);
+});
+
+test('counts what is outstanding, due, unsent, dead by reason, and failing', async () => {
+  const webhookId = await rows.webhook();
+  await rows.webhook({ failing: true });
+  await rows.deliveries(webhookId, { count: 3, dueInMs: -5_000 });
+  await rows.deliveries(webhookId, { count: 2, dueInMs: 100_000 });
+  await rows.email();
+  const eventId = await rows.event();
+  for (let n = 0; n < 3; n += 1) await rows.deadLetter(webhookId, eventId);
+  await store.outside.query(
+    `update dead_letters set reason = 'rejected' where id = (select min(id) from dead_letters)`,
+  );
+  expect(await readBacklog(store.db.pool)).toEqual({
+    outstanding: 5,
+    dueNow: 3,
+    oldestDueSeconds: expect.any(Number),
+    unsentEmails: 1,
+    deadLetters: { attempts_exhausted: 2, rejected: 1 },
+    failingWebhooks: 1,
+  });
+});
+
+test('the oldest due is told of what nobody has in hand: a lease that runs counts as a hand, one that ran out does not', async () => {
+  const webhookId = await rows.webhook();
+  const [oldest = ''] = await rows.deliveries(webhookId, { dueInMs: -7_200_000 });
+  const [next = ''] = await rows.deliveries(webhookId, { dueInMs: -3_600_000 });
+  await rows.deliveries(webhookId, { dueInMs: 60_000 });
+  const lease = async (id: string, until: string) =>
+    store.outside.query(`update deliveries set leased_until = now() + $2::interval where id = $1`, [
+      id,
+      until,
+    ]);
+  const oldestMinutes = async () => Math.floor((await readBacklog(store.db.pool)).oldestDueSeconds / 60);
+
+  await lease(oldest, '1 hour');
+  expect(await oldestMinutes()).toBe(60);
+  await lease(oldest, '-1 s');
+  expect(await oldestMinutes()).toBe(120);
+  await lease(oldest, '1 hour');
+  await lease(next, '1 hour');
+  expect((await readBacklog(store.db.pool)).oldestDueSeconds).toBe(0);
+});
+
+test('a Postgres that is away is said to be', async () => {
+  const away = createPool({
+    databaseUrl: 'postgres://nobody@127.0.0.1:9/none',
+    size: 1,
+    applicationName: 'backlog-test',
+    durableCommits: false,
+    onError: () => undefined,
+  });
+  await expect(readBacklog(away)).rejects.toThrow(StoreUnavailableError);
+  await away.end();
+});

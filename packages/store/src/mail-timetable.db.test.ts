@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { EmailId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../test/open-store.ts';
+import type { TestStore } from '../test/open-store.ts';
+import { inTransaction } from '../test/sessions.ts';
+import { createMailTimetable } from './mail-timetable.ts';
+import type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
+
+let store: TestStore;
+let rows: Rows;
+let timetable: MailTimetable;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  timetable = createMailTimetable(store.db.pool);
+});
+afterAll(() => store.close());
+beforeEach(() => rows.clear());
+
+async function claim(rowsMax = 100, lookAheadSeconds = 60): Promise<ClaimedEmail[]> {
+  return timetable.claim({ lookAheadSeconds, rowsMax, leaseSeconds: 30 });
+}
+
+const idsOf = (claimed: readonly ClaimedEmail[]) => claimed.map(({ emailId }) => emailId).sort();
+
+describe('claim', () => {
+  test('leases what is due within the look-ahead, once, with the time that is left', async () => {
+    const due = await rows.email();
+    const soon = await rows.email(50_000);
+    await rows.email(70_000);
+    const claimed = new Map((await claim()).map((email) => [email.emailId, email]));
+    expect([...claimed.keys()].sort()).toEqual([due, soon].sort());
+    expect(claimed.get(due)).toEqual({ emailId: due, claim: 0, delayMs: 0 });
+    expect(claimed.get(soon)?.delayMs).toBeGreaterThan(0);
+    expect(claimed.get(soon)?.delayMs).toBeLessThanOrEqual(50_000);
+    expect(await claim()).toEqual([]);
+    const leases = await store.outside.query(
+      `select leased_until = due_at + interval '30 s' as from_due from email_sends where email_id = $1`,
+      [soon],
+    );
+    expect(leases).toEqual([{ from_due: true }]);
+  });
+
+  test('takes the oldest first, and no more than asked for', async () => {
+    const later = await rows.email(-1_000);
+    const first = await rows.email(-5_000);
+    expect(idsOf(await claim(1))).toEqual([first]);
+    expect(idsOf(await claim(1))).toEqual([later]);
+  });
+
+  test('leases again what ran out, under the same claim', async () => {
+    await rows.email();
+    const [first] = await claim();
+    await store.outside.query(`update email_sends set leased_until = now() - interval '1 ms'`);
+    expect(await claim()).toEqual([first]);
+  });
+
+  test('at the same time shares no message and waits for nobody', async () => {
+    const ids: EmailId[] = [];
+    for (let n = 0; n < 30; n += 1) ids.push(await rows.email());
+    const claims = await Promise.all(Array.from({ length: 6 }, async () => claim(10)));
+    expect(claims.flat()).toHaveLength(new Set(idsOf(claims.flat())).size);
+    while (claims.flat().length < 30) claims.push(await claim(10));
+    expect(idsOf(claims.flat())).toEqual(ids.sort());
+    await store.outside.query('update email_sends set leased_until = null');
+    await inTransaction(store.db.pool, async (holder) => {
+      await holder.query('select from email_sends where email_id = $1 for update', [ids[0]]);
+      expect(await claim()).toHaveLength(29);
+    });
+  });
+});
+
+describe('release', () => {
+  test('makes the messages free at once, but not those taken since', async () => {
+    await rows.email();
+    const taken = await rows.email();
+    const claimed = await claim();
+    await store.outside.query('update email_sends set claim = claim + 1 where email_id = $1', [taken]);
+    await timetable.release(claimed);
+    expect(idsOf(await claim())).toEqual(idsOf(claimed).filter((id) => id !== taken));
+  });
+});

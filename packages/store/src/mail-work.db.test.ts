@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { notificationDetailOf } from '@postrider/domain';
+import type { EmailId, WebhookId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../test/open-store.ts';
+import type { TestStore } from '../test/open-store.ts';
+import { createMailWork } from './mail-work.ts';
+import type { AcceptedAnswer, MailWork, TakenEmail } from './mail-work.ts';
+
+const ACCEPTED: AcceptedAnswer = { providerMessageId: 'p-1', notifications: [] };
+
+let store: TestStore;
+let rows: Rows;
+let work: MailWork;
+let emailId: EmailId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  work = createMailWork(store.db, store.clock);
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  await rows.clear();
+  emailId = await rows.email();
+});
+
+async function taken(claim = 0): Promise<TakenEmail> {
+  const email = await work.take({ emailId, claim }, 30);
+  if (email === null) throw new Error('the message was not taken');
+  return email;
+}
+
+async function email() {
+  const [row] = await store.outside.query('select * from emails where id = $1', [emailId]);
+  return row;
+}
+
+const sends = () => store.outside.query('select * from email_sends');
+
+/** Each event with its data, oldest first. */
+async function events(): Promise<[string, unknown][]> {
+  const found = await store.outside.query<{ type: string; data: string }>(
+    'select type, data from events order by id',
+  );
+  return found.map(({ type, data }) => [type, JSON.parse(data)]);
+}
+
+async function webhookOfAccount(): Promise<WebhookId> {
+  const accountId = (await taken()).accountId;
+  await store.outside.query('update email_sends set claim = 0, leased_until = null');
+  return rows.webhook({ accountId });
+}
+
+describe('take', () => {
+  test('gives the message as it was stored, under the next claim', async () => {
+    const row = await email();
+    expect(await taken()).toEqual({
+      emailId,
+      claim: 1,
+      accountId: row?.['account_id'] as string,
+      attemptsMade: 0,
+      createdAt: row?.['created_at'] as Date,
+      earlyMs: 0,
+      draft: {
+        from: 'a@a.example',
+        to: ['b@b.example'],
+        cc: [],
+        bcc: [],
+        replyTo: [],
+        subject: 'Hi',
+        html: null,
+        text: 'Hello',
+        headers: { 'x-a': '1' },
+      },
+    });
+    expect(await sends()).toMatchObject([{ claim: 1, attempts: 0 }]);
+  });
+
+  test('of one hand-over succeeds for exactly one of many at once', async () => {
+    const all = await Promise.all(
+      Array.from({ length: 10 }, async () => work.take({ emailId, claim: 0 }, 30)),
+    );
+    expect(all.filter((one) => one !== null)).toHaveLength(1);
+  });
+
+  test('gets nothing with another claim, of a message that is not due, or of none', async () => {
+    expect(await work.take({ emailId, claim: 1 }, 30)).toBeNull();
+    const later = await rows.email(20_000);
+    expect(await work.take({ emailId: later, claim: 0 }, 30)).toBeNull();
+    await store.outside.query('delete from emails');
+    expect(await work.take({ emailId, claim: 0 }, 30)).toBeNull();
+  });
+});
+
+describe('sent', () => {
+  test('marks the message, ends its send and records email.sent, for the account’s webhooks', async () => {
+    const webhookId = await webhookOfAccount();
+    expect(await work.sent(await taken(), ACCEPTED)).toBe(true);
+    expect(await email()).toMatchObject({
+      status: 'sent',
+      last_event: 'sent',
+      error: null,
+      provider_message_id: 'p-1',
+      sent_at: store.clock.now(),
+    });
+    expect(await sends()).toEqual([]);
+    expect(await events()).toEqual([
+      ['email.sent', { email_id: emailId, from: 'a@a.example', subject: 'Hi', error: null }],
+    ]);
+    expect(await store.outside.query('select webhook_id from deliveries')).toEqual([
+      { webhook_id: webhookId },
+    ]);
+    expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhookId], mail: false });
+  });
+
+  test('records as well what the provider reports at once', async () => {
+    const detail = notificationDetailOf({ smtp_response: '250 ok' });
+    const notification = { type: 'email.delivered', recipients: ['b@b.example'], detail } as const;
+    await work.sent(await taken(), { providerMessageId: null, notifications: [notification] });
+    expect(await email()).toMatchObject({
+      status: 'sent',
+      last_event: 'delivered',
+      provider_message_id: null,
+    });
+    expect(await events()).toContainEqual([
+      'email.delivered',
+      {
+        email_id: emailId,
+        recipients: ['b@b.example'],
+        occurred_at: store.clock.now().toISOString(),
+        detail,
+      },
+    ]);
+    expect(await events()).toHaveLength(2);
+  });
+
+  test('leaves nothing when its event cannot be written: message, send and event stand or fall together', async () => {
+    const before = await email();
+    const held = await taken();
+    const broken = { type: 'email.delivered', recipients: [], detail: notificationDetailOf({}) } as const;
+    await expect(work.sent(held, { providerMessageId: 'p', notifications: [broken] })).rejects.toThrow();
+    expect(await email()).toEqual(before);
+    expect(await sends()).toHaveLength(1);
+    expect(await events()).toEqual([]);
+    expect(await work.sent(held, ACCEPTED)).toBe(true);
+  });
+});
+
+describe('failed', () => {
+  test('marks the message with the reason, ends its send and records email.failed', async () => {
+    expect(await work.failed(await taken(), 'no such domain')).toBe(true);
+    expect(await email()).toMatchObject({ status: 'failed', last_event: 'failed', error: 'no such domain' });
+    expect(await sends()).toEqual([]);
+    expect(await events()).toEqual([
+      ['email.failed', { email_id: emailId, from: 'a@a.example', subject: 'Hi', error: 'no such domain' }],
+    ]);
+  });
+});
+
+describe('retry', () => {
+  test('makes the message due after the delay, in nobody’s hands, one attempt on', async () => {
+    expect(await work.retry(await taken(), 3_600_000)).toBe(true);
+    const [row] = await store.outside.query(
+      `select claim, attempts, leased_until, due_at > now() + interval '59 minutes' as later,
+              due_at <= now() + interval '60 minutes' as by_then from email_sends`,
+    );
+    expect(row).toEqual({ claim: 2, attempts: 1, leased_until: null, later: true, by_then: true });
+    expect(await work.take({ emailId, claim: 1 }, 30)).toBeNull();
+  });
+});
+
+describe('the fence', () => {
+  const ends: [string, (held: TakenEmail) => Promise<boolean>][] = [
+    ['sent', async (held) => work.sent(held, ACCEPTED)],
+    ['failed', async (held) => work.failed(held, 'no')],
+    ['retry', async (held) => work.retry(held, 1_000)],
+  ];
+
+  test.each(ends)(
+    '%s: an end that comes after another has taken the message changes nothing',
+    async (_, end) => {
+      const held = await taken();
+      const other = await taken(held.claim);
+      const before = [await email(), await sends()];
+      expect(await end(held)).toBe(false);
+      expect([await email(), await sends()]).toEqual(before);
+      expect(await events()).toEqual([]);
+      expect(await end(other)).toBe(true);
+    },
+  );
+
+  test('of two who end the same hand-over at once one succeeds, and one event exists', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      emailId = await rows.email();
+      const held = await taken();
+      const ended = await Promise.all([
+        work.sent(held, ACCEPTED),
+        work.failed(held, 'no'),
+        work.sent(held, ACCEPTED),
+      ]);
+      expect(ended.filter(Boolean)).toHaveLength(1);
+    }
+    expect(await events()).toHaveLength(10);
+  });
+});

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { databaseUrl, withClient } from './admin.ts';
+import { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
+import { describeSchema } from './describe-schema.ts';
+
+let migrated: TestDatabase;
+let schema: string;
+
+beforeAll(async () => {
+  migrated = await createTestDatabase();
+  schema = await withClient(migrated.url, describeSchema);
+});
+afterAll(() => migrated.drop());
+
+/** Describes a database made by `sql` alone. */
+async function describedAfter(sql: string): Promise<string> {
+  const name = `described_${randomBytes(6).toString('hex')}`;
+  await withClient(adminDatabaseUrl(), (admin) => admin.query(`create database ${name} template template0`));
+  try {
+    return await withClient(databaseUrl(adminDatabaseUrl(), name), async (client) => {
+      await client.query(sql);
+      return describeSchema(client);
+    });
+  } finally {
+    await withClient(adminDatabaseUrl(), (admin) => admin.query(`drop database ${name} with (force)`));
+  }
+}
+
+test('a schema’s description makes the same schema', async () => {
+  expect(await describedAfter(schema)).toBe(schema);
+});
+
+test('it tells tables, defaults, identity, partitions, storage parameters, indexes, types and foreign keys', () => {
+  for (const line of [
+    `CREATE TYPE key_kind AS ENUM ('live', 'test');`,
+    'CREATE UNLOGGED TABLE rate_limits (',
+    '  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,',
+    '  due_at timestamp with time zone NOT NULL DEFAULT now(),',
+    ') PARTITION BY RANGE (started_at);',
+    'CREATE TABLE attempts_default PARTITION OF attempts DEFAULT;',
+    'CREATE UNIQUE INDEX api_keys_digest ON api_keys USING btree (digest);',
+    'fillfactor=70',
+    'ALTER TABLE webhooks ADD CONSTRAINT webhooks_account_id_fkey FOREIGN KEY (account_id)',
+  ]) {
+    expect(schema).toContain(line);
+  }
+  expect(schema).not.toContain('_prisma_migrations');
+});
+
+test.each([
+  ['a column', 'alter table events add column more text'],
+  ['a default', `alter table events alter column data set default '{}'`],
+  ['a requirement', 'alter table events alter column data drop not null'],
+  ['an index', 'create index more on events (account_id)'],
+  ['a storage parameter', 'alter table events set (fillfactor = 50)'],
+  ['a constraint', 'alter table events add constraint more check (id <> type)'],
+  ['an enum label', `alter type key_kind add value 'more'`],
+])('it changes with %s', async (_, change) => {
+  expect(await describedAfter(`${schema}\n${change}`)).not.toBe(schema);
+});
+
+test.each([
+  ['view', 'create view more as select 1 as n'],
+  ['function', 'create function more() returns int language sql as $$select 1$$'],
+  ['sequence', 'create sequence more'],
+])('it refuses what it has no words for: a %s', async (kind, sql) => {
+  await expect(describedAfter(sql)).rejects.toThrow(
+    `no words for: ${kind === 'view' ? 'relation' : kind} more`,
+  );
+});
