@@ -133,6 +133,7 @@ describe('npm start', () => {
     const pids = pidsOf(running());
     expect(pids.filter(isAlive)).toEqual(pids);
     first.kill('SIGINT');
+    first.kill('SIGTERM'); // npm passes a Ctrl-C on to who has it from the terminal already
     expect(await first.ended).toEqual({ code: 0, signal: null });
     expect(pids.filter(isAlive)).toEqual([]);
     expect(existsSync(runningFile())).toBe(false);
@@ -153,13 +154,14 @@ describe('npm start', () => {
     const before = running();
     first.kill('SIGKILL');
     await first.ended;
+    const children = Object.values(before.children).map(({ pid }) => pid);
+    await waitFor(() => !children.some(isAlive), { what: 'its processes to notice' });
 
     const second = npmStart();
     const again = await untilShown(second);
     expect(again.account).toBe(shown.account);
     const after = running();
     expect(after.postgres.pid).toBe(before.postgres.pid);
-    expect(Object.values(before.children).map(({ pid }) => isAlive(pid))).toEqual([false, false, false]);
     second.kill('SIGINT');
     expect((await second.ended).code).toBe(0);
     expect(pidsOf(after).filter(isAlive)).toEqual([]);

@@ -221,6 +221,15 @@ describe('dead letters', () => {
     expect(await counted('dead_letters')).toBe(150);
     expect(await counted('deliveries')).toBe(1_100);
   });
+
+  test('--all leaves what died after it began, so that it comes to an end', async () => {
+    const account = await makeAccount();
+    await bury(account, WEBHOOK, 1, 2);
+    await database.query('update dead_letters set created_at = now() where id = $1', [idOf(2)]);
+    const all = ['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', account];
+    expect(await json(...all)).toEqual({ replayed: 1, missing: [] });
+    expect(await counted('dead_letters')).toBe(1);
+  });
 });
 
 describe('status', () => {

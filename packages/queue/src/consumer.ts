@@ -99,10 +99,12 @@ export function createConsumer<K extends QueueKey>(
     async stop(deadlineMs) {
       stopped.abort();
       if (connected === null) return;
+      const stopping = connected;
+      connected = null;
       // From here on it fetches nothing. It waits for its jobs without a limit: the time is kept here.
-      void connected.worker.close().catch(options.onError);
-      if (await settlesWithin(deadlineMs, handlersEnded())) await shut(connected);
-      else void connected.disconnect().catch(options.onError);
+      void stopping.worker.close().catch(options.onError);
+      if (await settlesWithin(deadlineMs, handlersEnded())) await shut(stopping);
+      else void stopping.disconnect().catch(options.onError);
     },
   };
 }

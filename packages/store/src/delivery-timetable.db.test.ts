@@ -348,7 +348,7 @@ describe('the walk', () => {
   test('says of each whether its first row is due within the look-ahead', async () => {
     const [due, soon, later] = [await rows.webhook(), await rows.webhook(), await rows.webhook()];
     await rows.deliveries(due);
-    await rows.deliveries(due, { dueInMs: 1_900_000 });
+    for (const id of [due, soon, later]) await rows.deliveries(id, { dueInMs: 1_900_000 });
     await rows.deliveries(soon, { dueInMs: 50_000 });
     await rows.deliveries(later, { dueInMs: 70_000, count: 3 });
     const found = new Map((await timetable.walk('', 10, 60)).map(({ webhookId, soon }) => [webhookId, soon]));

@@ -16,10 +16,10 @@ let rows: Rows;
 let pool: Pool;
 let housekeeping: Housekeeping;
 
-function openPool(url: string): Pool {
+function openPool(url: string, size = 4): Pool {
   return createPool({
     databaseUrl: url,
-    size: 4,
+    size,
     applicationName: 'housekeeping-test',
     durableCommits: false,
     onError: () => undefined,
@@ -156,6 +156,20 @@ describe('the attempt log', () => {
       expect(all.flatMap(({ made }) => made).sort()).toEqual(await days(0, 7));
       expect(all.flatMap(({ dropped }) => dropped)).toEqual([await day(-40)]);
     }
+  });
+
+  test('a relay that looked before another tended does nothing twice', async () => {
+    await makeDay(await day(-40));
+    const narrow = openPool(database.url, 1);
+    const late = createHousekeeping(narrow).tendAttemptLog(30);
+    const held = await narrow.connect(); // its one connection, once it has looked
+    expect(await housekeeping.tendAttemptLog(30)).toEqual({
+      made: await days(0, 7),
+      dropped: [await day(-40)],
+    });
+    held.release();
+    expect(await late).toEqual({ made: [], dropped: [] });
+    await narrow.end();
   });
 });
 

@@ -12,7 +12,7 @@ export interface Stage {
   readonly logsDir: string;
 }
 
-export const MAIL = {
+const MAIL = {
   from: 'Postrider <hello@example.com>',
   to: 'first@sandbox.postrider.example',
   subject: 'The first mail',

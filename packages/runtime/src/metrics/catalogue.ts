@@ -87,7 +87,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'histogram',
     name: 'postrider_relay_pass_duration_seconds',
-    help: 'Time of one pass of the relay, by pass: claim, reconcile, prune.',
+    help: 'Time of one turn of a pass of the relay, by pass: deliveries, mail, housekeeping, report.',
     labels: ['pass'],
     buckets: PASS_SECONDS,
   },
@@ -102,7 +102,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'gauge',
     name: 'postrider_queue_jobs',
-    help: 'Jobs in the queue (Redis or Postgres), by queue and state: waiting, active, delayed.',
+    help: 'Jobs in the queue (Redis or Postgres), by queue and state: waiting, delayed.',
     labels: ['queue', 'state'],
   },
   outstandingDeliveries: {

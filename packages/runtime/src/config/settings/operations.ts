@@ -41,7 +41,8 @@ export const operationSettings = {
   }),
   eventRetentionDays: defineSetting({
     key: 'EVENT_RETENTION_DAYS',
-    description: 'Events with neither outstanding work nor a dead letter are deleted after this.',
+    description:
+      'Events without outstanding work are deleted after this. A dead letter keeps a copy of its event, for a replay.',
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',

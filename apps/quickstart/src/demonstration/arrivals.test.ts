@@ -1,0 +1,20 @@
+import { expect, test } from '@jest/globals';
+import { createArrivals } from './arrivals.ts';
+import type { Arrival } from './receiver.ts';
+
+const arrivalOf = (id: string) => ({ event: { id }, receivedAtMs: 0, again: false }) as Arrival;
+const hasId = (id: string) => (arrival: Arrival) => arrival.event.id === id;
+
+test('an event is found whether it came before or comes after the question', async () => {
+  const arrivals = createArrivals();
+  arrivals.add(arrivalOf('evt_1'));
+  const later = arrivals.find(hasId('evt_2'), 60_000);
+  arrivals.add(arrivalOf('evt_3'));
+  arrivals.add(arrivalOf('evt_2'));
+  expect((await arrivals.find(hasId('evt_1'), 60_000))?.event.id).toBe('evt_1');
+  expect((await later)?.event.id).toBe('evt_2');
+});
+
+test('one that does not come in time is null', async () => {
+  expect(await createArrivals().find(() => true, 1)).toBeNull();
+});

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import { resource } from './resource.ts';
+
+test('what is made after the stop has begun is released all the same', async () => {
+  let finish: (value: string) => void = () => undefined;
+  const released: string[] = [];
+  let wanted = true;
+  const part = resource(
+    (signal) => {
+      signal.addEventListener('abort', () => (wanted = false));
+      return new Promise<string>((resolve) => (finish = resolve));
+    },
+    async (value) => released.push(value),
+  );
+  const starting = part.start();
+  const stopping = part.stop(1_000);
+  expect(wanted).toBe(false);
+  finish('server');
+  await Promise.all([starting, stopping]);
+  expect(released).toEqual(['server']);
+});
+
+test('a failed start has nothing to release, and its value cannot be had', async () => {
+  const released: string[] = [];
+  const part = resource<string>(
+    () => Promise.reject(new Error('no')),
+    async (value) => released.push(value),
+  );
+  await expect(part.start()).rejects.toThrow('no');
+  await part.stop(1_000);
+  expect(released).toEqual([]);
+  expect(() => part.value).toThrow('before it was started');
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from '@jest/globals';
+import { readSettings } from './settings.ts';
+import { systemEnvironment, workerEnvironment } from './system/environment.ts';
+
+const settingsFor = (env: Record<string, string>, ...args: string[]) =>
+  readSettings({ args, env, distDir: '/project/dist', rootDir: '/project' });
+
+describe('readSettings', () => {
+  test('an empty environment starts everything embedded, on the documented ports, below .data', () => {
+    expect(settingsFor({ DATABASE_URL: ' ' })).toMatchObject({
+      databaseUrl: undefined,
+      redisUrl: undefined,
+      ownRedis: false,
+      host: '127.0.0.1',
+      port: 3000,
+      metricsPorts: { relay: 9101, worker: 9102 },
+      dataDir: '/project/.data',
+      sandboxDir: '/project/.data/sandbox',
+      sandbox: true,
+      signatureHeader: 'service-signature',
+    });
+  });
+
+  test('a METRICS_PORT gives relay and worker a port each, and 0 any free ones', () => {
+    expect(settingsFor({ METRICS_PORT: '9500' }).metricsPorts).toEqual({ relay: 9500, worker: 9501 });
+    expect(settingsFor({ METRICS_PORT: '0' }).metricsPorts).toEqual({ relay: 0, worker: 0 });
+  });
+
+  test.each([
+    ['the API', { PORT: 'x' }, 'PORT must be'],
+    ['the relay', { EVENT_RETENTION_DAYS: 'x' }, 'EVENT_RETENTION_DAYS must be'],
+    ['the worker', { DELIVERY_TIMEOUT_MS: 'x' }, 'DELIVERY_TIMEOUT_MS must be'],
+    ['production', { NODE_ENV: 'production' }, 'refuses NODE_ENV=production'],
+  ])('a wrong value for %s is named before anything starts', (_, env, words) => {
+    expect(() => settingsFor(env as unknown as Record<string, string>)).toThrow(words);
+  });
+
+  test('an argument that is not known is named', () => {
+    expect(settingsFor({}, '--redis').ownRedis).toBe(true);
+    expect(() => settingsFor({}, '--reddis')).toThrow('"--reddis"');
+  });
+});
+
+describe('the environment of the processes', () => {
+  const places = { databaseUrl: 'postgres://127.0.0.1/x', redisUrl: undefined, secretsKey: 'key' };
+
+  test("completes the person's own and keeps the rest of it", () => {
+    const settings = settingsFor({ LOG_LEVEL: 'debug', SHUTDOWN_DEADLINE_MS: '9' });
+    expect(systemEnvironment(settings, places)).toEqual({
+      LOG_LEVEL: 'debug',
+      SHUTDOWN_DEADLINE_MS: '9',
+      DATABASE_URL: 'postgres://127.0.0.1/x',
+      REDIS_URL: undefined,
+      SECRETS_KEY: 'key',
+      SANDBOX_DIR: '/project/.data/sandbox',
+    });
+  });
+
+  test('excuses 127.0.0.1 alone for the worker, beside what the person excuses', () => {
+    expect(workerEnvironment(settingsFor({}), '/ca.pem')).toEqual({
+      DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32',
+      NODE_EXTRA_CA_CERTS: '/ca.pem',
+    });
+    expect(
+      workerEnvironment(settingsFor({ DELIVERY_ALLOWED_NETWORKS: '10.0.0.0/8' }), '/ca.pem'),
+    ).toMatchObject({
+      DELIVERY_ALLOWED_NETWORKS: '10.0.0.0/8,127.0.0.1/32',
+    });
+  });
+});

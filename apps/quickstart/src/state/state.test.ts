@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { demonstrationFile } from './demonstration-file.ts';
+import { markOf } from './process-identity.ts';
+import { takeDataDir } from './running-file.ts';
+import { keptSecretsKey } from './secrets-key.ts';
+
+let folder: string;
+let sleepers: ChildProcess[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'state-'));
+});
+afterEach(async () => {
+  for (const sleeper of sleepers) {
+    if (sleeper.exitCode === null && sleeper.signalCode === null) {
+      sleeper.kill('SIGKILL');
+      await once(sleeper, 'exit');
+    }
+  }
+  sleepers = [];
+  rmSync(folder, { recursive: true });
+});
+
+async function sleeper(): Promise<{ child: ChildProcess; pid: number }> {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+  sleepers.push(child);
+  await once(child, 'spawn');
+  return { child, pid: child.pid ?? 0 };
+}
+
+const modeOf = (file: string) => statSync(join(folder, file)).mode & 0o777;
+const NOBODY = { pid: 2 ** 22 + 1, startedAt: '1' };
+const leave = (state: object) => writeFileSync(join(folder, 'running.json'), JSON.stringify(state));
+
+describe('the data directory', () => {
+  test('is one start’s at a time, and free again after it', async () => {
+    const first = await takeDataDir(folder);
+    await expect(takeDataDir(folder)).rejects.toThrow(`process ${process.pid} is using ${folder} already`);
+    first.remove();
+    (await takeDataDir(folder)).remove();
+  });
+
+  test('says what runs, in a file for us alone', async () => {
+    const file = await takeDataDir(folder);
+    file.note({ postgres: { pid: 7, url: 'postgres://x' } });
+    file.noteChild('api', process.pid);
+    file.note({ redisUrl: 'redis://x' });
+    expect(JSON.parse(readFileSync(join(folder, 'running.json'), 'utf8'))).toEqual({
+      launcher: markOf(process.pid),
+      postgres: { pid: 7, url: 'postgres://x' },
+      redisUrl: 'redis://x',
+      children: { api: markOf(process.pid) },
+    });
+    expect(modeOf('running.json')).toBe(0o600);
+  });
+
+  test('of a start that was killed is taken over, and its processes are ended', async () => {
+    const { child, pid } = await sleeper();
+    leave({ launcher: NOBODY, postgres: null, redisUrl: null, children: { worker: markOf(pid) } });
+    const ended = once(child, 'exit');
+    (await takeDataDir(folder)).remove();
+    expect(await ended).toEqual([null, 'SIGTERM']);
+  });
+
+  test('leaves alone what has got the number of a process that was killed', async () => {
+    const { child, pid } = await sleeper();
+    leave({ launcher: { pid, startedAt: '1' }, children: { worker: { pid, startedAt: '1' } } });
+    (await takeDataDir(folder)).remove();
+    expect({ code: child.exitCode, signal: child.signalCode }).toEqual({ code: null, signal: null });
+  });
+
+  test('with a damaged file is taken all the same', async () => {
+    writeFileSync(join(folder, 'running.json'), '{"laun');
+    (await takeDataDir(folder)).remove();
+  });
+});
+
+describe('the secrets key', () => {
+  test('is made once, for us alone', () => {
+    const key = keptSecretsKey(folder);
+    expect(Buffer.from(key, 'base64')).toHaveLength(32);
+    expect(keptSecretsKey(folder)).toBe(key);
+    expect(modeOf('secrets-key')).toBe(0o600);
+  });
+
+  test('that is not one is refused rather than replaced', () => {
+    writeFileSync(join(folder, 'secrets-key'), 'short');
+    expect(() => keptSecretsKey(folder)).toThrow('does not hold a key');
+  });
+});
+
+describe('what the demonstration keeps', () => {
+  test('is added to, read back, and for us alone', () => {
+    const file = demonstrationFile(folder, 'embedded');
+    expect(file.read()).toEqual({});
+    file.keep({ accountId: 'acct_1', key: 'pr_live_x' });
+    file.keep({ receiverPort: 7 });
+    expect(demonstrationFile(folder, 'embedded').read()).toEqual({
+      accountId: 'acct_1',
+      key: 'pr_live_x',
+      receiverPort: 7,
+    });
+    expect(demonstrationFile(folder, 'other').read()).toEqual({});
+    expect(modeOf('quickstart-embedded.json')).toBe(0o600);
+  });
+});
