@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import type { Lane } from '@postrider/queue';
 import type { ClaimedDelivery } from '@postrider/store';
 import { createAdmissions, ROOM } from './admission.ts';
 import type { Admissions } from './admission.ts';
@@ -18,57 +17,52 @@ function claimed(count: number, more: Partial<ClaimedDelivery> = {}): ClaimedDel
     inFlight: 0,
     stuck: false,
     failing: false,
+    slow: false,
     lapsed: false,
     delayMs: 0,
     ...more,
   }));
 }
 
-/** How many of what was claimed went to each lane. */
-function lanesOf(deliveries: readonly ClaimedDelivery[]): Record<Lane, number> {
-  const lanes = admissions.observe(deliveries);
-  return { fast: lanes.get('fast')?.length ?? 0, slow: lanes.get('slow')?.length ?? 0 };
-}
-
 describe('the room of a webhook', () => {
   test('begins small, grows by what each round has ended, and has a bound', () => {
-    const rooms = [admissions.roomOf(A)];
+    const rooms = [admissions.of(A).room];
     for (let round = 0; round < 7; round += 1) {
-      admissions.observe(claimed(admissions.roomOf(A)));
-      rooms.push(admissions.roomOf(A));
+      admissions.observe(claimed(admissions.of(A).room));
+      rooms.push(admissions.of(A).room);
     }
     expect(rooms).toEqual([8, 8, 16, 24, 40, 64, 104, 128]);
     admissions.observe(claimed(128));
-    expect(admissions.roomOf(A)).toBe(ROOM.most);
+    expect(admissions.of(A).room).toBe(ROOM.most);
   });
 
   test('grows by as many as ended since the last claim, not by those still in hand', () => {
     admissions.observe(claimed(8));
     admissions.observe(claimed(3, { inFlight: 5 }));
-    expect(admissions.roomOf(A)).toBe(11);
+    expect(admissions.of(A).room).toBe(11);
     admissions.observe(claimed(3, { inFlight: 8 }));
-    expect(admissions.roomOf(A)).toBe(11);
+    expect(admissions.of(A).room).toBe(11);
   });
 
   test('falls back at once when it fails, and begins to grow anew when it answers again', () => {
-    for (let round = 0; round < 5; round += 1) admissions.observe(claimed(admissions.roomOf(A)));
+    for (let round = 0; round < 5; round += 1) admissions.observe(claimed(admissions.of(A).room));
     admissions.observe(claimed(1, { failing: true }));
-    expect(admissions.roomOf(A)).toBe(ROOM.failing);
+    expect(admissions.of(A).room).toBe(ROOM.failing);
     admissions.observe(claimed(4));
     admissions.observe(claimed(4));
-    expect(admissions.roomOf(A)).toBe(ROOM.failing + 5);
+    expect(admissions.of(A).room).toBe(ROOM.failing + 5);
   });
 
   test('is cut while an attempt is stuck', () => {
-    for (let round = 0; round < 6; round += 1) admissions.observe(claimed(admissions.roomOf(A)));
+    for (let round = 0; round < 6; round += 1) admissions.observe(claimed(admissions.of(A).room));
     admissions.observe(claimed(1, { stuck: true, inFlight: 20 }));
-    expect(admissions.roomOf(A)).toBe(ROOM.stuck);
+    expect(admissions.of(A).room).toBe(ROOM.stuck);
   });
 
   test('does not grow by what was lost: deliveries that come back have not ended', () => {
     admissions.observe(claimed(8));
     admissions.observe(claimed(8, { lapsed: true }));
-    expect(admissions.roomOf(A)).toBe(ROOM.first);
+    expect(admissions.of(A).room).toBe(ROOM.first);
   });
 
   test('does not grow by what could not be queued', () => {
@@ -77,14 +71,14 @@ describe('the room of a webhook', () => {
       admissions.observe(deliveries);
       admissions.takeBack(deliveries);
     }
-    expect(admissions.roomOf(A)).toBe(ROOM.first);
-    expect(lanesOf(claimed(8))).toEqual({ fast: 2, slow: 6 });
+    expect(admissions.of(A).room).toBe(ROOM.first);
+    expect(admissions.of(A).proven).toBe(false);
   });
 
   test('is each webhook’s own', () => {
     admissions.observe([...claimed(8), ...claimed(8, { webhookId: B })]);
     admissions.observe([...claimed(8), ...claimed(8, { webhookId: B, failing: true })]);
-    expect([A, B, C].map((id) => admissions.roomOf(id))).toEqual([16, ROOM.failing, ROOM.first]);
+    expect([A, B, C].map((id) => admissions.of(id).room)).toEqual([16, ROOM.failing, ROOM.first]);
   });
 
   test('of webhooks beyond 50,000 is forgotten, the one longest not claimed for first', () => {
@@ -95,39 +89,32 @@ describe('the room of a webhook', () => {
     for (let n = 0; n < 49_998; n += 1) admissions.observe(claimed(1, { webhookId: `wh_${n}` as WebhookId }));
     admissions.observe(claimed(1, { inFlight: 16 })); // A is used again; B is the oldest now
     admissions.observe(claimed(1, { webhookId: C }));
-    expect([A, B].map((id) => admissions.roomOf(id))).toEqual([16, ROOM.first]);
+    expect([A, B].map((id) => admissions.of(id).room)).toEqual([16, ROOM.first]);
   });
 });
 
-describe('the lane of a delivery', () => {
-  test('is the slow one while its webhook fails or is stuck', () => {
+describe('a webhook is proven', () => {
+  test('not before it has ended some', () => {
+    expect(admissions.of(A).proven).toBe(false);
     admissions.observe(claimed(8));
-    expect(lanesOf(claimed(4, { failing: true }))).toEqual({ fast: 0, slow: 4 });
-    expect(lanesOf(claimed(4, { stuck: true }))).toEqual({ fast: 0, slow: 4 });
+    expect(admissions.of(A).proven).toBe(false);
+    admissions.observe(claimed(8, { inFlight: 7 }));
+    expect(admissions.of(A).proven).toBe(true);
   });
 
-  test('of a webhook not yet seen to answer is the fast one for two at a time only', () => {
-    expect(lanesOf(claimed(8))).toEqual({ fast: 2, slow: 6 });
-    expect(lanesOf(claimed(3, { webhookId: B, inFlight: 1 }))).toEqual({ fast: 1, slow: 2 });
-    expect(lanesOf(claimed(3, { webhookId: C, inFlight: 2 }))).toEqual({ fast: 0, slow: 3 });
+  test('not by deliveries that were only delayed, nor by those that come back lapsed', () => {
+    admissions.observe(claimed(4, { delayMs: 30_000 }));
+    admissions.observe(claimed(2));
+    admissions.observe(claimed(2, { lapsed: true }));
+    expect(admissions.of(A)).toEqual({ webhookId: A, room: ROOM.first, proven: false });
   });
 
-  test('is the fast one once it has ended some', () => {
-    admissions.observe(claimed(8));
-    expect(lanesOf(claimed(8, { inFlight: 7 }))).toEqual({ fast: 8, slow: 0 });
-  });
-
-  test('after a failure must be earned again', () => {
+  test('after a failure only when it has ended some again', () => {
     for (const more of [{}, {}, { failing: true }]) admissions.observe(claimed(4, more));
-    expect(lanesOf(claimed(4, { inFlight: 4 }))).toEqual({ fast: 0, slow: 4 });
-    expect(lanesOf(claimed(4, { inFlight: 0 }))).toEqual({ fast: 4, slow: 0 });
-  });
-
-  test('is decided for every delivery, in their order', () => {
-    const deliveries = [...claimed(3), ...claimed(2, { webhookId: B, stuck: true })];
-    const lanes = admissions.observe(deliveries);
-    expect([...(lanes.get('fast') ?? []), ...(lanes.get('slow') ?? [])]).toEqual(deliveries);
-    expect([...admissions.observe([]).values()]).toEqual([[], []]);
+    admissions.observe(claimed(4, { inFlight: 4 }));
+    expect(admissions.of(A).proven).toBe(false);
+    admissions.observe(claimed(4, { inFlight: 0 }));
+    expect(admissions.of(A).proven).toBe(true);
   });
 });
 

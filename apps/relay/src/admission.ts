@@ -1,6 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
-import type { Lane } from '@postrider/queue';
-import type { ClaimedDelivery } from '@postrider/store';
+import type { Admission, ClaimedDelivery } from '@postrider/store';
 
 /**
  * How many deliveries of a webhook may be in somebody's hands at once. It begins small, grows by one for each that has
@@ -10,7 +9,7 @@ import type { ClaimedDelivery } from '@postrider/store';
 export const ROOM = { first: 8, most: 128, stuck: 32, failing: 4 } as const;
 
 /** A webhook that has not yet been seen to answer gets this many of the fast lane's slots. */
-const UNPROVEN_IN_FAST_LANE = 2;
+export const UNPROVEN_IN_FAST_LANE = 2;
 /** Webhooks remembered; the one that was longest not claimed for is forgotten first, and begins anew. */
 const STANDINGS_MAX = 50_000;
 
@@ -31,14 +30,14 @@ const UNKNOWN: Standing = { room: ROOM.first, handed: 0, proven: false, served: 
  * webhook at the first room again, which costs a few milliseconds.
  */
 export interface Admissions {
-  roomOf(webhookId: WebhookId): number;
+  of(webhookId: WebhookId): Admission;
   /**
    * In the order to claim for them: first those never served, then those served least lately. Without it, the first
    * few of many that are busy would take all that the workers can do.
    */
   inOrder(webhookIds: Iterable<WebhookId>): WebhookId[];
-  /** Takes note of what a claim returned, and says which lane each delivery goes to. */
-  observe(claimed: readonly ClaimedDelivery[]): Map<Lane, ClaimedDelivery[]>;
+  /** Takes note of what a claim returned. */
+  observe(claimed: readonly ClaimedDelivery[]): void;
   /** These were observed and then given back unqueued: that they left nobody's hands says nothing of the webhook. */
   takeBack(claimed: readonly ClaimedDelivery[]): void;
 }
@@ -47,35 +46,30 @@ export function createAdmissions(): Admissions {
   const standings = new Map<WebhookId, Standing>();
   let claims = 0;
 
-  function observeWebhook(webhookId: WebhookId, claimed: readonly ClaimedDelivery[]): Lane[] {
+  function observeWebhook(webhookId: WebhookId, claimed: readonly ClaimedDelivery[]): void {
     const before = standings.get(webhookId) ?? UNKNOWN;
     const after = { ...standingAfter(before, claimed), served: claims };
     standings.delete(webhookId); // to the end: the map's order is the order of use
     standings.set(webhookId, after);
     forgetOldest(standings);
-    return claimed.map((delivery, index) => laneOf(delivery, delivery.inFlight + index, after.proven));
   }
 
   return {
-    roomOf: (webhookId) => standings.get(webhookId)?.room ?? ROOM.first,
+    of(webhookId) {
+      const { room, proven } = standings.get(webhookId) ?? UNKNOWN;
+      return { webhookId, room, proven };
+    },
     inOrder(webhookIds) {
       const served = (id: WebhookId) => standings.get(id)?.served ?? 0;
       return [...webhookIds].sort((a, b) => served(a) - served(b));
     },
     observe(claimed) {
       claims += 1;
-      const lanes = new Map<Lane, ClaimedDelivery[]>([
-        ['fast', []],
-        ['slow', []],
-      ]);
-      for (const [webhookId, deliveries] of byWebhook(claimed)) {
-        const chosen = observeWebhook(webhookId, deliveries);
-        deliveries.forEach((delivery, index) => lanes.get(chosen[index] ?? 'slow')?.push(delivery));
-      }
-      return lanes;
+      for (const [webhookId, deliveries] of byWebhook(claimed)) observeWebhook(webhookId, deliveries);
     },
     takeBack(claimed) {
-      for (const { webhookId } of claimed) {
+      for (const { webhookId, delayMs } of claimed) {
+        if (delayMs > 0) continue;
         const standing = standings.get(webhookId);
         if (standing !== undefined) standing.handed -= 1;
       }
@@ -95,18 +89,14 @@ function byWebhook(claimed: readonly ClaimedDelivery[]): Map<WebhookId, ClaimedD
 
 function standingAfter(before: Standing, claimed: readonly ClaimedDelivery[]): Omit<Standing, 'served'> {
   const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
-  const handed = inFlight + claimed.length;
+  // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
+  const handed = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
   if (claimed.some((delivery) => delivery.failing)) return { room: ROOM.failing, handed, proven: false };
   // Those that come back because their job or their worker was lost have not ended.
   const lapsed = claimed.filter((delivery) => delivery.lapsed).length;
   const ended = Math.max(0, before.handed - inFlight - lapsed);
   const most = claimed.some((delivery) => delivery.stuck) ? ROOM.stuck : ROOM.most;
   return { room: Math.min(most, before.room + ended), handed, proven: before.proven || ended > 0 };
-}
-
-function laneOf(delivery: ClaimedDelivery, position: number, proven: boolean): Lane {
-  if (delivery.failing || delivery.stuck) return 'slow';
-  return proven || position < UNPROVEN_IN_FAST_LANE ? 'fast' : 'slow';
 }
 
 function forgetOldest(standings: Map<WebhookId, Standing>): void {

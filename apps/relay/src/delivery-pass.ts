@@ -1,7 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Timetable } from '@postrider/queue';
 import type { Admission, ClaimedDelivery, DeliveryTimetable } from '@postrider/store';
-import { createAdmissions, ROOM } from './admission.ts';
+import { createAdmissions, ROOM, UNPROVEN_IN_FAST_LANE } from './admission.ts';
 
 /** What the pass has of the store and of the queue. */
 export interface DeliveryPassParts {
@@ -97,19 +97,12 @@ class Pass implements DeliveryPass {
 
   async #claimFor(active: Map<WebhookId, number>): Promise<void> {
     const ids = this.#admissions.inOrder(active.keys());
-    let full = false;
     for (let from = 0; from < ids.length; from += WEBHOOKS_PER_CLAIM) {
       const some = ids.slice(from, from + WEBHOOKS_PER_CLAIM);
-      const served = new Set<WebhookId>();
-      if (!full) {
-        const claim = await this.#claim(
-          some.map((id) => ({ webhookId: id, room: this.#admissions.roomOf(id) })),
-        );
-        this.#parts.onClaim(claim.claimed);
-        for (const delivery of claim.claimed) served.add(delivery.webhookId);
-        full = claim.full;
-      }
-      // Without room for more, getting nothing does not mean having nothing to do.
+      const { claimed, full } = await this.#claim(some.map((id) => this.#admissions.of(id)));
+      this.#parts.onClaim(claimed);
+      const served = new Set(claimed.map((delivery) => delivery.webhookId));
+      // With a full lane, getting nothing does not mean having nothing to do.
       const idle = full ? 0 : 1;
       for (const id of some) this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
     }
@@ -122,32 +115,36 @@ class Pass implements DeliveryPass {
   }
 
   /**
-   * Leases, commits, then adds: no row is locked while the queue is talked to. `full`: the queue takes no more now.
+   * Leases, commits, then adds: no row is locked while the queue is talked to. `full`: a lane took all it may hold.
    */
   async #claim(admissions: readonly Admission[]): Promise<{ claimed: ClaimedDelivery[]; full: boolean }> {
     const { store, queue, leaseSeconds } = this.#parts;
-    const depth = await queue.depth();
-    const rowsMax = WAITING_MAX - depth.fast.waiting;
-    if (rowsMax <= 0) return { claimed: [], full: true };
+    const { fast, slow } = await queue.depth();
+    const fastRowsMax = Math.max(0, WAITING_MAX - fast.waiting);
+    const slowRowsMax = Math.max(0, WAITING_MAX - slow.waiting);
+    if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: [], full: true };
     const claimed = await store.claim(admissions, {
-      lookAheadSeconds: depth.fast.delayed + depth.slow.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
-      rowsMax,
-      failingRoom: depth.slow.waiting >= WAITING_MAX ? 0 : ROOM.failing,
+      lookAheadSeconds: fast.delayed + slow.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
+      fastRowsMax,
+      slowRowsMax,
+      failingRoom: ROOM.failing,
+      unprovenInFastLane: UNPROVEN_IN_FAST_LANE,
       leaseSeconds,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
     });
     await this.#enqueue(claimed);
-    return { claimed, full: claimed.length === rowsMax };
+    const slowRows = claimed.filter((delivery) => delivery.slow).length;
+    return { claimed, full: claimed.length - slowRows === fastRowsMax || slowRows === slowRowsMax };
   }
 
   async #enqueue(claimed: readonly ClaimedDelivery[]): Promise<void> {
-    const lanes = this.#admissions.observe(claimed);
+    this.#admissions.observe(claimed);
     try {
-      for (const [lane, deliveries] of lanes) {
-        await this.#parts.queue.addDeliveries(
-          lane,
-          deliveries.map(({ deliveryId, claim, delayMs }) => ({ deliveryId, claim, delayMs })),
-        );
+      for (const lane of ['fast', 'slow'] as const) {
+        const jobs = claimed
+          .filter((delivery) => delivery.slow === (lane === 'slow'))
+          .map(({ deliveryId, claim, delayMs }) => ({ deliveryId, claim, delayMs }));
+        await this.#parts.queue.addDeliveries(lane, jobs);
       }
     } catch (error) {
       // Without this they would wait for their leases to run out. What did get in is added again, to no effect.

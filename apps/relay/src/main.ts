@@ -33,6 +33,7 @@ const pool = createPool({
   size: config.databasePoolSize,
   applicationName: 'postrider-relay',
   durableCommits: false, // nothing but leases is written here, and what housekeeping drops
+  planEachTime: true,
   onError: onStoreError,
 });
 lifecycle.add('database', {

@@ -21,7 +21,12 @@ beforeEach(() => {
   lines = [];
   turns = 0;
   results = [];
-  pacemaker = createPacemaker('a pass', turn, keepingLogger(lines));
+  pacemaker = createPacemaker({
+    name: 'a pass',
+    turn,
+    pauseAfterErrorMs: PAUSE_AFTER_ERROR_MS,
+    logger: keepingLogger(lines),
+  });
 });
 afterEach(async () => {
   await pacemaker.stop();
@@ -167,11 +172,24 @@ describe('stop', () => {
     pacemaker.start();
     const order: string[] = [];
     const stopped = pacemaker.stop().then(() => order.push('stopped'));
-    await elapse(PAUSE_MS);
+    await elapse(1_000);
     order.push('turn ends');
     long.end(PAUSE_MS);
     await stopped;
     expect(order).toEqual(['turn ends', 'stopped']);
     expect(turns).toBe(1);
+  });
+
+  test('does not wait for a turn that hangs', async () => {
+    const long = longTurn();
+    results = [long.running];
+    pacemaker.start();
+    let stopped = false;
+    void pacemaker.stop().then(() => (stopped = true));
+    await elapse(4_999);
+    expect(stopped).toBe(false);
+    await elapse(1);
+    expect(stopped).toBe(true);
+    long.end(PAUSE_MS);
   });
 });

@@ -5,15 +5,23 @@ export interface Pacemaker {
   start(): void;
   /** Asks for a turn at once, or right after the one that is under way. */
   wake(): void;
-  /** Resolves when the turn under way, if any, has ended. */
+  /** Resolves when the turn under way has ended, or, where it hangs on a database that is silent, after 5 s. */
   stop(): Promise<void>;
 }
 
-/** After a turn that failed: the database or the queue is away, and hammering it would not help. */
-const PAUSE_AFTER_ERROR_MS = 500;
+export interface PacemakerOptions {
+  /** For the log. */
+  readonly name: string;
+  /** Resolves to the pause before the next turn, in milliseconds. */
+  readonly turn: () => Promise<number>;
+  /** After a turn that failed: the database or the queue is away, or too busy, and hammering it would not help. */
+  readonly pauseAfterErrorMs: number;
+  readonly logger: Logger;
+}
 
-/** @param turn resolves to the pause before the next one, in milliseconds. */
-export function createPacemaker(name: string, turn: () => Promise<number>, logger: Logger): Pacemaker {
+const STOP_TIMEOUT_MS = 5_000;
+
+export function createPacemaker({ name, turn, pauseAfterErrorMs, logger }: PacemakerOptions): Pacemaker {
   let stopped = true;
   let woken = false;
   let endPause: (() => void) | null = null;
@@ -31,7 +39,7 @@ export function createPacemaker(name: string, turn: () => Promise<number>, logge
       if (failing) logger.debug('pass failed again', { pass: name, error });
       else logger.warn('pass failed', { pass: name, error });
       failing = true;
-      return PAUSE_AFTER_ERROR_MS;
+      return pauseAfterErrorMs;
     }
   }
 
@@ -70,7 +78,12 @@ export function createPacemaker(name: string, turn: () => Promise<number>, logge
     async stop() {
       stopped = true;
       endPause?.();
-      await ended;
+      let timer: NodeJS.Timeout | undefined;
+      const timeout = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, STOP_TIMEOUT_MS);
+      });
+      await Promise.race([ended, timeout]);
+      clearTimeout(timer);
     },
   };
 }

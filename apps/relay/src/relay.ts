@@ -6,15 +6,15 @@ import {
   createHousekeeping,
   createMailTimetable,
   createWakeUpListener,
-  readBacklog,
+  readOutstanding,
 } from '@postrider/store';
-import type { createPool } from '@postrider/store';
+import type { ClaimedDelivery, createPool } from '@postrider/store';
 import type { RelayConfig } from './config.ts';
 import { createDeliveryPass } from './delivery-pass.ts';
 import { housekeepingTurn } from './housekeeping.ts';
 import { mailTurn } from './mail-pass.ts';
 import { createPacemaker } from './pacemaker.ts';
-import { reportTurn } from './reports.ts';
+import { REPORT_EVERY_MS, reportTurn } from './reports.ts';
 
 export interface RelayParts {
   readonly config: RelayConfig;
@@ -26,6 +26,9 @@ export interface RelayParts {
   readonly onStoreError: (error: Error) => void;
 }
 
+const PASS_PAUSE_AFTER_ERROR_MS = 500;
+const TENDING_PAUSE_AFTER_ERROR_MS = 60_000;
+
 /** Builds the relay's passes and adds them to the start list; what wakes them is added last. */
 export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const { config, pool, logger, metrics } = parts;
@@ -36,10 +39,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     store: createDeliveryTimetable(pool),
     queue,
     leaseSeconds: config.leaseSeconds,
-    onClaim: (claimed) => {
-      metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length);
-      metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.lapsed).length);
-    },
+    onClaim: (claimed) => countClaim(metrics, claimed),
   });
   const mailStore = createMailTimetable(pool);
   const mail = () =>
@@ -52,17 +52,22 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const housekeeping = createHousekeeping(pool);
   const retention = { eventDays: config.eventRetentionDays, attemptDays: config.attemptRetentionDays };
 
-  const deliveries = timed('deliveries', () => deliveryPass.turn());
-  const mails = timed('mail', mail);
-  const pacemakers = [
+  const deliveries = timed('deliveries', () => deliveryPass.turn(), PASS_PAUSE_AFTER_ERROR_MS);
+  const mails = timed('mail', mail, PASS_PAUSE_AFTER_ERROR_MS);
+  const passes = [
     deliveries,
     mails,
-    timed('housekeeping', () => housekeepingTurn(housekeeping, retention, logger)),
-    timed('report', () => reportTurn(metrics, () => readBacklog(pool), queue)),
+    timed(
+      'housekeeping',
+      () => housekeepingTurn(housekeeping, retention, logger),
+      TENDING_PAUSE_AFTER_ERROR_MS,
+    ),
+    timed('report', () => reportTurn(metrics, () => readOutstanding(pool), queue), REPORT_EVERY_MS),
   ];
-  for (const pacemaker of pacemakers) {
-    lifecycle.add('pass', { start: async () => pacemaker.start(), stop: () => pacemaker.stop() });
-  }
+  lifecycle.add('passes', {
+    start: async () => passes.forEach((pass) => pass.start()),
+    stop: () => Promise.all(passes.map((pass) => pass.stop())),
+  });
 
   const listener = createWakeUpListener({
     databaseUrl: config.databaseUrl,
@@ -77,15 +82,20 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   });
   lifecycle.add('wake-ups', { start: async () => listener.start(), stop: () => listener.stop() });
 
-  function timed(pass: string, turn: () => Promise<number>) {
+  function timed(name: string, turn: () => Promise<number>, pauseAfterErrorMs: number) {
     const measured = async (): Promise<number> => {
-      const end = metrics.passDuration.startTimer({ pass });
+      const end = metrics.passDuration.startTimer({ pass: name });
       try {
         return await turn();
       } finally {
         end();
       }
     };
-    return createPacemaker(pass, measured, logger);
+    return createPacemaker({ name, turn: measured, pauseAfterErrorMs, logger });
   }
+}
+
+function countClaim(metrics: Metrics<'relay'>, claimed: readonly ClaimedDelivery[]): void {
+  metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length);
+  metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.lapsed).length);
 }

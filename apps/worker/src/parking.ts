@@ -9,21 +9,38 @@ export interface Parking {
   drain(deadlineMs: number): Promise<void>;
 }
 
-/** @param placesMax parked at once; with all places taken, work holds its slot to the end. */
+/** @param placesMax parked at once; with all places taken, work holds its slot until one is free. */
 export function createParking(options: { readonly afterMs: number; readonly placesMax: number }): Parking {
   const parked = new Set<Promise<void>>();
+  /** Long work that waits for a place, the longest first, each with what frees its slot. */
+  const overdue = new Map<Promise<void>, () => void>();
+
+  function park(work: Promise<void>, freeSlot: () => void): void {
+    if (parked.size >= options.placesMax) {
+      overdue.set(work, freeSlot);
+      return;
+    }
+    parked.add(work);
+    freeSlot();
+  }
+
+  function ended(work: Promise<void>): void {
+    overdue.delete(work);
+    if (!parked.delete(work)) return;
+    const next = overdue.entries().next();
+    if (next.done === true) return;
+    const [waiting, freeSlot] = next.value;
+    overdue.delete(waiting);
+    park(waiting, freeSlot);
+  }
 
   return {
     slotFor(work) {
       return new Promise<void>((resolve) => {
-        const timer = setTimeout(() => {
-          if (parked.size >= options.placesMax) return;
-          parked.add(work);
-          void work.then(() => parked.delete(work));
-          resolve();
-        }, options.afterMs);
+        const timer = setTimeout(() => park(work, resolve), options.afterMs);
         void work.then(() => {
           clearTimeout(timer);
+          ended(work);
           resolve();
         });
       });

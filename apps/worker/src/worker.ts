@@ -6,7 +6,7 @@ import { createConsumer } from '@postrider/queue';
 import type { QueueLocation } from '@postrider/queue';
 import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import { createDeliveryWork, createMailWork } from '@postrider/store';
-import type { createPool, Database } from '@postrider/store';
+import type { createPool, Database, DeliveryHandOver, TakenDelivery } from '@postrider/store';
 import type { WorkerConfig } from './config.ts';
 import { makeAttempt } from './delivery/attempt.ts';
 import { deliver } from './delivery/deliver.ts';
@@ -40,21 +40,25 @@ const MAIL_LEASE_MARGIN_SECONDS = 15;
 /** Builds the worker's three consumers and adds them to the start list. */
 export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const { config, location, onQueueError } = parts;
-  const deliveryStages = addDeliveryStages(lifecycle, parts);
+  const { deliveryConcurrency, slowLaneConcurrency } = config;
+  const stages = createDeliveryStages(parts);
+  // Each lane has connections of its own, to any one host as many as it has attempts: webhooks that share a host
+  // would else wait for each other within their own time limits.
+  const fast = addLane(lifecycle, parts, { ...stages, attemptsMax: 2 * deliveryConcurrency });
+  const slow = addLane(lifecycle, parts, { ...stages, attemptsMax: slowLaneConcurrency });
   const mailStages = addMailStages(lifecycle, parts);
-  const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: config.deliveryConcurrency });
+  const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
   lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
 
-  const attempt = oursLogged(parts, (job: Parameters<typeof deliver>[0]) => deliver(job, deliveryStages));
   const consumers = {
     fast: createConsumer(location, 'fast', {
-      concurrency: config.deliveryConcurrency,
-      handle: (job) => parking.slotFor(attempt(job)),
+      concurrency: deliveryConcurrency,
+      handle: (job) => parking.slotFor(fast(job)),
       onError: onQueueError,
     }),
     slow: createConsumer(location, 'slow', {
-      concurrency: config.slowLaneConcurrency,
-      handle: attempt,
+      concurrency: slowLaneConcurrency,
+      handle: slow,
       onError: onQueueError,
     }),
     mail: createConsumer(location, 'mail', {
@@ -71,28 +75,43 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   });
 }
 
-function addDeliveryStages(lifecycle: Lifecycle, parts: WorkerParts): DeliveryStages {
+/** What both lanes share. */
+function createDeliveryStages(parts: WorkerParts): Omit<DeliveryStages, 'attempt'> {
   const { config, clock, logger, metrics } = parts;
   const store = createDeliveryWork(parts.leases, parts.database.pool);
+  return {
+    load: createLoader(store, config.leaseSeconds),
+    record: createRecorder(store, clock),
+    schedule: retrySchedule(config.deliveryRetryDelaysSeconds),
+    report: createReporter({ logger, metrics, store }),
+  };
+}
+
+/** The deliveries of one lane, over connections of its own. */
+function addLane(
+  lifecycle: Lifecycle,
+  parts: WorkerParts,
+  lane: Omit<DeliveryStages, 'attempt'> & { readonly attemptsMax: number },
+): (job: DeliveryHandOver) => Promise<void> {
+  const { config, clock, logger, metrics } = parts;
   const client = createEndpointClient({
     timeoutMs: config.deliveryTimeoutMs,
     guard: createAddressGuard({ allowedNetworks: config.deliveryAllowedNetworks }),
-    socketsPerHost: config.deliveryConcurrency,
+    socketsPerHost: lane.attemptsMax,
     onTripwire: (address) => {
       metrics.tripwires.inc({ name: 'connected-to-refused-address' });
       logger.error('connected to a refused address', { address });
     },
   });
   lifecycle.add('endpoint client', { stop: async () => client.close() });
-  const secrets = createSecretBox(config.secretsKey);
-  return {
-    load: createLoader(store, config.leaseSeconds),
-    attempt: (delivery) =>
-      makeAttempt(delivery, { client, secrets, clock, headerPrefix: config.signatureHeaderPrefix }),
-    record: createRecorder(store, clock),
-    schedule: retrySchedule(config.deliveryRetryDelaysSeconds),
-    report: createReporter({ logger, metrics, store }),
+  const attempt = {
+    client,
+    secrets: createSecretBox(config.secretsKey),
+    clock,
+    headerPrefix: config.signatureHeaderPrefix,
   };
+  const stages = { ...lane, attempt: (delivery: TakenDelivery) => makeAttempt(delivery, attempt) };
+  return oursLogged(parts, (job: DeliveryHandOver) => deliver(job, stages));
 }
 
 function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {

@@ -54,10 +54,9 @@ export function connectQueuePool(
   onError: (error: Error) => void,
 ): Pool & PgPool {
   const pool = new Pool({
-    connectionString: databaseUrl,
+    connectionString: withSearchPath(databaseUrl),
     max: size,
     application_name: 'postrider-queue',
-    options: `-c search_path=${QUEUE_SCHEMA}`,
     connectionTimeoutMillis: 5_000,
     query_timeout: 20_000,
     keepAlive: true,
@@ -65,4 +64,13 @@ export function connectQueuePool(
   pool.on('error', onError);
   // BullMQ's own type of a pool has one more overload of `on`; it asks for nothing that pg's pool lacks.
   return pool as Pool & PgPool;
+}
+
+/** Adds to the options that the URL may bring of its own: of two lists, the driver would drop ours. */
+function withSearchPath(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  const given = url.searchParams.get('options');
+  const ours = `-c jit=off -c search_path=${QUEUE_SCHEMA}`;
+  url.searchParams.set('options', given === null ? ours : `${given} ${ours}`);
+  return url.href;
 }

@@ -12,7 +12,9 @@ import type { Consumer, ConsumerOptions } from './timetable.ts';
 interface BullWorker {
   waitUntilReady(): Promise<unknown>;
   run(): Promise<void>;
-  close(): Promise<void>;
+  pause(doNotWaitActive: boolean): Promise<void>;
+  getBackend(): { disconnectBlocking(wait: boolean): Promise<void> };
+  close(force: boolean): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
@@ -54,6 +56,7 @@ export function createConsumer<K extends QueueKey>(
   const running = new Set<Promise<void>>();
   const stopped = new AbortController();
   let connected: Connected | null = null;
+  let ended: Promise<void> = Promise.resolve();
 
   const process: Processor = async (job, token) => {
     if (stopped.signal.aborted) {
@@ -95,23 +98,32 @@ export function createConsumer<K extends QueueKey>(
   }
 
   return {
-    start: () => void run(),
+    start() {
+      ended = run();
+    },
     async stop(deadlineMs) {
       stopped.abort();
       if (connected === null) return;
       const stopping = connected;
       connected = null;
-      // From here on it fetches nothing. It waits for its jobs without a limit: the time is kept here.
-      void stopping.worker.close().catch(options.onError);
-      if (await settlesWithin(deadlineMs, handlersEnded())) await shut(stopping);
-      else void stopping.disconnect().catch(options.onError);
+      fetchNothing(stopping.worker, options.onError);
+      if (!(await settlesWithin(deadlineMs, handlersEnded()))) return void shut(stopping);
+      // The queue hears of the last ends, if it is there.
+      await settlesWithin(CLOSE_TIMEOUT_MS, ended);
+      await shut(stopping);
     },
   };
 }
 
-/** Also with the back-end gone: its answers are waited for only so long. */
+/** Leaves alone what is in hand, and interrupts the wait for more; waits for nothing itself. */
+function fetchNothing(worker: BullWorker, onError: (error: Error) => void): void {
+  worker.pause(true).catch(onError);
+  worker.getBackend().disconnectBlocking(false).catch(onError);
+}
+
+/** By force: a graceful close never ends while Redis is away. Waits for no handler, and not long for the back-end. */
 async function shut({ worker, disconnect }: Connected): Promise<void> {
-  await settlesWithin(CLOSE_TIMEOUT_MS, worker.close());
+  await settlesWithin(CLOSE_TIMEOUT_MS, worker.close(true));
   await settlesWithin(CLOSE_TIMEOUT_MS, disconnect());
 }
 

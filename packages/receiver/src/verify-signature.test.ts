@@ -173,7 +173,9 @@ describe('a wrong call is told apart from a wrong request', () => {
   });
 
   test.each([undefined, null, {}, JSON.parse(body) as object])('body %j', (wrong) => {
-    expect(() => verifySignature({ header, secret, now, body: wrong as unknown as string })).toThrow(TypeError);
+    expect(() => verifySignature({ header, secret, now, body: wrong as unknown as string })).toThrow(
+      TypeError,
+    );
   });
 });
 

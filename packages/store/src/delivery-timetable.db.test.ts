@@ -11,8 +11,10 @@ import { claimDeliveries } from './sql/claim-deliveries.ts';
 
 const LIMITS: ClaimLimits = {
   lookAheadSeconds: 60,
-  rowsMax: 1000,
+  fastRowsMax: 1000,
+  slowRowsMax: 1000,
   failingRoom: 4,
+  unprovenInFastLane: 2,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
 };
@@ -51,7 +53,7 @@ async function claim(
 ): Promise<ClaimedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
   return timetable.claim(
-    asked.map((webhookId) => ({ webhookId, room })),
+    asked.map((webhookId) => ({ webhookId, room, proven: true })),
     { ...LIMITS, ...limits },
   );
 }
@@ -131,7 +133,7 @@ describe('fairness', () => {
     const quiet: WebhookId[] = [];
     for (let n = 0; n < 40; n += 1) quiet.push(await rows.webhook());
     for (const id of quiet) await rows.deliveries(id);
-    const claimed = await claim([flooder, ...quiet], 128, { rowsMax: 60 });
+    const claimed = await claim([flooder, ...quiet], 128, { fastRowsMax: 60 });
     expect(claimed).toHaveLength(60);
     expect(quiet.map((id) => countOf(claimed, id))).toEqual(quiet.map(() => 1));
     expect(countOf(claimed, flooder)).toBe(20);
@@ -141,10 +143,10 @@ describe('fairness', () => {
     const webhooks = [await rows.webhook(), await rows.webhook(), await rows.webhook()];
     for (const id of webhooks) await rows.deliveries(id, { count: 5 });
     const [first, second, third] = webhooks as [WebhookId, WebhookId, WebhookId];
-    const one = await claim([third, first, second], 5, { rowsMax: 2 });
+    const one = await claim([third, first, second], 5, { fastRowsMax: 2 });
     expect(one.map(({ webhookId }) => webhookId).sort()).toEqual([first, third].sort());
     await timetable.release(one);
-    const two = await claim([second, third, first], 5, { rowsMax: 1 });
+    const two = await claim([second, third, first], 5, { fastRowsMax: 1 });
     expect(two.map(({ webhookId }) => webhookId)).toEqual([second]);
   });
 
@@ -152,8 +154,52 @@ describe('fairness', () => {
     const [busy, idle] = [await rows.webhook(), await rows.webhook()];
     for (const id of [busy, idle]) await rows.deliveries(id, { count: 10 });
     expect(await claim(busy, 4)).toHaveLength(4);
-    const claimed = await claim([busy, idle], 10, { rowsMax: 4 });
+    const claimed = await claim([busy, idle], 10, { fastRowsMax: 4 });
     expect([countOf(claimed, busy), countOf(claimed, idle)]).toEqual([0, 4]);
+  });
+});
+
+describe('the lane', () => {
+  async function lanesOf(webhookId: WebhookId, count: number, proven: boolean): Promise<boolean[]> {
+    const claimed = await timetable.claim([{ webhookId, room: count, proven }], LIMITS);
+    return claimed.sort((a, b) => Number(a.deliveryId) - Number(b.deliveryId)).map(({ slow }) => slow);
+  }
+
+  test('of a webhook that has been seen to answer is the fast one', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 4 });
+    expect(await lanesOf(webhookId, 4, true)).toEqual([false, false, false, false]);
+  });
+
+  test('of one that has not is the fast one for two at a time, those in hand included', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 5 });
+    expect(await lanesOf(webhookId, 4, false)).toEqual([false, false, true, true]);
+    expect(await lanesOf(webhookId, 5, false)).toEqual([true]);
+  });
+
+  test('of a failing webhook is the slow one', async () => {
+    const webhookId = await rows.webhook({ failing: true });
+    await rows.deliveries(webhookId, { count: 2 });
+    expect(await lanesOf(webhookId, 2, true)).toEqual([true, true]);
+  });
+
+  test('that is full keeps nobody out of the other, and gives a failing webhook its turn before a second helping', async () => {
+    const [healthy, dawdler, failing] = [
+      await rows.webhook(),
+      await rows.webhook(),
+      await rows.webhook({ failing: true }),
+    ];
+    for (const id of [dawdler, healthy, failing]) await rows.deliveries(id, { count: 20 });
+    const [stuck] = await claim(dawdler, 1);
+    await database.query(`update deliveries set taken_at = now() - interval '3 s' where id = $1`, [
+      stuck?.deliveryId,
+    ]);
+    const all = [dawdler, healthy, failing];
+    const noneSlow = await claim(all, 10, { slowRowsMax: 0 });
+    expect(all.map((id) => countOf(noneSlow, id))).toEqual([0, 10, 0]);
+    const noneFast = await claim(all, 20, { fastRowsMax: 0, slowRowsMax: 2 });
+    expect(all.map((id) => countOf(noneFast, id))).toEqual([1, 0, 1]);
   });
 });
 
@@ -197,7 +243,7 @@ describe('what is claimed', () => {
   test('is no more than asked for in all', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 20 });
-    expect(await claim(webhookId, 20, { rowsMax: 7 })).toHaveLength(7);
+    expect(await claim(webhookId, 20, { fastRowsMax: 7 })).toHaveLength(7);
   });
 });
 
@@ -228,10 +274,10 @@ describe('a lease', () => {
     for (const id of webhooks) await rows.deliveries(id, { count: 40 });
     const others = [openPool(), openPool()];
     const relays = [timetable, ...others.map(createDeliveryTimetable)];
-    const admissions = webhooks.map((webhookId) => ({ webhookId, room: 40 }));
+    const admissions = webhooks.map((webhookId) => ({ webhookId, room: 40, proven: true }));
     const seen: string[] = [];
     while (seen.length < 400) {
-      const limits = { ...LIMITS, rowsMax: 30 };
+      const limits = { ...LIMITS, fastRowsMax: 30 };
       const claims = await Promise.all(relays.map(async (relay) => relay.claim(admissions, limits)));
       expect(claims.flat().length).toBeGreaterThan(0);
       seen.push(...claims.flat().map(({ deliveryId }) => deliveryId));
@@ -258,7 +304,7 @@ describe('a lease', () => {
     await rows.deliveries(webhookId, { count: 200 });
     const fresh = openPool(); // a session counts its own updates until it hands them in
     await inTransaction(fresh, async (session) => {
-      const values = [[webhookId], [10], 60, 1000, 4, 30, 1];
+      const values = [[webhookId], [10], [true], 60, 1000, 1000, 4, 30, 1, 2];
       expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
       const counted = await session.query(
         `select n_tup_upd::int as updated, n_tup_hot_upd::int as heap_only

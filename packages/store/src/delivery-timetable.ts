@@ -9,12 +9,18 @@ import { walkEndpoints } from './sql/walk-endpoints.ts';
 export interface Admission {
   readonly webhookId: WebhookId;
   readonly room: number;
+  /** It has been seen to answer. */
+  readonly proven: boolean;
 }
 
 export interface ClaimLimits {
   readonly lookAheadSeconds: number;
-  readonly rowsMax: number;
+  /** Rows at the most for the fast lane, and for the slow one. */
+  readonly fastRowsMax: number;
+  readonly slowRowsMax: number;
   readonly failingRoom: number;
+  /** How many of a webhook that is not proven go to the fast lane. */
+  readonly unprovenInFastLane: number;
   readonly leaseSeconds: number;
   readonly stuckAfterSeconds: number;
 }
@@ -25,12 +31,14 @@ export interface ClaimedDelivery {
   /** The fence: the job is good for this hand-over only. */
   readonly claim: number;
   readonly webhookId: WebhookId;
-  /** Of its webhook, how many were in somebody's hands before this claim. */
+  /** Of its webhook, how many that are due were in somebody's hands before this claim. */
   readonly inFlight: number;
   /** The webhook has an attempt under way that takes unusually long. */
   readonly stuck: boolean;
   /** The webhook's answers have lately been mostly failures. */
   readonly failing: boolean;
+  /** It goes to the slow lane: its webhook fails, is stuck, or has yet to show that it answers. */
+  readonly slow: boolean;
   /** An earlier lease of it ran out unfinished: its job was lost, or the worker that had it. */
   readonly lapsed: boolean;
   readonly delayMs: number;
@@ -60,6 +68,7 @@ interface ClaimedRow {
   readonly in_flight: number;
   readonly stuck: boolean;
   readonly failing: boolean;
+  readonly slow: boolean;
   readonly lapsed: boolean;
   readonly delay_ms: number;
 }
@@ -79,11 +88,14 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
       const rows = await runOn<ClaimedRow>(pool, claimDeliveries, [
         admissions.map((admission) => admission.webhookId),
         admissions.map((admission) => admission.room),
+        admissions.map((admission) => admission.proven),
         limits.lookAheadSeconds,
-        limits.rowsMax,
+        limits.fastRowsMax,
+        limits.slowRowsMax,
         limits.failingRoom,
         limits.leaseSeconds,
         limits.stuckAfterSeconds,
+        limits.unprovenInFastLane,
       ]);
       return rows.map((row) => ({
         deliveryId: row.id,
@@ -92,6 +104,7 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         inFlight: row.in_flight,
         stuck: row.stuck,
         failing: row.failing,
+        slow: row.slow,
         lapsed: row.lapsed,
         delayMs: row.delay_ms,
       }));

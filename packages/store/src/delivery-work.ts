@@ -35,6 +35,8 @@ export interface TakenDelivery extends DeliveryHandOver {
   readonly failing: boolean;
   /** How long it is not yet due. */
   readonly earlyMs: number;
+  /** How long it had been due when it was taken. */
+  readonly lateMs: number;
 }
 
 /** What is logged of an attempt. Times are told as milliseconds ago, so that only Postgres's clock counts. */
@@ -89,6 +91,7 @@ interface TakenRow {
   readonly secret_sealed: Buffer;
   readonly failing: boolean;
   readonly early_ms: number;
+  readonly late_ms: number;
 }
 
 /**
@@ -165,5 +168,6 @@ function takenOf(row: TakenRow): TakenDelivery {
     secret: { keyId: row.secret_key_id, sealed: row.secret_sealed },
     failing: row.failing,
     earlyMs: row.early_ms,
+    lateMs: row.late_ms,
   };
 }

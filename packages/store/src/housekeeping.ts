@@ -48,6 +48,10 @@ async function tendAttemptLog(
      order by 1`,
     [DAYS_AHEAD, attemptDays],
   );
+  // Of days on which no relay was there to make a partition.
+  await pool.query('delete from attempts_default where started_at < now() - make_interval(days => $1 + 1)', [
+    attemptDays,
+  ]);
   const made: string[] = [];
   const dropped: string[] = [];
   for (const { day, exists, past } of rows) {

@@ -85,10 +85,14 @@ describe('take', () => {
     expect(all.filter((one) => one !== null)).toHaveLength(1);
   });
 
-  test('gets nothing with another claim, of a message that is not due, or of none', async () => {
-    expect(await work.take({ emailId, claim: 1 }, 30)).toBeNull();
+  test('before it is due gets it too, told how early', async () => {
     const later = await rows.email(20_000);
-    expect(await work.take({ emailId: later, claim: 0 }, 30)).toBeNull();
+    const email = await work.take({ emailId: later, claim: 0 }, 30);
+    expect(email?.earlyMs).toBeGreaterThan(0);
+  });
+
+  test('gets nothing with another claim, or of a message that is gone', async () => {
+    expect(await work.take({ emailId, claim: 1 }, 30)).toBeNull();
     await store.outside.query('delete from emails');
     expect(await work.take({ emailId, claim: 0 }, 30)).toBeNull();
   });

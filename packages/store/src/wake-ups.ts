@@ -30,6 +30,9 @@ const MAIL = 'mail';
 const WEBHOOKS_PER_WAKE_UP = 200;
 const WAKE_UP_INTERVAL_MS = 5;
 const RECONNECT_DELAY_MS = 500;
+/** For LISTEN to be answered, and for a goodbye. */
+const ANSWER_TIMEOUT_MS = 5_000;
+const STOP_TIMEOUT_MS = 1_000;
 
 /**
  * Wake-ups by NOTIFY on a connection of their own, never in the cause's transaction: there it would make every
@@ -97,7 +100,8 @@ export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpList
     const next = new Client({
       connectionString: options.databaseUrl,
       application_name: options.applicationName,
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
+      query_timeout: ANSWER_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
     });
@@ -113,7 +117,7 @@ export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpList
       options.onWakeUp({ webhooks: [], mail: true, everything: true });
     } catch (error) {
       options.onError(asError(error));
-      await next.end().catch(options.onError);
+      await endWithin(STOP_TIMEOUT_MS, next).catch(options.onError);
       if (client === next) reconnectLater();
     }
   }
@@ -127,9 +131,19 @@ export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpList
       if (retry !== null) clearTimeout(retry);
       const last = client;
       client = null;
-      await last?.end();
+      if (last !== null) await endWithin(STOP_TIMEOUT_MS, last);
     },
   };
+}
+
+/** Says goodbye, and to a server that does not answer shuts the door. */
+async function endWithin(timeoutMs: number, client: Client): Promise<void> {
+  const timer = setTimeout(() => client.connection.stream.destroy(), timeoutMs);
+  try {
+    await client.end();
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function parseWakeUp(payload: string): WakeUp & { everything: boolean } {

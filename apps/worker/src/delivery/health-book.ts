@@ -21,8 +21,10 @@ const KNOWN_FAILING_SCORE = 0.2;
 const SCORES_MAX = 50_000;
 
 interface Score {
-  value: number;
-  failing: boolean;
+  readonly value: number;
+  readonly failing: boolean;
+  /** What was written down when the score was last moved. */
+  readonly known: boolean;
 }
 
 export function createHealthBook(): HealthBook {
@@ -30,15 +32,23 @@ export function createHealthBook(): HealthBook {
 
   return {
     note(webhookId, well, knownFailing) {
-      const known = scores.get(webhookId);
-      if (known === undefined && well && !knownFailing) return null; // as good as can be: nothing to remember
-      const before = known ?? { value: knownFailing ? KNOWN_FAILING_SCORE : 1, failing: knownFailing };
+      const before = beforeThis(scores.get(webhookId), knownFailing);
       const value = before.value + STEP * ((well ? 1 : 0) - before.value);
       const failing = before.failing ? value <= WELL_ABOVE : value < FAILING_BELOW;
-      remember(scores, webhookId, { value, failing });
-      return failing === knownFailing ? null : failing;
+      const perfect = well && !knownFailing && before.value === 1;
+      if (!perfect) remember(scores, webhookId, { value, failing, known: knownFailing });
+      // Never against the outcome itself: a good answer is no reason to call an endpoint failing.
+      return failing === knownFailing || failing === well ? null : failing;
     },
   };
+}
+
+/** The score to go on from. What another worker has written down since counts more than what this one remembers. */
+function beforeThis(score: Score | undefined, knownFailing: boolean): Pick<Score, 'value' | 'failing'> {
+  const newsFromElsewhere =
+    score !== undefined && score.known !== knownFailing && score.failing !== knownFailing;
+  if (score !== undefined && !newsFromElsewhere) return score;
+  return { value: knownFailing ? KNOWN_FAILING_SCORE : 1, failing: knownFailing };
 }
 
 /** Forgets the one that was longest not heard of when there are too many. */

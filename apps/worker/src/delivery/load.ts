@@ -3,6 +3,7 @@ import { createBatcher } from '../batcher.ts';
 
 /** A delivery in this worker's hands, and until when (on this process's monotonic clock). */
 export interface LoadedDelivery extends TakenDelivery {
+  readonly takenAtMs: number;
   readonly leaseEndsAtMs: number;
 }
 
@@ -20,12 +21,13 @@ export function createLoader(
   const batcher = createBatcher<DeliveryHandOver, LoadedDelivery | null>({
     sizeMax: BATCH_SIZE_MAX,
     async run(jobs) {
-      const leaseEndsAtMs = performance.now() + leaseSeconds * 1000;
+      const takenAtMs = performance.now();
       const taken = new Map((await store.take(jobs, leaseSeconds)).map((row) => [row.deliveryId, row]));
       return jobs.map((job) => {
         const row = taken.get(job.deliveryId);
         taken.delete(job.deliveryId); // of two jobs for one row in a batch, one gets it
-        return row === undefined ? null : { ...row, leaseEndsAtMs };
+        if (row === undefined) return null;
+        return { ...row, takenAtMs, leaseEndsAtMs: takenAtMs + row.earlyMs + leaseSeconds * 1000 };
       });
     },
   });

@@ -34,6 +34,8 @@ export function createReporter(
     const durationMs = attempt.endedAtMs - attempt.startedAtMs;
     metrics.deliveryAttempts.inc({ result: outcome.kind });
     metrics.attemptDuration.observe(durationMs / 1000);
+    const waitedMs = attempt.startedAtMs - delivery.takenAtMs - delivery.earlyMs;
+    metrics.deliveryLateness.observe(Math.max(0, delivery.lateMs + waitedMs) / 1000);
     if (outcome.kind === 'dead') metrics.deadLetters.inc({ reason: outcome.reason });
     logger.info('delivery.attempted', lineOf(delivery, attempt, outcome, ours));
 

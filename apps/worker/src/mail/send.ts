@@ -18,10 +18,11 @@ export interface MailStages {
  * so. A fault of our own rejects: nothing is recorded, no try counts, and the lease heals it.
  */
 export async function sendMail(job: MailHandOver, stages: MailStages): Promise<void> {
-  const leaseEndsAtMs = performance.now() + stages.leaseSeconds * 1000;
+  const takenAtMs = performance.now();
   const email = await stages.store.take(job, stages.leaseSeconds);
   if (email === null) return;
   if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
+  const leaseEndsAtMs = takenAtMs + email.earlyMs + stages.leaseSeconds * 1000;
   const answer = await stages.handOver(email);
   const outcome = decideMailOutcome(answer, email.attemptsMade + 1, stages.schedule);
   const ours = await untilLeaseEnds(leaseEndsAtMs, () => record(stages.store, email, outcome));

@@ -1,59 +1,69 @@
 import type { Statement } from '../statement.ts';
 
 /**
- * Leases deliveries that are due soon, fairly over webhooks.
+ * Leases deliveries that are due soon, fairly over webhooks, and says which lane each goes to.
  *
- * Guarantee: of each webhook at most its room's worth of rows is in somebody's hands, because the rows already
- * leased count against the room; rows are taken round-robin over the webhooks, those asked for first being served
- * first; two relays never get the same row; a row whose lease ran out is leased again. The commit may be lost with a
- * crash of Postgres: then the row is simply free, and the job that was made for it finds its claim or is stale.
+ * Guarantee: what a webhook gets is taken from its oldest rows, as many as its room, leased ones included: so what is
+ * due and in somebody's hands never exceeds the room. Rows are taken round-robin over the webhooks, for each lane by
+ * itself, those asked for first being served first: a lane that is full keeps nobody out of the other, and in a lane
+ * the first row of one webhook goes before the second of another. Two relays never get the same row; a row whose lease
+ * ran out is leased again. The commit may be lost with a crash of Postgres: then the row is simply free, and the job
+ * that was made for it finds its claim or is stale.
  *
- * $1 webhook ids, $2 room of each, $3 look-ahead in seconds, $4 rows at the most, $5 room of a failing webhook,
- * $6 lease in seconds (it begins when the row is due), $7 seconds after which an attempt under way counts as stuck.
+ * The plan must know the values: with a plan for any values Postgres 15 reads the whole table to update a few rows. The
+ * pool that runs this asks for one (plan_cache_mode).
+ *
+ * $1 webhook ids, $2 room of each, $3 whether each has been seen to answer, $4 look-ahead in seconds, $5 rows at the
+ * most for the fast lane, $6 for the slow lane, $7 room of a failing webhook, $8 lease in seconds (it begins when the
+ * row is due), $9 seconds after which an attempt under way counts as stuck, $10 how many of a webhook that has not been
+ * seen to answer go to the fast lane.
  */
 export const claimDeliveries: Statement = {
   name: 'claim-deliveries',
   text: `
     with asked as materialized (
-      select a.webhook_id,
+      select a.webhook_id, a.proven, a.place,
              w.failing_since is not null as failing,
-             case when w.failing_since is null then a.room else least(a.room, $5::int) end as room,
-             a.place
-      from unnest($1::text[], $2::int[]) with ordinality a (webhook_id, room, place)
+             case when w.failing_since is null then a.room else least(a.room, $7::int) end as room
+      from unnest($1::text[], $2::int[], $3::boolean[]) with ordinality a (webhook_id, room, proven, place)
       join webhooks w on w.id = a.webhook_id
     ),
-    picked as materialized (
-      select k.id, k.rank, k.in_flight, k.stuck, a.failing
+    free as (
+      select k.id, k.rank, k.in_flight, k.stuck, a.failing, a.place,
+             a.failing or k.stuck or (not a.proven and k.rank > $10::int) as slow
       from asked a
       cross join lateral (
         select x.id, x.leased_until,
                row_number() over (order by x.due_at, x.id) as rank,
-               count(*) filter (where x.leased_until > now()) over () as in_flight,
+               count(*) filter (where x.leased_until > now() and x.due_at <= now()) over () as in_flight,
                coalesce(bool_or(x.leased_until > now()
-                 and x.taken_at < now() - make_interval(secs => $7)) over (), false) as stuck
+                 and x.taken_at < now() - make_interval(secs => $9)) over (), false) as stuck
         from (
           select d.id, d.due_at, d.leased_until, d.taken_at
           from deliveries d
-          where d.webhook_id = a.webhook_id and d.due_at <= now() + make_interval(secs => $3)
+          where d.webhook_id = a.webhook_id and d.due_at <= now() + make_interval(secs => $4)
           order by d.due_at, d.id
           limit a.room
         ) x
       ) k
       where k.leased_until is null or k.leased_until <= now()
-      order by k.rank, a.place
-      limit $4
+    ),
+    picked as materialized (
+      select turn.id, turn.in_flight, turn.stuck, turn.failing, turn.slow
+      from (select free.*, row_number() over (partition by slow order by rank, place) as turn from free) turn
+      where turn.turn <= case when turn.slow then $6::int else $5::int end
     ),
     mine as materialized (
-      select d.id, p.in_flight, p.stuck, p.failing, d.leased_until is not null as lapsed
+      select d.id, p.in_flight, p.stuck, p.failing, p.slow, d.leased_until is not null as lapsed
       from deliveries d
       join picked p on p.id = d.id
       where d.leased_until is null or d.leased_until <= now()
       for update of d skip locked
     )
     update deliveries d
-    set leased_until = greatest(d.due_at, now()) + make_interval(secs => $6), taken_at = null
+    set leased_until = greatest(d.due_at, now()) + make_interval(secs => $8), taken_at = null
     from mine
     where d.id = mine.id
-    returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.stuck, mine.failing, mine.lapsed,
+    returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.stuck, mine.failing, mine.slow, mine.lapsed,
               greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as delay_ms`,
 };

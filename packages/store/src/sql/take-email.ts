@@ -3,7 +3,7 @@ import type { Statement } from '../statement.ts';
 /**
  * Takes one message in hand for a hand-over to the provider; the guarantee of take-deliveries.
  *
- * $1 email id, $2 claim, $3 lease in seconds.
+ * $1 email id, $2 claim, $3 lease in seconds (it begins when the row is due).
  */
 export const takeEmail: Statement = {
   name: 'take-email',
@@ -11,11 +11,11 @@ export const takeEmail: Statement = {
     with mine as materialized (
       select s.email_id
       from email_sends s
-      where s.email_id = $1 and s.claim = $2 and s.due_at <= now() + interval '2 seconds'
-      for update of s skip locked
+      where s.email_id = $1 and s.claim = $2
+      for update of s
     )
     update email_sends s
-    set claim = s.claim + 1, leased_until = now() + make_interval(secs => $3)
+    set claim = s.claim + 1, leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
     from mine, emails e
     where s.email_id = mine.email_id and e.id = s.email_id
     returning s.claim, s.attempts, e.id, e.account_id, e.from_address, e.to_addresses, e.cc_addresses, e.bcc_addresses,

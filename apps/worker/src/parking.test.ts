@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { createParking } from './parking.ts';
+import type { Parking } from './parking.ts';
+
+const AFTER_MS = 1_000;
+
+let parking: Parking;
+/** The names of the works whose slots are free again, in that order. */
+let freed: string[];
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  parking = createParking({ afterMs: AFTER_MS, placesMax: 2 });
+  freed = [];
+});
+afterEach(() => void jest.useRealTimers());
+
+const elapse = async (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+/** Starts work that lasts until it is told to end. */
+function work(name: string): { end: () => Promise<void> } {
+  let end: () => void = () => undefined;
+  const running = new Promise<void>((resolve) => (end = resolve));
+  void parking.slotFor(running).then(() => freed.push(name));
+  return {
+    async end() {
+      end();
+      await elapse(0);
+    },
+  };
+}
+
+test('work that ends in time frees its slot at its end', async () => {
+  const short = work('short');
+  await elapse(AFTER_MS - 1);
+  expect(freed).toEqual([]);
+  await short.end();
+  expect(freed).toEqual(['short']);
+});
+
+test('work that takes longer is parked, and its slot is free', async () => {
+  work('long');
+  await elapse(AFTER_MS);
+  expect(freed).toEqual(['long']);
+});
+
+test('with all places taken a slot is held until one is free, the longest waiting first', async () => {
+  const [first, second] = [work('a'), work('b')];
+  work('c');
+  const fourth = work('d');
+  work('e');
+  await elapse(AFTER_MS);
+  expect(freed).toEqual(['a', 'b']);
+  await first.end();
+  expect(freed).toEqual(['a', 'b', 'c']);
+  await fourth.end(); // it waited for a place; it needs none any more
+  await second.end();
+  expect(freed).toEqual(['a', 'b', 'c', 'd', 'e']);
+});
+
+test('draining waits for what is parked, but not for ever', async () => {
+  const long = work('long');
+  await elapse(AFTER_MS);
+  const drained: string[] = [];
+  void parking.drain(60_000).then(() => drained.push('in time'));
+  await elapse(0);
+  expect(drained).toEqual([]);
+  await long.end();
+  expect(drained).toEqual(['in time']);
+  work('endless');
+  await elapse(AFTER_MS);
+  void parking.drain(500).then(() => drained.push('cut short'));
+  await elapse(500);
+  expect(drained).toEqual(['in time', 'cut short']);
+});
