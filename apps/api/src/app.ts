@@ -37,7 +37,7 @@ export function createApp(options: AppOptions): Express {
   for (const setting of ['case sensitive routing', 'strict routing']) app.enable(setting);
   app.use(openRequest, createAccessLog(logger, metrics));
   app.get('/healthz', healthHandler);
-  app.get('/readyz', createReadinessHandler(options.readiness));
+  app.get('/readyz', createReadinessHandler(options.readiness, logger));
   app.get('/metrics', createMetricsHandler(metrics.registry));
   for (const route of routeTable(stores)) app[route.method](route.path, serveRoute(route, gates, send));
   app.use((request, response) => send(request, response, noSuchRoute));

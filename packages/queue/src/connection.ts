@@ -20,6 +20,8 @@ const RECONNECT_DELAY_MS_MAX = 2_000;
 const SHARED = {
   connectTimeout: 5_000,
   keepAlive: 10_000,
+  // A server that does not say goodbye does not keep the process.
+  disconnectTimeout: 500,
   retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MS_MAX),
 } satisfies RedisOptions;
 

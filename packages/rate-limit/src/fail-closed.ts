@@ -19,25 +19,39 @@ export class LimiterTimeoutError extends Error {
  * Refuses when the store fails or is silent (contract 8, rule 4). The store may still count a charge whose
  * answer came too late: the key then has that much less in its window.
  *
- * @param ask whether the store allows the charge.
+ * @param ask whether the store allows the charge; the signal is aborted when its time is over.
  */
 export async function failClosed(
-  ask: () => Promise<boolean>,
+  ask: (overdue: AbortSignal) => Promise<boolean>,
   { timeoutMs, onUnavailable }: FailClosedOptions,
 ): Promise<RateDecision> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new LimiterTimeoutError(`the limiter's store did not answer within ${timeoutMs} ms`)),
-      timeoutMs,
-    );
-  });
+  const time = new AbortController();
+  const timer = setTimeout(
+    () => time.abort(new LimiterTimeoutError(`the limiter's store did not answer within ${timeoutMs} ms`)),
+    timeoutMs,
+  );
   try {
-    return (await Promise.race([ask(), silence])) ? { allowed: true } : { allowed: false, why: 'limit' };
+    return (await unlessAborted(ask(time.signal), time.signal))
+      ? { allowed: true }
+      : { allowed: false, why: 'limit' };
   } catch (error) {
     onUnavailable(error instanceof Error ? error : new Error(String(error), { cause: error }));
     return { allowed: false, why: 'limiter-unavailable' };
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** What `answer` comes to, or the signal's reason as soon as it is aborted. */
+export async function unlessAborted<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop);
+  });
+  try {
+    return await Promise.race([answer, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }

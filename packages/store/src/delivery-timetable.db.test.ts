@@ -184,6 +184,13 @@ describe('the lane', () => {
     expect(await lanesOf(webhookId, 2, true)).toEqual([true, true]);
   });
 
+  test('has its own limit: rows for one lane use up nothing of the other’s', async () => {
+    const [failing, healthy] = [await rows.webhook({ failing: true }), await rows.webhook()];
+    for (const id of [failing, healthy]) await rows.deliveries(id, { count: 20 });
+    const claimed = await claim([failing, healthy], 8, { fastRowsMax: 3, slowRowsMax: 4 });
+    expect([countOf(claimed, failing), countOf(claimed, healthy)]).toEqual([4, 3]);
+  });
+
   test('that is full keeps nobody out of the other, and gives a failing webhook its turn before a second helping', async () => {
     const [healthy, dawdler, failing] = [
       await rows.webhook(),

@@ -2,15 +2,18 @@ import { mappingUnavailable } from './errors.ts';
 import { pendingMigrations } from './migrate.ts';
 import type { Queryable } from './statement.ts';
 
-export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
+/** `reason` may be told to anybody; `cause` names hosts and tables, and is for the log. */
+export type Readiness =
+  { readonly ready: true } | { readonly ready: false; readonly reason: string; readonly cause: unknown };
 
 /** Ready when Postgres answers and the migrations are current. */
 export async function readiness(db: Queryable): Promise<Readiness> {
   try {
-    await requireMigrated(db);
-    return { ready: true };
+    const pending = await mappingUnavailable(() => pendingMigrations(db));
+    if (pending.length === 0) return { ready: true };
+    return { ready: false, reason: 'migrations are pending', cause: lacksMigrations(pending) };
   } catch (error) {
-    return { ready: false, reason: error instanceof Error ? error.message : String(error) };
+    return { ready: false, reason: 'Postgres does not answer', cause: error };
   }
 }
 
@@ -20,7 +23,9 @@ export async function readiness(db: Queryable): Promise<Readiness> {
  */
 export async function requireMigrated(db: Queryable): Promise<void> {
   const pending = await mappingUnavailable(() => pendingMigrations(db));
-  if (pending.length > 0) {
-    throw new Error(`the database lacks migrations (${pending.join(', ')}); run \`npm run migrate\` first`);
-  }
+  if (pending.length > 0) throw lacksMigrations(pending);
+}
+
+function lacksMigrations(pending: readonly string[]): Error {
+  return new Error(`the database lacks migrations (${pending.join(', ')}); run \`npm run migrate\` first`);
 }

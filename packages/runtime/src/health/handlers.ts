@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import { messageOf } from '../logging/error-words.ts';
-import { maskSecrets } from '../logging/redact.ts';
+import type { Logger } from '../logging/logger.ts';
 import { within } from '../within.ts';
 
 /** Answers one request. Express takes such a function as a route handler, too. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-export type Readiness = { ready: true } | { ready: false; reason: string };
+/** Anybody may ask: `reason` names no host, no table and no secret; `cause` may, and is for the log. */
+export type Readiness = { ready: true } | { ready: false; reason: string; cause?: unknown };
 
 /** Whether this process can do its work now. May reject or hang: both count as not ready. */
 export type ReadinessCheck = () => Promise<Readiness>;
@@ -19,12 +19,24 @@ export const healthHandler: Handler = async (_request, response) => {
   sendJson(response, 200, { status: 'ok' });
 };
 
-/** `/readyz`: 200 `{"status":"ready"}`, else 503 `{"status":"not-ready","reason":"…"}`, within `timeoutMs`. */
-export function createReadinessHandler(check: ReadinessCheck, timeoutMs = READINESS_TIMEOUT_MS): Handler {
+/**
+ * `/readyz`: 200 `{"status":"ready"}`, else 503 `{"status":"not-ready","reason":"…"}`, within `timeoutMs`. What
+ * lies behind the reason is a line in the log.
+ */
+export function createReadinessHandler(
+  check: ReadinessCheck,
+  logger: Pick<Logger, 'warn'>,
+  timeoutMs = READINESS_TIMEOUT_MS,
+): Handler {
   return async (_request, response) => {
     const readiness = await answerWithin(check, timeoutMs);
-    if (readiness.ready) sendJson(response, 200, { status: 'ready' });
-    else sendJson(response, 503, { status: 'not-ready', reason: readiness.reason });
+    if (readiness.ready) {
+      sendJson(response, 200, { status: 'ready' });
+      return;
+    }
+    const { reason, cause } = readiness;
+    logger.warn('not ready', { reason, ...(cause === undefined ? {} : { error: cause }) });
+    sendJson(response, 503, { status: 'not-ready', reason });
   };
 }
 
@@ -50,6 +62,6 @@ async function answerWithin(check: ReadinessCheck, timeoutMs: number): Promise<R
       reason: `no answer within ${timeoutMs} ms`,
     }));
   } catch (error) {
-    return { ready: false, reason: maskSecrets(messageOf(error)) };
+    return { ready: false, reason: 'the check failed', cause: error };
   }
 }

@@ -53,11 +53,21 @@ describe('/readyz', () => {
     });
   });
 
-  test('503 when the check fails, without the password in its message', async () => {
-    readiness = async () => Promise.reject(new Error('no route to postgres://a:hunter2@db'));
+  test('503 with a cause: the reason is answered, the cause is logged', async () => {
+    log.read();
+    const cause = new Error('connect ECONNREFUSED 10.1.2.3:5432');
+    readiness = async () => ({ ready: false, reason: 'Postgres does not answer', cause });
     expect((await ask('/readyz')).text).toBe(
-      '{"status":"not-ready","reason":"no route to postgres://a:***@db"}',
+      '{"status":"not-ready","reason":"Postgres does not answer"}',
     );
+    expect(String(log.read())).toContain('10.1.2.3:5432');
+  });
+
+  test('503 when the check fails: what failed is told to the log, and nothing of it to who asks', async () => {
+    log.read();
+    readiness = async () => Promise.reject(new Error('no route to postgres://a:hunter2@db'));
+    expect((await ask('/readyz')).text).toBe('{"status":"not-ready","reason":"the check failed"}');
+    expect(String(log.read())).toContain('no route to postgres://a:***@db');
     readiness = () => {
       throw new Error('at once');
     };
@@ -127,7 +137,7 @@ describe('start and stop', () => {
 });
 
 test('a readiness check that hangs counts as not ready', async () => {
-  const handler = createReadinessHandler(() => new Promise<never>(() => undefined), 10);
+  const handler = createReadinessHandler(() => new Promise<never>(() => undefined), logger, 10);
   const written: unknown[] = [];
   const response = {
     writeHead: (status: number) => (written.push(status), response),

@@ -47,7 +47,7 @@ class NodeOperationsServer implements OperationsServer {
     this.#options = options;
     this.#routes = new Map([
       ['/healthz', healthHandler],
-      ['/readyz', createReadinessHandler(options.readiness)],
+      ['/readyz', createReadinessHandler(options.readiness, options.logger)],
       ['/metrics', createMetricsHandler(options.registry)],
     ]);
     this.#server = createServer((request, response) => void this.#answer(request, response));
