@@ -13,7 +13,10 @@ const noExportAll = {
   message: 'Name what you export.',
 };
 const noClockInDomain = [
-  { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'Take a Clock.' },
+  {
+    selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+    message: 'Take a Clock.',
+  },
   { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Take a Clock.' },
 ];
 
@@ -31,7 +34,10 @@ export default tseslint.config(
       'no-console': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/no-invalid-void-type': 'off',
@@ -40,7 +46,9 @@ export default tseslint.config(
   {
     files: ['packages/domain/**/*.ts'],
     ignores: ['**/*.test.ts'],
-    rules: { 'no-restricted-syntax': ['error', noProcessEnv, noModuleMocks, noExportAll, ...noClockInDomain] },
+    rules: {
+      'no-restricted-syntax': ['error', noProcessEnv, noModuleMocks, noExportAll, ...noClockInDomain],
+    },
   },
   {
     // A test file is one describe after another: its callbacks are not functions to keep short.

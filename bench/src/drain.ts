@@ -5,7 +5,7 @@ import type { Receiver } from './receiver.ts';
 const DRAIN_TIMEOUT_MS = 300_000;
 
 /** Puts fresh events into the outbox in one transaction, and wakes the relay: a burst as a customer makes it. */
-export async function seedEvents(
+async function seedEvents(
   system: System,
   webhookId: string,
   count: number,

@@ -19,13 +19,15 @@ export async function measureLatency(
   receiver.reset();
   const committed = new Map<string, number>();
   const begun = performance.now();
-  const recording: Promise<void>[] = [];
+  const recording: Promise<unknown>[] = [];
+  let failure: unknown = null;
   for (let index = 0; index < options.count; index += 1) {
     const dueMs = begun + (index * 1000) / options.perSecond - performance.now();
     if (dueMs > 0) await new Promise((resolve) => setTimeout(resolve, dueMs));
-    recording.push(recordOne(system, committed));
+    recording.push(recordOne(system, committed).catch((error: unknown) => (failure = error)));
   }
   await Promise.all(recording);
+  if (failure !== null) throw new Error('events could not be recorded at that rate', { cause: failure });
   await receiver.reached(options.count, ARRIVAL_TIMEOUT_MS);
   const sorted = [...committed]
     // An arrival can be seen before this process has read the commit's own answer: that is 0, not less.

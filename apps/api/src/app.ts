@@ -1,9 +1,9 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { ProblemBases, RateLimiter } from '@postrider/domain';
 import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
 import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
 import type { ApiKeyStore } from '@postrider/store';
 import express from 'express';
-import type { Express } from 'express';
 import { createAccessLog } from './http/access-log.ts';
 import { createCharge } from './http/charge.ts';
 import { createErrorHandler } from './http/handle-error.ts';
@@ -25,8 +25,11 @@ export interface AppOptions {
   readonly metrics: Metrics<'api'>;
 }
 
+/** An Express application, which calls `noRoute` for what none of its routes has taken. */
+type RoutingListener = (request: IncomingMessage, response: ServerResponse, noRoute: () => void) => void;
+
 /** Builds the API; listening is another's affair. A `HEAD` is answered as the `GET` of its path is, without the body. */
-export function createApp(options: AppOptions): Express {
+export function createApp(options: AppOptions): RequestListener {
   const { logger, metrics, stores } = options;
   const send = createSend(options.problemBases);
   const charge = createCharge(options.limiter, options.keyRateLimitPerMinute);
@@ -35,12 +38,20 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   for (const setting of ['x-powered-by', 'etag', 'query parser']) app.disable(setting);
   for (const setting of ['case sensitive routing', 'strict routing']) app.enable(setting);
-  app.use(openRequest, createAccessLog(logger, metrics));
   app.get('/healthz', healthHandler);
   app.get('/readyz', createReadinessHandler(options.readiness, logger));
   app.get('/metrics', createMetricsHandler(metrics.registry));
   for (const route of routeTable(stores)) app[route.method](route.path, serveRoute(route, gates, send));
-  app.use((request, response) => send(request, response, noSuchRoute));
+  const refuse = (request: IncomingMessage, response: ServerResponse) => send(request, response, noSuchRoute);
+  app.use(refuse); // Express would answer OPTIONS by itself
   app.use(createErrorHandler(send, logger, metrics));
-  return app;
+
+  const log = createAccessLog(logger, metrics);
+  const route = app as RoutingListener;
+  return (request, response) => {
+    openRequest(request, response);
+    log(request, response);
+    // Also reached for a target that Express cannot read as a URL, and that passes no middleware.
+    route(request, response, () => refuse(request, response));
+  };
 }

@@ -1,9 +1,16 @@
+import { performance } from 'node:perf_hooks';
 import type { RateLimiter } from '@postrider/domain';
 import { createPostgresRateLimiter, createRedisRateLimiter } from '@postrider/rate-limit';
 import { errorCode } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { createPool } from '@postrider/store';
 import type { PoolOptions } from '@postrider/store';
+
+/**
+ * While the limiter is away every request is refused: one line tells of all since the last one, without their
+ * stacks. The counters tell of each.
+ */
+const OUTAGE_LOG_INTERVAL_MS = 1_000;
 
 const REDIS_PREFIX = 'postrider';
 
@@ -20,7 +27,7 @@ export type ClosableLimiter = RateLimiter & { close(): Promise<void> };
 
 /** The limiter of this deployment: in Redis where there is one, else in Postgres. */
 export function createLimiter({ redisUrl, postgres, logger, metrics }: LimiterOptions): ClosableLimiter {
-  const tell = (error: Error): void => logger.warn('request refused: rate limiter unavailable', { error });
+  const tell = createOutageLog(logger);
   if (redisUrl === undefined) {
     return inPostgres(postgres, (error) => {
       metrics.postgresErrors.inc({ code: errorCode(error) });
@@ -36,6 +43,22 @@ export function createLimiter({ redisUrl, postgres, logger, metrics }: LimiterOp
     },
   });
   return { ...limiter, close: async () => limiter.close() };
+}
+
+/** @param now milliseconds of a monotonic clock. */
+export function createOutageLog(
+  logger: Pick<Logger, 'warn'>,
+  now = (): number => performance.now(),
+): (error: Error) => void {
+  let toldAt = -Infinity;
+  let requests = 0;
+  return (error) => {
+    requests += 1;
+    if (now() - toldAt < OUTAGE_LOG_INTERVAL_MS) return;
+    logger.warn('request refused: rate limiter unavailable', { reason: error.message, requests });
+    toldAt = now();
+    requests = 0;
+  };
 }
 
 function inPostgres(

@@ -4,6 +4,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { openRaw, rawRequest } from '../test/raw-request.ts';
+import { bodyFault, onceBodyBroken } from './http/broken-body.ts';
 import { createApiServer } from './server.ts';
 import type { ApiServer } from './server.ts';
 
@@ -20,6 +21,8 @@ afterEach(async () => {
 async function listening(timeouts?: Parameters<typeof createApiServer>[1]): Promise<{
   port: number;
   next: () => Promise<[IncomingMessage, ServerResponse]>;
+  /** Those that `next` has not given out. */
+  waiting: readonly (readonly [IncomingMessage, ServerResponse])[];
 }> {
   const waiting: [IncomingMessage, ServerResponse][] = [];
   let wake: () => void = () => undefined;
@@ -31,6 +34,7 @@ async function listening(timeouts?: Parameters<typeof createApiServer>[1]): Prom
   const port = await server.listen(0, HOST);
   return {
     port,
+    waiting,
     async next() {
       for (;;) {
         const first = waiting.shift();
@@ -80,13 +84,43 @@ describe('what is no request', () => {
     expect(await raw.closed()).toMatch(/begun$/);
   });
 
-  test('a body that breaks the protocol before there was an answer is a bare 400', async () => {
+  test('a body that breaks the protocol is told to whoever reads it, who answers; then the connection ends', async () => {
     const { port, next } = await listening();
     const raw = await openRaw(port);
     raw.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
-    await next();
+    const [request, response] = await next();
+    const told = new Promise((resolve) => onceBodyBroken(request, resolve));
     raw.send('no chunk\r\n');
-    expect(await raw.closed()).toMatch(/^HTTP\/1.1 400 /);
+    expect(await told).toBe('is not well-formed HTTP');
+    expect(bodyFault(request)).toBe('is not well-formed HTTP');
+    response.end('mine');
+    expect(await raw.closed()).toMatch(/^HTTP\/1.1 200 OK\r\nconnection: close\r\n[^]*mine$/i);
+  });
+
+  test.each([
+    ['not answered yet', (response: ServerResponse) => void setImmediate(() => response.end('whole'))],
+    [
+      'whose answer has begun',
+      (response: ServerResponse) => {
+        response.write('whole');
+        setImmediate(() => response.end());
+      },
+    ],
+  ])('after a whole request, %s, it does not take that answer away', async (_, answer) => {
+    const { port, next } = await listening();
+    const raw = await openRaw(port);
+    raw.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}stray bytes\r\n');
+    const [, response] = await next();
+    answer(response);
+    const received = await raw.closed();
+    expect(received).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*whole/);
+    expect(received.match(/HTTP\/1/g)).toHaveLength(1);
+  });
+
+  test('CONNECT is a bare 404 with a request id', async () => {
+    const { port } = await listening();
+    const answer = await rawRequest(port, 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1.1 404 Not Found\r\n[^]*x-request-id: req_/);
   });
 
   test('a client that resets its connection harms nobody', async () => {
@@ -110,10 +144,27 @@ describe('a client that takes its time', () => {
   test.each([
     ['sends nothing', ''],
     ['sends half of the headers', 'GET / HTTP/1.1\r\nHo'],
-    ['sends half of the body', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{'],
   ])('and %s is answered 408 and cut', async (_, bytes) => {
     const { port } = await listening(HASTY);
     expect(await rawRequest(port, bytes)).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n[^]*x-request-id: req_/);
+  });
+
+  test('and sends half of the body gets the answer of whoever reads it', async () => {
+    const { port, next } = await listening(HASTY);
+    const raw = await openRaw(port);
+    raw.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{');
+    const [request, response] = await next();
+    onceBodyBroken(request, (fault) => response.end(fault));
+    expect(await raw.closed()).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*did not arrive in time$/);
+  });
+
+  test('and drips a body after its answer is cut without another', async () => {
+    const { port, next } = await listening(HASTY);
+    const raw = await openRaw(port);
+    raw.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{');
+    const [, response] = await next();
+    response.end('refused');
+    expect(await raw.closed()).toMatch(/refused$/);
   });
 
   test('between two requests is cut without a word', async () => {
@@ -124,6 +175,49 @@ describe('a client that takes its time', () => {
     response.end('one');
     expect(await raw.closed()).toMatch(/one$/);
   });
+});
+
+describe('many requests at once on one connection', () => {
+  const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+
+  test('are served one at a time, in their order', async () => {
+    const { port, next, waiting } = await listening();
+    const raw = await openRaw(port);
+    raw.send(Array.from({ length: 1000 }, (_, n) => get(`/${n}`)).join(''));
+    for (let n = 0; n < 1000; n += 1) {
+      const [request, response] = await next();
+      expect(request.url).toBe(`/${n}`);
+      expect(waiting).toHaveLength(0);
+      response.end(`answer ${n}.`);
+    }
+    await raw.until('answer 999.');
+    raw.socket.destroy();
+  });
+
+  test('those behind one that ends the connection are never served', async () => {
+    const { port, next, waiting } = await listening();
+    const raw = await openRaw(port);
+    raw.send(get('/one') + get('/two'));
+    const [, response] = await next();
+    response.setHeader('connection', 'close');
+    response.end('last');
+    expect(await raw.closed()).toMatch(/last$/);
+    expect(waiting).toHaveLength(0);
+  });
+});
+
+test.each([
+  ['no Host', 'GET / HTTP/1.1\r\n\r\n'],
+  ['more than 2,000 headers', `GET / HTTP/1.1\r\n${'A:\r\n'.repeat(2500)}Last: 1\r\n\r\n`],
+])('a request with %s is left to the app, whole', async (_, bytes) => {
+  const { port, next } = await listening();
+  const raw = await openRaw(port);
+  raw.send(bytes);
+  const [request, response] = await next();
+  if (bytes.includes('Last')) expect(request.headers['last']).toBe('1');
+  response.end('served');
+  await raw.until('served');
+  raw.socket.destroy();
 });
 
 describe('stopping', () => {

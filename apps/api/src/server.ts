@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sendBareError } from './http/bare-error.ts';
+import { endBare, sendBareError } from './http/bare-error.ts';
+import { breakBody } from './http/broken-body.ts';
+import { createConnectionQueue } from './http/connection-queue.ts';
+import type { ConnectionQueue } from './http/connection-queue.ts';
 
 /** In milliseconds. */
 const TIMEOUTS = {
@@ -29,7 +32,12 @@ export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiS
   const open = new Set<ServerResponse>();
   let stopping = false;
 
-  const server = createServer(timeouts);
+  const server = createServer({ ...timeouts, requireHostHeader: false });
+  server.maxHeadersCount = 0; // they have 16 KiB together; over a count Node would drop some without a word
+  // A client may close its side once it has sent everything, and still read the answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  const queues = new WeakMap<Duplex, ConnectionQueue>();
+
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     open.add(response);
     response.once('close', () => {
@@ -39,16 +47,21 @@ export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiS
     if (stopping) response.setHeader('connection', 'close');
     app(request, response);
   };
-  server.on('request', serve);
+  const queueOf = (socket: Socket): ConnectionQueue => {
+    const queue = queues.get(socket) ?? createConnectionQueue(socket, serve);
+    queues.set(socket, queue);
+    return queue;
+  };
+  const take = (request: IncomingMessage, response: ServerResponse): void =>
+    queueOf(request.socket).add({ request, response });
+  server.on('request', take);
   // The app itself says `100 Continue`, when it wants the body; other expectations may be ignored (RFC 9110 10.1.1).
-  server.on('checkContinue', serve);
-  server.on('checkExpectation', serve);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // An answer that has begun must not be followed by the bytes of another.
-    const begun = [...open].some((response) => response.socket === socket && response.headersSent);
-    if (begun) socket.destroy();
-    else sendBareError(socket, error);
-  });
+  server.on('checkContinue', take);
+  server.on('checkExpectation', take);
+  server.on('connect', (_request, socket) => endBare(socket, '404 Not Found'));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    endConnection(socket, queues.get(socket), error),
+  );
 
   return {
     async listen(port, host) {
@@ -75,4 +88,35 @@ export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiS
       return stopping;
     },
   };
+}
+
+/**
+ * Ends a connection on which something came that cannot be read. A request that is being served keeps its answer: what
+ * it has done must not be answered by an error. Called again for whatever still comes.
+ */
+function endConnection(
+  socket: Duplex,
+  queue: ConnectionQueue | undefined,
+  error: NodeJS.ErrnoException,
+): void {
+  queue?.dropWaiting();
+  const current = queue?.current ?? null;
+  if (current === null) {
+    // What comes late may be the rest of a request that is answered already: nothing more is owed.
+    if (queue?.last?.request.complete === false) socket.destroy();
+    else sendBareError(socket, error);
+    return;
+  }
+  const { request, response } = current;
+  if (error.code === 'ECONNRESET' || (response.headersSent && !request.complete)) {
+    socket.destroy();
+    return;
+  }
+  if (!request.complete) {
+    const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    breakBody(request, late ? 'did not arrive in time' : 'is not well-formed HTTP');
+  }
+  // An answer that has begun cannot say so any more.
+  if (response.headersSent) response.once('close', () => socket.end(() => socket.destroy()));
+  else response.setHeader('connection', 'close');
 }

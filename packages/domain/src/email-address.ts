@@ -17,7 +17,7 @@ const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
  * @returns null when `text` is no address.
  */
 export function parseEmailAddress(text: string): EmailAddress | null {
-  if (text.length > 998 || hasControlCharacter(text)) return null;
+  if (text.length > 998 || hasControlCharacter(text) || !isWellFormed(text)) return null;
   const whole = text.trim();
   const bracket = whole.endsWith('>') ? whole.lastIndexOf('<') : -1;
   const address = bracket === -1 ? whole : whole.slice(bracket + 1, -1).trim();
@@ -36,6 +36,11 @@ function displayName(text: string): string | null {
 function isPlainAddress(address: string): boolean {
   const local = address.slice(0, address.lastIndexOf('@'));
   return ADDRESS.test(address) && !local.startsWith('.') && !local.endsWith('.') && !local.includes('..');
+}
+
+/** Half of a surrogate pair alone is no character: it has no UTF-8, so it could not be kept or sent as written. */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
 }
 
 /** A control character would end a header line early: never allowed in one. */

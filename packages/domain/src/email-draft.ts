@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasControlCharacter, parseEmailAddress } from './email-address.ts';
+import { hasControlCharacter, isWellFormed, parseEmailAddress } from './email-address.ts';
 import { headerFaults } from './email-headers.ts';
 import { LIMITS } from './limits.ts';
 import type { FieldFault } from './problems.ts';
@@ -25,6 +25,9 @@ export type EmailDraftParse =
 /** Fields that change what a message is or when it leaves, and that this version cannot honour. */
 const UNSUPPORTED = ['attachments', 'scheduled_at', 'template', 'topic_id'] as const;
 
+/** Of a name in an answer, in characters. */
+const NAME_LENGTH_MAX = 100;
+
 const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'] as const;
 
 const address = z
@@ -43,6 +46,7 @@ const addressList = z.preprocess(
 const optionalText = z
   .string({ error: 'must be a string' })
   .refine((text) => !text.includes('\0'), { error: 'contains a NUL character' })
+  .refine(isWellFormed, { error: 'contains half of a surrogate pair' })
   .nullish()
   .transform((text) => text ?? null);
 
@@ -57,6 +61,19 @@ const headers = z.preprocess(
   }),
 );
 
+const tagPart = z
+  .string({ error: 'must be a string' })
+  .refine(isWellFormed, { error: 'contains half of a surrogate pair' });
+
+/** Resend's shape. Checked, so that a slip is told, and otherwise not used in this version. */
+const tags = z.preprocess(
+  (value) => (Array.isArray(value) ? (value.slice(0, LIMITS.tags) as unknown[]) : (value ?? [])),
+  z.array(
+    z.object({ name: tagPart, value: tagPart }, { error: 'must be an object with a name and a value' }),
+    { error: 'must be an array of tags' },
+  ),
+);
+
 const emailRequest = z.object(
   {
     from: address,
@@ -67,10 +84,12 @@ const emailRequest = z.object(
     subject: z
       .string({ error: 'must be a string' })
       .max(LIMITS.headerLength, { error: `is longer than ${LIMITS.headerLength} characters` })
-      .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' }),
+      .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
+      .refine(isWellFormed, { error: 'contains half of a surrogate pair' }),
     html: optionalText,
     text: optionalText,
     headers,
+    tags,
   },
   { error: 'must be a JSON object' },
 );
@@ -86,8 +105,8 @@ export function parseEmailDraft(body: unknown): EmailDraftParse {
     ...(isRecord(body) ? wholeMessageFaults(body) : []),
   ];
   if (!parsed.success || faults.length > 0) return { ok: false, faults };
-  const { reply_to: replyTo, ...request } = parsed.data;
-  return { ok: true, draft: { ...request, replyTo } };
+  const { from, to, cc, bcc, reply_to: replyTo, subject, html, text, headers } = parsed.data;
+  return { ok: true, draft: { from, to, cc, bcc, replyTo, subject, html, text, headers } };
 }
 
 /** The rules that need several fields at once or the request as it was written. */
@@ -95,17 +114,22 @@ function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
   const faults: FieldFault[] = [];
   const recipients = RECIPIENT_FIELDS.reduce((sum, field) => sum + listLength(body[field]), 0);
   if (recipients > LIMITS.recipients) {
-    const message = `to, cc and bcc name more than ${LIMITS.recipients} recipients together`;
+    const message = `names more than ${LIMITS.recipients} recipients, cc and bcc included`;
     faults.push({ field: 'to', message });
   }
   if (listLength(body['reply_to']) > LIMITS.recipients) {
     faults.push({ field: 'reply_to', message: `names more than ${LIMITS.recipients} addresses` });
   }
   if (isAbsent(body['html']) && isAbsent(body['text'])) {
-    faults.push({ field: 'text', message: 'html or text is required' });
+    faults.push({ field: 'text', message: 'is required unless html is given' });
   }
   if (byteLength(body['html']) + byteLength(body['text']) > LIMITS.messageBytes) {
-    faults.push({ field: 'text', message: 'html and text exceed 5 MiB together' });
+    faults.push({ field: 'text', message: 'exceeds 5 MiB together with html' });
+  }
+  for (const field of ['tags', 'attachments'] as const) {
+    if (listLength(body[field]) > LIMITS[field]) {
+      faults.push({ field, message: `has more than ${LIMITS[field]} ${field}` });
+    }
   }
   const refused = UNSUPPORTED.filter((field) => !isAbsent(body[field]) && !isEmptyList(body[field]));
   return [...faults, ...refused.map((field) => ({ field, message: 'is not supported' }))];
@@ -144,8 +168,16 @@ function pathText(path: readonly PropertyKey[], body: unknown): string {
   const inArray = Array.isArray(valueAt(body, [field]));
   return rest.reduce<string>((text, part) => {
     if (typeof part === 'number') return inArray ? `${text}[${part}]` : text;
-    return `${text}.${String(part)}`;
+    return `${text}.${cut(String(part))}`;
   }, String(field));
+}
+
+/** A name as long as the body would make an answer of the body's size; all that can be right are shorter. */
+function cut(name: string): string {
+  const head = Array.from(name.slice(0, 2 * NAME_LENGTH_MAX))
+    .slice(0, NAME_LENGTH_MAX)
+    .join('');
+  return head.length < name.length ? `${head}…` : name;
 }
 
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {

@@ -1,4 +1,4 @@
-import { hasControlCharacter } from './email-address.ts';
+import { hasControlCharacter, isWellFormed } from './email-address.ts';
 import { LIMITS } from './limits.ts';
 
 /** Written by the service itself, or structure of the message: not for a customer to set. */
@@ -20,7 +20,10 @@ const RESERVED_HEADERS = new Set([
   'content-transfer-encoding',
   'content-disposition',
   'content-length',
+  'authentication-results',
 ]);
+/** Orders to the provider, traces of a resending, and what other servers vouch for. */
+const RESERVED_PREFIXES = ['x-ses-', 'resent-', 'arc-'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,76}$/;
 
 /** A fault of the `headers` field: of one header by its name, or of the field itself (`name` null). */
@@ -38,19 +41,25 @@ export function headerFaults(written: unknown): HeaderFault[] {
   if (entries.length > LIMITS.headers) {
     return [{ name: null, message: `has more than ${LIMITS.headers} headers` }];
   }
-  return entries.flatMap(([name, value]) =>
-    [nameFault(name), valueFault(value)].flatMap((message) => (message === null ? [] : [{ name, message }])),
-  );
+  return entries.flatMap(([name, value]) => {
+    const message = nameFault(name) ?? valueFault(value);
+    return message === null ? [] : [{ name, message }];
+  });
 }
 
 function nameFault(name: string): string | null {
   // `__proto__` is a legal token, but no header anyone sends, and unsafe as a key of plain objects.
   if (!HEADER_NAME.test(name) || name === '__proto__') return 'is not a valid header name';
-  return RESERVED_HEADERS.has(name.toLowerCase()) ? 'is set by the service' : null;
+  const lower = name.toLowerCase();
+  const reserved =
+    RESERVED_HEADERS.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix));
+  return reserved ? 'is set by the service' : null;
 }
 
 function valueFault(value: unknown): string | null {
   if (typeof value !== 'string') return 'must be a string';
   if (value.length > LIMITS.headerLength) return `is longer than ${LIMITS.headerLength} characters`;
-  return hasControlCharacter(value) ? 'contains a control character' : null;
+  if (hasControlCharacter(value)) return 'contains a control character';
+  if (!isWellFormed(value)) return 'contains half of a surrogate pair';
+  return value.trim() === '' ? 'is empty' : null;
 }

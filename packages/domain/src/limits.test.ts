@@ -13,7 +13,9 @@ test('the limits are those of contract section 8 and its rulings', () => {
     messageBytes: 5 * MIB,
     recipients: 50,
     headers: 50,
-    headerLength: 998,
+    tags: 50,
+    attachments: 50,
+    headerLength: 997,
     deadLettersListed: 100,
     endpointLength: 2048,
   });

@@ -7,8 +7,10 @@ export const LIMITS = {
   messageBytes: 5 * 1024 * 1024,
   recipients: 50,
   headers: 50,
-  /** A subject, and the value of a header: what RFC 5322 2.1.1 lets a line hold. */
-  headerLength: 998,
+  tags: 50,
+  attachments: 50,
+  /** A subject, and the value of a header: with the fold's space in front, what RFC 5322 2.1.1 lets a line hold. */
+  headerLength: 997,
   deadLettersListed: 100,
   endpointLength: 2048,
 } as const;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { LIMITS } from '@postrider/domain';
 import PostalMime from 'postal-mime';
 import type { OutgoingMessage } from './mail-provider.ts';
 import { outgoingMessage } from '../test/outgoing-message.ts';
@@ -69,6 +70,23 @@ describe('a composed message', () => {
     expect(Math.max(...source.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
     expect(mail.text?.trim()).toBe('x'.repeat(5000));
     expect(mail.subject).toBe('ü'.repeat(998));
+  });
+
+  test('has no line over 998 bytes for the longest word that a header may have', async () => {
+    const word = 'x'.repeat(LIMITS.headerLength);
+    const { source, mail } = await composed({ subject: word, headers: { ['N'.repeat(76)]: word } });
+    expect(Math.max(...source.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
+    expect(mail.subject).toBe(word);
+    expect(mail.headers.find(({ key }) => key === 'n'.repeat(76))?.value).toBe(word);
+  });
+
+  test('has no header line of spaces alone, however many a value has', async () => {
+    const spaced = `a${' '.repeat(300)}b`;
+    const { source, mail } = await composed({ subject: spaced, headers: { 'X-A': spaced } });
+    const [head = ''] = source.split('\r\n\r\n');
+    expect(head.split('\r\n').filter((line) => line.trim() === '')).toEqual([]);
+    expect(mail.subject).toBe('a b');
+    expect(mail.headers.find(({ key }) => key === 'x-a')?.value).toBe('a b');
   });
 
   test('may have an empty subject, an empty text, or only HTML', async () => {

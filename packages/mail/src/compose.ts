@@ -28,10 +28,10 @@ export async function composeMessage(message: OutgoingMessage): Promise<Composed
     to: message.to.map(mailbox),
     cc: message.cc.map(mailbox),
     replyTo: message.replyTo.map(mailbox),
-    subject: message.subject,
+    subject: singleSpaced(message.subject),
     date: message.createdAt,
     messageId: messageIdOf(message),
-    headers: Object.entries(message.headers).map(([key, value]) => ({ key, value })),
+    headers: Object.entries(message.headers).map(([key, value]) => ({ key, value: singleSpaced(value) })),
     ...(message.text === null ? {} : { text: message.text }),
     ...(message.html === null ? {} : { html: message.html }),
     disableFileAccess: true,
@@ -39,6 +39,11 @@ export async function composeMessage(message: OutgoingMessage): Promise<Composed
   });
   if (!Buffer.isBuffer(composed.message)) throw new Error('the composer did not answer with a buffer');
   return { envelope, bytes: composed.message };
+}
+
+/** A header is folded at its spaces: a run of them could make a line of nothing else, which RFC 5322 3.2.2 forbids. */
+function singleSpaced(text: string): string {
+  return text.replaceAll(/ {2,}/g, ' ').trim();
 }
 
 /** An address in its parts, so that the composer quotes the name and parses nothing again. */

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -33,6 +33,22 @@ describe('an ordinary message', () => {
     expect(mail).toMatchObject({ subject: 'Your order', to: [{ address: 'jane@example.net' }] });
     await provider.close();
   });
+
+  test.each(['made', 'there with other rights'])(
+    'can be read by nobody but its owner, in a directory that was %s',
+    async (how) => {
+      const directory = join(root, `private ${how}`);
+      if (how !== 'made') {
+        await mkdir(directory);
+        await chmod(directory, 0o755);
+      }
+      await createSandboxProvider(directory).send(outgoingMessage());
+      const modes = [directory, join(directory, 'em_01jd0000000000000000000001.eml')].map(
+        async (path) => (await stat(path)).mode & 0o777,
+      );
+      expect(await Promise.all(modes)).toEqual([0o700, 0o600]);
+    },
+  );
 
   test('handed over twice, also at once, is one file and nothing else', async () => {
     const directory = join(root, 'twice');

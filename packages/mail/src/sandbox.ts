@@ -1,17 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HandOver } from '@postrider/domain';
 import { composeMessage, messageIdOf } from './compose.ts';
 import type { MailProvider, OutgoingMessage } from './mail-provider.ts';
 import { sandboxRecipients } from './sandbox-recipients.ts';
 
+/** Mail holds what was meant for its recipients: nobody else on the machine may read it. */
+const OWNER_DIRECTORY = 0o700;
+const OWNER_FILE = 0o600;
+
 /**
  * A provider that sends nothing: it accepts every message and keeps it as `<directory>/<email id>.eml`.
  * Recipients at `sandbox.postrider.example` act by name (see `sandboxRecipients`); about all others it reports
  * nothing beyond acceptance. A refused or deferred message is not kept.
  *
- * @param directory made when the first message is kept.
+ * @param directory made when the first message is kept; only its owner may look into it from then on.
  */
 export function createSandboxProvider(directory: string): MailProvider {
   return {
@@ -42,8 +46,9 @@ async function keep(directory: string, message: OutgoingMessage): Promise<HandOv
   const { bytes } = await composeMessage(message);
   const temporary = join(directory, `.${message.emailId}.${randomBytes(6).toString('hex')}`);
   try {
-    await mkdir(directory, { recursive: true });
-    await writeFile(temporary, bytes, { flag: 'wx' });
+    await mkdir(directory, { recursive: true, mode: OWNER_DIRECTORY });
+    await chmod(directory, OWNER_DIRECTORY); // it may have been there, with other rights
+    await writeFile(temporary, bytes, { flag: 'wx', mode: OWNER_FILE });
     await rename(temporary, join(directory, `${message.emailId}.eml`));
     return null;
   } catch (error) {

@@ -67,6 +67,77 @@ describe('the rate limiter on Postgres', () => {
     expect(await database.query("select used from rate_limits where key = 'one-row'")).toEqual([{ used: 3 }]);
   });
 
+  /** A limiter that counts what it asks of Postgres. */
+  function counted() {
+    const asked = { times: 0, now: 0, most: 0 };
+    const limiter = createPostgresRateLimiter({
+      query: async (sql, params) => {
+        asked.times += 1;
+        asked.now += 1;
+        asked.most = Math.max(asked.most, asked.now);
+        try {
+          return await database.query<object>(sql, [...params]);
+        } finally {
+          asked.now -= 1;
+        }
+      },
+      onUnavailable: (error) => {
+        throw error;
+      },
+      timeoutMs: 10_000,
+    });
+    return { limiter, asked };
+  }
+
+  test('a flood of one key takes one connection, and none once its window is spent', async () => {
+    const { limiter, asked } = counted();
+    const decisions = await Promise.all(Array.from({ length: 500 }, () => limiter.charge('flood', 1, 5)));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
+    expect(asked).toEqual({ times: 6, now: 0, most: 1 });
+  });
+
+  test('keys do not wait for each other', async () => {
+    let asked = 0;
+    let release = (): void => undefined;
+    const allAsked = new Promise<void>((resolve) => (release = resolve));
+    const limiter = createPostgresRateLimiter({
+      query: async () => {
+        asked += 1;
+        if (asked === 3) release();
+        await allAsked;
+        return [{ allowed: true, used: 0, leftMs: 0 }];
+      },
+      onUnavailable: () => undefined,
+      timeoutMs: 10_000,
+    });
+    const decisions = await Promise.all(['one', 'two', 'three'].map((key) => limiter.charge(key, 1, 5)));
+    expect(decisions).toEqual([{ allowed: true }, { allowed: true }, { allowed: true }]);
+  });
+
+  test('what could fit in a window that refused more is asked for', async () => {
+    const { limiter } = counted();
+    expect(await limiter.charge('partly', 4, 5)).toEqual({ allowed: true });
+    expect(await limiter.charge('partly', 2, 5)).toEqual({ allowed: false, why: 'limit' });
+    expect(await limiter.charge('partly', 1, 5)).toEqual({ allowed: true });
+    expect(await limiter.charge('partly', 1, 5)).toEqual({ allowed: false, why: 'limit' });
+    // The operator has given the key a higher limit.
+    expect(await limiter.charge('partly', 1, 6)).toEqual({ allowed: true });
+  });
+
+  test('one statement that hangs holds its key up for the time limit only', async () => {
+    let hangs = true;
+    const limiter = createPostgresRateLimiter({
+      query: async (sql, params) =>
+        hangs ? new Promise<never>(() => undefined) : database.query<object>(sql, [...params]),
+      onUnavailable: () => undefined,
+      timeoutMs: 1_000,
+    });
+    const unavailable = { allowed: false, why: 'limiter-unavailable' };
+    expect(await limiter.charge('hung', 1, 5)).toEqual(unavailable);
+    hangs = false;
+    expect(await limiter.charge('hung', 1, 5)).toEqual({ allowed: true });
+  });
+
   test('refuses, and tells the error, when the statement fails', async () => {
     const faults: Error[] = [];
     const limiter = createPostgresRateLimiter({

@@ -12,11 +12,11 @@ interface RoutedRequest extends IncomingMessage {
 const OPERATIONS = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
- * Middleware: one line and one count per request, once it has ended. Neither names the path as written, which may
+ * One line and one count per request, once it has ended. Neither names the path as written, which may
  * carry anything; a request that no route took has the route `unmatched`.
  */
 export function createAccessLog(logger: Logger, metrics: AccessMetrics) {
-  return (request: RoutedRequest, response: ServerResponse, next: () => void): void => {
+  return (request: RoutedRequest, response: ServerResponse): void => {
     response.once('close', () => {
       const context = contextOf(response);
       const { method = 'GET' } = request;
@@ -36,7 +36,6 @@ export function createAccessLog(logger: Logger, metrics: AccessMetrics) {
         ...(context.refusal === null ? {} : { refused_by: context.refusal }),
       });
     });
-    next();
   };
 }
 

@@ -14,7 +14,11 @@ export function sendBareError(socket: Duplex, error: NodeJS.ErrnoException): voi
     socket.destroy();
     return;
   }
-  const statusLine = STATUS_LINES[error.code ?? ''] ?? '400 Bad Request';
+  endBare(socket, STATUS_LINES[error.code ?? ''] ?? '400 Bad Request');
+}
+
+/** Answers with a status and no more, and closes the connection. */
+export function endBare(socket: Duplex, statusLine: string): void {
   const text = statusLine.slice(statusLine.indexOf(' ') + 1);
   const head = [
     `HTTP/1.1 ${statusLine}`,

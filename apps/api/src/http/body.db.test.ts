@@ -224,7 +224,7 @@ test('a byte order mark is let pass', async () => {
   expect(response.status).toBe(201);
 });
 
-test('a client that goes away in the middle of its body leaves one line in the log and stores nothing', async () => {
+test('a client that resets its connection in the middle of its body leaves one line in the log and stores nothing', async () => {
   const lines = (): string[] =>
     api
       .log()
@@ -232,11 +232,9 @@ test('a client that goes away in the middle of its body leaves one line in the l
       .filter((line) => line.includes('"status":null'));
   const before = lines().length;
   const raw = await openRaw(api.port);
-  raw.send(`${head('/v1/webhooks', ['Content-Length: 1000'])}{"endpoint":`);
-  await waitFor(async () => (await api.metrics.registry.metrics()) !== '', {
-    what: 'a turn of the event loop',
-  });
-  raw.socket.destroy();
+  raw.send(head('/v1/webhooks', ['Content-Length: 1000', 'Expect: 100-continue']));
+  await raw.until('100 Continue'); // now the body is being read
+  raw.socket.resetAndDestroy();
   await waitFor(() => lines().length > before, { what: 'the line of the request' });
   expect(JSON.parse(lines().at(-1) ?? '')).toMatchObject({ route: '/v1/webhooks', level: 'info' });
   expect(api.log()).not.toContain('"level":"error"');
@@ -248,4 +246,55 @@ test('a connection serves the next request after one whose small body nobody rea
   await raw.until('401');
   raw.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   expect(await raw.closed()).toContain('HTTP/1.1 200 OK');
+});
+
+describe('a body that will never be whole', () => {
+  const begun = (path: string, headers: readonly string[], body: string) =>
+    openRaw(api.port).then((raw) => {
+      raw.send(`${head(path, headers)}${body}`);
+      return raw;
+    });
+
+  test('cut off by the client: a send is answered by a problem of its own, a webhook in plain text', async () => {
+    const send = await begun('/v1/emails', ['Content-Length: 1000'], '{"from":');
+    send.socket.end();
+    const answer = await send.closed();
+    expect(answer).toMatch(/^HTTP\/1.1 422 /);
+    expect(answer).toContain('application/problem+json');
+    const id = /x-request-id: (req_\w+)/.exec(answer)?.[1] ?? 'none';
+    expect(answer).toContain(`"instance":"${id}"`);
+    expect(api.log()).toContain(id);
+    const webhook = await begun('/v1/webhooks', ['Content-Length: 1000'], '{"endpoint":');
+    webhook.socket.end();
+    expect(await webhook.closed()).toMatch(/^HTTP\/1.1 400 [^]*is not well-formed HTTP\.$/);
+  });
+
+  test('in chunks that are none: a send is answered by a problem, once', async () => {
+    const raw = await begun('/v1/emails', ['Transfer-Encoding: chunked'], 'no chunk\r\n');
+    raw.send('nor this\r\n');
+    const answer = await raw.closed();
+    expect(answer).toMatch(/^HTTP\/1.1 422 [^]*"field":"","message":"is not well-formed HTTP"/);
+    expect(answer.match(/HTTP\/1/g)).toHaveLength(1);
+  });
+
+  test('in a coding of the transfer that we do not read is refused as such', async () => {
+    const raw = await begun('/v1/emails', ['Transfer-Encoding: gzip, chunked'], '2\r\n{}\r\n0\r\n\r\n');
+    raw.socket.end();
+    expect(await raw.closed()).toMatch(/^HTTP\/1.1 422 [^]*Transfer-Encoding/);
+  });
+});
+
+test('a send followed by bytes that are no request is stored and answered as stored', async () => {
+  const body = JSON.stringify({ from: 'a@a.example', to: 'b@b.example', subject: 'stray', text: 'x' });
+  const raw = await openRaw(api.port);
+  raw.send(`${head('/v1/emails', [`Content-Length: ${body.length}`])}${body}stray bytes\r\n\r\n`);
+  expect(await raw.closed()).toMatch(/^HTTP\/1.1 200 OK[^]*"id":"em_\w+"\}$/);
+  expect(await api.database.query("select id from emails where subject = 'stray'")).toHaveLength(1);
+});
+
+test('a client that closes its side after the request is answered', async () => {
+  const raw = await openRaw(api.port);
+  const body = JSON.stringify(WEBHOOK);
+  raw.socket.end(`${head('/v1/webhooks', [`Content-Length: ${body.length}`])}${body}`);
+  expect(await raw.closed()).toMatch(/^HTTP\/1.1 201 /);
 });

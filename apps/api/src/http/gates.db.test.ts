@@ -152,13 +152,19 @@ test('HEAD is answered as GET is, without the body', async () => {
   expect((await request(api.url).head('/v1/emails')).status).toBe(404);
 });
 
-test.each(['OPTIONS * HTTP/1.1', 'GET http://other.test/v1/nothing HTTP/1.1', 'GET //v1/webhooks HTTP/1.1'])(
-  '"%s" is no route either',
-  async (line) => {
-    const answer = await rawRequest(api.port, `${line}\r\nHost: a\r\nConnection: close\r\n\r\n`);
-    expect(answer).toMatch(/^HTTP\/1.1 404 [^]*\/not-found"/);
-  },
-);
+test.each([
+  'OPTIONS * HTTP/1.1',
+  'GET http://other.test/v1/nothing HTTP/1.1',
+  'GET //v1/webhooks HTTP/1.1',
+  'GET http://[ HTTP/1.1',
+  'GET ftp://[/ HTTP/1.1',
+  'GET http://@[ HTTP/1.1',
+])('"%s" is no route either', async (line) => {
+  const answer = await rawRequest(api.port, `${line}\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1.1 404 [^]*\/not-found"/);
+  const id = /x-request-id: (req_\w+)/.exec(answer)?.[1] ?? 'none';
+  expect(api.log()).toContain(id);
+});
 
 test('a key is known by its text alone: the scheme in any case, and more spaces', async () => {
   const { key } = await api.newCaller();

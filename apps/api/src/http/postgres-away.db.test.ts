@@ -62,7 +62,10 @@ test('it serves again by itself once Postgres is back', async () => {
 
 test('/readyz is 503 while Postgres is away and 200 when it is back; /healthz is 200 throughout', async () => {
   proxy.cut();
-  expect((await request(api.url).get('/readyz')).status).toBe(503);
+  const away = await request(api.url).get('/readyz');
+  expect(away.status).toBe(503);
+  expect(away.body).toEqual({ status: 'not-ready', reason: 'Postgres does not answer' });
+  expect(api.log()).toContain('"msg":"not ready"');
   expect((await request(api.url).get('/healthz')).status).toBe(200);
   proxy.restore();
   expect((await request(api.url).get('/readyz')).body).toEqual({ status: 'ready' });

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
 import type { BodyRule } from './body-rules.ts';
+import { bodyFault, onceBodyBroken } from './broken-body.ts';
+import type { BodyFault } from './broken-body.ts';
 import { contextOf } from './request-context.ts';
 import { declaredBytes } from './unread-body.ts';
 
@@ -26,9 +28,13 @@ export async function readBody(
   const declared = declaredBytes(request);
   if (declared !== null && declared > rule.bytesMax) return refused(rule.tooLarge(declared));
   if (isEncoded(request)) return refused(rule.unreadable('has a Content-Encoding, which is not supported'));
+  if (isTransferCoded(request)) {
+    return refused(rule.unreadable('has a Transfer-Encoding other than chunked, which is not supported'));
+  }
   sendContinue(response);
   const bytes = await collect(request, rule.bytesMax);
   if (bytes === null) return refused(rule.tooLarge(declared));
+  if (typeof bytes === 'string') return refused(rule.unreadable(bytes));
   return parseJson(bytes) ?? refused(rule.unreadable('is not valid JSON'));
 }
 
@@ -42,6 +48,12 @@ function isEncoded(request: IncomingMessage): boolean {
   return encoding !== '' && encoding.toLowerCase() !== 'identity';
 }
 
+/** `gzip, chunked`, for one: Node takes the chunks apart and leaves the rest as it came. */
+function isTransferCoded({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && coding.trim().toLowerCase() !== 'chunked';
+}
+
 /** Only now: a client that asks first need not send a body that is refused. */
 function sendContinue(response: ServerResponse): void {
   const context = contextOf(response);
@@ -50,8 +62,13 @@ function sendContinue(response: ServerResponse): void {
   response.writeContinue();
 }
 
-/** The whole body, or null as soon as it has more than `bytesMax` bytes; the rest stays unread. */
-async function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
+/**
+ * The whole body; null as soon as it has more than `bytesMax` bytes, the rest stays unread; or why there will never
+ * be a whole one.
+ */
+async function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer | BodyFault | null> {
+  const fault = bodyFault(request);
+  if (fault !== null) return fault;
   const chunks: Buffer[] = [];
   let bytes = 0;
   return new Promise((resolve, reject) => {
@@ -66,6 +83,7 @@ async function collect(request: IncomingMessage, bytesMax: number): Promise<Buff
     };
     const onBreak = (cause?: unknown): void =>
       reject(new RequestAbortedError('the request broke off', { cause }));
+    onceBodyBroken(request, resolve);
     request.on('data', onData);
     request.once('end', () => resolve(Buffer.concat(chunks)));
     request.once('error', onBreak);

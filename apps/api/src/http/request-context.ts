@@ -19,8 +19,8 @@ export interface RequestContext {
 
 const contexts = new WeakMap<ServerResponse, RequestContext>();
 
-/** Middleware, the first one: gives the request its id, and every answer the headers that all answers have. */
-export function openRequest(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+/** Comes before everything: gives the request its id, and every answer the headers that all answers have. */
+export function openRequest(request: IncomingMessage, response: ServerResponse): void {
   const requestId = newRequestId();
   contexts.set(response, {
     requestId,
@@ -32,7 +32,6 @@ export function openRequest(request: IncomingMessage, response: ServerResponse, 
   response.setHeader('x-request-id', requestId);
   response.setHeader('x-content-type-options', 'nosniff');
   response.setHeader('cache-control', 'no-store');
-  next();
 }
 
 /** HTTP/1.0 knows no interim answers: there the header means nothing (RFC 9110 10.1.1). */

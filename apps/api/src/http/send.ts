@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { problemDocument, PROBLEMS } from '@postrider/domain';
 import type { ProblemBases } from '@postrider/domain';
 import type { Answer } from './answer.ts';
+import { bodyFault } from './broken-body.ts';
 import { contextOf } from './request-context.ts';
 import { hasUnreadBody, readOff } from './unread-body.ts';
 
@@ -18,7 +19,8 @@ export function createSend(bases: ProblemBases): Send {
     response.setHeader('content-length', Buffer.byteLength(text));
     // RFC 9110 11.6.1: a 401 names the scheme.
     if (status === 401) response.setHeader('www-authenticate', 'Bearer');
-    if (awaitsContinue || !hasUnreadBody(request)) response.end(text);
+    const comesNoMore = awaitsContinue || bodyFault(request) !== null;
+    if (comesNoMore || !hasUnreadBody(request)) response.end(text);
     else void sendWhileReceiving(request, response, text);
   };
 }

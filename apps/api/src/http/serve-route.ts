@@ -49,9 +49,10 @@ async function answerOf(
   if (!grants(key.scopes, route.scope)) return forbidden(route.scope);
   const { id = '' } = request.params;
   if (Array.isArray(id)) throw new Error('a route has one id at the most');
-  if (route.body === 'ignored') return route.handle({ key, id, body: undefined });
+  const { headers } = request;
+  if (route.body === 'ignored') return route.handle({ key, id, headers, body: undefined });
   const read = await readBody(request, response, route.body);
-  return read.ok ? route.handle({ key, id, body: read.body }) : read.refusal;
+  return read.ok ? route.handle({ key, id, headers, body: read.body }) : read.refusal;
 }
 
 async function refuseOverLimit(key: ApiKey, gates: Gates, response: ServerResponse): Promise<Answer | null> {

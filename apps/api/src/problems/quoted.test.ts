@@ -22,3 +22,11 @@ test('a long value is cut between two characters', () => {
   expect(shortened('x'.repeat(100))).toBe('x'.repeat(100));
   expect(shortened('x'.repeat(101))).toBe(`${'x'.repeat(100)}…`);
 });
+
+test('what a terminal would obey is escaped', () => {
+  expect(quoted('a\u007f\u009b\u2028\u202e\u2069b')).toBe('"a\\u007f\\u009b\\u2028\\u202e\\u2069b"');
+});
+
+test('a number beyond all bounds is not called null', () => {
+  expect(quoted(JSON.parse('1e999999'))).toBe('Infinity');
+});

@@ -10,15 +10,20 @@ export function quoted(value: unknown): string {
   return shortened(rendered(value, DEPTH_MAX));
 }
 
-/** Cuts between characters, never inside one. */
+/** What a terminal or a log viewer obeys rather than shows: DEL, C1, line separators, changes of direction. */
+const UNSEEN = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Cuts between characters, never inside one; what cannot be seen is escaped as JSON does. */
 export function shortened(text: string): string {
   // A character takes two code units at the most.
   const characters = Array.from(text.slice(0, 2 * LENGTH_MAX + 2)).slice(0, LENGTH_MAX);
   const head = characters.join('');
-  return head.length < text.length ? `${head}…` : text;
+  const cut = head.length < text.length ? `${head}…` : text;
+  return cut.replaceAll(UNSEEN, (unseen) => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function rendered(value: unknown, depth: number): string {
+  if (typeof value === 'number') return String(value); // JSON has no infinity, but 1e999 reads as one
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (depth === 0) return '…';
   if (Array.isArray(value)) {

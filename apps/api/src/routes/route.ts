@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Scope } from '@postrider/domain';
 import type { ApiKey } from '@postrider/store';
 import type { Answer } from '../http/answer.ts';
@@ -8,6 +9,7 @@ export interface RouteRequest {
   readonly key: ApiKey;
   /** The `:id` of the path, decoded but otherwise as written; empty where the path has none. */
   readonly id: string;
+  readonly headers: IncomingHttpHeaders;
   /** The parsed body; undefined where the route ignores it. */
   readonly body: unknown;
 }

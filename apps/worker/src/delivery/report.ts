@@ -26,7 +26,8 @@ export function createReporter(
     async run(news) {
       const latest = new Map(news.map((change) => [change.webhookId, change]));
       const changed = new Set(await store.markHealth([...latest.values()]));
-      return news.map((change) => changed.delete(change.webhookId));
+      // Of several for one webhook the last is the one that was written.
+      return news.map((change) => latest.get(change.webhookId) === change && changed.has(change.webhookId));
     },
   });
 

@@ -57,9 +57,7 @@ describe('/readyz', () => {
     log.read();
     const cause = new Error('connect ECONNREFUSED 10.1.2.3:5432');
     readiness = async () => ({ ready: false, reason: 'Postgres does not answer', cause });
-    expect((await ask('/readyz')).text).toBe(
-      '{"status":"not-ready","reason":"Postgres does not answer"}',
-    );
+    expect((await ask('/readyz')).text).toBe('{"status":"not-ready","reason":"Postgres does not answer"}');
     expect(String(log.read())).toContain('10.1.2.3:5432');
   });
 

@@ -40,6 +40,7 @@ export function startProcess(name: ProcessName, env: Readonly<Record<string, str
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  endWithUs(child);
   const log: LogLine[] = [];
   const stderr: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => log.push(parseLine(line)));
@@ -72,6 +73,13 @@ export function startProcess(name: ProcessName, env: Readonly<Record<string, str
       await exit;
     },
   };
+}
+
+/** A program that crashes leaves nothing running. */
+function endWithUs(child: ChildProcess): void {
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
 }
 
 async function exitOf(child: ChildProcess): Promise<number | null> {

@@ -113,19 +113,25 @@ describe('POST /v1/emails', () => {
     expect(errorsOf(response).map((error) => error.field)).toEqual([field]);
   });
 
-  test('half a surrogate pair is stored as the replacement character', async () => {
-    const id = await sent({
-      ...MESSAGE,
-      from: 'A\ud800 <a@a.example>',
-      subject: 'a\udc00',
-      html: '\ud800b',
-      headers: { 'X-A': '\ud800' },
-    });
-    expect((await get(id)).body).toMatchObject({
-      from: 'A\ufffd <a@a.example>',
-      subject: 'a\ufffd',
-      html: '\ufffdb',
-    });
+  test.each([
+    ['to', { to: 'J\ud800 <bob@b.example>' }],
+    ['subject', { subject: 'J\ud800' }],
+    ['text', { text: 'J\ud800' }],
+    ['headers.X-A', { headers: { 'X-A': 'J\ud800' } }],
+  ])('half a surrogate pair in %s is refused, neither stored altered nor a 500', async (field, change) => {
+    const response = await send({ ...MESSAGE, ...change });
+    expectProblem(response, 'validation-failed');
+    const { errors } = JSON.parse(textOf(response)) as { errors: FieldFault[] };
+    expect(errors).toMatchObject([{ field }]);
+  });
+
+  test('with an Idempotency-Key is refused, and nothing stored: a repetition would be a second message', async () => {
+    const other = await api.newCaller();
+    const response = await send(MESSAGE, other).set('idempotency-key', 'k');
+    expectProblem(response, 'validation-failed');
+    const { errors } = JSON.parse(textOf(response)) as { errors: FieldFault[] };
+    expect(errors).toEqual([{ field: 'Idempotency-Key', message: 'is not supported in this version' }]);
+    expect(await countOf('emails', 'account_id', other.accountId)).toBe(0);
   });
 
   test('dangerous names in a body are only names', async () => {

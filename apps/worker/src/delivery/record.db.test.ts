@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import { StoreUnavailableError } from '@postrider/store';
+import type { Database, DeliveryHandOver } from '@postrider/store';
+import { after, answer, waitFor } from '@postrider/testing';
+import { openDeliveryGround, openTestDatabase } from '../../test/delivery-ground.ts';
+import type { DeliveryGround } from '../../test/delivery-ground.ts';
+import { createGate } from '../../test/gate.ts';
+import type { Gate } from '../../test/gate.ts';
+import { startPostgresLine } from '../../test/postgres-line.ts';
+import type { PostgresLine } from '../../test/postgres-line.ts';
+
+const ANSWERS = [200, 503, 410];
+
+let ground: DeliveryGround;
+let line: PostgresLine;
+/** By the line. */
+let database: Database;
+let gate: Gate;
+let webhookId: WebhookId;
+
+beforeAll(async () => {
+  ground = await openDeliveryGround(() => 'nxdomain');
+});
+afterAll(async () => ground.close());
+beforeEach(async () => {
+  await ground.rows.clear();
+  ground.log.clear();
+  line = await startPostgresLine(ground.database.url);
+  database = openTestDatabase(line.url);
+  gate = createGate();
+  ({ webhookId } = await ground.endpoint('/hook'));
+});
+afterEach(async () => {
+  await database.close();
+  await line.close();
+});
+
+/** A worker that has made its attempt but for the answer, which comes when the gate opens. */
+async function attempting(status: number, leaseSeconds = 30): Promise<{ recorded: Promise<void> }> {
+  ground.receiver.script('/hook', [after(gate.opened, answer(status))]);
+  const before = ground.receiver.requests.length;
+  const job: DeliveryHandOver = await ground.job(webhookId);
+  const recorded = ground.worker({ database, leaseSeconds })(job);
+  await ground.receiver.waitForRequests(before + 1);
+  return { recorded };
+}
+
+const attempts = () => ground.database.query('select attempt, status from attempts');
+const deliveries = () => ground.database.query('select attempts, last_status, leased_until from deliveries');
+const letters = () => ground.database.query('select attempts, reason, status_code from dead_letters');
+
+/** What the tables say once the answer has been recorded. */
+const STANDING = {
+  200: { outstanding: [], dead: [] },
+  503: { outstanding: [{ attempts: 1, last_status: 503, leased_until: null }], dead: [] },
+  410: { outstanding: [], dead: [{ attempts: 1, reason: 'rejected', status_code: 410 }] },
+};
+
+async function expectRecordedOnce(status: number): Promise<void> {
+  expect(await attempts()).toEqual([{ attempt: 1, status }]);
+  expect({ outstanding: await deliveries(), dead: await letters() }).toEqual(
+    STANDING[status as keyof typeof STANDING],
+  );
+}
+
+test.each(ANSWERS)('%i, answered while Postgres is away, is recorded when it is back', async (status) => {
+  const { recorded } = await attempting(status);
+  line.cut();
+  gate.open();
+  await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
+  expect(await attempts()).toEqual([]);
+  line.restore();
+  await recorded;
+  await expectRecordedOnce(status);
+  expect(ground.log.lines('delivery.attempted')).toHaveLength(1);
+});
+
+test('a retry that could not be recorded at once is due its delay after the attempt’s end, not later', async () => {
+  const { recorded } = await attempting(503);
+  line.cut();
+  gate.open();
+  await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
+  line.restore();
+  await recorded;
+  const [row] = await ground.database.query<{ ms: number }>(
+    `select abs(extract(epoch from d.due_at - a.started_at) * 1000 - a.duration_ms - 30000)::float8 as ms
+     from deliveries d join attempts a on a.delivery_id = d.id`,
+  );
+  expect(row?.ms).toBeLessThan(1);
+});
+
+test.each(ANSWERS)('%i, whose record was written but not confirmed, is recorded once', async (status) => {
+  const { recorded } = await attempting(status);
+  line.loseAnswers();
+  gate.open();
+  await waitFor(async () => (await attempts()).length > 0, { what: 'the record to be written' });
+  line.cut();
+  line.restore();
+  await recorded;
+  await expectRecordedOnce(status);
+});
+
+test('with Postgres away until the lease is over nothing is recorded, and the next attempt is the first', async () => {
+  const { recorded } = await attempting(503, 1);
+  const rejected = expect(recorded).rejects.toThrow(StoreUnavailableError);
+  line.cut();
+  gate.open();
+  await rejected;
+  expect(await attempts()).toEqual([]);
+  expect(await letters()).toEqual([]);
+  expect(await deliveries()).toMatchObject([{ attempts: 0, leased_until: expect.any(Date) }]);
+  expect(ground.log.lines('delivery.attempted')).toEqual([]);
+  await ground.worker()(await ground.nextJob(webhookId));
+  await expectRecordedOnce(200);
+});

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DeliveryOutcome, EventId, WebhookId } from '@postrider/domain';
+import { createMetrics } from '@postrider/runtime';
+import type { Metrics } from '@postrider/runtime';
+import { createDeliveryWork } from '@postrider/store';
+import type { Database } from '@postrider/store';
+import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import { openTestDatabase } from '../../test/delivery-ground.ts';
+import { keepLog } from '../../test/kept-log.ts';
+import type { Attempt } from './attempt.ts';
+import type { LoadedDelivery } from './load.ts';
+import { createReporter } from './report.ts';
+
+const DONE: DeliveryOutcome = { kind: 'done' };
+const RETRY: DeliveryOutcome = { kind: 'retry', delayMs: 30_000, lastError: 'HTTP 503' };
+const DEAD: DeliveryOutcome = { kind: 'dead', reason: 'attempts_exhausted', lastError: 'HTTP 503' };
+
+const log = keepLog();
+
+let database: TestDatabase;
+let db: Database;
+let rows: Rows;
+let metrics: Metrics<'worker'>;
+let report: ReturnType<typeof createReporter>;
+let webhookId: WebhookId;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openTestDatabase(database.url);
+  rows = createRows(database);
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  log.clear();
+  webhookId = await rows.webhook();
+  metrics = createMetrics('worker', { processMetrics: false });
+  report = createReporter({ logger: log.logger, metrics, store: createDeliveryWork(db.pool, db.pool) });
+});
+
+function delivery(more: Partial<LoadedDelivery> = {}): LoadedDelivery {
+  return {
+    deliveryId: '7',
+    claim: 1,
+    attemptsMade: 2,
+    eventId: 'evt_1' as EventId,
+    eventType: 'email.sent',
+    eventCreatedAt: new Date(0),
+    eventData: '{"text":"the-body"}',
+    webhookId,
+    subject: 'acct_1',
+    endpoint: 'https://user:the-password@hooks.example/in?token=the-token',
+    secret: { keyId: 'the-key', sealed: Buffer.from('the-secret') },
+    failing: false,
+    earlyMs: 0,
+    lateMs: 250,
+    takenAtMs: 900,
+    leaseEndsAtMs: 30_900,
+    ...more,
+  };
+}
+
+function attempt(statusCode: number | null = 200): Attempt {
+  const result =
+    statusCode === null
+      ? ({ kind: 'failed', error: 'timeout after 10000 ms' } as const)
+      : ({ kind: 'answered', statusCode } as const);
+  return { result, excerpt: Buffer.from('the-answer'), startedAtMs: 1_000, endedAtMs: 1_150.4 };
+}
+
+const attempted = () => log.lines('delivery.attempted');
+
+const LINE = {
+  time: expect.any(String),
+  level: 'info',
+  msg: 'delivery.attempted',
+  service: 'worker',
+  event_id: 'evt_1',
+  event_type: 'email.sent',
+  delivery_id: '7',
+  attempt: 3,
+  duration_ms: 150,
+};
+
+describe('the line of an attempt', () => {
+  test.each<[string, Attempt, DeliveryOutcome, object]>([
+    ['done', attempt(204), DONE, { outcome: 'done', status: 204 }],
+    ['answered otherwise', attempt(503), RETRY, { outcome: 'retry', status: 503, retry_in_ms: 30_000 }],
+    [
+      'without an answer',
+      attempt(null),
+      RETRY,
+      { outcome: 'retry', error: 'timeout after 10000 ms', retry_in_ms: 30_000 },
+    ],
+    ['given up', attempt(503), DEAD, { outcome: 'dead', status: 503, reason: 'attempts_exhausted' }],
+  ])('%s: it is one, with every id and what came of it, and nothing else', (_, made, outcome, rest) => {
+    report(delivery(), made, outcome, true);
+    expect(attempted()).toEqual([{ ...LINE, webhook_id: webhookId, ...rest }]);
+  });
+
+  test('says so when the attempt is recorded nowhere else', () => {
+    report(delivery(), attempt(), DONE, false);
+    expect(attempted()).toEqual([
+      { ...LINE, webhook_id: webhookId, outcome: 'done', status: 200, unrecorded: true },
+    ]);
+  });
+
+  test('tells neither secret nor body, of the event or of the answer, nor the endpoint’s address', () => {
+    for (const outcome of [DONE, RETRY, DEAD]) report(delivery(), attempt(), outcome, true);
+    expect(log.text()).not.toMatch(/the-|hooks\.example/);
+  });
+});
+
+test('attempts are counted by result and dead letters by reason, with duration and lateness', async () => {
+  report(delivery(), attempt(), DONE, true);
+  report(delivery(), attempt(), DONE, true);
+  report(delivery(), attempt(503), RETRY, true);
+  report(delivery(), attempt(503), DEAD, true);
+  const text = await metrics.registry.metrics();
+  for (const line of [
+    'postrider_delivery_attempts_total{result="done",service="worker"} 2',
+    'postrider_delivery_attempts_total{result="retry",service="worker"} 1',
+    'postrider_delivery_attempts_total{result="dead",service="worker"} 1',
+    'postrider_dead_letters_total{reason="attempts_exhausted",service="worker"} 1',
+    'postrider_delivery_attempt_duration_seconds_count{service="worker"} 4',
+    // Of each attempt: 0.25 s late when taken, 0.1 s more until its start.
+    'postrider_delivery_lateness_seconds_sum{service="worker"} 1.4',
+    'postrider_delivery_lateness_seconds_count{service="worker"} 4',
+  ]) {
+    expect(text).toContain(line);
+  }
+});
+
+test('the wait of a job that came early is no lateness', async () => {
+  report(delivery({ earlyMs: 100, lateMs: 0 }), attempt(), DONE, true);
+  expect(await metrics.registry.metrics()).toContain(
+    'postrider_delivery_lateness_seconds_sum{service="worker"} 0\n',
+  );
+});
+
+describe('the endpoint’s health', () => {
+  const failingSince = async () => {
+    const [row] = await database.query<{ since: string | null }>(
+      'select failing_since::text as since from webhooks where id = $1',
+      [webhookId],
+    );
+    return row?.since ?? null;
+  };
+
+  test('is written down once when it begins to fail, though many attempts notice, and once when it recovers', async () => {
+    for (let n = 0; n < 20; n += 1) report(delivery(), attempt(503), RETRY, true);
+    const since = await waitFor(failingSince, { what: 'the webhook to be failing' });
+    await waitFor(() => log.lines('endpoint.failing').length > 0, { what: 'the line' });
+    report(delivery(), attempt(503), RETRY, true); // taken before the change was written: the same news again
+    for (let n = 0; n < 40; n += 1) report(delivery({ failing: true }), attempt(), DONE, true);
+    await waitFor(() => log.lines('endpoint.recovered').length > 0, { what: 'the other line' });
+    expect(await failingSince()).toBe(null);
+    expect(since).not.toBe(null);
+    expect(log.lines('endpoint.failing')).toMatchObject([{ webhook_id: webhookId }]);
+    expect(log.lines('endpoint.recovered')).toMatchObject([{ webhook_id: webhookId }]);
+  });
+
+  test('that cannot be written down is a warning, and the next outcome says it again', async () => {
+    const away = openTestDatabase('postgres://nobody@127.0.0.1:1/nothing');
+    let { pool } = away;
+    report = createReporter({
+      logger: log.logger,
+      metrics,
+      store: { markHealth: async (changes) => createDeliveryWork(pool, pool).markHealth(changes) },
+    });
+    for (let n = 0; n < 4; n += 1) report(delivery(), attempt(503), RETRY, true);
+    await waitFor(() => log.lines('health not written down').length > 0, { what: 'the warning' });
+    pool = db.pool;
+    report(delivery(), attempt(503), RETRY, true);
+    await waitFor(failingSince, { what: 'the webhook to be failing' });
+    await waitFor(() => log.lines('endpoint.failing').length > 0, { what: 'the line' });
+    await away.close();
+  });
+});

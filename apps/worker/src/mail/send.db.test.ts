@@ -1,0 +1,271 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { retrySchedule } from '@postrider/domain';
+import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
+import { createMailProvider } from '@postrider/mail';
+import type { MailProvider } from '@postrider/mail';
+import { createMetrics } from '@postrider/runtime';
+import type { Metrics } from '@postrider/runtime';
+import { createMailTimetable, createMailWork } from '@postrider/store';
+import type { Database, MailHandOver } from '@postrider/store';
+import { createRows, createTestDatabase, fakeClock, waitFor } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import { openTestDatabase } from '../../test/delivery-ground.ts';
+import { createGate } from '../../test/gate.ts';
+import { keepLog } from '../../test/kept-log.ts';
+import { startPostgresLine } from '../../test/postgres-line.ts';
+import { sendMail } from './send.ts';
+import type { MailStages } from './send.ts';
+
+const NOW = '2026-03-01T12:00:00.000Z';
+const DELAYS_SECONDS = [30, 60];
+
+const log = keepLog();
+
+let database: TestDatabase;
+let db: Database;
+let rows: Rows;
+let directory: string;
+let provider: MailProvider;
+let metrics: Metrics<'worker'>;
+let stages: MailStages;
+let emailId: EmailId;
+let accountId: AccountId;
+let webhookId: WebhookId;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openTestDatabase(database.url);
+  rows = createRows(database);
+  directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
+  provider = createMailProvider({ provider: 'sandbox', sandboxDir: directory, timeoutMs: 20_000 });
+});
+afterAll(async () => {
+  await provider.close();
+  await rm(directory, { recursive: true });
+  await db.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await rows.clear();
+  log.clear();
+  metrics = createMetrics('worker', { processMetrics: false });
+  stages = stagesOn(db);
+  emailId = await rows.email();
+  ({ accountId } = await sole<{ accountId: AccountId }>('select account_id as "accountId" from emails'));
+  webhookId = await rows.webhook({ accountId });
+});
+
+function stagesOn(by: Database): MailStages {
+  return {
+    store: createMailWork(by, fakeClock(NOW)),
+    handOver: async (email) =>
+      provider.send({
+        ...email.draft,
+        emailId: email.emailId,
+        accountId: email.accountId,
+        createdAt: email.createdAt,
+      }),
+    schedule: retrySchedule(DELAYS_SECONDS),
+    leaseSeconds: 30,
+    logger: log.logger,
+    metrics,
+  };
+}
+
+async function sole<Row extends object>(sql: string): Promise<Row> {
+  const [row] = await database.query<Row & Record<string, unknown>>(sql);
+  if (row === undefined) throw new Error(`no row: ${sql}`);
+  return row;
+}
+
+async function addressedTo(...names: string[]): Promise<void> {
+  const addresses = names.map((name) => `${name}@sandbox.postrider.example`);
+  await database.query('update emails set to_addresses = $1', [addresses]);
+}
+
+/** The job of the next hand-over: what was put back is made due, a lease is made to run out. */
+async function nextJob(): Promise<MailHandOver> {
+  await database.query('update email_sends set due_at = least(due_at, now()), leased_until = null');
+  const limits = { lookAheadSeconds: 0, rowsMax: 1, leaseSeconds: 30 };
+  const [job] = await createMailTimetable(db.pool).claim(limits);
+  if (job === undefined) throw new Error('no mail is outstanding');
+  return job;
+}
+
+const send = async () => sendMail(await nextJob(), stages);
+const sends = () => database.query('select attempts, leased_until from email_sends');
+const email = () => sole('select status, last_event, error, sent_at, provider_message_id from emails');
+
+/** Each event with its data, oldest first; every one has its delivery. */
+async function events(): Promise<[string, unknown][]> {
+  const found = await database.query<{ type: string; data: string; told: string | null }>(
+    `select e.type, e.data, d.webhook_id as told from events e left join deliveries d on d.event_id = e.id order by d.id`,
+  );
+  expect(found.map(({ told }) => told)).toEqual(found.map(() => webhookId));
+  return found.map(({ type, data }) => [type, JSON.parse(data)]);
+}
+
+const result = (error: string | null) => ({ email_id: emailId, from: 'a@a.example', subject: 'Hi', error });
+
+test('an accepted message is sent: its row goes, and email.sent is told to the webhooks', async () => {
+  await send();
+  expect(await sends()).toEqual([]);
+  expect(await email()).toEqual({
+    status: 'sent',
+    last_event: 'sent',
+    error: null,
+    sent_at: new Date(NOW),
+    provider_message_id: expect.stringContaining(emailId),
+  });
+  expect(await events()).toEqual([['email.sent', result(null)]]);
+  expect(await readdir(directory)).toContain(`${emailId}.eml`);
+  expect(log.lines('mail.attempted')).toMatchObject([
+    { email_id: emailId, account_id: accountId, attempt: 1, outcome: 'sent' },
+  ]);
+  expect(log.text()).not.toMatch(/Hello|@[ab]\.example/);
+  expect(await metrics.registry.metrics()).toContain(
+    'postrider_mail_sends_total{result="sent",service="worker"} 1',
+  );
+});
+
+test.each([
+  ['accepted', 'delivered'],
+  ['refused', 'refused'],
+])('a message that was %s has ended exactly when its event exists: one transaction', async (_, name) => {
+  await addressedTo(name);
+  await database.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'no more events'; end $$`,
+  );
+  await database.query('create trigger refuse before insert on deliveries execute function refuse()');
+  const job = await nextJob();
+  const sending = sendMail(job, stages);
+  await expect(sending).rejects.toThrow('no more events');
+  await database.query('drop function refuse cascade');
+  expect(await sends()).toEqual([{ attempts: 0, leased_until: expect.any(Date) }]);
+  expect(await email()).toMatchObject({ status: 'queued', last_event: 'queued', error: null, sent_at: null });
+  expect(await events()).toEqual([]);
+  expect(log.lines('mail.attempted')).toEqual([]);
+});
+
+test('a refused message has failed with the provider’s words', async () => {
+  await addressedTo('refused');
+  await send();
+  const error = '550 5.7.1 message refused by the sandbox for <refused@sandbox.postrider.example>';
+  expect(await sends()).toEqual([]);
+  expect(await email()).toMatchObject({ status: 'failed', last_event: 'failed', error, sent_at: null });
+  expect(await events()).toEqual([['email.failed', result(error)]]);
+});
+
+test('a deferred message is tried again after each delay, and has failed when the tries are used up', async () => {
+  await addressedTo('deferred');
+  for (const [index, delaySeconds] of DELAYS_SECONDS.entries()) {
+    await send();
+    expect(await sends()).toEqual([{ attempts: index + 1, leased_until: null }]);
+    // Due in as long as the delay, less what the test has taken since.
+    expect(
+      await sole(
+        `select ceil(extract(epoch from due_at - now()) / 30) * 30 = ${delaySeconds} as due from email_sends`,
+      ),
+    ).toEqual({ due: true });
+    expect(await events()).toEqual([]);
+  }
+  await send();
+  const error =
+    'gave up after 3 attempts: 451 4.3.2 the sandbox is not available for <deferred@sandbox.postrider.example>';
+  expect(await sends()).toEqual([]);
+  expect(await email()).toMatchObject({ status: 'failed', error });
+  expect(await events()).toEqual([['email.failed', result(error)]]);
+  expect(log.lines('mail.attempted').map((line) => line['outcome'])).toEqual(['retry', 'retry', 'failed']);
+});
+
+test('a message that was deferred once can still be sent', async () => {
+  await addressedTo('deferred');
+  await send();
+  await addressedTo('anyone');
+  await send();
+  expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
+});
+
+test('what the provider reports at once follows email.sent, one event for each report', async () => {
+  await addressedTo('delivered', 'bounced', 'bounced+2', 'soft-bounced', 'complained', 'delayed', 'anyone');
+  await send();
+  const told = await events();
+  expect(told.map(([type]) => type)).toEqual([
+    'email.sent',
+    'email.delivered',
+    'email.bounced',
+    'email.soft_bounced',
+    'email.complained',
+    'email.delivery_delayed',
+  ]);
+  expect(told[2]?.[1]).toMatchObject({
+    email_id: emailId,
+    recipients: ['bounced@sandbox.postrider.example', 'bounced+2@sandbox.postrider.example'],
+    occurred_at: NOW,
+    detail: { bounce_type: 'Permanent', complaint_type: null },
+  });
+  expect(await email()).toMatchObject({ status: 'sent', last_event: 'delivery_delayed' });
+});
+
+describe('the fence', () => {
+  test.each(['anyone', 'refused', 'deferred'])(
+    '%s: an answer that comes after another worker has taken the message changes nothing',
+    async (name) => {
+      await addressedTo(name);
+      const [held, reached] = [createGate(), createGate()];
+      const handOver: MailStages['handOver'] = async (message) => {
+        reached.open();
+        await held.opened;
+        return stages.handOver(message);
+      };
+      const late = sendMail(await nextJob(), { ...stages, handOver });
+      await reached.opened;
+      const refuse: MailStages['handOver'] = async () => ({ kind: 'deferred', error: 'busy' });
+      await sendMail(await nextJob(), { ...stages, handOver: refuse });
+      const before = await sole('select * from email_sends');
+      held.open();
+      await late;
+      expect(await sole('select * from email_sends')).toEqual(before);
+      expect(await email()).toMatchObject({ status: 'queued' });
+      expect(await events()).toEqual([]);
+      expect(log.lines('mail.attempted').map((line) => line['unrecorded'])).toEqual([undefined, true]);
+    },
+  );
+
+  test('jobs that are stale or doubled hand nothing over', async () => {
+    const job = await nextJob();
+    let handedOver = 0;
+    const handOver: MailStages['handOver'] = async (message) => {
+      handedOver += 1;
+      return stages.handOver(message);
+    };
+    const counting = { ...stages, handOver };
+    await Promise.all([sendMail(job, counting), sendMail(job, counting)]);
+    await sendMail(job, counting);
+    expect(handedOver).toBe(1);
+    expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
+  });
+});
+
+test('a message accepted while Postgres is away is recorded when it is back, and handed over once', async () => {
+  const line = await startPostgresLine(database.url);
+  const byLine = openTestDatabase(line.url);
+  const onLine = stagesOn(byLine);
+  const handOver: MailStages['handOver'] = async (message) => {
+    const answer = await onLine.handOver(message);
+    line.cut();
+    return answer;
+  };
+  const sent = sendMail(await nextJob(), { ...onLine, handOver });
+  await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
+  expect(await events()).toEqual([]);
+  line.restore();
+  await sent;
+  expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
+  expect(log.lines('mail.attempted')).toHaveLength(1);
+  await byLine.close();
+  await line.close();
+});

@@ -1,0 +1,192 @@
+import { CONTRACT_RETRY_DELAYS_SECONDS, createSecretBox, retrySchedule } from '@postrider/domain';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import { createAddressGuard, createEndpointClient, createNameResolver } from '@postrider/outbound';
+import type { EndpointClient, NameResolver } from '@postrider/outbound';
+import { createMetrics } from '@postrider/runtime';
+import type { Metrics } from '@postrider/runtime';
+import { createDeliveryTimetable, createDeliveryWork, openDatabase } from '@postrider/store';
+import type { Database, DeliveryHandOver } from '@postrider/store';
+import {
+  createRows,
+  createTestAuthority,
+  createTestDatabase,
+  fakeClock,
+  startNameServer,
+  startScriptedReceiver,
+} from '@postrider/testing';
+import type {
+  DeliveryWish,
+  FakeClock,
+  NameReply,
+  Rows,
+  ScriptedReceiver,
+  TestDatabase,
+} from '@postrider/testing';
+import { makeAttempt } from '../src/delivery/attempt.ts';
+import { deliver } from '../src/delivery/deliver.ts';
+import type { DeliveryStages } from '../src/delivery/deliver.ts';
+import { createLoader } from '../src/delivery/load.ts';
+import { createRecorder } from '../src/delivery/record.ts';
+import { createReporter } from '../src/delivery/report.ts';
+import { keepLog } from './kept-log.ts';
+import type { KeptLog } from './kept-log.ts';
+
+/** What every endpoint of the ground signs with. */
+export const SECRET = 'whsec_of-the-tests-own';
+const SECRETS = createSecretBox([Buffer.alloc(32, 1)]);
+
+export interface EndpointRow {
+  readonly accountId: AccountId;
+  readonly webhookId: WebhookId;
+}
+
+/** What one worker of a test has of its own. */
+export interface WorkerWish {
+  /** Default: 20 s, which nothing here takes. */
+  readonly timeoutMs?: number;
+  /** Default: 30. */
+  readonly leaseSeconds?: number;
+  /** Its keys do not open the endpoints' secrets. */
+  readonly foreignKeys?: boolean;
+  /** The database by another way than the ground's own. */
+  readonly database?: Database;
+}
+
+/** A database, an endpoint's server and a name server, all real, for the stages of deliveries between them. */
+export interface DeliveryGround {
+  readonly database: TestDatabase;
+  readonly rows: Rows;
+  readonly db: Database;
+  readonly receiver: ScriptedReceiver;
+  /** What attempts are signed by. */
+  readonly clock: FakeClock;
+  readonly log: KeptLog;
+  readonly metrics: Metrics<'worker'>;
+  /** A webhook at this address, or at this path of the receiver. */
+  endpoint(address: string): Promise<EndpointRow>;
+  /** One due delivery, as the job that the relay makes of it. */
+  job(webhookId: WebhookId, wish?: DeliveryWish): Promise<DeliveryHandOver>;
+  /** The job of the next hand-over; what was retried is made due, a lease is made to run out. */
+  nextJob(webhookId: WebhookId): Promise<DeliveryHandOver>;
+  /** A worker's whole way from job to report. */
+  worker(wish?: WorkerWish): (job: DeliveryHandOver) => Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param names how the name server answers. */
+export async function openDeliveryGround(names: (name: string) => NameReply): Promise<DeliveryGround> {
+  const database = await createTestDatabase();
+  const authority = await createTestAuthority();
+  const receiver = await startScriptedReceiver({ authority });
+  const nameServer = await startNameServer(names);
+  const resolver = createNameResolver({ servers: [nameServer.address] });
+  const parts: WorkerParts = {
+    db: openTestDatabase(database.url),
+    clock: fakeClock('2026-03-01T12:00:00.000Z'),
+    log: keepLog(),
+    metrics: createMetrics('worker', { processMetrics: false }),
+    resolver,
+    ca: [authority.caPem],
+    clients: [],
+  };
+  return {
+    database,
+    receiver,
+    ...parts,
+    ...rowsOf(database, parts.db, (address) => (address.startsWith('/') ? receiver.url(address) : address)),
+    worker: (wish = {}) => createWorker(parts, wish),
+    async close() {
+      for (const client of parts.clients) client.close();
+      resolver.close();
+      await nameServer.close();
+      await receiver.close();
+      await parts.db.close();
+      await database.drop();
+    },
+  };
+}
+
+/** What all workers of a ground share. */
+interface WorkerParts extends Pick<DeliveryGround, 'db' | 'clock' | 'log' | 'metrics'> {
+  readonly resolver: NameResolver;
+  readonly ca: readonly string[];
+  /** Those made so far, to be closed. */
+  readonly clients: EndpointClient[];
+}
+
+function createWorker(parts: WorkerParts, wish: WorkerWish): (job: DeliveryHandOver) => Promise<void> {
+  const { clock, log, metrics, resolver, ca } = parts;
+  const { pool } = wish.database ?? parts.db;
+  const store = createDeliveryWork(pool, pool);
+  const client = createEndpointClient({
+    timeoutMs: wish.timeoutMs ?? 20_000,
+    guard: createAddressGuard({ allowedNetworks: ['127.0.0.1/32'] }),
+    socketsPerHost: 10,
+    resolver,
+    ca,
+  });
+  parts.clients.push(client);
+  const secrets = wish.foreignKeys === true ? createSecretBox([Buffer.alloc(32, 2)]) : SECRETS;
+  const stages: DeliveryStages = {
+    load: createLoader(store, wish.leaseSeconds ?? 30),
+    attempt: (delivery) => makeAttempt(delivery, { client, secrets, headerPrefix: 'Service', clock }),
+    record: createRecorder(store, clock),
+    schedule: retrySchedule(CONTRACT_RETRY_DELAYS_SECONDS),
+    report: createReporter({ logger: log.logger, metrics, store }),
+  };
+  return (job) => deliver(job, stages);
+}
+
+function rowsOf(
+  database: TestDatabase,
+  db: Database,
+  urlOf: (address: string) => string,
+): Pick<DeliveryGround, 'rows' | 'endpoint' | 'job' | 'nextJob'> {
+  const rows = createRows(database);
+  return {
+    rows,
+    async endpoint(address) {
+      const accountId = await rows.account();
+      const webhookId = await rows.webhook({ accountId });
+      const { keyId, sealed } = SECRETS.seal(SECRET, webhookId);
+      await database.query(
+        'update webhooks set endpoint = $2, secret_key_id = $3, secret_sealed = $4 where id = $1',
+        [webhookId, urlOf(address), keyId, sealed],
+      );
+      return { accountId, webhookId };
+    },
+    async job(webhookId, wish = {}) {
+      const [owner] = await database.query<{ accountId: AccountId }>(
+        'select account_id as "accountId" from webhooks where id = $1',
+        [webhookId],
+      );
+      const [deliveryId = ''] = await rows.deliveries(webhookId, {
+        eventId: await rows.event(owner),
+        ...wish,
+      });
+      return { deliveryId, claim: 0 };
+    },
+    async nextJob(webhookId) {
+      await database.query(
+        'update deliveries set due_at = least(due_at, now()), leased_until = null where webhook_id = $1',
+        [webhookId],
+      );
+      const lanes = { fastRowsMax: 9, slowRowsMax: 9, failingRoom: 1, unprovenInFastLane: 2 };
+      const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
+      const [job] = await createDeliveryTimetable(db.pool).claim(
+        [{ webhookId, room: 1, proven: true }],
+        limits,
+      );
+      if (job === undefined) throw new Error('nothing is outstanding for this webhook');
+      return job;
+    },
+  };
+}
+
+/** As a worker opens it. Wake-ups go nowhere: here the tests make the jobs. */
+export function openTestDatabase(databaseUrl: string): Database {
+  return openDatabase(
+    { databaseUrl, size: 4, applicationName: 'worker-test', onError: () => undefined },
+    { send: () => undefined, close: async () => undefined },
+  );
+}

@@ -1,0 +1,31 @@
+import { Writable } from 'node:stream';
+import { createLogger } from '@postrider/runtime';
+import type { Logger } from '@postrider/runtime';
+
+type Line = Readonly<Record<string, unknown>>;
+
+/** The real logger, and what it wrote. */
+export interface KeptLog {
+  readonly logger: Logger;
+  /** All that was written, as text. */
+  text(): string;
+  /** The lines with this message, in order. */
+  lines(msg: string): Line[];
+  clear(): void;
+}
+
+export function keepLog(): KeptLog {
+  let written: string[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      written.push(chunk.toString('utf8'));
+      done();
+    },
+  });
+  return {
+    logger: createLogger({ level: 'debug', service: 'worker', stream }),
+    text: () => written.join(''),
+    lines: (msg) => written.map((line) => JSON.parse(line) as Line).filter((line) => line['msg'] === msg),
+    clear: () => void (written = []),
+  };
+}

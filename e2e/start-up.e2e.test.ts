@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { freePort } from '@postrider/embedded';
+import { adminDatabaseUrl, createTestDatabase, startProcess } from '@postrider/testing';
+import type { ProcessName, TestDatabase } from '@postrider/testing';
+import { Client } from 'pg';
+
+/* A process that cannot run says why, in one line, and exits 1. */
+
+const ALL = ['api', 'relay', 'worker'] as const;
+const GOOD = {
+  DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none',
+  SECRETS_KEY: randomBytes(32).toString('base64'),
+  PORT: '0',
+  METRICS_PORT: '0',
+};
+
+/** Starts it, waits for its end, and returns its exit code and what it wrote to stderr. */
+async function endOf(name: ProcessName, env: Readonly<Record<string, string>>) {
+  const started = startProcess(name, { ...GOOD, ...env });
+  const code = await started.exited();
+  return { code, stderr: started.stderr };
+}
+
+describe('a bad configuration stops the process with one line that names the variable', () => {
+  test.each<[ProcessName, string, string]>([
+    ['api', 'PORT', 'http'],
+    ['api', 'KEY_RATE_LIMIT_PER_MINUTE', '-1'],
+    ['api', 'SECRETS_KEY', 'short'],
+    ['api', 'DATABASE_URL', ''],
+    ['relay', 'DATABASE_URL', 'mysql://x'],
+    ['relay', 'METRICS_PORT', '70000'],
+    ['relay', 'LEASE_SECONDS', 'long'],
+    ['worker', 'DELIVERY_TIMEOUT_MS', '10s'],
+    ['worker', 'DELIVERY_RETRY_DELAYS_SECONDS', '30,soon'],
+    ['worker', 'DELIVERY_ALLOWED_NETWORKS', '127.0.0.1/99'],
+    ['worker', 'MAIL_PROVIDER', 'pigeon'],
+    ['worker', 'SECRETS_KEY', ''],
+  ])('%s: %s=%s', async (name, key, value) => {
+    const { code, stderr } = await endOf(name, { [key]: value });
+    expect(code).toBe(1);
+    expect(stderr).toEqual([expect.stringContaining(key)]);
+    expect(stderr[0]).not.toContain('hunter2');
+  });
+
+  test('several bad ones are all named in it', async () => {
+    const { code, stderr } = await endOf('worker', {
+      DELIVERY_TIMEOUT_MS: '0',
+      DELIVERY_CONCURRENCY: 'many',
+    });
+    expect(code).toBe(1);
+    expect(stderr).toEqual([expect.stringMatching(/DELIVERY_TIMEOUT_MS.*DELIVERY_CONCURRENCY/)]);
+  });
+
+  test('excused networks are refused in production', async () => {
+    const env = { NODE_ENV: 'production', DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32' };
+    const { code, stderr } = await endOf('worker', env);
+    expect(code).toBe(1);
+    expect(stderr).toEqual([expect.stringContaining('DELIVERY_ALLOWED_NETWORKS')]);
+  });
+});
+
+describe('a database that is not migrated stops the process with one line that names the remedy', () => {
+  let database: TestDatabase;
+  let empty: string;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    empty = `test_empty_${randomBytes(6).toString('hex')}`;
+    await asAdmin(`create database ${empty}`);
+  });
+  afterEach(async () => {
+    await database.drop();
+    await asAdmin(`drop database ${empty} with (force)`);
+  });
+
+  test.each(ALL)('%s on an empty database', async (name) => {
+    const url = new URL(adminDatabaseUrl());
+    url.pathname = `/${empty}`;
+    const { code, stderr } = await endOf(name, { DATABASE_URL: url.href });
+    expect(code).toBe(1);
+    expect(stderr).toEqual([expect.stringContaining('npm run migrate')]);
+  });
+
+  test.each(['relay', 'worker'] as const)('%s on one without the tables of the queue', async (name) => {
+    await database.query('drop schema bullmq cascade');
+    const { code, stderr } = await endOf(name, { DATABASE_URL: database.url });
+    expect(code).toBe(1);
+    expect(stderr).toEqual([expect.stringContaining('npm run migrate')]);
+  });
+});
+
+test.each(ALL)('%s without a Postgres to reach says so in one line, without the password', async (name) => {
+  const url = `postgres://app:hunter2@127.0.0.1:${await freePort()}/none`;
+  const { code, stderr } = await endOf(name, { DATABASE_URL: url });
+  expect(code).toBe(1);
+  expect(stderr).toEqual([expect.stringContaining('ECONNREFUSED')]);
+  expect(stderr[0]).not.toContain('hunter2');
+});
+
+async function asAdmin(sql: string): Promise<void> {
+  const client = new Client({ connectionString: adminDatabaseUrl() });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}

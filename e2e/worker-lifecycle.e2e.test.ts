@@ -1,0 +1,221 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { startPostgres, startRedis } from '@postrider/embedded';
+import type { RunningPostgres, RunningRedis } from '@postrider/embedded';
+import { after, answer, describeWithRedis, hang, startSystem, waitFor } from '@postrider/testing';
+import type { System, SystemOptions, SystemProcess, TestDatabase } from '@postrider/testing';
+import { Client } from 'pg';
+
+/* What relay and worker do on SIGTERM, and what they say of themselves, with everything up and with something away. */
+
+const SHORT_DEADLINE = { SHUTDOWN_DEADLINE_MS: '3000' };
+const CLI = join(import.meta.dirname, '../dist/cli.js');
+
+let system: System;
+
+/** The status and the body of a page of the process's operations server. */
+async function ask(started: SystemProcess, path: string): Promise<{ status: number; body: string }> {
+  const response = await fetch(`http://127.0.0.1:${await started.port()}${path}`);
+  return { status: response.status, body: await response.text() };
+}
+
+async function becomes(started: SystemProcess, path: string, status: number): Promise<void> {
+  await waitFor(async () => (await ask(started, path)).status === status, {
+    what: `${path} of ${started.name} to be ${status}`,
+  });
+}
+
+async function says(started: SystemProcess, msg: string): Promise<void> {
+  await waitFor(() => started.log.some((line) => line['msg'] === msg), {
+    what: `${started.name} to log "${msg}"`,
+  });
+}
+
+/** Something a receiver waits for until the test lets it answer. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open() };
+}
+
+function attemptInFlight(options: () => SystemOptions): void {
+  afterEach(() => system.close());
+
+  test('SIGTERM during an attempt: it ends, is recorded, and the exit is 0', async () => {
+    const { opened, open } = gate();
+    system = await startSystem(options());
+    system.receiver.always('/hook', after(opened, answer(200)));
+    await system.webhook('/hook');
+    await system.start('relay');
+    const worker = await system.start('worker');
+    await system.record(1);
+    await system.receiver.waitForRequests(1);
+    worker.signal('SIGTERM');
+    await says(worker, 'stopping');
+    open();
+    expect(await worker.exited()).toBe(0);
+    expect(await system.outstanding()).toBe(0);
+    expect(await system.db.query('select attempt, status from attempts')).toEqual([
+      { attempt: 1, status: 200 },
+    ]);
+    expect(system.receiver.requests).toHaveLength(1);
+    expect(worker.stderr).toEqual([]);
+  }, 60_000);
+
+  test('an attempt that outlasts the deadline is left to its lease: not counted, and the exit is 0', async () => {
+    system = await startSystem({ ...options(), env: SHORT_DEADLINE });
+    system.receiver.always('/hook', hang());
+    await system.webhook('/hook');
+    await system.start('relay');
+    const worker = await system.start('worker');
+    await system.record(1);
+    await system.receiver.waitForRequests(1);
+    expect(await worker.stop()).toBe(0);
+    const rows = await system.db.query('select attempts, leased_until is not null as leased from deliveries');
+    expect(rows).toEqual([{ attempts: 0, leased: true }]);
+    expect(await system.db.query('select from attempts')).toEqual([]);
+    expect(await system.db.query('select from dead_letters')).toEqual([]);
+  }, 60_000);
+}
+
+describe('with the queue in Postgres', () => attemptInFlight(() => ({})));
+describeWithRedis('with the queue in Redis', (redisUrl) => attemptInFlight(() => ({ redisUrl })));
+
+describe('relay and worker', () => {
+  afterEach(() => system.close());
+
+  test.each(['relay', 'worker'] as const)(
+    '%s answers /healthz, /readyz and /metrics without a key',
+    async (name) => {
+      system = await startSystem();
+      const started = await system.start(name);
+      expect(await ask(started, '/healthz')).toMatchObject({ status: 200 });
+      await becomes(started, '/readyz', 200);
+      const { status, body } = await ask(started, '/metrics');
+      expect(status).toBe(200);
+      expect(body).toContain(`service="${name}"`);
+      const own =
+        name === 'relay' ? 'postrider_queue_jobs gauge' : 'postrider_delivery_attempts_total counter';
+      expect(body).toContain(`# TYPE ${own}`);
+      expect(await ask(started, '/anything')).toMatchObject({ status: 404 });
+      expect(await started.stop()).toBe(0);
+    },
+    60_000,
+  );
+});
+
+describeWithRedis('with Redis killed', () => {
+  let redis: RunningRedis;
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    system = await startSystem({ redisUrl: redis.url, env: SHORT_DEADLINE });
+  });
+  afterEach(async () => {
+    await system.close();
+    await redis.stop();
+  });
+
+  test.each(['relay', 'worker'] as const)(
+    '%s stays ready, and SIGTERM exits 0',
+    async (name) => {
+      const started = await system.start(name);
+      await becomes(started, '/readyz', 200);
+      redis.kill('SIGKILL');
+      await becomes(started, '/readyz', 200);
+      expect((await ask(started, '/healthz')).status).toBe(200);
+      expect(await started.stop()).toBe(0);
+      expect(started.stderr).toEqual([]);
+    },
+    60_000,
+  );
+
+  test('a worker finishes and records what it has in hand, then exits 0', async () => {
+    const { opened, open } = gate();
+    system.receiver.always('/hook', after(opened, answer(200)));
+    await system.webhook('/hook');
+    await system.start('relay');
+    const worker = await system.start('worker', { SHUTDOWN_DEADLINE_MS: '20000' });
+    await system.record(1);
+    await system.receiver.waitForRequests(1);
+    redis.kill('SIGKILL');
+    worker.signal('SIGTERM');
+    await says(worker, 'stopping');
+    open();
+    expect(await worker.exited()).toBe(0);
+    expect(await system.outstanding()).toBe(0);
+  }, 60_000);
+});
+
+describe('with Postgres stopped', () => {
+  let dataDir: string;
+  let postgres: RunningPostgres;
+
+  beforeEach(async () => {
+    dataDir = join(mkdtempSync(join(tmpdir(), 'postrider-lifecycle-')), 'data');
+    postgres = await startPostgres({ dataDir, durable: false });
+    execFileSync(process.execPath, [CLI, 'migrate'], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: postgres.url },
+      stdio: 'ignore',
+    });
+    system = await startSystem({ database: databaseOn(postgres), env: SHORT_DEADLINE });
+  }, 60_000);
+  afterEach(async () => {
+    await system.close();
+    await postgres.stop();
+    rmSync(join(dataDir, '..'), { recursive: true, force: true });
+  });
+
+  test.each(['relay', 'worker'] as const)(
+    'SIGTERM to the %s exits 0',
+    async (name) => {
+      const started = await system.start(name);
+      await says(started, 'started');
+      await postgres.stop();
+      expect(await started.stop()).toBe(0);
+    },
+    60_000,
+  );
+
+  test('relay and worker run on, not ready but alive, and work again when it is back', async () => {
+    await system.webhook('/hook');
+    const running = [await system.start('relay'), await system.start('worker')];
+    for (const started of running) await becomes(started, '/readyz', 200);
+    await postgres.stop();
+    for (const started of running) {
+      await becomes(started, '/readyz', 503);
+      expect((await ask(started, '/healthz')).status).toBe(200);
+    }
+    postgres = await startPostgres({ dataDir, durable: false, port: postgres.port });
+    for (const started of running) await becomes(started, '/readyz', 200);
+    const [eventId] = await recordSoon();
+    const [request] = await system.receiver.waitForRequests(1, { withinMs: 60_000 });
+    expect(request?.headers['service-event-id']).toBe(eventId);
+    for (const started of running) expect(await started.stop()).toBe(0);
+  }, 120_000);
+
+  /** The system's own pool may still hand out a connection that is dead. */
+  async function recordSoon(): Promise<string[]> {
+    return waitFor(() => system.record(1), { what: 'an event to be recorded' });
+  }
+});
+
+/** The database `postgres` of a private server, with a connection for each statement. */
+function databaseOn(postgres: RunningPostgres): TestDatabase {
+  return {
+    url: postgres.url,
+    async query(sql, params = []) {
+      const client = new Client({ connectionString: postgres.url });
+      await client.connect();
+      try {
+        return (await client.query<never>(sql, params)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    drop: async () => undefined, // it goes with the server
+  };
+}
