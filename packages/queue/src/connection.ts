@@ -21,7 +21,7 @@ const SHARED = {
   connectTimeout: 5_000,
   keepAlive: 10_000,
   // A server that does not say goodbye does not keep the process.
-  disconnectTimeout: 500,
+  disconnectTimeout: 200,
   retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MS_MAX),
 } satisfies RedisOptions;
 

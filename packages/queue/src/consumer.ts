@@ -55,11 +55,12 @@ export function createConsumer<K extends QueueKey>(
   const { name, payload } = QUEUES[key];
   const running = new Set<Promise<void>>();
   const stopped = new AbortController();
+  const isStopped = () => stopped.signal.aborted;
   let connected: Connected | null = null;
   let ended: Promise<void> = Promise.resolve();
 
   const process: Processor = async (job, token) => {
-    if (stopped.signal.aborted) {
+    if (isStopped()) {
       // It was being fetched as the stop came: another consumer gets it.
       await job.moveToWait(token);
       throw new WaitingError();
@@ -78,14 +79,14 @@ export function createConsumer<K extends QueueKey>(
 
   /** BullMQ's worker remembers a failed first connection for good: it is made anew until one stands. */
   async function run(): Promise<void> {
-    while (!stopped.signal.aborted) {
+    while (!isStopped()) {
       connected = connect(location, name, process, options);
       try {
         await connected.worker.waitUntilReady();
         await connected.worker.run(); // until it is closed
         return;
       } catch (error) {
-        if (stopped.signal.aborted) return;
+        if (isStopped()) return;
         options.onError(error as Error);
         await shut(connected);
         await pause(START_RETRY_MS, stopped.signal);
@@ -122,9 +123,9 @@ function fetchNothing(worker: BullWorker, onError: (error: Error) => void): void
 }
 
 /** By force: a graceful close never ends while Redis is away. Waits for no handler, and not long for the back-end. */
-async function shut({ worker, disconnect }: Connected): Promise<void> {
-  await settlesWithin(CLOSE_TIMEOUT_MS, worker.close(true));
-  await settlesWithin(CLOSE_TIMEOUT_MS, disconnect());
+async function shut(connected: Connected): Promise<void> {
+  await settlesWithin(CLOSE_TIMEOUT_MS, connected.worker.close(true));
+  await settlesWithin(CLOSE_TIMEOUT_MS, connected.disconnect());
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -89,30 +89,30 @@ describeWithRedis('a Redis that', () => {
   });
 
   test('is killed and comes back empty: calls fail meanwhile, and both sides find back by themselves', async () => {
-    const { port, kill } = await openOnRedis();
-    kill('SIGKILL');
+    const server = await openOnRedis();
+    server.kill('SIGKILL');
     await untilItRefuses();
     await refuses();
-    redis = await startRedis({ port });
+    redis = await startRedis({ port: server.port });
     await takes('2');
   });
 
   test('hangs: calls fail within their time limit, and both sides go on when it does', async () => {
-    const { pause, resume } = await openOnRedis();
-    pause();
+    const server = await openOnRedis();
+    server.pause();
     await refuses();
-    resume();
+    server.resume();
     await takes('2');
   });
 
   test('hangs before the first call: the timetable recovers all the same', async () => {
     redis = await startRedis();
-    const { port, pause, resume } = redis;
-    open(port);
-    await connectedClients(port, 3);
-    pause();
+    const server = redis;
+    open(server.port);
+    await connectedClients(server.port, 3);
+    server.pause();
     await refuses();
-    resume();
+    server.resume();
     await takes('1');
   });
 
@@ -126,12 +126,12 @@ describeWithRedis('a Redis that', () => {
 
   test('is not up, and a job in hand ends meanwhile: its consumer goes on afterwards', async () => {
     const { opened, open: letGo } = gate();
-    const { port, kill } = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
+    const server = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
     await takes('2');
-    kill('SIGKILL');
+    server.kill('SIGKILL');
     await untilItRefuses();
     letGo();
-    redis = await startRedis({ port });
+    redis = await startRedis({ port: server.port });
     await takes('3');
     await takes('4');
   });
@@ -140,9 +140,9 @@ describeWithRedis('a Redis that', () => {
 describeWithRedis('a queue can be closed', () => {
   test('with Redis killed, when the last job ends', async () => {
     const { opened, open: letGo } = gate();
-    const { kill } = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
+    const server = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
     await takes('2');
-    kill('SIGKILL');
+    server.kill('SIGKILL');
     await untilItRefuses();
     const stopped = consumer.stop(20_000);
     letGo();
@@ -152,16 +152,16 @@ describeWithRedis('a queue can be closed', () => {
 
   test('with Redis killed, at the deadline of a job that does not end', async () => {
     const { opened, open: letGo } = gate();
-    const { kill } = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
+    const server = await openOnRedis(() => (seen.length > 1 ? opened : Promise.resolve()));
     await takes('2');
-    kill('SIGKILL');
+    server.kill('SIGKILL');
     await consumer.stop(100);
     letGo();
   });
 
   test('with Redis hanging', async () => {
-    const { pause } = await openOnRedis();
-    pause();
+    const server = await openOnRedis();
+    server.pause();
     await consumer.stop(1_000);
     await queue.timetable.close();
   });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { createConsumer } from '../src/index.ts';
-import type { DeliveryJob, MailJob, QueueLocation, Timetable } from '../src/index.ts';
-import { gate, jobs, openQueue } from './queue-under-test.ts';
+import type { DeliveryJob, MailJob, QueueLocation } from '../src/index.ts';
+import { gate, jobs, openQueue, reaches } from './queue-under-test.ts';
 import type { QueueUnderTest } from './queue-under-test.ts';
 
 /** A back-end of a test's own, empty. */
@@ -17,134 +17,149 @@ export interface Backend {
 const ROUNDING_MS = 2;
 const EMPTY = { waiting: 0, delayed: 0 };
 
+/** What a test of the suite works with; new for each. */
+interface Bench {
+  backend: Backend;
+  queue: QueueUnderTest;
+}
+
 /** What the relay and the worker rely on, whatever the queue runs on. */
 export function queueConformance(openBackend: () => Promise<Backend>): void {
-  let backend: Backend;
-  let queue: QueueUnderTest;
-  let timetable: Timetable;
+  const bench = {} as Bench;
 
   beforeEach(async () => {
-    backend = await openBackend();
-    queue = openQueue(backend.location);
-    ({ timetable } = queue);
-    await waitFor(() => timetable.depth(), { what: 'the timetable to be connected' });
+    bench.backend = await openBackend();
+    bench.queue = openQueue(bench.backend.location);
+    await waitFor(() => bench.queue.timetable.depth(), { what: 'the timetable to be connected' });
   });
   afterEach(async () => {
-    await queue.close();
-    await backend.close();
+    await bench.queue.close();
+    await bench.backend.close();
   });
-
-  /** A consumer that notes what it is handed. */
-  function noting(options?: Parameters<QueueUnderTest['consume']>[1]): DeliveryJob[] {
-    const seen: DeliveryJob[] = [];
-    queue.consume(async (job) => void seen.push(job), options);
-    return seen;
-  }
-
-  async function reaches(seen: readonly unknown[], count: number): Promise<void> {
-    await waitFor(() => seen.length >= count, { what: `${count} jobs to arrive` });
-  }
-
-  /** Puts one more job behind all others and waits for it: what was before it has been handed out. */
-  async function untilPassedBy(seen: readonly DeliveryJob[]): Promise<void> {
-    await timetable.addDeliveries('fast', [{ deliveryId: '999', claim: 0, delayMs: 0 }]);
-    await waitFor(() => seen.some((job) => job.deliveryId === '999'), { what: 'the job behind' });
-  }
 
   describe('a job', () => {
-    test('reaches a consumer of its lane, with the ids and the claim and nothing else', async () => {
-      const slow = noting({ lane: 'slow' });
-      const fast = noting();
-      await timetable.addDeliveries('slow', [{ deliveryId: '9007199254740993', claim: 7, delayMs: 0 }]);
-      await reaches(slow, 1);
-      expect(slow).toEqual([{ deliveryId: '9007199254740993', claim: 7 }]);
-      expect(fast).toEqual([]);
-    });
+    jobTests(bench);
+    delayTests(bench);
+    doubleTests(bench);
+  });
+  describe('the timetable', () => timetableTests(bench));
+  describe('consumers', () => {
+    sharingTests(bench);
+    goingOnTests(bench);
+  });
+  describe('a consumer that is stopped', () => {
+    endingTests(bench);
+    intakeTests(bench);
+  });
+}
 
-    test('for a message reaches the consumer of mail', async () => {
-      const seen: MailJob[] = [];
-      const handle = async (job: MailJob) => void seen.push(job);
-      const mail = createConsumer(backend.location, 'mail', {
-        concurrency: 1,
-        handle,
-        onError: () => undefined,
-      });
-      mail.start();
-      await timetable.addMail([{ emailId: 'em_1', claim: 2, delayMs: 0 }]);
-      await reaches(seen, 1);
-      await mail.stop(1_000);
-      expect(seen).toEqual([{ emailId: 'em_1', claim: 2 }]);
-    });
+/** Puts one more job behind all others and waits for it: what was before it has been handed out. */
+async function untilPassedBy(queue: QueueUnderTest, seen: readonly DeliveryJob[]): Promise<void> {
+  await queue.timetable.addDeliveries('fast', [{ deliveryId: '999', claim: 0, delayMs: 0 }]);
+  await waitFor(() => seen.some((job) => job.deliveryId === '999'), { what: 'the job behind' });
+}
 
-    test.each([0.5, 250, 300.7])('with a delay of %d ms comes, and not before its time', async (delayMs) => {
-      const arrivedAtMs: number[] = [];
-      queue.consume(async () => void arrivedAtMs.push(performance.now()));
-      const addedAtMs = performance.now();
-      await timetable.addDeliveries('fast', jobs(1, { delayMs }));
-      await reaches(arrivedAtMs, 1);
-      expect((arrivedAtMs[0] ?? 0) - addedAtMs).toBeGreaterThanOrEqual(delayMs - ROUNDING_MS);
-    });
-
-    test('that is late already comes at once', async () => {
-      const seen = noting();
-      await timetable.addDeliveries('fast', jobs(1, { delayMs: -1_500.5 }));
-      await reaches(seen, 1);
-    });
-
-    test('that is doubled is handed out once, waiting or running', async () => {
-      const { opened, open } = gate();
-      const seen: DeliveryJob[] = [];
-      await timetable.addDeliveries('fast', jobs(1));
-      await timetable.addDeliveries('fast', jobs(1));
-      queue.consume(
-        async (job) => {
-          seen.push(job);
-          await opened;
-        },
-        { concurrency: 2 },
-      );
-      await reaches(seen, 1);
-      await timetable.addDeliveries('fast', jobs(1));
-      await untilPassedBy(seen);
-      open();
-      expect(seen.filter((job) => job.deliveryId === '1')).toHaveLength(1);
-    });
-
-    test('of another claim is another job', async () => {
-      await timetable.addDeliveries('fast', [...jobs(1), ...jobs(1, { claim: 1 })]);
-      const seen = noting();
-      await reaches(seen, 2);
-      expect(seen.map((job) => job.claim).sort()).toEqual([0, 1]);
-    });
-
-    test.each(['well', 'with a rejection'])(
-      'that ended %s leaves nothing behind: the same one comes again',
-      async (end) => {
-        const seen: DeliveryJob[] = [];
-        queue.consume(async (job) => {
-          seen.push(job);
-          if (end !== 'well') throw new Error('the handler failed');
-        });
-        for (let times = 1; times <= 3; times += 1) {
-          // While the queue still ends the one before, the same id is refused as doubled: hand it in until it is new.
-          await waitFor(
-            async () => {
-              await timetable.addDeliveries('fast', jobs(1));
-              return seen.length >= times;
-            },
-            { what: `time ${times}` },
-          );
-        }
-      },
-    );
+function jobTests(bench: Bench): void {
+  test('reaches a consumer of its lane, with the ids and the claim and nothing else', async () => {
+    const slow = bench.queue.noting({ lane: 'slow' });
+    const fast = bench.queue.noting();
+    await bench.queue.timetable.addDeliveries('slow', [
+      { deliveryId: '9007199254740993', claim: 7, delayMs: 0 },
+    ]);
+    await reaches(slow, 1);
+    expect(slow).toEqual([{ deliveryId: '9007199254740993', claim: 7 }]);
+    expect(fast).toEqual([]);
   });
 
+  test('for a message reaches the consumer of mail', async () => {
+    const seen: MailJob[] = [];
+    const handle = async (job: MailJob) => void seen.push(job);
+    const mail = createConsumer(bench.backend.location, 'mail', {
+      concurrency: 1,
+      handle,
+      onError: () => undefined,
+    });
+    mail.start();
+    await bench.queue.timetable.addMail([{ emailId: 'em_1', claim: 2, delayMs: 0 }]);
+    await reaches(seen, 1);
+    await mail.stop(1_000);
+    expect(seen).toEqual([{ emailId: 'em_1', claim: 2 }]);
+  });
+
+  test('of another claim is another job', async () => {
+    await bench.queue.timetable.addDeliveries('fast', [...jobs(1), ...jobs(1, { claim: 1 })]);
+    const seen = bench.queue.noting();
+    await reaches(seen, 2);
+    expect(seen.map((job) => job.claim).sort()).toEqual([0, 1]);
+  });
+}
+
+function delayTests(bench: Bench): void {
+  test.each([0.5, 250, 300.7])('with a delay of %d ms comes, and not before its time', async (delayMs) => {
+    const arrivedAtMs: number[] = [];
+    bench.queue.consume(async () => void arrivedAtMs.push(performance.now()));
+    const addedAtMs = performance.now();
+    await bench.queue.timetable.addDeliveries('fast', jobs(1, { delayMs }));
+    await reaches(arrivedAtMs, 1);
+    expect((arrivedAtMs[0] ?? 0) - addedAtMs).toBeGreaterThanOrEqual(delayMs - ROUNDING_MS);
+  });
+
+  test('that is late already comes at once', async () => {
+    const seen = bench.queue.noting();
+    await bench.queue.timetable.addDeliveries('fast', jobs(1, { delayMs: -1_500.5 }));
+    await reaches(seen, 1);
+  });
+}
+
+function doubleTests(bench: Bench): void {
+  test('that is doubled is handed out once, waiting or running', async () => {
+    const { opened, open } = gate();
+    const seen: DeliveryJob[] = [];
+    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    bench.queue.consume(
+      async (job) => {
+        seen.push(job);
+        await opened;
+      },
+      { concurrency: 2 },
+    );
+    await reaches(seen, 1);
+    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await untilPassedBy(bench.queue, seen);
+    open();
+    expect(seen.filter((job) => job.deliveryId === '1')).toHaveLength(1);
+  });
+
+  test.each(['well', 'with a rejection'])(
+    'that ended %s leaves nothing behind: the same one comes again',
+    async (end) => {
+      const seen: DeliveryJob[] = [];
+      bench.queue.consume(async (job) => {
+        seen.push(job);
+        if (end !== 'well') throw new Error('the handler failed');
+      });
+      for (let times = 1; times <= 3; times += 1) {
+        // While the queue still ends the one before, the same id is refused as doubled: hand it in until it is new.
+        await waitFor(
+          async () => {
+            await bench.queue.timetable.addDeliveries('fast', jobs(1));
+            return seen.length >= times;
+          },
+          { what: `time ${times}` },
+        );
+      }
+    },
+  );
+}
+
+function timetableTests(bench: Bench): void {
   test('a thousand jobs in bulk are each handed out once', async () => {
-    await timetable.addDeliveries('fast', jobs(1_000));
-    expect((await timetable.depth()).fast).toEqual({ waiting: 1_000, delayed: 0 });
-    const seen = noting({ concurrency: 50 });
+    await bench.queue.timetable.addDeliveries('fast', jobs(1_000));
+    expect((await bench.queue.timetable.depth()).fast).toEqual({ waiting: 1_000, delayed: 0 });
+    const seen = bench.queue.noting({ concurrency: 50 });
     await reaches(seen, 1_000);
-    await waitFor(async () => (await timetable.depth()).fast.waiting === 0, {
+    await waitFor(async () => (await bench.queue.timetable.depth()).fast.waiting === 0, {
       what: 'the queue to be empty',
     });
     expect(new Set(seen.map((job) => job.deliveryId)).size).toBe(1_000);
@@ -152,162 +167,170 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
   });
 
   test('an empty bulk is no call at all', async () => {
-    await timetable.addDeliveries('fast', []);
-    expect((await timetable.depth()).fast).toEqual(EMPTY);
+    await bench.queue.timetable.addDeliveries('fast', []);
+    expect((await bench.queue.timetable.depth()).fast).toEqual(EMPTY);
   });
 
   test('the depth tells what waits and what is delayed, queue by queue', async () => {
-    await timetable.addDeliveries('fast', jobs(3));
-    await timetable.addDeliveries('slow', jobs(2, { delayMs: 60_000 }));
-    await timetable.addMail([{ emailId: 'em_1', claim: 0, delayMs: 60_000 }]);
-    expect(await timetable.depth()).toEqual({
+    await bench.queue.timetable.addDeliveries('fast', jobs(3));
+    await bench.queue.timetable.addDeliveries('slow', jobs(2, { delayMs: 60_000 }));
+    await bench.queue.timetable.addMail([{ emailId: 'em_1', claim: 0, delayMs: 60_000 }]);
+    expect(await bench.queue.timetable.depth()).toEqual({
       fast: { waiting: 3, delayed: 0 },
       slow: { waiting: 0, delayed: 2 },
       mail: { waiting: 0, delayed: 1 },
     });
   });
+}
 
-  describe('consumers', () => {
-    test('share the jobs: each fills its slots, and no job is in two hands', async () => {
-      const { opened, open } = gate();
-      const hands: DeliveryJob[][] = [[], []];
-      for (const hand of hands) {
-        const handle = async (job: DeliveryJob) => {
-          hand.push(job);
-          await opened;
-        };
-        queue.consume(handle, { concurrency: 5 });
-      }
-      await timetable.addDeliveries('fast', jobs(10));
-      await waitFor(() => hands.every((hand) => hand.length === 5), { what: 'both to be full' });
-      open();
-      expect(new Set(hands.flat().map((job) => job.deliveryId)).size).toBe(10);
-    });
-
-    test('have never more in hand than they have slots', async () => {
-      let inHand = 0;
-      let most = 0;
-      let ended = 0;
-      const handle = async () => {
-        inHand += 1;
-        most = Math.max(most, inHand);
-        await new Promise((resolve) => setTimeout(resolve, 1));
-        inHand -= 1;
-        ended += 1;
+function sharingTests(bench: Bench): void {
+  test('share the jobs: each fills its slots, and no job is in two hands', async () => {
+    const { opened, open } = gate();
+    const hands: DeliveryJob[][] = [[], []];
+    for (const hand of hands) {
+      const handle = async (job: DeliveryJob) => {
+        hand.push(job);
+        await opened;
       };
-      queue.consume(handle, { concurrency: 3 });
-      await timetable.addDeliveries('fast', jobs(200));
-      await waitFor(() => ended === 200, { what: 'all to end' });
-      expect(most).toBe(3);
-    });
-
-    test('go on after a handler that rejects, and do not repeat its job', async () => {
-      const seen: DeliveryJob[] = [];
-      queue.consume(async (job) => {
-        seen.push(job);
-        if (Number(job.deliveryId) % 2 === 0) throw new Error('the handler failed');
-      });
-      await timetable.addDeliveries('fast', jobs(20));
-      await untilPassedBy(seen);
-      expect(seen).toHaveLength(21);
-    });
-
-    test('ignore what is not a job', async () => {
-      const nonsense = [
-        {},
-        { deliveryId: 1, claim: 0 },
-        { deliveryId: '1; drop', claim: 0 },
-        { deliveryId: '1' },
-      ];
-      for (const [index, data] of nonsense.entries()) {
-        await backend.addForeign('deliveries-fast', `foreign-${index}`, data);
-      }
-      const seen = noting();
-      await untilPassedBy(seen);
-      expect(seen).toEqual([{ deliveryId: '999', claim: 0 }]);
-    });
-
-    test('of delayed jobs lose none and repeat none: 600 over two of them', async () => {
-      const hands = [noting({ concurrency: 8 }), noting({ concurrency: 8 })];
-      const delayed = jobs(600).map((job, index) => ({ ...job, delayMs: (index * 1.37) % 1_000 }));
-      for (let first = 0; first < 600; first += 100) {
-        await timetable.addDeliveries('fast', delayed.slice(first, first + 100));
-      }
-      await waitFor(() => hands.flat().length >= 600, { what: 'all to arrive' });
-      await waitFor(async () => (await timetable.depth()).fast.waiting === 0, { what: 'nothing to wait' });
-      expect(new Set(hands.flat().map((job) => job.deliveryId)).size).toBe(600);
-      expect(hands.flat()).toHaveLength(600);
-    });
+      bench.queue.consume(handle, { concurrency: 5 });
+    }
+    await bench.queue.timetable.addDeliveries('fast', jobs(10));
+    await waitFor(() => hands.every((hand) => hand.length === 5), { what: 'both to be full' });
+    open();
+    expect(new Set(hands.flat().map((job) => job.deliveryId)).size).toBe(10);
   });
 
-  describe('a consumer that is stopped', () => {
-    test('waits for what it has in hand, and the queue hears that it ended', async () => {
-      const { opened, open } = gate();
-      const steps: string[] = [];
-      const consumer = queue.consume(async () => {
-        steps.push('begun');
+  test('have never more in hand than they have slots', async () => {
+    let inHand = 0;
+    let most = 0;
+    let ended = 0;
+    const handle = async () => {
+      inHand += 1;
+      most = Math.max(most, inHand);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      inHand -= 1;
+      ended += 1;
+    };
+    bench.queue.consume(handle, { concurrency: 3 });
+    await bench.queue.timetable.addDeliveries('fast', jobs(200));
+    await waitFor(() => ended === 200, { what: 'all to end' });
+    expect(most).toBe(3);
+  });
+}
+
+function goingOnTests(bench: Bench): void {
+  test('go on after a handler that rejects, and do not repeat its job', async () => {
+    const seen: DeliveryJob[] = [];
+    bench.queue.consume(async (job) => {
+      seen.push(job);
+      if (Number(job.deliveryId) % 2 === 0) throw new Error('the handler failed');
+    });
+    await bench.queue.timetable.addDeliveries('fast', jobs(20));
+    await untilPassedBy(bench.queue, seen);
+    expect(seen).toHaveLength(21);
+  });
+
+  test('ignore what is not a job', async () => {
+    const nonsense = [
+      {},
+      { deliveryId: 1, claim: 0 },
+      { deliveryId: '1; drop', claim: 0 },
+      { deliveryId: '1' },
+    ];
+    for (const [index, data] of nonsense.entries()) {
+      await bench.backend.addForeign('deliveries-fast', `foreign-${index}`, data);
+    }
+    const seen = bench.queue.noting();
+    await untilPassedBy(bench.queue, seen);
+    expect(seen).toEqual([{ deliveryId: '999', claim: 0 }]);
+  });
+
+  test('of delayed jobs lose none and repeat none: 600 over two of them', async () => {
+    const hands = [bench.queue.noting({ concurrency: 8 }), bench.queue.noting({ concurrency: 8 })];
+    const delayed = jobs(600).map((job, index) => ({ ...job, delayMs: (index * 1.37) % 1_000 }));
+    for (let first = 0; first < 600; first += 100) {
+      await bench.queue.timetable.addDeliveries('fast', delayed.slice(first, first + 100));
+    }
+    await waitFor(() => hands.flat().length >= 600, { what: 'all to arrive' });
+    await waitFor(async () => (await bench.queue.timetable.depth()).fast.waiting === 0, {
+      what: 'nothing to wait',
+    });
+    expect(new Set(hands.flat().map((job) => job.deliveryId)).size).toBe(600);
+    expect(hands.flat()).toHaveLength(600);
+  });
+}
+
+function endingTests(bench: Bench): void {
+  test('waits for what it has in hand, and the queue hears that it ended', async () => {
+    const { opened, open } = gate();
+    const steps: string[] = [];
+    const consumer = bench.queue.consume(async () => {
+      steps.push('begun');
+      await opened;
+      steps.push('ended');
+    });
+    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await reaches(steps, 1);
+    const stopped = consumer.stop(20_000).then(() => steps.push('stopped'));
+    const other = bench.queue.noting();
+    await untilPassedBy(bench.queue, other); // all the time a stop that does not wait would need
+    open();
+    await stopped;
+    expect(steps).toEqual(['begun', 'ended', 'stopped']);
+    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await reaches(other, 2);
+  });
+
+  test('returns at the deadline though a handler goes on', async () => {
+    const { opened, open } = gate();
+    let begun = false;
+    let ended = false;
+    const consumer = bench.queue.consume(async () => {
+      begun = true;
+      await opened;
+      ended = true;
+    });
+    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await waitFor(() => begun, { what: 'the job' });
+    await consumer.stop(50);
+    expect(ended).toBe(false);
+    open();
+    await waitFor(() => ended, { what: 'the handler to end' });
+  });
+}
+
+function intakeTests(bench: Bench): void {
+  test('takes nothing new, though it has a free slot and something in hand still', async () => {
+    const { opened, open } = gate();
+    const seen: string[] = [];
+    const consumer = bench.queue.consume(
+      async (job) => {
+        seen.push(job.deliveryId);
         await opened;
-        steps.push('ended');
-      });
-      await timetable.addDeliveries('fast', jobs(1));
-      await reaches(steps, 1);
-      const stopped = consumer.stop(20_000).then(() => steps.push('stopped'));
-      open();
-      await stopped;
-      expect(steps).toEqual(['begun', 'ended', 'stopped']);
-      await timetable.addDeliveries('fast', jobs(1));
-      await reaches(noting(), 1);
-    });
+      },
+      { concurrency: 2 },
+    );
+    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await reaches(seen, 1);
+    const stopped = consumer.stop(20_000);
+    await bench.queue.timetable.addDeliveries('fast', [{ deliveryId: '2', claim: 0, delayMs: 0 }]);
+    const other = bench.queue.noting();
+    await reaches(other, 1);
+    open();
+    await stopped;
+    expect(seen).toEqual(['1']);
+    expect(other).toEqual([{ deliveryId: '2', claim: 0 }]);
+  });
 
-    test('returns at the deadline though a handler goes on', async () => {
-      const { opened, open } = gate();
-      let begun = false;
-      let ended = false;
-      const consumer = queue.consume(async () => {
-        begun = true;
-        await opened;
-        ended = true;
-      });
-      await timetable.addDeliveries('fast', jobs(1));
-      await waitFor(() => begun, { what: 'the job' });
-      await consumer.stop(50);
-      expect(ended).toBe(false);
-      open();
-      await waitFor(() => ended, { what: 'the handler to end' });
-    });
-
-    test('takes nothing new, though it has a free slot and something in hand still', async () => {
-      const { opened, open } = gate();
-      const seen: string[] = [];
-      const consumer = queue.consume(
-        async (job) => {
-          seen.push(job.deliveryId);
-          await opened;
-        },
-        { concurrency: 2 },
-      );
-      await timetable.addDeliveries('fast', jobs(1));
-      await reaches(seen, 1);
-      const stopped = consumer.stop(20_000);
-      await timetable.addDeliveries('fast', [{ deliveryId: '2', claim: 0, delayMs: 0 }]);
-      const other = noting();
-      await reaches(other, 1);
-      open();
-      await stopped;
-      expect(seen).toEqual(['1']);
-      expect(other).toEqual([{ deliveryId: '2', claim: 0 }]);
-    });
-
-    test('before it had anything to do, or twice, or without having been started, just returns', async () => {
-      const consumer = queue.consume(async () => undefined);
-      await consumer.stop(1_000);
-      await consumer.stop(1_000);
-      const handle = async () => undefined;
-      await createConsumer(backend.location, 'fast', {
-        concurrency: 1,
-        handle,
-        onError: () => undefined,
-      }).stop(0);
-    });
+  test('before it had anything to do, or twice, or without having been started, just returns', async () => {
+    const consumer = bench.queue.consume(async () => undefined);
+    await consumer.stop(1_000);
+    await consumer.stop(1_000);
+    const handle = async () => undefined;
+    await createConsumer(bench.backend.location, 'fast', {
+      concurrency: 1,
+      handle,
+      onError: () => undefined,
+    }).stop(0);
   });
 }

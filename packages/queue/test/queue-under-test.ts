@@ -1,3 +1,4 @@
+import { waitFor } from '@postrider/testing';
 import { createConsumer, createTimetable } from '../src/index.ts';
 import type { Consumer, DeliveryJob, Lane, QueueLocation, Timed, Timetable } from '../src/index.ts';
 
@@ -8,6 +9,8 @@ export interface QueueUnderTest {
   readonly timetable: Timetable;
   /** Starts a consumer. Unset: one slot, the fast lane. */
   consume(handle: Handle, options?: { concurrency?: number; lane?: Lane }): Consumer;
+  /** Starts a consumer that only notes what it is handed. */
+  noting(options?: { concurrency?: number; lane?: Lane }): DeliveryJob[];
   /** What the queue told of its own trouble. */
   readonly errors: readonly Error[];
   close(): Promise<void>;
@@ -18,20 +21,30 @@ export function openQueue(location: QueueLocation): QueueUnderTest {
   const onError = (error: Error) => void errors.push(error);
   const timetable = createTimetable(location, onError);
   const consumers: Consumer[] = [];
+  const consume: QueueUnderTest['consume'] = (handle, { concurrency = 1, lane = 'fast' } = {}) => {
+    const consumer = createConsumer(location, lane, { concurrency, handle, onError });
+    consumers.push(consumer);
+    consumer.start();
+    return consumer;
+  };
   return {
     timetable,
     errors,
-    consume(handle, { concurrency = 1, lane = 'fast' } = {}) {
-      const consumer = createConsumer(location, lane, { concurrency, handle, onError });
-      consumers.push(consumer);
-      consumer.start();
-      return consumer;
+    consume,
+    noting(options) {
+      const seen: DeliveryJob[] = [];
+      consume(async (job) => void seen.push(job), options);
+      return seen;
     },
     async close() {
       await Promise.all(consumers.map((consumer) => consumer.stop(1_000)));
       await timetable.close();
     },
   };
+}
+
+export async function reaches(seen: readonly unknown[], count: number): Promise<void> {
+  await waitFor(() => seen.length >= count, { what: `${count} jobs to arrive` });
 }
 
 /** Jobs for deliveries 1 to `count`, due now and with claim 0 unless told otherwise. */
@@ -47,7 +60,7 @@ export function jobs(count: number, more: Partial<Timed<DeliveryJob>> = {}): Tim
 /** Something that handlers wait for until the test opens it. */
 export interface Gate {
   readonly opened: Promise<void>;
-  open(): void;
+  readonly open: () => void;
 }
 
 export function gate(): Gate {

@@ -165,18 +165,21 @@ describe('the endpoint’s health', () => {
 
   test('that cannot be written down is a warning, and the next outcome says it again', async () => {
     const away = openTestDatabase('postgres://nobody@127.0.0.1:1/nothing');
-    let { pool } = away;
-    report = createReporter({
-      logger: log.logger,
-      metrics,
-      store: { markHealth: async (changes) => createDeliveryWork(pool, pool).markHealth(changes) },
-    });
-    for (let n = 0; n < 4; n += 1) report(delivery(), attempt(503), RETRY, true);
-    await waitFor(() => log.lines('health not written down').length > 0, { what: 'the warning' });
-    pool = db.pool;
-    report(delivery(), attempt(503), RETRY, true);
-    await waitFor(failingSince, { what: 'the webhook to be failing' });
-    await waitFor(() => log.lines('endpoint.failing').length > 0, { what: 'the line' });
-    await away.close();
+    try {
+      let { pool } = away;
+      report = createReporter({
+        logger: log.logger,
+        metrics,
+        store: { markHealth: async (changes) => createDeliveryWork(pool, pool).markHealth(changes) },
+      });
+      for (let n = 0; n < 4; n += 1) report(delivery(), attempt(503), RETRY, true);
+      await waitFor(() => log.lines('health not written down').length > 0, { what: 'the warning' });
+      pool = db.pool;
+      report(delivery(), attempt(503), RETRY, true);
+      await waitFor(failingSince, { what: 'the webhook to be failing' });
+      await waitFor(() => log.lines('endpoint.failing').length > 0, { what: 'the line' });
+    } finally {
+      await away.close();
+    }
   });
 });

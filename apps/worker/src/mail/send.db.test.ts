@@ -253,19 +253,22 @@ describe('the fence', () => {
 test('a message accepted while Postgres is away is recorded when it is back, and handed over once', async () => {
   const line = await startPostgresLine(database.url);
   const byLine = openTestDatabase(line.url);
-  const onLine = stagesOn(byLine);
-  const handOver: MailStages['handOver'] = async (message) => {
-    const answer = await onLine.handOver(message);
-    line.cut();
-    return answer;
-  };
-  const sent = sendMail(await nextJob(), { ...onLine, handOver });
-  await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
-  expect(await events()).toEqual([]);
-  line.restore();
-  await sent;
-  expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
-  expect(log.lines('mail.attempted')).toHaveLength(1);
-  await byLine.close();
-  await line.close();
+  try {
+    const onLine = stagesOn(byLine);
+    const handOver: MailStages['handOver'] = async (message) => {
+      const answer = await onLine.handOver(message);
+      line.cut();
+      return answer;
+    };
+    const sent = sendMail(await nextJob(), { ...onLine, handOver });
+    await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
+    expect(await events()).toEqual([]);
+    line.restore();
+    await sent;
+    expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
+    expect(log.lines('mail.attempted')).toHaveLength(1);
+  } finally {
+    await byLine.close();
+    await line.close();
+  }
 });
