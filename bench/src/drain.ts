@@ -5,12 +5,7 @@ import type { Receiver } from './receiver.ts';
 const DRAIN_TIMEOUT_MS = 300_000;
 
 /** Puts fresh events into the outbox in one transaction, and wakes the relay: a burst as a customer makes it. */
-async function seedEvents(
-  system: System,
-  webhookId: string,
-  count: number,
-  data: string,
-): Promise<void> {
+async function seedEvents(system: System, webhookId: string, count: number, data: string): Promise<void> {
   await system.db.query(
     `with seeded as (
        insert into events (id, account_id, type, created_at, data)

@@ -1,9 +1,9 @@
 import { createSecretBox, retrySchedule } from '@postrider/domain';
-import type { Clock } from '@postrider/domain';
+import type { Clock, EmailId } from '@postrider/domain';
 import { createMailProvider } from '@postrider/mail';
 import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
 import { createConsumer } from '@postrider/queue';
-import type { QueueLocation } from '@postrider/queue';
+import type { MailJob, QueueLocation } from '@postrider/queue';
 import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import { createDeliveryWork, createMailWork } from '@postrider/store';
 import type { createPool, Database, DeliveryHandOver, TakenDelivery } from '@postrider/store';
@@ -63,7 +63,11 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
     }),
     mail: createConsumer(location, 'mail', {
       concurrency: config.mailConcurrency,
-      handle: oursLogged(parts, (job) => sendMail(job as Parameters<typeof sendMail>[0], mailStages)),
+      handle: oursLogged<MailJob>(
+        parts,
+        (job) => sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages),
+        (job) => ({ email_id: job.emailId }),
+      ),
       onError: onQueueError,
     }),
   };
@@ -111,7 +115,11 @@ function addLane(
     headerPrefix: config.signatureHeaderPrefix,
   };
   const stages = { ...lane, attempt: (delivery: TakenDelivery) => makeAttempt(delivery, attempt) };
-  return oursLogged(parts, (job: DeliveryHandOver) => deliver(job, stages));
+  return oursLogged<DeliveryHandOver>(
+    parts,
+    (job) => deliver(job, stages),
+    (job) => ({ delivery_id: job.deliveryId }),
+  );
 }
 
 function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
@@ -143,15 +151,16 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
 }
 
 /** A fault of ours ends here, with one line: the row's lease brings the work back. */
-function oursLogged<Job extends object>(
+function oursLogged<Job>(
   parts: Pick<WorkerParts, 'logger'>,
   handle: (job: Job) => Promise<void>,
+  nameOf: (job: Job) => Readonly<Record<string, string>>,
 ): (job: Job) => Promise<void> {
   return async (job) => {
     try {
       await handle(job);
     } catch (error) {
-      parts.logger.error('work left to its lease', { ...job, error });
+      parts.logger.error('work left to its lease', { ...nameOf(job), error });
     }
   };
 }

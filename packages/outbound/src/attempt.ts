@@ -105,6 +105,13 @@ export class Attempt {
 
   #receive(stream: Request, response: IncomingMessage): void {
     this.#statusCode = response.statusCode ?? 0;
+    if (this.#statusCode === 101) {
+      // Without its upgrade headers Node takes it for an ordinary answer, and would use the connection again.
+      response.destroy();
+      this.#socket?.destroy();
+      this.#finish();
+      return;
+    }
     stream.on('data', (chunk: Buffer) => this.#keep(chunk));
     stream.once('end', () => this.#finish());
     stream.once('close', () => this.#finish());

@@ -138,6 +138,16 @@ describe('a complete final head is an answer, whatever becomes of the body', () 
     ],
   ];
 
+  test.each([true, false])(
+    'after a 101 (with an upgrade: %s) the connection is not used again',
+    async (upgrade) => {
+      receiver.script('/hook', [switchProtocols({ upgrade }), answer(200)]);
+      const client = createClient();
+      expect(await post(client)).toMatchObject({ kind: 'answered', statusCode: 101 });
+      expect(await post(client)).toMatchObject({ kind: 'answered', statusCode: 200 });
+    },
+  );
+
   test.each(cases)('%s', async (_, behaviour, statusCode) => {
     receiver.script('/hook', [behaviour]);
     expect(await post(createClient())).toMatchObject({ kind: 'answered', statusCode });

@@ -69,7 +69,7 @@ function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOut
     ...(result.kind === 'answered' ? { status: result.statusCode } : { error: result.error }),
     ...(outcome.kind === 'retry' ? { retry_in_ms: outcome.delayMs } : {}),
     ...(outcome.kind === 'dead' ? { reason: outcome.reason } : {}),
-    // True where the lease ran out or the webhook was deleted meanwhile: this attempt is recorded nowhere else.
+    // The row was no longer ours: its lease had run out, its webhook was deleted, or an earlier try to record it had got through.
     ...(ours ? {} : { unrecorded: true }),
   };
 }
