@@ -101,8 +101,9 @@ test('an API killed again and again: what it acknowledged exists, and every mess
     const doomed = api;
     const sending = Promise.allSettled(
       Array.from({ length: 40 }, async () => {
-        const { json } = await call('POST', '/v1/emails', mailTo('ann@example.net'));
-        acknowledged.push(String(json['id']));
+        const { status, json } = await call('POST', '/v1/emails', mailTo('ann@example.net'));
+        // An API that has just started on a busy machine may refuse some: that is no acknowledgement.
+        if (status === 200) acknowledged.push(String(json['id']));
       }),
     );
     await waitFor(() => acknowledged.length > kill * 20, { what: 'some answers', intervalMs: 1 });

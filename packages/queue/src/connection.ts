@@ -64,6 +64,8 @@ export function connectQueuePool(
     keepAlive: true,
   });
   pool.on('error', onError);
+  // A connection that is checked out and between two statements has nobody else to tell (see the store's pool).
+  pool.on('connect', (client) => client.on('error', () => undefined));
   // BullMQ's own type of a pool has one more overload of `on`; it asks for nothing that pg's pool lacks.
   return pool as Pool & PgPool;
 }

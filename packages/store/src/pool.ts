@@ -40,6 +40,9 @@ export function createPool(options: PoolOptions): Pool {
   };
   const pool = new Pool(config);
   pool.on('error', options.onError);
+  // A connection that is checked out and between two statements has nobody else to tell, and an error that nobody
+  // listens to would end the process. Its next statement fails all the same.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
