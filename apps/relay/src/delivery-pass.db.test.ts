@@ -207,7 +207,7 @@ describe('while the queue is away', () => {
     const webhookId = await store.rows.webhook();
     const ids = await store.rows.deliveries(webhookId);
     pass.note([webhookId]);
-    queue.fail('depth');
+    queue.fail('depth', 'addDeliveries');
     const before = walks;
     await expect(pass.turn()).rejects.toThrow(QueueUnavailableError);
     expect(await leased()).toBe(0);

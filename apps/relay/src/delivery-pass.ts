@@ -2,6 +2,8 @@ import type { WebhookId } from '@postrider/domain';
 import type { Timetable } from '@postrider/queue';
 import type { Admission, ClaimedDelivery, DeliveryTimetable } from '@postrider/store';
 import { createAdmissions, ROOM, UNPROVEN_IN_FAST_LANE } from './admission.ts';
+import { createLaneDepths } from './lane-depths.ts';
+import type { LaneDepths } from './lane-depths.ts';
 
 /** What the pass has of the store and of the queue. */
 export interface DeliveryPassParts {
@@ -49,6 +51,7 @@ export function createDeliveryPass(parts: DeliveryPassParts): DeliveryPass {
 
 class Pass implements DeliveryPass {
   readonly #parts: DeliveryPassParts;
+  readonly #depths: LaneDepths;
   readonly #admissions = createAdmissions();
   /** Webhooks to claim for, each with the turns it has been without work. */
   #active = new Map<WebhookId, number>();
@@ -57,6 +60,11 @@ class Pass implements DeliveryPass {
 
   constructor(parts: DeliveryPassParts) {
     this.#parts = parts;
+    this.#depths = createLaneDepths({
+      queue: parts.queue,
+      waitingFew: WAITING_MAX / 2,
+      delayedFew: DELAYED_MAX / 2,
+    });
   }
 
   note(webhooks: readonly WebhookId[]): void {
@@ -118,8 +126,8 @@ class Pass implements DeliveryPass {
    * Leases, commits, then adds: no row is locked while the queue is talked to. `full`: a lane took all it may hold.
    */
   async #claim(admissions: readonly Admission[]): Promise<{ claimed: ClaimedDelivery[]; full: boolean }> {
-    const { store, queue, leaseSeconds } = this.#parts;
-    const { fast, slow } = await queue.depth();
+    const { store, leaseSeconds } = this.#parts;
+    const { fast, slow } = await this.#depths.now();
     const fastRowsMax = Math.max(0, WAITING_MAX - fast.waiting);
     const slowRowsMax = Math.max(0, WAITING_MAX - slow.waiting);
     if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: [], full: true };
@@ -145,9 +153,11 @@ class Pass implements DeliveryPass {
           .filter((delivery) => delivery.slow === (lane === 'slow'))
           .map(({ deliveryId, claim, delayMs }) => ({ deliveryId, claim, delayMs }));
         await this.#parts.queue.addDeliveries(lane, jobs);
+        this.#depths.added(lane, jobs);
       }
     } catch (error) {
       // Without this they would wait for their leases to run out. What did get in is added again, to no effect.
+      this.#depths.forget();
       this.#admissions.takeBack(claimed);
       await this.#parts.store.release(claimed);
       throw error;

@@ -1,0 +1,92 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { QueueUnavailableError } from '@postrider/queue';
+import type { QueueDepth, Timetable } from '@postrider/queue';
+import { createLaneDepths } from './lane-depths.ts';
+import type { LaneDepths } from './lane-depths.ts';
+
+const NOTHING: QueueDepth = { waiting: 0, delayed: 0 };
+const NOW = { delayMs: 0 };
+const LATER = { delayMs: 30_000 };
+
+/** What the queue would answer, and how often it was asked. */
+let held: Awaited<ReturnType<Timetable['depth']>>;
+let asked: number;
+let nowMs: number;
+let depths: LaneDepths;
+
+beforeEach(() => {
+  held = { fast: NOTHING, slow: NOTHING, mail: NOTHING };
+  asked = 0;
+  nowMs = 1_000;
+  depths = createLaneDepths({
+    queue: {
+      depth: async () => {
+        asked += 1;
+        return held;
+      },
+    },
+    waitingFew: 4,
+    delayedFew: 10,
+    nowMs: () => nowMs,
+  });
+});
+
+describe('while there is plenty of room', () => {
+  test('the queue is asked now and then, and what is added is counted on from there', async () => {
+    await depths.now();
+    depths.added('fast', [NOW, NOW, LATER]);
+    depths.added('slow', [LATER]);
+    expect(await depths.now()).toEqual({
+      fast: { waiting: 2, delayed: 1 },
+      slow: { waiting: 0, delayed: 1 },
+    });
+    expect(asked).toBe(1);
+  });
+
+  test('what the workers have taken is heard of soon', async () => {
+    await depths.now();
+    depths.added('fast', [NOW]);
+    nowMs += 49;
+    expect(await depths.now()).toMatchObject({ fast: { waiting: 1 } });
+    nowMs += 1;
+    expect(await depths.now()).toMatchObject({ fast: NOTHING });
+    expect(asked).toBe(2);
+  });
+});
+
+describe('the queue is asked each time', () => {
+  test.each([
+    ['many jobs wait in the fast lane', { fast: { waiting: 5, delayed: 0 } }],
+    ['many jobs wait in the slow lane', { slow: { waiting: 5, delayed: 0 } }],
+    ['many jobs are delayed', { slow: { waiting: 0, delayed: 11 } }],
+  ])('while %s', async (_, more) => {
+    held = { ...held, ...more };
+    await depths.now();
+    held = { ...held, fast: { waiting: 7, delayed: 0 } };
+    expect(await depths.now()).toMatchObject({ fast: { waiting: 7 } });
+    expect(asked).toBe(2);
+  });
+
+  test('once so many have been added', async () => {
+    await depths.now();
+    depths.added('fast', [NOW, NOW, NOW, NOW, NOW]);
+    expect(await depths.now()).toMatchObject({ fast: NOTHING });
+  });
+
+  test('after a call to it has failed', async () => {
+    await depths.now();
+    depths.forget();
+    depths.added('fast', [NOW]); // of a call that was under way
+    expect(await depths.now()).toMatchObject({ fast: NOTHING });
+    expect(asked).toBe(2);
+  });
+});
+
+test('a queue that is away is the caller’s to know', async () => {
+  const away = createLaneDepths({
+    queue: { depth: () => Promise.reject(new QueueUnavailableError(new Error('gone'))) },
+    waitingFew: 4,
+    delayedFew: 10,
+  });
+  await expect(away.now()).rejects.toThrow(QueueUnavailableError);
+});
