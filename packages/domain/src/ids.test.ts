@@ -14,6 +14,9 @@ const PREFIX_BY_NOUN: Record<Noun, string> = {
   deadLetter: 'dl',
   email: 'em',
   message: 'msg',
+  domain: 'dom',
+  topic: 'top',
+  suppression: 'sup',
 };
 const NOUNS = Object.entries(PREFIX_BY_NOUN) as [Noun, string][];
 

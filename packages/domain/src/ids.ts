@@ -10,6 +10,9 @@ const PREFIXES = {
   deadLetter: 'dl',
   email: 'em',
   message: 'msg',
+  domain: 'dom',
+  topic: 'top',
+  suppression: 'sup',
 } as const;
 
 export type Noun = keyof typeof PREFIXES;
@@ -23,6 +26,9 @@ export type WebhookId = Id<'webhook'>;
 export type EventId = Id<'event'>;
 export type DeadLetterId = Id<'deadLetter'>;
 export type EmailId = Id<'email'>;
+export type DomainId = Id<'domain'>;
+export type TopicId = Id<'topic'>;
+export type SuppressionId = Id<'suppression'>;
 
 const ULID = /^[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
 

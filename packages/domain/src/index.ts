@@ -19,7 +19,7 @@ export { LIMITS } from './limits.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
 export type { HandOver, MailOutcome, ProviderNotification } from './mail-outcome.ts';
 export { problemDocument, PROBLEMS } from './problems.ts';
-export type { FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';
+export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';
 export { CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS, windowMs } from './rate-limit.ts';
 export type { RateDecision, RateLimiter } from './rate-limit.ts';
 export { recordEvent } from './record-event.ts';

@@ -35,7 +35,8 @@ const bases = { service: 'https://s.example/problems', platform: 'https://p.exam
 describe('the catalogue', () => {
   test.each(SLUGS)('%s is a row of contract 7.2, under the base of its family', (slug) => {
     const { status, title, family } = PROBLEMS[slug];
-    expect(CONTRACT).toContainEqual([status, slug]);
+    const { alsoStatus = status } = PROBLEMS[slug] as { alsoStatus?: number };
+    for (const each of [status, alsoStatus]) expect(CONTRACT).toContainEqual([each, slug]);
     expect(family).toBe(PLATFORM.includes(slug) ? 'platform' : 'service');
     expect(title).not.toBe('');
   });
@@ -56,6 +57,10 @@ describe('a problem document (contract 7.1)', () => {
     expect(JSON.stringify(problemDocument('not-found', bases, 'req_1'))).toBe(
       '{"type":"https://p.example/problems/not-found","title":"Not found","status":404,"instance":"req_1"}',
     );
+  });
+
+  test('of a suppression or a topic that breaks a rule says 400', () => {
+    expect(problemDocument('validation-failed', bases, 'req_1', { status: 400 }).status).toBe(400);
   });
 
   test('adds detail and errors when they are given', () => {

@@ -15,6 +15,9 @@ const TABLES = [
   'attempts',
   'dead_letters',
   'emails',
+  'domains',
+  'topics',
+  'suppressions',
 ];
 
 let store: TestStore;
@@ -88,7 +91,46 @@ describe('the models of the client', () => {
       await rows.email();
       return store.db.prisma.emailSend.findFirst();
     },
+    email_attachments: async () => {
+      await store.outside.query(
+        `insert into email_attachments (email_id, position, filename, content) values ($1, 0, 'a', '\\x01')`,
+        [await rows.email()],
+      );
+      return store.db.prisma.emailAttachment.findFirst();
+    },
+    idempotency_keys: async () => {
+      await ofAnAccount(
+        `insert into idempotency_keys (account_id, kind, route, key, request_digest, answer) values ($1, 'live', 'r', 'k', '\\x01', '{}')`,
+      );
+      return store.db.prisma.idempotencyKey.findFirst();
+    },
+    domains: async () => {
+      await ofAnAccount(
+        `insert into domains (account_id, id, name, region, status, records, created_at) values ($1, 'dom_1', 'a.example', 'r', 'pending', '[]', now())`,
+      );
+      return store.db.prisma.domain.findFirst();
+    },
+    topics: async () => {
+      await ofAnAccount(
+        `insert into topics (account_id, id, name, default_subscription, created_at) values ($1, 'top_1', 'News', 'opt_in', now())`,
+      );
+      return store.db.prisma.topic.findFirst();
+    },
+    suppressions: async () => {
+      await ofAnAccount(
+        `insert into suppressions (account_id, id, address, origin, created_at) values ($1, 'sup_1', 'a@a.example', 'manual', now())`,
+      );
+      return store.db.prisma.suppression.findFirst();
+    },
+    provider_notifications: async () => {
+      await store.outside.query(`insert into provider_notifications (message_id) values ('m')`);
+      return store.db.prisma.providerNotification.findFirst();
+    },
   } as const;
+
+  async function ofAnAccount(sql: string): Promise<void> {
+    await store.outside.query(sql, [await rows.account()]);
+  }
 
   test.each(Object.keys(models) as (keyof typeof models)[])(
     '%s: have exactly the table’s columns',

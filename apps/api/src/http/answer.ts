@@ -1,4 +1,4 @@
-import type { FieldFault, ProblemSlug } from '@postrider/domain';
+import type { AlsoStatus, FieldFault, ProblemSlug } from '@postrider/domain';
 
 /** What a route or a stage before it has to say; how it is written to the wire is `send`'s affair. */
 export type Answer = JsonAnswer | PlainTextAnswer | ProblemAnswer;
@@ -19,6 +19,8 @@ export interface PlainTextAnswer {
 export interface ProblemAnswer {
   readonly kind: 'problem';
   readonly slug: ProblemSlug;
+  /** Where the catalogue lists another besides the usual one. */
+  readonly status?: AlsoStatus;
   readonly detail?: string;
   readonly errors?: readonly FieldFault[];
 }

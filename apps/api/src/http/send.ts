@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { problemDocument, PROBLEMS } from '@postrider/domain';
+import { problemDocument } from '@postrider/domain';
 import type { ProblemBases } from '@postrider/domain';
 import type { Answer } from './answer.ts';
 import { bodyFault } from './broken-body.ts';
@@ -53,8 +53,11 @@ function rendered(
       return { status: answer.status, mediaType: 'text/plain; charset=utf-8', text: answer.text };
     case 'problem': {
       const document = problemDocument(answer.slug, bases, requestId, answer);
-      const { status } = PROBLEMS[answer.slug];
-      return { status, mediaType: 'application/problem+json', text: JSON.stringify(document) };
+      return {
+        status: document.status,
+        mediaType: 'application/problem+json',
+        text: JSON.stringify(document),
+      };
     }
   }
 }
