@@ -70,9 +70,22 @@ function batcherOf<E extends Entry>(
     sizeMax: BATCH_SIZE_MAX,
     async run(entries) {
       const ended = new Set(await finish(entries));
-      return entries.map((entry) => ended.has(entry.delivery.deliveryId));
+      const held = latestClaims(entries);
+      return entries.map(
+        ({ delivery: { deliveryId, claim } }) => ended.has(deliveryId) && held.get(deliveryId) === claim,
+      );
     },
   });
+}
+
+/** A delivery may be in a batch twice: by a lease that ran out, and by the one that this worker took after it. */
+function latestClaims(entries: readonly Entry[]): Map<string, number> {
+  const latest = new Map<string, number>();
+  for (const { delivery } of entries) {
+    const { deliveryId, claim } = delivery;
+    latest.set(deliveryId, Math.max(claim, latest.get(deliveryId) ?? claim));
+  }
+  return latest;
 }
 
 function finishedAttempt({ delivery, attempt }: Entry): FinishedAttempt {

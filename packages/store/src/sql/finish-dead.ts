@@ -19,7 +19,7 @@ export const finishDead: Statement = {
         u (id, claim, started_ago, duration, status, answer, error, letter_id, reason, requests)
     ),
     mine as materialized (
-      select d.id from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
+      select u.* from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
     ),
     gone as (
       delete from deliveries d using mine where d.id = mine.id
@@ -30,13 +30,13 @@ export const finishDead: Statement = {
                                 attempts, reason, last_error, status_code)
       select u.letter_id, e.account_id, g.webhook_id, g.event_id, e.type, e.created_at, e.data,
              g.attempts + u.requests, u.reason::dead_letter_reason, u.error, coalesce(u.status, g.last_status)
-      from gone g join u using (id) join events e on e.id = g.event_id
+      from gone g join mine u using (id) join events e on e.id = g.event_id
     ),
     logged as (
       insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)
       select now() - make_interval(secs => u.started_ago / 1000), g.id, g.event_id, g.webhook_id, g.attempts + 1,
              u.duration, u.status, u.error, u.answer
-      from gone g join u using (id)
+      from gone g join mine u using (id)
       where u.requests > 0
     )
     select id from gone`,

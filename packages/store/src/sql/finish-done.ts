@@ -17,7 +17,7 @@ export const finishDone: Statement = {
         u (id, claim, started_ago, duration, status, answer)
     ),
     mine as materialized (
-      select d.id from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
+      select u.* from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
     ),
     gone as (
       delete from deliveries d using mine where d.id = mine.id
@@ -26,6 +26,6 @@ export const finishDone: Statement = {
     insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, answer)
     select now() - make_interval(secs => u.started_ago / 1000), g.id, g.event_id, g.webhook_id, g.attempts + 1,
            u.duration, u.status, u.answer
-    from gone g join u using (id)
+    from gone g join mine u using (id)
     returning delivery_id as id`,
 };

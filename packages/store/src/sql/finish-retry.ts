@@ -17,20 +17,20 @@ export const finishRetry: Statement = {
         u (id, claim, started_ago, duration, status, answer, error, delay, ended_ago)
     ),
     mine as materialized (
-      select d.id from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
+      select u.* from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
     ),
     back as (
       update deliveries d
       set attempts = d.attempts + 1, claim = d.claim + 1, leased_until = null, taken_at = null,
           last_status = coalesce(u.status, d.last_status),
           due_at = now() + make_interval(secs => (u.delay - u.ended_ago) / 1000)
-      from mine join u using (id)
-      where d.id = mine.id
+      from mine u
+      where d.id = u.id
       returning d.id, d.event_id, d.webhook_id, d.attempts
     )
     insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)
     select now() - make_interval(secs => u.started_ago / 1000), b.id, b.event_id, b.webhook_id, b.attempts,
            u.duration, u.status, u.error, u.answer
-    from back b join u using (id)
+    from back b join mine u using (id)
     returning delivery_id as id`,
 };

@@ -1,0 +1,280 @@
+import {
+  CONTRACT_RETRY_DELAYS_SECONDS,
+  decideOutcome,
+  inboundSubject,
+  recordEvent,
+  retrySchedule,
+} from '@postrider/domain';
+import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider/domain';
+import type { DeliveryHandOver, FinishedAttempt } from '../../src/delivery-work.ts';
+import type { Act, Ending, Hand } from './acts.ts';
+import type { Plan, Way } from './plans.ts';
+import { unitsOf } from './snapshot.ts';
+import { LEASE_UNITS, LOOK_AHEAD_UNITS, UNIT_SECONDS, UNITS_PER_TICK } from './state.ts';
+import type { State } from './state.ts';
+import { clockAgo, newLetterId } from './world.ts';
+import type { World } from './world.ts';
+
+/** The contract's schedule, stretched so that its shortest delay is one tick. */
+const SCHEDULE = retrySchedule(
+  CONTRACT_RETRY_DELAYS_SECONDS.map((seconds) => (seconds / 30) * UNITS_PER_TICK * UNIT_SECONDS),
+);
+const RULE = 'r1';
+const EVENT_DAYS = 30;
+const OLD_DAYS = 100;
+/** Causes stay open while somebody holds this advisory lock. */
+export const CAUSES_LOCK = 43;
+
+/** A thread that knows what it works on: it does its acts one after the other. */
+export type Thread = () => Promise<Act[]>;
+
+type PlanOf<K extends Plan['kind']> = Extract<Plan, { kind: K }>;
+
+/** Resolves what a plan points at, before anything of its round runs. */
+export function prepare(plan: Plan, world: World, state: State): Thread {
+  switch (plan.kind) {
+    case 'register':
+      return () => register(plan, world);
+    case 'record':
+      return () => record(plan, world);
+    case 'claim': {
+      const chosen = plan.webhook === null ? world.registered : chosenOf(world.registered, [plan.webhook]);
+      return async () => [await claim(world, chosen, plan.room, state.now)];
+    }
+    case 'release': {
+      const jobs = chosenOf(world.jobs, plan.jobs);
+      return () => release(world, jobs);
+    }
+    case 'take': {
+      const jobs = chosenOf(world.jobs, plan.jobs);
+      return async () => [(await take(world, jobs, state.now)).act];
+    }
+    case 'finish': {
+      const hands = startedOf(chosenOf(world.hands, plan.hands), state.now);
+      return () => finish(world, hands, plan.ways);
+    }
+    case 'hold':
+      return async () => (await hold(world, [...world.registered], plan.room, state.now)).acts;
+    case 'deliver':
+      return () => deliver(world, [...world.registered], plan, state.now);
+    case 'delete':
+      return remove(plan, world);
+    case 'replay':
+      return replay(plan, world);
+    case 'retention':
+      return async () => [{ kind: 'retention', dropped: await world.housekeeping.dropOldEvents(EVENT_DAYS) }];
+  }
+}
+
+/** A number counts back from the latest; each thing is chosen once. */
+function chosenOf<T>(all: readonly T[], picks: readonly number[]): T[] {
+  return [...new Set(picks.map((pick) => all.at(-1 - (pick % Math.max(1, all.length)))))].filter(
+    (one) => one !== undefined,
+  );
+}
+
+/** A worker that took a delivery early waits until it is due. */
+function startedOf(hands: readonly Hand[], now: number): Hand[] {
+  return hands.filter(({ startsAt }) => startsAt <= now);
+}
+
+async function register(plan: PlanOf<'register'>, world: World): Promise<Act[]> {
+  const accountId = accountOf(world, plan.account);
+  const subject = plan.rule ? inboundSubject(accountId, RULE) : null;
+  const { webhook } = await world.webhooks.create({
+    accountId,
+    endpoint: 'https://hooks.example/in',
+    events: plan.events,
+    ...(subject === null ? {} : { subject }),
+  });
+  world.registered.push(webhook.id);
+  return [{ kind: 'register', webhookId: webhook.id, webhook: { accountId, events: plan.events, subject } }];
+}
+
+async function record(plan: PlanOf<'record'>, world: World): Promise<Act[]> {
+  const accountId = accountOf(world, plan.account);
+  const { type, old } = plan;
+  const about = { email_id: 'em_1', from: 'a@a.example', subject: 'Grüße, "you"' };
+  const draft: EventDraft =
+    type === 'email.failed'
+      ? { type, accountId, data: { ...about, error: 'no' } }
+      : { type: 'email.sent', accountId, data: { ...about, error: null } };
+  const clock = clockAgo(old ? OLD_DAYS : 0);
+  const eventId = await world.db.transactions.run(async (tx) => {
+    const id = await recordEvent(tx, plan.rule ? { ...draft, inboundRule: RULE } : draft, clock);
+    // The rest of the cause, which may take its time.
+    await tx.client.$queryRawUnsafe(`select 1 from pg_advisory_xact_lock_shared(${CAUSES_LOCK})`);
+    return id;
+  });
+  const event = { accountId, type, data: JSON.stringify(draft.data), old };
+  return [{ kind: 'record', eventId, event, subject: plan.rule ? inboundSubject(accountId, RULE) : null }];
+}
+
+export async function claim(
+  world: World,
+  asked: readonly WebhookId[],
+  room: number,
+  now: number,
+): Promise<Act & { kind: 'claim' }> {
+  const claimed = await world.timetable.claim(
+    asked.map((webhookId) => ({ webhookId, room, proven: true })),
+    {
+      lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
+      leaseSeconds: LEASE_UNITS * UNIT_SECONDS,
+      ...{
+        fastRowsMax: 1000,
+        slowRowsMax: 1000,
+        failingRoom: 1,
+        unprovenInFastLane: 2,
+        stuckAfterSeconds: 1,
+      },
+    },
+  );
+  for (const { deliveryId, claim: fence, delayMs } of claimed) {
+    world.jobs.push({ deliveryId, claim: fence, readyAt: now + unitsOf(delayMs / 1000) });
+  }
+  return { kind: 'claim', asked, room, claimed };
+}
+
+async function release(world: World, jobs: readonly DeliveryHandOver[]): Promise<Act[]> {
+  const given = { inFlight: 0, stuck: false, failing: false, slow: false, lapsed: false, delayMs: 0 };
+  const [webhookId] = world.registered;
+  if (webhookId === undefined) return [];
+  await world.timetable.release(jobs.map((job) => ({ ...given, ...job, webhookId })));
+  return [{ kind: 'release', jobs }];
+}
+
+export async function take(
+  world: World,
+  jobs: readonly DeliveryHandOver[],
+  now: number,
+): Promise<{ act: Act; hands: readonly Hand[] }> {
+  const taken = await world.work.take(jobs, LEASE_UNITS * UNIT_SECONDS);
+  const hands = taken.map(({ deliveryId, claim: fence, attemptsMade, earlyMs }) => ({
+    ...{ deliveryId, claim: fence, attemptsMade },
+    startsAt: now + unitsOf(earlyMs / 1000),
+  }));
+  world.hands.push(...hands);
+  return { act: { kind: 'take', jobs, taken }, hands };
+}
+
+/** @param ways what came of the attempts, in turn; what follows depends on how many were made before. */
+export async function finish(world: World, hands: readonly Hand[], ways: readonly Way[]): Promise<Act[]> {
+  const endings = hands.map((hand, index): Ending => {
+    const way = ways[index % ways.length];
+    if (way === undefined) throw new Error('an attempt that came to nothing at all');
+    const { result, late } = way;
+    return {
+      hand,
+      outcome: decideOutcome(result, hand.attemptsMade + 1, SCHEDULE),
+      statusCode: result.kind === 'answered' ? result.statusCode : null,
+      requestMade: result.kind !== 'refused',
+      deadLetterId: newLetterId(),
+      endedAgoUnits: late ? 1 : 0,
+    };
+  });
+  const acts: Act[] = [];
+  for (const as of ['done', 'retry', 'dead'] as const) {
+    const these = endings.filter(({ outcome }) => outcome.kind === as);
+    if (these.length === 0) continue;
+    acts.push({ kind: 'finish', as, endings: these, ended: await finishBatch(world, these, as) });
+  }
+  return acts;
+}
+
+async function finishBatch(
+  world: World,
+  endings: readonly Ending[],
+  as: 'done' | 'retry' | 'dead',
+): Promise<string[]> {
+  if (as === 'done') return world.work.done(endings.map(finishedOf));
+  if (as === 'retry') {
+    return world.work.retry(
+      endings.flatMap((ending) =>
+        ending.outcome.kind === 'retry'
+          ? [{ ...finishedOf(ending), error: ending.outcome.lastError, delayMs: ending.outcome.delayMs }]
+          : [],
+      ),
+    );
+  }
+  const ended = await world.work.dead(
+    endings.flatMap((ending) => {
+      const { outcome, deadLetterId, requestMade } = ending;
+      if (outcome.kind !== 'dead') return [];
+      return [
+        {
+          ...finishedOf(ending),
+          error: outcome.lastError,
+          reason: outcome.reason,
+          deadLetterId,
+          requestMade,
+        },
+      ];
+    }),
+  );
+  const made = endings.filter(({ hand }) => ended.includes(hand.deliveryId));
+  world.letters.push(...made.map(({ deadLetterId }) => deadLetterId));
+  return ended;
+}
+
+function finishedOf({ hand, statusCode, endedAgoUnits }: Ending): FinishedAttempt {
+  const endedAgoMs = endedAgoUnits * UNIT_SECONDS * 1000;
+  return {
+    ...{ deliveryId: hand.deliveryId, claim: hand.claim, statusCode, answer: null },
+    ...{ startedAgoMs: endedAgoMs + 100, endedAgoMs, durationMs: 100 },
+  };
+}
+
+/** A relay and a worker one after the other: what is claimed and due is taken. */
+async function hold(
+  world: World,
+  asked: readonly WebhookId[],
+  room: number,
+  now: number,
+): Promise<{ acts: Act[]; hands: readonly Hand[] }> {
+  const claimed = await claim(world, asked, room, now);
+  const due = claimed.claimed.filter(({ delayMs }) => delayMs === 0);
+  const jobs = due.map(({ deliveryId, claim: fence }) => ({ deliveryId, claim: fence }));
+  if (jobs.length === 0) return { acts: [claimed], hands: [] };
+  const { act, hands } = await take(world, jobs, now);
+  return { acts: [claimed, act], hands };
+}
+
+/** The same, and what is taken is attempted. */
+export async function deliver(
+  world: World,
+  asked: readonly WebhookId[],
+  { room, result }: { room: number; result: AttemptResult },
+  now: number,
+): Promise<Act[]> {
+  const { acts, hands } = await hold(world, asked, room, now);
+  return [...acts, ...(await finish(world, hands, [{ result, late: false }]))];
+}
+
+function remove(plan: PlanOf<'delete'>, world: World): Thread {
+  const [webhookId] = chosenOf(world.registered, [plan.webhook]);
+  if (webhookId === undefined) return async () => [];
+  return async () => {
+    const accountId = accountOf(world, plan.foreign ? 1 : 0);
+    return [
+      { kind: 'delete', accountId, webhookId, deleted: await world.webhooks.delete(accountId, webhookId) },
+    ];
+  };
+}
+
+function replay(plan: PlanOf<'replay'>, world: World): Thread {
+  const [letterId] = chosenOf(world.letters, [plan.letter]);
+  if (letterId === undefined) return async () => [];
+  return async () => {
+    const accountId = accountOf(world, plan.foreign ? 1 : 0);
+    return [
+      { kind: 'replay', accountId, letterId, replayed: await world.deadLetters.replay(accountId, letterId) },
+    ];
+  };
+}
+
+function accountOf(world: World, index: number): AccountId {
+  const accountId = world.accounts[index];
+  if (accountId === undefined) throw new Error('the run has not begun');
+  return accountId;
+}

@@ -1,0 +1,79 @@
+import type { AttemptResult, WebhookId } from '@postrider/domain';
+import type { Act } from './acts.ts';
+import { deliver, finish, take } from './perform.ts';
+import { explained, passTime } from './round.ts';
+import { isFree, LOOK_AHEAD_UNITS, UNIT_SECONDS, UNITS_PER_TICK } from './state.ts';
+import type { State } from './state.ts';
+import type { World } from './world.ts';
+
+/** Eight attempts for the slowest, leases of killed workers before each, and room to spare. */
+const ROUNDS_MAX = 60;
+const ROUNDS_OF_FAILURES = 12;
+const ROOM = 50;
+const WEBHOOKS_PER_STEP = 2;
+
+/**
+ * Lets a healthy relay and worker go on until nothing is outstanding: they look through the index as the relay does,
+ * work the jobs that the queue held back, and know nothing of who was there before.
+ *
+ * @param answers of the endpoints, in turn; after enough rounds they all answer well.
+ * @throws Error when something stays outstanding: it is lost to everybody.
+ */
+export async function quiesce(
+  world: World,
+  before: State,
+  answers: readonly AttemptResult[],
+): Promise<State> {
+  let state = before;
+  world.jobs.length = 0; // as if the queue had been wiped: leases heal it
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const due = await walkAll(world, state);
+    if (state.deliveries.size === 0) return state;
+    const ill = round < ROUNDS_OF_FAILURES ? answers[round % answers.length] : undefined;
+    const result = ill ?? { kind: 'answered', statusCode: 200 };
+    const heldBack = await workHeldBack(world, state.now, result);
+    const fresh = await deliver(world, due, { room: ROOM, result }, state.now);
+    state = await explained(world, state, [[...heldBack, ...fresh]]);
+    if (state.deliveries.size > 0) state = await passTime(world, state, ticksUntilNext(state));
+  }
+  throw new Error(`still outstanding after ${ROUNDS_MAX} rounds: ${JSON.stringify([...state.deliveries])}`);
+}
+
+/** @returns the webhooks with something due soon; throws unless the index tells exactly what the model does. */
+async function walkAll(world: World, state: State): Promise<WebhookId[]> {
+  const found: { webhookId: WebhookId; soon: boolean }[] = [];
+  for (let cursor = ''; ; cursor = found.at(-1)?.webhookId ?? '') {
+    const step = await world.timetable.walk(cursor, WEBHOOKS_PER_STEP, LOOK_AHEAD_UNITS * UNIT_SECONDS);
+    found.push(...step);
+    if (step.length < WEBHOOKS_PER_STEP) break;
+  }
+  const soon = new Map<WebhookId, boolean>();
+  for (const { webhookId, dueAt } of state.deliveries.values()) {
+    soon.set(webhookId, soon.get(webhookId) === true || dueAt <= state.now + LOOK_AHEAD_UNITS);
+  }
+  const expected = [...soon].map(([webhookId, isSoon]) => ({ webhookId, soon: isSoon }));
+  expected.sort((a, b) => (a.webhookId < b.webhookId ? -1 : 1));
+  if (JSON.stringify(found) !== JSON.stringify(expected)) {
+    throw new Error(`the walk found ${JSON.stringify(found)}, outstanding is ${JSON.stringify(expected)}`);
+  }
+  return found.filter(({ soon: isSoon }) => isSoon).map(({ webhookId }) => webhookId);
+}
+
+/** Jobs that the queue held back until their delivery was due. */
+async function workHeldBack(world: World, now: number, result: AttemptResult): Promise<Act[]> {
+  const ready = world.jobs.filter(({ readyAt }) => readyAt <= now);
+  if (ready.length === 0) return [];
+  world.jobs = world.jobs.filter(({ readyAt }) => readyAt > now);
+  const { act, hands } = await take(world, ready, now);
+  return [act, ...(await finish(world, hands, [{ result, late: false }]))];
+}
+
+/** Until something is due soon that nobody holds, or is due. */
+function ticksUntilNext(state: State): number {
+  const next = [...state.deliveries.values()].map((delivery) =>
+    isFree(delivery, state.now)
+      ? delivery.dueAt
+      : Math.min(delivery.leasedUntil ?? Infinity, Math.max(delivery.dueAt, state.now + 1)),
+  );
+  return Math.max(1, Math.ceil((Math.min(...next) - state.now) / UNITS_PER_TICK));
+}

@@ -1,0 +1,108 @@
+import { createSecretBox, newId } from '@postrider/domain';
+import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { openDatabase } from '../../src/database.ts';
+import type { Database } from '../../src/database.ts';
+import { createDeadLetterStore } from '../../src/dead-letters.ts';
+import type { DeadLetterStore } from '../../src/dead-letters.ts';
+import { createDeliveryTimetable } from '../../src/delivery-timetable.ts';
+import type { DeliveryTimetable } from '../../src/delivery-timetable.ts';
+import { createDeliveryWork } from '../../src/delivery-work.ts';
+import type { DeliveryHandOver, DeliveryWork } from '../../src/delivery-work.ts';
+import { createHousekeeping } from '../../src/housekeeping.ts';
+import type { Housekeeping } from '../../src/housekeeping.ts';
+import { createPool } from '../../src/pool.ts';
+import { createWebhookStore } from '../../src/webhooks.ts';
+import type { WebhookStore } from '../../src/webhooks.ts';
+import type { Hand } from './acts.ts';
+import { rememberDeliveries } from './snapshot.ts';
+import { emptyTally } from './tally.ts';
+import type { Tally } from './tally.ts';
+
+/** A job in the simulated queue, which never forgets one: every job can be worked again. */
+export interface Job extends DeliveryHandOver {
+  /** In units: the queue holds it back until then. */
+  readonly readyAt: number;
+}
+
+/** The store as api, relay and worker have it, and what they keep in their own hands. */
+export interface World {
+  readonly database: TestDatabase;
+  readonly db: Database;
+  readonly timetable: DeliveryTimetable;
+  readonly work: DeliveryWork;
+  readonly webhooks: WebhookStore;
+  readonly deadLetters: DeadLetterStore;
+  readonly housekeeping: Housekeeping;
+  /** Two accounts. */
+  readonly accounts: readonly AccountId[];
+  /** Everything that was ever made, the latest last: also what has ended since. */
+  jobs: Job[];
+  hands: Hand[];
+  registered: WebhookId[];
+  letters: DeadLetterId[];
+  /** Outstanding deliveries as Postgres ordered them when it was last looked at. */
+  order: readonly string[];
+  /** Over all runs. */
+  readonly tally: Tally;
+  /** Removes every row, and forgets what was made. */
+  begin(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Events of that time are long past their days. */
+export const clockAgo = (days: number) => ({ now: () => new Date(Date.now() - days * 24 * 60 * 60 * 1000) });
+
+/** Of few rows this is much quicker than to truncate. */
+const CLEAR = `
+  with d as (delete from deliveries), m as (delete from deliveries_made), l as (delete from dead_letters),
+       a as (delete from attempts), e as (delete from events)
+  delete from webhooks`;
+
+export async function openWorld(): Promise<World> {
+  const database = await createTestDatabase();
+  await rememberDeliveries(database);
+  const rows = createRows(database);
+  const options = { databaseUrl: database.url, size: 8, onError: () => undefined };
+  const leases = createPool({
+    ...options,
+    applicationName: 'leases',
+    durableCommits: false,
+    planEachTime: true,
+  });
+  const outcomes = createPool({ ...options, applicationName: 'outcomes', durableCommits: true });
+  const db = openDatabase(
+    { ...options, applicationName: 'api' },
+    { send: () => undefined, close: async () => undefined },
+  );
+  const secrets = createSecretBox([Buffer.alloc(32, 1)]);
+  const world: World = {
+    ...{ database, db, accounts: [await rows.account(), await rows.account()] },
+    timetable: createDeliveryTimetable(leases),
+    work: createDeliveryWork(leases, outcomes),
+    webhooks: createWebhookStore(db, secrets, clockAgo(0)),
+    deadLetters: createDeadLetterStore(db),
+    housekeeping: createHousekeeping(outcomes),
+    tally: emptyTally(),
+    ...{ jobs: [], hands: [], registered: [], letters: [], order: [] },
+    async begin() {
+      await database.query(CLEAR);
+      for (const list of [world.jobs, world.hands, world.registered, world.letters]) list.length = 0;
+      world.order = [];
+    },
+    close: () => closeAll(database, db, [leases, outcomes]),
+  };
+  return world;
+}
+
+async function closeAll(database: TestDatabase, db: Database, pools: readonly Pool[]): Promise<void> {
+  await Promise.all(pools.map(async (pool) => pool.end()));
+  await db.close();
+  await database.drop();
+}
+
+export function newLetterId(): DeadLetterId {
+  return newId('deadLetter', clockAgo(0));
+}
