@@ -205,8 +205,10 @@ CREATE TABLE webhooks (
   secret_sealed bytea NOT NULL,
   failing_since timestamp(3) with time zone,
   created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  removed_at timestamp(3) with time zone,
   CONSTRAINT webhooks_pkey PRIMARY KEY (id)
 );
+CREATE INDEX webhooks_being_removed ON webhooks USING btree (removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX webhooks_of_account ON webhooks USING btree (account_id);
 
 ALTER TABLE api_keys ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;

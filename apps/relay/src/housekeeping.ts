@@ -2,6 +2,7 @@ import type { Logger } from '@postrider/runtime';
 import type { Housekeeping, Retention } from '@postrider/store';
 
 const TEND_EVERY_MS = 60 * 60 * 1000;
+const REMOVALS_EVERY_MS = 60 * 1000;
 
 /**
  * Keeps the attempt log's partitions ready, and drops what is past its days.
@@ -19,4 +20,14 @@ export async function housekeepingTurn(
     logger.info('housekeeping done', { days_made: made, days_dropped: dropped, events_dropped: events });
   }
   return TEND_EVERY_MS;
+}
+
+/** Removes webhooks whose DELETE was cut short after its first step. @returns the pause before the next turn. */
+export async function removalsTurn(
+  housekeeping: Pick<Housekeeping, 'finishRemovals'>,
+  logger: Logger,
+): Promise<number> {
+  const webhooks = await housekeeping.finishRemovals();
+  if (webhooks > 0) logger.info('removals finished', { webhooks });
+  return REMOVALS_EVERY_MS;
 }

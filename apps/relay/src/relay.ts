@@ -11,7 +11,7 @@ import {
 import type { ClaimedDelivery, createPool } from '@postrider/store';
 import type { RelayConfig } from './config.ts';
 import { createDeliveryPass } from './delivery-pass.ts';
-import { housekeepingTurn } from './housekeeping.ts';
+import { housekeepingTurn, removalsTurn } from './housekeeping.ts';
 import { mailTurn } from './mail-pass.ts';
 import { createPacemaker } from './pacemaker.ts';
 import { REPORT_EVERY_MS, reportTurn } from './reports.ts';
@@ -62,6 +62,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
       () => housekeepingTurn(housekeeping, retention, logger),
       TENDING_PAUSE_AFTER_ERROR_MS,
     ),
+    timed('removals', () => removalsTurn(housekeeping, logger), TENDING_PAUSE_AFTER_ERROR_MS),
     timed('report', () => reportTurn(metrics, () => readOutstanding(pool), queue), REPORT_EVERY_MS),
   ];
   lifecycle.add('passes', {

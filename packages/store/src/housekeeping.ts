@@ -1,5 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { mappingUnavailable } from './errors.ts';
+import { inTransaction } from './pool.ts';
+import { finishRemovals } from './remove-webhook.ts';
 
 export interface Retention {
   readonly eventDays: number;
@@ -11,6 +13,8 @@ export interface Housekeeping {
   tendAttemptLog(attemptDays: number): Promise<{ made: string[]; dropped: string[] }>;
   /** Drops events past their days that have no outstanding delivery. @returns how many. */
   dropOldEvents(eventDays: number): Promise<number>;
+  /** Removes webhooks whose DELETE was cut short. @returns how many. */
+  finishRemovals(): Promise<number>;
 }
 
 /** Partitions stand ready this many days ahead, so that a relay may be away for a week. */
@@ -23,6 +27,7 @@ export function createHousekeeping(pool: Pool): Housekeeping {
   return {
     tendAttemptLog: (attemptDays) => mappingUnavailable(() => tendAttemptLog(pool, attemptDays)),
     dropOldEvents: (eventDays) => mappingUnavailable(() => dropOldEvents(pool, eventDays)),
+    finishRemovals: () => finishRemovals(pool),
   };
 }
 
@@ -108,20 +113,13 @@ function nextDay(from: string): string {
  * @returns what `work` does, or false.
  */
 async function underLock(pool: Pool, work: (client: PoolClient) => Promise<boolean>): Promise<boolean> {
-  const client = await pool.connect();
-  try {
-    await client.query("begin; set local lock_timeout = '2s'");
+  return inTransaction(pool, async (client) => {
+    await client.query("set local lock_timeout = '2s'");
     const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
       HOUSEKEEPING_LOCK,
     ]);
-    const changed = rows[0]?.mine === true && (await work(client));
-    await client.query('commit');
-    client.release();
-    return changed;
-  } catch (error) {
-    client.release(error instanceof Error ? error : true); // the connection's transaction ends with it
-    throw error;
-  }
+    return rows[0]?.mine === true && work(client);
+  });
 }
 
 /**
@@ -144,9 +142,7 @@ async function dropBatch(
   eventDays: number,
   after: string,
 ): Promise<{ last: string; dropped: number } | null> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+  return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ id: string }>(
       `select id from events
        where created_at < now() - make_interval(days => $1) and id > $2
@@ -159,12 +155,7 @@ async function dropBatch(
        where e.id = old.id and not exists (select from deliveries d where d.event_id = e.id)`,
       [ids],
     );
-    await client.query('commit');
-    client.release();
     const last = ids.at(-1);
     return last === undefined ? null : { last, dropped: rowCount ?? 0 };
-  } catch (error) {
-    client.release(error instanceof Error ? error : true);
-    throw error;
-  }
+  });
 }

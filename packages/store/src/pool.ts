@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import type { PoolConfig } from 'pg';
+import type { PoolClient, PoolConfig } from 'pg';
 
 export interface PoolOptions {
   readonly databaseUrl: string;
@@ -61,4 +61,19 @@ function withSessionOptions(databaseUrl: string, ours: readonly string[]): strin
   const given = url.searchParams.get('options');
   url.searchParams.set('options', [...(given === null ? [] : [given]), ...ours].join(' '));
   return url.href;
+}
+
+/** Runs `work` in one transaction: committed when it resolves, ended with its connection when it rejects. */
+export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(error instanceof Error ? error : true);
+    throw error;
+  }
 }

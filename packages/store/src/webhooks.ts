@@ -2,6 +2,7 @@ import { isEventType, newId, newSigningSecret } from '@postrider/domain';
 import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
+import { removeMarkedWebhook } from './remove-webhook.ts';
 
 export interface Webhook {
   readonly id: WebhookId;
@@ -54,7 +55,7 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
     async list(accountId) {
       const rows = await mappingUnavailable(() =>
         db.prisma.webhook.findMany({
-          where: { accountId, subject: null },
+          where: { accountId, subject: null, removedAt: null },
           orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
           omit: { secretSealed: true },
         }),
@@ -62,16 +63,13 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
       return rows.map(webhookOf);
     },
     async delete(accountId, id) {
-      return db.transactions.run(async ({ client }) => {
-        // First the webhook: causes that hold it commit first, and those that come later no longer see it.
-        const { count } = await client.webhook.deleteMany({ where: { id, accountId, subject: null } });
-        if (count === 0) return false;
-        await client.$executeRaw`
-          with mine as materialized (select id from deliveries where webhook_id = ${id} order by id for update)
-          delete from deliveries d using mine where d.id = mine.id`;
-        await client.deadLetter.deleteMany({ where: { webhookId: id } });
-        return true;
-      });
+      const { count } = await mappingUnavailable(() =>
+        db.prisma.webhook.updateMany({
+          where: { id, accountId, subject: null },
+          data: { removedAt: clock.now() },
+        }),
+      );
+      return count > 0 && removeMarkedWebhook(db.pool, id);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Statement } from '../statement.ts';
  * Writes an event and one delivery for each webhook that matches it by account, type and subject.
  *
  * Guarantee: run in the cause's transaction. A webhook that a concurrent DELETE has removed is skipped, never an
- * error; one that is locked here stays until the cause has committed, and the DELETE then finds the deliveries.
+ * error; one that is being removed is left out; one that is locked here stays until the cause has committed, and the DELETE then finds the deliveries.
  *
  * $1 event id, $2 account, $3 type, $4 created at, $5 data (JSON text), $6 inbound subject or null.
  * Returns the webhooks that got a delivery.
@@ -20,6 +20,7 @@ export const recordEvent: Statement = {
       select w.id
       from webhooks w
       where w.account_id = $2
+        and w.removed_at is null
         and (w.events = '{}' or $3 = any (w.events))
         and (w.subject is null or w.subject = $6::text)
       for key share of w
