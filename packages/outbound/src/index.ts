@@ -1,3 +1,4 @@
+export { createBoundedGet, type BoundedGetOptions, type FetchedAnswer } from './bounded-get.ts';
 export { createEndpointClient, type EndpointClient, type EndpointClientOptions } from './client.ts';
 export type {
   Answered,

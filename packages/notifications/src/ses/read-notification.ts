@@ -1,0 +1,168 @@
+import { notificationDetailOf, parseEmailAddress } from '@postrider/domain';
+import { utcTimestamp } from '../utc-timestamp.ts';
+import { parseNotification, type SesNotification, type SesRecipient } from './notification-shape.ts';
+import type { SesEvent, SesReading, SuppressionWish } from './ses-event.ts';
+
+type Report = Extract<SesEvent, { recipients: unknown }>;
+
+/** What one kind of notification says, in SES's own words. */
+interface Findings {
+  type: Report['type'];
+  /** Null: the notification has no time of its own, and that of the mail stands for it. */
+  timestamp: string | null;
+  /** Whom this part names; when it names nobody, all recipients of the mail are meant. */
+  addresses: readonly (string | null)[];
+  detail: Parameters<typeof notificationDetailOf>[0];
+  suppressAs?: SuppressionWish['reason'];
+}
+
+/** A Map, since the words come from outside: an object would also know `constructor`. */
+const READERS = new Map<string, (notification: SesNotification) => Findings>([
+  ['Delivery', readDelivery],
+  ['DeliveryDelay', readDelay],
+  ['Bounce', readBounce],
+  ['Complaint', readComplaint],
+  ['Reject', ({ reject }) => ofTheMail('email.rejected', null, { reject_reason: reject.reason })],
+  ['Open', ({ open }) => ofTheMail('email.opened', open.timestamp, {})],
+  ['Click', ({ click }) => ofTheMail('email.clicked', click.timestamp, { link: click.link })],
+]);
+
+/** Event publishing writes it with a space; the name of the event type in SES's API has none. */
+const RENDERING_FAILURES = new Set(['Rendering Failure', 'RenderingFailure']);
+
+/**
+ * Says what the `Message` of an authentic SNS notification means. Never throws, whatever the text.
+ *
+ * Ignored are plain text, Send (`email.sent` comes from the provider's acceptance), Subscription, whatever SES may come
+ * up with, and what names no message or nobody.
+ *
+ * @param publishedAt the envelope's `Timestamp`: stands for a time that is missing or cannot be read
+ */
+export function readSesNotification(messageText: string, publishedAt: string): SesReading {
+  const notification = parseNotification(messageText);
+  if (notification === null) return ignored('not a JSON object');
+  const { mail } = notification;
+  const word = notification.eventType ?? notification.notificationType;
+  if (word === null) return ignored('no eventType and no notificationType');
+  const origin = {
+    kind: 'event',
+    emailId: mail.tags.email_id[0] ?? null,
+    providerMessageId: mail.messageId,
+  } as const;
+
+  const isFailure = RENDERING_FAILURES.has(word);
+  const findings = READERS.get(word)?.(notification);
+  if (findings === undefined && !isFailure) return ignored('of a type that makes no event');
+  if (origin.emailId === null && origin.providerMessageId === null) return ignored('names no message');
+  if (findings === undefined) {
+    const error = notification.failure.errorMessage ?? 'the template could not be rendered';
+    return { ...origin, type: 'email.failed', error };
+  }
+
+  const recipients = namedIn(findings.addresses, mail.destination);
+  if (recipients.length === 0) return ignored('names no recipient');
+  const occurredAt = firstTime([findings.timestamp, mail.timestamp, publishedAt]);
+  if (occurredAt === null) return ignored('names no time');
+  return {
+    ...origin,
+    type: findings.type,
+    recipients,
+    occurredAt,
+    detail: notificationDetailOf(findings.detail),
+    suppress: findings.suppressAs === undefined ? [] : wishes(findings.addresses, findings.suppressAs),
+  };
+}
+
+function ignored(why: string): SesReading {
+  return { kind: 'ignored', why };
+}
+
+function readDelivery({ delivery }: SesNotification): Findings {
+  return {
+    type: 'email.delivered',
+    timestamp: delivery.timestamp,
+    addresses: delivery.recipients,
+    detail: { smtp_response: delivery.smtpResponse },
+  };
+}
+
+function readDelay({ deliveryDelay }: SesNotification): Findings {
+  return {
+    type: 'email.delivery_delayed',
+    timestamp: deliveryDelay.timestamp,
+    addresses: addressesOf(deliveryDelay.delayedRecipients),
+    detail: { diagnostic: deliveryDelay.delayedRecipients[0]?.diagnosticCode ?? deliveryDelay.delayType },
+  };
+}
+
+/** Only what SES calls permanent is: Transient, Undetermined and words to come leave the address alone. */
+function readBounce({ bounce }: SesNotification): Findings {
+  const common = {
+    timestamp: bounce.timestamp,
+    addresses: addressesOf(bounce.bouncedRecipients),
+    detail: {
+      bounce_type: bounce.bounceType,
+      bounce_sub_type: bounce.bounceSubType,
+      diagnostic: bounce.bouncedRecipients[0]?.diagnosticCode ?? null,
+    },
+  };
+  return bounce.bounceType === 'Permanent'
+    ? { ...common, type: 'email.bounced', suppressAs: 'bounce' }
+    : { ...common, type: 'email.soft_bounced' };
+}
+
+/** `not-spam` takes a complaint back (RFC 6430): it is reported, and suppresses nobody. */
+function readComplaint({ complaint }: SesNotification): Findings {
+  const common: Findings = {
+    type: 'email.complained',
+    timestamp: complaint.timestamp,
+    addresses: addressesOf(complaint.complainedRecipients),
+    detail: { complaint_type: complaint.complaintFeedbackType ?? complaint.complaintSubType },
+  };
+  const isTakenBack = complaint.complaintFeedbackType?.toLowerCase() === 'not-spam';
+  return isTakenBack ? common : { ...common, suppressAs: 'complaint' };
+}
+
+/** These name no recipient of their own. */
+function ofTheMail(type: Report['type'], timestamp: string | null, detail: Findings['detail']): Findings {
+  return { type, timestamp, addresses: [], detail };
+}
+
+function addressesOf(recipients: readonly SesRecipient[]): (string | null)[] {
+  return recipients.map((recipient) => recipient.emailAddress);
+}
+
+function namedIn(addresses: readonly (string | null)[], destination: readonly (string | null)[]): string[] {
+  const named = distinct(addresses);
+  return named.length > 0 ? named : distinct(destination);
+}
+
+function distinct(addresses: readonly (string | null)[]): string[] {
+  return [...new Set(addresses.filter((address) => address !== null).map(plainAddress))];
+}
+
+/** `Name <local@domain>` without the name; what is no address to us stays as it was written. */
+function plainAddress(text: string): string {
+  return parseEmailAddress(text)?.address ?? text;
+}
+
+/**
+ * Those whom the notification itself blames, never the other recipients of the mail. What is no address to us could not
+ * have been sent to, and never can be.
+ */
+function wishes(addresses: readonly (string | null)[], reason: SuppressionWish['reason']): SuppressionWish[] {
+  const byFolded = new Map<string, SuppressionWish>();
+  for (const text of addresses) {
+    const address = text === null ? undefined : parseEmailAddress(text)?.address;
+    if (address !== undefined) byFolded.set(address.toLowerCase(), { address, reason });
+  }
+  return [...byFolded.values()];
+}
+
+function firstTime(candidates: readonly (string | null)[]): string | null {
+  for (const candidate of candidates) {
+    const time = candidate === null ? null : utcTimestamp(candidate);
+    if (time !== null) return time;
+  }
+  return null;
+}

@@ -1,0 +1,97 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createSnsSigner, fakeClock, type SnsFields, type SnsSigner } from '@postrider/testing';
+import { envelopes } from '../../test/samples.ts';
+import { authenticateSns, type SnsTrust } from './authenticate.ts';
+import { certificateFromPem, fetchedCertificates } from './signing-certificates.ts';
+
+const { notification } = envelopes;
+const topic = notification['TopicArn'] ?? '';
+const clock = fakeClock();
+
+let signer: SnsSigner;
+let trust: SnsTrust;
+
+beforeAll(async () => {
+  const always = { notBefore: new Date('2020-01-01'), notAfter: new Date('2030-01-01') };
+  signer = await createSnsSigner(always);
+  trust = { topics: new Set([topic]), certificates: certificateFromPem(signer.certPem), clock };
+});
+
+function body(fields: SnsFields): Buffer {
+  return Buffer.from(JSON.stringify(fields));
+}
+
+test.each(Object.entries(envelopes))('a signed %s of an allowed topic is authentic', async (_, fields) => {
+  const received = await authenticateSns(body(signer.sign(fields)), trust);
+  expect(received).toMatchObject({
+    kind: 'authentic',
+    envelope: { MessageId: fields['MessageId'], Message: fields['Message'] },
+  });
+});
+
+describe('refused is', () => {
+  test('a body that is no envelope', async () => {
+    const received = await authenticateSns(Buffer.from('{}'), trust);
+    expect(received).toMatchObject({ kind: 'refused', reason: 'bad_envelope' });
+  });
+
+  test('every topic when none is allowed', async () => {
+    const received = await authenticateSns(body(signer.sign(notification)), { ...trust, topics: new Set() });
+    expect(received).toMatchObject({ kind: 'refused', reason: 'unknown_topic' });
+  });
+
+  test.each([`${topic}2`, topic.slice(0, -1), topic.toUpperCase()])(
+    'the topic %s, though its signature is good',
+    async (TopicArn) => {
+      const received = await authenticateSns(body(signer.sign({ ...notification, TopicArn })), trust);
+      expect(received).toMatchObject({ kind: 'refused', reason: 'unknown_topic' });
+    },
+  );
+
+  test('a message that was changed on its way', async () => {
+    const changed = { ...signer.sign(notification), Message: '{}' };
+    expect(await authenticateSns(body(changed), trust)).toMatchObject({
+      kind: 'refused',
+      reason: 'bad_signature',
+    });
+  });
+
+  test('a certificate from elsewhere', async () => {
+    const SigningCertURL = 'https://example.invalid/SimpleNotificationService-00.pem';
+    const received = await authenticateSns(body(signer.sign({ ...notification, SigningCertURL })), trust);
+    expect(received).toMatchObject({ kind: 'refused', reason: 'untrusted_certificate' });
+  });
+});
+
+describe('the certificate', () => {
+  const refusals: [string, SnsFields][] = [
+    ['another topic', { ...notification, TopicArn: `${topic}2` }],
+    ['a foreign certificate', { ...notification, SigningCertURL: 'https://example.invalid/a.pem' }],
+    ['a broken envelope', { ...notification, MessageId: '' }],
+  ];
+
+  test.each(refusals)('is never fetched for %s', async (_, fields) => {
+    const fetched: string[] = [];
+    const certificates = fetchedCertificates({
+      clock,
+      get: async (url) => {
+        fetched.push(url.href);
+        return { kind: 'failed', error: 'not to be called' };
+      },
+    });
+    const received = await authenticateSns(body(signer.sign(fields)), { ...trust, certificates });
+    expect(received).toMatchObject({ kind: 'refused' });
+    expect(fetched).toEqual([]);
+  });
+
+  test('that cannot be had makes the message wait, and is not a refusal', async () => {
+    const certificates = fetchedCertificates({
+      clock,
+      get: async () => ({ kind: 'failed', error: 'connect ECONNREFUSED 203.0.113.7:443' }),
+    });
+    expect(await authenticateSns(body(signer.sign(notification)), { ...trust, certificates })).toEqual({
+      kind: 'unavailable',
+      why: 'signing certificate: connect ECONNREFUSED 203.0.113.7:443',
+    });
+  });
+});

@@ -1,0 +1,61 @@
+import type { Clock } from '@postrider/domain';
+import { parseSnsEnvelope, type SnsEnvelope } from './envelope.ts';
+import type { SigningCertificates } from './signing-certificates.ts';
+import { verifySnsSignature } from './verify-signature.ts';
+
+export interface SnsTrust {
+  /** The topics of `SNS_TOPIC_ARNS`. Empty: nobody is believed. */
+  readonly topics: ReadonlySet<string>;
+  readonly certificates: SigningCertificates;
+  readonly clock: Clock;
+}
+
+export type SnsReception =
+  | { readonly kind: 'authentic'; readonly envelope: SnsEnvelope }
+  /** For good: a 4xx, after which SNS does not come again. */
+  | {
+      readonly kind: 'refused';
+      readonly reason: 'bad_envelope' | 'unknown_topic' | 'untrusted_certificate' | 'bad_signature';
+      /** One line for the log; it quotes nothing that the sender wrote. */
+      readonly why: string;
+    }
+  /** For now: a 5xx, after which SNS comes again. */
+  | { readonly kind: 'unavailable'; readonly why: string };
+
+/**
+ * Decides whether a request body is a message of SNS for one of our topics. Cheapest first, and nothing is fetched for
+ * a message whose topic is not ours. The caller has bounded the body before this (512 KiB: SNS sends up to 256 KiB of
+ * text, which JSON may escape).
+ *
+ * What a route does with the answer:
+ *
+ *     refused      400 for bad_envelope, else 403
+ *     unavailable  503
+ *     authentic, by envelope.Type:
+ *       Notification              readSesNotification(envelope.Message, envelope.Timestamp)
+ *                                   ignored → 200
+ *                                   event   → one transaction: take envelope.MessageId (taken before → 200, nothing else
+ *                                             changes), find the email by emailId, else by providerMessageId (none → 200),
+ *                                             last_event, suppressions, recordEvent(eventDraftOf(event, email)) unless
+ *                                             it was sent with a test key → 200
+ *       SubscriptionConfirmation  confirmSubscription(envelope, get): confirmed → 200, refused → 403, unavailable → 503
+ *       UnsubscribeConfirmation   200 and a warning in the log; its SubscribeURL would subscribe again and is never visited
+ */
+export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promise<SnsReception> {
+  const parsed = parseSnsEnvelope(body);
+  if (parsed.kind === 'bad_envelope') return { kind: 'refused', reason: parsed.kind, why: parsed.why };
+  const { envelope } = parsed;
+  if (!trust.topics.has(envelope.TopicArn)) {
+    return { kind: 'refused', reason: 'unknown_topic', why: 'TopicArn is not one of SNS_TOPIC_ARNS' };
+  }
+  const verdict = await verifySnsSignature(envelope, trust);
+  switch (verdict.kind) {
+    case 'verified':
+      return { kind: 'authentic', envelope };
+    case 'certificate_unavailable':
+      return { kind: 'unavailable', why: `signing certificate: ${verdict.why}` };
+    case 'untrusted_certificate':
+    case 'bad_signature':
+      return { kind: 'refused', reason: verdict.kind, why: verdict.why };
+  }
+}

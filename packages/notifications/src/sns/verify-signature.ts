@@ -1,0 +1,54 @@
+import { verify, type X509Certificate } from 'node:crypto';
+import type { Clock } from '@postrider/domain';
+import type { SnsEnvelope } from './envelope.ts';
+import { parseSigningCertUrl } from './pinned-urls.ts';
+import type { SigningCertificates } from './signing-certificates.ts';
+import { stringToSign } from './string-to-sign.ts';
+
+export type SignatureVerdict =
+  | { readonly kind: 'verified' }
+  | { readonly kind: 'bad_signature'; readonly why: string }
+  /** The envelope names a certificate that is not SNS's, or one whose time has not come or is over. */
+  | { readonly kind: 'untrusted_certificate'; readonly why: string }
+  /** Nothing is known about the signature: the certificate could not be had. */
+  | { readonly kind: 'certificate_unavailable'; readonly why: string };
+
+/** PKCS #1 v1.5 with the digest of the envelope's SignatureVersion. */
+const DIGESTS = { '1': 'RSA-SHA1', '2': 'RSA-SHA256' } as const;
+
+/**
+ * Says whether SNS wrote the envelope. The certificate is trusted because TLS has shown that it came from SNS's own
+ * host; so the address is judged first, wherever the certificate then comes from.
+ */
+export async function verifySnsSignature(
+  envelope: SnsEnvelope,
+  { certificates, clock }: { certificates: SigningCertificates; clock: Clock },
+): Promise<SignatureVerdict> {
+  const url = parseSigningCertUrl(envelope.SigningCertURL);
+  if (url === null) return { kind: 'untrusted_certificate', why: 'SigningCertURL is not an address of SNS' };
+  const answer = await certificates.find(url);
+  if (answer.kind === 'unavailable') return { kind: 'certificate_unavailable', why: answer.why };
+  const fault = datesFault(answer.certificate, clock);
+  if (fault !== null) return { kind: 'untrusted_certificate', why: fault };
+  return isSignedWith(envelope, answer.certificate)
+    ? { kind: 'verified' }
+    : { kind: 'bad_signature', why: 'the signature does not fit the message' };
+}
+
+/** Node 20 gives a certificate's dates as text, such as `Nov  1 00:00:00 2026 GMT`. */
+function datesFault(certificate: X509Certificate, clock: Clock): string | null {
+  const nowMs = clock.now().getTime();
+  // Written so that a date which cannot be read counts as a fault.
+  if (!(nowMs >= Date.parse(certificate.validFrom))) return 'the certificate is not yet valid';
+  if (!(nowMs <= Date.parse(certificate.validTo))) return 'the certificate has expired';
+  return null;
+}
+
+function isSignedWith(envelope: SnsEnvelope, certificate: X509Certificate): boolean {
+  return verify(
+    DIGESTS[envelope.SignatureVersion],
+    Buffer.from(stringToSign(envelope), 'utf8'),
+    certificate.publicKey,
+    Buffer.from(envelope.Signature, 'base64'),
+  );
+}
