@@ -124,13 +124,13 @@ function addLane(
 
 function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
   const { config, clock, logger, metrics } = parts;
-  // The configuration refuses it as well; here it is the compiler that has to be told.
-  if (config.mailProvider === 'ses') throw new Error('MAIL_PROVIDER=ses is not in this version yet');
   const provider = createMailProvider({
     provider: config.mailProvider,
     connectionsMax: config.mailConcurrency,
     smtpUrl: config.smtpUrl,
     sandboxDir: config.sandboxDir,
+    awsRegion: config.awsRegion,
+    sesConfigurationSet: config.sesConfigurationSet,
     timeoutMs: config.mailTimeoutMs,
   });
   lifecycle.add('mail provider', { stop: () => provider.close() });
@@ -142,6 +142,10 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
         emailId: email.emailId,
         accountId: email.accountId,
         createdAt: email.createdAt,
+        attachments: [],
+        tags: [],
+        suppressed: [],
+        unsubscribeUrl: null,
       }),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds: Math.ceil(config.mailTimeoutMs / 1000) + MAIL_LEASE_MARGIN_SECONDS,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { LIMITS } from '@postrider/domain';
 import PostalMime from 'postal-mime';
-import type { OutgoingMessage } from './mail-provider.ts';
+import type { OutgoingAttachment, OutgoingMessage } from './mail-provider.ts';
 import { outgoingMessage } from '../test/outgoing-message.ts';
 import { composeMessage, messageIdOf } from './compose.ts';
 
@@ -9,6 +9,14 @@ async function composed(change: Partial<OutgoingMessage>) {
   const { envelope, bytes } = await composeMessage(outgoingMessage(change));
   return { envelope, source: bytes.toString('latin1'), mail: await PostalMime.parse(bytes) };
 }
+
+const attachment = (change: Partial<OutgoingAttachment> = {}): OutgoingAttachment => ({
+  filename: 'invoice.pdf',
+  content: Buffer.from('%PDF'),
+  contentType: null,
+  contentId: null,
+  ...change,
+});
 
 describe('a composed message', () => {
   test('reads back as it was asked for', async () => {
@@ -99,10 +107,20 @@ describe('a composed message', () => {
     ['subject', { subject: 'Hi\r\nBcc: victim@example.net' }],
     ['header value', { headers: { 'X-A': 'a\r\nBcc: victim@example.net' } }],
     ['header name', { headers: { 'X-A: 1\r\nBcc': 'victim@example.net' } }],
+    ['unsubscribe URL', { unsubscribeUrl: 'https://u.test/\r\nBcc: victim@example.net' }],
+    ...(['filename', 'contentType', 'contentId'] as const).flatMap((part) =>
+      ['text/plain\r\nBcc: victim@example.net', 'text/plain; a="\r\n\r\n--x"\r\nBcc: victim@example.net'].map(
+        (value): [string, Partial<OutgoingMessage>] => [
+          `${part} of an attachment`,
+          { attachments: [attachment({ [part]: value })] },
+        ],
+      ),
+    ),
   ])('lets no line break of a %s begin a header, should one get this far', async (_where, change) => {
-    const { mail } = await composed(change);
+    const { source, mail } = await composed(change);
     expect(mail.bcc).toBeUndefined();
     expect(mail.headers.map(({ key }) => key)).not.toContain('bcc');
+    expect(source).not.toMatch(/^bcc:/im);
   });
 
   test('fetches nothing: a body that looks like an order to is only text', async () => {
@@ -114,7 +132,134 @@ describe('a composed message', () => {
     expect(mail.html?.trim()).toBe('<img src="file:///etc/passwd">');
   });
 
+  test('names nobody twice over its fields, and says which field each is of', async () => {
+    const { recipients } = await composeMessage(
+      outgoingMessage({
+        cc: ['Jane <jane@example.net>', 'c@example.net'],
+        bcc: ['c@example.net', 'b@example.net'],
+      }),
+    );
+    expect(recipients).toEqual({ to: ['jane@example.net'], cc: ['c@example.net'], bcc: ['b@example.net'] });
+  });
+
+  test('keeps the ASCII form of an international domain, in the envelope and the header', async () => {
+    const address = 'info@xn--mller-kva.example';
+    const { envelope, source, mail } = await composed({ to: [`Müller 株式会社 <${address}>`] });
+    expect(envelope.to).toEqual([address]);
+    expect(source).toContain(`<${address}>`);
+    expect(mail.to).toMatchObject([{ name: 'Müller 株式会社', address }]);
+  });
+
   test('is not made from a stored address that is none', async () => {
     await expect(composeMessage(outgoingMessage({ to: ['nobody'] }))).rejects.toThrow('address');
+  });
+});
+
+describe('attachments', () => {
+  /** Every byte, line ends of all kinds, and a line far over what a mail server takes. */
+  const bytes = Buffer.concat([
+    Buffer.from(Array.from({ length: 256 }, (_, n) => n)),
+    Buffer.alloc(5000, 'x'),
+  ]);
+
+  test.each([
+    'application/pdf',
+    'text/plain',
+    'text/html; charset=utf-16',
+    'image/svg+xml',
+    'message/rfc822',
+    'multipart/mixed; boundary=x',
+    'application/octet-stream',
+  ])('of type %s arrive byte for byte', async (contentType) => {
+    const { source, mail } = await composed({ attachments: [attachment({ content: bytes, contentType })] });
+    expect(Buffer.from(mail.attachments[0]?.content as ArrayBuffer).equals(bytes)).toBe(true);
+    expect(mail.attachments).toHaveLength(1);
+    expect(mail.text?.trim()).toBe('Thank you.');
+    expect(source.split('\r\n').every((line) => line.length <= 998 && /^[\x20-\x7e\t]*$/.test(line))).toBe(
+      true,
+    );
+  });
+
+  test.each([
+    ['as it was given', 'application/vnd.ms-excel', 'x.bin', 'application/vnd.ms-excel'],
+    ['told by the filename', null, 'photo.PNG', 'image/png'],
+    ['unknown to us', null, 'file', 'application/octet-stream'],
+    [
+      'that holds other messages: opaque, since such may not be encoded',
+      null,
+      'old.eml',
+      'application/octet-stream',
+    ],
+    ['that is none', 'not a type', 'x.pdf', 'application/octet-stream'],
+  ])('have a type %s', async (_how, contentType, filename, expected) => {
+    const { mail } = await composed({ attachments: [attachment({ contentType, filename })] });
+    expect(mail.attachments).toMatchObject([{ mimeType: expected, filename }]);
+  });
+
+  test.each([
+    'Rechnung Größe 🎉.pdf',
+    'a "quoted" \\ name;.pdf',
+    `${'lang '.repeat(60)}.pdf`,
+    '../../etc/passwd',
+  ])('have their name: %s', async (filename) => {
+    const { mail } = await composed({ attachments: [attachment({ filename })] });
+    expect(mail.attachments[0]?.filename).toBe(filename);
+  });
+
+  test('may be empty, alike, and many', async () => {
+    const attachments = Array.from({ length: 50 }, () => attachment({ content: Buffer.alloc(0) }));
+    const { mail } = await composed({ attachments });
+    expect(mail.attachments).toHaveLength(50);
+    expect(mail.attachments.every(({ content }) => (content as ArrayBuffer).byteLength === 0)).toBe(true);
+  });
+
+  test('with a content id are inline, for the HTML to show; the others are not', async () => {
+    const { mail } = await composed({
+      html: '<img src="cid:logo">',
+      attachments: [attachment({ filename: 'logo.png', contentId: 'logo' }), attachment()],
+    });
+    const parts = mail.attachments.map(({ filename, disposition, contentId, related }) => [
+      filename,
+      disposition,
+      contentId,
+      related ?? false,
+    ]);
+    expect(parts).toEqual([
+      ['logo.png', 'inline', '<logo>', true],
+      ['invoice.pdf', 'attachment', undefined, false],
+    ]);
+    expect(mail.html?.trim()).toBe('<img src="cid:logo">');
+    expect(mail.text?.trim()).toBe('Thank you.');
+  });
+
+  test('with a content id in brackets have it once', async () => {
+    const { source } = await composed({ html: 'x', attachments: [attachment({ contentId: '<logo@x>' })] });
+    expect(source).toMatch(/^Content-Id: <logo@x>\r$/im);
+  });
+});
+
+describe('one-click unsubscribe (RFC 8058)', () => {
+  const unsubscribeUrl = `https://api.example.com/u/${'t0ken_-'.repeat(40)}`;
+  const listHeaders = async (change: Partial<OutgoingMessage>) => {
+    const { mail } = await composed(change);
+    return mail.headers.filter(({ key }) => key.startsWith('list-')).map(({ key, value }) => [key, value]);
+  };
+
+  test('has the URL, whole, and the promise to take its POST', async () => {
+    expect(await listHeaders({ unsubscribeUrl })).toEqual([
+      ['list-unsubscribe', `<${unsubscribeUrl}>`],
+      ['list-unsubscribe-post', 'List-Unsubscribe=One-Click'],
+    ]);
+  });
+
+  test("gives way to the customer's own header, the promise too: it would not be theirs", async () => {
+    const headers = { 'list-UNSUBSCRIBE': '<mailto:stop@example.com>' };
+    expect(await listHeaders({ unsubscribeUrl, headers })).toEqual([
+      ['list-unsubscribe', '<mailto:stop@example.com>'],
+    ]);
+  });
+
+  test('is not there without a URL', async () => {
+    expect(await listHeaders({})).toEqual([]);
   });
 });

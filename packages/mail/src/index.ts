@@ -1,4 +1,13 @@
 export { messageIdOf } from './compose.ts';
+export { createDomainProvider } from './create-domain-provider.ts';
+export type { DomainProviderOptions } from './create-domain-provider.ts';
 export { createMailProvider } from './create-mail-provider.ts';
 export type { MailProviderOptions } from './create-mail-provider.ts';
-export type { MailProvider, OutgoingMessage } from './mail-provider.ts';
+export type {
+  DomainAnswer,
+  DomainProvider,
+  DomainRecord,
+  SendingDomain,
+  SendingDomainStatus,
+} from './domain-provider.ts';
+export type { MailProvider, OutgoingAttachment, OutgoingMessage } from './mail-provider.ts';

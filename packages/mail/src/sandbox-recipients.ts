@@ -1,6 +1,6 @@
 import { notificationDetailOf, parseEmailAddress } from '@postrider/domain';
 import type { NotificationDetail, ProviderNotification } from '@postrider/domain';
-import type { OutgoingMessage } from './mail-provider.ts';
+import type { AddressedMessage } from './mail-provider.ts';
 
 const SANDBOX_DOMAIN = 'sandbox.postrider.example';
 
@@ -49,7 +49,7 @@ export interface SandboxRecipients {
 }
 
 /** Reads to, cc and bcc. A `+tag` after the name changes nothing: `bounced+42@…` acts as `bounced@…`. */
-export function sandboxRecipients(message: Pick<OutgoingMessage, 'to' | 'cc' | 'bcc'>): SandboxRecipients {
+export function sandboxRecipients(message: Pick<AddressedMessage, 'to' | 'cc' | 'bcc'>): SandboxRecipients {
   const addresses = [...message.to, ...message.cc, ...message.bcc].flatMap(
     (text) => parseEmailAddress(text)?.address ?? [],
   );

@@ -7,7 +7,7 @@ import type { EmailId } from '@postrider/domain';
 import PostalMime from 'postal-mime';
 import { outgoingMessage } from '../test/outgoing-message.ts';
 import { createMailProvider } from './create-mail-provider.ts';
-import { createSandboxProvider } from './sandbox.ts';
+import { createSandboxTransport } from './sandbox.ts';
 
 let root: string;
 beforeAll(async () => {
@@ -17,12 +17,12 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 const at = (name: string) => `${name}@sandbox.postrider.example`;
-const sandbox = () => createSandboxProvider(join(root, 'kept'));
+const sandbox = () => createSandboxTransport(join(root, 'kept'));
 
 describe('an ordinary message', () => {
   test('is accepted, with nothing to report, and kept whole as <email id>.eml', async () => {
     const directory = join(root, 'made', 'as', 'needed');
-    const provider = createSandboxProvider(directory);
+    const provider = createSandboxTransport(directory);
     expect(await provider.send(outgoingMessage({ bcc: ['b@example.net'] }))).toEqual({
       kind: 'accepted',
       providerMessageId: '<em_01jd0000000000000000000001@mail.example.com>',
@@ -42,7 +42,7 @@ describe('an ordinary message', () => {
         await mkdir(directory);
         await chmod(directory, 0o755);
       }
-      await createSandboxProvider(directory).send(outgoingMessage());
+      await createSandboxTransport(directory).send(outgoingMessage());
       const modes = [directory, join(directory, 'em_01jd0000000000000000000001.eml')].map(
         async (path) => (await stat(path)).mode & 0o777,
       );
@@ -52,7 +52,7 @@ describe('an ordinary message', () => {
 
   test('handed over twice, also at once, is one file and nothing else', async () => {
     const directory = join(root, 'twice');
-    const provider = createSandboxProvider(directory);
+    const provider = createSandboxTransport(directory);
     await Promise.all(Array.from({ length: 5 }, () => provider.send(outgoingMessage())));
     expect(await readdir(directory)).toEqual(['em_01jd0000000000000000000001.eml']);
   });
@@ -60,7 +60,7 @@ describe('an ordinary message', () => {
   test('is deferred, without a path in the words, while the folder cannot be written', async () => {
     const file = join(root, 'a-file');
     await writeFile(file, '');
-    const answer = await createSandboxProvider(join(file, 'below')).send(outgoingMessage());
+    const answer = await createSandboxTransport(join(file, 'below')).send(outgoingMessage());
     expect(answer).toEqual({ kind: 'deferred', error: 'the sandbox cannot keep the message (ENOTDIR)' });
   });
 
@@ -111,7 +111,7 @@ describe('a special recipient acts by name', () => {
 
   test('refused@ refuses the whole message, and deferred@ defers it; neither is kept', async () => {
     const directory = join(root, 'none-kept');
-    const provider = createSandboxProvider(directory);
+    const provider = createSandboxTransport(directory);
     const to = ['jane@example.net', at('bounced')];
     expect(await provider.send(outgoingMessage({ to: [...to, at('refused')] }))).toEqual({
       kind: 'refused',

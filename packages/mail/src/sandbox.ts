@@ -3,7 +3,7 @@ import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HandOver } from '@postrider/domain';
 import { composeMessage, messageIdOf } from './compose.ts';
-import type { MailProvider, OutgoingMessage } from './mail-provider.ts';
+import type { AddressedMessage, MailTransport } from './mail-provider.ts';
 import { sandboxRecipients } from './sandbox-recipients.ts';
 
 /** Mail holds what was meant for its recipients: nobody else on the machine may read it. */
@@ -17,7 +17,7 @@ const OWNER_FILE = 0o600;
  *
  * @param directory made when the first message is kept; only its owner may look into it from then on.
  */
-export function createSandboxProvider(directory: string): MailProvider {
+export function createSandboxTransport(directory: string): MailTransport {
   return {
     name: 'sandbox',
     async send(message) {
@@ -42,7 +42,7 @@ export function createSandboxProvider(directory: string): MailProvider {
 }
 
 /** Writes the whole file or none: whoever looks at the folder never sees half a message. */
-async function keep(directory: string, message: OutgoingMessage): Promise<HandOver | null> {
+async function keep(directory: string, message: AddressedMessage): Promise<HandOver | null> {
   const { bytes } = await composeMessage(message);
   const temporary = join(directory, `.${message.emailId}.${randomBytes(6).toString('hex')}`);
   try {

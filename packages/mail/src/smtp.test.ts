@@ -6,8 +6,8 @@ import { startMailServer, startRawServer } from '../test/mail-server.ts';
 import type { MailServer, RawServer } from '../test/mail-server.ts';
 import { outgoingMessage } from '../test/outgoing-message.ts';
 import { createMailProvider } from './create-mail-provider.ts';
-import type { MailProvider } from './mail-provider.ts';
-import { createSmtpProvider } from './smtp.ts';
+import type { MailTransport } from './mail-provider.ts';
+import { createSmtpTransport } from './smtp.ts';
 
 /** Far longer than any exchange here takes; and short, where it is to run out. */
 const LONG_MS = 20_000;
@@ -18,8 +18,8 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-function provide(url: string, timeoutMs = LONG_MS, connectionsMax = 4): MailProvider {
-  const provider = createSmtpProvider({ url, timeoutMs, connectionsMax });
+function provide(url: string, timeoutMs = LONG_MS, connectionsMax = 4): MailTransport {
+  const provider = createSmtpTransport({ url, timeoutMs, connectionsMax });
   cleanups.push(() => provider.close());
   return provider;
 }

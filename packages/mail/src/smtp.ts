@@ -4,7 +4,7 @@ import type { SendMailOptions } from 'nodemailer';
 import type SMTPPool from 'nodemailer/lib/smtp-pool';
 import { composeMessage } from './compose.ts';
 import type { ComposedMessage } from './compose.ts';
-import type { MailProvider } from './mail-provider.ts';
+import type { MailTransport } from './mail-provider.ts';
 import { answerOfFault, notificationsOfRejected } from './smtp-answer.ts';
 import type { SmtpFault } from './smtp-answer.ts';
 
@@ -27,7 +27,7 @@ const SOCKET_CLOSE_TIMEOUT_MS = 1000;
  * A message is accepted when the server takes it for at least one recipient; each recipient that it turned down
  * at once is reported as bounced (5xx) or soft-bounced (4xx), since no other word of it will come.
  */
-export function createSmtpProvider(options: SmtpOptions): MailProvider {
+export function createSmtpTransport(options: SmtpOptions): MailTransport {
   const { url, timeoutMs, connectionsMax = CONNECTIONS_MAX } = options;
   const transport = createTransport({
     url,

@@ -16,6 +16,10 @@ export function outgoingMessage(change: Partial<OutgoingMessage> = {}): Outgoing
     html: null,
     text: 'Thank you.',
     headers: {},
+    attachments: [],
+    tags: [],
+    suppressed: [],
+    unsubscribeUrl: null,
     ...change,
   };
 }

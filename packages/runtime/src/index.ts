@@ -20,9 +20,11 @@ export {
 } from './health/operations-server.ts';
 export { createLifecycle, type Lifecycle, type LifecycleOptions, type Part } from './lifecycle/lifecycle.ts';
 export type { ProcessControl, StopSignal } from './lifecycle/process-control.ts';
+export { type LocalServers, localServers, RUNNING_FILE } from './local-servers.ts';
 export { createLogger, type LoggerOptions } from './logging/create-logger.ts';
 export { messageOf } from './logging/error-words.ts';
 export type { LogFields, Logger, LogLevel } from './logging/logger.ts';
 export { maskSecrets } from './logging/redact.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
+export { within } from './within.ts';

@@ -42,6 +42,21 @@ export {
   type ScriptedReceiverOptions,
 } from './receiver/scripted-receiver.ts';
 export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';
+export { setEnvironment } from './process-environment.ts';
 export { createRows, type DeliveryWish, type EventWish, type Rows, type WebhookWish } from './rows.ts';
+export { createSnsSigner, snsCertUrl, type SnsFields, type SnsSigner } from './sns-signer.ts';
+export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
 export { startSystem, type System, type SystemOptions } from './system/system.ts';
+export { startFakeSes, type FakeSes, type SesMessage, type SesRequest } from './ses/fake-ses.ts';
+export { newIdentity, type FakeIdentity } from './ses/identities.ts';
+export type { SesOperation } from './ses/operations.ts';
+export {
+  sesDrip,
+  sesDrop,
+  sesError,
+  sesHang,
+  sesPage,
+  sesThrottle,
+  type SesReaction,
+} from './ses/reactions.ts';

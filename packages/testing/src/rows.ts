@@ -10,7 +10,7 @@ export interface DeliveryWish {
   dueInMs?: number;
   attempts?: number;
   lastStatus?: number;
-  /** Its event; unset makes one. */
+  /** Its event; unset makes one, of the webhook's account. */
   eventId?: EventId;
 }
 
@@ -46,6 +46,15 @@ const clock = { now: () => new Date() };
 const EVENT_DATA = '{"z":1,"a":"é"}';
 
 export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
+  /** Nobody for a webhook that is not there: a test may want a delivery without one. */
+  async function ownerOf(webhookId: WebhookId): Promise<EventWish> {
+    const [owner] = await database.query<{ accountId: AccountId }>(
+      'select account_id as "accountId" from webhooks where id = $1',
+      [webhookId],
+    );
+    return owner ?? {};
+  }
+
   const rows: Rows = {
     async account() {
       const id = newId('account', clock);
@@ -71,12 +80,13 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       return id;
     },
     async deliveries(webhookId, { count = 1, dueInMs = -1000, attempts = 0, lastStatus, eventId } = {}) {
+      const event = eventId ?? (await rows.event(await ownerOf(webhookId)));
       const inserted = await database.query<{ id: string }>(
         `insert into deliveries (event_id, webhook_id, due_at, attempts, last_status)
          select $1, $2, now() + make_interval(secs => $3::float8 / 1000) + n * interval '1 microsecond', $4, $5
          from generate_series(1, $6) n
          returning id`,
-        [eventId ?? (await rows.event()), webhookId, dueInMs, attempts, lastStatus ?? null, count],
+        [event, webhookId, dueInMs, attempts, lastStatus ?? null, count],
       );
       return inserted.map((row) => row.id);
     },

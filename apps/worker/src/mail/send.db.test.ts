@@ -10,12 +10,11 @@ import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createMailTimetable, createMailWork } from '@postrider/store';
 import type { Database, MailHandOver } from '@postrider/store';
-import { createRows, createTestDatabase, fakeClock, waitFor } from '@postrider/testing';
+import { createRows, createTestDatabase, fakeClock, startTcpProxy, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
-import { startPostgresLine } from '../../test/postgres-line.ts';
 import { sendMail } from './send.ts';
 import type { MailStages } from './send.ts';
 
@@ -67,6 +66,10 @@ function stagesOn(by: Database): MailStages {
         emailId: email.emailId,
         accountId: email.accountId,
         createdAt: email.createdAt,
+        attachments: [],
+        tags: [],
+        suppressed: [],
+        unsubscribeUrl: null,
       }),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,
@@ -251,8 +254,8 @@ describe('the fence', () => {
 });
 
 test('a message accepted while Postgres is away is recorded when it is back, and handed over once', async () => {
-  const line = await startPostgresLine(database.url);
-  const byLine = openTestDatabase(line.url);
+  const line = await startTcpProxy(database.url);
+  const byLine = openTestDatabase(line.url(database.url));
   try {
     const onLine = stagesOn(byLine);
     const handOver: MailStages['handOver'] = async (message) => {

@@ -30,9 +30,20 @@ start, with secrets as \`***\`.
 - \`npm start\` sets what is required by itself.
 `;
 
+/** Read before any configuration: it says where the rest of the state is. */
+const QUICKSTART = `## npm start
+
+Reads the variables of api, relay and worker, and one of its own, which \`postrider\` reads too: there it finds the
+database of a running \`npm start\` when \`DATABASE_URL\` is not set.
+
+| variable | default | unit | meaning |
+| --- | --- | --- | --- |
+| \`POSTRIDER_DATA_DIR\` | \`.data\` in the repository | | Folder of the embedded Postgres, the keys, the sandbox's mail and the logs. |
+`;
+
 /** The page `docs/configuration.md`, in Markdown. */
 export function configurationPage(): string {
-  return [HEAD, ...PROCESSES.map(section)].join('\n');
+  return [HEAD, ...PROCESSES.map(section), QUICKSTART].join('\n');
 }
 
 function section({ name, title, what }: (typeof PROCESSES)[number]): string {

@@ -32,6 +32,7 @@ describe('defaults', () => {
       keyRateLimitPerMinute: 60,
       mailProvider: 'sandbox',
       awsRegion: undefined,
+      domainTimeoutMs: 10_000,
       snsTopicArns: [],
       snsSigningCertFile: undefined,
       nodeEnv: undefined,
@@ -298,19 +299,21 @@ describe('rules between variables', () => {
     expect(problemsOf('api', { ...BASE, MAIL_PROVIDER: 'smtp' })).toEqual([]);
   });
 
-  test.each(['api', 'worker'] as const)(
-    'ses stops the %s: it needs a region, and is not in this version',
-    (process) => {
-      const notYet = 'MAIL_PROVIDER=ses is not available in this version; use sandbox or smtp';
-      expect(problemsOf(process, { ...BASE, MAIL_PROVIDER: 'ses' })).toEqual([
-        'AWS_REGION is required when MAIL_PROVIDER=ses',
-        notYet,
-      ]);
-      expect(problemsOf(process, { ...BASE, MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1' })).toEqual([
-        notYet,
-      ]);
-    },
-  );
+  test.each(['api', 'worker'] as const)('ses needs its region, in the %s too', (process) => {
+    const env = { ...BASE, MAIL_PROVIDER: 'ses' };
+    expect(problemsOf(process, env)).toEqual(['AWS_REGION is required when MAIL_PROVIDER=ses']);
+    expect(problemsOf(process, { ...env, AWS_REGION: ' ' })).toEqual([
+      'AWS_REGION is required when MAIL_PROVIDER=ses',
+    ]);
+    expect(loadConfig(process, { ...env, AWS_REGION: 'eu-central-1' }).awsRegion).toBe('eu-central-1');
+  });
+
+  test('a configuration set of SES is named as SES names one', () => {
+    expect(worker({ SES_CONFIGURATION_SET: 'live_events-1' }).sesConfigurationSet).toBe('live_events-1');
+    for (const wrong of ['a b', 'a:b', 'x'.repeat(65)]) {
+      expect(workerProblems({ SES_CONFIGURATION_SET: wrong })).toHaveLength(1);
+    }
+  });
 
   test('a lease that an attempt could outlast is refused', () => {
     expect(workerProblems({ LEASE_SECONDS: '15' })).toEqual([

@@ -30,11 +30,6 @@ const sesNeedsItsRegion: Rule = (config) =>
     ? 'AWS_REGION is required when MAIL_PROVIDER=ses'
     : undefined;
 
-const sesIsNotThereYet: Rule = (config) =>
-  config.mailProvider === 'ses'
-    ? 'MAIL_PROVIDER=ses is not available in this version; use sandbox or smtp'
-    : undefined;
-
 const leaseOutlastsAttempt: Rule = ({ leaseSeconds, deliveryTimeoutMs }) =>
   leaseSeconds !== undefined &&
   deliveryTimeoutMs !== undefined &&
@@ -48,6 +43,5 @@ export const rules: readonly Rule[] = [
   signingCertFileIsForDevelopment,
   smtpNeedsItsServer,
   sesNeedsItsRegion,
-  sesIsNotThereYet,
   leaseOutlastsAttempt,
 ];

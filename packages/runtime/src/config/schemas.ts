@@ -77,6 +77,11 @@ export const awsRegion = text('must be an AWS region such as eu-central-1', (val
   /^[a-z0-9-]+$/.test(value),
 );
 
+export const sesConfigurationSet = text(
+  'must be letters, digits, dashes and underscores, 64 at most',
+  (value) => /^[\w-]{1,64}$/.test(value),
+);
+
 export const httpToken = text('must be an HTTP token (letters, digits and dashes)', (value) =>
   HTTP_TOKEN.test(value),
 );

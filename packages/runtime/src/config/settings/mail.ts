@@ -1,4 +1,13 @@
-import { awsRegion, delaysSeconds, filePath, oneOf, topicArns, urlOf, wholeNumber } from '../schemas.ts';
+import {
+  awsRegion,
+  delaysSeconds,
+  filePath,
+  oneOf,
+  sesConfigurationSet,
+  topicArns,
+  urlOf,
+  wholeNumber,
+} from '../schemas.ts';
 import { defineOptionalSetting, defineSetting } from '../setting.ts';
 
 /** Mail: who takes it, how often it is tried, and who may report on it. */
@@ -6,7 +15,8 @@ export const mailSettings = {
   mailProvider: defineSetting({
     key: 'MAIL_PROVIDER',
     description:
-      'Who takes the mail: `sandbox` keeps it in a folder, `smtp` hands it to `SMTP_URL`. `ses` is not in this version yet.',
+      'Who takes the mail: `sandbox` keeps it in a folder, `smtp` hands it to `SMTP_URL`, `ses` to Amazon SES in ' +
+      '`AWS_REGION`. Sending domains exist with `ses` only.',
     schema: oneOf('sandbox', 'smtp', 'ses'),
     default: 'sandbox',
     processes: ['api', 'worker'],
@@ -52,9 +62,27 @@ export const mailSettings = {
   }),
   awsRegion: defineOptionalSetting({
     key: 'AWS_REGION',
-    description: 'Region of SES; required by `MAIL_PROVIDER=ses`.',
+    description:
+      'Region of SES; required by `MAIL_PROVIDER=ses`. Credentials, and all else about AWS, are read by its SDK: ' +
+      '`AWS_ACCESS_KEY_ID`, a profile, the role of the container or the machine; `AWS_ENDPOINT_URL_SESV2`.',
     schema: awsRegion,
     processes: ['api', 'worker'],
+  }),
+  sesConfigurationSet: defineOptionalSetting({
+    key: 'SES_CONFIGURATION_SET',
+    description:
+      'Configuration set that every message to SES names: its event destinations report deliveries, opens and ' +
+      'clicks. Not set: that of the sending domain, if it has one.',
+    schema: sesConfigurationSet,
+    processes: ['worker'],
+  }),
+  domainTimeoutMs: defineSetting({
+    key: 'DOMAIN_TIMEOUT_MS',
+    description: 'Time limit of one operation on a sending domain at the provider.',
+    unit: 'ms',
+    schema: wholeNumber(1, 600_000),
+    default: '10000',
+    processes: ['api'],
   }),
   snsTopicArns: defineSetting({
     key: 'SNS_TOPIC_ARNS',

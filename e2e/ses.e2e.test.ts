@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import {
+  sesDrop,
+  sesError,
+  sesHang,
+  sesThrottle,
+  startFakeSes,
+  startSystem,
+  waitFor,
+} from '@postrider/testing';
+import type { FakeSes, System, SystemProcess } from '@postrider/testing';
+
+/* The whole way of a message through Amazon SES, of which only the far end is not real. */
+
+let ses: FakeSes;
+let system: System;
+let api: SystemProcess;
+
+beforeEach(async () => {
+  ses = await startFakeSes();
+  system = await startSystem({
+    env: {
+      ...ses.environment,
+      MAIL_PROVIDER: 'ses',
+      SES_CONFIGURATION_SET: 'events',
+      MAIL_RETRY_DELAYS_SECONDS: '0.05,0.05,0.05',
+      MAIL_TIMEOUT_MS: '2000',
+    },
+  });
+  api = await system.start('api');
+  await system.start('relay');
+  await system.start('worker');
+  await system.webhook('/hook');
+}, 90_000);
+afterEach(async () => {
+  await system.close();
+  await ses.close();
+});
+
+/** A machine that is too busy may leave the limiter without an answer; such a request is refused, and may be repeated. */
+async function send(subject: string): Promise<string> {
+  const body = JSON.stringify({
+    from: 'Shop <shop@example.com>',
+    to: 'ann@example.net',
+    subject,
+    text: 'Hi',
+  });
+  const headers = { authorization: `Bearer ${system.apiKey}` };
+  const url = `http://127.0.0.1:${await api.port()}/v1/emails`;
+  const answer = await waitFor(
+    async () => {
+      const one = await fetch(url, { method: 'POST', headers, body });
+      return one.status === 429 ? false : one;
+    },
+    { what: 'an answer other than 429' },
+  );
+  expect(answer.status).toBe(200);
+  return ((await answer.json()) as { id: string }).id;
+}
+
+async function eventOf(emailId: string): Promise<unknown> {
+  return waitFor(
+    () =>
+      system.receiver.requests
+        .map(({ body }) => JSON.parse(String(body)) as { type: string; data: { email_id: string } })
+        .find(({ data }) => data.email_id === emailId),
+    { what: `the event of ${emailId}`, timeoutMs: 60_000 },
+  );
+}
+
+test('mail is handed to SES as asked for, after a throttle, a silence and a lost connection, and its event arrives', async () => {
+  ses.script('SendEmail', [sesThrottle, sesHang, sesDrop]);
+  const id = await send('Grüße');
+  expect(await eventOf(id)).toMatchObject({ type: 'email.sent', data: { error: null } });
+  expect(ses.messages).toHaveLength(4);
+  for (const message of ses.messages) {
+    expect(message).toMatchObject({
+      destination: { ToAddresses: ['ann@example.net'] },
+      tags: { email_id: id },
+      configurationSet: 'events',
+      mail: { from: { name: 'Shop', address: 'shop@example.com' }, subject: 'Grüße' },
+    });
+  }
+}, 90_000);
+
+test("a refusal ends at once as email.failed, in SES's words", async () => {
+  ses.script('SendEmail', [sesError(400, 'MessageRejected', 'Email address is not verified.')]);
+  expect(await eventOf(await send('No'))).toMatchObject({
+    type: 'email.failed',
+    data: { error: 'MessageRejected: Email address is not verified.' },
+  });
+  expect(ses.messages).toHaveLength(1);
+}, 90_000);

@@ -1,0 +1,29 @@
+import type { DomainProvider } from './domain-provider.ts';
+
+export interface DomainProviderOptions {
+  readonly provider: 'sandbox' | 'smtp' | 'ses';
+  /** Required for `ses`. */
+  readonly awsRegion?: string | undefined;
+  /** Time limit of one operation. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * @returns null for a provider without domains: operations on them are not configured then.
+ * @throws Error when `ses` has no region. Connects to nothing yet.
+ */
+export function createDomainProvider(options: DomainProviderOptions): DomainProvider | null {
+  const { provider, awsRegion, timeoutMs } = options;
+  if (provider !== 'ses') return null;
+  if (awsRegion === undefined) throw new Error('the mail provider ses needs AWS_REGION');
+  const loading = import('./ses/domains.ts').then(({ createSesDomains }) =>
+    createSesDomains({ region: awsRegion, timeoutMs }),
+  );
+  return {
+    region: awsRegion,
+    create: async (request) => (await loading).create(request),
+    get: async (domain) => (await loading).get(domain),
+    delete: async (domain) => (await loading).delete(domain),
+    close: async () => (await loading).close(),
+  };
+}

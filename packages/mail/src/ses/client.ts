@@ -1,0 +1,62 @@
+import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { SesSilence } from './fault.ts';
+import type { SesOptions } from './options.ts';
+
+/** Passed to every command of an operation, so that breaking it off closes its connection. */
+export interface CommandOptions {
+  readonly abortSignal: AbortSignal;
+}
+
+export interface SesClient {
+  /** @throws SesSilence when the time is up, else whatever the SDK throws. */
+  operation<Answer>(work: (sdk: SESv2Client, options: CommandOptions) => Promise<Answer>): Promise<Answer>;
+  /** Breaks off what is running. */
+  close(): void;
+}
+
+const CONNECTIONS_MAX = 16;
+/** A host that takes longer to accept a connection is away. */
+const CONNECT_TIMEOUT_MS = 5000;
+
+/** Reads credentials, and the endpoint if it is not AWS's own, where the SDK looks for them; none is read yet. */
+export function createSesClient(options: SesOptions): SesClient {
+  const { region, timeoutMs, connectionsMax = CONNECTIONS_MAX } = options;
+  const sdk = new SESv2Client({
+    region,
+    maxAttempts: 1, // the retry schedule is ours, and a request is one try of it
+    retryMode: 'standard',
+    requestHandler: {
+      connectionTimeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
+      requestTimeout: timeoutMs,
+      throwOnRequestTimeout: true, // else it only writes a warning
+      httpAgent: { maxSockets: connectionsMax },
+      httpsAgent: { maxSockets: connectionsMax },
+    },
+  });
+  const running = new Set<AbortController>();
+  let closed = false;
+
+  return {
+    async operation(work) {
+      if (closed) throw new SesSilence('after we stopped');
+      const abort = new AbortController();
+      const brokenOff = new Promise<never>((_resolve, reject) => {
+        abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error));
+      });
+      // The limit that nothing can outlast: the SDK's own ends with the answer's head, and starts after the credentials.
+      const timer = setTimeout(() => abort.abort(new SesSilence(`within ${timeoutMs} ms`)), timeoutMs);
+      running.add(abort);
+      try {
+        return await Promise.race([work(sdk, { abortSignal: abort.signal }), brokenOff]);
+      } finally {
+        clearTimeout(timer);
+        running.delete(abort);
+      }
+    },
+    close() {
+      closed = true;
+      for (const abort of running) abort.abort(new SesSilence('before we stopped'));
+      sdk.destroy();
+    },
+  };
+}

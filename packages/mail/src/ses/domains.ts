@@ -1,0 +1,111 @@
+import {
+  CreateEmailIdentityCommand,
+  DeleteEmailIdentityCommand,
+  GetEmailIdentityCommand,
+  PutEmailIdentityMailFromAttributesCommand,
+} from '@aws-sdk/client-sesv2';
+import type { SESv2Client } from '@aws-sdk/client-sesv2';
+import type { AccountId } from '@postrider/domain';
+import type { DomainAnswer, DomainProvider } from '../domain-provider.ts';
+import { createSesClient } from './client.ts';
+import type { CommandOptions } from './client.ts';
+import { returnPathOf, sendingDomain } from './domain-records.ts';
+import type { Identity } from './domain-records.ts';
+import { readFault } from './fault.ts';
+import type { SesOptions } from './options.ts';
+
+/** Marks an identity as made here, and for whom. One without it belongs to something else in the AWS account. */
+const OWNER_TAG = 'postrider-account';
+
+/** Sending domains as identities of Amazon SES with Easy DKIM and a MAIL FROM domain. */
+export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs'>): DomainProvider {
+  const { region } = options;
+  const client = createSesClient(options);
+  const answered = async <Value>(
+    work: (sdk: SESv2Client, commandOptions: CommandOptions) => Promise<Value>,
+  ): Promise<DomainAnswer<Value>> => {
+    try {
+      return { kind: 'ok', value: await client.operation(work) };
+    } catch (error) {
+      const { kind, words } = readFault(error);
+      return { kind: kind === 'passing' ? 'unavailable' : 'refused', detail: words };
+    }
+  };
+
+  return {
+    region,
+    create: ({ domain, accountId }) =>
+      answered(async (sdk, commandOptions) => {
+        const { identity, isNew } = await createIdentity(sdk, domain, accountId, commandOptions);
+        try {
+          await setReturnPath(sdk, domain, commandOptions);
+        } catch (error) {
+          // Should this fail, too, the next try finds the identity by its tag.
+          if (isNew) await deleteIdentity(sdk, domain, commandOptions).catch(() => undefined);
+          throw error;
+        }
+        return sendingDomain(domain, region, identity);
+      }),
+    get: (domain) =>
+      answered(async (sdk, commandOptions) => {
+        const command = new GetEmailIdentityCommand({ EmailIdentity: domain });
+        return sendingDomain(domain, region, await sdk.send(command, commandOptions));
+      }),
+    delete: (domain) => answered((sdk, commandOptions) => deleteIdentity(sdk, domain, commandOptions)),
+    close() {
+      client.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/**
+ * Makes the identity, or finds the one that an earlier try for the same account left behind. Any other identity
+ * stays untouched: whoever owns it has proved so, and handing it to this account would let it send in their name.
+ */
+async function createIdentity(
+  sdk: SESv2Client,
+  domain: string,
+  accountId: AccountId,
+  commandOptions: CommandOptions,
+): Promise<{ identity: Identity; isNew: boolean }> {
+  try {
+    const command = new CreateEmailIdentityCommand({
+      EmailIdentity: domain,
+      Tags: [{ Key: OWNER_TAG, Value: accountId }],
+    });
+    return { identity: await sdk.send(command, commandOptions), isNew: true };
+  } catch (error) {
+    if (readFault(error).name !== 'AlreadyExistsException') throw error;
+    const found = await sdk.send(new GetEmailIdentityCommand({ EmailIdentity: domain }), commandOptions);
+    if (!found.Tags?.some(({ Key, Value }) => Key === OWNER_TAG && Value === accountId)) throw error;
+    return { identity: found, isNew: false };
+  }
+}
+
+/** Until its MX record is found, mail leaves under SES's own return path instead of not at all. */
+async function setReturnPath(
+  sdk: SESv2Client,
+  domain: string,
+  commandOptions: CommandOptions,
+): Promise<void> {
+  const command = new PutEmailIdentityMailFromAttributesCommand({
+    EmailIdentity: domain,
+    MailFromDomain: returnPathOf(domain),
+    BehaviorOnMxFailure: 'USE_DEFAULT_VALUE',
+  });
+  await sdk.send(command, commandOptions);
+}
+
+async function deleteIdentity(
+  sdk: SESv2Client,
+  domain: string,
+  commandOptions: CommandOptions,
+): Promise<null> {
+  try {
+    await sdk.send(new DeleteEmailIdentityCommand({ EmailIdentity: domain }), commandOptions);
+  } catch (error) {
+    if (readFault(error).name !== 'NotFoundException') throw error;
+  }
+  return null;
+}

@@ -1,0 +1,292 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  sesDrip,
+  sesDrop,
+  sesError,
+  sesHang,
+  sesPage,
+  sesThrottle,
+  setEnvironment,
+  startFakeSes,
+  waitFor,
+} from '@postrider/testing';
+import type { FakeSes, SesReaction } from '@postrider/testing';
+import { outgoingMessage } from '../../test/outgoing-message.ts';
+import { createMailProvider } from '../create-mail-provider.ts';
+import type { MailProviderOptions } from '../create-mail-provider.ts';
+import type { MailProvider } from '../mail-provider.ts';
+
+/** Far longer than any exchange here takes; and short, where it is to run out. */
+const LONG_MS = 20_000;
+const SHORT_MS = 1000;
+
+let ses: FakeSes;
+const cleanups: (() => Promise<void> | void)[] = [];
+beforeEach(async () => {
+  ses = await startFakeSes();
+  cleanups.push(() => ses.close());
+  cleanups.push(setEnvironment({ ...NO_CREDENTIALS, ...ses.environment }));
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** Whatever the machine has of its own stays out of the tests. */
+const NO_CREDENTIALS = {
+  AWS_ACCESS_KEY_ID: undefined,
+  AWS_SECRET_ACCESS_KEY: undefined,
+  AWS_SESSION_TOKEN: undefined,
+  AWS_PROFILE: undefined,
+  AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+  AWS_CONFIG_FILE: '/dev/null',
+  AWS_EC2_METADATA_DISABLED: undefined,
+  AWS_EC2_METADATA_SERVICE_ENDPOINT: undefined,
+};
+
+function provide(options: Partial<MailProviderOptions> = {}): MailProvider {
+  const provider = createMailProvider({
+    provider: 'ses',
+    awsRegion: 'eu-central-1',
+    sandboxDir: '/nowhere',
+    timeoutMs: LONG_MS,
+    ...options,
+  });
+  cleanups.push(() => provider.close());
+  return provider;
+}
+
+describe('a message that SES accepts', () => {
+  test('is sent as raw MIME, once, to its recipients, under its own From', async () => {
+    const answer = await provide().send(
+      outgoingMessage({
+        from: 'Ämter, Köln <orders@mail.example.com>',
+        cc: ['Jane <jane@example.net>', 'c@example.net'],
+        bcc: ['secret@example.net'],
+      }),
+    );
+    expect(answer).toEqual({ kind: 'accepted', providerMessageId: 'fake-1', notifications: [] });
+    expect(ses.requests.map(({ operation }) => operation)).toEqual(['SendEmail']);
+    expect(ses.requests[0]?.body).not.toHaveProperty('FromEmailAddress');
+    const [message] = ses.messages;
+    expect(message?.destination).toEqual({
+      ToAddresses: ['jane@example.net'],
+      CcAddresses: ['c@example.net'],
+      BccAddresses: ['secret@example.net'],
+    });
+    expect(message?.mail).toMatchObject({
+      from: { name: 'Ämter, Köln', address: 'orders@mail.example.com' },
+      subject: 'Your order',
+      messageId: '<em_01jd0000000000000000000001@mail.example.com>',
+    });
+    expect(message?.raw.toString('latin1')).not.toMatch(/bcc|secret/i);
+  });
+
+  test('carries our id and those tags of the customer that SES allows', async () => {
+    const tags = [
+      { name: 'category', value: 'welcome' },
+      { name: 'category', value: 'second' },
+      { name: 'email_id', value: 'em_forged' },
+      { name: 'größe', value: 'x' },
+      { name: 'plan', value: 'über' },
+      { name: 'empty', value: '' },
+      { name: 'long', value: 'x'.repeat(257) },
+      { name: 'x'.repeat(256), value: 'x'.repeat(256) },
+      { name: '__proto__', value: 'polluted' },
+    ];
+    await provide().send(outgoingMessage({ tags }));
+    expect(ses.requests[0]?.body['EmailTags']).toEqual([
+      { Name: 'email_id', Value: 'em_01jd0000000000000000000001' },
+      { Name: 'category', Value: 'welcome' },
+      { Name: 'x'.repeat(256), Value: 'x'.repeat(256) },
+      { Name: '__proto__', Value: 'polluted' },
+    ]);
+  });
+
+  test('has 50 tags at most, ours among them', async () => {
+    const tags = Array.from({ length: 50 }, (_, n) => ({ name: `tag-${n}`, value: 'x' }));
+    await provide().send(outgoingMessage({ tags }));
+    expect(Object.keys(ses.messages[0]?.tags ?? {})).toHaveLength(50);
+    expect(ses.messages[0]?.tags).toHaveProperty('email_id');
+  });
+
+  test('names the configuration set when there is one', async () => {
+    await provide({ sesConfigurationSet: 'live' }).send(outgoingMessage());
+    await provide().send(outgoingMessage());
+    expect(ses.messages.map(({ configurationSet }) => configurationSet)).toEqual(['live', null]);
+  });
+
+  test('is accepted also when SES names no id', async () => {
+    ses.script('SendEmail', [sesPage(200, '{}')]);
+    expect(await provide().send(outgoingMessage())).toMatchObject({
+      kind: 'accepted',
+      providerMessageId: null,
+    });
+  });
+
+  test('is signed with the credentials of the environment, for the region', async () => {
+    await provide({ awsRegion: 'ap-southeast-2' }).send(outgoingMessage());
+    expect(ses.requests[0]?.headers.authorization).toMatch(
+      /^AWS4-HMAC-SHA256 Credential=AKIAFAKE\/\d{8}\/ap-southeast-2\/ses\/aws4_request/,
+    );
+  });
+
+  test('goes over a connection that is kept', async () => {
+    const provider = provide({ connectionsMax: 1 });
+    await Promise.all([provider.send(outgoingMessage()), provider.send(outgoingMessage())]);
+    await provider.send(outgoingMessage());
+    expect(ses.messages).toHaveLength(3);
+    expect(ses.openSockets).toBe(1);
+  });
+});
+
+describe('what SES says about the message is final, and asked once', () => {
+  test.each([
+    [400, 'MessageRejected', 'Email address is not verified.'],
+    [400, 'MailFromDomainNotVerifiedException', 'Not yet.'],
+    [400, 'BadRequestException', 'Illegal address'],
+    [413, 'RequestEntityTooLargeException', 'too large'],
+    [403, 'SomethingNewException', 'never heard of'],
+  ])('%d %s', async (status, name, message) => {
+    ses.script('SendEmail', [sesError(status, name, message)]);
+    expect(await provide().send(outgoingMessage())).toEqual({
+      kind: 'refused',
+      error: `${name}: ${message}`,
+    });
+    expect(ses.requests).toHaveLength(1);
+  });
+
+  test('in one line of bounded length', async () => {
+    ses.script('SendEmail', [sesError(400, 'MessageRejected', `a\r\nb\u0000c ${'x'.repeat(2000)}`)]);
+    const answer = await provide().send(outgoingMessage());
+    expect(answer).toEqual({
+      kind: 'refused',
+      error: expect.stringMatching(/^MessageRejected: a b c x+$/),
+    });
+    expect(answer.kind === 'refused' && answer.error.length).toBe(500);
+  });
+});
+
+describe('what may be different next time is deferred, and asked once', () => {
+  test.each<[string, SesReaction, string | RegExp]>([
+    ['429', sesThrottle, 'TooManyRequestsException: Maximum sending rate exceeded.'],
+    ['throttling as 400', sesError(400, 'ThrottlingException', 'slow'), 'ThrottlingException: slow'],
+    ['a request too slow for them', sesError(400, 'RequestTimeout', 'slow'), 'RequestTimeout: slow'],
+    ['500', sesError(500, 'InternalFailure', 'oops'), 'InternalFailure: oops'],
+    ['503', sesError(503, 'ServiceUnavailable', 'later'), 'ServiceUnavailable: later'],
+    ['an account over its quota', sesError(400, 'LimitExceededException', 'quota'), /quota$/],
+    ['a paused account', sesError(400, 'SendingPausedException', 'paused'), /paused$/],
+    ['an account that may not send', sesError(400, 'AccountSuspendedException', 'no'), /no$/],
+    ['no such configuration set', sesError(404, 'NotFoundException', 'no set'), /no set$/],
+    ['a dropped connection', sesDrop, /^no answer from the mail provider \(\w+\)$/],
+    ['a page of a proxy', sesPage(403), /cannot be read \(status 403\)$/],
+    ['a page where the acceptance should be', sesPage(200), /cannot be read \(status 200\)$/],
+    ['a page of a gateway', sesPage(502), /cannot be read \(status 502\)$/],
+  ])('%s', async (_what, reaction, error) => {
+    ses.script('SendEmail', [reaction]);
+    const expected = typeof error === 'string' ? error : expect.stringMatching(error);
+    expect(await provide().send(outgoingMessage())).toEqual({ kind: 'deferred', error: expected });
+    expect(ses.requests).toHaveLength(1);
+  });
+
+  test.each([
+    [403, 'AccessDeniedException', 'User: arn:aws:iam::123456789012:user/x is not authorized'],
+    [403, 'ExpiredTokenException', 'The security token included in the request is expired'],
+    [403, 'InvalidSignatureException', 'Signature expired: 20260101T000000Z'],
+    [403, 'UnrecognizedClientException', 'The security token included in the request is invalid.'],
+  ])('%d %s: our credentials, in words that tell nothing of them', async (status, name, message) => {
+    ses.script('SendEmail', [sesError(status, name, message)]);
+    expect(await provide().send(outgoingMessage())).toEqual({
+      kind: 'deferred',
+      error: `the mail provider does not accept our credentials (${name})`,
+    });
+  });
+
+  test('nobody there', async () => {
+    const provider = provide();
+    await ses.close();
+    cleanups.shift();
+    expect(await provider.send(outgoingMessage())).toEqual({
+      kind: 'deferred',
+      error: 'no answer from the mail provider (ECONNREFUSED)',
+    });
+  });
+});
+
+describe('the time limit fires whatever SES does, and its connection goes', () => {
+  test.each<[string, SesReaction]>([
+    ['silence', sesHang],
+    ['a byte now and then, for ever', sesDrip(20)],
+  ])('%s', async (_what, reaction) => {
+    ses.script('SendEmail', [reaction]);
+    const provider = provide({ timeoutMs: SHORT_MS });
+    expect(await provider.send(outgoingMessage())).toEqual({
+      kind: 'deferred',
+      error: `no answer from the mail provider within ${SHORT_MS} ms`,
+    });
+    await waitFor(() => ses.openSockets === 0, { what: 'the connection to end' });
+    expect((await provider.send(outgoingMessage())).kind).toBe('accepted');
+  });
+
+  test('no connection free', async () => {
+    ses.always('SendEmail', sesHang);
+    const provider = provide({ timeoutMs: SHORT_MS, connectionsMax: 1 });
+    const answers = await Promise.all([provider.send(outgoingMessage()), provider.send(outgoingMessage())]);
+    expect(answers.map(({ kind }) => kind)).toEqual(['deferred', 'deferred']);
+  });
+
+  test('close breaks off what is running; what comes after is deferred', async () => {
+    ses.always('SendEmail', sesHang);
+    const provider = provide();
+    const running = provider.send(outgoingMessage());
+    await ses.waitForRequests('SendEmail', 1);
+    await provider.close();
+    expect((await running).kind).toBe('deferred');
+    expect((await provider.send(outgoingMessage())).kind).toBe('deferred');
+  });
+});
+
+describe('credentials', () => {
+  test('of the environment are enough: the metadata service of the machine is not asked', async () => {
+    const metadata = await metadataService();
+    cleanups.push(setEnvironment({ AWS_EC2_METADATA_SERVICE_ENDPOINT: metadata.url }));
+    expect((await provide().send(outgoingMessage())).kind).toBe('accepted');
+    expect(metadata.requests()).toBe(0);
+  });
+
+  test('that a silent metadata service does not give are waited for no longer than the time limit', async () => {
+    const metadata = await metadataService();
+    cleanups.push(setEnvironment({ ...NO_CREDENTIALS, AWS_EC2_METADATA_SERVICE_ENDPOINT: metadata.url }));
+    const answer = await provide({ timeoutMs: SHORT_MS }).send(outgoingMessage());
+    expect(answer).toEqual({
+      kind: 'deferred',
+      error: `no answer from the mail provider within ${SHORT_MS} ms`,
+    });
+    expect(metadata.requests()).toBeGreaterThan(0);
+    expect(ses.requests).toHaveLength(0);
+  });
+
+  test('that are nowhere defer the message', async () => {
+    cleanups.push(setEnvironment({ ...NO_CREDENTIALS, AWS_EC2_METADATA_DISABLED: 'true' }));
+    expect(await provide().send(outgoingMessage())).toEqual({
+      kind: 'deferred',
+      error: 'no credentials for the mail provider',
+    });
+  });
+});
+
+/** A metadata service that takes connections and never answers, as behind a firewall that drops. */
+async function metadataService(): Promise<{ url: string; requests: () => number }> {
+  let requests = 0;
+  const server = createServer(() => (requests += 1));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanups.push(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests };
+}

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+
+/** In the data directory of `npm start`: what runs now. */
+export const RUNNING_FILE = 'running.json';
+
+/** The part of that file that others read: the servers that `npm start` uses. */
+export const localServers = z.object({
+  /** The embedded Postgres; null when DATABASE_URL names another. */
+  postgres: z.object({ pid: z.number(), url: z.string() }).readonly().nullable(),
+  redisUrl: z.string().nullable(),
+});
+
+export type LocalServers = Readonly<z.infer<typeof localServers>>;

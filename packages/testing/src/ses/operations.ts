@@ -1,0 +1,81 @@
+import type { FakeIdentity } from './identities.ts';
+import { newIdentity } from './identities.ts';
+import { sesError } from './reactions.ts';
+import type { SesReaction } from './reactions.ts';
+
+export type SesOperation =
+  | 'SendEmail'
+  | 'CreateEmailIdentity'
+  | 'GetEmailIdentity'
+  | 'DeleteEmailIdentity'
+  | 'PutEmailIdentityMailFromAttributes';
+
+/** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_Operations.html */
+const ROUTES: readonly (readonly [method: string, path: RegExp, operation: SesOperation])[] = [
+  ['POST', /^\/v2\/email\/outbound-emails$/, 'SendEmail'],
+  ['POST', /^\/v2\/email\/identities$/, 'CreateEmailIdentity'],
+  ['GET', /^\/v2\/email\/identities\/([^/]+)$/, 'GetEmailIdentity'],
+  ['DELETE', /^\/v2\/email\/identities\/([^/]+)$/, 'DeleteEmailIdentity'],
+  ['PUT', /^\/v2\/email\/identities\/([^/]+)\/mail-from$/, 'PutEmailIdentityMailFromAttributes'],
+];
+
+/** @returns null for a request that is none of the operations this fake knows. */
+export function operationOf(
+  method: string,
+  path: string,
+): { operation: SesOperation; identity: string } | null {
+  for (const [itsMethod, itsPath, operation] of ROUTES) {
+    const match = itsPath.exec(path);
+    if (method === itsMethod && match !== null)
+      return { operation, identity: decodeURIComponent(match[1] ?? '') };
+  }
+  return null;
+}
+
+/** What SES does with the request when nothing is scripted. */
+export function perform(
+  operation: SesOperation,
+  identity: string,
+  body: Readonly<Record<string, unknown>>,
+  state: { identities: Map<string, FakeIdentity>; nextMessageId: () => string },
+): SesReaction {
+  const { identities } = state;
+  const existing = identities.get(identity);
+  switch (operation) {
+    case 'SendEmail':
+      return json({ MessageId: state.nextMessageId() });
+    case 'CreateEmailIdentity': {
+      const name = String(body['EmailIdentity']);
+      if (identities.has(name)) {
+        return sesError(400, 'AlreadyExistsException', `Email identity ${name} already exist.`);
+      }
+      const created = newIdentity(body['Tags'] as FakeIdentity['Tags'] | undefined);
+      identities.set(name, created);
+      const { VerifiedForSendingStatus, DkimAttributes } = created;
+      return json({ IdentityType: 'DOMAIN', VerifiedForSendingStatus, DkimAttributes });
+    }
+    case 'GetEmailIdentity':
+      return existing === undefined ? notFound(identity) : json({ IdentityType: 'DOMAIN', ...existing });
+    case 'DeleteEmailIdentity':
+      return identities.delete(identity) ? json({}) : notFound(identity);
+    case 'PutEmailIdentityMailFromAttributes':
+      if (existing === undefined) return notFound(identity);
+      existing.MailFromAttributes = {
+        MailFromDomain: String(body['MailFromDomain']),
+        MailFromDomainStatus: 'PENDING',
+        BehaviorOnMxFailure: String(body['BehaviorOnMxFailure']),
+      };
+      return json({});
+  }
+}
+
+function notFound(identity: string): SesReaction {
+  return sesError(404, 'NotFoundException', `Email identity ${identity} does not exist.`);
+}
+
+function json(value: unknown): SesReaction {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(value));
+  };
+}

@@ -1,0 +1,80 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { startTcpListener } from './receiver/tcp-listener.ts';
+
+/** A way to a server, as Postgres or Redis, that can be cut, or fall silent as a stopped process does. */
+export interface TcpProxy {
+  /** `url` with the proxy's address in place of the server's. */
+  url(url: string): string;
+  /** How many new connections were cut off since the last cut. */
+  readonly cutOff: number;
+  /** Cuts every connection, and every new one at once. */
+  cut(): void;
+  /** Cuts as soon as one side says `words`, and from then on. */
+  cutAt(words: string): void;
+  /** Takes what comes and passes nothing on, in neither direction. */
+  silence(): void;
+  /** Carries the questions and loses the answers. */
+  loseAnswers(): void;
+  /** Lets everything pass again; connections that were cut stay cut. */
+  restore(): void;
+  close(): Promise<void>;
+}
+
+/** @param target the server, as a URL with host and port. */
+export async function startTcpProxy(target: string): Promise<TcpProxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let state: 'open' | 'cut' | 'silent' | 'answers lost' = 'open';
+  let fatalWords: string | null = null;
+  let cutOff = 0;
+
+  function cut(): void {
+    state = 'cut';
+    cutOff = 0;
+    for (const socket of sockets) socket.destroy();
+  }
+
+  function join(from: Socket, to: Socket, passes: () => boolean): void {
+    sockets.add(from);
+    from.on('error', () => to.destroy());
+    from.on('close', () => {
+      sockets.delete(from);
+      to.destroy();
+    });
+    from.on('data', (chunk) => {
+      if (fatalWords !== null && chunk.includes(fatalWords)) cut();
+      if (passes()) to.write(chunk);
+    });
+  }
+
+  const listener = await startTcpListener((client) => {
+    if (state === 'cut') {
+      cutOff += 1;
+      client.destroy();
+      return;
+    }
+    const server = connect(Number(port), hostname);
+    join(client, server, () => state === 'open' || state === 'answers lost');
+    join(server, client, () => state === 'open');
+  });
+
+  return {
+    url: (url) => Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(listener.port) }).href,
+    get cutOff() {
+      return cutOff;
+    },
+    cut,
+    cutAt: (words) => void (fatalWords = words),
+    silence: () => void (state = 'silent'),
+    loseAnswers: () => void (state = 'answers lost'),
+    restore() {
+      state = 'open';
+      fatalWords = null;
+    },
+    async close() {
+      cut();
+      await listener.close();
+    },
+  };
+}
