@@ -3,7 +3,8 @@ import { systemClock } from '@postrider/runtime';
 import { runCli } from './run.ts';
 
 // The program is dist/cli.js: `.data` lies beside its folder, as `npm start` makes it.
-const dataDir = process.env['POSTRIDER_DATA_DIR'] ?? join(dirname(import.meta.dirname), '.data');
+const given = (process.env['POSTRIDER_DATA_DIR'] ?? '').trim();
+const dataDir = given === '' ? join(dirname(import.meta.dirname), '.data') : given;
 
 const code = await runCli(process.argv.slice(2), {
   env: process.env,

@@ -131,10 +131,13 @@ describe('without a DATABASE_URL beside an `npm start`', () => {
     expect(stderr).toBe('postrider cli: configuration: DATABASE_URL is required\n');
   });
 
-  test('a damaged file is named', async () => {
-    writeFileSync(join(folder, 'running.json'), '{');
-    const { code, stderr } = await runInProcess(['migrate'], {}, folder);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^postrider: \S+running\.json is damaged; remove it, or set DATABASE_URL\n$/);
-  });
+  test.each(['{', '{}', '{"postgres":{"pid":"x"},"redisUrl":null}'])(
+    'a damaged file is named: %s',
+    async (text) => {
+      writeFileSync(join(folder, 'running.json'), text);
+      const { code, stderr } = await runInProcess(['migrate'], {}, folder);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^postrider: \S+running\.json is damaged; remove it, or set DATABASE_URL\n$/);
+    },
+  );
 });

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { localServers, RUNNING_FILE } from '@postrider/runtime';
+import type { LocalServers } from '@postrider/runtime';
 
-/** What `npm start` says about itself in `.data/running.json`, as far as a command needs it. */
+/** What a command needs to know of it. */
 export interface RunningSystem {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
@@ -9,13 +11,12 @@ export interface RunningSystem {
 
 /** The system of `npm start` whose embedded Postgres runs at this moment, or null. */
 export function findRunningSystem(dataDir: string): RunningSystem | null {
-  const file = join(dataDir, 'running.json');
-  const state = parse(textOf(file), file) as {
-    readonly postgres?: { readonly pid: number; readonly url: string } | null;
-    readonly redisUrl?: string | null;
-  } | null;
-  if (state?.postgres === undefined || state.postgres === null || !isAlive(state.postgres.pid)) return null;
-  return { databaseUrl: state.postgres.url, redisUrl: state.redisUrl ?? undefined };
+  const file = join(dataDir, RUNNING_FILE);
+  const text = textOf(file);
+  if (text === null) return null;
+  const { postgres, redisUrl } = parse(text, file);
+  if (postgres === null || !isAlive(postgres.pid)) return null;
+  return { databaseUrl: postgres.url, redisUrl: redisUrl ?? undefined };
 }
 
 function textOf(file: string): string | null {
@@ -28,9 +29,9 @@ function textOf(file: string): string | null {
   }
 }
 
-function parse(text: string | null, file: string): unknown {
+function parse(text: string, file: string): LocalServers {
   try {
-    return text === null ? null : JSON.parse(text);
+    return localServers.parse(JSON.parse(text));
   } catch (error) {
     throw new Error(`${file} is damaged; remove it, or set DATABASE_URL`, { cause: error });
   }

@@ -1,4 +1,4 @@
-import { createLogger, loadConfig } from '@postrider/runtime';
+import { createLogger, loadConfig, within } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
 import { createPool, createWakeUps, openDatabase, requireMigrated } from '@postrider/store';
 import type { Database } from '@postrider/store';
@@ -77,9 +77,9 @@ export async function withPool<T>(
 
 /** A server that no longer answers does not answer a goodbye either. */
 async function inTime(closing: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-  });
-  await Promise.race([closing, late]).finally(() => clearTimeout(timer));
+  await within(
+    () => closing,
+    CLOSE_TIMEOUT_MS,
+    () => undefined,
+  );
 }

@@ -4,7 +4,7 @@ import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
-import { housekeepingTurn } from './housekeeping.ts';
+import { housekeepingTurn, removalsTurn } from './housekeeping.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -15,7 +15,14 @@ beforeAll(async () => void (store = await openRelayStore()));
 afterAll(() => store.close());
 beforeEach(() => void (lines = []));
 
+/** By Postgres's clock, in UTC. */
+async function today(): Promise<unknown> {
+  const [row] = await store.database.query(`select (now() at time zone 'utc')::date::text as today`);
+  return row?.['today'];
+}
+
 test('a turn tends log and events, says what it did, and comes again in an hour', async () => {
+  let day = await today();
   await store.rows.event({ ageDays: 40 });
   await store.rows.event({ ageDays: 20 });
   const turn = async () =>
@@ -34,6 +41,35 @@ test('a turn tends log and events, says what it did, and comes again in an hour'
   ]);
   expect(lines[0]?.fields['days_made']).toHaveLength(8);
 
-  expect(await turn()).toBe(HOUR_MS);
-  expect(lines).toHaveLength(1); // nothing was to be done, so nothing is said
+  // Again where midnight has fallen in between: then there was a day to make.
+  let before: unknown;
+  do {
+    lines = [];
+    expect(await turn()).toBe(HOUR_MS);
+    [before, day] = [day, await today()];
+  } while (before !== day);
+  expect(lines).toEqual([]); // nothing was to be done, so nothing is said
+});
+
+test('a DELETE that was cut short is finished a minute later, and one under way is left alone', async () => {
+  const [cut, underWay, standing] = [
+    await store.rows.webhook(),
+    await store.rows.webhook(),
+    await store.rows.webhook(),
+  ];
+  for (const id of [cut, underWay, standing]) await store.rows.deliveries(id, { count: 2 });
+  await store.rows.deadLetter(cut, await store.rows.event());
+  const mark = `update webhooks set removed_at = now() - make_interval(secs => $2) where id = $1`;
+  await store.database.query(mark, [cut, 61]);
+  await store.database.query(mark, [underWay, 1]);
+  const turn = async () => removalsTurn(createHousekeeping(store.pool), keepingLogger(lines));
+  expect(await turn()).toBe(60_000);
+  expect(await turn()).toBe(60_000);
+  expect(lines).toEqual([{ level: 'info', msg: 'removals finished', fields: { webhooks: 1 } }]);
+  const left = async (sql: string) => (await store.database.query(sql)).map((row) => row['id']);
+  expect(await left('select id from webhooks order by id')).toEqual([underWay, standing].sort());
+  expect(await left('select distinct webhook_id as id from deliveries order by 1')).toEqual(
+    [underWay, standing].sort(),
+  );
+  expect(await left('select id from dead_letters')).toEqual([]);
 });

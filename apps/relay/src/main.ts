@@ -7,8 +7,9 @@ import {
   errorCode,
   maskedConfig,
 } from '@postrider/runtime';
-import { createPool, readiness, requireMigrated } from '@postrider/store';
+import { readiness, requireMigrated } from '@postrider/store';
 import { relayConfig } from './config.ts';
+import { openRelayPool } from './open-pool.ts';
 import { addRelay } from './relay.ts';
 
 const config = relayConfig();
@@ -28,14 +29,7 @@ const onQueueError = (error: Error) => {
 
 logger.info('configuration', { ...maskedConfig('relay', config), queue: location.kind });
 
-const pool = createPool({
-  databaseUrl: config.databaseUrl,
-  size: config.databasePoolSize,
-  applicationName: 'postrider-relay',
-  durableCommits: false, // nothing but leases is written here, and what housekeeping drops
-  planEachTime: true,
-  onError: onStoreError,
-});
+const pool = openRelayPool(config, onStoreError);
 lifecycle.add('database', {
   async start() {
     await requireMigrated(pool);

@@ -1,3 +1,4 @@
+import { within } from '@postrider/runtime';
 import type { Logger } from '@postrider/runtime';
 
 /** Runs a turn again and again: when it asks to, when it is woken, and at the latest after its longest pause. */
@@ -78,12 +79,11 @@ export function createPacemaker({ name, turn, pauseAfterErrorMs, logger }: Pacem
     async stop() {
       stopped = true;
       endPause?.();
-      let timer: NodeJS.Timeout | undefined;
-      const timeout = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, STOP_TIMEOUT_MS);
-      });
-      await Promise.race([ended, timeout]);
-      clearTimeout(timer);
+      await within(
+        () => ended,
+        STOP_TIMEOUT_MS,
+        () => undefined,
+      );
     },
   };
 }

@@ -1,3 +1,5 @@
+import { within } from '@postrider/runtime';
+
 /**
  * Lets long work go on without holding a slot of its queue: after a second an attempt is parked, and the slot serves
  * somebody else. A hanging endpoint so costs the fast lane one slot-second an attempt, not ten.
@@ -46,12 +48,11 @@ export function createParking(options: { readonly afterMs: number; readonly plac
       });
     },
     async drain(deadlineMs) {
-      let timer: NodeJS.Timeout | undefined;
-      const deadline = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, deadlineMs);
-      });
-      await Promise.race([Promise.all(parked), deadline]);
-      clearTimeout(timer);
+      await within<unknown>(
+        () => Promise.all(parked),
+        deadlineMs,
+        () => undefined,
+      );
     },
   };
 }

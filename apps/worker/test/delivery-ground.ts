@@ -156,14 +156,7 @@ function rowsOf(
       return { accountId, webhookId };
     },
     async job(webhookId, wish = {}) {
-      const [owner] = await database.query<{ accountId: AccountId }>(
-        'select account_id as "accountId" from webhooks where id = $1',
-        [webhookId],
-      );
-      const [deliveryId = ''] = await rows.deliveries(webhookId, {
-        eventId: await rows.event(owner),
-        ...wish,
-      });
+      const [deliveryId = ''] = await rows.deliveries(webhookId, wish);
       return { deliveryId, claim: 0 };
     },
     async nextJob(webhookId) {

@@ -2,6 +2,9 @@ import { assertSchemaCompatibility, runMigrations, SchemaMigrationRequiredError 
 import { Client } from 'pg';
 import { QUEUE_SCHEMA } from './connection.ts';
 
+/** A server that takes the connection and says nothing is an error, too. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
 /** Makes or renews BullMQ's own tables, for deployments whose queues live in Postgres. */
 export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
   await connected(databaseUrl, async (client) => {
@@ -23,7 +26,11 @@ export async function queueSchemaIsCurrent(databaseUrl: string): Promise<boolean
 }
 
 async function connected<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: databaseUrl, application_name: 'postrider-migrate' });
+  const client = new Client({
+    connectionString: databaseUrl,
+    application_name: 'postrider-migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
   await client.connect();
   try {
     return await work(client);

@@ -47,6 +47,14 @@ async function deliveries() {
 }
 
 describe('list', () => {
+  test('those made at one moment come in the order of their ids, so that the list is always the same', async () => {
+    for (let n = 0; n < 5; n += 1) await insert();
+    await store.outside.query('update dead_letters set created_at = $1', [EVENT_AT]);
+    const ids = (await deadLetters.list(accountId)).map(({ id }) => id);
+    expect(ids).toHaveLength(5);
+    expect(ids).toEqual([...ids].sort().reverse());
+  });
+
   test('has the account’s only, newest first, each as it was written', async () => {
     const first = await insert();
     const second = await insert(null);
@@ -128,5 +136,45 @@ describe('replay', () => {
     expect(await deadLetters.replay(accountId, id)).toBe(false);
     expect(await deliveries()).toEqual([]);
     expect(store.wakeUps).toHaveLength(asked);
+  });
+});
+
+describe('the ids of a webhook’s dead letters', () => {
+  async function pages(until: Date): Promise<DeadLetterId[][]> {
+    const found: DeadLetterId[][] = [];
+    for await (const page of deadLetters.idsOfWebhook(accountId, webhookId, until)) found.push(page);
+    return found;
+  }
+
+  test('come in pages, the oldest first, each once, and none that was made after the moment asked for', async () => {
+    await store.outside.query(
+      `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason,
+         last_error, created_at)
+       select 'dl_' || lpad(n::text, 26, '0'), $1, $2, 'evt_' || n, 'email.sent', $3, '{}', 8, 'attempts_exhausted', 'x',
+         $3::timestamptz + n * interval '1 s'
+       from generate_series(1, 1003) n`,
+      [accountId, webhookId, EVENT_AT],
+    );
+    const found = await pages(new Date(EVENT_AT.getTime() + 1_001_000));
+    expect(found.map((page) => page.length)).toEqual([500, 500, 1]);
+    const expected = Array.from({ length: 1_001 }, (_, n) => `dl_${String(n + 1).padStart(26, '0')}`);
+    expect(found.flat()).toEqual(expected);
+  });
+
+  test('are those of this webhook and this account', async () => {
+    await insert();
+    const other = await store.newAccount();
+    await store.outside.query('update dead_letters set account_id = $1 where webhook_id = $2', [
+      other,
+      webhookId,
+    ]);
+    const { id } = await insert();
+    const mine = webhookId;
+    const webhooks = createWebhookStore(store.db, store.secrets, store.clock);
+    const second = { accountId, endpoint: 'https://b.example/', events: [] };
+    webhookId = (await webhooks.create(second)).webhook.id;
+    await insert();
+    webhookId = mine;
+    expect(await pages(store.clock.now())).toEqual([[id]]);
   });
 });

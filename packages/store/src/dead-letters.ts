@@ -27,7 +27,14 @@ export interface DeadLetterStore {
    * @returns false when the dead letter or its webhook is gone; of concurrent replays one returns true.
    */
   replay(accountId: AccountId, id: DeadLetterId): Promise<boolean>;
+  /**
+   * The ids of a webhook's dead letters, the oldest first, in pages of 500: it may have a hundred thousand. Only those
+   * made until `until`: a replayed event that fails again at once would otherwise come round for ever.
+   */
+  idsOfWebhook(accountId: AccountId, webhookId: WebhookId, until: Date): AsyncIterable<DeadLetterId[]>;
 }
+
+const IDS_PER_PAGE = 500;
 
 export function createDeadLetterStore(db: Database): DeadLetterStore {
   return {
@@ -63,5 +70,30 @@ export function createDeadLetterStore(db: Database): DeadLetterStore {
         return rows.length > 0;
       });
     },
+    idsOfWebhook: (accountId, webhookId, until) => pagesOfIds(db, accountId, webhookId, until),
   };
+}
+
+async function* pagesOfIds(
+  db: Database,
+  accountId: AccountId,
+  webhookId: WebhookId,
+  until: Date,
+): AsyncGenerator<DeadLetterId[]> {
+  let after = '';
+  for (;;) {
+    const where = { accountId, webhookId, createdAt: { lte: until }, id: { gt: after } };
+    const rows = await mappingUnavailable(() =>
+      db.prisma.deadLetter.findMany({
+        where,
+        orderBy: { id: 'asc' },
+        take: IDS_PER_PAGE,
+        select: { id: true },
+      }),
+    );
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows.map((row) => row.id as DeadLetterId);
+    after = last.id;
+  }
 }

@@ -125,6 +125,16 @@ describe('take', () => {
     expect(row).toEqual({ leased: true, taken: true });
   });
 
+  test('tells how long it had been due, which is nothing before it is', async () => {
+    const { lateMs } = await takenOne({ dueInMs: -90_000 });
+    const [row] = await database.query<{ ms: number }>(
+      'select (extract(epoch from taken_at - due_at) * 1000)::float8 as ms from deliveries',
+    );
+    expect(lateMs).toBeGreaterThan(90_000);
+    expect(lateMs).toBeCloseTo(row?.ms ?? 0, 2);
+    expect((await takenOne({ dueInMs: 90_000 })).lateMs).toBe(0);
+  });
+
   test('tells the subject of the rule for a rule’s own webhook', async () => {
     webhookId = await rows.webhook({ subject: 'acct_1/inbound/r1' });
     expect((await takenOne()).subject).toBe('acct_1/inbound/r1');

@@ -47,6 +47,7 @@ const UNAVAILABLE_MESSAGES = [
   'Connection terminated', // pg, without a code
   'connection timeout', // pg-pool: no connection became free
   'timeout exceeded when trying to connect',
+  'timeout expired', // pg, of a client that belongs to no pool
   'Query read timeout',
   'Client has encountered a connection error',
   'Client was closed',

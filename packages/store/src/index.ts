@@ -22,6 +22,8 @@ export type {
 export { createEmailStore } from './emails.ts';
 export type { Email, EmailStatus, EmailStore } from './emails.ts';
 export { isUnavailable, mappingUnavailable, StoreUnavailableError } from './errors.ts';
+export { readEventMoment } from './event-moment.ts';
+export type { EventMoment } from './event-moment.ts';
 export { createHousekeeping } from './housekeeping.ts';
 export type { Housekeeping, Retention } from './housekeeping.ts';
 export { createMailTimetable } from './mail-timetable.ts';

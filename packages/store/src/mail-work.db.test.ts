@@ -163,6 +163,32 @@ describe('failed', () => {
   });
 });
 
+describe('a transaction that cannot be committed', () => {
+  const detail = notificationDetailOf({});
+  const reported = { type: 'email.delivered', recipients: ['b@b.example'], detail } as const;
+  const ends: [string, (held: TakenEmail) => Promise<boolean>][] = [
+    ['sent', async (held) => work.sent(held, { providerMessageId: 'p', notifications: [reported] })],
+    ['failed', async (held) => work.failed(held, 'no')],
+  ];
+
+  test.each(ends)('%s: leaves no event, and the message as it was', async (_, end) => {
+    await store.outside.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'no commit'; end $$`,
+    );
+    await store.outside.query(
+      `create constraint trigger refuse after update on emails deferrable initially deferred
+       for each row execute function refuse()`,
+    );
+    const before = await email();
+    const held = await taken();
+    await expect(end(held)).rejects.toThrow('no commit');
+    await store.outside.query('drop function refuse cascade');
+    expect(await events()).toEqual([]);
+    expect(await email()).toEqual(before);
+    expect(await end(held)).toBe(true);
+  });
+});
+
 describe('retry', () => {
   test('makes the message due after the delay, in nobody’s hands, one attempt on', async () => {
     expect(await work.retry(await taken(), 3_600_000)).toBe(true);

@@ -14,6 +14,9 @@ const MIGRATIONS_TABLE = `
     migration_name varchar(255) not null, logs text, rolled_back_at timestamptz,
     started_at timestamptz not null default now(), applied_steps_count integer not null default 0)`;
 
+/** A server that takes the connection and says nothing is an error, too. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
 interface Migration {
   readonly name: string;
   readonly sql: string;
@@ -24,9 +27,14 @@ interface Migration {
  *
  * @returns the names of those applied now.
  * @throws Error when an applied migration differs from its file: migrations are append-only.
+ * @throws StoreUnavailableError when Postgres does not answer.
  */
 export async function migrate(databaseUrl: string): Promise<string[]> {
-  const client = new Client({ connectionString: databaseUrl, application_name: 'postrider-migrate' });
+  const client = new Client({
+    connectionString: databaseUrl,
+    application_name: 'postrider-migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
   return mappingUnavailable(async () => {
     await client.connect();
     try {

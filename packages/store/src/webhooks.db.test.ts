@@ -73,6 +73,13 @@ describe('list', () => {
     expect(await webhooks.list(owner?.account_id ?? accountId)).toEqual([second, first]);
   });
 
+  test('those made in one millisecond come in the order of their ids, so that the list is always the same', async () => {
+    for (let n = 0; n < 5; n += 1) await created();
+    const ids = (await webhooks.list(accountId)).map(({ id }) => id);
+    expect(ids).toHaveLength(5);
+    expect(ids).toEqual([...ids].sort().reverse());
+  });
+
   test('a type that this version does not know is left out', async () => {
     const { id } = await created(['email.sent']);
     await store.outside.query(`update webhooks set events = '{email.sent,moon.landed}' where id = $1`, [id]);
@@ -108,6 +115,13 @@ describe('delete', () => {
     expect(await webhooks.list(accountId)).toEqual([webhook]);
     expect(await webhooks.delete(accountId, webhook.id)).toBe(true);
     expect(await webhooks.delete(accountId, webhook.id)).toBe(false);
+  });
+
+  test('the webhook of an inbound rule is not its account’s to delete: it reads as missing and stays', async () => {
+    const subject = inboundSubject(accountId, 'r1');
+    const { webhook } = await webhooks.create({ accountId, endpoint: ENDPOINT, events: [], subject });
+    expect(await webhooks.delete(accountId, webhook.id)).toBe(false);
+    expect(await store.outside.query('select 1 from webhooks where id = $1', [webhook.id])).toHaveLength(1);
   });
 
   test('waits for a cause that has matched it, and then drops that delivery too', async () => {

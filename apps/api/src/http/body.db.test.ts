@@ -107,6 +107,15 @@ describe('a body that is refused unread', () => {
     await raw.closed();
   });
 
+  test.each([
+    ['that is no HTTP', 'no chunk\r\n'],
+    ['of which nothing comes', ''],
+  ])('one %s, sent with the head: the answer is whole', async (_, body) => {
+    const raw = await openRaw(api.port);
+    raw.socket.end(`POST /v1/nothing HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
+    expect(await raw.closed()).toMatch(/^HTTP\/1.1 404 [^]*"instance":"req_\w+"\}$/);
+  });
+
   test('a client that sends all of it before it reads gets the answer all the same', async () => {
     const raw = await openRaw(api.port);
     raw.socket.pause();

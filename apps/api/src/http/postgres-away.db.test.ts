@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { adminDatabaseUrl } from '@postrider/testing';
+import { adminDatabaseUrl, startTcpProxy } from '@postrider/testing';
+import type { TcpProxy } from '@postrider/testing';
 import request from 'supertest';
 import { EVERY_ROUTE_TITLED, requestOf } from '../../test/every-route.ts';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { TestApi } from '../../test/start-api.ts';
-import { startTcpProxy } from '../../test/tcp-proxy.ts';
-import type { TcpProxy } from '../../test/tcp-proxy.ts';
 
 let api: TestApi;
 let proxy: TcpProxy;
@@ -50,6 +49,25 @@ test.each([
   proxy.cutAt(`"${table}"`);
   const test = request(api.url)[method](path).set('authorization', authorization);
   expectProblem(await (body === undefined ? test : test.send(body)), 'not-ready');
+});
+
+test('each of these answers is counted as an error of Postgres', async () => {
+  const counted = async (): Promise<number> => {
+    const { text } = await request(api.url).get('/metrics');
+    const values = [...text.matchAll(/^postrider_postgres_errors_total\{.*\} (\d+)$/gm)].map(([, n]) =>
+      Number(n),
+    );
+    return values.reduce((sum, value) => sum + value, 0);
+  };
+  const before = await counted();
+  proxy.cut();
+  for (let n = 0; n < 2; n += 1) {
+    expectProblem(
+      await request(api.url).get('/v1/webhooks').set('authorization', authorization),
+      'not-ready',
+    );
+  }
+  expect(await counted()).toBe(before + 2);
 });
 
 test('it serves again by itself once Postgres is back', async () => {

@@ -1,13 +1,12 @@
 import { afterEach, expect, test } from '@jest/globals';
 import type { RateLimiter } from '@postrider/domain';
 import { createRedisRateLimiter } from '@postrider/rate-limit';
-import { describeWithRedis, startTcpListener } from '@postrider/testing';
+import { describeWithRedis, startTcpListener, startTcpProxy } from '@postrider/testing';
 import request from 'supertest';
 import { EVERY_ROUTE, requestOf } from '../../test/every-route.ts';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { TestApi, TestApiOptions } from '../../test/start-api.ts';
-import { startTcpProxy } from '../../test/tcp-proxy.ts';
 
 let releases: (() => unknown)[] = [];
 

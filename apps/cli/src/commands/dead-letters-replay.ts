@@ -2,7 +2,6 @@ import type { AccountId, DeadLetterId } from '@postrider/domain';
 import { createDeadLetterStore } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import type { Command } from 'commander';
-import { deadLettersOfWebhook } from '../dead-letters-of-webhook.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
@@ -64,7 +63,7 @@ function parseSelection(
   if (ids.length > 0) throw new UsageError('name dead letters or use --all, not both');
   if (options.webhook === undefined) throw new UsageError('--all needs --webhook');
   const webhookId = requireId('webhook', options.webhook, 'a webhook');
-  return (database) => deadLettersOfWebhook(database, { accountId, webhookId }, io.clock.now());
+  return (database) => createDeadLetterStore(database).idsOfWebhook(accountId, webhookId, io.clock.now());
 }
 
 async function replay(

@@ -1,9 +1,9 @@
 import { migrateQueueSchema, queueSchemaIsCurrent } from '@postrider/queue';
-import { mappingUnavailable, migrate } from '@postrider/store';
+import { migrate } from '@postrider/store';
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import { printJson, printLines } from '../print.ts';
-import { configuration, diagnostics, withPool } from '../session.ts';
+import { configuration } from '../session.ts';
 
 /**
  * `migrate`: the store's tables, and always the queue's as well, so that a deployment can leave or lose Redis without
@@ -16,10 +16,6 @@ export function addMigrate(program: Command, io: Io): void {
     .option('--json', 'print one JSON document')
     .action(async ({ json }: { json?: true }) => {
       const config = configuration(io);
-      // The migrators wait for a connection as long as it takes; this asks first, within seconds.
-      await withPool(config, diagnostics(config, io), (pool) =>
-        mappingUnavailable(() => pool.query('select 1')),
-      );
       const applied = await migrate(config.databaseUrl);
       const queueMigrated = !(await queueSchemaIsCurrent(config.databaseUrl));
       if (queueMigrated) await migrateQueueSchema(config.databaseUrl);

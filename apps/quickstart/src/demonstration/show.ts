@@ -1,8 +1,9 @@
+import type { EventId } from '@postrider/domain';
+import { readEventMoment } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import type { Terminal } from '../terminal.ts';
 import type { ApiClient } from './api-client.ts';
 import type { Arrivals } from './arrivals.ts';
-import { eventMoment } from './commit-time.ts';
 
 export interface Stage {
   readonly api: ApiClient;
@@ -19,6 +20,8 @@ const MAIL = {
   text: 'Accepted by the sandbox provider, which sends nothing.',
 };
 const ARRIVAL_TIMEOUT_MS = 20_000;
+const COMMITTED = 'the commit that recorded the event (commit time as Postgres keeps it)';
+const WRITTEN = 'the event was written (its created_at: this Postgres keeps no commit times)';
 
 /** Sends one mail and shows its signed `email.sent` arrive. @returns false when it did not come in time. */
 export async function showMainJob({ api, arrivals, database, terminal, logsDir }: Stage): Promise<boolean> {
@@ -40,10 +43,11 @@ export async function showMainJob({ api, arrivals, database, terminal, logsDir }
     return false;
   }
   const { event, receivedAtMs } = arrival;
-  const moment = await eventMoment(database, event.id);
+  const moment = await readEventMoment(database.pool, event.id as EventId);
+  if (moment === null) throw new Error(`event ${event.id} has arrived and is not in the database`);
   const after = (ms: number) => `${Math.max(0, Math.round(receivedAtMs - ms))} ms`;
   terminal.say('demo', `signed email.sent ${event.id} arrived, signature verified`);
-  terminal.say('demo', `${after(moment.atMs)} after ${moment.words}`);
+  terminal.say('demo', `${after(moment.atMs)} after ${moment.committed ? COMMITTED : WRITTEN}`);
   terminal.say('demo', `${after(answeredAtMs)} after POST /v1/emails was answered`);
   return true;
 }

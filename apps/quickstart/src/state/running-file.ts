@@ -1,21 +1,20 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { RUNNING_FILE } from '@postrider/runtime';
+import type { LocalServers } from '@postrider/runtime';
 import { StartError } from '../settings.ts';
 import { createPrivate, readIfThere, writePrivate } from './private-file.ts';
 import { endMarked, markOf, stillRuns } from './process-identity.ts';
 import type { ProcessMark } from './process-identity.ts';
 
-/** `.data/running.json`: what runs now. The command line reads `postgres` and `redisUrl`. */
-interface Running {
+/** What runs now. The command line reads the servers. */
+interface Running extends LocalServers {
   readonly launcher: ProcessMark;
-  /** The embedded Postgres; null when DATABASE_URL names another. */
-  readonly postgres: { readonly pid: number; readonly url: string } | null;
-  readonly redisUrl: string | null;
   readonly children: Readonly<Record<string, ProcessMark>>;
 }
 
 export interface RunningFile {
-  note(news: Partial<Pick<Running, 'postgres' | 'redisUrl'>>): void;
+  note(news: Partial<LocalServers>): void;
   noteChild(name: string, pid: number): void;
   remove(): void;
 }
@@ -31,7 +30,7 @@ const TRIES = 3;
  */
 export async function takeDataDir(dataDir: string): Promise<RunningFile> {
   mkdirSync(dataDir, { recursive: true });
-  const file = join(dataDir, 'running.json');
+  const file = join(dataDir, RUNNING_FILE);
   let running: Running = { launcher: markOf(process.pid), postgres: null, redisUrl: null, children: {} };
   for (let tries = 1; !createPrivate(file, textOf(running)); tries += 1) {
     if (tries === TRIES) throw new StartError(`another start is using ${dataDir}`);

@@ -34,7 +34,8 @@ async function sleeper(): Promise<{ child: ChildProcess; pid: number }> {
 }
 
 const modeOf = (file: string) => statSync(join(folder, file)).mode & 0o777;
-const NOBODY = { pid: 2 ** 22 + 1, startedAt: '1' };
+const marked = (pid: number) => ({ pid, identity: `${pid} 1` });
+const NOBODY = marked(2 ** 22 + 1);
 const leave = (state: object) => writeFileSync(join(folder, 'running.json'), JSON.stringify(state));
 
 describe('the data directory', () => {
@@ -69,7 +70,7 @@ describe('the data directory', () => {
 
   test('leaves alone what has got the number of a process that was killed', async () => {
     const { child, pid } = await sleeper();
-    leave({ launcher: { pid, startedAt: '1' }, children: { worker: { pid, startedAt: '1' } } });
+    leave({ launcher: marked(pid), children: { worker: marked(pid) } });
     (await takeDataDir(folder)).remove();
     expect({ code: child.exitCode, signal: child.signalCode }).toEqual({ code: null, signal: null });
   });

@@ -2,18 +2,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import type { WebhookId } from '@postrider/domain';
 import { StoreUnavailableError } from '@postrider/store';
 import type { Database, DeliveryHandOver } from '@postrider/store';
-import { after, answer, waitFor } from '@postrider/testing';
+import { after, answer, startTcpProxy, waitFor } from '@postrider/testing';
+import type { TcpProxy } from '@postrider/testing';
 import { openDeliveryGround, openTestDatabase } from '../../test/delivery-ground.ts';
 import type { DeliveryGround } from '../../test/delivery-ground.ts';
 import { createGate } from '../../test/gate.ts';
 import type { Gate } from '../../test/gate.ts';
-import { startPostgresLine } from '../../test/postgres-line.ts';
-import type { PostgresLine } from '../../test/postgres-line.ts';
 
 const ANSWERS = [200, 503, 410];
 
 let ground: DeliveryGround;
-let line: PostgresLine;
+let line: TcpProxy;
 /** By the line. */
 let database: Database;
 let gate: Gate;
@@ -26,8 +25,8 @@ afterAll(async () => ground.close());
 beforeEach(async () => {
   await ground.rows.clear();
   ground.log.clear();
-  line = await startPostgresLine(ground.database.url);
-  database = openTestDatabase(line.url);
+  line = await startTcpProxy(ground.database.url);
+  database = openTestDatabase(line.url(ground.database.url));
   gate = createGate();
   ({ webhookId } = await ground.endpoint('/hook'));
 });
@@ -114,3 +113,22 @@ test('with Postgres away until the lease is over nothing is recorded, and the ne
   await ground.worker()(await ground.nextJob(webhookId));
   await expectRecordedOnce(200);
 });
+
+test.each(ANSWERS)(
+  '%i twice at once, under a lease that ran out and under the one after it, is recorded once',
+  async (status) => {
+    const answers = [after(gate.opened, answer(status)), after(gate.opened, answer(status))];
+    ground.receiver.script('/hook', answers);
+    const before = ground.receiver.requests.length;
+    const deliver = ground.worker(); // both in one worker's hands, and so in one batch
+    const late = deliver(await ground.job(webhookId));
+    await ground.receiver.waitForRequests(before + 1);
+    const held = deliver(await ground.nextJob(webhookId));
+    await ground.receiver.waitForRequests(before + 2);
+    gate.open();
+    await Promise.all([late, held]);
+    await expectRecordedOnce(status);
+    const told = ground.log.lines('delivery.attempted').map((line) => line['unrecorded'] === true);
+    expect(told.sort()).toEqual([false, true]);
+  },
+);

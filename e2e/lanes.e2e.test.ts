@@ -1,0 +1,63 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { after, answer, createRows, startSystem } from '@postrider/testing';
+import type { System } from '@postrider/testing';
+
+/* Every webhook here is on one host, the receiver: what its lanes allow at once is what its connections allow. */
+
+/** Longer than any test: an attempt that waits for a connection would use up its time, and count as failed. */
+const TIMEOUT = { DELIVERY_TIMEOUT_MS: '60000' };
+
+let system: System;
+let open: () => void;
+
+/** @param env how many slots each lane has. */
+async function startWithStuckHost(env: Readonly<Record<string, string>>): Promise<void> {
+  system = await startSystem({ env: { ...TIMEOUT, ...env } });
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  system.receiver.always('/stuck', after(opened, answer(200)));
+}
+
+afterEach(async () => {
+  open();
+  await system.close();
+});
+
+/** So many webhooks with so many deliveries each that do not end before the test lets them. */
+async function stuck(webhooks: number, deliveriesEach: number): Promise<void> {
+  const rows = createRows(system.db);
+  for (let n = 0; n < webhooks; n += 1) {
+    const { id } = await system.webhook('/stuck', ['email.bounced']);
+    await rows.deliveries(id, { count: deliveriesEach });
+  }
+}
+
+async function expectAllDoneAtOnce(): Promise<void> {
+  open();
+  await system.drained();
+  const attempts = await system.db.query('select attempt, status from attempts');
+  expect(new Set(attempts.map(({ attempt, status }) => `${attempt}: ${status}`))).toEqual(
+    new Set(['1: 200']),
+  );
+}
+
+test('the slow lane, full of attempts at a host, leaves the fast lane’s connections to that host alone', async () => {
+  await startWithStuckHost({ DELIVERY_CONCURRENCY: '1', SLOW_LANE_CONCURRENCY: '6' });
+  await stuck(3, 2);
+  await system.db.query('update webhooks set failing_since = now()');
+  await system.webhook('/quick', ['email.sent']);
+  await system.start('relay');
+  await system.start('worker');
+  await system.receiver.waitForRequests(6, { path: '/stuck', withinMs: 40_000 });
+  await system.record(1);
+  await system.receiver.waitForRequests(1, { path: '/quick', withinMs: 40_000 });
+  await expectAllDoneAtOnce();
+}, 120_000);
+
+test('the fast lane has a connection for every attempt in its slots and for every one it has parked', async () => {
+  await startWithStuckHost({ DELIVERY_CONCURRENCY: '2', SLOW_LANE_CONCURRENCY: '1' });
+  await stuck(4, 1);
+  await system.start('relay');
+  await system.start('worker');
+  await system.receiver.waitForRequests(4, { path: '/stuck', withinMs: 40_000 });
+  await expectAllDoneAtOnce();
+}, 120_000);

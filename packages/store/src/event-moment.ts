@@ -1,0 +1,32 @@
+import type { EventId } from '@postrider/domain';
+import type { Pool } from 'pg';
+import { mappingUnavailable } from './errors.ts';
+
+/** A moment of an event, in milliseconds since 1970. */
+export interface EventMoment {
+  readonly atMs: number;
+  /** False: this Postgres keeps no commit times, and `atMs` is the event's own time, which is before the commit. */
+  readonly committed: boolean;
+}
+
+/**
+ * When the transaction that recorded the event was committed, as Postgres wrote it down (`track_commit_timestamp`).
+ *
+ * @returns null when there is no such event.
+ */
+export async function readEventMoment(pool: Pool, eventId: EventId): Promise<EventMoment | null> {
+  return mappingUnavailable(async () => {
+    // Asked apart: a Postgres without commit times refuses the very call.
+    const tracked = await pool.query<{ on: boolean }>(
+      `select current_setting('track_commit_timestamp')::boolean as on`,
+    );
+    const committed = tracked.rows[0]?.on === true;
+    const moment = committed ? 'pg_xact_commit_timestamp(xmin)' : 'created_at';
+    const { rows } = await pool.query<{ ms: number }>(
+      `select (extract(epoch from ${moment}) * 1000)::float8 as ms from events where id = $1`,
+      [eventId],
+    );
+    const [row] = rows;
+    return row === undefined ? null : { atMs: row.ms, committed };
+  });
+}
