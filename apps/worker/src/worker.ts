@@ -50,15 +50,18 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
   lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
 
+  const lock = { lockSeconds: config.leaseSeconds };
   const consumers = {
     fast: createConsumer(location, 'fast', {
       concurrency: deliveryConcurrency,
       handle: (job) => parking.slotFor(fast(job)),
+      ...lock,
       onError: onQueueError,
     }),
     slow: createConsumer(location, 'slow', {
       concurrency: slowLaneConcurrency,
       handle: slow,
+      ...lock,
       onError: onQueueError,
     }),
     mail: createConsumer(location, 'mail', {
@@ -68,6 +71,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
         (job) => sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages),
         (job) => ({ email_id: job.emailId }),
       ),
+      ...lock,
       onError: onQueueError,
     }),
   };

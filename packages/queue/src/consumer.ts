@@ -26,19 +26,21 @@ interface Connected {
 }
 
 /**
- * One job is one attempt, and Postgres says what comes of it: BullMQ neither retries nor counts. A worker that dies
- * loses its lock within 30 s; a job may stall any number of times, because the row decides whether it still counts.
+ * One job is one attempt, and Postgres says what comes of it: BullMQ neither retries nor counts. A job may stall any
+ * number of times, because the row decides whether it still counts.
  */
 const WORKER_OPTIONS = {
   autorun: false,
-  lockDuration: 30_000,
-  stalledInterval: 10_000,
   maxStalledCount: 1_000,
   // How long a slot waits after it could not connect; BullMQ's 15 s would outlast most outages.
   runRetryDelay: 1_000,
   removeOnComplete: { count: 0 },
   removeOnFail: { count: 0 },
 } as const;
+
+const LOCK_SECONDS = 30;
+/** How often in the time of a lock those that ran out are looked for. */
+const LOOKS_PER_LOCK = 3;
 
 /** The LISTEN connection of the consumer, and those that fetch and end jobs. */
 const POOL_SIZE = 4;
@@ -132,7 +134,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined); // cut short: the same to the caller
 }
 
-type ConnectOptions = Pick<ConsumerOptions<never>, 'concurrency' | 'onError'>;
+type ConnectOptions = Pick<ConsumerOptions<never>, 'concurrency' | 'lockSeconds' | 'onError'>;
 
 function connect(
   location: QueueLocation,
@@ -148,6 +150,12 @@ function connect(
   return connected;
 }
 
+function workerOptions({ concurrency, lockSeconds = LOCK_SECONDS }: ConnectOptions) {
+  const lockDuration = lockSeconds * 1000;
+  const stalledInterval = Math.ceil(lockDuration / LOOKS_PER_LOCK);
+  return { ...WORKER_OPTIONS, concurrency, lockDuration, stalledInterval };
+}
+
 function redisWorker(
   location: QueueLocation & { kind: 'redis' },
   name: string,
@@ -156,10 +164,9 @@ function redisWorker(
 ): Connected {
   const connection = connectRedis(location.redisUrl, 'consumer', options.onError);
   const worker = new Worker(name, process, {
-    ...WORKER_OPTIONS,
+    ...workerOptions(options),
     connection,
     prefix: `{${location.prefix}}`,
-    concurrency: options.concurrency,
   });
   return { worker, disconnect: async () => connection.disconnect() };
 }
@@ -173,9 +180,8 @@ function postgresWorker(
   const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, options.onError);
   const { Worker: PostgresWorker } = withBackend(createPostgresBackend);
   const worker = new PostgresWorker(name, process, {
-    ...WORKER_OPTIONS,
+    ...workerOptions(options),
     connection: pool,
-    concurrency: options.concurrency,
   });
   return { worker, disconnect: () => pool.end() };
 }

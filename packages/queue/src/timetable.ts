@@ -33,6 +33,11 @@ export class QueueUnavailableError extends Error {
 
 export interface ConsumerOptions<Job> {
   readonly concurrency: number;
+  /**
+   * How long a job may be missing that was fetched and of which nothing was heard since (30): then another gets it. Until
+   * then adding it again does nothing, so this should be no longer than the lease on what it stands for.
+   */
+  readonly lockSeconds?: number;
   /** Never rejects for what a job's work came to. A slot is free again when it resolves. */
   readonly handle: (job: Job) => Promise<void>;
   /** Told of trouble with the queue itself; the consumer goes on and reconnects. */

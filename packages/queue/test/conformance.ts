@@ -300,6 +300,25 @@ function endingTests(bench: Bench): void {
 }
 
 function intakeTests(bench: Bench): void {
+  test('leaves a job that was never ended to another, once its lock has run out', async () => {
+    const { opened, open } = gate();
+    let begun = false;
+    const consumer = bench.queue.consume(
+      async () => {
+        begun = true;
+        await opened;
+      },
+      { lockSeconds: 1 },
+    );
+    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await waitFor(() => begun, { what: 'the job' });
+    await consumer.stop(0);
+    const other = bench.queue.noting({ lockSeconds: 1 });
+    await reaches(other, 1);
+    expect(other).toEqual([{ deliveryId: '1', claim: 0 }]);
+    open();
+  });
+
   test('takes nothing new, though it has a free slot and something in hand still', async () => {
     const { opened, open } = gate();
     const seen: string[] = [];

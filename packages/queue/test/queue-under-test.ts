@@ -4,13 +4,19 @@ import type { Consumer, DeliveryJob, Lane, QueueLocation, Timed, Timetable } fro
 
 type Handle = (job: DeliveryJob) => Promise<void>;
 
+interface ConsumeWish {
+  concurrency?: number;
+  lane?: Lane;
+  lockSeconds?: number;
+}
+
 /** A timetable and any number of consumers on one back-end, closed together. */
 export interface QueueUnderTest {
   readonly timetable: Timetable;
   /** Starts a consumer. Unset: one slot, the fast lane. */
-  consume(handle: Handle, options?: { concurrency?: number; lane?: Lane }): Consumer;
+  consume(handle: Handle, options?: ConsumeWish): Consumer;
   /** Starts a consumer that only notes what it is handed. */
-  noting(options?: { concurrency?: number; lane?: Lane }): DeliveryJob[];
+  noting(options?: ConsumeWish): DeliveryJob[];
   /** What the queue told of its own trouble. */
   readonly errors: readonly Error[];
   close(): Promise<void>;
@@ -21,8 +27,8 @@ export function openQueue(location: QueueLocation): QueueUnderTest {
   const onError = (error: Error) => void errors.push(error);
   const timetable = createTimetable(location, onError);
   const consumers: Consumer[] = [];
-  const consume: QueueUnderTest['consume'] = (handle, { concurrency = 1, lane = 'fast' } = {}) => {
-    const consumer = createConsumer(location, lane, { concurrency, handle, onError });
+  const consume: QueueUnderTest['consume'] = (handle, { concurrency = 1, lane = 'fast', ...lock } = {}) => {
+    const consumer = createConsumer(location, lane, { concurrency, handle, onError, ...lock });
     consumers.push(consumer);
     consumer.start();
     return consumer;
