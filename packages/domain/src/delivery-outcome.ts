@@ -27,16 +27,19 @@ export function decideOutcome(
   attempt: number,
   schedule: RetrySchedule,
 ): DeliveryOutcome {
-  if (result.kind === 'refused') {
-    return { kind: 'dead', reason: 'rejected', lastError: result.error };
-  }
-  if (result.kind === 'answered' && result.statusCode >= 200 && result.statusCode <= 299) {
-    return { kind: 'done' };
-  }
-  const lastError = result.kind === 'answered' ? `HTTP ${result.statusCode}` : result.error;
-  if (result.kind === 'answered' && result.statusCode === 410) {
-    return { kind: 'dead', reason: 'rejected', lastError };
-  }
+  if (result.kind === 'refused') return rejected(result.error);
+  if (result.kind === 'failed') return retryOrGiveUp(result.error, attempt, schedule);
+  const { statusCode } = result;
+  if (statusCode >= 200 && statusCode <= 299) return { kind: 'done' };
+  const lastError = `HTTP ${statusCode}`;
+  return statusCode === 410 ? rejected(lastError) : retryOrGiveUp(lastError, attempt, schedule);
+}
+
+function rejected(lastError: string): DeliveryOutcome {
+  return { kind: 'dead', reason: 'rejected', lastError };
+}
+
+function retryOrGiveUp(lastError: string, attempt: number, schedule: RetrySchedule): DeliveryOutcome {
   const delayMs = delayAfter(schedule, attempt);
   return delayMs === null
     ? { kind: 'dead', reason: 'attempts_exhausted', lastError }

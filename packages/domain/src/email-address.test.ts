@@ -9,14 +9,24 @@ describe('an address is read', () => {
     ['Jane <jane@example.net>', 'Jane', 'jane@example.net'],
     ['Jane Doe<jane@example.net>', 'Jane Doe', 'jane@example.net'],
     ['Doe, Jane <jane@example.net>', 'Doe, Jane', 'jane@example.net'],
+    ['Jane < jane@example.net >', 'Jane', 'jane@example.net'],
+    ['" Jane " <jane@example.net>', 'Jane', 'jane@example.net'],
     ['"Doe, \\"J\\" <x>" <jane@example.net>', 'Doe, "J" <x>', 'jane@example.net'],
     ['Jörg 🎉 <j@example.net>', 'Jörg 🎉', 'j@example.net'],
     ['"" <jane@example.net>', null, 'jane@example.net'],
     ["o'brien+tag.x@sub.example.co", null, "o'brien+tag.x@sub.example.co"],
     [`${'a'.repeat(64)}@example.net`, null, `${'a'.repeat(64)}@example.net`],
     ['a@xn--bcher-kva.example', null, 'a@xn--bcher-kva.example'],
+    ['a@b.c.example', null, 'a@b.c.example'],
   ])('%j', (text, name, address) => {
     expect(parseEmailAddress(text)).toEqual({ name, address });
+  });
+
+  test('up to 998 characters, the longest line of a message', () => {
+    const address = 'jane@example.net';
+    const name = 'n'.repeat(998 - ` <${address}>`.length);
+    expect(parseEmailAddress(`${name} <${address}>`)).toEqual({ name, address });
+    expect(parseEmailAddress(`${name}n <${address}>`)).toBeNull();
   });
 });
 
@@ -47,11 +57,11 @@ describe('what is no address is refused', () => {
     'Ja"ne <jane@example.net>',
     'Jane <a> <jane@example.net>',
     '"Jane" x <jane@example.net>',
+    'x "Jane" <jane@example.net>',
     'Jane <>',
     `${'a'.repeat(65)}@example.net`,
     `a@${'b'.repeat(64)}.net`,
     `a@${'b.'.repeat(126)}net`,
-    `${'n'.repeat(990)} <jane@example.net>`,
   ])('%j', (text) => {
     expect(parseEmailAddress(text)).toBeNull();
   });
@@ -74,7 +84,6 @@ test('hostile text costs no more than other text: 10,000 of the longest are read
     `${'a-'.repeat(400)}@`,
     `${' '.repeat(990)}<`,
   ];
-  for (let round = 0; round < 2000; round += 1) {
-    for (const text of hostile) expect(parseEmailAddress(text)).toBeNull();
-  }
+  const texts = Array.from({ length: 2000 }, () => hostile).flat();
+  expect(texts.some((text) => parseEmailAddress(text) !== null)).toBe(false);
 });

@@ -114,7 +114,15 @@ describe('data by event type (contract 2.3)', () => {
   test('email.unsubscribed names a topic exactly when its scope is one', () => {
     expect(accepts('email.unsubscribed', { ...unsubscribed, scope: 'topic', topic: 'top_1' })).toBe(true);
     expect(accepts('email.unsubscribed', { ...unsubscribed, scope: 'topic' })).toBe(false);
-    expect(accepts('email.unsubscribed', { ...unsubscribed, topic: 'top_1' })).toBe(false);
+    expect(() => EVENT_DATA['email.unsubscribed'].parse({ ...unsubscribed, topic: 'top_1' })).toThrow(
+      'its topic',
+    );
+  });
+
+  test('email.unsubscribed comes from one click, the page or the API, and from no email', () => {
+    for (const source of ['one_click', 'page', 'api']) {
+      expect([source, accepts('email.unsubscribed', { ...unsubscribed, source })]).toEqual([source, true]);
+    }
     expect(accepts('email.unsubscribed', { ...unsubscribed, source: 'bounce' })).toBe(false);
     expect(accepts('email.unsubscribed', { ...unsubscribed, email_id: 'em_1' })).toBe(false);
   });

@@ -63,6 +63,15 @@ describe('a problem document (contract 7.1)', () => {
     expect(problemDocument('validation-failed', bases, 'req_1', { status: 400 }).status).toBe(400);
   });
 
+  test('has no empty places for what is not said', () => {
+    expect(Object.keys(problemDocument('not-found', bases, 'req_1'))).toEqual([
+      'type',
+      'title',
+      'status',
+      'instance',
+    ]);
+  });
+
   test('adds detail and errors when they are given', () => {
     const errors = [{ field: 'to[2]', message: 'is not a valid email address' }];
     expect(problemDocument('validation-failed', bases, 'req_1', { detail: 'why', errors })).toEqual({

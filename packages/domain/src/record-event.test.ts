@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { parseId } from './ids.ts';
 import type { AccountId } from './ids.ts';
 import { recordEvent } from './record-event.ts';
 import type { EventDraft, EventRecord } from './record-event.ts';
@@ -20,6 +21,7 @@ const sent: EventDraft = {
 test('an event is written once, with the text that every attempt will send', async () => {
   const { written, tx } = outbox();
   const id = await recordEvent(tx, sent, clock);
+  expect(parseId('event', id)).toBe(id);
   expect(written).toEqual([
     {
       id,

@@ -120,9 +120,18 @@ describe('an endpoint has at most 2,048 characters', () => {
   });
 });
 
-test.each([
-  [`https://${'a'.repeat(64)}.example/`],
-  [`https://${Array.from({ length: 64 }, () => 'abc').join('.')}.example/`],
-])('a host name that DNS cannot hold is refused', (text) => {
-  expect(parseEndpoint(text)).toEqual({ ok: false, fault: 'has a host name that is too long for DNS' });
+describe('a host name is what DNS can hold', () => {
+  const TOO_LONG = 'has a host name that is too long for DNS';
+  /** A host name of so many characters, its labels 63 long. */
+  const host = (length: number) => `${'a'.repeat(63)}.`.repeat(4).slice(0, length);
+
+  test('253 characters in labels of 63 are accepted, with a final dot too', () => {
+    expect(normalised(`https://${host(253)}/`)).toBe(`https://${host(253)}/`);
+    expect(normalised(`https://${host(253)}./`)).toBe(`https://${host(253)}./`);
+  });
+
+  test('254 characters are not, nor is a label of 64', () => {
+    expect(parseEndpoint(`https://${host(254)}/`)).toEqual({ ok: false, fault: TOO_LONG });
+    expect(parseEndpoint(`https://${'a'.repeat(64)}.example/`)).toEqual({ ok: false, fault: TOO_LONG });
+  });
 });

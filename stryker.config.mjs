@@ -1,0 +1,38 @@
+/** What `npm run mutation` does; docs/mutation-testing.md says how to read its report. */
+export default {
+  mutate: ['packages/domain/src/**/*.ts', '!**/*.test.ts'],
+  testRunner: 'jest',
+  testRunnerNodeArgs: ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+  plugins: ['@stryker-mutator/jest-runner'],
+  jest: {
+    configFile: 'jest.config.mjs',
+    // The domain needs no servers.
+    config: {
+      testMatch: ['<rootDir>/packages/domain/src/**/*.test.ts'],
+      globalSetup: null,
+      globalTeardown: null,
+    },
+  },
+  // Each mutant meets only the tests that run its line; a mutant of a module's constants, only those that import it.
+  coverageAnalysis: 'perTest',
+  // Everything happens in a copy of these files; node_modules are linked into it.
+  ignorePatterns: [
+    '**',
+    '!package.json',
+    '!jest.config.mjs',
+    '!docs/*.md',
+    '!packages/domain/package.json',
+    '!packages/domain/src/**',
+  ],
+  tempDirName: 'coverage/mutation/sandbox',
+  cleanTempDir: 'always',
+  concurrency: 2,
+  timeoutMS: 30_000, // so that a busy machine is not taken for a mutant that never ends: that would count as killed
+  maxTestRunnerReuse: 50, // an ES module that Jest has loaded is never freed
+  incrementalFile: 'coverage/mutation/incremental.json',
+  reporters: ['clear-text', 'progress', 'html'],
+  clearTextReporter: { logTests: false, reportTests: false },
+  htmlReporter: { fileName: 'coverage/mutation/report.html' },
+  warnings: { slow: false }, // constants are tested too: most of the time goes there, and it is well spent
+  thresholds: { high: 95, low: 90, break: 85 },
+};
