@@ -25,12 +25,16 @@ const SHARED = {
   retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MS_MAX),
 } satisfies RedisOptions;
 
-/** Fails at once while Redis is away, and within 2 s when it hangs: the relay's rows stay in Postgres meanwhile. */
+/**
+ * Fails at once while Redis is away, and within 2 s when it hangs: the relay's rows stay in Postgres meanwhile. The
+ * socket time-out finds a connection that died without a word, which a command time-out alone would leave in use.
+ */
 const PRODUCER = {
   ...SHARED,
   enableOfflineQueue: false,
   maxRetriesPerRequest: 1,
   commandTimeout: 2_000,
+  socketTimeout: 4_000,
 } satisfies RedisOptions;
 
 /**

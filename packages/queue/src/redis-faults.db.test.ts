@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { freePort, startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
-import { describeWithRedis, waitFor } from '@postrider/testing';
+import { describeWithRedis, startTcpProxy, waitFor } from '@postrider/testing';
 import { Redis } from 'ioredis';
 import { gate, jobs, openQueue } from '../test/queue-under-test.ts';
 import type { QueueUnderTest } from '../test/queue-under-test.ts';
@@ -40,16 +40,16 @@ async function openOnRedis(handle?: () => Promise<void>): Promise<RunningRedis> 
 }
 
 /** Puts a job on the timetable until it is taken, and waits until it arrives, however often that needs. */
-async function takes(deliveryId: string): Promise<void> {
+async function takes(deliveryId: string, timeoutMs = 10_000): Promise<void> {
   const job = { deliveryId, claim: 0, delayMs: 0 };
   await waitFor(
     async () => {
       await queue.timetable.addDeliveries('fast', [job]);
       return true;
     },
-    { what: 'the timetable to take a job' },
+    { what: 'the timetable to take a job', timeoutMs },
   );
-  await waitFor(() => seen.includes(deliveryId), { what: `job ${deliveryId} to arrive` });
+  await waitFor(() => seen.includes(deliveryId), { what: `job ${deliveryId} to arrive`, timeoutMs });
 }
 
 async function refuses(): Promise<void> {
@@ -104,6 +104,20 @@ describeWithRedis('a Redis that', () => {
     server.resume();
     await takes('2');
   });
+
+  test('is behind connections that died without a word: both sides give them up and make new ones', async () => {
+    redis = await startRedis();
+    const line = await startTcpProxy(redis.url);
+    try {
+      open(Number(new URL(line.url(redis.url)).port));
+      await takes('1');
+      line.mute();
+      await takes('2', 60_000);
+    } finally {
+      await queue.close();
+      await line.close();
+    }
+  }, 120_000);
 
   test('hangs before the first call: the timetable recovers all the same', async () => {
     redis = await startRedis();

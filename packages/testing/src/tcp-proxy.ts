@@ -14,6 +14,8 @@ export interface TcpProxy {
   cutAt(words: string): void;
   /** Takes what comes and passes nothing on, in neither direction. */
   silence(): void;
+  /** The half-open connection: those that stand now carry nothing any more and are never told; new ones are well. */
+  mute(): void;
   /** Carries the questions and loses the answers. */
   loseAnswers(): void;
   /** Lets everything pass again; connections that were cut stay cut. */
@@ -25,6 +27,7 @@ export interface TcpProxy {
 export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
+  const muted = new WeakSet<Socket>();
   let state: 'open' | 'cut' | 'silent' | 'answers lost' = 'open';
   let fatalWords: string | null = null;
   let cutOff = 0;
@@ -44,7 +47,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     });
     from.on('data', (chunk) => {
       if (fatalWords !== null && chunk.includes(fatalWords)) cut();
-      if (passes()) to.write(chunk);
+      if (passes() && !muted.has(from)) to.write(chunk);
     });
   }
 
@@ -67,6 +70,9 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     cut,
     cutAt: (words) => void (fatalWords = words),
     silence: () => void (state = 'silent'),
+    mute() {
+      for (const socket of sockets) muted.add(socket);
+    },
     loseAnswers: () => void (state = 'answers lost'),
     restore() {
       state = 'open';
