@@ -139,6 +139,7 @@ describe('a client that takes its time', () => {
     headersTimeout: 20,
     connectionsCheckingInterval: 10,
     keepAliveTimeout: 20,
+    stalledTimeout: 50,
   };
 
   test.each([
@@ -165,6 +166,19 @@ describe('a client that takes its time', () => {
     const [, response] = await next();
     response.end('refused');
     expect(await raw.closed()).toMatch(/refused$/);
+  });
+
+  test('and never reads its answer is cut', async () => {
+    const { port, next } = await listening(HASTY);
+    const raw = await openRaw(port);
+    raw.socket.pause();
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [, response] = await next();
+    const answer = Buffer.alloc(64 * 1024 * 1024); // more than the buffers of both sides take
+    response.end(answer);
+    await once(response, 'close');
+    raw.socket.resume();
+    expect((await raw.closed()).length).toBeLessThan(answer.length);
   });
 
   test('between two requests is cut without a word', async () => {
@@ -204,6 +218,17 @@ describe('many requests at once on one connection', () => {
     expect(await raw.closed()).toMatch(/last$/);
     expect(waiting).toHaveLength(0);
   });
+});
+
+test('after a request that asks to upgrade the connection is closed: Node would lose what came behind it', async () => {
+  const { port, next, waiting } = await listening();
+  const raw = await openRaw(port);
+  const upgrade = 'Connection: keep-alive, Upgrade\r\nUpgrade: h2c\r\n';
+  raw.send(`GET /one HTTP/1.1\r\nHost: a\r\n${upgrade}\r\nGET /two HTTP/1.1\r\nHost: a\r\n\r\n`);
+  const [, response] = await next();
+  response.end('served');
+  expect(await raw.closed()).toMatch(/connection: close[^]*served$/i);
+  expect(waiting).toHaveLength(0);
 });
 
 test.each([

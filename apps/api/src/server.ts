@@ -17,6 +17,8 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 5_000,
   /** Longer than the 60 s after which load balancers drop an idle connection: they must be first, or lose requests. */
   keepAliveTimeout: 65_000,
+  /** For a connection on which nothing moves in either direction, as when a client does not read its answer. */
+  stalledTimeout: 60_000,
 };
 
 export interface ApiServer {
@@ -33,6 +35,7 @@ export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiS
   let stopping = false;
 
   const server = createServer({ ...timeouts, requireHostHeader: false });
+  server.timeout = timeouts.stalledTimeout;
   server.maxHeadersCount = 0; // they have 16 KiB together; over a count Node would drop some without a word
   // A client may close its side once it has sent everything, and still read the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -44,7 +47,7 @@ export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiS
       open.delete(response);
       if (stopping) server.closeIdleConnections();
     });
-    if (stopping) response.setHeader('connection', 'close');
+    if (stopping || asksToUpgrade(request)) response.setHeader('connection', 'close');
     app(request, response);
   };
   const queueOf = (socket: Socket): ConnectionQueue => {
@@ -91,6 +94,14 @@ export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiS
 }
 
 /**
+ * Upgrading is not offered. Node serves such a request, but throws away what it has read behind it: the connection
+ * must not go on, or the client would wait for ever for the answer to its next request.
+ */
+function asksToUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && /(?:^|[\s,])upgrade(?:$|[\s,])/i.test(headers.connection ?? '');
+}
+
+/**
  * Ends a connection on which something came that cannot be read. A request that is being served keeps its answer: what
  * it has done must not be answered by an error. Called again for whatever still comes.
  */
@@ -108,8 +119,12 @@ function endConnection(
     return;
   }
   const { request, response } = current;
-  if (error.code === 'ECONNRESET' || (response.headersSent && !request.complete)) {
+  if (error.code === 'ECONNRESET') {
     socket.destroy();
+    return;
+  }
+  if (response.headersSent && !request.complete) {
+    socket.end(() => socket.destroy()); // what is written of the answer may still be on its way
     return;
   }
   if (!request.complete) {

@@ -222,8 +222,8 @@ describe('an encoded body', () => {
     expectProblem(await post('/v1/emails', body).set('content-encoding', encoding), 'validation-failed');
   });
 
-  test('identity is none', async () => {
-    const response = await post('/v1/webhooks', padded(WEBHOOK, 100)).set('content-encoding', 'identity');
+  test.each(['identity', 'IDENTITY, ', ', identity,identity'])('"%s" is none', async (encoding) => {
+    const response = await post('/v1/webhooks', padded(WEBHOOK, 100)).set('content-encoding', encoding);
     expect(response.status).toBe(201);
   });
 });

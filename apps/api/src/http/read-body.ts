@@ -44,8 +44,8 @@ function refused(refusal: Answer): BodyRead {
 
 /** A compressed body could unpack to any size; clients of such an API send none. */
 function isEncoded(request: IncomingMessage): boolean {
-  const encoding = (request.headers['content-encoding'] ?? '').trim();
-  return encoding !== '' && encoding.toLowerCase() !== 'identity';
+  const encodings = (request.headers['content-encoding'] ?? '').toLowerCase().split(',');
+  return encodings.some((encoding) => !['', 'identity'].includes(encoding.trim()));
 }
 
 /** `gzip, chunked`, for one: Node takes the chunks apart and leaves the rest as it came. */

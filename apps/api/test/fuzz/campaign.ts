@@ -1,0 +1,153 @@
+import { newApiKey, newId, SCOPES } from '@postrider/domain';
+import { systemClock, within } from '@postrider/runtime';
+import { waitFor } from '@postrider/testing';
+import { openRaw } from '../raw-request.ts';
+import { startApi } from '../start-api.ts';
+import type { Caller, TestApi } from '../start-api.ts';
+import { discoverRoutes } from './discover-routes.ts';
+import type { CallerName, IdSpec } from './request-spec.ts';
+import type { RouteLaw } from './route-laws.ts';
+
+/** The line of the log that tells of one request. */
+export interface RequestLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly method: string;
+  /** The pattern; `unmatched` where no route took the request. */
+  readonly route: string;
+  readonly status: number | null;
+}
+
+/** An API under fuzz, and everything known of what was sent to it. */
+export interface Campaign {
+  readonly api: TestApi;
+  /** Every route of the application but those that Express answers for `HEAD`. */
+  readonly routes: readonly string[];
+  readonly callers: Readonly<Record<'live' | 'test' | 'other', Caller>>;
+  /** What the caller writes into `Authorization`. */
+  authorization(caller: CallerName): string | null;
+  /** A segment for the `:id` of a path; an own one names a resource that is there. */
+  idFor(noun: NonNullable<RouteLaw['noun']>, id: IdSpec): Promise<string>;
+  /** The ids of what `idFor` has made. */
+  readonly made: ReadonlySet<string>;
+  /** What a connection of its own answers to the bytes. @throws Error when the server neither answers nor closes. */
+  exchange(bytes: Buffer, pieces: number): Promise<Buffer>;
+  lineOf(requestId: string): Promise<RequestLine>;
+  stop(): Promise<void>;
+}
+
+/** Everything is sent and the client has closed its side: nothing of the server's waits longer than this. */
+const ANSWER_BOUND_MS = 20_000;
+
+export async function startCampaign(): Promise<Campaign> {
+  const { built: api, routes } = await discoverRoutes(() => startApi());
+  const callers = await makeCallers(api);
+  const made = new Set<string>();
+  const unknown = `Bearer ${newApiKey('live')}`;
+  return {
+    api,
+    routes: routes.filter((route) => !route.startsWith('HEAD ')),
+    callers,
+    authorization(caller) {
+      if (caller === 'none') return null;
+      if (caller === 'malformed') return `Basic ${callers.live.key}`;
+      return caller === 'unknown' ? unknown : callers[caller].authorization;
+    },
+    made,
+    idFor: createIds(api, callers.live, made),
+    exchange: (bytes, pieces) => exchange(api.port, bytes, pieces),
+    lineOf: createLineReader(api),
+    stop: () => api.stop(),
+  };
+}
+
+async function makeCallers(api: TestApi) {
+  const live = await api.newCaller({ scopes: SCOPES });
+  const mine = { accountId: live.accountId, scopes: SCOPES };
+  const callers = {
+    live,
+    test: await api.newCaller({ ...mine, kind: 'test' }),
+    other: await api.newCaller({ scopes: SCOPES }),
+    revoked: await api.newCaller(mine),
+    scopeless: await api.newCaller({ ...mine, scopes: [] }),
+    exhausted: await api.newCaller({ ...mine, rateLimitPerMinute: 1 }),
+  };
+  await api.revoke(callers.revoked.keyId);
+  await fetch(`${api.url}/v1/webhooks`, { headers: { authorization: callers.exhausted.authorization } });
+  await api.database.query("update rate_limits set ends_at = now() + interval '1 day'");
+  return callers;
+}
+
+function createIds(api: TestApi, { accountId, authorization }: Caller, made: Set<string>): Campaign['idFor'] {
+  async function create(path: string, body: object): Promise<string> {
+    const response = await fetch(`${api.url}${path}`, {
+      method: 'POST',
+      headers: { authorization },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`POST ${path} answered ${response.status}`);
+    const { id } = (await response.json()) as { id: string };
+    made.add(id);
+    return id;
+  }
+  const newWebhook = () => create('/v1/webhooks', { endpoint: 'https://own.example/' });
+  let kept: Promise<{ webhook: string; email: string }> | undefined;
+  const keptOnes = async () => ({
+    webhook: await newWebhook(),
+    email: await create('/v1/emails', { from: 'a@a.example', to: 'b@b.example', subject: '', text: '' }),
+  });
+  return async (noun, id) => {
+    if (id.kind === 'odd') return id.text;
+    if (id.kind === 'missing') return newId(noun, systemClock);
+    const { webhook, email } = await (kept ??= keptOnes());
+    const own = {
+      webhook: newWebhook,
+      deadLetter: () => api.newDeadLetter(accountId, webhook),
+      email: async () => email,
+    };
+    const text = await own[noun]();
+    return id.kind === 'own' ? text : text.replaceAll(/[a-z_]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+  };
+}
+
+async function exchange(port: number, bytes: Buffer, pieces: number): Promise<Buffer> {
+  const raw = await openRaw(port);
+  const length = Math.ceil(bytes.length / pieces);
+  for (let start = 0; start < bytes.length; start += length) {
+    raw.send(bytes.subarray(start, start + length));
+    if (pieces > 1) await new Promise(setImmediate);
+  }
+  raw.socket.end();
+  const received = await within(
+    () => raw.closed(),
+    ANSWER_BOUND_MS,
+    () => null,
+  );
+  if (received !== null) return Buffer.from(received, 'latin1');
+  raw.socket.destroy();
+  throw new Error(`neither answered nor closed within ${ANSWER_BOUND_MS} ms; so far: ${raw.received()}`);
+}
+
+/** Every line is read once, however many are asked for. */
+function createLineReader(api: TestApi): Campaign['lineOf'] {
+  const lines = new Map<string, RequestLine>();
+  let read = 0;
+  const readOn = (): void => {
+    const log = api.log();
+    const end = log.lastIndexOf('\n') + 1;
+    for (const text of log.slice(read, end).split('\n')) {
+      if (text === '') continue;
+      const line = JSON.parse(text) as RequestLine & { readonly request_id?: string };
+      if (line.msg === 'request' && line.request_id !== undefined) lines.set(line.request_id, line);
+    }
+    read = end;
+  };
+  return async (requestId) =>
+    waitFor(
+      () => {
+        if (!lines.has(requestId)) readOn();
+        return lines.get(requestId);
+      },
+      { what: `a line of the log about ${requestId}`, intervalMs: 2 },
+    );
+}

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { MARK } from './route-laws.ts';
+
+/** Pieces of a request target that some part of a stack is known to stumble over. */
+const PIECES = [
+  '/',
+  '//',
+  '\\',
+  '.',
+  '..',
+  '/../',
+  '/./',
+  '%2e%2e/',
+  '%2F',
+  '%5c',
+  '%00',
+  '%0d%0aX-Injected:1',
+  '%ff',
+  '%c0%ae',
+  '%E0%A4%A',
+  '%ED%A0%80',
+  '%',
+  '%zz',
+  '%u0041',
+  '?',
+  '??',
+  '#',
+  ';a=b',
+  ':',
+  '@',
+  '*',
+  '[',
+  '{',
+  '|',
+  '(',
+  '~',
+  '$1',
+  '\xe9',
+  '\xff',
+  '\x7f',
+  '%C2%A0',
+  '__proto__',
+  'constructor',
+  'v1',
+  'V1',
+  'webhooks',
+  'dead-letters',
+  'replay',
+  'emails',
+  'batch',
+  'rotate',
+  'healthz',
+  'metrics',
+  'wh_01arz3ndektsv4rrffq69g5fav',
+  'dl_01arz3ndektsv4rrffq69g5fav',
+  'em_01arz3ndektsv4rrffq69g5fav',
+  'em_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+  'wh_81arz3ndektsv4rrffq69g5fav',
+  'x'.repeat(10_000),
+  '/a'.repeat(2_000),
+  '%41'.repeat(1_000),
+];
+
+const FORMS = ['http://a.test', 'https://u:p@[::1]:99999', 'http://[', 'http:', 'ftp://a', '//a.test', ''];
+
+const METHODS = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'M-SEARCH',
+  'PURGE',
+  'REPORT',
+];
+
+export const methods = fc.constantFrom(...METHODS);
+
+/** Any target from the paths of the routes and pieces that do not belong there. */
+export function targets(paths: readonly string[]): fc.Arbitrary<string> {
+  const parts = fc.array(fc.constantFrom(...PIECES), { maxLength: 4 });
+  return fc
+    .tuple(fc.constantFrom(...FORMS, '', '', ''), fc.constantFrom(...paths, '/v1', ''), fc.nat(60), parts)
+    .map(([form, path, at, pieces]) => {
+      const cut = at % (path.length + 1);
+      const target = `${form}${path.slice(0, cut)}${pieces.join('')}${path.slice(cut)}`;
+      return target === '' ? '*' : target;
+    });
+}
+
+/** What may stand behind `?` and changes nothing. */
+export const queries = fc.oneof(
+  { weight: 2, arbitrary: fc.constant('') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '?',
+      `?${MARK}[b][c]=1&a[b]=2`,
+      '?__proto__[x]=1',
+      '?%zz&%00=%ff',
+      '?limit=-1&after=%27',
+      '?/../..',
+      `?${'a=1&'.repeat(500)}`,
+    ),
+  },
+);
+
+/** What stands in place of an id and is none. Some of it is not even one segment of a path. */
+export const ODD_IDS = PIECES.filter((piece) => piece.length < 5_000 && !/[\x7f-\xff]/.test(piece));
+
+export const oddIds = fc.oneof(
+  fc.constantFrom(...ODD_IDS),
+  fc.string({ unit: 'grapheme' }).map(encodeURIComponent),
+  fc
+    .string({ unit: fc.constantFrom(...'0123456789abcdefghjkmnpqrstvwxyzILOU%2-_'.split('')), maxLength: 40 })
+    .map((text) => `em_${text}`),
+);

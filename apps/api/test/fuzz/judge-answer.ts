@@ -1,0 +1,125 @@
+import { expect } from '@jest/globals';
+import { PROBLEMS } from '@postrider/domain';
+import { BASES } from '../start-api.ts';
+import type { RawAnswer } from './read-answers.ts';
+
+/**
+ * What an answer is, in a word: `201 json`, `200 metrics`, `422 text`, `404 not-found` by its slug, or `bare 400` for
+ * what never became a request.
+ */
+export interface Verdict {
+  readonly kind: string;
+  readonly requestId: string;
+  /** Whether the connection takes another request. */
+  readonly goesOn: boolean;
+  /** The JSON of the answer; null where it has none. */
+  readonly document: Readonly<Record<string, unknown>> | null;
+}
+
+const BARE = [
+  'Bad Request',
+  'Not Found',
+  'Payload Too Large',
+  'Request Header Fields Too Large',
+  'Request Timeout',
+];
+const HEADERS = [
+  'cache-control',
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'www-authenticate',
+  'x-content-type-options',
+  'x-request-id',
+];
+/** What would tell of the inside: stacks, statements, drivers, places on a disk. */
+const INSIDE =
+  /node_modules|\.[jt]s:\d|\n? {2,}at [\w<]|prisma|postgres|sqlstate|econn|insert into|syntax error at|violates|undefined is not|cannot read prop|pr_(?:live|test)_[\w-]{43}/i;
+
+/** Asserts what holds of every answer to whatever request (contract 7), and names the answer. */
+export function judgeAnswer(answer: RawAnswer, method: string): Verdict {
+  const header = (name: string): string | undefined => answer.headers.get(name)?.join();
+  if (answer.status >= 500) throw new Error(`answered ${answer.status}: ${answer.body.toString()}`);
+  expect(HEADERS).toEqual(expect.arrayContaining([...answer.headers.keys()]));
+  expect(header('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/);
+  expect(header('cache-control')).toBe('no-store');
+  expect(header('www-authenticate')).toBe(answer.status === 401 ? 'Bearer' : undefined);
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(answer.body);
+  const named = nameAnswer(answer.status, header('content-type') ?? '', text, method === 'HEAD');
+  if (!named.kind.endsWith('metrics')) expect(text).not.toMatch(INSIDE);
+  const requestId = header('x-request-id') ?? '';
+  if (named.document?.['type'] !== undefined && answer.status >= 400) {
+    judgeProblem(named.document, requestId);
+  }
+  const goesOn = header('connection')?.toLowerCase() !== 'close';
+  if (named.kind.startsWith('bare')) expect(goesOn).toBe(false);
+  return { ...named, requestId, goesOn };
+}
+
+/** To a HEAD there is no body to know the slug by: any of that status and media type. */
+export function looksLike(kind: string, verdict: Verdict): boolean {
+  const [status, what = ''] = kind.split(' ');
+  const family = what in PROBLEMS ? 'problem' : what;
+  return verdict.kind === kind || verdict.kind === `${status} ${family}`;
+}
+
+function nameAnswer(
+  status: number,
+  mediaType: string,
+  text: string,
+  toHead: boolean,
+): Pick<Verdict, 'kind' | 'document'> {
+  switch (mediaType) {
+    case 'application/json': {
+      expect([200, 201]).toContain(status);
+      return { kind: `${status} json`, document: toHead ? null : documentOf(text) };
+    }
+    case 'application/problem+json': {
+      if (toHead) return { kind: `${status} problem`, document: null };
+      const document = documentOf(text);
+      expect(document['status']).toBe(status);
+      return { kind: `${status} ${String(document['type']).split('/').at(-1)}`, document };
+    }
+    case 'text/plain; charset=utf-8': {
+      if (BARE.includes(text)) return { kind: `bare ${status}`, document: null };
+      if (!toHead) expect(text).toMatch(/^The request body [ -~]{10,150}\.$/);
+      return { kind: `${status} text`, document: null };
+    }
+    case 'text/plain; version=0.0.4; charset=utf-8':
+      return { kind: `${status} metrics`, document: null };
+    default:
+      throw new Error(`${status} with the media type "${mediaType}": ${text}`);
+  }
+}
+
+function documentOf(text: string): Readonly<Record<string, unknown>> {
+  const document = JSON.parse(text) as unknown;
+  expect(document).toEqual(expect.any(Object));
+  return document as Readonly<Record<string, unknown>>;
+}
+
+/** Contract 7.1, member by member. */
+function judgeProblem(document: Readonly<Record<string, unknown>>, requestId: string): void {
+  const { type, title, status, instance, detail, errors, ...more } = document;
+  expect(more).toEqual({});
+  const slug = String(type).split('/').at(-1) ?? '';
+  const known = Object.entries(PROBLEMS).find(([name]) => name === slug)?.[1];
+  if (known === undefined) throw new Error(`no such problem: ${String(type)}`);
+  expect(type).toBe(`${BASES[known.family]}/${slug}`);
+  expect({ title, status, instance }).toEqual({
+    title: known.title,
+    status: known.status,
+    instance: requestId,
+  });
+  // One line that a terminal can show.
+  expect(detail).toMatch(/^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]{10,500}$/);
+  if (slug === 'not-found') expect(detail).toMatch(/^There is no such [a-z ]+\.$/);
+  if (errors === undefined) return;
+  expect(slug).toBe('validation-failed');
+  expect(errors).toEqual(
+    expect.arrayContaining([{ field: expect.any(String), message: expect.any(String) }]),
+  );
+}

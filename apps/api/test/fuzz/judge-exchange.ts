@@ -1,0 +1,180 @@
+import { expect } from '@jest/globals';
+import type { Campaign } from './campaign.ts';
+import { bodyBytes } from './hostile-bodies.ts';
+import { judgeAnswer, looksLike } from './judge-answer.ts';
+import type { Verdict } from './judge-answer.ts';
+import { readAnswers } from './read-answers.ts';
+import type { RawAnswer } from './read-answers.ts';
+import { isEndless, isGood, isSoundHttp, requestBytes } from './request-spec.ts';
+import type { CallerName, RequestSpec } from './request-spec.ts';
+import { foreseen, lawfulKinds, ROUTE_LAWS } from './route-laws.ts';
+import type { RouteLaw } from './route-laws.ts';
+
+/** A request that is meant for a route of the table, by its method and path. */
+export interface Aimed {
+  readonly name: string;
+  readonly spec: RequestSpec;
+}
+
+export type Judged = Verdict & {
+  /** The pattern that took the request; null for what never became one. */ readonly route: string | null;
+};
+
+/** Sends what it is given, and asserts everything that can be said of what comes back. */
+export interface Judge {
+  /** One request with another behind it, which shows whether the connection still knows where a request begins. */
+  one(aimed: Aimed): Promise<Judged | null>;
+  /** Several sound requests at once on one connection. */
+  pipelined(aimed: readonly Aimed[], pieces: number): Promise<void>;
+  /** Any bytes. */
+  raw(bytes: Buffer, pieces: number, method?: string): Promise<Judged[]>;
+  /** An answer that somebody else has fetched. */
+  answer(answer: RawAnswer, method: string): Promise<Judged>;
+  /** The bytes of a request. */
+  bytesOf(aimed: Aimed): Promise<Buffer>;
+  /** What was made, by the ids in the answers, with the body that asked for it where that is known. */
+  readonly acknowledged: ReadonlyMap<string, unknown>;
+  /** Signing secrets in the answers. */
+  readonly secrets: ReadonlySet<string>;
+}
+
+const BEHIND = 'GET /healthz HTTP/1.1\r\nHost: api.test\r\n\r\n';
+const BARE = ['bare 400', 'bare 404', 'bare 408', 'bare 413', 'bare 431'];
+
+/** What a key, or its lack, leads to whatever else is in the request. */
+const GATES: Readonly<Partial<Record<CallerName, string>>> = {
+  none: '401 api-key-unauthorized',
+  malformed: '401 api-key-unauthorized',
+  unknown: '401 api-key-unauthorized',
+  revoked: '401 api-key-unauthorized',
+  exhausted: '429 rate-limited',
+  scopeless: '403 api-key-forbidden',
+};
+
+export function createJudge(campaign: Campaign): Judge {
+  const bytesOf = (aimed: Aimed): Promise<Buffer> => aimedBytes(campaign, aimed);
+  const acknowledged = new Map<string, unknown>();
+  const secrets = new Set<string>();
+
+  async function answer(raw: RawAnswer, method: string): Promise<Judged> {
+    const verdict = judgeAnswer(raw, method);
+    if (verdict.kind.startsWith('bare')) {
+      expect(BARE).toContain(verdict.kind);
+      return { ...verdict, route: null };
+    }
+    const line = await campaign.lineOf(verdict.requestId);
+    expect(['info', 'debug']).toContain(line.level);
+    expect(line.status).toBe(raw.status);
+    const { id, signing_secret: secret } = verdict.document ?? {};
+    if (raw.status < 300 && typeof id === 'string' && !acknowledged.has(id)) acknowledged.set(id, undefined);
+    if (typeof secret === 'string') secrets.add(secret);
+    judgeByRoute(line.method, line.route, verdict);
+    return { ...verdict, route: line.route };
+  }
+
+  async function raw(bytes: Buffer, pieces: number, method = 'GET'): Promise<Judged[]> {
+    const received = await campaign.exchange(bytes, pieces);
+    const judged = [];
+    for (const each of readAnswers(received, [method])) judged.push(await answer(each, method));
+    return judged;
+  }
+
+  async function one(aimed: Aimed): Promise<Judged | null> {
+    const bytes = Buffer.concat([await bytesOf(aimed), Buffer.from(BEHIND)]);
+    const answers = await raw(bytes, aimed.spec.pieces);
+    const [first] = answers;
+    const sound = isSoundHttp(aimed.spec);
+    if (isEndless(aimed.spec)) expect(answers.length).toBeLessThanOrEqual(1);
+    if (first === undefined) {
+      expect(sound).toBe(false);
+      return null;
+    }
+    if (sound) {
+      judgeSound(aimed, first);
+      expect(answers.slice(1).map(({ kind, route }) => `${kind} of ${String(route)}`)).toEqual(
+        first.goesOn ? ['200 json of /healthz'] : [],
+      );
+      rememberBody(aimed, first);
+    } else if (first.route !== null) judgeGate(aimed, first);
+    return first;
+  }
+
+  async function pipelined(aimed: readonly Aimed[], pieces: number): Promise<void> {
+    const bytes = Buffer.concat(await Promise.all(aimed.map(bytesOf)));
+    const answers = await raw(bytes, pieces);
+    const last = answers.findIndex(({ goesOn }) => !goesOn);
+    expect(answers).toHaveLength(last === -1 ? aimed.length : last + 1);
+    answers.forEach((each, index) => judgeSound(aimed[index] as Aimed, each));
+  }
+
+  function rememberBody({ name, spec }: Aimed, { document }: Judged): void {
+    const id = document?.['id'];
+    if (lawOf(name).body === undefined) return;
+    if (spec.body === null || typeof id !== 'string' || acknowledged.get(id) !== undefined) return;
+    acknowledged.set(id, JSON.parse(new TextDecoder().decode(bodyBytes(spec.body))));
+  }
+
+  return { one, pipelined, raw, answer, bytesOf, acknowledged, secrets };
+}
+
+async function aimedBytes(campaign: Campaign, { name, spec }: Aimed): Promise<Buffer> {
+  const [method = '', path = ''] = name.split(' ');
+  const { noun } = lawOf(name);
+  const id = noun === undefined ? '' : await campaign.idFor(noun, spec.id);
+  const target = `${spec.form}${path.replace(':id', id)}${spec.query}`;
+  return requestBytes(spec, { method, target }, campaign.authorization(spec.caller));
+}
+
+function judgeByRoute(method: string, route: string, verdict: Verdict): void {
+  // Express asks the routes of a path about a HEAD before it knows that there is no GET.
+  const name = `${method === 'HEAD' ? 'GET' : method} ${route}`;
+  if (route === 'unmatched' || (method === 'HEAD' && !(name in ROUTE_LAWS))) {
+    expect(looksLike('404 not-found', verdict)).toBe(true);
+    if (verdict.document !== null) expect(verdict.document['detail']).toBe('There is no such route.');
+    return;
+  }
+  const law = lawOf(name);
+  const kinds = lawfulKinds(law);
+  if (method === 'HEAD') expect(kinds.some((kind) => looksLike(kind, verdict))).toBe(true);
+  else expect(kinds).toContain(verdict.kind);
+  if (verdict.document === null) return;
+  if (verdict.kind === law.success) law.judge(verdict.document);
+  const listsFaults = law.listsFaults === true && verdict.kind.endsWith(' validation-failed');
+  expect('errors' in verdict.document).toBe(listsFaults);
+}
+
+/** A request that every HTTP server understands has one answer, and the request says much about which. */
+function judgeSound(aimed: Aimed, verdict: Judged): void {
+  const { name, spec } = aimed;
+  const law = lawOf(name);
+  expect(verdict.route).not.toBeNull();
+  if (law.noun !== undefined && spec.id.kind === 'odd') return;
+  expect(verdict.route).toBe(name.split(' ')[1]);
+  judgeGate(aimed, verdict);
+  if (isGood(spec)) expect(verdict.kind).toBe(law.success);
+  if (GATES[spec.caller] !== undefined || !law.keyed) return;
+  if (law.noun !== undefined && (spec.id.kind === 'missing' || spec.caller === 'other')) {
+    expect(verdict.kind).toBe('404 not-found');
+  }
+  if (law.body === undefined || spec.body === null) return;
+  if (spec.harmful.some(([header]) => header === 'Content-Encoding')) {
+    expect([law.body.unreadable, law.body.tooLarge]).toContain(verdict.kind);
+  }
+  if (spec.harmful.length > 0) return;
+  const kind = foreseen(law.body, bodyBytes(spec.body));
+  expect(kind === null ? [law.success, '422 validation-failed'] : [kind]).toContain(verdict.kind);
+}
+
+function judgeGate({ name, spec }: Aimed, verdict: Judged): void {
+  const law = lawOf(name);
+  if (verdict.route !== name.split(' ')[1] || !law.keyed) return;
+  const gate = GATES[spec.caller];
+  if (gate === undefined) expect(Object.values(GATES)).not.toContain(verdict.kind);
+  else expect(verdict.kind).toBe(gate);
+}
+
+function lawOf(name: string): RouteLaw {
+  const law = ROUTE_LAWS[name];
+  if (law === undefined) throw new Error(`no law for ${name}`);
+  return law;
+}

@@ -1,0 +1,197 @@
+import { expect } from '@jest/globals';
+import { EVENT_TYPES } from '@postrider/domain';
+import type { Noun } from '@postrider/domain';
+
+/** What the contract lets one route answer. Kinds of answers are written as `Verdict` has them. */
+export interface RouteLaw {
+  /** Without a key the route belongs to the operator: anybody may ask, and it always says the same. */
+  readonly keyed: boolean;
+  /** What the path's `:id` names. */
+  readonly noun?: Extract<Noun, 'webhook' | 'deadLetter' | 'email'>;
+  readonly success: string;
+  /** Beside those of the key, the limit and the scope. */
+  readonly refusals: readonly string[];
+  readonly body?: BodyLaw;
+  /** Whether its `validation-failed` has `errors` (contract 7.1: only the send routes). */
+  readonly listsFaults?: true;
+  /** Asserts the shape of a success. */
+  readonly judge: (document: Readonly<Record<string, unknown>>) => void;
+}
+
+interface BodyLaw {
+  /** Each of them is accepted; the last is swept: every value of it spoiled in turn. */
+  readonly valid: readonly object[];
+  readonly bytesMax: number;
+  /** The answer to what is longer, by a little. */
+  readonly tooLarge: string;
+  /** The answer to what is no JSON. */
+  readonly unreadable: string;
+  /** The field that a body must have, and the answer to one without; null where that is a fault like others. */
+  readonly lacking: { readonly field: string; readonly kind: string } | null;
+}
+
+/** Stands in every valid body, and must not stand in a log. */
+export const MARK = 'mark-of-a-body';
+
+const ID = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+const manage = { keyed: true, refusals: [] } as const;
+const operations = { keyed: false, refusals: [] } as const;
+
+/** By method and path, as Express has them. A route without an entry fails the fuzz. */
+export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
+  'GET /healthz': {
+    ...operations,
+    success: '200 json',
+    judge: (doc) => expect(doc).toEqual({ status: 'ok' }),
+  },
+  'GET /readyz': {
+    ...operations,
+    success: '200 json',
+    judge: (doc) => expect(doc).toEqual({ status: 'ready' }),
+  },
+  'GET /metrics': { ...operations, success: '200 metrics', judge: () => undefined },
+  'POST /v1/webhooks': {
+    keyed: true,
+    success: '201 json',
+    refusals: ['400 text', '422 text', '422 validation-failed', '413 request-too-large'],
+    body: {
+      valid: [
+        { endpoint: `https://${MARK}.example` },
+        { endpoint: `HTTPS://${MARK}.example:443/a/../b?q=\u00fc#x`, events: [] },
+        { endpoint: `https://b\u00fccher.example/${MARK}`, events: [...EVENT_TYPES], more: { a: [1] } },
+        {
+          endpoint: `https://[2001:db8::1]:8443/${MARK}`,
+          events: ['email.sent', 'email.failed', 'email.sent'],
+        },
+      ],
+      bytesMax: 65_536,
+      tooLarge: '413 request-too-large',
+      unreadable: '400 text',
+      lacking: { field: 'endpoint', kind: '422 text' },
+    },
+    judge(doc) {
+      judgeWebhook(doc, { signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/) });
+    },
+  },
+  'GET /v1/webhooks': {
+    ...manage,
+    success: '200 json',
+    judge: (doc) => judgeList(doc, (each) => judgeWebhook(each, { created_at: TIME })),
+  },
+  'DELETE /v1/webhooks/:id': {
+    ...manage,
+    noun: 'webhook',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) => expect(doc).toEqual({ object: 'webhook', id: ID('wh'), deleted: true }),
+  },
+  'GET /v1/webhooks/dead-letters': {
+    ...manage,
+    success: '200 json',
+    judge: (doc) => judgeList(doc, judgeDeadLetter),
+  },
+  'POST /v1/webhooks/dead-letters/:id/replay': {
+    ...manage,
+    noun: 'deadLetter',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) => expect(doc).toEqual({ id: ID('dl'), replayed: true }),
+  },
+  'POST /v1/emails': {
+    keyed: true,
+    success: '200 json',
+    refusals: ['422 validation-failed', '413 text', '413 request-too-large'],
+    listsFaults: true,
+    body: {
+      valid: [
+        { from: 'a@a.example', to: 'b@b.example', subject: MARK, text: 'Hi' },
+        {
+          from: `"${MARK}" <a@a.example>`,
+          to: ['\u{1f389} <b@b.example>', 'c@b.example'],
+          cc: [],
+          bcc: 'd@b.example',
+          reply_to: ['e@b.example'],
+          subject: '\u{1f389} e\u0301',
+          html: `<p>${MARK}</p>\r\n`,
+          text: null,
+          headers: { 'X-A': '1', 'x-b': '\u00e9' },
+          tags: [{ name: 'a', value: 'b' }],
+          attachments: [],
+          more: 1e300,
+        },
+      ],
+      bytesMax: 8 * 1024 * 1024,
+      tooLarge: '413 text',
+      unreadable: '422 validation-failed',
+      lacking: null,
+    },
+    judge: (doc) => expect(doc).toEqual({ id: ID('em') }),
+  },
+  'GET /v1/emails/:id': {
+    ...manage,
+    noun: 'email',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) =>
+      expect(doc).toMatchObject({ object: 'email', id: ID('em'), created_at: TIME, scheduled_at: null }),
+  },
+};
+
+/** Everything that the route may answer. */
+export function lawfulKinds(law: RouteLaw): string[] {
+  const gates = law.keyed ? ['401 api-key-unauthorized', '403 api-key-forbidden', '429 rate-limited'] : [];
+  return [law.success, ...law.refusals, ...gates];
+}
+
+/** How the body law settles a body before its values are looked at; null: the values decide. */
+export function foreseen(law: BodyLaw, bytes: Buffer): string | null {
+  const { unreadable, lacking } = law;
+  if (bytes.length > law.bytesMax) return law.tooLarge;
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return unreadable;
+  }
+  if (lacking === null) return null;
+  const has = typeof body === 'object' && body !== null && Object.hasOwn(body, lacking.field);
+  return has ? null : lacking.kind;
+}
+
+function judgeList(
+  { object, data, ...more }: Readonly<Record<string, unknown>>,
+  judge: (entry: Readonly<Record<string, unknown>>) => void,
+): void {
+  expect({ object, more }).toEqual({ object: 'list', more: {} });
+  // The newest; the list grows with every request.
+  for (const entry of (data as Readonly<Record<string, unknown>>[]).slice(0, 10)) judge(entry);
+}
+
+function judgeWebhook(doc: Readonly<Record<string, unknown>>, more: object): void {
+  expect(doc).toEqual({
+    object: 'webhook',
+    id: ID('wh'),
+    endpoint: expect.stringMatching(/^https:\/\//),
+    events: expect.any(Array),
+    ...more,
+  });
+  const events = doc['events'] as string[];
+  expect(events.length).toBeGreaterThan(0);
+  expect(EVENT_TYPES).toEqual(expect.arrayContaining(events));
+  expect(new Set(events).size).toBe(events.length);
+}
+
+function judgeDeadLetter(doc: Readonly<Record<string, unknown>>): void {
+  expect(doc).toEqual({
+    id: ID('dl'),
+    webhook: ID('wh'),
+    event_id: ID('evt'),
+    type: 'email.sent',
+    attempts: 8,
+    reason: 'attempts_exhausted',
+    last_error: 'HTTP 503',
+    status_code: 503,
+  });
+}

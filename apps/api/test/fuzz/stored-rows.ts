@@ -1,0 +1,131 @@
+import { expect } from '@jest/globals';
+import { isEventType, parseEmailAddress } from '@postrider/domain';
+import type { TestDatabase } from '@postrider/testing';
+
+interface WebhookRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly subject: string | null;
+  readonly endpoint: string;
+  readonly events: readonly string[];
+  readonly sealed_bytes: number;
+}
+
+interface EmailRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly kind: 'live' | 'test';
+  readonly status: string;
+  readonly from_address: string;
+  readonly to_addresses: readonly string[];
+  readonly cc_addresses: readonly string[];
+  readonly bcc_addresses: readonly string[];
+  readonly reply_to_addresses: readonly string[];
+  readonly subject: string;
+  readonly html: string | null;
+  readonly text: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly waits: boolean;
+}
+
+/**
+ * Asserts that whatever stands in the tables may stand there (contract 2, 4 and 8), and was acknowledged: an answer
+ * with its id has left.
+ *
+ * @param acknowledged the ids of answers, with the parsed body of the request where it is known.
+ */
+export async function judgeStoredRows(
+  database: TestDatabase,
+  accounts: readonly string[],
+  acknowledged: ReadonlyMap<string, unknown>,
+): Promise<{ webhooks: number; emails: number }> {
+  const webhooks = await database.query<WebhookRow>(
+    'select id, account_id, subject, endpoint, events, length(secret_sealed) as sealed_bytes from webhooks',
+  );
+  for (const row of webhooks) {
+    judgeWebhookRow(row);
+    judgeKeptWebhook(row, acknowledged.get(row.id));
+  }
+  const emails = await database.query<EmailRow>(
+    `select e.*, s.email_id is not null as waits
+     from emails e left join email_sends s on s.email_id = e.id`,
+  );
+  for (const row of emails) {
+    judgeEmailRow(row);
+    judgeKeptEmail(row, acknowledged.get(row.id));
+  }
+  for (const { id, account_id } of [...webhooks, ...emails]) {
+    expect(accounts).toContain(account_id);
+    if (!acknowledged.has(id)) throw new Error(`${id} is stored, and no answer said so`);
+  }
+  // Nothing that an API request does by itself is an event; replays write theirs back.
+  const events = await database.query<{ type: string }>('select distinct type from events');
+  expect(events).toEqual([{ type: 'email.sent' }]);
+  return { webhooks: webhooks.length, emails: emails.length };
+}
+
+function judgeWebhookRow({ endpoint, events, subject, sealed_bytes }: WebhookRow): void {
+  const url = new URL(endpoint);
+  expect({ href: url.href, protocol: url.protocol, subject }).toEqual({
+    href: endpoint,
+    protocol: 'https:',
+    subject: null,
+  });
+  expect(`${url.username}${url.password}${url.hash}`).toBe('');
+  expect(endpoint.length).toBeLessThanOrEqual(2_048);
+  expect(events.filter((type) => !isEventType(type))).toEqual([]);
+  expect(new Set(events).size).toBe(events.length);
+  expect(sealed_bytes).toBeGreaterThan(49); // the secret's own length
+}
+
+function judgeEmailRow(row: EmailRow): void {
+  const recipients = [...row.to_addresses, ...row.cc_addresses, ...row.bcc_addresses];
+  expect(row.to_addresses.length).toBeGreaterThan(0);
+  expect(recipients.length).toBeLessThanOrEqual(50);
+  for (const address of [row.from_address, ...recipients]) expect(parseEmailAddress(address)).not.toBeNull();
+  expect(row.subject).toMatch(/^[^\u0000-\u001f\u007f]{0,997}$/);
+  expect(Buffer.byteLength(`${row.html ?? ''}${row.text ?? ''}`)).toBeLessThanOrEqual(5 * 1024 * 1024);
+  for (const [name, value] of Object.entries(row.headers)) {
+    expect(name).toMatch(/^[!-9;-~]{1,76}$/);
+    expect(value).toMatch(/^[^\u0000-\u001f\u007f]{1,997}$/);
+  }
+  const live = row.kind === 'live';
+  expect({ status: row.status, waits: row.waits }).toEqual({
+    status: live ? 'queued' : 'stored',
+    waits: live,
+  });
+}
+
+/** What was asked for is what is stored: nothing was cut, decoded twice or mended. */
+function judgeKeptWebhook(row: WebhookRow, sent: unknown): void {
+  if (sent === undefined) return;
+  const { endpoint, events = [] } = sent as { endpoint: string; events?: string[] };
+  const url = new URL(endpoint);
+  url.hash = '';
+  expect({ endpoint: row.endpoint, events: row.events }).toEqual({
+    endpoint: url.href,
+    events: [...new Set(events)],
+  });
+}
+
+function judgeKeptEmail(row: EmailRow, sent: unknown): void {
+  if (sent === undefined) return;
+  const asked = sent as Readonly<Record<string, string | string[] | object | null | undefined>>;
+  const list = (field: string): unknown => {
+    const written = asked[field] ?? [];
+    return Array.isArray(written) ? written : [written];
+  };
+  const { from_address: from, to_addresses: to, cc_addresses: cc, bcc_addresses: bcc, subject } = row;
+  const { reply_to_addresses: replyTo, html, text, headers } = row;
+  expect({ from, to, cc, bcc, replyTo, subject, html, text, headers }).toEqual({
+    from: asked['from'],
+    to: list('to'),
+    cc: list('cc'),
+    bcc: list('bcc'),
+    replyTo: list('reply_to'),
+    subject: asked['subject'],
+    html: asked['html'] ?? null,
+    text: asked['text'] ?? null,
+    headers: asked['headers'] ?? {},
+  });
+}
