@@ -56,7 +56,11 @@ async function build(sources) {
 }
 
 function entryPoints() {
-  const candidates = [...APPS.map((app) => [app, `apps/${app}/src/main.ts`]), ['bench', 'bench/src/main.ts']];
+  const candidates = [
+    ...APPS.map((app) => [app, `apps/${app}/src/main.ts`]),
+    ['bench', 'bench/src/main.ts'],
+    ['torture', 'e2e/torture/main.ts'],
+  ];
   return Object.fromEntries(candidates.filter(([, path]) => existsSync(join(ROOT, path))));
 }
 
@@ -78,9 +82,11 @@ function isFresh(sources) {
 
 function sourcesFingerprint() {
   const folders = packageFolders().filter((folder) => folder !== 'e2e');
-  const sources = [...folders.map((folder) => join(folder, 'src')), join('prisma', 'migrations')].flatMap(
-    filesUnder,
-  );
+  const sources = [
+    ...folders.map((folder) => join(folder, 'src')),
+    join('e2e', 'torture'),
+    join('prisma', 'migrations'),
+  ].flatMap(filesUnder);
   const manifests = folders.map((folder) => join(folder, 'package.json'));
   return fingerprint([
     ...sources,

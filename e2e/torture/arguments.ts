@@ -1,0 +1,55 @@
+import { parseArgs } from 'node:util';
+
+/** What `npm run torture --` takes. */
+export interface TortureArguments {
+  readonly list: boolean;
+  readonly long: boolean;
+  readonly publish: boolean;
+  /** Numbers of experiments; null: all that the run is made of. */
+  readonly only: readonly number[] | null;
+  readonly seed: number;
+  readonly minutes: number;
+  readonly outFolder: string;
+}
+
+export const USAGE = `usage: npm run torture -- [--list] [--only 3,5] [--seed N] [--long] [--minutes N] [--out FOLDER] [--publish]
+  --list     name the experiments and end
+  --only     these experiments, whatever kind they are
+  --seed     repeat a run: everything left to chance comes from it
+  --long     the long experiments, too
+  --minutes  the time for all of it (40; with --long 600); what did not run by then has failed
+  --out      folder for the result and the evidence of failures (.data/torture)
+  --publish  write docs/torture.md and what it shows
+`;
+
+const SEEDS = 2 ** 31;
+
+/** @throws TypeError with a sentence for the user. */
+export function readArguments(args: readonly string[]): TortureArguments {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      list: { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
+      publish: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      seed: { type: 'string' },
+      minutes: { type: 'string' },
+      out: { type: 'string', default: '.data/torture' },
+    },
+  });
+  return {
+    list: values.list,
+    long: values.long,
+    publish: values.publish,
+    only: values.only === undefined ? null : values.only.split(',').map((text) => wholeNumber('only', text)),
+    seed: values.seed === undefined ? Math.floor(Math.random() * SEEDS) : wholeNumber('seed', values.seed),
+    minutes: values.minutes === undefined ? (values.long ? 600 : 40) : wholeNumber('minutes', values.minutes),
+    outFolder: values.out,
+  };
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new TypeError(`--${name} takes whole numbers, not "${text}"`);
+}

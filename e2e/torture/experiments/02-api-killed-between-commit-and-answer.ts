@@ -1,0 +1,35 @@
+import type { Experiment } from '../harness/experiment.ts';
+
+const ROUNDS = 8;
+
+export const apiKilledBetweenCommitAndAnswer: Experiment = {
+  number: 2,
+  title: 'kill -9 the API between COMMIT and the answer',
+  shows: 'the client knows nothing, the message exists once, and its event exists once and arrives',
+  runs: 'ci',
+  async run(world) {
+    const endpoint = await world.endpoint();
+    const database = await world.proxy('postgres');
+    await world.start('relay');
+    await world.start('worker');
+    const rounds = world.scaled(ROUNDS);
+    for (let round = 1; round <= rounds; round += 1) {
+      const api = await world.start('api', { through: [database] });
+      const trap = database.trap({ sees: 'COMMIT', in: 'toServer', holds: 'toClient' });
+      const sending = world.producer.mail(1, { through: world.api });
+      const caught = await trap.caught();
+      await caught.answered(); // Postgres has committed, and the API does not know it
+      await world.kill(api);
+      await sending;
+    }
+    const outcomes = world.producer.log.map((entry) => entry.outcome);
+    world.claim(
+      'no client got an answer',
+      outcomes.every((outcome) => outcome === 'unknown'),
+      outcomes.join(' '),
+    );
+    const [row] = await world.query<{ n: number }>('select count(*)::int as n from emails');
+    world.claim('every message was stored', row?.n === rounds, `${String(row?.n)} of ${rounds}`);
+    await endpoint.arrived(rounds);
+  },
+};

@@ -1,0 +1,72 @@
+import type { Experiment } from '../harness/experiment.ts';
+import type { ServerProxy, World } from '../harness/world/world.ts';
+
+/** A moment in a relay's pass. Between claim and queue nothing is held: that is what makes it worth dying there. */
+interface Moment {
+  readonly name: string;
+  /** Sets the trap. @returns what waits until the relay stands still there. */
+  reach(parts: { database: ServerProxy; redis: ServerProxy }): () => Promise<unknown>;
+}
+
+const EVENTS = 40;
+/** Every job is added by a script of BullMQ's, whose key is in the arguments. */
+const ADD_JOB = 'deliveryId';
+const HALF_A_BULK = EVENTS / 4;
+
+const MOMENTS: readonly Moment[] = [
+  {
+    name: 'before the lease is written',
+    reach: ({ database }) => stopped(database, 'claim-deliveries', 'toServer'),
+  },
+  {
+    name: 'after the lease is written',
+    reach: ({ database }) => stopped(database, 'claim-deliveries', 'toClient'),
+  },
+  { name: 'before the jobs are added', reach: ({ redis }) => stopped(redis, ADD_JOB, 'toServer') },
+  {
+    name: 'half-way a bulk of jobs',
+    reach: ({ redis }) => stopped(redis, ADD_JOB, 'toServer', HALF_A_BULK),
+  },
+  { name: 'after the jobs were added', reach: ({ redis }) => stopped(redis, ADD_JOB, 'toClient') },
+];
+
+export const relayKilledAtEveryStage: Experiment = {
+  number: 3,
+  title: 'kill -9 the relay at every stage of its pass',
+  shows: 'nothing is lost, and nothing arrives twice: its successor finds what was leased and not queued',
+  runs: 'ci',
+  async run(world) {
+    await world.endpoint();
+    await world.start('worker');
+    const moments = MOMENTS.slice(-world.scaled(MOMENTS.length));
+    for (const moment of moments) await dieAt(moment, world);
+  },
+};
+
+async function dieAt(moment: Moment, world: World): Promise<void> {
+  // Recorded first: the relay then finds them all in its first pass.
+  await world.producer.record(EVENTS);
+  const database = await world.proxy('postgres');
+  const redis = await world.proxy('redis');
+  const reached = moment.reach({ database, redis });
+  const starting = world.start('relay', { through: [database, redis] });
+  await reached();
+  const relay = await starting;
+  world.note(`the relay stands still ${moment.name}`);
+  await world.kill(relay);
+  database.cut();
+  redis.cut();
+  const successor = await world.start('relay');
+  await world.drained();
+  await world.stop(successor);
+}
+
+function stopped(
+  line: ServerProxy,
+  sees: string,
+  holds: 'toServer' | 'toClient',
+  skip = 0,
+): () => Promise<unknown> {
+  const trap = line.trap({ sees, in: 'toServer', holds, skip });
+  return async () => (await trap.caught()).answered();
+}

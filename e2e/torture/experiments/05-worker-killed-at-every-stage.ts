@@ -1,0 +1,80 @@
+import { answer, hang } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import type { Direction } from '../harness/proxy/flow.ts';
+import type { Endpoint } from '../harness/world/endpoint.ts';
+import type { ServerProxy, World } from '../harness/world/world.ts';
+
+/** A moment in the life of an attempt, and how often the endpoint sees the event when the worker dies there. */
+interface Moment {
+  readonly name: string;
+  readonly requests: number;
+  /** Sets the trap, makes an event, and resolves when its attempt has come so far and stands still there. */
+  reach(parts: { database: ServerProxy; endpoint: Endpoint; record: () => Promise<unknown> }): Promise<void>;
+}
+
+const MOMENTS: readonly Moment[] = [
+  { name: 'before it takes the row', requests: 1, reach: onStatement('take-deliveries', 'toServer') },
+  { name: 'after it took the row', requests: 1, reach: onStatement('take-deliveries', 'toClient') },
+  {
+    name: 'while it connects',
+    requests: 1,
+    async reach({ endpoint, record }) {
+      endpoint.proxy?.hold();
+      await record();
+      await endpoint.connected();
+    },
+  },
+  {
+    name: 'after the request was sent',
+    requests: 2,
+    async reach({ endpoint, record }) {
+      endpoint.reacts(hang());
+      await record();
+      await endpoint.arrived(1);
+    },
+  },
+  { name: 'after a 2xx, before it is recorded', requests: 2, reach: onStatement('finish-done', 'toServer') },
+  { name: 'after a 2xx was recorded', requests: 1, reach: onStatement('finish-done', 'toClient') },
+];
+
+export const workerKilledAtEveryStage: Experiment = {
+  number: 5,
+  title: 'kill -9 the worker at every stage of an attempt',
+  shows: 'nothing is lost; an event arrives twice only where its request had been sent and not recorded',
+  runs: 'ci',
+  async run(world) {
+    await world.start('relay');
+    for (const moment of MOMENTS.slice(-world.scaled(MOMENTS.length))) await dieAt(moment, world);
+  },
+};
+
+async function dieAt(moment: Moment, world: World): Promise<void> {
+  const accountId = await world.newAccount();
+  const endpoint = await world.endpoint({ accountId, proxied: true });
+  const database = await world.proxy('postgres');
+  const worker = await world.start('worker', { through: [database] });
+  await moment.reach({ endpoint, database, record: () => world.producer.record(1, { accountId }) });
+  await world.kill(worker);
+  database.cut();
+  endpoint.proxy?.pass();
+  endpoint.reacts(answer(200));
+  const successor = await world.start('worker');
+  await world.drained();
+  await world.stop(successor);
+  const { length } = endpoint.receipts;
+  world.claim(
+    `killed ${moment.name}: ${moment.requests} requests`,
+    length === moment.requests,
+    String(length),
+  );
+}
+
+/** Held on its way to Postgres, the statement is never run; held on its way back, it was. */
+function onStatement(name: string, holds: Direction): Moment['reach'] {
+  return async ({ database, record }) => {
+    const trap = database.trap({ sees: name, in: 'toServer', holds });
+    await record();
+    const caught = await trap.caught();
+    await caught.answered();
+  };
+}

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { after, answer } from '@postrider/testing';
+import type { LogLine } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import { TIMES } from '../harness/times.ts';
+
+const EVENTS = 30;
+const FROZEN_MS = 2 * TIMES.leaseSeconds * 1000;
+
+export const frozenWorker: Experiment = {
+  number: 7,
+  title: 'SIGSTOP the worker for two leases, then SIGCONT while another has its deliveries in hand',
+  shows: 'another takes over, and what the frozen one records late changes nothing',
+  runs: 'ci',
+  async run(world) {
+    const first = gate();
+    const second = gate();
+    const endpoint = await world.endpoint({ reaction: after(first.opened, answer(200)) });
+    await world.start('relay');
+    const frozen = await world.start('worker');
+    await world.producer.record(world.scaled(EVENTS));
+    await endpoint.arrived(2);
+    await world.fault('SIGSTOP worker', { mayRepeat: true }, () => frozen.signal('SIGSTOP'));
+    const inHand = new Set(endpoint.receipts.map((receipt) => receipt.eventId));
+    endpoint.reacts(after(second.opened, answer(503)));
+    first.open(); // answered with 200, and the frozen one does not know it yet
+    await delay(FROZEN_MS);
+    const before = endpoint.receipts.length;
+    await world.start('worker');
+    await endpoint.arrived(before + 1);
+    await world.fault('SIGCONT worker', { mayRepeat: false }, () => frozen.signal('SIGCONT'));
+    const late = (): LogLine[] => frozen.log.filter((line) => isFirstAttempt(line, inHand));
+    await world.until('the frozen worker to report', () => late().length >= inHand.size);
+    second.open();
+    endpoint.reacts(answer(200));
+    await world.drained();
+    const recorded = late().filter((line) => line['unrecorded'] !== true).length;
+    world.claim('none of its late outcomes was recorded', recorded === 0, `${recorded} of ${late().length}`);
+  },
+};
+
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open() };
+}
+
+function isFirstAttempt(line: LogLine, eventIds: ReadonlySet<string>): boolean {
+  return (
+    line['msg'] === 'delivery.attempted' && line['attempt'] === 1 && eventIds.has(String(line['event_id']))
+  );
+}

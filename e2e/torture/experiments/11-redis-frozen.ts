@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer, takingMs } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+
+const FROZEN_MS = 20_000;
+const REQUESTS = 10;
+
+export const redisFrozen: Experiment = {
+  number: 11,
+  title: 'SIGSTOP Redis under load for 20 s: connections stand, nothing answers',
+  shows: 'the API refuses with 429 and does not hang; nothing is lost or made twice',
+  runs: 'ci',
+  async run(world) {
+    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
+    await world.start('relay');
+    await world.start('worker');
+    await world.start('api');
+    const load = world.producer.load({ perSecond: 50 });
+    await endpoint.arrived(10);
+    await world.fault('SIGSTOP redis', { mayRepeat: false }, () => world.redis.pause());
+    try {
+      const statuses = new Set<string>();
+      for (let request = 1; request <= world.scaled(REQUESTS); request += 1) {
+        const answered = await world.api.request('GET', '/v1/webhooks');
+        statuses.add(answered.outcome === 'answered' ? String(answered.status) : answered.outcome);
+      }
+      const seen = [...statuses].join(' ');
+      world.claim('every request is answered with 429', seen === '429', seen);
+      await delay(world.scaled(FROZEN_MS));
+    } finally {
+      world.redis.resume();
+    }
+    world.healed();
+    await load.stop();
+  },
+};

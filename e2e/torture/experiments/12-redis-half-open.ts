@@ -1,0 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer, takingMs } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+
+const SILENT_MS = 20_000;
+
+export const redisHalfOpen: Experiment = {
+  number: 12,
+  title: 'the connections to Redis go half-open for 20 s: bytes vanish, nobody is told',
+  shows: 'relay and worker find dead connections by their own time-outs and make new ones; nothing is lost',
+  runs: 'ci',
+  async run(world) {
+    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
+    const line = await world.proxy('redis');
+    await world.start('relay', { through: [line] });
+    await world.start('worker', { through: [line] });
+    const load = world.producer.load({ perSecond: 50 });
+    await endpoint.arrived(10);
+    await world.fault('drop redis', { mayRepeat: false }, () => line.drop());
+    const accepted = line.accepted;
+    await delay(world.scaled(SILENT_MS));
+    // What was dropped is gone: the old connections are of no use, and only their owners can find that out.
+    line.pass();
+    world.healed();
+    await world.until('new connections to be made', () => line.accepted > accepted);
+    await load.stop();
+  },
+};

@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer, takingMs } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import type { World } from '../harness/world/world.ts';
+
+const FULL_MS = 8_000;
+const EVICTING_MS = 8_000;
+const BALLAST_KEYS = 200;
+const BALLAST_BYTES = 20_000;
+
+export const redisOutOfMemory: Experiment = {
+  number: 13,
+  title: 'Redis reaches maxmemory; then it evicts jobs, by a policy set by mistake',
+  shows: 'the relay gives back what it could not queue, and what was evicted heals by lease',
+  runs: 'long',
+  async run(world) {
+    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
+    await world.start('relay');
+    await world.start('worker');
+    const load = world.producer.load({ perSecond: 50 });
+    await endpoint.arrived(10);
+    await world.fault('maxmemory reached', { mayRepeat: false }, async () => {
+      await world.redis.command('config', 'set', 'maxmemory', await usedMemory(world));
+    });
+    await delay(world.scaled(FULL_MS));
+    await world.fault('jobs are evicted', { mayRepeat: false }, async () => {
+      await world.redis.command('config', 'set', 'maxmemory-policy', 'allkeys-random');
+      for (let key = 0; key < BALLAST_KEYS; key += 1) {
+        await world.redis.command('set', `ballast:${key}`, 'x'.repeat(BALLAST_BYTES));
+      }
+    });
+    await delay(world.scaled(EVICTING_MS));
+    await world.redis.command('config', 'set', 'maxmemory', 0);
+    await world.redis.command('config', 'set', 'maxmemory-policy', 'noeviction');
+    world.healed();
+    await load.stop();
+  },
+};
+
+async function usedMemory(world: World): Promise<number> {
+  const info = String(await world.redis.command('info', 'memory'));
+  return Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
+}

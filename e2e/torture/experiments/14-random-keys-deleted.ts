@@ -1,0 +1,38 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer, takingMs } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import type { World } from '../harness/world/world.ts';
+
+const DELETIONS = 150;
+const PAUSE_MS = 100;
+
+export const randomKeysDeleted: Experiment = {
+  number: 14,
+  title: 'keys of BullMQ deleted at random, ten a second',
+  shows: 'nobody crashes over half a queue, and nothing is lost or made twice',
+  runs: 'ci',
+  async run(world) {
+    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
+    // Every second request fails, so that delayed jobs lie about.
+    endpoint.reacts(() => takingMs(20, answer(endpoint.receipts.length % 2 === 0 ? 503 : 200)));
+    await world.start('relay');
+    await world.start('worker');
+    const load = world.producer.load({ perSecond: 50 });
+    await endpoint.arrived(10);
+    let deleted = 0;
+    for (let deletion = 1; deletion <= world.scaled(DELETIONS); deletion += 1) {
+      await world.fault('a key is deleted', { mayRepeat: false }, async () => {
+        deleted += await deleteOne(world);
+      });
+      await delay(PAUSE_MS);
+    }
+    world.claim('keys were there to delete', deleted > 0, String(deleted));
+    await load.stop();
+  },
+};
+
+async function deleteOne(world: World): Promise<number> {
+  const keys = (await world.redis.command('keys', '*')) as string[];
+  const key = keys.sort()[world.random.between(0, Math.max(0, keys.length - 1))];
+  return key === undefined ? 0 : Number(await world.redis.command('del', key));
+}

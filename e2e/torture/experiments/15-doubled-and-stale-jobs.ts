@@ -1,0 +1,51 @@
+import { createTimetable } from '@postrider/queue';
+import type { DeliveryJob, Timetable } from '@postrider/queue';
+import { answer, takingMs } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import type { World } from '../harness/world/world.ts';
+
+const EVENTS = 150;
+
+export const doubledAndStaleJobs: Experiment = {
+  number: 15,
+  title: 'every job in both lanes, and stale ones added by hand',
+  shows: 'of any number of jobs for one hand-over one makes the attempt, and a stale one makes none',
+  runs: 'ci',
+  async run(world) {
+    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
+    const failing = await world.endpoint();
+    failing.reacts(() => answer(failing.receipts.length % 3 === 0 ? 503 : 200));
+    await world.start('relay');
+    await world.start('worker');
+    await world.start('worker');
+    const timetable = createTimetable(
+      { kind: 'redis', redisUrl: world.redis.url, prefix: world.queuePrefix },
+      () => undefined, // the call that fails says so
+    );
+    let added = 0;
+    try {
+      const recording = world.producer.record(world.scaled(EVENTS));
+      let recorded = false;
+      void recording.then(() => (recorded = true));
+      while (!recorded) added += await addAgain(world, timetable);
+      await recording;
+      await world.drained();
+    } finally {
+      await timetable.close();
+    }
+    world.claim('jobs were doubled', added > 0, String(added));
+    const { length } = endpoint.receipts;
+    world.claim('every event arrived once', length === world.scaled(EVENTS), String(length));
+  },
+};
+
+/** The hand-over that each outstanding delivery waits for, and the one before, in both lanes. @returns how many jobs. */
+async function addAgain(world: World, timetable: Timetable): Promise<number> {
+  const jobs = await world.query<DeliveryJob & Record<string, unknown>>(
+    `select id as "deliveryId", claim - back as claim from deliveries, (values (0), (1)) b (back)
+     where claim >= back and leased_until > now() and taken_at is null`,
+  );
+  const timed = jobs.map(({ deliveryId, claim }) => ({ deliveryId, claim, delayMs: 0 }));
+  for (const lane of ['fast', 'slow'] as const) await timetable.addDeliveries(lane, timed);
+  return timed.length;
+}

@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer, takingMs } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+
+const CRASHES = 4;
+const DOWN_MS = 1_500;
+
+export const postgresKilled: Experiment = {
+  number: 16,
+  title: 'kill -9 Postgres under load, and crash recovery',
+  shows: 'what was acknowledged is there; what was in flight may be repeated, nothing else; pools heal',
+  runs: 'ci',
+  ownPostgres: true,
+  async run(world) {
+    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
+    await world.start('relay');
+    await world.start('worker');
+    const load = world.producer.load({ perSecond: 40 });
+    for (let crash = 1; crash <= world.scaled(CRASHES); crash += 1) {
+      await endpoint.arrived(endpoint.receipts.length + 20);
+      await world.fault('kill -9 postgres', { mayRepeat: true }, async () => {
+        world.postgres.kill();
+        await delay(DOWN_MS);
+        await world.postgres.start();
+      });
+    }
+    await load.stop();
+  },
+};

@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer, takingMs } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+
+const CUTS = 75;
+const PAUSE_MS = 200;
+
+export const sessionsTerminated: Experiment = {
+  number: 17,
+  title: 'pg_terminate_backend of a session chosen at random, five a second',
+  shows: 'pools heal, and every outcome is recorded once: nothing is lost or made twice',
+  runs: 'ci',
+  async run(world) {
+    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
+    await world.start('relay');
+    await world.start('worker');
+    await world.start('api');
+    const load = world.producer.load({ perSecond: 50 });
+    const clients = new AbortController();
+    const mail = world.producer.mail(Number.POSITIVE_INFINITY, {
+      through: world.api,
+      atOnce: 1,
+      until: clients.signal,
+    });
+    await endpoint.arrived(10);
+    let ended = 0;
+    for (let cut = 1; cut <= world.scaled(CUTS); cut += 1) {
+      await world.fault('a session is ended', { mayRepeat: false }, async () => {
+        const sessions = await world.query<{ pid: number }>(
+          `select pid from pg_stat_activity
+           where datname = current_database() and application_name like 'postrider%' order by pid`,
+        );
+        if (sessions.length === 0) return;
+        await world.query('select pg_terminate_backend($1)', [world.random.pick(sessions).pid]);
+        ended += 1;
+      });
+      await delay(PAUSE_MS);
+    }
+    clients.abort();
+    await Promise.all([mail, load.stop()]);
+    world.claim('sessions were ended', ended > 0, String(ended));
+  },
+};

@@ -1,0 +1,25 @@
+import { answer, takingMs } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+
+const LOCKED_SECONDS = 10;
+
+export const tableLocked: Experiment = {
+  number: 22,
+  title: 'LOCK TABLE deliveries for 10 s under load',
+  shows: 'claims, outcomes and causes wait or are tried again; nothing is lost or made twice',
+  runs: 'long',
+  async run(world) {
+    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
+    await world.start('relay');
+    await world.start('worker');
+    const load = world.producer.load({ perSecond: 50 });
+    await endpoint.arrived(10);
+    await world.fault('deliveries are locked', { mayRepeat: true }, () =>
+      // One statement is one transaction: the lock goes with it.
+      world.query(
+        `do $$ begin lock table deliveries; perform pg_sleep(${world.scaled(LOCKED_SECONDS)}); end $$`,
+      ),
+    );
+    await load.stop();
+  },
+};

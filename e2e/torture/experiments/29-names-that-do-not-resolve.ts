@@ -1,0 +1,91 @@
+import type { SystemProcess } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import type { World } from '../harness/world/world.ts';
+
+/*
+ * Only what can be shown with the machine's own name servers, which the worker asks directly: names that can exist
+ * nowhere (`.invalid`, RFC 2606), names that are none, and as many at once. A name server that lies, loops, is silent or
+ * changes its mind between two questions cannot be put in place of them from outside a worker: its tests are in
+ * packages/outbound/src/resolve and transport.test.ts.
+ */
+const NAMES = 60;
+const EVENTS = 3;
+/** The default: above what a lookup takes when no name server answers (3 to 5 s), which the harness's own is not. */
+const DEFAULT_TIMEOUT = { DELIVERY_TIMEOUT_MS: '10000' };
+/** DNS knows no label of more than 63 bytes: nobody can be asked. */
+const NEVER_A_NAME = [`${'x'.repeat(64)}.invalid`];
+
+export const namesThatDoNotResolve: Experiment = {
+  number: 29,
+  title: 'names that do not resolve, by the dozen',
+  shows:
+    'each is a failed attempt, tried again, whose error names the name; a healthy endpoint is served meanwhile',
+  runs: 'ci',
+  leaseSeconds: 20,
+  async run(world) {
+    const healthyAccount = await world.newAccount();
+    const healthy = await world.endpoint({ accountId: healthyAccount });
+    const names = [
+      ...Array.from({ length: world.scaled(NAMES) }, (_, index) => `hooks-${world.seed}-${index}.invalid`),
+      ...NEVER_A_NAME,
+    ];
+    for (const name of names) await world.endpoint({ url: `https://${name}/` });
+    await world.start('relay', { env: DEFAULT_TIMEOUT });
+    const worker = await world.start('worker', { env: DEFAULT_TIMEOUT });
+    await world.producer.record(world.scaled(EVENTS));
+    await world.until('a first name to have failed', async () => (await attempts(world)) > 0);
+    // One after another: each has arrived before the next is made.
+    for (let event = 1; (await outstanding(world)) > 0; event += 1) {
+      await world.producer.record(1, { accountId: healthyAccount });
+      await healthy.arrived(event);
+    }
+    world.note(`event loop of the worker, p99: ${await loopDelayMs(worker)} ms`);
+    const failed = await world.query<{ error: string | null; status: number | null; endpoint: string }>(
+      `select a.error, a.status, w.endpoint from attempts a join webhooks w on w.id = a.webhook_id
+       where w.account_id = $1`,
+      [world.accountId],
+    );
+    const odd = failed.filter(({ error, status, endpoint }) => {
+      const { hostname } = new URL(endpoint);
+      // Without a name server to be reached nobody can know that a name does not exist.
+      return status !== null || !(error ?? '').startsWith('DNS: ') || !error?.includes(hostname.slice(0, 60));
+    });
+    world.claim(
+      'every attempt failed by its name',
+      odd.length === 0,
+      odd[0]?.error ?? `${failed.length} attempts`,
+    );
+    await exhausted(world, names.length * world.scaled(EVENTS));
+    const served = healthy.receipts.length;
+    world.claim('a healthy endpoint was served all the while', served > 1, `${served} requests`);
+  },
+};
+
+/** A name that does not resolve is no refusal: it has all its attempts. */
+async function exhausted(world: World, wanted: number): Promise<void> {
+  const letters = await world.query<{ reason: string; n: number }>(
+    'select reason, count(*)::int as n from dead_letters where attempts = 8 group by 1',
+  );
+  const saw = letters.map(({ reason, n }) => `${n} ${reason}`).join(', ');
+  world.claim('each became a dead letter after 8 attempts', saw === `${wanted} attempts_exhausted`, saw);
+}
+
+async function attempts(world: World): Promise<number> {
+  const [row] = await world.query<{ n: number }>('select count(*)::int as n from attempts');
+  return row?.n ?? 0;
+}
+
+/** Of the names. */
+async function outstanding(world: World): Promise<number> {
+  const [row] = await world.query<{ n: number }>(
+    `select count(*)::int as n from deliveries d join webhooks w on w.id = d.webhook_id where w.account_id = $1`,
+    [world.accountId],
+  );
+  return row?.n ?? 0;
+}
+
+async function loopDelayMs(process: SystemProcess): Promise<string> {
+  const answered = await fetch(`http://127.0.0.1:${await process.port()}/metrics`);
+  const line = /^nodejs_eventloop_lag_p99_seconds(?:\{.*\})? (\S+)/m.exec(await answered.text());
+  return (Number(line?.[1]) * 1000).toFixed(1);
+}

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer, answerThenResetNext } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+
+const EVENTS = 40;
+const PAUSE_MS = 150;
+
+export const staleConnections: Experiment = {
+  number: 31,
+  title: 'an endpoint that resets a kept connection as the next request arrives',
+  shows: 'a stale connection of ours is no failure of the customer’s: no attempt is counted for it',
+  runs: 'ci',
+  async run(world) {
+    const endpoint = await world.endpoint();
+    endpoint.reacts(() => (endpoint.receipts.length % 2 === 0 ? answerThenResetNext() : answer(200)));
+    await world.start('relay');
+    await world.start('worker');
+    for (let event = 1; event <= world.scaled(EVENTS); event += 1) {
+      await world.producer.record(1);
+      await delay(PAUSE_MS); // the connection is idle again, and is chosen for the next
+    }
+    await world.drained();
+    const [row] = await world.query<{ n: number }>(
+      'select count(*)::int as n from attempts where status is distinct from 200',
+    );
+    world.claim('no attempt failed', row?.n === 0, String(row?.n));
+  },
+};

@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { SystemProcess } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import type { World } from '../harness/world/world.ts';
+import { startQuietTenants } from './quiet-tenants.ts';
+
+const DEAD = 10_000;
+const HEALTHY = 100;
+const PER_SECOND_EACH = 0.5;
+const ALONE_MS = 20_000;
+/** Nobody listens there (discard, RFC 863): the connection is refused. */
+const DEAD_PORT = 9;
+/** Of a worker: its two lanes' slots of 256, the connections it keeps, its servers, and its own files. */
+const OPEN_FILES_MAX = 2 * 256 + 2 * HEALTHY + 100;
+const DRAINED_WITHIN_MS = 1_800_000;
+
+export const manyDeadEndpoints: Experiment = {
+  number: 32,
+  title: '10,000 dead endpoints in retry beside 100 healthy ones',
+  shows: 'healthy endpoints are served while the dead are tried, 8 times each, and sockets stay bounded',
+  runs: 'long',
+  deadlineSeconds: 2_700,
+  async run(world) {
+    const dead = world.scaled(DEAD);
+    for (let made = 0; made < dead; made += 1) await world.endpoint({ url: deadUrl(made) });
+    await world.start('relay');
+    const worker = await world.start('worker');
+    const tenants = await startQuietTenants(world, {
+      count: world.scaled(HEALTHY),
+      perSecond: PER_SECOND_EACH,
+    });
+    await delay(world.scaled(ALONE_MS));
+    const before = await tenants.servedSoFar();
+    const alone = tenants.timesSinceLast();
+    await world.producer.record(1);
+    let served = before;
+    let openFiles = 0;
+    while ((await outstandingDead(world)) > dead / 10) {
+      served = await tenants.servedSoFar();
+      openFiles = Math.max(openFiles, await openFilesOf(worker));
+    }
+    const meanwhile = served - before;
+    world.claim('the healthy were served while the dead were tried', meanwhile > 0, `${meanwhile} events`);
+    world.note(`from commit to arrival: alone ${alone}; beside the dead ${tenants.timesSinceLast()}`);
+    world.claim('the worker’s sockets are bounded', openFiles <= OPEN_FILES_MAX, `${openFiles} open files`);
+    await tenants.stop();
+    await world.drained(DRAINED_WITHIN_MS);
+    const [row] = await world.query<{ n: number }>(
+      `select count(*)::int as n from dead_letters where attempts = 8 and reason = 'attempts_exhausted'`,
+    );
+    world.claim('each of the dead had its 8 attempts', row?.n === dead, `${row?.n} of ${dead}`);
+  },
+};
+
+/** On as many addresses as there are, in the half of 127.0.0.0/8 that is not refused. */
+function deadUrl(index: number): string {
+  const [a, b, c] = [1 + (index % 126), Math.floor(index / 126) % 256, 1 + (index % 254)];
+  return `https://127.${a}.${b}.${c}:${DEAD_PORT}/${index}`;
+}
+
+async function outstandingDead(world: World): Promise<number> {
+  const [row] = await world.query<{ n: number }>(
+    `select count(*)::int as n from deliveries d join webhooks w on w.id = d.webhook_id where w.account_id = $1`,
+    [world.accountId],
+  );
+  return row?.n ?? 0;
+}
+
+/** 0 where the system does not tell. */
+async function openFilesOf(process: SystemProcess): Promise<number> {
+  const answered = await fetch(`http://127.0.0.1:${await process.port()}/metrics`);
+  return Number(/^process_open_fds(?:\{.*\})? (\d+)/m.exec(await answered.text())?.[1] ?? 0);
+}

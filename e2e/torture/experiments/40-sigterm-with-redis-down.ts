@@ -1,0 +1,36 @@
+import { after, answer } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+
+export const sigtermWithRedisDown: Experiment = {
+  number: 40,
+  title: 'SIGTERM while Redis is down, with attempts in hand',
+  shows: 'relay, worker and API finish what they have and exit 0 in time; nothing is made twice',
+  runs: 'ci',
+  async run(world) {
+    let open: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const endpoint = await world.endpoint({ reaction: after(gate, answer(200)) });
+    const api = await world.start('api');
+    const relay = await world.start('relay');
+    const worker = await world.start('worker');
+    await world.producer.record(1);
+    await endpoint.arrived(1);
+    await world.fault('kill -9 redis', { mayRepeat: false }, () => world.redis.kill());
+    const stopping = [api, relay, worker].map((process) => world.stop(process));
+    await world.until('the worker to be stopping', () =>
+      worker.log.some((line) => line['msg'] === 'stopping'),
+    );
+    open();
+    await Promise.all(stopping);
+    const [row] = await world.query<{ n: number }>('select count(*)::int as n from deliveries');
+    world.claim('the attempt in hand was recorded', row?.n === 0, `${String(row?.n)} outstanding`);
+    await world.redis.start();
+    const answered = await Promise.all([world.start('api'), world.start('relay'), world.start('worker')]);
+    world.claim(
+      'all start again',
+      answered.every((process) => process.running),
+    );
+    await world.producer.record(1);
+    await world.drained();
+  },
+};

@@ -1,0 +1,77 @@
+import { answer, takingMs } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import type { World } from '../harness/world/world.ts';
+
+const EVENTS = 60;
+const ENDPOINTS = 3;
+
+/** What another version of the relay might have put into a job, and of which a worker can make nothing. */
+const UNKNOWN = [
+  '{"version":2,"delivery":{"id":"1"}}',
+  '{"deliveryId":1,"claim":0}',
+  '{"deliveryId":"1; drop table deliveries","claim":0}',
+  '{"deliveryId":"1","claim":-1}',
+  '["1",0]',
+  '"1"',
+  'null',
+];
+
+/** Gives every waiting job of both lanes, in turn, a shape of the list; the last stands for: one more field. */
+const RESHAPE = `
+  local n = 0
+  for _, queue in ipairs(KEYS) do
+    for _, id in ipairs(redis.call('lrange', queue .. ':wait', 0, -1)) do
+      local job = queue .. ':' .. id
+      local shape = ARGV[n % #ARGV + 1]
+      if shape == '' then
+        shape = string.gsub(redis.call('hget', job, 'data'), '}$', ',"priority":"high"}')
+      end
+      redis.call('hset', job, 'data', shape)
+      n = n + 1
+    end
+  end
+  return n`;
+
+export const unknownJobShapes: Experiment = {
+  number: 41,
+  title: 'jobs in the queue of a shape that this worker does not know, as while versions change',
+  shows: 'what it does not know it ignores, and the delivery heals by lease; a field more is no harm',
+  runs: 'long',
+  async run(world) {
+    const endpoints = [];
+    for (let made = 0; made < ENDPOINTS; made += 1) {
+      endpoints.push(await world.endpoint({ reaction: takingMs(20, answer(200)) }));
+    }
+    await world.start('relay');
+    const events = world.scaled(EVENTS);
+    await world.producer.record(events);
+    await world.until('jobs to wait', async () => (await waiting(world)).length > 0);
+    let reshaped = 0;
+    await world.fault('jobs of other shapes', { mayRepeat: false }, async () => {
+      const queues = lanes(world);
+      reshaped = Number(await world.redis.command('eval', RESHAPE, queues.length, ...queues, ...UNKNOWN, ''));
+    });
+    world.claim('jobs of every shape waited', reshaped > UNKNOWN.length, String(reshaped));
+    const worker = await world.start('worker');
+    await world.drained();
+    const times = endpoints.map(({ receipts }) => receipts.length);
+    world.claim(
+      'every event arrived once',
+      times.every((length) => length === events),
+      times.join(' '),
+    );
+    const errors = worker.log.filter((line) => line['level'] === 'error').length;
+    world.claim('the worker takes no shape for a fault', errors === 0, `${errors} errors logged`);
+    const left = await waiting(world);
+    world.claim('no such job stays in the queue', left.length === 0, `${left.length} left`);
+  },
+};
+
+function lanes({ queuePrefix }: World): string[] {
+  return ['fast', 'slow'].map((lane) => `{${queuePrefix}}:deliveries-${lane}`);
+}
+
+async function waiting(world: World): Promise<unknown[]> {
+  const lists = lanes(world).map((queue) => world.redis.command('lrange', `${queue}:wait`, 0, -1));
+  return (await Promise.all(lists)).flat();
+}

@@ -1,0 +1,20 @@
+import type { CauseEntry, Receipt } from '../harness/checker/history.ts';
+
+/** Of some events, from the end of the cause's transaction to the first arrival, in milliseconds. */
+export function arrivalTimesMs(causes: readonly CauseEntry[], receipts: readonly Receipt[]): number[] {
+  const arrivedAtMs = new Map<string, number>();
+  for (const { eventId, arrivedAtMs: atMs } of receipts) {
+    if (!arrivedAtMs.has(eventId)) arrivedAtMs.set(eventId, atMs);
+  }
+  return causes.flatMap(({ id, endedAtMs }) => {
+    const atMs = id === null ? undefined : arrivedAtMs.get(id);
+    return atMs === undefined ? [] : [Math.max(0, atMs - endedAtMs)];
+  });
+}
+
+/** As it is read: `p50 3 ms, p99 21 ms of 400`. */
+export function inWords(timesMs: readonly number[]): string {
+  const sorted = [...timesMs].sort((a, b) => a - b);
+  const quantile = (q: number): string => (sorted[Math.ceil(q * sorted.length) - 1] ?? NaN).toFixed(0);
+  return `p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms of ${sorted.length}`;
+}

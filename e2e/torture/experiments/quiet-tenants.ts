@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Endpoint } from '../harness/world/endpoint.ts';
+import type { Load } from '../harness/world/producer.ts';
+import type { World } from '../harness/world/world.ts';
+import { arrivalTimesMs, inWords } from './arrival-times.ts';
+
+/** Accounts with a healthy endpoint each and a steady trickle of events, beside whom somebody else is in trouble. */
+export interface QuietTenants {
+  /** Waits until all that is committed by now has arrived. @returns how many events of theirs that is. */
+  servedSoFar(): Promise<number>;
+  /** The times from commit to arrival of what was committed since the last call, in words. */
+  timesSinceLast(): string;
+  stop(): Promise<void>;
+}
+
+/** @param parts `perSecond` is each tenant's. */
+export async function startQuietTenants(
+  world: World,
+  { count, perSecond }: { readonly count: number; readonly perSecond: number },
+): Promise<QuietTenants> {
+  const endpoints: Endpoint[] = [];
+  for (let made = 0; made < count; made += 1) {
+    endpoints.push(await world.endpoint({ accountId: await world.newAccount() }));
+  }
+  const accountIds = endpoints.map(({ accountId }) => accountId);
+  const loads: Load[] = [];
+  for (const accountId of accountIds) {
+    loads.push(world.producer.load({ perSecond, accountId }));
+    await delay(1_000 / (perSecond * count)); // not all in the same millisecond
+  }
+  const arrived = (): number => endpoints.reduce((sum, { receipts }) => sum + receipts.length, 0);
+  let from = world.producer.log.length;
+  return {
+    async servedSoFar() {
+      const [row] = await world.query<{ n: number }>(
+        'select count(*)::int as n from events where account_id = any ($1)',
+        [accountIds],
+      );
+      const committed = row?.n ?? 0;
+      await world.until('what healthy tenants committed to arrive', () => arrived() >= committed);
+      return committed;
+    },
+    timesSinceLast() {
+      const causes = world.producer.log.slice(from);
+      from = world.producer.log.length;
+      // Causes of others have not arrived here.
+      return inWords(
+        arrivalTimesMs(
+          causes,
+          endpoints.flatMap(({ receipts }) => receipts),
+        ),
+      );
+    },
+    async stop() {
+      await Promise.all(loads.map((load) => load.stop()));
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { CauseEntry, History, StoredEvent, Violation } from './history.ts';
+import { groupBy } from './index-history.ts';
+
+/** I3, in both directions, and that what was acknowledged exists. */
+export interface CauseFindings {
+  readonly causesWithoutEvents: number;
+  readonly eventsWithoutCauses: number;
+  readonly violations: readonly Violation[];
+}
+
+export function findCauseFaults(history: History): CauseFindings {
+  const without = causesWithoutEvents(history);
+  const orphans = eventsWithoutCauses(history);
+  return {
+    causesWithoutEvents: without.length,
+    eventsWithoutCauses: orphans.length,
+    violations: [...without, ...orphans, ...broken(history)],
+  };
+}
+
+function causesWithoutEvents({ store }: History): Violation[] {
+  const events = new Map(store.events.map((event) => [event.id, event]));
+  const results = groupBy(store.events.filter(isSendResult), (event) => event.emailId);
+  const direct = store.causes
+    .filter((cause) => !events.has(cause.eventId))
+    .map((cause) => fault(`cause ${cause.id} has no event ${cause.eventId}`));
+  const emails = store.emails.flatMap((email) => {
+    const wanted = email.status === 'sent' || email.status === 'failed' ? [`email.${email.status}`] : [];
+    const found = (results.get(email.id) ?? []).map((event) => event.type);
+    if (String(found) === String(wanted)) return [];
+    return [fault(`email ${email.id} is ${email.status} and has the events [${String(found)}]`)];
+  });
+  return [...direct, ...emails];
+}
+
+function eventsWithoutCauses({ store }: History): Violation[] {
+  const direct = new Set(store.causes.map((cause) => cause.eventId));
+  const emails = new Set(store.emails.map((email) => email.id));
+  return store.events
+    .filter((event) => !direct.has(event.id) && !(event.emailId !== null && emails.has(event.emailId)))
+    .map((event) => fault(`event ${event.id} (${event.type}) has no cause`));
+}
+
+/** What the producer was told must be so. */
+function broken({ causes, store }: History): Violation[] {
+  const direct = new Set(store.causes.map((cause) => cause.id));
+  const bySubject = groupBy(store.emails, (email) => email.subject);
+  return causes.flatMap((entry) => {
+    const ids =
+      entry.kind === 'direct'
+        ? [entry.cause].filter((id) => direct.has(id))
+        : (bySubject.get(entry.cause) ?? []).map((email) => email.id);
+    return brokenEntry(entry, ids);
+  });
+}
+
+function brokenEntry(entry: CauseEntry, ids: readonly string[]): Violation[] {
+  const what = `${entry.kind} cause ${entry.cause}`;
+  if (ids.length > 1) return [fault(`${what} was stored ${ids.length} times`)];
+  if (entry.outcome === 'failed' && ids.length > 0) return [fault(`${what} was refused and yet stored`)];
+  if (entry.outcome !== 'ok') return [];
+  if (ids.length === 0) return [fault(`${what} was acknowledged and is not there`)];
+  if (entry.kind === 'email' && ids[0] !== entry.id) return [fault(`${what} was answered with another id`)];
+  return [];
+}
+
+function isSendResult(event: StoredEvent): boolean {
+  return event.type === 'email.sent' || event.type === 'email.failed';
+}
+
+function fault(text: string): Violation {
+  return { invariant: 'I3', text };
+}

@@ -1,0 +1,73 @@
+import type { DeliveryKey, Receipt, Rules, StoredAttempt, Violation } from './history.ts';
+import { groupBy, isRemoved, isSuccess } from './index-history.ts';
+import type { HistoryIndex } from './index-history.ts';
+
+/**
+ * I4: at most 8 attempts a set, numbered without a gap, none before its time. I5: none after the one that ended the
+ * set, and as many sets as there were replays, and one.
+ *
+ * Both logs are asked: the store's by attempt, and the receivers' wherever each of its lines has its attempt.
+ */
+export function findScheduleFaults(index: HistoryIndex, rules: Rules): Violation[] {
+  return [...index.attempts].flatMap(([key, attempts]) => {
+    const sets = [...groupBy(attempts, (attempt) => attempt.deliveryId).values()];
+    const setsMax = 1 + (index.replays.get(key)?.length ?? 0);
+    const receipts = index.receipts.get(key) ?? [];
+    return [
+      ...(sets.length > setsMax ? [violation('I5', key, `${sets.length} sets of attempts`)] : []),
+      ...sets.flatMap((set) => faultsOfSet(key, set, rules)),
+      ...(receipts.length === attempts.length && !isRemoved(key, index)
+        ? earlyArrivals(key, attempts, receipts, rules)
+        : []),
+    ];
+  });
+}
+
+function faultsOfSet(key: DeliveryKey, set: readonly StoredAttempt[], rules: Rules): Violation[] {
+  const attemptsMax = rules.retryDelaysMs.length + 1;
+  const found: Violation[] = [];
+  set.forEach((attempt, at) => {
+    if (attempt.attempt !== at + 1)
+      found.push(violation('I4', key, `attempt ${attempt.attempt} is number ${at + 1}`));
+    const before = set[at - 1];
+    if (before === undefined) return;
+    if (isSuccess(before.status) || before.status === 410) {
+      found.push(violation('I5', key, `an attempt follows the answer ${String(before.status)}`));
+    }
+    const dueAtMs = before.startedAtMs + before.durationMs + delayBefore(attempt, rules);
+    const earlyMs = dueAtMs - attempt.startedAtMs;
+    if (earlyMs > rules.earlyToleranceMs) {
+      found.push(violation('I4', key, `attempt ${attempt.attempt} began ${Math.round(earlyMs)} ms early`));
+    }
+  });
+  if (set.length > attemptsMax) found.push(violation('I4', key, `${set.length} attempts in a set`));
+  return found;
+}
+
+/** By the receivers' own clock: from the answer to the next arrival. */
+function earlyArrivals(
+  key: DeliveryKey,
+  attempts: readonly StoredAttempt[],
+  receipts: readonly Receipt[],
+  rules: Rules,
+): Violation[] {
+  return receipts.flatMap((receipt, at) => {
+    const before = receipts[at - 1];
+    const attempt = attempts[at];
+    if (before === undefined || attempt === undefined || attempt.attempt === 1) return [];
+    // An attempt that was given up may have been answered afterwards.
+    const answeredAtMs = attempts[at - 1]?.status === null ? null : before.answeredAtMs;
+    const endedAtMs = answeredAtMs ?? before.arrivedAtMs;
+    const earlyMs = endedAtMs + delayBefore(attempt, rules) - receipt.arrivedAtMs;
+    if (earlyMs <= rules.earlyToleranceMs) return [];
+    return [violation('I4', key, `request ${at + 1} arrived ${Math.round(earlyMs)} ms early`)];
+  });
+}
+
+function delayBefore(attempt: StoredAttempt, rules: Rules): number {
+  return rules.retryDelaysMs[attempt.attempt - 2] ?? 0;
+}
+
+function violation(invariant: 'I4' | 'I5', key: DeliveryKey, text: string): Violation {
+  return { invariant, key, text };
+}

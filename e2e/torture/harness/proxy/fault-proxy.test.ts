@@ -1,0 +1,172 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
+import { startFaultProxy } from './fault-proxy.ts';
+import type { FaultProxy } from './fault-proxy.ts';
+import { createFinder } from './trap.ts';
+
+let server: Server;
+let proxy: FaultProxy;
+/** What the server got, of each connection in turn. It answers every chunk with `ok:` and the chunk. */
+let served: { text: string; ended: boolean }[];
+let clients: { socket: Socket; text: string; closed: boolean }[];
+
+beforeEach(async () => {
+  served = [];
+  clients = [];
+  server = createServer((socket) => {
+    const own = { text: '', ended: false };
+    served.push(own);
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      own.text += String(chunk);
+      socket.write(`ok:${String(chunk)}`);
+    });
+    socket.on('close', () => (own.ended = true));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  proxy = await startFaultProxy(() => ({ host: '127.0.0.1', port }));
+});
+
+afterEach(async () => {
+  for (const { socket } of clients) socket.destroy();
+  await proxy.close();
+  server.close();
+});
+
+async function client(): Promise<(typeof clients)[number]> {
+  const socket = connect({ port: proxy.port, host: '127.0.0.1' });
+  const own = { socket, text: '', closed: false };
+  clients.push(own);
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => (own.text += String(chunk)));
+  socket.on('close', () => (own.closed = true));
+  await once(socket, 'connect');
+  return own;
+}
+
+async function becomes(what: string, condition: () => boolean): Promise<void> {
+  await waitFor(condition, { what });
+}
+
+/** One round trip on a connection of its own: whatever was going to arrive before has arrived. */
+async function roundTrip(): Promise<void> {
+  const other = await client();
+  other.socket.write('ping');
+  await becomes('the other connection to be answered', () => other.text === 'ok:ping');
+}
+
+test('passes both ways, and an end as an end', async () => {
+  const one = await client();
+  one.socket.write('hello');
+  await becomes('an answer', () => one.text === 'ok:hello');
+  one.socket.end();
+  await becomes('the end on both sides', () => one.closed && served[0]?.ended === true);
+  await becomes('the proxy to forget it', () => proxy.open === 0);
+});
+
+test('what is held towards the server arrives, in order, when it passes again', async () => {
+  const one = await client();
+  proxy.hold('toServer');
+  one.socket.write('a');
+  one.socket.write('b');
+  one.socket.end();
+  expect(served.map(({ text }) => text).join('')).toBe('');
+  proxy.pass();
+  await becomes('it to arrive', () => served[0]?.text === 'ab' && served[0].ended);
+});
+
+test('what is dropped never arrives, and the connection stays open', async () => {
+  const one = await client();
+  one.socket.write('a');
+  await becomes('an answer', () => one.text === 'ok:a');
+  proxy.drop('toServer');
+  const passing = proxy.trap({ sees: 'b', in: 'toServer', holds: 'toClient' });
+  one.socket.write('b');
+  await passing.caught(); // it came as far as the proxy
+  proxy.pass();
+  one.socket.write('c');
+  await becomes('what came later to be answered', () => one.text.endsWith('c'));
+  expect(served[0]).toEqual({ text: 'ac', ended: false });
+});
+
+test('cut resets both sides', async () => {
+  const one = await client();
+  one.socket.write('a');
+  await becomes('an answer', () => one.text === 'ok:a');
+  expect(proxy.cut()).toBe(1);
+  await becomes('both ends', () => one.closed && served[0]?.ended === true);
+});
+
+test('refuse resets new connections until accept', async () => {
+  proxy.refuse();
+  const refused = connect({ port: proxy.port, host: '127.0.0.1' });
+  const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
+  expect(error.code).toBe('ECONNRESET');
+  expect(served).toHaveLength(0);
+  proxy.accept();
+  await roundTrip();
+});
+
+describe('a trap', () => {
+  test('that holds the text itself keeps it from arriving', async () => {
+    const trap = proxy.trap({ sees: 'COMMIT', in: 'toServer', holds: 'toServer' });
+    const one = await client();
+    one.socket.write('BEGIN');
+    await becomes('the first answer', () => one.text === 'ok:BEGIN');
+    one.socket.write('COMMIT');
+    const caught = await trap.caught();
+    await roundTrip();
+    expect(served[0]?.text).toBe('BEGIN');
+    caught.cut();
+    await becomes('both ends', () => one.closed && served[0]?.ended === true);
+    expect(served[0]?.text).toBe('BEGIN');
+  });
+
+  test('that holds the answer lets the text arrive, and knows when it was answered', async () => {
+    const trap = proxy.trap({ sees: 'COMMIT', in: 'toServer', holds: 'toClient' });
+    const one = await client();
+    one.socket.write('COMMIT');
+    const caught = await trap.caught();
+    await caught.answered();
+    expect(served[0]?.text).toBe('COMMIT');
+    expect(one.text).toBe('');
+    caught.release();
+    await becomes('the answer', () => one.text === 'ok:COMMIT');
+  });
+
+  test('catches one connection only, and once', async () => {
+    const trap = proxy.trap({ sees: 'x', in: 'toServer', holds: 'toServer' });
+    const caught = await client();
+    caught.socket.write('x');
+    await trap.caught();
+    const other = await client();
+    other.socket.write('x');
+    await becomes('the other to be answered', () => other.text === 'ok:x');
+    expect(caught.text).toBe('');
+  });
+
+  test('lets so many occurrences pass as it was told', async () => {
+    const trap = proxy.trap({ sees: 'x', in: 'toServer', holds: 'toServer', skip: 2 });
+    const one = await client();
+    for (const seen of ['ok:x', 'ok:xok:x']) {
+      one.socket.write('x');
+      await becomes('an answer', () => one.text === seen);
+    }
+    one.socket.write('x');
+    await trap.caught();
+    expect(served[0]?.text).toBe('xx');
+  });
+});
+
+test('a text is found across chunks, as often as it is there', () => {
+  const find = createFinder('COMMIT');
+  expect(find(Buffer.from('..COM'))).toBe(0);
+  expect(find(Buffer.from('MIT..COMMITCOMMI'))).toBe(2);
+  expect(find(Buffer.from('T'))).toBe(1);
+  expect(find(Buffer.from('T'))).toBe(0);
+});

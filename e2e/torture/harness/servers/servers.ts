@@ -1,0 +1,41 @@
+import type { Experiment } from '../experiment.ts';
+import { startPrivatePostgres } from './postgres.ts';
+import type { PrivatePostgres } from './postgres.ts';
+import { startPrivateRedis } from './redis.ts';
+import type { PrivateRedis } from './redis.ts';
+
+/** The servers of one run: one Postgres that the experiments share, and what they have for themselves. */
+export interface Servers {
+  forExperiment(experiment: Pick<Experiment, 'ownPostgres' | 'queue'>): Promise<ExperimentServers>;
+  stop(): Promise<void>;
+}
+
+export interface ExperimentServers {
+  /** For files that go when the servers go. */
+  readonly folder: string;
+  readonly postgres: PrivatePostgres;
+  readonly redis: PrivateRedis | null;
+  /** Stops what is the experiment's own. */
+  release(): Promise<void>;
+}
+
+/** @param folder where clusters and files are made; the caller removes it. */
+export async function startServers(folder: string): Promise<Servers> {
+  const shared = await startPrivatePostgres(folder);
+  return {
+    async forExperiment({ ownPostgres = false, queue = 'redis' }) {
+      const postgres = ownPostgres ? await startPrivatePostgres(folder) : shared;
+      const redis = queue === 'redis' ? await startPrivateRedis() : null;
+      return {
+        folder,
+        postgres,
+        redis,
+        async release() {
+          await redis?.stop();
+          if (postgres !== shared) await postgres.stop();
+        },
+      };
+    },
+    stop: () => shared.stop(),
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * Every time that an experiment runs at. The contract's schedule (30 s to 32 min) is scaled here, in one place; with
+ * `CONTRACT_RETRY_DELAYS_SECONDS` unscaled an experiment would take an hour.
+ */
+const RETRY_SCALE = 1 / 300;
+const CONTRACT_DELAYS_SECONDS = [30, 60, 120, 240, 480, 960, 1920];
+
+export const TIMES = {
+  /** 0.1 s to 6.4 s. */
+  retryDelaysMs: CONTRACT_DELAYS_SECONDS.map((seconds) => seconds * 1000 * RETRY_SCALE),
+  /** Far more than an endpoint of the harness takes: on a busy machine, too, only those that mean to be slow are. */
+  attemptTimeoutMs: 4_000,
+  /** Must exceed the attempt's time limit by more than 5 s. */
+  leaseSeconds: 10,
+  mailTimeoutMs: 1_000,
+  /** What a worker that took a message may keep it for: MAIL_TIMEOUT_MS + 15 s, a constant of the worker. */
+  mailLeaseSeconds: 16,
+  /** How often a relay walks over all outstanding work. */
+  pollMs: 250,
+  shutdownDeadlineMs: 10_000,
+} as const;
+
+/** The environment that makes a process keep these times. */
+export const TIMES_ENVIRONMENT: Readonly<Record<string, string>> = {
+  DELIVERY_RETRY_DELAYS_SECONDS: TIMES.retryDelaysMs.map((ms) => String(ms / 1000)).join(','),
+  DELIVERY_TIMEOUT_MS: String(TIMES.attemptTimeoutMs),
+  LEASE_SECONDS: String(TIMES.leaseSeconds),
+  MAIL_RETRY_DELAYS_SECONDS: TIMES.retryDelaysMs.map((ms) => String(ms / 1000)).join(','),
+  MAIL_TIMEOUT_MS: String(TIMES.mailTimeoutMs),
+  SHUTDOWN_DEADLINE_MS: String(TIMES.shutdownDeadlineMs),
+};
+
+/** Milliseconds since 1970 on a clock that never jumps: the one time base of every log of the harness. */
+export function nowMs(): number {
+  return performance.timeOrigin + performance.now();
+}

@@ -1,0 +1,277 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSecretBox } from '@postrider/domain';
+import { createAccountStore, createApiKeyStore, createWebhookStore } from '@postrider/store';
+import { createTestAuthority, startTcpListener, waitFor } from '@postrider/testing';
+import type { ScriptedReceiver, SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
+import { keyOf } from '../checker/history.ts';
+import type { DeliveryKey, History } from '../checker/history.ts';
+import type { FaultProxy } from '../proxy/fault-proxy.ts';
+import { startFaultProxy } from '../proxy/fault-proxy.ts';
+import { createRandom } from '../random.ts';
+import type { Random } from '../random.ts';
+import type { PrivatePostgres } from '../servers/postgres.ts';
+import type { PrivateRedis } from '../servers/redis.ts';
+import { TIMES, TIMES_ENVIRONMENT } from '../times.ts';
+import { createApiClient } from './api-client.ts';
+import { createEndpoints } from './endpoints.ts';
+import { createFaults } from './faults.ts';
+import { createProcesses } from './processes.ts';
+import type { Processes } from './processes.ts';
+import { createProducer } from './producer.ts';
+import { startReceiverHosts } from './receiver-hosts.ts';
+import { watchRecovery } from './recovery.ts';
+import { openStoreLink } from './store-link.ts';
+import type { StoreLink } from './store-link.ts';
+import { readStoreState } from './store-state.ts';
+import type { Claim, World } from './world.ts';
+
+export interface WorldOptions {
+  /** For its files. */
+  readonly folder: string;
+  readonly seed: number;
+  /** Of the counts of the full run; 1. */
+  readonly scale: number;
+  readonly postgres: PrivatePostgres;
+  /** Null: the queue is in Postgres. */
+  readonly redis: PrivateRedis | null;
+  readonly leaseSeconds: number;
+  readonly signal: AbortSignal;
+  readonly note: (text: string) => void;
+}
+
+/** The world, and what only its runner may do with it. */
+export interface WorldControl {
+  readonly world: World;
+  readonly claims: readonly Claim[];
+  /** Waits until nothing is outstanding, and stops every process. @returns why it did not come to rest, or null. */
+  settle(withinMs: number): Promise<string | null>;
+  history(): Promise<History>;
+  readonly processes: readonly SystemProcess[];
+  close(): Promise<void>;
+}
+
+const QUEUE_PREFIX = 'torture';
+const RECEIVER_HOSTS = 4;
+const ALL_SCOPES = ['webhooks:manage', 'emails:send', 'emails:read'] as const;
+const RATE_LIMIT = 1_000_000;
+/** Recovery is bounded by two leases and a poll; the rest is for two cores to work off what has piled up. */
+const RECOVERY_MARGIN_MS = 10_000;
+const DRAINED_WITHIN_MS = 90_000;
+const WAIT_MS = 60_000;
+const CLOCK = { now: () => new Date() };
+
+export async function createWorld(options: WorldOptions): Promise<WorldControl> {
+  const folder = mkdtempSync(join(options.folder, 'world-'));
+  const random = createRandom(options.seed);
+  const databaseUrl = await options.postgres.createDatabase();
+  const store = openStoreLink(databaseUrl);
+  const authority = await createTestAuthority();
+  const hosts = await startReceiverHosts(authority, random, RECEIVER_HOSTS);
+  const secretsKey = randomBytes(32);
+  const accounts = createAccountStore(store.database, CLOCK);
+  const account = await accounts.create('torture');
+  const { key } = await createApiKeyStore(store.database, CLOCK).create({
+    accountId: account.id,
+    kind: 'live',
+    scopes: ALL_SCOPES,
+    rateLimitPerMinute: RATE_LIMIT,
+  });
+  const endpoints = createEndpoints({
+    hosts,
+    webhooks: createWebhookStore(store.database, createSecretBox([secretsKey]), CLOCK),
+    accountId: account.id,
+  });
+  const recovery = watchRecovery(store);
+  const faults = createFaults({ store, receipts: endpoints.receipts, recovery });
+  const processes = createProcesses(
+    environmentOf({ folder, authority, secretsKey, leaseSeconds: options.leaseSeconds }),
+    { postgres: databaseUrl, redis: options.redis?.url ?? null },
+  );
+  const producer = createProducer({ store, accountId: account.id, random, signal: options.signal });
+  const claims: Claim[] = [];
+  const replays: DeliveryKey[] = [];
+  const canaries: TcpListener[] = [];
+  const proxies: FaultProxy[] = [];
+  let apiPort = 0;
+
+  const world: World = {
+    seed: options.seed,
+    random,
+    signal: options.signal,
+    scaled: (count) => Math.max(1, Math.round(count * options.scale)),
+    postgres: options.postgres,
+    get redis() {
+      if (options.redis === null)
+        throw new Error('there is no Redis in this world: its queue is in Postgres');
+      return options.redis;
+    },
+    queuePrefix: QUEUE_PREFIX,
+    query: store.query,
+    async proxy(server) {
+      const target = server === 'postgres' ? options.postgres : world.redis;
+      const proxy = await startFaultProxy(() => ({ host: '127.0.0.1', port: target.port }));
+      proxies.push(proxy);
+      return Object.defineProperty(proxy, 'server', { value: server }) as FaultProxy & {
+        server: typeof server;
+      };
+    },
+    accountId: account.id,
+    newAccount: async () => (await accounts.create('another')).id,
+    endpoint: (wish = {}) => endpoints.create(wish),
+    authority,
+    canary: () => startCanary(random, canaries),
+    producer,
+    api: createApiClient(() => `http://127.0.0.1:${apiPort}`, key),
+    async start(name, wish) {
+      const started = await processes.start(name, wish);
+      if (name === 'api') apiPort = await started.port();
+      if (faults.log.length > 0) recovery.healed();
+      return started;
+    },
+    async kill(process) {
+      processes.expectEnd(process);
+      await faults.strike(`kill -9 ${process.name}`, { mayRepeat: process.name === 'worker' }, () =>
+        process.kill(),
+      );
+    },
+    async stop(process) {
+      processes.expectEnd(process);
+      await faults.strike(`SIGTERM ${process.name}`, { mayRepeat: false }, async () => {
+        const beganAtMs = performance.now();
+        const code = await process.stop();
+        const tookMs = Math.round(performance.now() - beganAtMs);
+        const inTime = tookMs <= TIMES.shutdownDeadlineMs;
+        world.claim(
+          `${process.name} exits 0 on SIGTERM`,
+          code === 0 && inTime,
+          `${String(code)} in ${tookMs} ms`,
+        );
+      });
+    },
+    fault: (name, wish, act) => faults.strike(name, wish, act),
+    healed: () => recovery.healed(),
+    until: (what, condition, withinMs = WAIT_MS) =>
+      waitFor(condition, { what, timeoutMs: withinMs, intervalMs: 10 }).then(() => undefined),
+    drained: (withinMs = DRAINED_WITHIN_MS) => drained(store, withinMs),
+    removing: (endpoint, act) => endpoints.removing(endpoint, act),
+    noteReplay: (eventId, webhookId) => void replays.push(keyOf({ eventId, webhookId })),
+    claim: (text, held, saw) => void claims.push({ text, held, saw: saw ?? null }),
+    note: options.note,
+  };
+
+  return {
+    world,
+    claims,
+    processes: processes.all,
+    async settle(withinMs) {
+      await producer.stop();
+      const failure = await drained(store, withinMs).then(() => null, String);
+      await recovery.look();
+      await stopProcesses(processes, world);
+      return failure;
+    },
+    async history() {
+      return {
+        causes: producer.log,
+        receipts: endpoints.receipts,
+        webhooks: endpoints.webhooks,
+        faults: faults.log,
+        replays,
+        canaryConnections: canaries.reduce((sum, canary) => sum + canary.connections, 0),
+        recoveryMs: recovery.recoveryMs,
+        store: await readStoreState(store),
+        rules: rulesFor(producer.log.some(isMail) ? TIMES.mailLeaseSeconds : options.leaseSeconds),
+      };
+    },
+    async close() {
+      recovery.stop();
+      await processes.killAll();
+      await closeAll([...proxies, ...endpoints.proxies, ...canaries, ...hosts]);
+      await store.close();
+      await options.postgres.dropDatabase(databaseUrl);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function environmentOf(parts: {
+  readonly folder: string;
+  readonly authority: TestAuthority;
+  readonly secretsKey: Buffer;
+  readonly leaseSeconds: number;
+}): Record<string, string> {
+  const caFile = join(parts.folder, 'ca.pem');
+  writeFileSync(caFile, parts.authority.caPem);
+  return {
+    ...TIMES_ENVIRONMENT,
+    LEASE_SECONDS: String(parts.leaseSeconds),
+    QUEUE_PREFIX,
+    SECRETS_KEY: parts.secretsKey.toString('base64'),
+    NODE_EXTRA_CA_CERTS: caFile,
+    DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/9', // the upper half is for canaries
+    SANDBOX_DIR: join(parts.folder, 'sandbox'),
+    PORT: '0',
+    METRICS_PORT: '0',
+  };
+}
+
+/** In the half of 127.0.0.0/8 that the workers are not excused from refusing. */
+async function startCanary(
+  random: Random,
+  canaries: TcpListener[],
+): Promise<TcpListener & { readonly url: string }> {
+  const host = `127.${random.between(128, 254)}.${random.between(0, 255)}.${random.between(1, 254)}`;
+  const listener = await startTcpListener(undefined, host);
+  canaries.push(listener);
+  return Object.defineProperty(listener, 'url', {
+    value: `https://${host}:${listener.port}/`,
+  }) as TcpListener & {
+    url: string;
+  };
+}
+
+async function drained(store: Pick<StoreLink, 'query'>, withinMs: number): Promise<void> {
+  const nothingLeft = async (): Promise<boolean> => {
+    const [row] = await store.query<{ n: string }>(
+      'select (select count(*) from deliveries) + (select count(*) from email_sends) as n',
+    );
+    return row?.n === '0';
+  };
+  await waitFor(nothingLeft, { what: 'nothing to be outstanding', timeoutMs: withinMs, intervalMs: 50 });
+}
+
+/** Only stopped processes have no attempt under way whose request could still arrive. */
+async function stopProcesses(processes: Processes, world: World): Promise<void> {
+  const crashed = processes.crashed();
+  world.claim(
+    'no process ended by itself',
+    crashed.length === 0,
+    crashed.map((process) => process.name).join(', '),
+  );
+  const unclean = await processes.stopAll();
+  world.claim(
+    'in the end, every process exits 0',
+    unclean.length === 0,
+    unclean.map(({ name }) => name).join(', '),
+  );
+}
+
+function isMail(entry: { readonly kind: string }): boolean {
+  return entry.kind === 'email';
+}
+
+function rulesFor(leaseSeconds: number): History['rules'] {
+  return {
+    retryDelaysMs: TIMES.retryDelaysMs,
+    earlyToleranceMs: 50,
+    signedWithinMs: TIMES.attemptTimeoutMs + 1_000,
+    afterRemovalMs: TIMES.attemptTimeoutMs + 1_000,
+    recoveryMsMax: 2 * leaseSeconds * 1_000 + TIMES.pollMs + RECOVERY_MARGIN_MS,
+  };
+}
+
+async function closeAll(closables: readonly (FaultProxy | TcpListener | ScriptedReceiver)[]): Promise<void> {
+  await Promise.all(closables.map((closable) => closable.close()));
+}

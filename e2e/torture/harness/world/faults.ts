@@ -1,0 +1,39 @@
+import type { DeliveryKey, FaultEntry, Receipt } from '../checker/history.ts';
+import { nowMs } from '../times.ts';
+import { readInFlight } from './in-flight.ts';
+import type { RecoveryWatch } from './recovery.ts';
+import type { StoreLink } from './store-link.ts';
+
+/** The log of the harm done. */
+export interface Faults {
+  readonly log: readonly FaultEntry[];
+  strike(name: string, wish: { readonly mayRepeat: boolean }, act: () => unknown): Promise<void>;
+}
+
+/**
+ * Looks at what is in flight right before and right after the act: a killed worker's attempts are still there
+ * afterwards, and what a crash of Postgres undoes was there before.
+ */
+export function createFaults(parts: {
+  readonly store: Pick<StoreLink, 'query'>;
+  readonly receipts: readonly Receipt[];
+  readonly recovery: Pick<RecoveryWatch, 'healed'>;
+}): Faults {
+  const log: FaultEntry[] = [];
+
+  /** What cannot be looked at excuses nothing. */
+  async function inFlight(): Promise<DeliveryKey[]> {
+    return readInFlight(parts.store, parts.receipts).catch(() => []);
+  }
+
+  return {
+    log,
+    async strike(name, { mayRepeat }, act) {
+      const before = await inFlight();
+      const atMs = nowMs();
+      await act();
+      parts.recovery.healed();
+      log.push({ name, atMs, mayRepeat, inFlight: [...new Set([...before, ...(await inFlight())])] });
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { keyOf } from '../checker/history.ts';
+import type { DeliveryKey, Receipt } from '../checker/history.ts';
+import type { StoreLink } from './store-link.ts';
+
+interface Row {
+  readonly eventId: string;
+  readonly webhookId: string;
+  readonly taken: boolean;
+  /** Recorded so far. */
+  readonly attempts: number;
+}
+
+/**
+ * The attempts that are begun and not recorded: what a worker has taken, and what an endpoint has seen more often than
+ * the log of attempts has it (after a crash of Postgres, which may undo a lease, only the endpoint knows).
+ */
+export async function readInFlight(
+  store: Pick<StoreLink, 'query'>,
+  receipts: readonly Receipt[],
+): Promise<DeliveryKey[]> {
+  const rows = await store.query<Row & Record<string, unknown>>(
+    `select d.event_id as "eventId", d.webhook_id as "webhookId",
+            d.taken_at is not null and d.leased_until > now() as taken,
+            (select count(*)::int from attempts a
+             where a.event_id = d.event_id and a.webhook_id = d.webhook_id) as attempts
+     from deliveries d`,
+  );
+  const seen = new Map<DeliveryKey, number>();
+  for (const receipt of receipts) seen.set(keyOf(receipt), (seen.get(keyOf(receipt)) ?? 0) + 1);
+  return rows.filter((row) => row.taken || (seen.get(keyOf(row)) ?? 0) > row.attempts).map(keyOf);
+}

@@ -1,0 +1,88 @@
+import { startProcess } from '@postrider/testing';
+import type { ProcessName, SystemProcess } from '@postrider/testing';
+import { TIMES } from '../times.ts';
+import type { ProxiedServer, ServerProxy, StartWish } from './world.ts';
+
+/** The real processes of one experiment. */
+export interface Processes {
+  readonly all: readonly SystemProcess[];
+  start(name: ProcessName, wish?: StartWish): Promise<SystemProcess>;
+  /** Notes that the end of a process is wanted: it is no crash. */
+  expectEnd(process: SystemProcess): void;
+  /** Those that ended without anybody asking. */
+  crashed(): SystemProcess[];
+  /** SIGTERM to all that run. @returns those that did not exit with 0 in time. */
+  stopAll(): Promise<SystemProcess[]>;
+  killAll(): Promise<void>;
+}
+
+const STOP_MARGIN_MS = 5_000;
+/** Of 20 s each: on a machine that has much else to do, a start takes its time. */
+const START_WAITS = 4;
+
+export function createProcesses(
+  environment: Readonly<Record<string, string>>,
+  servers: Readonly<Record<ProxiedServer, string | null>>,
+): Processes {
+  const all: SystemProcess[] = [];
+  const ended = new Set<SystemProcess>();
+  const running = (): SystemProcess[] => all.filter((process) => process.running);
+
+  async function stop(process: SystemProcess): Promise<boolean> {
+    ended.add(process);
+    const late = new Promise<null>((resolve) => {
+      setTimeout(() => resolve(null), TIMES.shutdownDeadlineMs + STOP_MARGIN_MS).unref();
+    });
+    return (await Promise.race([process.stop(), late])) === 0;
+  }
+
+  return {
+    all,
+    async start(name, { through = [], env = {} } = {}) {
+      const process = startProcess(name, { ...environment, ...addresses(servers, through), ...env });
+      all.push(process);
+      await listening(process);
+      return process;
+    },
+    expectEnd: (process) => void ended.add(process),
+    crashed: () => all.filter((process) => !process.running && !ended.has(process)),
+    async stopAll() {
+      const stopping = running();
+      const clean = await Promise.all(stopping.map(stop));
+      return stopping.filter((_, index) => clean[index] === false);
+    },
+    async killAll() {
+      await Promise.all(running().map((process) => process.kill()));
+    },
+  };
+}
+
+async function listening(process: SystemProcess): Promise<void> {
+  for (let wait = 1; ; wait += 1) {
+    try {
+      await process.port();
+      return;
+    } catch (error) {
+      if (!process.running || wait === START_WAITS) throw error;
+    }
+  }
+}
+
+function addresses(
+  servers: Readonly<Record<ProxiedServer, string | null>>,
+  through: readonly ServerProxy[],
+): Record<string, string> {
+  const address = (server: ProxiedServer): string | null => {
+    const direct = servers[server];
+    const proxy = through.find((candidate) => candidate.server === server);
+    if (direct === null || proxy === undefined) return direct;
+    const url = new URL(direct);
+    url.port = String(proxy.port);
+    return url.href;
+  };
+  const redisUrl = address('redis');
+  return {
+    DATABASE_URL: address('postgres') ?? '',
+    ...(redisUrl === null ? {} : { REDIS_URL: redisUrl }),
+  };
+}

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { recordEvent } from '@postrider/domain';
+import type { AccountId } from '@postrider/domain';
+import type { CauseEntry } from '../checker/history.ts';
+import type { Random } from '../random.ts';
+import { nowMs } from '../times.ts';
+import type { ApiClient } from './api-client.ts';
+import type { StoreLink } from './store-link.ts';
+
+/** Makes causes, and notes of each how it ended as far as its maker can know. */
+export interface Producer {
+  readonly log: readonly CauseEntry[];
+  /**
+   * Commits causes of the harness's own, one after another, each with its event in the same transaction. One in twenty
+   * is rolled back on purpose after its event was recorded. @returns the ids of the events committed.
+   */
+  record(count: number, wish?: { readonly accountId?: string }): Promise<string[]>;
+  /** The same at a steady rate, until it is stopped. */
+  load(wish: { readonly perSecond: number; readonly accountId?: string }): Load;
+  /** Sends messages through the API, so many at once (4). What is refused or unanswered is noted, never sent again. */
+  mail(count: number, wish: MailWish): Promise<void>;
+  /** Stops every load that still runs. */
+  stop(): Promise<void>;
+}
+
+export interface MailWish {
+  readonly through: ApiClient;
+  readonly atOnce?: number;
+  /** Ends it before the count is reached. */
+  readonly until?: AbortSignal;
+}
+
+export interface Load {
+  /** Stops and waits for the causes that are under way. */
+  stop(): Promise<void>;
+}
+
+const ROLLED_BACK_SHARE = 0.05;
+const IN_FLIGHT_MAX = 8;
+/** A client that finds nobody listening does not try again in the same millisecond. */
+const AFTER_REFUSAL_MS = 20;
+
+class RolledBackOnPurpose extends Error {}
+
+export function createProducer(parts: {
+  readonly store: Pick<StoreLink, 'database'>;
+  readonly accountId: string;
+  readonly random: Random;
+  /** Ends what would go on for ever while nothing can be committed. */
+  readonly signal: AbortSignal;
+}): Producer {
+  const log: CauseEntry[] = [];
+  const loads: Load[] = [];
+
+  function open(kind: CauseEntry['kind'], cause: string): CauseEntry {
+    const entry: CauseEntry = {
+      cause,
+      kind,
+      outcome: 'unknown',
+      id: null,
+      beganAtMs: nowMs(),
+      endedAtMs: NaN,
+    };
+    log.push(entry);
+    return entry;
+  }
+
+  async function cause(accountId: string): Promise<string | null> {
+    const entry = open('direct', `cause_${randomUUID()}`);
+    const rollBack = parts.random.next() < ROLLED_BACK_SHARE;
+    try {
+      entry.id = await commitCause(parts.store, accountId as AccountId, entry.cause, rollBack);
+      entry.outcome = 'ok';
+      return entry.id;
+    } catch (error) {
+      // Anything else leaves open whether the commit went through.
+      if (error instanceof RolledBackOnPurpose) entry.outcome = 'failed';
+      return null;
+    } finally {
+      entry.endedAtMs = nowMs();
+    }
+  }
+
+  async function message(api: ApiClient): Promise<void> {
+    const entry = open('email', `torture ${randomUUID()}`);
+    const answer = await api.request('POST', '/v1/emails', {
+      from: 'sender@example.com',
+      to: ['recipient@example.com'],
+      subject: entry.cause,
+      text: 'torture',
+    });
+    entry.endedAtMs = nowMs();
+    if (answer.outcome === 'answered' && answer.status === 200) {
+      entry.outcome = 'ok';
+      entry.id = (answer.body as { id: string }).id;
+    } else if (answer.outcome === 'refused') {
+      entry.outcome = 'failed';
+      await delay(AFTER_REFUSAL_MS);
+    } else if (answer.outcome === 'answered' && answer.status < 500) {
+      entry.outcome = 'failed';
+    }
+  }
+
+  return {
+    log,
+    async record(count, { accountId = parts.accountId } = {}) {
+      const ids: string[] = [];
+      while (ids.length < count) {
+        parts.signal.throwIfAborted();
+        const id = await cause(accountId);
+        if (id !== null) ids.push(id);
+      }
+      return ids;
+    },
+    load({ perSecond, accountId = parts.accountId }) {
+      const load = startLoad(() => cause(accountId), perSecond);
+      parts.signal.addEventListener('abort', () => void load.stop(), { once: true });
+      loads.push(load);
+      return load;
+    },
+    async stop() {
+      await Promise.all(loads.map((load) => load.stop()));
+    },
+    async mail(count, { through, atOnce = 4, until = parts.signal }) {
+      let left = count;
+      const sender = async (): Promise<void> => {
+        while (left > 0 && !until.aborted) {
+          left -= 1;
+          await message(through);
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, sender));
+    },
+  };
+}
+
+async function commitCause(
+  store: Pick<StoreLink, 'database'>,
+  accountId: AccountId,
+  cause: string,
+  rollBack: boolean,
+): Promise<string> {
+  const clock = { now: () => new Date() };
+  return store.database.transactions.run(async (tx) => {
+    const eventId = await recordEvent(
+      tx,
+      {
+        type: 'email.sent',
+        accountId,
+        data: { email_id: cause, from: 'sender@example.com', subject: 'torture', error: null },
+      },
+      clock,
+    );
+    await tx.client.$executeRawUnsafe('insert into torture.causes values ($1, $2)', cause, eventId);
+    if (rollBack) throw new RolledBackOnPurpose();
+    return eventId;
+  });
+}
+
+/** Keeps the rate as long as no more than a few causes are under way: a Postgres that is away must not pile them up. */
+function startLoad(cause: () => Promise<unknown>, perSecond: number): Load {
+  const underWay = new Set<Promise<unknown>>();
+  const stopping = new AbortController();
+  const running = (async () => {
+    const beganAtMs = performance.now();
+    for (let made = 0; !stopping.signal.aborted; made += 1) {
+      const waitMs = beganAtMs + (made * 1000) / perSecond - performance.now();
+      if (waitMs > 0) await delay(waitMs);
+      if (underWay.size >= IN_FLIGHT_MAX) await Promise.race(underWay);
+      const one = cause().finally(() => underWay.delete(one));
+      underWay.add(one);
+    }
+    await Promise.all(underWay);
+  })();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import type { StoreState } from '../checker/history.ts';
+import type { StoreLink } from './store-link.ts';
+
+const MS = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
+
+/** Reads everything the checker joins. For a system at rest. */
+export async function readStoreState(store: Pick<StoreLink, 'query'>): Promise<StoreState> {
+  const read = <Row extends object>(sql: string): Promise<Row[]> =>
+    store.query<Row & Record<string, unknown>>(sql);
+  return {
+    causes: await read('select id, event_id as "eventId" from torture.causes'),
+    emails: await read(`select id, subject, status from emails where kind = 'live'`),
+    events: await read(
+      `select id, account_id as "accountId", type, ${MS('created_at')} as "createdAtMs",
+              data::json ->> 'email_id' as "emailId"
+       from events`,
+    ),
+    attempts: await read(
+      `select delivery_id::text as "deliveryId", event_id as "eventId", webhook_id as "webhookId", attempt,
+              ${MS('started_at')} as "startedAtMs", duration_ms as "durationMs", status
+       from attempts`,
+    ),
+    deadLetters: await read(
+      `select event_id as "eventId", webhook_id as "webhookId", last_error as "lastError" from dead_letters`,
+    ),
+    deliveries: await read('select event_id as "eventId", webhook_id as "webhookId" from deliveries'),
+  };
+}

@@ -1,0 +1,114 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ExperimentResult } from '../harness/run-experiment.ts';
+import { publish } from './publish.ts';
+import type { TortureResult } from './result.ts';
+import { tableOf } from './table.ts';
+import { linesOf } from './terminal.ts';
+
+const HELD: ExperimentResult = {
+  number: 8,
+  title: 'FLUSHALL <once> a second',
+  shows: 'nothing is lost',
+  seed: 7,
+  passed: true,
+  seconds: 42,
+  figures: {
+    events: 100,
+    deliveries: 200,
+    requests: 203,
+    faults: 30,
+    lost: 0,
+    duplicates: 3,
+    inFlightAtFaults: 12,
+    causesWithoutEvents: 0,
+    eventsWithoutCauses: 0,
+    recoveryMs: 4_321,
+  },
+  faults: [{ name: 'FLUSHALL', inFlight: [1, 2] }],
+  claims: [],
+  violations: [],
+  error: null,
+};
+const FAILED: ExperimentResult = {
+  ...HELD,
+  passed: false,
+  error: 'it took too long',
+  claims: [{ text: 'it exits 0', held: false, saw: '1' }],
+  violations: Array.from({ length: 20 }, () => ({
+    invariant: 'I1' as const,
+    key: 'evt_1 wh_1' as const,
+    text: 'is lost',
+  })),
+};
+
+describe('on the terminal', () => {
+  test('an experiment that held is one line with its figures', () => {
+    expect(linesOf(HELD)).toEqual([
+      '8 held in 42.0 s: events 100, deliveries 200, requests 203, faults 30, lost 0, duplicates 3 of 12 in flight, ' +
+        'causes without events 0, events without causes 0, recovery 4.3 s',
+    ]);
+  });
+
+  test('one that failed says why, names the first offenders, and how to see it again', () => {
+    const lines = linesOf(FAILED);
+    expect(lines).toContain('    error: it took too long');
+    expect(lines).toContain('    not so: it exits 0 (saw: 1)');
+    expect(lines.filter((line) => line.includes('evt_1 wh_1'))).toHaveLength(8);
+    expect(lines).toContain('    and 12 violations more');
+    expect(lines.at(-1)).toBe('    again: npm run torture -- --only 8 --seed 7');
+  });
+});
+
+describe('published', () => {
+  let folder: string;
+  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'postrider-report-'))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test('the page shows every figure and both plots, and the result can be read back', () => {
+    const result: TortureResult = {
+      seed: 7,
+      passed: false,
+      minutes: 12,
+      machine: {
+        cores: 2,
+        cpu: 'Some CPU',
+        platform: 'linux x64',
+        node: 'v24.0.0',
+        finishedAt: '2026-01-02T03:04:05.678Z',
+      },
+      experiments: [HELD, { ...FAILED, number: 9, figures: null }],
+    };
+    publish(result, folder);
+    const page = readFileSync(join(folder, 'torture.md'), 'utf8');
+    expect(page).toContain('1 of 2 experiments held');
+    expect(page).toMatch(
+      /\| +8 \| FLUSHALL <once> a second \| +100 \| +200 \| +203 \| +30 \| +0 \| +3 \| +12 \|/,
+    );
+    expect(page).toContain('**no**');
+    for (const [, file] of page.matchAll(/!\[.*?\]\((.*?)\)/g)) {
+      expect(readFileSync(join(folder, String(file)), 'utf8')).toContain('FLUSHALL &lt;once&gt;');
+    }
+    expect(readdirSync(join(folder, 'torture')).sort()).toEqual([
+      'recovery.svg',
+      'repeats.svg',
+      'result.json',
+    ]);
+    expect(JSON.parse(readFileSync(join(folder, 'torture', 'result.json'), 'utf8'))).toEqual(result);
+  });
+});
+
+test('a table is aligned, numbers to the right, and a bar in a cell does not end it', () => {
+  expect(
+    tableOf(
+      ['#', 'what'],
+      [
+        ['10', 'a|b'],
+        ['7', 'c'],
+      ],
+      [0],
+    ),
+  ).toBe(['|   # | what |', '| --: | ---- |', '|  10 | a\\|b |', '|   7 | c    |'].join('\n'));
+});

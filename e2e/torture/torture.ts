@@ -1,0 +1,89 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findRedisServer } from '@postrider/embedded';
+import type { TortureArguments } from './arguments.ts';
+import type { Experiment } from './harness/experiment.ts';
+import { runExperiment } from './harness/run-experiment.ts';
+import type { ExperimentResult } from './harness/run-experiment.ts';
+import { startServers } from './harness/servers/servers.ts';
+import { describeMachine } from './report/machine.ts';
+import { publish } from './report/publish.ts';
+import type { TortureResult } from './report/result.ts';
+import { linesOf } from './report/terminal.ts';
+
+/** Runs the experiments one after another, says how each went, and writes the result. @returns whether all held. */
+export async function torture(
+  wanted: TortureArguments,
+  experiments: readonly Experiment[],
+): Promise<boolean> {
+  const chosen = choose(wanted, experiments);
+  if (chosen.length === 0) {
+    say('there is no such experiment; --list names them');
+    return false;
+  }
+  if (findRedisServer() === null) {
+    say('neither redis-server nor valkey-server is on PATH: the experiments need a Redis of their own');
+    return false;
+  }
+  say(`seed ${wanted.seed}: ${chosen.length} experiments, within ${wanted.minutes} minutes`);
+  const beganAtMs = performance.now();
+  const results = await runAll(chosen, wanted, beganAtMs + wanted.minutes * 60_000);
+  const result: TortureResult = {
+    seed: wanted.seed,
+    passed: results.length === chosen.length && results.every((one) => one.passed),
+    minutes: (performance.now() - beganAtMs) / 60_000,
+    machine: describeMachine(),
+    experiments: results,
+  };
+  mkdirSync(wanted.outFolder, { recursive: true });
+  const file = join(wanted.outFolder, 'result.json');
+  writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
+  if (wanted.publish) publish(result);
+  say(summaryOf(result, chosen.length, file));
+  return result.passed;
+}
+
+function choose({ only, long }: TortureArguments, experiments: readonly Experiment[]): readonly Experiment[] {
+  if (only !== null) return experiments.filter((experiment) => only.includes(experiment.number));
+  return experiments.filter((experiment) => long || experiment.runs === 'ci');
+}
+
+async function runAll(
+  chosen: readonly Experiment[],
+  { seed, outFolder }: TortureArguments,
+  endsAtMs: number,
+): Promise<ExperimentResult[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'postrider-torture-'));
+  // The children of a process go with its exit; without this, an end by a signal would be none.
+  process.once('SIGINT', () => process.exit(130));
+  process.once('SIGTERM', () => process.exit(143));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const servers = await startServers(folder);
+  const results: ExperimentResult[] = [];
+  try {
+    for (const experiment of chosen) {
+      if (performance.now() > endsAtMs) {
+        say(`out of time: ${chosen.length - results.length} experiments did not run`);
+        break;
+      }
+      say(`${experiment.number} ${experiment.title} …`);
+      const note = (text: string): void => say(`    ${text}`);
+      const result = await runExperiment(experiment, { servers, seed, scale: 1, outFolder, note });
+      for (const line of linesOf(result)) say(line);
+      results.push(result);
+    }
+  } finally {
+    await servers.stop();
+  }
+  return results;
+}
+
+function summaryOf(result: TortureResult, chosen: number, file: string): string {
+  const passed = result.experiments.filter((experiment) => experiment.passed).length;
+  return `${passed} of ${chosen} held in ${result.minutes.toFixed(1)} minutes, seed ${result.seed}; written to ${file}`;
+}
+
+function say(line: string): void {
+  process.stdout.write(`[torture] ${line}\n`);
+}
