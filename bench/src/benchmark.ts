@@ -1,177 +1,89 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { findRedisServer, startPostgres, startRedis } from '@postrider/embedded';
-import { migrateQueueSchema } from '@postrider/queue';
-import { migrate } from '@postrider/store';
-import { startSystem } from '@postrider/testing';
-import type { System, SystemProcess } from '@postrider/testing';
-import type { Cost } from './bare-got.ts';
-import { postBareInProcess } from './bare-got-process.ts';
-import { openDatabase } from './database.ts';
-import { drain } from './drain.ts';
-import { measureLatency, quantile } from './latency.ts';
-import type { Latency } from './latency.ts';
-import { startReceiver } from './receiver.ts';
-import type { Receiver } from './receiver.ts';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { findRedisServer } from '@postrider/embedded';
+import type { RunWish } from './arguments.ts';
+import { configurationFacts, machineFacts, versionFacts } from './facts.ts';
+import { openGround } from './ground/ground.ts';
+import { summarizeProfiles } from './profile.ts';
+import { startProgress } from './progress.ts';
+import { writePage } from './publish.ts';
+import { FIGURES } from './registry.ts';
+import { figureHolds } from './result/result.ts';
+import type { Result } from './result/result.ts';
+import { runFigures } from './run-figures.ts';
+import { FULL, QUICK } from './sizes.ts';
 
-export interface BenchmarkOptions {
-  readonly events: number;
-  readonly rounds: number;
-  readonly resultFile: string;
+export interface Places {
+  /** The repository's folder. */
+  readonly root: string;
+  /** Where the product's bundles are. */
+  readonly bundles: string;
 }
 
-/** Posts in flight, of the yardstick and at most of the worker. */
-const CONCURRENCY = 64;
-const LATENCY_PER_SECOND = 200;
-const LATENCY_COUNT = 2_000;
-/** About what an `email.delivered` event carries. */
-const DATA = JSON.stringify({
-  email_id: 'em_bench',
-  from: 'a@example.com',
-  subject: 'x'.repeat(300),
-  error: null,
-});
+const ROUNDS = 5;
+/** With five rounds: what a run may take on two cores. */
+const LIMIT_SECONDS = 40 * 60;
 
-interface Round {
-  readonly bare: Cost;
-  readonly postrider: Cost;
-}
+/** Runs the figures, writes the result and the page. @returns whether every figure was measured and every aim reached */
+export async function runBenchmark(wish: RunWish, places: Places): Promise<boolean> {
+  if (findRedisServer() === null) throw new Error('redis-server or valkey-server is needed on PATH');
+  const rounds = wish.rounds ?? (wish.quick ? 1 : ROUNDS);
+  const limitFactor = Math.max(1, rounds / ROUNDS);
+  const say = startProgress(LIMIT_SECONDS * limitFactor, (text) => process.stdout.write(text));
+  const sizes = wish.quick ? QUICK : FULL;
+  const out = resolve(places.root, wish.out);
+  mkdirSync(out, { recursive: true });
+  const profileFolder = wish.profile ? join(out, 'profiles') : null;
+  const startedAt = new Date();
+  const machine = machineFacts();
+  say(
+    `${rounds} rounds${wish.quick ? ' of small sizes' : ''}; machine load ${machine['load before the run'] ?? ''}`,
+  );
 
-/** Starts everything in private, runs the rounds, prints the figures and writes them as JSON. */
-export async function runBenchmark(options: BenchmarkOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'postrider-bench-'));
-  const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), durable: true, throwAway: true });
-  const redis = findRedisServer() === null ? null : await startRedis();
+  const ground = await openGround({ sizes, rounds, say, profileFolder, bundles: places.bundles });
   try {
-    await migrate(postgres.url);
-    await migrateQueueSchema(postgres.url);
-    const system = await startSystem({
-      database: openDatabase(postgres.url),
-      ...(redis === null ? {} : { redisUrl: redis.url }),
-      env: { LOG_LEVEL: 'info' },
-    });
-    try {
-      await measure(system, options, folder, redis === null ? 'postgres' : 'redis');
-    } finally {
-      await system.close();
-    }
+    const figures = await runFigures(
+      FIGURES.filter(({ id }) => wish.only.includes(id)),
+      {
+        forFigure: (figure) => ground.forFigure(figure),
+        limitSeconds: LIMIT_SECONDS * limitFactor,
+        limitFactor,
+        say,
+      },
+    );
+    const result: Result = {
+      format: 1,
+      command: commandOf(wish),
+      startedAt: startedAt.toISOString(),
+      seconds: Math.round((Date.now() - startedAt.getTime()) / 1000),
+      quick: wish.quick,
+      rounds,
+      machine,
+      versions: versionFacts(places.root, ground.cluster),
+      configuration: configurationFacts(sizes, ground.cluster),
+      figures,
+      holds: figures.every(figureHolds),
+    };
+    const notes = join(places.root, 'bench', 'notes');
+    writePage(result, out, notes);
+    if (wish.publish) writePage(result, join(places.root, 'docs'), notes);
+    if (profileFolder !== null) summarizeProfiles(profileFolder);
+    say(
+      `${result.holds ? 'every aim is reached' : 'NOT every aim is reached'}; the page is ${join(out, 'benchmark.md')}`,
+    );
+    return result.holds;
   } finally {
-    await redis?.stop();
-    await postgres.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await ground.close();
   }
 }
 
-async function measure(
-  system: System,
-  options: BenchmarkOptions,
-  folder: string,
-  queue: string,
-): Promise<void> {
-  const caFile = join(folder, 'ca.pem');
-  writeFileSync(caFile, system.authority.caPem);
-  const receiver = await startReceiver(system.authority);
-  try {
-    const webhook = await system.webhook(receiver.url);
-    await system.start('relay');
-    const worker = await system.start('worker');
-    say(`warming up (queue in ${queue}, ${options.rounds} rounds of ${options.events} events)`);
-    await oneRound(system, receiver, worker, { ...options, webhookId: webhook.id, caFile, events: 1_000 });
-    const rounds: Round[] = [];
-    for (let round = 1; round <= options.rounds; round += 1) {
-      rounds.push(await oneRound(system, receiver, worker, { ...options, webhookId: webhook.id, caFile }));
-      say(`round ${round} of ${options.rounds}: ${describe(rounds.at(-1))}`);
-    }
-    const latency = await measureLatency(system, receiver, {
-      perSecond: LATENCY_PER_SECOND,
-      count: LATENCY_COUNT,
-    });
-    publish({ queue, rounds, latency, resultFile: options.resultFile });
-  } finally {
-    await receiver.close();
-  }
-}
-
-async function oneRound(
-  system: System,
-  receiver: Receiver,
-  worker: SystemProcess,
-  options: { webhookId: string; caFile: string; events: number },
-): Promise<Round> {
-  const bare = await postBareInProcess(
-    { url: receiver.url, count: options.events, concurrency: CONCURRENCY, body: DATA },
-    options.caFile,
-  );
-  const postrider = await drain(system, receiver, {
-    webhookId: options.webhookId,
-    count: options.events,
-    data: DATA,
-    workerCpuSeconds: () => cpuSecondsOf(worker),
-  });
-  return { bare, postrider };
-}
-
-/** From the process's own metrics: the same on every platform. */
-async function cpuSecondsOf(process: SystemProcess): Promise<number> {
-  const answer = await fetch(`http://127.0.0.1:${await process.port()}/metrics`);
-  const line = /^process_cpu_seconds_total(?:\{.*\})? (\S+)/m.exec(await answer.text());
-  return Number(line?.[1]);
-}
-
-function cpuMicros(cost: Cost): number {
-  return (cost.cpuSeconds / cost.count) * 1_000_000;
-}
-
-function perSecond(cost: Cost): number {
-  return cost.count / cost.seconds;
-}
-
-function describe(round: Round | undefined): string {
-  if (round === undefined) return '';
-  const { bare, postrider } = round;
-  return (
-    `CPU ${cpuMicros(postrider).toFixed(0)} us a delivery, bare got ${cpuMicros(bare).toFixed(0)} us ` +
-    `(${(cpuMicros(postrider) / cpuMicros(bare)).toFixed(2)} x); ` +
-    `${perSecond(postrider).toFixed(0)}/s, bare got ${perSecond(bare).toFixed(0)}/s ` +
-    `(${(perSecond(postrider) / perSecond(bare)).toFixed(2)} x)`
-  );
-}
-
-function median(values: readonly number[]): number {
-  return quantile(
-    [...values].sort((a, b) => a - b),
-    0.5,
-  );
-}
-
-function publish(result: {
-  queue: string;
-  rounds: readonly Round[];
-  latency: Latency;
-  resultFile: string;
-}): void {
-  const { rounds, latency } = result;
-  const cpuRatio = median(rounds.map((round) => cpuMicros(round.postrider) / cpuMicros(round.bare)));
-  const rateRatio = median(rounds.map((round) => perSecond(round.postrider) / perSecond(round.bare)));
-  const machine = { cores: cpus().length, cpu: cpus()[0]?.model ?? 'unknown', node: process.version };
-  writeFileSync(
-    result.resultFile,
-    `${JSON.stringify({ machine, queue: result.queue, cpuRatio, rateRatio, latencyMs: latency, rounds }, null, 2)}\n`,
-  );
-  process.stdout.write(
-    [
-      '',
-      `machine                                ${machine.cores} cores, ${machine.cpu}, Node ${machine.node}, queue in ${result.queue}`,
-      `worker CPU per delivery / bare got     ${cpuRatio.toFixed(2)} x  (aim: 1.5 or less; median of ${rounds.length})`,
-      `deliveries per second / bare got       ${rateRatio.toFixed(2)} x  (relay, queue, Postgres and receiver share the cores)`,
-      `commit to arrival at ${LATENCY_PER_SECOND}/s             p50 ${latency.p50.toFixed(1)} ms, p99 ${latency.p99.toFixed(1)} ms, max ${latency.max.toFixed(1)} ms  (aim: p50 10 or less)`,
-      `written to ${result.resultFile}`,
-      '',
-    ].join('\n'),
-  );
-}
-
-function say(text: string): void {
-  process.stdout.write(`[bench] ${text}\n`);
+/** As somebody would type it to get the same, whatever the order they were given in. */
+function commandOf(wish: RunWish): string {
+  const flags = [
+    ...(wish.only.length === FIGURES.length ? [] : [`--only ${wish.only.join(',')}`]),
+    ...(wish.rounds === null ? [] : [`--rounds ${wish.rounds}`]),
+    ...(wish.quick ? ['--quick'] : []),
+    ...(wish.profile ? ['--profile'] : []),
+  ];
+  return ['npm run bench', ...(flags.length === 0 ? [] : ['--', ...flags])].join(' ');
 }

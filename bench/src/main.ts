@@ -1,25 +1,70 @@
-import { postBare } from './bare-got.ts';
-import type { BareGotOptions } from './bare-got.ts';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseWish, USAGE, UsageError } from './arguments.ts';
 import { runBenchmark } from './benchmark.ts';
+import { readResult, writePage } from './publish.ts';
+import { FIGURES } from './registry.ts';
+import { bareCommands } from './roles/bare-got.ts';
+import { callerCommands } from './roles/caller.ts';
+import { receiverCommands } from './roles/receiver.ts';
+import type { Commands } from './roles/protocol.ts';
+import { serveRole } from './roles/serve-role.ts';
 
-const [role, argument] = process.argv.slice(2);
-if (role === 'bare-got') {
-  const cost = await postBare(JSON.parse(argument ?? '') as BareGotOptions);
-  process.stdout.write(JSON.stringify(cost));
-} else {
-  await runBenchmark({
-    events: numberOf('events', 20_000),
-    rounds: numberOf('rounds', 3),
-    resultFile: 'bench/result.json',
-  });
+// The program is dist/bench.js, beside the bundles of the product.
+const bundles = dirname(fileURLToPath(import.meta.url));
+const root = dirname(bundles);
+
+const [first, role] = process.argv.slice(2);
+if (first === 'role') serveRole(commandsOf(role ?? ''));
+else await main(process.argv.slice(2));
+
+/** This program again, as one of the processes that the tool needs. */
+function commandsOf(name: string): Commands {
+  switch (name) {
+    case 'receiver':
+      return receiverCommands();
+    case 'bare':
+      return bareCommands();
+    case 'caller':
+      return callerCommands(
+        process.env['BENCH_DATABASE_URL'] ?? '',
+        Number(process.env['BENCH_CONNECTIONS']),
+      );
+    default:
+      throw new Error(`there is no role ${name}`);
+  }
 }
 
-/** `--events 5000`: a whole number, or the default. */
-function numberOf(name: string, byDefault: number): number {
-  const index = process.argv.indexOf(`--${name}`);
-  if (index === -1) return byDefault;
-  const value = Number(process.argv[index + 1]);
-  if (Number.isInteger(value) && value > 0) return value;
-  process.stderr.write(`bench: --${name} takes a whole number above 0\n`);
-  process.exit(2);
+/** Exit codes: 0 all reached, 1 not, 2 wrong usage. */
+async function main(args: readonly string[]): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => process.exit(1)); // what it has started ends with it
+  }
+  try {
+    process.exitCode = await act(args);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`bench: ${error.message} (see --help)\n`);
+    process.exitCode = 2;
+  }
+}
+
+async function act(args: readonly string[]): Promise<number> {
+  const wish = parseWish(
+    args,
+    FIGURES.map(({ id }) => id),
+  );
+  switch (wish.action) {
+    case 'help':
+      process.stdout.write(`${USAGE}\n`);
+      return 0;
+    case 'list':
+      for (const { id, title } of FIGURES) process.stdout.write(`${id.padEnd(20)}${title}\n`);
+      return 0;
+    case 'page':
+      writePage(readResult(resolve(wish.of)), join(root, 'docs'), join(root, 'bench', 'notes'));
+      return 0;
+    case 'run':
+      return (await runBenchmark(wish, { root, bundles })) ? 0 : 1;
+  }
 }

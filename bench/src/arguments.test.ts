@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseWish, UsageError } from './arguments.ts';
+
+const KNOWN = ['drain', 'latency', 'flood'];
+const parse = (...args: string[]) => parseWish(args, KNOWN);
+
+describe('without arguments', () => {
+  test('everything runs, and nothing is published', () => {
+    expect(parse()).toEqual({
+      action: 'run',
+      only: KNOWN,
+      rounds: null,
+      quick: false,
+      out: '.data/bench',
+      publish: false,
+      profile: false,
+    });
+  });
+});
+
+describe('--only', () => {
+  test('chooses figures; they run in the usual order', () => {
+    expect(parse('--only', 'flood, drain')).toMatchObject({ only: ['drain', 'flood'] });
+  });
+  test('with a figure that does not exist names those that do', () => {
+    expect(() => parse('--only', 'drian')).toThrow(
+      new UsageError("there is no figure 'drian'; there are drain, latency, flood"),
+    );
+  });
+});
+
+describe('--rounds', () => {
+  test('takes a whole number', () => {
+    expect(parse('--rounds', '7')).toMatchObject({ rounds: 7 });
+  });
+  test.each(['0', '-1', '1.5', 'five', '101', '1e2', ''])('refuses %p', (text) => {
+    expect(() => parse(`--rounds=${text}`)).toThrow(UsageError);
+  });
+});
+
+test.each([[['--fast']], [['drain']], [['--only']], [['--quick=yes']]])(
+  '%p is refused in one line',
+  (args) => {
+    expect(() => parse(...args)).toThrow(UsageError);
+    expect(() => parse(...args)).toThrow(/^[^\n]+$/);
+  },
+);
+
+test('--help, --list and --page-of run nothing', () => {
+  expect(parse('--help')).toEqual({ action: 'help' });
+  expect(parse('--list')).toEqual({ action: 'list' });
+  expect(parse('--page-of', 'x.json')).toEqual({ action: 'page', of: 'x.json' });
+});

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describeWithRedis } from '@postrider/testing';
+import { FIGURES } from './registry.ts';
+import { readResult } from './publish.ts';
+import type { Check } from './result/result.ts';
+
+/* The tool as it is run, on small sizes: that it works and keeps its promises, never how fast anything was. */
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'dist', 'bench.js');
+
+async function bench(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
+  return { code, stdout, stderr };
+}
+
+describe('wrong input', () => {
+  test.each([
+    [['--only', 'speed'], "there is no figure 'speed'"],
+    [['--rounds', 'many'], '--rounds takes a whole number'],
+    [['--fast'], "Unknown option '--fast'"],
+  ])('%p ends with 2 and one line on stderr', async (args, words) => {
+    const { code, stdout, stderr } = await bench(...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^bench: [^\n]+\n$/);
+    expect(stderr).toContain(words);
+  });
+});
+
+test('--list names every figure and runs none', async () => {
+  const { code, stdout } = await bench('--list');
+  expect(code).toBe(0);
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ')[0]),
+  ).toEqual(FIGURES.map(({ id }) => id));
+});
+
+describeWithRedis('a quick run', () => {
+  let out: string;
+
+  beforeEach(() => {
+    out = mkdtempSync(join(tmpdir(), 'postrider-bench-out-'));
+  });
+  afterEach(() => rmSync(out, { recursive: true, force: true }));
+
+  test('measures what was asked for, writes result, page and plots, and exits by what came out', async () => {
+    const { code, stdout, stderr } = await bench('--quick', '--only', 'record-event,drain', '--out', out);
+    expect(stderr).toBe('');
+    const result = readResult(join(out, 'benchmark', 'result.json'));
+    expect(result).toMatchObject({
+      quick: true,
+      rounds: 1,
+      command: 'npm run bench -- --only drain,record-event --quick',
+      figures: [
+        { id: 'drain', status: 'measured' },
+        { id: 'record-event', status: 'measured' },
+      ],
+    });
+    const checks = result.figures.flatMap((figure) => figure.checks);
+    expect(checks).toHaveLength(3);
+    for (const check of checks) expect(check.holds).toBe(within(check));
+    expect(result.holds).toBe(checks.every(within));
+    expect(code).toBe(result.holds ? 0 : 1);
+
+    const cpu = result.figures[0]?.values.filter(({ unit }) => unit === 'µs') ?? [];
+    expect(cpu.map(({ name }) => name).filter((name) => name.startsWith('CPU per delivery'))).toEqual(
+      ['relay', 'worker', 'Postgres', 'Redis', 'receiver'].map((name) => `CPU per delivery: ${name}`),
+    );
+    for (const { measured } of cpu) expect(measured.min).toBeGreaterThanOrEqual(0);
+
+    const page = readFileSync(join(out, 'benchmark.md'), 'utf8');
+    for (const check of checks) expect(page).toContain(check.name);
+    expect(readdirSync(join(out, 'benchmark')).sort()).toEqual(['cpu-by-process.svg', 'result.json']);
+    expect(stdout).toContain('drain: round 1 of 1');
+  }, 180_000);
+});
+
+function within({ aim, measured, judged }: Check): boolean {
+  if (aim.bound === 'at most') return (judged === 'worst' ? measured.max : measured.median) <= aim.value;
+  return (judged === 'worst' ? measured.min : measured.median) >= aim.value;
+}

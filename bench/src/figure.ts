@@ -1,0 +1,43 @@
+import type { Cluster } from './ground/cluster.ts';
+import type { Installation } from './ground/installation.ts';
+import type { FigureResult, Measurement } from './result/result.ts';
+import type { BareCommands } from './roles/bare-got.ts';
+import type { CallerCommands } from './roles/caller.ts';
+import type { ReceiverCommands } from './roles/receiver.ts';
+import type { RoleProcess } from './roles/role-process.ts';
+import type { Sizes } from './sizes.ts';
+
+/** One thing that is measured, in a file of its own. */
+export interface Figure {
+  /** Names it on the command line, its notes and its profile. */
+  readonly id: string;
+  readonly title: string;
+  readonly group: FigureResult['group'];
+  /** What is done and how it is measured, for the page. */
+  readonly how: string;
+  /** With five rounds; it is given up after that. */
+  readonly limitSeconds: number;
+  /** @throws Error when it could not be measured, saying why */
+  run(ground: Ground): Promise<Measurement>;
+}
+
+/** What a figure is measured on. Whatever it starts there ends with it. */
+export interface Ground {
+  readonly sizes: Sizes;
+  /** How often each thing is measured, its yardstick beside it. */
+  readonly rounds: number;
+  readonly cluster: Cluster;
+  /** One line of progress. */
+  readonly say: (line: string) => void;
+  /** The customers' side, on its origins: `https://127.0.1.1:40001`. */
+  receiver(): Promise<{
+    readonly process: RoleProcess<ReceiverCommands>;
+    readonly origins: readonly string[];
+  }>;
+  /** The yardstick. */
+  bare(): RoleProcess<BareCommands>;
+  /** A service that records events of its own. */
+  caller(installation: Installation, connections: number): RoleProcess<CallerCommands>;
+  /** A fresh installation of the product, none of its processes started. */
+  install(): Promise<Installation>;
+}

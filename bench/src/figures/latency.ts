@@ -1,0 +1,116 @@
+import type { Figure, Ground } from '../figure.ts';
+import { BARE_BODY } from '../ground/installation.ts';
+import { measureArrivals } from '../load/arrival-times.ts';
+import type { ArrivalTimes } from '../load/arrival-times.ts';
+import type { BareCommands } from '../roles/bare-got.ts';
+import type { ReceiverCommands } from '../roles/receiver.ts';
+import type { RoleProcess } from '../roles/role-process.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Measurement } from '../result/result.ts';
+import { quantile } from '../result/statistics.ts';
+import { FULL } from '../sizes.ts';
+
+const CALLER_CONNECTIONS = 8;
+/** Shares of all events at which the plot shows how long they took, at the most. */
+const PLOTTED_PERCENT = [1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 100];
+
+export const latency: Figure = {
+  id: 'latency',
+  title: `Commit to arrival at ${FULL.eventsPerSecond} events a second`,
+  group: 'load',
+  how:
+    `With api, relay and worker running, a service records ${FULL.eventsPerSecond} events a second, a transaction each, in an ` +
+    'open loop. Measured is the time from the moment the service knows of its commit until the receiver has the whole ' +
+    'body. The yardstick posts at the same rate to the same receiver, measured from the call of `got`.',
+  limitSeconds: 240,
+  async run(ground) {
+    const { process: receiver, origins } = await ground.receiver();
+    const endpoint = `${origins[0] ?? ''}/at-once`;
+    const installation = await ground.install();
+    const accountId = await installation.addAccount();
+    await installation.addWebhooks(accountId, [endpoint]);
+    for (const name of ['api', 'relay', 'worker'] as const) await installation.start(name);
+    const caller = ground.caller(installation, CALLER_CONNECTIONS);
+    const bare = ground.bare();
+    const { eventsPerSecond: perSecond, latencySeconds: seconds } = ground.sizes;
+    const postrider = (forSeconds: number) =>
+      measureArrivals({ receiver, caller, accountId, perSecond, seconds: forSeconds });
+    const yardstick = (forSeconds: number) =>
+      measureBare(receiver, bare, { url: endpoint, body: BARE_BODY, perSecond, seconds: forSeconds });
+    await yardstick(1);
+    await postrider(Math.min(3, seconds));
+
+    const rounds: Round[] = [];
+    for (let round = 1; round <= ground.rounds; round += 1) {
+      const bareTimes = await yardstick(seconds);
+      rounds.push({ bare: bareTimes, postrider: await postrider(seconds) });
+      tell(ground, round, rounds.at(-1));
+    }
+    return measurement(rounds);
+  },
+};
+
+interface Round {
+  readonly bare: readonly number[];
+  readonly postrider: ArrivalTimes;
+}
+
+async function measureBare(
+  receiver: RoleProcess<ReceiverCommands>,
+  bare: RoleProcess<BareCommands>,
+  wish: Parameters<BareCommands['pace']>[0],
+): Promise<number[]> {
+  await receiver.call('reset', null);
+  const posted = await bare.call('pace', wish);
+  const arrivals = new Map(await receiver.call('arrivals', null));
+  return posted.map(([id, calledAtMs]) => (arrivals.get(id) ?? Number.NaN) - calledAtMs);
+}
+
+function measurement(rounds: readonly Round[]): Measurement {
+  const each = (q: number, times: (round: Round) => readonly number[]): number[] =>
+    rounds.map((round) => quantile(times(round), q));
+  const sinceCommit = (round: Round) => round.postrider.sinceCommit;
+  const sinceCall = (round: Round) => round.postrider.sinceCall;
+  const bare = (round: Round) => round.bare;
+  return {
+    checks: [
+      checkOf('commit to arrival, p50', 'ms', each(0.5, sinceCommit), { atMost: 10 }),
+      checkOf('commit to arrival, p99', 'ms', each(0.99, sinceCommit), { atMost: 50 }),
+    ],
+    values: [
+      valueOf('commit to arrival, longest', 'ms', each(1, sinceCommit)),
+      valueOf('begin of the transaction to arrival, p50', 'ms', each(0.5, sinceCall)),
+      valueOf('begin of the transaction to arrival, p99', 'ms', each(0.99, sinceCall)),
+      valueOf('bare post to arrival, p50', 'ms', each(0.5, bare)),
+      valueOf('bare post to arrival, p99', 'ms', each(0.99, bare)),
+    ],
+    tables: [],
+    plots: [
+      {
+        kind: 'lines',
+        logarithmic: true,
+        id: 'latency',
+        title: `Commit to arrival at ${FULL.eventsPerSecond}/s, all rounds together`,
+        xLabel: '% of the events',
+        yLabel: 'ms or less',
+        series: [
+          { name: 'Postrider, from the commit', points: distribution(rounds.flatMap(sinceCommit)) },
+          { name: 'bare got, from the call', points: distribution(rounds.flatMap(bare)) },
+        ],
+      },
+    ],
+  };
+}
+
+function distribution(times: readonly number[]): [percent: number, ms: number][] {
+  return PLOTTED_PERCENT.map((percent) => [percent, quantile(times, percent / 100)]);
+}
+
+function tell(ground: Ground, round: number, measured: Round | undefined): void {
+  const text = (times: readonly number[]): string =>
+    `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
+  if (measured === undefined) return;
+  ground.say(
+    `round ${round} of ${ground.rounds}: Postrider ${text(measured.postrider.sinceCommit)}; bare got ${text(measured.bare)}`,
+  );
+}

@@ -1,0 +1,138 @@
+import { Redis } from 'ioredis';
+import type { Figure, Ground } from '../figure.ts';
+import { queueBacklog } from '../load/queue-backlog.ts';
+import type { Backlog } from '../load/queue-backlog.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Measurement } from '../result/result.ts';
+
+interface Scene {
+  readonly name: string;
+  /** When how many of so many deliveries are due. */
+  readonly parts: (count: number) => readonly Backlog[];
+  readonly withWorker: boolean;
+  /** How many times as many webhooks as in the other figures have a share in it. */
+  readonly webhooksTimes: number;
+}
+
+/** Several times what the relay puts into the queue ahead of time, at the most. */
+const NEAR_MAX = 50_000;
+const later = (count: number): Backlog => ({ count, fromSeconds: 3_600, toSeconds: 7_200 });
+
+const SCENES: readonly Scene[] = [
+  {
+    name: 'due in an hour and later',
+    parts: (count) => [later(count)],
+    withWorker: true,
+    webhooksTimes: 1,
+  },
+  {
+    name: 'due now, all workers stopped',
+    parts: (count) => [{ count, fromSeconds: -60, toSeconds: -1 }],
+    withWorker: false,
+    webhooksTimes: 1,
+  },
+  // The relay puts what is due within a minute into the queue, up to a bound: this is the most it may ever hold. Those
+  // come last into the table, so that they are still due in the future when the relay starts.
+  {
+    name: 'many due within the next minute, all workers stopped',
+    parts: (count) => {
+      const near = Math.min(NEAR_MAX, count / 2);
+      return [later(count - near), { count: near, fromSeconds: 50, toSeconds: 60 }];
+    },
+    withWorker: false,
+    webhooksTimes: 10,
+  },
+];
+/** The backlog is tried at a tenth, too: memory must not follow it. */
+const SHARES = [0.1, 1];
+const SAMPLE_EVERY_MS = 250;
+/** Less is the breathing of its buffers. */
+const RISE = 1.01;
+/** What is due within a minute must still be waiting when the answer is taken. */
+const SETTLED_AFTER_MS_MAX = 35_000;
+const MIB = 1024 * 1024;
+
+export const redisMemory: Figure = {
+  id: 'redis-memory',
+  title: 'Redis’ memory with a backlog',
+  group: 'load',
+  how:
+    'The backlog is written to Postgres, a relay starts, and Redis is asked for `used_memory` (INFO) four times a second ' +
+    'until it rises no more; the highest answer counts. Three times: nothing due for an hour, with a worker; everything ' +
+    `due and no worker; ${NEAR_MAX.toLocaleString('en')} of the backlog due within the next minute and no worker, which ` +
+    'is when the queue is fullest (there, ten times as many webhooks share it, since of each the relay puts in a few ' +
+    'only). Flat is what takes no more than 1.1 times what a tenth of the backlog takes. One run each: the numbers do ' +
+    'not vary.',
+  limitSeconds: 480,
+  async run(ground) {
+    const peaks: { scene: string; count: number; bytes: number }[] = [];
+    for (const scene of SCENES) {
+      for (const share of SHARES) {
+        const count = Math.round(ground.sizes.backlog * share);
+        const bytes = await peakOf(ground, scene, count);
+        peaks.push({ scene: scene.name, count, bytes });
+        ground.say(`${count} ${scene.name}: ${(bytes / MIB).toFixed(1)} MiB`);
+      }
+    }
+    return measurement(peaks, ground.sizes.backlog);
+  },
+};
+
+async function peakOf(ground: Ground, scene: Scene, count: number): Promise<number> {
+  const installation = await ground.install();
+  const webhooks = await installation.addWebhooks(
+    await installation.addAccount(),
+    Array.from(
+      { length: ground.sizes.backlogWebhooks * scene.webhooksTimes },
+      (_, n) => `https://127.0.2.1/${n}`,
+    ),
+  );
+  for (const part of scene.parts(count)) await queueBacklog(installation.database, webhooks, part);
+  const redis = new Redis(installation.redis.url);
+  try {
+    await installation.start('relay');
+    if (scene.withWorker) await installation.start('worker');
+    return await highestMemory(redis, ground.sizes.redisSettledSeconds * 1000);
+  } finally {
+    redis.disconnect();
+    await installation.close();
+  }
+}
+
+/** Asks until the answer has not risen for some time: then the relay has put in all that it will. */
+async function highestMemory(redis: Redis, settledMs: number): Promise<number> {
+  const begun = performance.now();
+  let highest = 0;
+  let lastRise = begun;
+  while (performance.now() - lastRise < settledMs) {
+    if (performance.now() - begun > SETTLED_AFTER_MS_MAX) throw new Error('Redis’ memory does not settle');
+    const [, bytes] = /^used_memory:(\d+)/m.exec(await redis.info('memory')) ?? [];
+    if (bytes === undefined) throw new Error('Redis does not tell its memory');
+    if (Number(bytes) > highest * RISE) lastRise = performance.now();
+    highest = Math.max(highest, Number(bytes));
+    await new Promise((resolve) => setTimeout(resolve, SAMPLE_EVERY_MS));
+  }
+  return highest;
+}
+
+function measurement(
+  peaks: readonly { readonly scene: string; readonly count: number; readonly bytes: number }[],
+  whole: number,
+): Measurement {
+  const bytesOf = (scene: string, count: number): number =>
+    peaks.find((peak) => peak.scene === scene && peak.count === count)?.bytes ?? Number.NaN;
+  const tenth = Math.round(whole * (SHARES[0] ?? 1));
+  return {
+    checks: SCENES.flatMap(({ name }) => [
+      checkOf(`${name}: memory`, 'MiB', [bytesOf(name, whole) / MIB], { atMost: 64 }),
+      checkOf(`${name}: against a tenth of the backlog`, '×', [bytesOf(name, whole) / bytesOf(name, tenth)], {
+        atMost: 1.1,
+      }),
+    ]),
+    values: SCENES.map(({ name }) =>
+      valueOf(`${name}: memory with a tenth of the backlog`, 'MiB', [bytesOf(name, tenth) / MIB]),
+    ),
+    tables: [],
+    plots: [],
+  };
+}

@@ -1,0 +1,154 @@
+import type { WebhookId } from '@postrider/domain';
+import type { Figure, Ground } from '../figure.ts';
+import type { Installation } from '../ground/installation.ts';
+import { watchCores } from '../load/core-use.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Measurement } from '../result/result.ts';
+import { median } from '../result/statistics.ts';
+import type { ReceiverCommands } from '../roles/receiver.ts';
+import type { RoleProcess } from '../roles/role-process.ts';
+
+/** Of each worker, in each lane. */
+const CONCURRENCY = 8;
+const ENDPOINT_TAKES_SECONDS = 0.05;
+/** What one worker could do if nothing but the endpoints took time. */
+const CEILING_PER_SECOND = CONCURRENCY / ENDPOINT_TAKES_SECONDS;
+/** From this share on there is no core left for one more worker. */
+const CORES_FULL = 0.9;
+const EACH_WARM_UP = 4;
+
+export const scaling: Figure = {
+  id: 'scaling',
+  title: 'More workers',
+  group: 'load',
+  how:
+    `Workers with ${CONCURRENCY} deliveries in hand each, against endpoints on hosts of their own that take ` +
+    `${ENDPOINT_TAKES_SECONDS * 1000} ms. One relay. Within a round workers are added one after the other; the rate is ` +
+    'that of the arrivals between the first and the last tenth of a burst. The share is that of the rate of one worker, ' +
+    'in the same round, times the number of workers. Where the cores were busy to 90 % and more there is nothing to ' +
+    'scale with: such a step is shown and not judged.',
+  limitSeconds: 360,
+  async run(ground) {
+    const { process: receiver, origins } = await ground.receiver();
+    const installation = await ground.install();
+    const endpoints = Array.from(
+      { length: ground.sizes.scalingEndpoints },
+      (_, index) => `${origins[index % origins.length] ?? ''}/after-50-ms`,
+    );
+    const webhooks = await installation.addWebhooks(await installation.addAccount(), endpoints);
+    const rounds: Step[][] = [];
+    for (let round = 1; round <= ground.rounds; round += 1) {
+      rounds.push(await oneRound(ground, { installation, receiver, webhooks }));
+      ground.say(`round ${round} of ${ground.rounds}: ${describe(rounds.at(-1) ?? [])}`);
+    }
+    return measurement(ground.sizes.scalingWorkers, rounds);
+  },
+};
+
+interface Bed {
+  readonly installation: Installation;
+  readonly receiver: RoleProcess<ReceiverCommands>;
+  readonly webhooks: readonly WebhookId[];
+}
+
+interface Step {
+  readonly workers: number;
+  readonly perSecond: number;
+  readonly coresBusy: number;
+}
+
+async function oneRound({ sizes }: Pick<Ground, 'sizes'>, bed: Bed): Promise<Step[]> {
+  const env = { DELIVERY_CONCURRENCY: String(CONCURRENCY), SLOW_LANE_CONCURRENCY: String(CONCURRENCY) };
+  await bed.installation.start('relay', env);
+  const steps: Step[] = [];
+  let running = 0;
+  for (const workers of sizes.scalingWorkers) {
+    for (; running < workers; running += 1) await bed.installation.start('worker', env);
+    await burst(bed, EACH_WARM_UP * bed.webhooks.length);
+    const count = Math.round(sizes.scalingSeconds * workers * CEILING_PER_SECOND);
+    steps.push({ workers, ...(await burst(bed, count)) });
+  }
+  await bed.installation.stopAll('gently');
+  return steps;
+}
+
+async function burst(
+  { installation, receiver, webhooks }: Bed,
+  count: number,
+): Promise<{ perSecond: number; coresBusy: number }> {
+  await receiver.call('reset', null);
+  const coresBusy = watchCores();
+  await installation.queue(webhooks, count);
+  await receiver.call('reached', { count, withinMs: 120_000 });
+  const busy = coresBusy();
+  await installation.drained(webhooks);
+  const times = (await receiver.call('arrivals', null)).map(([, atMs]) => atMs).sort((a, b) => a - b);
+  const [from, to] = [Math.floor(times.length * 0.1), Math.floor(times.length * 0.9)];
+  const tookMs = (times[to] ?? Number.NaN) - (times[from] ?? Number.NaN);
+  return { perSecond: ((to - from) / tookMs) * 1000, coresBusy: busy };
+}
+
+function measurement(workerCounts: readonly number[], rounds: readonly (readonly Step[])[]): Measurement {
+  const stepsOf = (workers: number) =>
+    rounds.map((steps) => ({ step: stepWith(steps, workers), one: stepWith(steps, workerCounts[0] ?? 1) }));
+  const shares = (workers: number): number[] =>
+    stepsOf(workers).map(({ step, one }) => (step.perSecond * one.workers) / (one.perSecond * step.workers));
+  const busy = (workers: number): number[] => stepsOf(workers).map(({ step }) => step.coresBusy);
+  const rates = (workers: number): number[] => stepsOf(workers).map(({ step }) => step.perSecond);
+  const several = workerCounts.slice(1);
+  const isFull = (workers: number): boolean => median(busy(workers)) >= CORES_FULL;
+  if (several.every(isFull)) {
+    throw new Error(`the cores were full with ${several[0] ?? 0} workers already: nothing to scale with`);
+  }
+  const single = median(rates(workerCounts[0] ?? 1));
+  return {
+    checks: several
+      .filter((workers) => !isFull(workers))
+      .map((workers) =>
+        checkOf(`${workers} workers, share of linear`, '×', shares(workers), { atLeast: 0.9 }),
+      ),
+    values: [
+      ...several
+        .filter(isFull)
+        .map((workers) => valueOf(`${workers} workers, share of linear (cores full)`, '×', shares(workers))),
+      ...workerCounts.map((workers) => valueOf(`${workers} workers: deliveries`, '/s', rates(workers))),
+      ...workerCounts.map((workers) =>
+        valueOf(
+          `${workers} workers: cores busy`,
+          '%',
+          busy(workers).map((share) => share * 100),
+        ),
+      ),
+    ],
+    tables: [],
+    plots: [
+      {
+        kind: 'lines',
+        logarithmic: false,
+        id: 'scaling',
+        title: `Deliveries per second by number of workers (${CONCURRENCY} in hand each)`,
+        xLabel: 'workers',
+        yLabel: 'deliveries per second',
+        series: [
+          { name: 'measured (median)', points: workerCounts.map((n) => [n, median(rates(n))]) },
+          { name: 'linear', points: workerCounts.map((n) => [n, (n * single) / (workerCounts[0] ?? 1)]) },
+        ],
+      },
+    ],
+  };
+}
+
+function stepWith(steps: readonly Step[], workers: number): Step {
+  const step = steps.find((one) => one.workers === workers);
+  if (step === undefined) throw new Error(`no step with ${workers} workers`);
+  return step;
+}
+
+function describe(steps: readonly Step[]): string {
+  return steps
+    .map(
+      (step) =>
+        `${step.workers}: ${step.perSecond.toFixed(0)}/s (${(step.coresBusy * 100).toFixed(0)} % busy)`,
+    )
+    .join(', ');
+}

@@ -1,0 +1,96 @@
+import type { Figure } from '../figure.ts';
+import type { BenchDatabase } from '../ground/cluster.ts';
+import { PRODUCT_ROLE } from '../ground/cluster.ts';
+import { drainBurst } from '../load/drain-burst.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+
+const TABLE_ROWS = 12;
+
+/** What the server counted for one statement. */
+interface Count {
+  readonly query: string;
+  readonly calls: number;
+}
+
+export const statements: Figure = {
+  id: 'statements',
+  title: 'Postgres statements per delivery',
+  group: 'load',
+  how:
+    'Counted by `pg_stat_statements` while a relay and a worker drain a burst to one endpoint: every statement of the ' +
+    'product’s role, BEGIN and COMMIT among them, in the whole of the burst. The tool and the events’ origin use another ' +
+    'role; the api does not run.',
+  limitSeconds: 240,
+  async run(ground) {
+    if (ground.cluster.notCounting !== null) throw new Error(ground.cluster.notCounting);
+    const { process: receiver, origins } = await ground.receiver();
+    const installation = await ground.install();
+    const { database } = installation;
+    await database.query('create extension pg_stat_statements');
+    const [row] = await database.query<{ name: string }>('select current_database() as name');
+    await database.query(`alter database ${row?.name ?? ''} set pg_stat_statements.track = 'top'`);
+    const webhooks = await installation.addWebhooks(await installation.addAccount(), [
+      `${origins[0] ?? ''}/at-once`,
+    ]);
+    await installation.start('relay');
+    await installation.start('worker');
+    const { burst } = ground.sizes;
+    await drainBurst(ground, installation, receiver, { webhooks, count: Math.ceil(burst / 10) });
+
+    const rounds: Count[][] = [];
+    for (let round = 1; round <= ground.rounds; round += 1) {
+      await database.query('select pg_stat_statements_reset()');
+      await drainBurst(ground, installation, receiver, { webhooks, count: burst });
+      rounds.push(await readCounts(database));
+      ground.say(
+        `round ${round} of ${ground.rounds}: ${(total(rounds.at(-1)) / burst).toFixed(3)} per delivery`,
+      );
+    }
+    const last = rounds.at(-1) ?? [];
+    return {
+      checks: [
+        checkOf(
+          'statements per delivery',
+          '',
+          rounds.map((counts) => total(counts) / burst),
+          { atMost: 0.2 },
+        ),
+      ],
+      values: [
+        valueOf(
+          'different statements',
+          '',
+          rounds.map((counts) => counts.length),
+        ),
+      ],
+      tables: [
+        {
+          title: `The most frequent, in the last round of ${burst.toLocaleString('en')} deliveries`,
+          head: ['statement', 'calls', 'per delivery'],
+          rows: last
+            .slice(0, TABLE_ROWS)
+            .map(({ query, calls }) => [query, calls, (calls / burst).toFixed(4)]),
+        },
+      ],
+      plots: [],
+    };
+  },
+};
+
+async function readCounts(database: BenchDatabase): Promise<Count[]> {
+  const rows = await database.query<Count>(
+    `select left(regexp_replace(s.query, '\\s+', ' ', 'g'), 80) as query, sum(s.calls)::int as calls
+     from pg_stat_statements s
+     join pg_roles r on r.oid = s.userid and r.rolname = $1
+     join pg_database d on d.oid = s.dbid and d.datname = current_database()
+     group by s.queryid, s.query order by calls desc`,
+    [PRODUCT_ROLE],
+  );
+  // Without a single one, the counting was off: that is no good figure.
+  if (rows.length === 0) throw new Error('pg_stat_statements has counted nothing');
+  return rows.map(({ query, calls }) => ({ query: query.trim(), calls }));
+}
+
+function total(counts: readonly Count[] | undefined): number {
+  return (counts ?? []).reduce((sum, { calls }) => sum + calls, 0);
+}

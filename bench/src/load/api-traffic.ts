@@ -1,0 +1,83 @@
+import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
+import type { Installation } from '../ground/installation.ts';
+
+/** Requests that an API answers meanwhile. */
+export interface ApiTraffic {
+  /**
+   * Never resolves; rejects when a request is answered with neither 200 nor 429: the latter is what the API says when
+   * its limiter does not answer in time, as may be on busy cores.
+   */
+  readonly failed: Promise<never>;
+  /** Makes `failed` reject. */
+  readonly fail: (error: Error) => void;
+  /** How many requests were answered, and how many of them with 429. */
+  readonly answers: { answered: number; refused: number };
+  stop(): Promise<void>;
+}
+
+const EMAIL_EVERY = 10;
+const EMAIL = JSON.stringify({
+  from: 'bench@example.com',
+  to: 'someone@example.com',
+  subject: 'A message of the benchmark',
+  text: 'x'.repeat(500),
+});
+
+/** Lists webhooks at a steady rate; every tenth request sends mail, for an account that nobody listens to. */
+export async function createApiTraffic(
+  installation: Installation,
+  { perSecond }: { readonly perSecond: number },
+): Promise<ApiTraffic> {
+  const api = installation.processes.find(({ name }) => name === 'api');
+  if (api === undefined) throw new Error('no api runs');
+  const headers = {
+    authorization: `Bearer ${await addKey(installation)}`,
+    'content-type': 'application/json',
+  };
+  let fail: (error: Error) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  failed.catch(() => undefined); // whoever stops before it is awaited does not want to know
+  const underWay = new Set<Promise<void>>();
+  let sent = 0;
+  const answers = { answered: 0, refused: 0 };
+
+  async function request(number: number): Promise<void> {
+    const base = `http://127.0.0.1:${api?.port ?? 0}/v1`;
+    const answer =
+      number % EMAIL_EVERY === 0
+        ? await fetch(`${base}/emails`, { method: 'POST', headers, body: EMAIL })
+        : await fetch(`${base}/webhooks`, { headers });
+    const text = await answer.text();
+    answers.answered += 1;
+    if (answer.status === 429) answers.refused += 1;
+    else if (answer.status !== 200)
+      throw new Error(`the api answered ${answer.status}: ${text.slice(0, 200)}`);
+  }
+
+  const timer = setInterval(() => {
+    const one = request(++sent)
+      .catch(fail)
+      .finally(() => underWay.delete(one));
+    underWay.add(one);
+  }, 1000 / perSecond);
+  return {
+    failed,
+    fail,
+    answers,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(underWay);
+    },
+  };
+}
+
+async function addKey(installation: Installation): Promise<string> {
+  const clock = { now: () => new Date() };
+  const key = newApiKey('live');
+  await installation.database.query(
+    `insert into api_keys (id, account_id, digest, kind, scopes, rate_limit_per_minute)
+     values ($1, $2, $3, 'live', '{webhooks:manage,emails:send}', 1000000)`,
+    [newId('apiKey', clock), await installation.addAccount(), Buffer.from(apiKeyDigest(key))],
+  );
+  return key;
+}

@@ -1,0 +1,21 @@
+import { cpus } from 'node:os';
+
+/** @returns what tells the share of all cores that has been busy since this call, whoever kept them so; 0 to 1 */
+export function watchCores(): () => number {
+  const before = coreTimes();
+  return () => {
+    const after = coreTimes();
+    return (after.busy - before.busy) / (after.total - before.total);
+  };
+}
+
+function coreTimes(): { busy: number; total: number } {
+  let busy = 0;
+  let total = 0;
+  for (const { times } of cpus()) {
+    const all = times.user + times.nice + times.sys + times.irq + times.idle;
+    busy += all - times.idle;
+    total += all;
+  }
+  return { busy, total };
+}

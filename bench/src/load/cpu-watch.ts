@@ -1,0 +1,36 @@
+import type { Ground } from '../figure.ts';
+import type { Installation } from '../ground/installation.ts';
+import { cpuSecondsOf, requireProcessFigures } from '../ground/process-figures.ts';
+import type { Measured } from '../ground/process-figures.ts';
+
+/** Seconds of CPU, by process. */
+export type CpuSeconds = Readonly<Record<string, number>>;
+
+/** @returns what tells the CPU that each has used since this call */
+export function watchCpu(processes: readonly (readonly [name: string, Measured])[]): () => CpuSeconds {
+  requireProcessFigures();
+  const now = (): number[] => processes.map(([, measured]) => cpuSecondsOf(measured));
+  const before = now();
+  return () => {
+    const used: Record<string, number> = {};
+    now().forEach((seconds, index) => {
+      const name = processes[index]?.[0] ?? '';
+      used[name] = (used[name] ?? 0) + seconds - (before[index] ?? 0);
+    });
+    return used;
+  };
+}
+
+/** Everything a delivery passes through: the product's processes, its servers and the receiver. */
+export function everyProcess(
+  ground: Pick<Ground, 'cluster'>,
+  installation: Installation,
+  receiverPid: number,
+): (readonly [string, Measured])[] {
+  return [
+    ...installation.processes.map(({ name, pid }) => [name, { pid }] as const),
+    ['Postgres', { pid: ground.cluster.pid, withChildren: true }],
+    ['Redis', { pid: installation.redis.pid }],
+    ['receiver', { pid: receiverPid }],
+  ];
+}

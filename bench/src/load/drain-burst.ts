@@ -1,0 +1,33 @@
+import type { WebhookId } from '@postrider/domain';
+import type { Ground } from '../figure.ts';
+import type { Installation } from '../ground/installation.ts';
+import { monotonicMs } from '../monotonic.ts';
+import type { ReceiverCommands } from '../roles/receiver.ts';
+import type { RoleProcess } from '../roles/role-process.ts';
+import { everyProcess, watchCpu } from './cpu-watch.ts';
+import type { CpuSeconds } from './cpu-watch.ts';
+
+export interface Burst {
+  /** From the commit of the burst to the arrival of its last event. */
+  readonly seconds: number;
+  /** Until the last delivery's outcome is recorded. */
+  readonly cpu: CpuSeconds;
+}
+
+const ARRIVAL_TIMEOUT_MS = 120_000;
+
+/** Queues fresh events in one transaction and waits until all have arrived and their outcomes are recorded. */
+export async function drainBurst(
+  { cluster }: Pick<Ground, 'cluster'>,
+  installation: Installation,
+  receiver: RoleProcess<ReceiverCommands>,
+  { webhooks, count }: { readonly webhooks: readonly WebhookId[]; readonly count: number },
+): Promise<Burst> {
+  await receiver.call('reset', null);
+  await installation.queue(webhooks, count);
+  const committedAt = monotonicMs();
+  const cpu = watchCpu(everyProcess({ cluster }, installation, receiver.pid));
+  const endedAt = await receiver.call('reached', { count, withinMs: ARRIVAL_TIMEOUT_MS });
+  await installation.drained(webhooks);
+  return { seconds: (endedAt - committedAt) / 1000, cpu: cpu() };
+}

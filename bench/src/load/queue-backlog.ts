@@ -1,0 +1,35 @@
+import type { WebhookId } from '@postrider/domain';
+import type { BenchDatabase } from '../ground/cluster.ts';
+import { EVENT_DATA } from '../ground/installation.ts';
+
+export interface Backlog {
+  readonly count: number;
+  /** Due that many seconds from now at the earliest, and at the latest; evenly in between. Negative: overdue. */
+  readonly fromSeconds: number;
+  readonly toSeconds: number;
+}
+
+/**
+ * Writes outstanding deliveries straight into the table, dealt out to the webhooks in turn, and tidies up after so large
+ * an insert as autovacuum would. All are of one event: nobody reads it before they are due.
+ */
+export async function queueBacklog(
+  database: BenchDatabase,
+  webhooks: readonly WebhookId[],
+  { count, fromSeconds, toSeconds }: Backlog,
+): Promise<void> {
+  await database.query(
+    `insert into events (id, account_id, type, created_at, data)
+     select 'evt_backlog', account_id, 'email.sent', now(), $2 from webhooks where id = $1
+     on conflict do nothing`,
+    [webhooks[0], EVENT_DATA],
+  );
+  await database.query(
+    `insert into deliveries (event_id, webhook_id, due_at)
+     select 'evt_backlog', ($1::text[])[1 + n % cardinality($1::text[])],
+            now() + make_interval(secs => $3::float8 + ($4::float8 - $3::float8) * n / $2::int)
+     from generate_series(1, $2::int) n`,
+    [webhooks, count, fromSeconds, toSeconds],
+  );
+  await database.query('vacuum (analyze) deliveries');
+}

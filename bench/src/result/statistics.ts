@@ -1,0 +1,48 @@
+/** What several measurements of one thing came to. */
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+  readonly samples: number;
+}
+
+/** @throws Error without a value: nothing measured is not zero. */
+export function spreadOf(values: readonly number[]): Spread {
+  if (values.length === 0 || values.some((value) => !Number.isFinite(value))) {
+    throw new Error(`nothing to take a median of: [${values.join(', ')}]`);
+  }
+  const sorted = ascending(values);
+  return { median: median(sorted), min: sorted[0] ?? 0, max: sorted.at(-1) ?? 0, samples: sorted.length };
+}
+
+/** The mean of the middle two where there is no middle one. */
+export function median(values: readonly number[]): number {
+  const sorted = ascending(values);
+  const middle = sorted.length / 2;
+  const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
+}
+
+/** Nearest rank: the smallest value that at least the share `q` of all values does not exceed. */
+export function quantile(values: readonly number[], q: number): number {
+  const sorted = ascending(values);
+  return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN;
+}
+
+/**
+ * The slope of a line through points, as the median of the slopes of all pairs (Theil–Sen): a few outliers, such as a
+ * heap just before its collection, do not turn it.
+ */
+export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
+  const slopes: number[] = [];
+  points.forEach(([x, y], index) => {
+    for (const [otherX, otherY] of points.slice(index + 1)) {
+      if (otherX !== x) slopes.push((otherY - y) / (otherX - x));
+    }
+  });
+  return median(slopes);
+}
+
+function ascending(values: readonly number[]): number[] {
+  return [...values].sort((a, b) => a - b);
+}

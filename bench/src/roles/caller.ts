@@ -1,0 +1,76 @@
+import { recordEvent } from '@postrider/domain';
+import type { AccountId, EventDraft } from '@postrider/domain';
+import { createWakeUps, openDatabase } from '@postrider/store';
+import type { Transaction } from '@postrider/store';
+import { monotonicMs } from '../monotonic.ts';
+import { atSteadyRate } from './steady-rate.ts';
+
+/** An event that was recorded: when its transaction was begun, and when its commit was known. */
+export type Recorded = readonly [id: string, begunAtMs: number, committedAtMs: number];
+
+export interface CallerCommands extends Record<string, (argument: never) => unknown> {
+  /** Records events at a steady rate, a transaction each. */
+  readonly record: (wish: {
+    readonly accountId: AccountId;
+    readonly perSecond: number;
+    readonly seconds: number;
+  }) => Promise<Recorded[]>;
+  /** Commits one cause after the other on `concurrency` connections. @returns commits per second */
+  readonly commits: (wish: {
+    readonly accountId: AccountId;
+    readonly withEvent: boolean;
+    readonly concurrency: number;
+    readonly seconds: number;
+  }) => Promise<number>;
+}
+
+const clock = { now: () => new Date() };
+
+/** A service whose own changes cause events: it writes them in its transactions, by the product's own code. */
+export function callerCommands(databaseUrl: string, connections: number): CallerCommands {
+  const connection = {
+    databaseUrl,
+    applicationName: 'bench-caller',
+    onError: (error: Error) => process.stderr.write(`[bench] caller: ${error.message}\n`),
+  };
+  const database = openDatabase({ ...connection, size: connections }, createWakeUps(connection));
+
+  const recordOne = async (accountId: AccountId): Promise<Recorded> => {
+    const begunAtMs = monotonicMs();
+    const id = await database.transactions.run((tx) => recordEvent(tx, draftFor(accountId), clock));
+    return [id, begunAtMs, monotonicMs()];
+  };
+
+  return {
+    record: ({ accountId, ...rate }) => atSteadyRate(rate, () => recordOne(accountId)),
+    async commits({ accountId, withEvent, concurrency, seconds }) {
+      const begun = monotonicMs();
+      const end = begun + seconds * 1000;
+      let committed = 0;
+      const lane = async (): Promise<void> => {
+        while (monotonicMs() < end) {
+          await database.transactions.run(async (tx) => {
+            await writeCause(tx);
+            if (withEvent) await recordEvent(tx, draftFor(accountId), clock);
+          });
+          committed += 1;
+        }
+      };
+      await Promise.all(Array.from({ length: concurrency }, lane));
+      return committed / ((monotonicMs() - begun) / 1000);
+    },
+  };
+}
+
+/** The cause of an event: a row of some 300 bytes in a table of the caller's own. */
+async function writeCause({ client }: Transaction): Promise<void> {
+  await client.$executeRaw`insert into bench_causes (body) values (${'x'.repeat(300)})`;
+}
+
+function draftFor(accountId: AccountId): EventDraft {
+  return {
+    type: 'email.sent',
+    accountId,
+    data: { email_id: 'em_bench', from: 'a@example.com', subject: 'x'.repeat(300), error: null },
+  };
+}

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import { createServer as createTcpServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { once } from 'node:events';
+import { monotonicMs } from '../monotonic.ts';
+
+/** What an endpoint does, chosen by the first part of its path. */
+export type Behaviour = 'at-once' | 'after-50-ms' | 'never' | 'drip';
+
+const TAKES_MS = 50;
+const DRIP_EVERY_MS = 1_000;
+
+/**
+ * The customers' side: an HTTPS server behind many loopback addresses. It answers 200 as soon as the body is read, or
+ * misbehaves as the path says, and notes when each event arrived for the first time.
+ */
+export function receiverCommands(): ReceiverCommands {
+  const log = new ArrivalLog();
+  const server = createServer(
+    { key: readFileSync(required('BENCH_KEY_FILE')), cert: readFileSync(required('BENCH_CERT_FILE')) },
+    (request, response) => {
+      request.resume().once('end', () => {
+        const id = request.headers['service-event-id'];
+        if (typeof id === 'string') log.note(id);
+        answer(request, response);
+      });
+    },
+  );
+  server.keepAliveTimeout = 60_000;
+  return {
+    clock: () => monotonicMs(),
+    listen: (addresses) => Promise.all(addresses.map((address) => listenOn(address, server))),
+    reset: () => log.reset(),
+    reached: ({ count, withinMs }) =>
+      log.until(() => log.arrivals.size >= count, { withinMs, what: `${count} events to arrive` }),
+    arrived: ({ ids, withinMs }) => {
+      const missing = new Set(ids);
+      const allHere = (): boolean => {
+        for (const id of missing) if (log.arrivals.has(id)) missing.delete(id);
+        return missing.size === 0;
+      };
+      return log.until(allHere, { withinMs, what: `all of ${ids.length} events to arrive` });
+    },
+    counts: () => ({ requests: log.requests, events: log.arrivals.size }),
+    arrivals: () => [...log.arrivals],
+  };
+}
+
+export interface ReceiverCommands extends Record<string, (argument: never) => unknown> {
+  /** @returns its monotonic clock, in milliseconds */
+  readonly clock: (argument: null) => number;
+  /** @returns the origin, `https://127.0.1.1:40001`, at each address */
+  readonly listen: (addresses: readonly string[]) => Promise<string[]>;
+  /** Forgets what has arrived so far. */
+  readonly reset: (argument: null) => void;
+  /** Resolves with the time at which so many different events had arrived. */
+  readonly reached: (wish: { readonly count: number; readonly withinMs: number }) => Promise<number>;
+  /** Resolves when all of these events have arrived. */
+  readonly arrived: (wish: { readonly ids: readonly string[]; readonly withinMs: number }) => Promise<number>;
+  readonly counts: (argument: null) => { requests: number; events: number };
+  /** First arrival of each event: its id, and when. */
+  readonly arrivals: (argument: null) => [id: string, atMs: number][];
+}
+
+class ArrivalLog {
+  arrivals = new Map<string, number>();
+  requests = 0;
+  #onArrival: (() => void) | null = null;
+
+  note(id: string): void {
+    this.requests += 1;
+    if (this.arrivals.has(id)) return;
+    this.arrivals.set(id, monotonicMs());
+    this.#onArrival?.();
+  }
+
+  reset(): void {
+    this.arrivals = new Map();
+    this.requests = 0;
+  }
+
+  /** @returns when it became true. One wait at a time. */
+  until(isTrue: () => boolean, wait: { withinMs: number; what: string }): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#onArrival = null;
+        reject(new Error(`waited ${wait.withinMs} ms for ${wait.what}; ${this.arrivals.size} have`));
+      }, wait.withinMs);
+      this.#onArrival = () => {
+        if (!isTrue()) return;
+        this.#onArrival = null;
+        clearTimeout(timer);
+        resolve(monotonicMs());
+      };
+      this.#onArrival();
+    });
+  }
+}
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  switch (request.url?.split('/')[1] as Behaviour | undefined) {
+    case 'never':
+      return;
+    case 'drip':
+      drip(request);
+      return;
+    case 'after-50-ms':
+      setTimeout(() => response.end(), TAKES_MS);
+      return;
+    case 'at-once':
+    case undefined:
+    default:
+      response.end();
+  }
+}
+
+/** Sends the head of a good answer, a byte a second. */
+function drip({ socket }: IncomingMessage): void {
+  const bytes = Buffer.from(`HTTP/1.1 200 OK\r\nx-slow: ${'z'.repeat(200)}\r\ncontent-length: 0\r\n\r\n`);
+  let sent = 0;
+  const timer = setInterval(() => {
+    socket.write(bytes.subarray(sent, sent + 1));
+    sent += 1;
+    if (sent === bytes.length) clearInterval(timer);
+  }, DRIP_EVERY_MS);
+  socket.once('close', () => clearInterval(timer));
+}
+
+/** One TLS server for every address: connections are handed on to it. */
+async function listenOn(address: string, tls: Server): Promise<string> {
+  const door = createTcpServer((socket) => void tls.emit('connection', socket));
+  door.listen(0, address, 4_096);
+  await once(door, 'listening');
+  return `https://${address}:${(door.address() as AddressInfo).port}`;
+}
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
+}

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { endsWithUs } from '../ends-with-us.ts';
+import type { Answer, Commands, Request } from './protocol.ts';
+
+/** A process of the tool itself, kept apart so that its CPU time is not taken for somebody else's. */
+export interface RoleProcess<C extends Commands> {
+  readonly pid: number;
+  /** @throws Error what the process threw, or that it ended */
+  call<K extends keyof C & string>(
+    command: K,
+    argument: Parameters<C[K]>[0],
+  ): Promise<Awaited<ReturnType<C[K]>>>;
+  close(): void;
+}
+
+interface Waiting {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Starts this very program in another role. @param program its bundle @param env added to our own environment */
+export function startRole<C extends Commands>(
+  program: string,
+  role: string,
+  env: Readonly<Record<string, string>>,
+): RoleProcess<C> {
+  const child = spawn(process.execPath, [program, 'role', role], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'advanced',
+  });
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  const failAll = (error: Error): void => {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  endsWithUs(child);
+  child.once('error', failAll);
+  child.once('exit', (code, signal) => {
+    failAll(new Error(`the ${role} process ended with ${code ?? signal ?? 'nothing'}`));
+  });
+  child.on('message', (message) => {
+    const answer = message as Answer;
+    const call = waiting.get(answer.id);
+    waiting.delete(answer.id);
+    if ('error' in answer) call?.reject(new Error(`${role}: ${answer.error}`));
+    else call?.resolve(answer.result as never);
+  });
+
+  return {
+    pid: child.pid ?? 0,
+    call(command, argument) {
+      return new Promise((resolve, reject) => {
+        const request: Request = { id: ++lastId, command, argument };
+        waiting.set(request.id, { resolve, reject });
+        child.send(request, (error) => {
+          if (error === null || !waiting.delete(request.id)) return;
+          reject(error);
+        });
+      });
+    },
+    close: () => void child.kill('SIGKILL'),
+  };
+}

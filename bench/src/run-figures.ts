@@ -1,0 +1,72 @@
+import type { Figure, Ground } from './figure.ts';
+import type { FigureResult, Measurement } from './result/result.ts';
+import { figureHolds } from './result/result.ts';
+import { duration } from './progress.ts';
+
+export interface RunOptions {
+  readonly forFigure: (figure: Figure) => Ground & { close(): Promise<void> };
+  /** For all of them together; what does not fit is not measured. */
+  readonly limitSeconds: number;
+  /** More rounds take more time: multiplies each figure's own limit. */
+  readonly limitFactor: number;
+  readonly say: (line: string) => void;
+}
+
+const NOTHING: Measurement = { checks: [], values: [], tables: [], plots: [] };
+
+/** Measures one figure after the other. One that fails or takes too long is not measured; the others still are. */
+export async function runFigures(figures: readonly Figure[], options: RunOptions): Promise<FigureResult[]> {
+  const begun = performance.now();
+  const results: FigureResult[] = [];
+  for (const figure of figures) {
+    const leftSeconds = options.limitSeconds - (performance.now() - begun) / 1000;
+    const limitSeconds = Math.min(figure.limitSeconds * options.limitFactor, leftSeconds);
+    options.say(`${figure.id}: ${figure.title} (at most ${duration(Math.max(0, limitSeconds))})`);
+    const result = await runOne(figure, limitSeconds, options);
+    options.say(`${figure.id}: ${describe(result)}`);
+    results.push(result);
+  }
+  return results;
+}
+
+async function runOne(figure: Figure, limitSeconds: number, options: RunOptions): Promise<FigureResult> {
+  const { id, title, group, how } = figure;
+  const begun = performance.now();
+  const outcome = await measure(figure, limitSeconds, options);
+  const seconds = Math.round((performance.now() - begun) / 100) / 10;
+  return typeof outcome === 'string'
+    ? { id, title, group, how, seconds, status: 'not measured', reason: outcome, ...NOTHING }
+    : { id, title, group, how, seconds, status: 'measured', reason: null, ...outcome };
+}
+
+/** @returns the measurement, or why there is none */
+async function measure(
+  figure: Figure,
+  limitSeconds: number,
+  { forFigure, say }: RunOptions,
+): Promise<Measurement | string> {
+  if (limitSeconds <= 0) return 'the time of the whole run was over';
+  const ground = forFigure(figure);
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`not done after ${duration(limitSeconds)}`), limitSeconds * 1000);
+  });
+  try {
+    // Given up, it fails by itself as soon as its processes are gone; nobody listens any more.
+    return await Promise.race([figure.run(ground), tooLong]);
+  } catch (error) {
+    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  } finally {
+    clearTimeout(timer);
+    await ground.close();
+  }
+}
+
+function describe(result: FigureResult): string {
+  if (result.status === 'not measured') return `NOT MEASURED: ${result.reason ?? ''}`;
+  const missed = result.checks.filter((check) => !check.holds).map((check) => check.name);
+  return figureHolds(result)
+    ? `reached, in ${duration(result.seconds)}`
+    : `NOT REACHED in ${duration(result.seconds)}: ${missed.join('; ')}`;
+}
