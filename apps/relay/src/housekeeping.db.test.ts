@@ -66,7 +66,7 @@ test('a DELETE that was cut short is finished a minute later, and one under way 
   expect(await turn()).toBe(60_000);
   expect(await turn()).toBe(60_000);
   expect(lines).toEqual([{ level: 'info', msg: 'removals finished', fields: { webhooks: 1 } }]);
-  const left = async (sql: string) => (await store.database.query(sql)).map((row) => row['id']);
+  const left = async (sql: string) => (await store.database.query<{ id: string }>(sql)).map((row) => row.id);
   expect(await left('select id from webhooks order by id')).toEqual([underWay, standing].sort());
   expect(await left('select distinct webhook_id as id from deliveries order by 1')).toEqual(
     [underWay, standing].sort(),

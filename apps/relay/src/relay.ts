@@ -52,16 +52,13 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const housekeeping = createHousekeeping(pool);
   const retention = { eventDays: config.eventRetentionDays, attemptDays: config.attemptRetentionDays };
 
+  const tend = () => housekeepingTurn(housekeeping, retention, logger);
   const deliveries = timed('deliveries', () => deliveryPass.turn(), PASS_PAUSE_AFTER_ERROR_MS);
   const mails = timed('mail', mail, PASS_PAUSE_AFTER_ERROR_MS);
   const passes = [
     deliveries,
     mails,
-    timed(
-      'housekeeping',
-      () => housekeepingTurn(housekeeping, retention, logger),
-      TENDING_PAUSE_AFTER_ERROR_MS,
-    ),
+    timed('housekeeping', tend, TENDING_PAUSE_AFTER_ERROR_MS),
     timed('removals', () => removalsTurn(housekeeping, logger), TENDING_PAUSE_AFTER_ERROR_MS),
     timed('report', () => reportTurn(metrics, () => readOutstanding(pool), queue), REPORT_EVERY_MS),
   ];

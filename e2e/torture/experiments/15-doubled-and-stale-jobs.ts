@@ -24,11 +24,12 @@ export const doubledAndStaleJobs: Experiment = {
     );
     let added = 0;
     try {
-      const recording = world.producer.record(world.scaled(EVENTS));
-      let recorded = false;
-      void recording.then(() => (recorded = true));
-      while (!recorded) added += await addAgain(world, timetable);
-      await recording;
+      const recording = { ended: false };
+      const recorded = world.producer
+        .record(world.scaled(EVENTS))
+        .finally(() => void (recording.ended = true));
+      while (!recording.ended) added += await addAgain(world, timetable);
+      await recorded;
       await world.drained();
     } finally {
       await timetable.close();
