@@ -122,12 +122,13 @@ describe('the process', () => {
   });
 
   test('refuses to start on a database that lacks migrations, in one line that says what to do', async () => {
-    const [row] = await database.query<{ migration_name: string }>(
+    const rows = await database.query<{ migration_name: string }>(
       'delete from _prisma_migrations returning migration_name',
     );
+    const names = rows.map((row) => row.migration_name).sort();
     await expectRefusesToStart(
       { DATABASE_URL: database.url },
-      `postrider: cannot start database: the database lacks migrations (${row?.migration_name ?? ''}); run \`npm run migrate\` first`,
+      `postrider: cannot start database: the database lacks migrations (${names.join(', ')}); run \`npm run migrate\` first`,
     );
   });
 

@@ -123,10 +123,10 @@ describe('the relay', () => {
     expect(await stop()).toBe(0);
     expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
     await store.rows.deliveries(await store.rows.webhook());
-    const sessions = await store.database.query(
-      `select from pg_stat_activity where datname = current_database() and application_name = 'postrider-relay'`,
+    const listening = await store.database.query(
+      `select from pg_stat_activity where datname = current_database() and query ilike 'listen %'`,
     );
-    expect(sessions).toEqual([]);
+    expect(listening).toEqual([]);
     expect(await store.database.query('select from deliveries where leased_until is not null')).toEqual([]);
   });
 });

@@ -13,7 +13,8 @@ function violationsOf(changes: Partial<History>, inStore: Partial<StoreState> = 
 }
 
 function killedAt(atMs: number, key: FaultEntry['inFlight'][number]): FaultEntry {
-  return { name: 'kill -9 worker', atMs: 1_000_000 + atMs, mayRepeat: true, inFlight: [key] };
+  const at = 1_000_000 + atMs;
+  return { name: 'kill -9 worker', atMs: at, endedAtMs: at + 1, mayRepeat: true, inFlight: [key] };
 }
 
 const without = <T>(items: readonly T[], index: number): T[] => items.filter((_, at) => at !== index);
@@ -101,6 +102,14 @@ describe('I2, no request is made twice', () => {
     expect(violationsOf({ receipts: twice, faults })).toEqual([]);
     const thrice = [...twice, receipt(QUICK, 13, 200)];
     expect(violationsOf({ receipts: thrice, faults })).toMatchObject([{ invariant: 'I2', key: QUICK_KEY }]);
+  });
+
+  test('a request that was under way as the fault struck is excused though it arrived while it did', () => {
+    const { endedAtMs } = killedAt(11, QUICK_KEY);
+    const [before] = twice.filter((receipt) => receipt.webhookId === QUICK);
+    const atMs = (before?.arrivedAtMs ?? endedAtMs) - 1; // the fault began before the first request arrived
+    const faults = [{ ...killedAt(11, QUICK_KEY), atMs, endedAtMs: atMs + 2 }];
+    expect(violationsOf({ receipts: twice, faults })).toEqual([]);
   });
 
   test('neither another delivery in flight nor a fault that may not repeat is an excuse', () => {

@@ -47,7 +47,7 @@ function covers({ arrivedAtMs }: Receipt, toleranceMs: number): (attempt: Stored
 }
 
 function between(end: Receipt, next: Receipt): (fault: FaultEntry) => boolean {
-  return (fault) => fault.atMs >= end.arrivedAtMs && fault.atMs <= next.arrivedAtMs;
+  return (fault) => fault.endedAtMs >= end.arrivedAtMs && fault.atMs <= next.arrivedAtMs;
 }
 
 function arrivalsAfterRemoval(key: DeliveryKey, { rules }: History, index: HistoryIndex): Violation[] {

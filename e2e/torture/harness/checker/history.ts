@@ -57,6 +57,8 @@ export interface WebhookEntry {
 export interface FaultEntry {
   readonly name: string;
   readonly atMs: number;
+  /** When it was done: a request that left right before may have arrived in between. */
+  readonly endedAtMs: number;
   /** Whether attempts that were in flight may be made again because of it. */
   readonly mayRepeat: boolean;
   /** The attempts begun and not recorded when it struck. */

@@ -56,7 +56,13 @@ export function rightHistory(): History {
       { ...webhook, webhookId: FAILING },
     ],
     faults: [
-      { name: 'FLUSHALL', atMs: CREATED_AT_MS + 12, mayRepeat: false, inFlight: [`${EVENT} ${QUICK}`] },
+      {
+        name: 'FLUSHALL',
+        atMs: CREATED_AT_MS + 12,
+        endedAtMs: CREATED_AT_MS + 12,
+        mayRepeat: false,
+        inFlight: [`${EVENT} ${QUICK}`],
+      },
     ],
     replays: [],
     canaryConnections: 0,

@@ -33,7 +33,8 @@ export function createFaults(parts: {
       const atMs = nowMs();
       await act();
       parts.recovery.healed();
-      log.push({ name, atMs, mayRepeat, inFlight: [...new Set([...before, ...(await inFlight())])] });
+      const all = new Set([...before, ...(await inFlight())]);
+      log.push({ name, atMs, endedAtMs: nowMs(), mayRepeat, inFlight: [...all] });
     },
   };
 }
