@@ -4,7 +4,7 @@ import { PrismaClient } from './generated/client.ts';
 import { mappingUnavailable } from './errors.ts';
 import { createPool } from './pool.ts';
 import type { PoolOptions } from './pool.ts';
-import { run } from './statement.ts';
+import { run, statementNameOf } from './statement.ts';
 import type { Statement } from './statement.ts';
 import { createTransactions } from './transaction.ts';
 import type { Transactions } from './transaction.ts';
@@ -21,7 +21,8 @@ export interface Database {
 /** @param wakeUps told, after a commit, which webhooks got a delivery. */
 export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeUps: WakeUps): Database {
   const pool = createPool({ ...options, durableCommits: true });
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool), errorFormat: 'minimal' });
+  const adapter = new PrismaPg(pool, { statementNameGenerator: statementNameOf });
+  const prisma = new PrismaClient({ adapter, errorFormat: 'minimal' });
   return {
     pool,
     prisma,

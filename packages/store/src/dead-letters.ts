@@ -3,6 +3,7 @@ import type { AccountId, DeadLetterId, DeadLetterReason, EventId, WebhookId } fr
 import type { Database } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
 import { replayDeadLetter } from './sql/replay-dead-letter.ts';
+import { runIn } from './statement.ts';
 
 /** Contract 2.4. */
 export interface DeadLetter {
@@ -61,11 +62,7 @@ export function createDeadLetterStore(db: Database): DeadLetterStore {
     },
     async replay(accountId, id) {
       return db.transactions.run(async (tx) => {
-        const rows = await tx.client.$queryRawUnsafe<{ webhook_id: WebhookId }[]>(
-          replayDeadLetter.text,
-          accountId,
-          id,
-        );
+        const rows = await runIn<{ webhook_id: WebhookId }>(tx.client, replayDeadLetter, [accountId, id]);
         for (const row of rows) tx.wakeWebhook(row.webhook_id);
         return rows.length > 0;
       });

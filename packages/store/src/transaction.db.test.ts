@@ -50,6 +50,14 @@ describe('an event', () => {
     });
   });
 
+  test('is written by a statement that its connection has prepared: it is planned once, not for every cause', async () => {
+    const prepared = await store.db.transactions.run(async (tx) => {
+      await recordEvent(tx, sentEvent(), store.clock);
+      return tx.client.$queryRaw<{ name: string }[]>`select name from pg_prepared_statements`;
+    });
+    expect(prepared.map(({ name }) => name)).toContain('record-event');
+  });
+
   test('has one delivery for each webhook that matches by account and type', async () => {
     const all = await newWebhook();
     const named = await newWebhook(['email.failed', 'email.sent']);

@@ -2,6 +2,7 @@ import type { EventRecord, OutboxTransaction, WebhookId } from '@postrider/domai
 import { mappingUnavailable } from './errors.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 import { recordEvent } from './sql/record-event.ts';
+import { runIn } from './statement.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 
 /**
@@ -39,15 +40,14 @@ export class Transaction implements OutboxTransaction {
   }
 
   async appendEvent(event: EventRecord): Promise<void> {
-    const rows = await this.client.$queryRawUnsafe<{ webhook_id: WebhookId }[]>(
-      recordEvent.text,
+    const rows = await runIn<{ webhook_id: WebhookId }>(this.client, recordEvent, [
       event.id,
       event.accountId,
       event.type,
       event.createdAt.toISOString(),
       event.data,
       event.inboundSubject,
-    );
+    ]);
     for (const row of rows) this.wakeWebhook(row.webhook_id);
   }
 
