@@ -16,6 +16,8 @@ interface BullWorker {
   getBackend(): { disconnectBlocking(wait: boolean): Promise<void> };
   close(force: boolean): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
+  /** Called with a job as soon as it is fetched; its processor may be called much later. */
+  on(event: 'active', listener: (job: Job) => void): unknown;
 }
 
 type Processor = (job: Job, token?: string) => Promise<void>;
@@ -55,34 +57,17 @@ export function createConsumer<K extends QueueKey>(
   options: ConsumerOptions<JobOf<K>>,
 ): Consumer {
   const { name, payload } = QUEUES[key];
-  const running = new Set<Promise<void>>();
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
+  const inHand = createJobsInHand(payload, options.handle, isStopped);
   let connected: Connected | null = null;
   let ended: Promise<void> = Promise.resolve();
-
-  const process: Processor = async (job, token) => {
-    if (isStopped()) {
-      // It was being fetched as the stop came: another consumer gets it.
-      await job.moveToWait(token);
-      throw new WaitingError();
-    }
-    const parsed = payload.safeParse(job.data);
-    // A job whose hash was lost comes without its data; its row in Postgres finds another way.
-    if (!parsed.success) return;
-    const work = options.handle(parsed.data as JobOf<K>);
-    running.add(work);
-    try {
-      await work;
-    } finally {
-      running.delete(work);
-    }
-  };
 
   /** BullMQ's worker remembers a failed first connection for good: it is made anew until one stands. */
   async function run(): Promise<void> {
     while (!isStopped()) {
-      connected = connect(location, name, process, options);
+      connected = connect(location, name, inHand.process, options);
+      connected.worker.on('active', inHand.begin);
       try {
         await connected.worker.waitUntilReady();
         await connected.worker.run(); // until it is closed
@@ -96,10 +81,6 @@ export function createConsumer<K extends QueueKey>(
     }
   }
 
-  async function handlersEnded(): Promise<void> {
-    while (running.size > 0) await Promise.allSettled(running);
-  }
-
   return {
     start() {
       ended = run();
@@ -110,10 +91,54 @@ export function createConsumer<K extends QueueKey>(
       const stopping = connected;
       connected = null;
       fetchNothing(stopping.worker, options.onError);
-      if (!(await settlesWithin(deadlineMs, handlersEnded()))) return void shut(stopping);
+      if (!(await settlesWithin(deadlineMs, inHand.ended()))) return void shut(stopping);
       // The queue hears of the last ends, if it is there.
       await settlesWithin(CLOSE_TIMEOUT_MS, ended);
       await shut(stopping);
+    },
+  };
+}
+
+/** The jobs in hand. */
+interface JobsInHand {
+  readonly begin: (job: Job) => void;
+  readonly process: Processor;
+  /** Resolves when nothing is in hand any more. */
+  ended(): Promise<void>;
+}
+
+function createJobsInHand<K extends QueueKey>(
+  payload: (typeof QUEUES)[K]['payload'],
+  handle: ConsumerOptions<JobOf<K>>['handle'],
+  isStopped: () => boolean,
+): JobsInHand {
+  const begun = new WeakMap<Job, Promise<void>>();
+  const running = new Set<Promise<void>>();
+  return {
+    // As soon as the job is here: BullMQ calls the processor only when it has found nothing more to fetch, a round trip
+    // or many later.
+    begin(job) {
+      if (isStopped()) return;
+      const parsed = payload.safeParse(job.data);
+      // A job whose hash was lost comes without its data; its row in Postgres finds another way.
+      if (!parsed.success) return;
+      const work = handle(parsed.data as JobOf<K>);
+      begun.set(job, work);
+      running.add(work);
+      const ended = () => void running.delete(work);
+      work.then(ended, ended); // that it failed is for `process` to say
+    },
+    async process(job, token) {
+      const work = begun.get(job);
+      if (work === undefined && isStopped()) {
+        // It was being fetched as the stop came: another consumer gets it.
+        await job.moveToWait(token);
+        throw new WaitingError();
+      }
+      await work;
+    },
+    async ended() {
+      while (running.size > 0) await Promise.allSettled(running);
     },
   };
 }

@@ -45,6 +45,7 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
   describe('the timetable', () => timetableTests(bench));
   describe('consumers', () => {
     sharingTests(bench);
+    beginningTests(bench);
     goingOnTests(bench);
   });
   describe('a consumer that is stopped', () => {
@@ -215,6 +216,19 @@ function sharingTests(bench: Bench): void {
     await bench.queue.timetable.addDeliveries('fast', jobs(200));
     await waitFor(() => ended === 200, { what: 'all to end' });
     expect(most).toBe(3);
+  });
+}
+
+function beginningTests(bench: Bench): void {
+  test('begin a job as soon as they have it, while there are more to fetch', async () => {
+    await bench.queue.timetable.addDeliveries('fast', jobs(1_000));
+    const depths: Promise<{ fast: { waiting: number } }>[] = [];
+    const handle = async () => {
+      if (depths.length === 0) depths.push(bench.queue.timetable.depth());
+    };
+    bench.queue.consume(handle, { concurrency: 1_000 });
+    await reaches(depths, 1);
+    expect((await depths[0])?.fast.waiting).toBeGreaterThan(0);
   });
 }
 

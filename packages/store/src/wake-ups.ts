@@ -51,12 +51,14 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
         if (mail) parts.push(MAIL);
         webhooks.clear();
         mail = false;
+        const sentAt = performance.now();
         await pool.query({
           name: 'wake',
           text: 'select pg_notify($1, $2)',
           values: [CHANNEL, parts.join(',')],
         });
-        await new Promise((resolve) => setTimeout(resolve, WAKE_UP_INTERVAL_MS));
+        const sinceMs = performance.now() - sentAt;
+        await new Promise((resolve) => setTimeout(resolve, WAKE_UP_INTERVAL_MS - sinceMs));
       }
     } catch (error) {
       options.onError(asError(error));
