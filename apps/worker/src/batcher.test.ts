@@ -2,7 +2,9 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { createBatcher } from './batcher.ts';
 import type { Batcher } from './batcher.ts';
 
-const SIZE_MAX = 6;
+const SIZE_MAX = 30;
+/** Calls that make it busy. */
+const MANY = 'abcdefghijklmnopqrstuvwx';
 
 let batcher: Batcher<string, string>;
 /** The batches so far, in order, and what ends the one under way. */
@@ -68,46 +70,53 @@ test('what comes while a batch is under way waits for its end and goes together'
   expect(batches).toEqual([['a'], ['b', 'c']]);
 });
 
-test('after a large batch the next one gathers for a while', async () => {
-  void addAll('abcd');
+test('after many calls in a short time the next batch gathers for a while', async () => {
+  void addAll(MANY);
   await elapse(0);
-  void addAll('e');
+  await elapse(12);
+  expect(batches.map((batch) => batch.length)).toEqual([24]);
+  void addAll('1');
   await end();
-  await elapse(7);
+  await elapse(11);
   expect(batches).toHaveLength(1);
-  void addAll('f');
+  void addAll('2');
   await elapse(1);
-  expect(batches.at(-1)).toEqual(['e', 'f']);
+  expect(batches.at(-1)).toEqual(['1', '2']);
 });
 
 test('a batch that is full gathers no longer', async () => {
-  void addAll('abcd');
-  await elapse(0);
-  void addAll('e');
+  void addAll(MANY);
+  await elapse(12);
+  void addAll('1');
   await end();
-  void addAll('fghij');
+  void addAll(MANY + '2345');
   await elapse(0);
-  expect(batches.at(-1)).toEqual(['e', 'f', 'g', 'h', 'i', 'j']);
+  expect(batches).toHaveLength(1);
+  void addAll('6');
+  await elapse(0);
+  expect(batches.at(-1)).toHaveLength(SIZE_MAX);
 });
 
-test('after a small batch the next one does not wait', async () => {
-  void addAll('abc');
+test('after one call less, or the same in more time, the next batch does not wait', async () => {
+  void addAll(MANY.slice(1));
   await elapse(0);
-  void addAll('d');
+  expect(batches).toHaveLength(1);
   await end();
-  expect(batches.at(-1)).toEqual(['d']);
+  await elapse(41);
+  void addAll('1');
+  await elapse(0);
+  expect(batches.at(-1)).toEqual(['1']);
 });
 
 test('a batch has no more items than it may, and those left over follow in order', async () => {
-  const calls = addAll('abcdefghijklmn');
-  await elapse(0);
-  await end();
-  await elapse(8);
-  await end();
-  await elapse(8);
-  await end();
-  expect(batches.map((batch) => batch.join(''))).toEqual(['abcdef', 'ghijkl', 'mn']);
-  expect((await calls).join('')).toBe('ABCDEFGHIJKLMN');
+  const letters = MANY + MANY + MANY;
+  const calls = addAll(letters);
+  for (let batch = 0; batch < 3; batch += 1) {
+    await elapse(12);
+    await end();
+  }
+  expect(batches.map((batch) => batch.length)).toEqual([30, 30, 12]);
+  expect((await calls).join('')).toBe(letters.toUpperCase());
 });
 
 test('a rejection rejects the calls of its batch only, and the next batch goes on', async () => {

@@ -15,27 +15,26 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** After a batch of this size or more, the next one gathers for a while: under load that makes few, large batches. */
-const BUSY_SIZE = 4;
-const GATHER_MS = 8;
+/** Busy: that many calls in that time, 600 a second. Batches then gather for a while, which makes few and large ones. */
+const BUSY_CALLS = 24;
+const BUSY_WITHIN_MS = 40;
+const GATHER_MS = 12;
 
 /**
  * A call that comes alone goes at once. What comes while a batch is under way waits for it and goes together, as in
- * a group commit; under load batches also gather for 8 ms.
+ * a group commit; from 600 calls a second on, batches also gather for 12 ms.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = [];
+  const busyness = createBusyness();
   let running = false;
   let full: (() => void) | null = null;
 
   async function runAll(): Promise<void> {
-    running = true;
-    let lastSize = 0;
     while (waiting.length > 0) {
-      if (lastSize >= BUSY_SIZE && waiting.length < options.sizeMax) await gather();
+      if (busyness.now() && waiting.length < options.sizeMax) await gather();
       const batch = waiting.slice(0, options.sizeMax);
       waiting = waiting.slice(options.sizeMax);
-      lastSize = batch.length;
       await runBatch(batch);
     }
     running = false;
@@ -66,6 +65,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     add(item) {
       return new Promise<Result>((resolve, reject) => {
         waiting.push({ item, resolve, reject });
+        busyness.noteCall();
         if (waiting.length >= options.sizeMax) full?.();
         // Later in this turn of the event loop: jobs that arrive together are taken together.
         if (!running) {
@@ -74,5 +74,18 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         }
       });
     },
+  };
+}
+
+/** Remembers when the last calls came. */
+function createBusyness(): { noteCall(): void; now(): boolean } {
+  const calledAt: number[] = new Array<number>(BUSY_CALLS).fill(-Infinity);
+  let oldest = 0;
+  return {
+    noteCall() {
+      calledAt[oldest] = performance.now();
+      oldest = (oldest + 1) % BUSY_CALLS;
+    },
+    now: () => performance.now() - (calledAt[oldest] ?? -Infinity) <= BUSY_WITHIN_MS,
   };
 }
