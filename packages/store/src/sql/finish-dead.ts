@@ -19,10 +19,15 @@ export const finishDead: Statement = {
         u (id, claim, started_ago, duration, status, answer, error, letter_id, reason, requests)
     ),
     mine as materialized (
-      select u.* from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
+      select u.*
+      from deliveries d
+      join u on u.id = d.id and u.claim = d.claim
+      where d.id = any ($1::bigint[])
+      order by d.id
+      for update of d
     ),
     gone as (
-      delete from deliveries d using mine where d.id = mine.id
+      delete from deliveries d using mine where d.id = mine.id and d.id = any ($1::bigint[])
       returning d.id, d.event_id, d.webhook_id, d.attempts, d.last_status
     ),
     letters as (
@@ -30,7 +35,9 @@ export const finishDead: Statement = {
                                 attempts, reason, last_error, status_code)
       select u.letter_id, e.account_id, g.webhook_id, g.event_id, e.type, e.created_at, e.data,
              g.attempts + u.requests, u.reason::dead_letter_reason, u.error, coalesce(u.status, g.last_status)
-      from gone g join mine u using (id) join events e on e.id = g.event_id
+      from gone g
+      join mine u using (id)
+      cross join lateral (select * from events where id = g.event_id offset 0) e
     ),
     logged as (
       insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)

@@ -17,10 +17,15 @@ export const finishDone: Statement = {
         u (id, claim, started_ago, duration, status, answer)
     ),
     mine as materialized (
-      select u.* from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
+      select u.*
+      from deliveries d
+      join u on u.id = d.id and u.claim = d.claim
+      where d.id = any ($1::bigint[])
+      order by d.id
+      for update of d
     ),
     gone as (
-      delete from deliveries d using mine where d.id = mine.id
+      delete from deliveries d using mine where d.id = mine.id and d.id = any ($1::bigint[])
       returning d.id, d.event_id, d.webhook_id, d.attempts
     )
     insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, answer)

@@ -17,7 +17,12 @@ export const finishRetry: Statement = {
         u (id, claim, started_ago, duration, status, answer, error, delay, ended_ago)
     ),
     mine as materialized (
-      select u.* from deliveries d join u on u.id = d.id and u.claim = d.claim order by d.id for update of d
+      select u.*
+      from deliveries d
+      join u on u.id = d.id and u.claim = d.claim
+      where d.id = any ($1::bigint[])
+      order by d.id
+      for update of d
     ),
     back as (
       update deliveries d
@@ -25,7 +30,7 @@ export const finishRetry: Statement = {
           last_status = coalesce(u.status, d.last_status),
           due_at = now() + make_interval(secs => (u.delay - u.ended_ago) / 1000)
       from mine u
-      where d.id = u.id
+      where d.id = u.id and d.id = any ($1::bigint[])
       returning d.id, d.event_id, d.webhook_id, d.attempts
     )
     insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)

@@ -13,12 +13,13 @@ export const markHealth: Statement = {
       select w.id, n.failing
       from unnest($1::text[], $2::boolean[]) n (id, failing)
       join webhooks w on w.id = n.id and (w.failing_since is not null) <> n.failing
+      where w.id = any ($1::text[])
       order by w.id
       for no key update of w
     )
     update webhooks w
     set failing_since = case when news.failing then now() end
     from news
-    where w.id = news.id
+    where w.id = news.id and w.id = any ($1::text[])
     returning w.id`,
 };

@@ -13,12 +13,13 @@ export const releaseDeliveries: Statement = {
       select d.id
       from unnest($1::bigint[], $2::int[]) u (id, claim)
       join deliveries d on d.id = u.id and d.claim = u.claim
+      where d.id = any ($1::bigint[])
       for update of d skip locked
     )
     update deliveries d
     set leased_until = null
     from mine
-    where d.id = mine.id`,
+    where d.id = mine.id and d.id = any ($1::bigint[])`,
 };
 
 /** The same for mail. */
@@ -28,5 +29,5 @@ export const releaseEmails: Statement = {
     update email_sends s
     set leased_until = null
     from unnest($1::text[], $2::int[]) u (id, claim)
-    where s.email_id = u.id and s.claim = u.claim`,
+    where s.email_id = u.id and s.claim = u.claim and s.email_id = any ($1::text[])`,
 };

@@ -17,18 +17,25 @@ export const takeDeliveries: Statement = {
       select d.id
       from unnest($1::bigint[], $2::int[]) job (id, claim)
       join deliveries d on d.id = job.id and d.claim = job.claim
+      where d.id = any ($1::bigint[]) and (select true from webhooks w where w.id = d.webhook_id)
       order by d.id
       for update of d
+    ),
+    taken as (
+      update deliveries d
+      set claim = d.claim + 1, leased_until = greatest(d.due_at, now()) + make_interval(secs => $3),
+          taken_at = greatest(d.due_at, now())
+      from mine
+      where d.id = mine.id and d.id = any ($1::bigint[])
+      returning d.id, d.claim, d.attempts, d.event_id, d.webhook_id, d.due_at
     )
-    update deliveries d
-    set claim = d.claim + 1, leased_until = greatest(d.due_at, now()) + make_interval(secs => $3),
-        taken_at = greatest(d.due_at, now())
-    from mine, events e, webhooks w
-    where d.id = mine.id and e.id = d.event_id and w.id = d.webhook_id
-    returning d.id, d.claim, d.attempts, d.event_id, d.webhook_id,
-              e.type, e.created_at, e.data,
-              coalesce(w.subject, w.account_id) as subject, w.endpoint, w.secret_key_id, w.secret_sealed,
-              w.failing_since is not null as failing,
-              greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as early_ms,
-              greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as late_ms`,
+    select d.id, d.claim, d.attempts, d.event_id, d.webhook_id,
+           e.type, e.created_at, e.data,
+           coalesce(w.subject, w.account_id) as subject, w.endpoint, w.secret_key_id, w.secret_sealed,
+           w.failing_since is not null as failing,
+           greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as early_ms,
+           greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as late_ms
+    from taken d
+    cross join lateral (select * from events where id = d.event_id offset 0) e
+    cross join lateral (select * from webhooks where id = d.webhook_id offset 0) w`,
 };

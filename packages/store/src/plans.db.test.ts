@@ -1,0 +1,128 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import type { WebhookId } from '@postrider/domain';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { createDeliveryTimetable } from './delivery-timetable.ts';
+import { createDeliveryWork } from './delivery-work.ts';
+import type { DeliveryHandOver, DeliveryWork, FinishedAttempt } from './delivery-work.ts';
+import { createPool } from './pool.ts';
+
+/** More rows than any of the statements has business with. */
+const GROWN_BY = 20_000;
+const READ_MAX = 1_000;
+/** Postgres makes a plan for any values, and keeps it, with the sixth execution. */
+const EXECUTIONS_BEFORE_A_LASTING_PLAN = 6;
+
+const clock = { now: () => new Date() };
+
+let database: TestDatabase;
+let rows: Rows;
+let pool: Pool;
+let work: DeliveryWork;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  rows = createRows(database);
+});
+afterAll(() => database.drop());
+
+// One connection for each test: what it has prepared, it has planned.
+beforeEach(async () => {
+  pool = createPool({
+    databaseUrl: database.url,
+    size: 1,
+    applicationName: 'plans-test',
+    durableCommits: true,
+    onError: () => undefined,
+  });
+  work = createDeliveryWork(pool, pool);
+  await rows.clear();
+});
+afterEach(() => pool.end());
+
+/** Rows of our tables that were read so far, by whatever way. */
+async function rowsRead(): Promise<number> {
+  await pool.query('select pg_stat_force_next_flush()');
+  const { rows: counted } = await pool.query<{ n: number }>(
+    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
+            + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
+     from pg_stat_user_tables`,
+  );
+  return counted[0]?.n ?? 0;
+}
+
+/** As many events, deliveries and webhooks as a flood brings, sooner than Postgres looks at the tables again. */
+async function grow(webhookId: WebhookId): Promise<void> {
+  await database.query(
+    `with flood as (
+       insert into events (id, account_id, type, created_at, data)
+       select 'evt_' || n, 'acct_none', 'email.sent', now(), '{}' from generate_series(1, $2) n returning id)
+     insert into deliveries (event_id, webhook_id) select id, $1 from flood`,
+    [webhookId, GROWN_BY],
+  );
+  await database.query(
+    `insert into webhooks (id, account_id, endpoint, events, secret_key_id, secret_sealed)
+     select 'wh_' || n, account_id, endpoint, events, secret_key_id, secret_sealed
+     from webhooks, generate_series(1, $1) n`,
+    [GROWN_BY],
+  );
+}
+
+function finished({ deliveryId, claim }: DeliveryHandOver): FinishedAttempt {
+  return { deliveryId, claim, startedAgoMs: 2, endedAgoMs: 1, durationMs: 1, statusCode: 200, answer: null };
+}
+
+const USES: [string, (held: readonly DeliveryHandOver[], webhookId: WebhookId) => Promise<unknown>][] = [
+  ['take', (held) => work.take(held, 30)],
+  ['done', (held) => work.done(held.map(finished))],
+  [
+    'retry',
+    (held) => work.retry(held.map((one) => ({ ...finished(one), error: 'HTTP 503', delayMs: 60_000 }))),
+  ],
+  [
+    'dead',
+    (held) =>
+      work.dead(
+        held.map((one) => ({
+          ...finished(one),
+          error: 'HTTP 410',
+          deadLetterId: newId('deadLetter', clock),
+          reason: 'rejected',
+          requestMade: true,
+        })),
+      ),
+  ],
+  [
+    'release',
+    (held, webhookId) =>
+      createDeliveryTimetable(pool).release(
+        held.map((one) => ({
+          ...one,
+          webhookId,
+          inFlight: 0,
+          stuck: false,
+          failing: false,
+          slow: false,
+          lapsed: false,
+          delayMs: 0,
+        })),
+      ),
+  ],
+  ['markHealth', (_, webhookId) => work.markHealth([{ webhookId, failing: true }])],
+];
+
+test.each(USES)(
+  '%s, planned while the tables were small, reads no more when they have grown',
+  async (_, use) => {
+    const webhookId = await rows.webhook();
+    const ids = await rows.deliveries(webhookId, { count: EXECUTIONS_BEFORE_A_LASTING_PLAN + 3 });
+    const held = ids.map((deliveryId): DeliveryHandOver => ({ deliveryId, claim: 0 }));
+    for (const one of held.slice(0, EXECUTIONS_BEFORE_A_LASTING_PLAN)) await use([one], webhookId);
+    await grow(webhookId);
+    const before = await rowsRead();
+    await use(held.slice(EXECUTIONS_BEFORE_A_LASTING_PLAN), webhookId);
+    expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+  },
+);
