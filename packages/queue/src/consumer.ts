@@ -1,45 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createPostgresBackend, WaitingError, withBackend, Worker } from 'bullmq';
-import type { Job } from 'bullmq';
+import { createPostgresBackend, withBackend, Worker } from 'bullmq';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
+import { Intake } from './intake.ts';
+import type { JobSource } from './intake.ts';
 import { QUEUES } from './jobs.ts';
 import type { JobOf, QueueKey } from './jobs.ts';
 import { settlesWithin } from './settles-within.ts';
 import type { Consumer, ConsumerOptions } from './timetable.ts';
 
 /** The part of BullMQ's worker that is used; the same on both back-ends. */
-interface BullWorker {
+interface BullWorker extends JobSource {
   waitUntilReady(): Promise<unknown>;
-  run(): Promise<void>;
+  startStalledCheckTimer(): Promise<void>;
   pause(doNotWaitActive: boolean): Promise<void>;
   getBackend(): { disconnectBlocking(wait: boolean): Promise<void> };
   close(force: boolean): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
-  /** Called with a job as soon as it is fetched; its processor may be called much later. */
-  on(event: 'active', listener: (job: Job) => void): unknown;
 }
-
-type Processor = (job: Job, token?: string) => Promise<void>;
 
 interface Connected {
   readonly worker: BullWorker;
   disconnect(): Promise<void>;
 }
 
-/**
- * One job is one attempt, and Postgres says what comes of it: BullMQ neither retries nor counts. A job may stall any
- * number of times, because the row decides whether it still counts.
- */
-const WORKER_OPTIONS = {
-  autorun: false,
-  maxStalledCount: 1_000,
-  // How long a slot waits after it could not connect; BullMQ's 15 s would outlast most outages.
-  runRetryDelay: 1_000,
-  removeOnComplete: { count: 0 },
-  removeOnFail: { count: 0 },
-} as const;
-
+/** A job may stall any number of times, because the row in Postgres decides whether it still counts. */
+const STALLS_MAX = 1_000;
 const LOCK_SECONDS = 30;
 /** How often in the time of a lock those that ran out are looked for. */
 const LOOKS_PER_LOCK = 3;
@@ -51,6 +37,10 @@ const CLOSE_TIMEOUT_MS = 2_000;
 /** Between two tries to come up. */
 const START_RETRY_MS = 1_000;
 
+/**
+ * One job is one attempt, and Postgres says what comes of it: BullMQ neither retries nor counts. A job that fails has
+ * ended like any other.
+ */
 export function createConsumer<K extends QueueKey>(
   location: QueueLocation,
   key: K,
@@ -59,18 +49,27 @@ export function createConsumer<K extends QueueKey>(
   const { name, payload } = QUEUES[key];
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
-  const inHand = createJobsInHand(payload, options.handle, isStopped);
+  const intake = new Intake({
+    slots: options.concurrency,
+    begin(data) {
+      const parsed = payload.safeParse(data);
+      // A job whose hash was lost comes without its data; its row in Postgres finds another way.
+      return parsed.success ? options.handle(parsed.data as JobOf<K>) : null;
+    },
+    stopped: stopped.signal,
+    onError: options.onError,
+  });
   let connected: Connected | null = null;
   let ended: Promise<void> = Promise.resolve();
 
   /** BullMQ's worker remembers a failed first connection for good: it is made anew until one stands. */
   async function run(): Promise<void> {
     while (!isStopped()) {
-      connected = connect(location, name, inHand.process, options);
-      connected.worker.on('active', inHand.begin);
+      connected = connect(location, name, options);
       try {
         await connected.worker.waitUntilReady();
-        await connected.worker.run(); // until it is closed
+        await connected.worker.startStalledCheckTimer();
+        await intake.run(connected.worker); // until it is stopped
         return;
       } catch (error) {
         if (isStopped()) return;
@@ -91,54 +90,10 @@ export function createConsumer<K extends QueueKey>(
       const stopping = connected;
       connected = null;
       fetchNothing(stopping.worker, options.onError);
-      if (!(await settlesWithin(deadlineMs, inHand.ended()))) return void shut(stopping);
+      if (!(await settlesWithin(deadlineMs, intake.ended()))) return void shut(stopping);
       // The queue hears of the last ends, if it is there.
       await settlesWithin(CLOSE_TIMEOUT_MS, ended);
       await shut(stopping);
-    },
-  };
-}
-
-/** The jobs in hand. */
-interface JobsInHand {
-  readonly begin: (job: Job) => void;
-  readonly process: Processor;
-  /** Resolves when nothing is in hand any more. */
-  ended(): Promise<void>;
-}
-
-function createJobsInHand<K extends QueueKey>(
-  payload: (typeof QUEUES)[K]['payload'],
-  handle: ConsumerOptions<JobOf<K>>['handle'],
-  isStopped: () => boolean,
-): JobsInHand {
-  const begun = new WeakMap<Job, Promise<void>>();
-  const running = new Set<Promise<void>>();
-  return {
-    // As soon as the job is here: BullMQ calls the processor only when it has found nothing more to fetch, a round trip
-    // or many later.
-    begin(job) {
-      if (isStopped()) return;
-      const parsed = payload.safeParse(job.data);
-      // A job whose hash was lost comes without its data; its row in Postgres finds another way.
-      if (!parsed.success) return;
-      const work = handle(parsed.data as JobOf<K>);
-      begun.set(job, work);
-      running.add(work);
-      const ended = () => void running.delete(work);
-      work.then(ended, ended); // that it failed is for `process` to say
-    },
-    async process(job, token) {
-      const work = begun.get(job);
-      if (work === undefined && isStopped()) {
-        // It was being fetched as the stop came: another consumer gets it.
-        await job.moveToWait(token);
-        throw new WaitingError();
-      }
-      await work;
-    },
-    async ended() {
-      while (running.size > 0) await Promise.allSettled(running);
     },
   };
 }
@@ -159,54 +114,42 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined); // cut short: the same to the caller
 }
 
-type ConnectOptions = Pick<ConsumerOptions<never>, 'concurrency' | 'lockSeconds' | 'onError'>;
+type ConnectOptions = Pick<ConsumerOptions<never>, 'lockSeconds' | 'onError'>;
 
-function connect(
-  location: QueueLocation,
-  name: string,
-  process: Processor,
-  options: ConnectOptions,
-): Connected {
+function connect(location: QueueLocation, name: string, options: ConnectOptions): Connected {
   const connected =
     location.kind === 'redis'
-      ? redisWorker(location, name, process, options)
-      : postgresWorker(location, name, process, options);
+      ? redisWorker(location, name, options)
+      : postgresWorker(location, name, options);
   connected.worker.on('error', options.onError);
   return connected;
 }
 
-function workerOptions({ concurrency, lockSeconds = LOCK_SECONDS }: ConnectOptions) {
+function workerOptions({ lockSeconds = LOCK_SECONDS }: ConnectOptions) {
   const lockDuration = lockSeconds * 1000;
   const stalledInterval = Math.ceil(lockDuration / LOOKS_PER_LOCK);
-  return { ...WORKER_OPTIONS, concurrency, lockDuration, stalledInterval };
+  const keepNone = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
+  return { ...keepNone, maxStalledCount: STALLS_MAX, lockDuration, stalledInterval };
 }
 
 function redisWorker(
   location: QueueLocation & { kind: 'redis' },
   name: string,
-  process: Processor,
   options: ConnectOptions,
 ): Connected {
   const connection = connectRedis(location.redisUrl, 'consumer', options.onError);
-  const worker = new Worker(name, process, {
-    ...workerOptions(options),
-    connection,
-    prefix: `{${location.prefix}}`,
-  });
+  const prefix = `{${location.prefix}}`;
+  const worker = new Worker(name, null, { ...workerOptions(options), connection, prefix });
   return { worker, disconnect: async () => connection.disconnect() };
 }
 
 function postgresWorker(
   location: QueueLocation & { kind: 'postgres' },
   name: string,
-  process: Processor,
   options: ConnectOptions,
 ): Connected {
   const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, options.onError);
   const { Worker: PostgresWorker } = withBackend(createPostgresBackend);
-  const worker = new PostgresWorker(name, process, {
-    ...workerOptions(options),
-    connection: pool,
-  });
+  const worker = new PostgresWorker(name, null, { ...workerOptions(options), connection: pool });
   return { worker, disconnect: () => pool.end() };
 }
