@@ -7,7 +7,11 @@ import type { Admissions } from './admission.ts';
 const [A, B, C] = ['wh_a', 'wh_b', 'wh_c'] as [WebhookId, WebhookId, WebhookId];
 
 let admissions: Admissions;
-beforeEach(() => void (admissions = createAdmissions()));
+let now: number;
+beforeEach(() => {
+  now = 0;
+  admissions = createAdmissions(() => now);
+});
 
 function claimed(count: number, more: Partial<ClaimedDelivery> = {}): ClaimedDelivery[] {
   return Array.from({ length: count }, (_, n) => ({
@@ -57,6 +61,43 @@ describe('the room of a webhook', () => {
     for (let round = 0; round < 6; round += 1) admissions.observe(claimed(admissions.of(A).room));
     admissions.observe(claimed(1, { stuck: true, inFlight: 20 }));
     expect(admissions.of(A).room).toBe(ROOM.stuck);
+  });
+
+  /** Rounds in which as many of what is in hand end as their time in hand leaves, and the room is filled again. */
+  function serve(rounds: number, heldMs: number, roundMs = 20): number {
+    for (let round = 0; round < rounds; round += 1) {
+      const room = Math.floor(admissions.of(A).room);
+      const ended = Math.max(1, Math.min(room - 1, Math.round((room * roundMs) / heldMs)));
+      now += roundMs;
+      admissions.observe(claimed(ended, { inFlight: room - ended }));
+    }
+    return admissions.of(A).room;
+  }
+
+  test('grows to its bound while a delivery is in hand for a short time', () => {
+    expect(serve(100, 60)).toBe(ROOM.most);
+  });
+
+  test('grows to its bound with an endpoint that always takes long', () => {
+    expect(serve(100, 900, 300)).toBe(ROOM.most);
+  });
+
+  test('shrinks when deliveries are in hand for far longer than before, and grows again afterwards', () => {
+    serve(100, 60);
+    expect(serve(100, 300)).toBe(ROOM.crowded);
+    expect(serve(100, 60)).toBe(ROOM.most);
+  });
+
+  test('is not cut by waiting below a bound that leaves a busy webhook its rate', () => {
+    serve(3, 20);
+    expect(serve(100, 300)).toBe(ROOM.crowded);
+  });
+
+  test('does not take a rest for waiting: nobody knows when those ended that have all ended', () => {
+    serve(100, 60);
+    now += 60_000;
+    admissions.observe(claimed(1));
+    expect(admissions.of(A).room).toBe(ROOM.most);
   });
 
   test('does not grow by what was lost: deliveries that come back have not ended', () => {

@@ -4,9 +4,19 @@ import type { Admission, ClaimedDelivery } from '@postrider/store';
 /**
  * How many deliveries of a webhook may be in somebody's hands at once. It begins small, grows by one for each that has
  * ended since the last claim (8, 16, 24, 40, 64, 104, 128 while every round ends in time, much as TCP's slow start),
- * and falls back when the webhook fails.
+ * and falls back when the webhook fails. Beyond `crowded` it grows only while that makes nobody wait: where the workers
+ * are what everyone waits for, more in their hands would be a longer queue and no more work done.
  */
-export const ROOM = { first: 8, most: 128, stuck: 32, failing: 4 } as const;
+export const ROOM = { first: 8, most: 128, crowded: 32, stuck: 32, failing: 4 } as const;
+
+/** Crowded: a delivery is in hand for longer than this, and than twice the webhook's own shortest time. */
+const CROWDED_MS = 80;
+const CROWDED_FACTOR = 2;
+/** Weight of the latest of the times in hand. */
+const LATEST_WEIGHT = 0.2;
+/** What is left of a room that is crowded; and how fast a shortest time that is no longer reached is forgotten. */
+const SHRINK = 0.9;
+const FORGET = 1.005;
 
 /** A webhook that has not yet been seen to answer gets this many of the fast lane's slots. */
 export const UNPROVEN_IN_FAST_LANE = 2;
@@ -21,9 +31,20 @@ interface Standing {
   proven: boolean;
   /** The claim that last served it; claims are counted from 1. */
   served: number;
+  /** When it was last served. */
+  servedAtMs: number;
+  /** How long a delivery is in hand, of late and at its shortest; null until it is known. */
+  heldMs: { readonly lately: number; readonly shortest: number } | null;
 }
 
-const UNKNOWN: Standing = { room: ROOM.first, handed: 0, proven: false, served: 0 };
+const UNKNOWN: Standing = {
+  room: ROOM.first,
+  handed: 0,
+  proven: false,
+  served: 0,
+  servedAtMs: 0,
+  heldMs: null,
+};
 
 /**
  * What this relay knows of the webhooks it claims for. Kept in memory only: a relay that restarts begins every
@@ -42,13 +63,14 @@ export interface Admissions {
   takeBack(claimed: readonly ClaimedDelivery[]): void;
 }
 
-export function createAdmissions(): Admissions {
+/** @param nowMs a monotonic clock */
+export function createAdmissions(nowMs = () => performance.now()): Admissions {
   const standings = new Map<WebhookId, Standing>();
   let claims = 0;
 
   function observeWebhook(webhookId: WebhookId, claimed: readonly ClaimedDelivery[]): void {
     const before = standings.get(webhookId) ?? UNKNOWN;
-    const after = { ...standingAfter(before, claimed), served: claims };
+    const after = { ...standingAfter(before, claimed, nowMs()), served: claims };
     standings.delete(webhookId); // to the end: the map's order is the order of use
     standings.set(webhookId, after);
     forgetOldest(standings);
@@ -87,16 +109,40 @@ function byWebhook(claimed: readonly ClaimedDelivery[]): Map<WebhookId, ClaimedD
   return groups;
 }
 
-function standingAfter(before: Standing, claimed: readonly ClaimedDelivery[]): Omit<Standing, 'served'> {
+function standingAfter(
+  before: Standing,
+  claimed: readonly ClaimedDelivery[],
+  servedAtMs: number,
+): Omit<Standing, 'served'> {
   const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
   // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
   const handed = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
-  if (claimed.some((delivery) => delivery.failing)) return { room: ROOM.failing, handed, proven: false };
+  if (claimed.some((delivery) => delivery.failing)) {
+    return { room: ROOM.failing, handed, proven: false, servedAtMs, heldMs: null };
+  }
   // Those that come back because their job or their worker was lost have not ended.
   const lapsed = claimed.filter((delivery) => delivery.lapsed).length;
   const ended = Math.max(0, before.handed - inFlight - lapsed);
+  const heldMs = heldAfter(before, ended, servedAtMs - before.servedAtMs);
   const most = claimed.some((delivery) => delivery.stuck) ? ROOM.stuck : ROOM.most;
-  return { room: Math.min(most, before.room + ended), handed, proven: before.proven || ended > 0 };
+  const room = Math.min(most, roomAfter(before.room, ended, heldMs));
+  return { room, handed, proven: before.proven || ended > 0, servedAtMs, heldMs };
+}
+
+function roomAfter(room: number, ended: number, heldMs: Standing['heldMs']): number {
+  const crowded = heldMs !== null && heldMs.lately > Math.max(CROWDED_MS, CROWDED_FACTOR * heldMs.shortest);
+  if (!crowded) return room + ended;
+  return room > ROOM.crowded
+    ? Math.max(ROOM.crowded, Math.floor(room * SHRINK))
+    : Math.min(ROOM.crowded, room + ended);
+}
+
+/** Little's law: in hand = rate × time. Where all have ended, nobody knows how long ago. */
+function heldAfter({ handed, heldMs }: Standing, ended: number, elapsedMs: number): Standing['heldMs'] {
+  if (ended === 0 || ended >= handed) return heldMs;
+  const sample = (handed * elapsedMs) / ended;
+  const lately = heldMs === null ? sample : heldMs.lately + LATEST_WEIGHT * (sample - heldMs.lately);
+  return { lately, shortest: Math.min(lately, (heldMs?.shortest ?? lately) * FORGET) };
 }
 
 function forgetOldest(standings: Map<WebhookId, Standing>): void {
