@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
+import { underLoad } from './under-load.ts';
 
 const DOWN_MS = 20_000;
 const MAILS = 10;
@@ -12,13 +12,8 @@ export const redisKilledAndEmpty: Experiment = {
   shows: 'causes go on being committed, the limited routes answer 429, and nothing is lost or made twice',
   runs: 'ci',
   async run(world) {
-    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
-    await world.start('relay');
-    await world.start('worker');
-    await world.start('api');
-    const load = world.producer.load({ perSecond: 50 });
+    const load = await underLoad(world, { processes: ['relay', 'worker', 'api'] });
     await world.producer.mail(MAILS, { through: world.api });
-    await endpoint.arrived(10);
     const before = world.producer.log.length;
     await world.fault('kill -9 redis', { mayRepeat: false }, () => world.redis.kill());
     await refusedMeanwhile(world);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
+import { underLoad } from './under-load.ts';
 
 const FROZEN_MS = 20_000;
 const REQUESTS = 10;
@@ -11,12 +11,7 @@ export const redisFrozen: Experiment = {
   shows: 'the API refuses with 429 and does not hang; nothing is lost or made twice',
   runs: 'ci',
   async run(world) {
-    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
-    await world.start('relay');
-    await world.start('worker');
-    await world.start('api');
-    const load = world.producer.load({ perSecond: 50 });
-    await endpoint.arrived(10);
+    const load = await underLoad(world, { processes: ['relay', 'worker', 'api'] });
     await world.fault('SIGSTOP redis', { mayRepeat: false }, () => world.redis.pause());
     try {
       const statuses = new Set<string>();

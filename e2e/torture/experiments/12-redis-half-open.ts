@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
+import { underLoad } from './under-load.ts';
 
 const SILENT_MS = 20_000;
 
@@ -10,12 +10,8 @@ export const redisHalfOpen: Experiment = {
   shows: 'relay and worker find dead connections by their own time-outs and make new ones; nothing is lost',
   runs: 'ci',
   async run(world) {
-    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
     const line = await world.proxy('redis');
-    await world.start('relay', { through: [line] });
-    await world.start('worker', { through: [line] });
-    const load = world.producer.load({ perSecond: 50 });
-    await endpoint.arrived(10);
+    const load = await underLoad(world, { through: { relay: [line], worker: [line] } });
     await world.fault('drop redis', { mayRepeat: false }, () => line.drop());
     const accepted = line.accepted;
     await delay(world.scaled(SILENT_MS));

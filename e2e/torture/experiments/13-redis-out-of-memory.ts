@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
+import { underLoad } from './under-load.ts';
 
 const FULL_MS = 8_000;
 const EVICTING_MS = 8_000;
@@ -14,11 +14,7 @@ export const redisOutOfMemory: Experiment = {
   shows: 'the relay gives back what it could not queue, and what was evicted heals by lease',
   runs: 'long',
   async run(world) {
-    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
-    await world.start('relay');
-    await world.start('worker');
-    const load = world.producer.load({ perSecond: 50 });
-    await endpoint.arrived(10);
+    const load = await underLoad(world);
     await world.fault('maxmemory reached', { mayRepeat: false }, async () => {
       await world.redis.command('config', 'set', 'maxmemory', await usedMemory(world));
     });

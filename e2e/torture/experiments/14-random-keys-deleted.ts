@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answer, takingMs } from '@postrider/testing';
+import type { Behaviour } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
+import { underLoad } from './under-load.ts';
 
 const DELETIONS = 150;
 const PAUSE_MS = 100;
@@ -12,13 +14,10 @@ export const randomKeysDeleted: Experiment = {
   shows: 'nobody crashes over half a queue, and nothing is lost or made twice',
   runs: 'ci',
   async run(world) {
-    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
     // Every second request fails, so that delayed jobs lie about.
-    endpoint.reacts(() => takingMs(20, answer(endpoint.receipts.length % 2 === 0 ? 503 : 200)));
-    await world.start('relay');
-    await world.start('worker');
-    const load = world.producer.load({ perSecond: 50 });
-    await endpoint.arrived(10);
+    let requests = 0;
+    const reaction = (): Behaviour => takingMs(20, answer(requests++ % 2 === 0 ? 503 : 200));
+    const load = await underLoad(world, { reaction });
     let deleted = 0;
     for (let deletion = 1; deletion <= world.scaled(DELETIONS); deletion += 1) {
       await world.fault('a key is deleted', { mayRepeat: false }, async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
+import { underLoad } from './under-load.ts';
 
 const CUTS = 75;
 const PAUSE_MS = 200;
@@ -11,18 +11,13 @@ export const sessionsTerminated: Experiment = {
   shows: 'pools heal, and every outcome is recorded once: nothing is lost or made twice',
   runs: 'ci',
   async run(world) {
-    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
-    await world.start('relay');
-    await world.start('worker');
-    await world.start('api');
-    const load = world.producer.load({ perSecond: 50 });
+    const load = await underLoad(world, { processes: ['relay', 'worker', 'api'] });
     const clients = new AbortController();
     const mail = world.producer.mail(Number.POSITIVE_INFINITY, {
       through: world.api,
       atOnce: 1,
       until: clients.signal,
     });
-    await endpoint.arrived(10);
     let ended = 0;
     for (let cut = 1; cut <= world.scaled(CUTS); cut += 1) {
       await world.fault('a session is ended', { mayRepeat: false }, async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
+import { underLoad } from './under-load.ts';
 
 const HELD_MS = 15_000;
 
@@ -10,12 +11,12 @@ export const postgresHeldForOneWorker: Experiment = {
   shows: 'its deliveries go to another; what it records late changes nothing',
   runs: 'long',
   async run(world) {
-    const endpoint = await world.endpoint({ reaction: takingMs(50, answer(200)) });
     const line = await world.proxy('postgres');
-    await world.start('relay');
-    await world.start('worker', { through: [line] });
-    const load = world.producer.load({ perSecond: 30 });
-    await endpoint.arrived(10);
+    const load = await underLoad(world, {
+      reaction: takingMs(50, answer(200)),
+      perSecond: 30,
+      through: { worker: [line] },
+    });
     await world.fault('hold postgres for one worker', { mayRepeat: true }, () => line.hold());
     await world.start('worker');
     await delay(world.scaled(HELD_MS));

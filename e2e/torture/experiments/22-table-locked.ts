@@ -1,5 +1,5 @@
-import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
+import { underLoad } from './under-load.ts';
 
 const LOCKED_SECONDS = 10;
 
@@ -9,11 +9,7 @@ export const tableLocked: Experiment = {
   shows: 'claims, outcomes and causes wait or are tried again; nothing is lost or made twice',
   runs: 'long',
   async run(world) {
-    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
-    await world.start('relay');
-    await world.start('worker');
-    const load = world.producer.load({ perSecond: 50 });
-    await endpoint.arrived(10);
+    const load = await underLoad(world);
     await world.fault('deliveries are locked', { mayRepeat: true }, () =>
       // One statement is one transaction: the lock goes with it.
       world.query(
