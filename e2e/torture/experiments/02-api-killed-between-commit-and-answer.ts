@@ -28,8 +28,8 @@ export const apiKilledBetweenCommitAndAnswer: Experiment = {
       outcomes.every((outcome) => outcome === 'unknown'),
       outcomes.join(' '),
     );
-    const [row] = await world.query<{ n: number }>('select count(*)::int as n from emails');
-    world.claim('every message was stored', row?.n === rounds, `${String(row?.n)} of ${rounds}`);
+    const stored = await world.count('emails');
+    world.claim('every message was stored', stored === rounds, `${stored} of ${rounds}`);
     await endpoint.arrived(rounds);
   },
 };

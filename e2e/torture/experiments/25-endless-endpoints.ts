@@ -36,7 +36,9 @@ export const endlessEndpoints: Experiment = {
     await world.producer.record(world.scaled(EVENTS));
     await quiet.arrived(1 + world.scaled(EVENTS));
     for (const { endpoint } of endpoints) {
-      await world.until('its attempts to end', async () => (await ended(world, endpoint.webhookId)) > 0);
+      const attempts = (): Promise<number> =>
+        world.count('attempts where webhook_id = $1', [endpoint.webhookId]);
+      await world.until('its attempts to end', async () => (await attempts()) > 0);
     }
     const grown = (await residentBytes(worker)) - before;
     world.claim('the worker has not grown', grown < GROWTH_BYTES_MAX, `${Math.round(grown / 1e6)} MB`);
@@ -62,14 +64,6 @@ async function attemptsEnded(
   const asTold = attempts.every((attempt) => attempt.status === status);
   const saw = `${attempts.length} attempts, the longest ${longest} ms`;
   world.claim(`an endpoint that ${name} holds no slot beyond its time`, inTime && asTold, saw);
-}
-
-async function ended(world: World, webhookId: string): Promise<number> {
-  const [row] = await world.query<{ n: number }>(
-    'select count(*)::int as n from attempts where webhook_id = $1',
-    [webhookId],
-  );
-  return row?.n ?? 0;
 }
 
 async function residentBytes(process: SystemProcess): Promise<number> {

@@ -33,9 +33,9 @@ export const namesThatDoNotResolve: Experiment = {
     await world.start('relay', { env: DEFAULT_TIMEOUT });
     const worker = await world.start('worker', { env: DEFAULT_TIMEOUT });
     await world.producer.record(world.scaled(EVENTS));
-    await world.until('a first name to have failed', async () => (await attempts(world)) > 0);
+    await world.until('a first name to have failed', async () => (await world.count('attempts')) > 0);
     // One after another: each has arrived before the next is made.
-    for (let event = 1; (await outstanding(world)) > 0; event += 1) {
+    for (let event = 1; (await world.outstandingOf(world.accountId)) > 0; event += 1) {
       await world.producer.record(1, { accountId: healthyAccount });
       await healthy.arrived(event);
     }
@@ -68,20 +68,6 @@ async function exhausted(world: World, wanted: number): Promise<void> {
   );
   const saw = letters.map(({ reason, n }) => `${n} ${reason}`).join(', ');
   world.claim('each became a dead letter after 8 attempts', saw === `${wanted} attempts_exhausted`, saw);
-}
-
-async function attempts(world: World): Promise<number> {
-  const [row] = await world.query<{ n: number }>('select count(*)::int as n from attempts');
-  return row?.n ?? 0;
-}
-
-/** Of the names. */
-async function outstanding(world: World): Promise<number> {
-  const [row] = await world.query<{ n: number }>(
-    `select count(*)::int as n from deliveries d join webhooks w on w.id = d.webhook_id where w.account_id = $1`,
-    [world.accountId],
-  );
-  return row?.n ?? 0;
 }
 
 async function loopDelayMs(process: SystemProcess): Promise<string> {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
-import type { World } from '../harness/world/world.ts';
 import { startQuietTenants } from './quiet-tenants.ts';
 
 const DEAD = 10_000;
@@ -35,7 +34,7 @@ export const manyDeadEndpoints: Experiment = {
     await world.producer.record(1);
     let served = before;
     let openFiles = 0;
-    while ((await outstandingDead(world)) > dead / 10) {
+    while ((await world.outstandingOf(world.accountId)) > dead / 10) {
       served = await tenants.servedSoFar();
       openFiles = Math.max(openFiles, await openFilesOf(worker));
     }
@@ -45,10 +44,8 @@ export const manyDeadEndpoints: Experiment = {
     world.claim('the worker’s sockets are bounded', openFiles <= OPEN_FILES_MAX, `${openFiles} open files`);
     await tenants.stop();
     await world.drained(DRAINED_WITHIN_MS);
-    const [row] = await world.query<{ n: number }>(
-      `select count(*)::int as n from dead_letters where attempts = 8 and reason = 'attempts_exhausted'`,
-    );
-    world.claim('each of the dead had its 8 attempts', row?.n === dead, `${row?.n} of ${dead}`);
+    const exhausted = await world.count(`dead_letters where attempts = 8 and reason = 'attempts_exhausted'`);
+    world.claim('each of the dead had its 8 attempts', exhausted === dead, `${exhausted} of ${dead}`);
   },
 };
 
@@ -56,14 +53,6 @@ export const manyDeadEndpoints: Experiment = {
 function deadUrl(index: number): string {
   const [a, b, c] = [1 + (index % 126), Math.floor(index / 126) % 256, 1 + (index % 254)];
   return `https://127.${a}.${b}.${c}:${DEAD_PORT}/${index}`;
-}
-
-async function outstandingDead(world: World): Promise<number> {
-  const [row] = await world.query<{ n: number }>(
-    `select count(*)::int as n from deliveries d join webhooks w on w.id = d.webhook_id where w.account_id = $1`,
-    [world.accountId],
-  );
-  return row?.n ?? 0;
 }
 
 /** 0 where the system does not tell. */

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
-import type { World } from '../harness/world/world.ts';
 import { queueAtOnce } from './queue-at-once.ts';
 import { startQuietTenants } from './quiet-tenants.ts';
 
@@ -31,7 +30,9 @@ export const floodBesideQuietTenants: Experiment = {
     const flood = world.scaled(FLOOD);
     await queueAtOnce(world, flood);
     let served = before;
-    while ((await waiting(world, flooded.webhookId)) > flood / 10) {
+    const waiting = (): Promise<number> =>
+      world.count('deliveries where webhook_id = $1', [flooded.webhookId]);
+    while ((await waiting()) > flood / 10) {
       served = await tenants.servedSoFar();
     }
     const meanwhile = served - before;
@@ -43,11 +44,3 @@ export const floodBesideQuietTenants: Experiment = {
     world.claim('the flood arrived whole', length >= flood, `${length} of ${flood}`);
   },
 };
-
-async function waiting(world: World, webhookId: string): Promise<number> {
-  const [row] = await world.query<{ n: number }>(
-    'select count(*)::int as n from deliveries where webhook_id = $1',
-    [webhookId],
-  );
-  return row?.n ?? 0;
-}

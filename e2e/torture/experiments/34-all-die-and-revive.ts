@@ -2,7 +2,6 @@ import { answer, resetBeforeHead, takingMs } from '@postrider/testing';
 import type { Receipt } from '../harness/checker/history.ts';
 import type { Experiment } from '../harness/experiment.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
-import type { World } from '../harness/world/world.ts';
 import { queueAtOnce } from './queue-at-once.ts';
 
 const ENDPOINTS = 20;
@@ -34,24 +33,17 @@ export const allDieAndRevive: Experiment = {
     await queueAtOnce(world, events);
     await world.until(
       'endpoints to fail',
-      async () => (await failed(world)) >= world.scaled(FAILED),
+      async () => (await world.count('attempts where status is null')) >= world.scaled(FAILED),
       600_000,
     );
     for (const endpoint of endpoints) endpoint.reacts(takingMs(20, answer(200)));
     await world.drained(DRAINED_WITHIN_MS);
     const most = Math.max(...endpoints.map(({ receipts }) => mostAtOnce(receipts)));
     world.claim('no endpoint is stampeded', most > 1 && most <= IN_FLIGHT_MAX, `${most} requests at once`);
-    const [row] = await world.query<{ n: number }>('select count(*)::int as n from dead_letters');
-    world.claim('nothing was given up', row?.n === 0, `${row?.n} dead letters`);
+    const givenUp = await world.count('dead_letters');
+    world.claim('nothing was given up', givenUp === 0, `${givenUp} dead letters`);
   },
 };
-
-async function failed(world: World): Promise<number> {
-  const [row] = await world.query<{ n: number }>(
-    'select count(*)::int as n from attempts where status is null',
-  );
-  return row?.n ?? 0;
-}
 
 /** Of the requests that were answered: their times of arrival and answer overlap. */
 function mostAtOnce(receipts: readonly Receipt[]): number {

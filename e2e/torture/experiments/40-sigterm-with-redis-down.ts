@@ -22,8 +22,8 @@ export const sigtermWithRedisDown: Experiment = {
     );
     open();
     await Promise.all(stopping);
-    const [row] = await world.query<{ n: number }>('select count(*)::int as n from deliveries');
-    world.claim('the attempt in hand was recorded', row?.n === 0, `${String(row?.n)} outstanding`);
+    const outstanding = await world.count('deliveries');
+    world.claim('the attempt in hand was recorded', outstanding === 0, `${outstanding} outstanding`);
     await world.redis.start();
     const answered = await Promise.all([world.start('api'), world.start('relay'), world.start('worker')]);
     world.claim(

@@ -32,11 +32,7 @@ export async function startQuietTenants(
   let from = world.producer.log.length;
   return {
     async servedSoFar() {
-      const [row] = await world.query<{ n: number }>(
-        'select count(*)::int as n from events where account_id = any ($1)',
-        [accountIds],
-      );
-      const committed = row?.n ?? 0;
+      const committed = await world.count('events where account_id = any ($1)', [accountIds]);
       await world.until('what healthy tenants committed to arrive', () => arrived() >= committed);
       return committed;
     },

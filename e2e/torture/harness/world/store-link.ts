@@ -11,6 +11,8 @@ export interface StoreLink {
     sql: string,
     params?: readonly unknown[],
   ) => Promise<Row[]>;
+  /** @param rows what follows `from` */
+  readonly count: (rows: string, params?: readonly unknown[]) => Promise<number>;
   close(): Promise<void>;
 }
 
@@ -28,6 +30,10 @@ export function openStoreLink(databaseUrl: string): StoreLink {
   return {
     database,
     query: async (sql, params = []) => (await pool.query<never>(sql, [...params])).rows,
+    async count(rows, params = []) {
+      const counted = await pool.query<{ n: number }>(`select count(*)::int as n from ${rows}`, [...params]);
+      return counted.rows[0]?.n ?? NaN; // an aggregate always has a row
+    },
     async close() {
       await wakeUps.close();
       await database.close();

@@ -37,6 +37,10 @@ export interface World {
   readonly queuePrefix: string;
   /** A statement on the experiment's database, past every proxy. */
   readonly query: StoreLink['query'];
+  /** How many rows there are. @param rows a table, or what else may follow `from`, with $1 and so on for `params`. */
+  count(rows: string, params?: readonly unknown[]): Promise<number>;
+  /** How many deliveries of an account have not ended. */
+  outstandingOf(accountId: string): Promise<number>;
   /** A new fault proxy before a server; processes that are started `through` it are behind it. */
   proxy(server: ProxiedServer): Promise<ServerProxy>;
 
