@@ -1,7 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
+import { fetchMetrics } from '@postrider/testing';
 import type { Figure, Ground } from '../figure.ts';
 import type { Installation } from '../ground/installation.ts';
-import { readMetric } from '../ground/metrics.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import { queueBacklog } from '../load/queue-backlog.ts';
 import { checkOf, valueOf } from '../result/result.ts';
@@ -83,11 +83,10 @@ async function drainOnce(ground: Ground, bed: Bed): Promise<Drained> {
   const { burst } = ground.sizes;
   await drainBurst(ground, installation, receiver, { webhooks, count: Math.ceil(burst / 10) });
 
-  const read = async () => ({
-    seconds: await readMetric(relay.port, PASS_SECONDS),
-    passes: await readMetric(relay.port, PASSES),
-    rows: await readMetric(relay.port, CLAIMED_ROWS),
-  });
+  const read = async () => {
+    const page = await fetchMetrics(relay.port);
+    return { seconds: page.read(PASS_SECONDS), passes: page.read(PASSES), rows: page.read(CLAIMED_ROWS) };
+  };
   const before = await read();
   const { seconds } = await drainBurst(ground, installation, receiver, { webhooks, count: burst });
   const drained = await read();

@@ -1,8 +1,9 @@
 import { answer, dripBody, dripHead, endlessBody, endlessHead, hang, interimFlood } from '@postrider/testing';
-import type { Behaviour, SystemProcess } from '@postrider/testing';
+import type { Behaviour } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import { TIMES } from '../harness/times.ts';
 import type { World } from '../harness/world/world.ts';
+import { residentBytes } from './resident-bytes.ts';
 
 const EVENTS = 6;
 const GROWTH_BYTES_MAX = 100 * 1024 * 1024;
@@ -64,10 +65,4 @@ async function attemptsEnded(
   const asTold = attempts.every((attempt) => attempt.status === status);
   const saw = `${attempts.length} attempts, the longest ${longest} ms`;
   world.claim(`an endpoint that ${name} holds no slot beyond its time`, inTime && asTold, saw);
-}
-
-async function residentBytes(process: SystemProcess): Promise<number> {
-  const answered = await fetch(`http://127.0.0.1:${await process.port()}/metrics`);
-  const line = /^process_resident_memory_bytes(?:\{.*\})? (\S+)/m.exec(await answered.text());
-  return Number(line?.[1]);
 }

@@ -1,3 +1,4 @@
+import { fetchMetrics } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
@@ -71,7 +72,6 @@ async function exhausted(world: World, wanted: number): Promise<void> {
 }
 
 async function loopDelayMs(process: SystemProcess): Promise<string> {
-  const answered = await fetch(`http://127.0.0.1:${await process.port()}/metrics`);
-  const line = /^nodejs_eventloop_lag_p99_seconds(?:\{.*\})? (\S+)/m.exec(await answered.text());
-  return (Number(line?.[1]) * 1000).toFixed(1);
+  const page = await fetchMetrics(await process.port());
+  return (page.read('nodejs_eventloop_lag_p99_seconds') * 1000).toFixed(1);
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { fetchMetrics } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import { startQuietTenants } from './quiet-tenants.ts';
@@ -57,6 +58,5 @@ function deadUrl(index: number): string {
 
 /** 0 where the system does not tell. */
 async function openFilesOf(process: SystemProcess): Promise<number> {
-  const answered = await fetch(`http://127.0.0.1:${await process.port()}/metrics`);
-  return Number(/^process_open_fds(?:\{.*\})? (\d+)/m.exec(await answered.text())?.[1] ?? 0);
+  return (await fetchMetrics(await process.port())).find('process_open_fds') ?? 0;
 }

@@ -4,6 +4,7 @@ import type { SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import { TIMES } from '../harness/times.ts';
 import type { World } from '../harness/world/world.ts';
+import { residentBytes } from './resident-bytes.ts';
 
 const MINUTES = 60;
 const MINUTE_MS = 60_000;
@@ -89,9 +90,4 @@ export const soak: Experiment = {
 async function tableBytes(world: World): Promise<number> {
   const [row] = await world.query<{ n: number }>(`select pg_total_relation_size('deliveries')::float8 as n`);
   return row?.n ?? NaN;
-}
-
-async function residentBytes(process: SystemProcess): Promise<number> {
-  const answered = await fetch(`http://127.0.0.1:${await process.port()}/metrics`);
-  return Number(/^process_resident_memory_bytes(?:\{.*\})? (\S+)/m.exec(await answered.text())?.[1]);
 }

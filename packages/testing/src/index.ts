@@ -46,6 +46,7 @@ export { setEnvironment } from './process-environment.ts';
 export { createRows, type DeliveryWish, type EventWish, type Rows, type WebhookWish } from './rows.ts';
 export { createSnsSigner, snsCertUrl, type SnsFields, type SnsSigner } from './sns-signer.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+export { fetchMetrics } from './system/metrics.ts';
 export { startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
 export { startSystem, type System, type SystemOptions } from './system/system.ts';
 export { startFakeSes, type FakeSes, type SesMessage, type SesRequest } from './ses/fake-ses.ts';

@@ -1,0 +1,40 @@
+/** What a process tells of itself at one moment, in Prometheus' text format. */
+export interface MetricsPage {
+  /**
+   * @param sample its name, and such labels as it must have, as `name_sum{pass="deliveries"}`; it may have more
+   * @throws when there is none
+   */
+  read(sample: string): number;
+  /** The same; null: there is none, as the open files of a process where the system does not tell. */
+  find(sample: string): number | null;
+}
+
+/** @param port where the process serves its metrics; of the API, its own */
+export async function fetchMetrics(port: number): Promise<MetricsPage> {
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`/metrics answered ${answer.status}: ${text}`);
+  return parseMetrics(text);
+}
+
+export function parseMetrics(text: string): MetricsPage {
+  const samples = text.split('\n').map((line) => /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line));
+
+  function find(sample: string): number | null {
+    const [, name = '', labels = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(sample) ?? [];
+    const wanted = labels.split(',');
+    const found = samples.find(
+      (match) => match?.[1] === name && wanted.every((label) => (match[2] ?? '').includes(label)),
+    );
+    return found == null ? null : Number(found[3]);
+  }
+
+  return {
+    find,
+    read(sample) {
+      const value = find(sample);
+      if (value === null) throw new Error(`there is no metric ${sample}`);
+      return value;
+    },
+  };
+}
