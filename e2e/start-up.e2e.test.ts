@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { freePort } from '@postrider/embedded';
-import { adminDatabaseUrl, createTestDatabase, startProcess } from '@postrider/testing';
+import { adminDatabaseUrl, createTestDatabase, startProcess, withClient } from '@postrider/testing';
 import type { ProcessName, TestDatabase } from '@postrider/testing';
-import { Client } from 'pg';
 
 /* A process that cannot run says why, in one line, and exits 1. */
 
@@ -99,8 +98,5 @@ test.each(ALL)('%s without a Postgres to reach says so in one line, without the 
 });
 
 async function asAdmin(sql: string): Promise<void> {
-  const client = new Client({ connectionString: adminDatabaseUrl() });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
+  await withClient(adminDatabaseUrl(), (client) => client.query(sql));
 }

@@ -3,7 +3,8 @@ import { startPostgres } from '@postrider/embedded';
 import type { RunningPostgres } from '@postrider/embedded';
 import { migrateQueueSchema } from '@postrider/queue';
 import { migrate } from '@postrider/store';
-import { Client, Pool } from 'pg';
+import { databaseUrl, withClient } from '@postrider/testing';
+import { Pool } from 'pg';
 
 /** A private Postgres server for the run. */
 export interface Cluster {
@@ -76,18 +77,17 @@ async function startCounting(
 
 async function createDatabase(adminUrl: string, name: string): Promise<BenchDatabase> {
   await asAdmin(adminUrl, `create database ${name} owner ${PRODUCT_ROLE}`);
-  const url = new URL(adminUrl);
-  url.pathname = `/${name}`;
+  const url = databaseUrl(adminUrl, name);
   const productUrl = new URL(url);
   productUrl.username = PRODUCT_ROLE;
   productUrl.password = PRODUCT_PASSWORD;
   await migrate(productUrl.href);
   await migrateQueueSchema(productUrl.href);
-  const pool = new Pool({ connectionString: url.href, max: 2 });
+  const pool = new Pool({ connectionString: url, max: 2 });
   pool.on('error', () => undefined); // the run that uses it fails by its next statement
   return {
     productUrl: productUrl.href,
-    url: url.href,
+    url,
     query: async (sql, values = []) => (await pool.query<never>(sql, [...values])).rows,
     async drop() {
       await pool.end();
@@ -97,11 +97,5 @@ async function createDatabase(adminUrl: string, name: string): Promise<BenchData
 }
 
 async function asAdmin<Row extends object>(url: string, sql: string): Promise<Row[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<never>(sql)).rows;
-  } finally {
-    await client.end();
-  }
+  return withClient(url, async (client) => (await client.query<never>(sql)).rows);
 }

@@ -1,4 +1,9 @@
-import { Client } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, DatabaseError } from 'pg';
+
+const OBJECT_IN_USE = '55006';
+const RETRY_DELAY_MS = 50;
+const TRIES = 100;
 
 /** Runs `work` on one connection to the database at `url`, and closes it. */
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
@@ -16,4 +21,22 @@ export function databaseUrl(serverUrl: string, database: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;
   return url.href;
+}
+
+/** Makes the database `name` on the server at `url`, a copy of `template`. */
+export async function cloneDatabase(url: string, name: string, template: string): Promise<void> {
+  const sql = `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY wal_log`;
+  await withClient(url, async (client) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await client.query(sql);
+        return;
+      } catch (error) {
+        // Postgres copies a database only while nobody, autovacuum included, is in it.
+        const inUse = error instanceof DatabaseError && error.code === OBJECT_IN_USE;
+        if (!inUse || attempt === TRIES) throw error;
+        await delay(RETRY_DELAY_MS);
+      }
+    }
+  });
 }

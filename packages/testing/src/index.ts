@@ -1,3 +1,4 @@
+export { cloneDatabase, databaseUrl, withClient } from './admin.ts';
 export { fakeClock, type FakeClock } from './clock.ts';
 export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
 export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts';

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { startPostgres } from '@postrider/embedded';
 import type { RunningPostgres } from '@postrider/embedded';
 import { migrateQueueSchema } from '@postrider/queue';
 import { migrate } from '@postrider/store';
-import { Client, DatabaseError } from 'pg';
+import { cloneDatabase, databaseUrl, withClient } from '@postrider/testing';
 
 /** A private Postgres that writes durably, as in production, and may be killed. */
 export interface PrivatePostgres {
@@ -23,9 +22,6 @@ export interface PrivatePostgres {
 }
 
 const TEMPLATE = 'torture_template';
-const OBJECT_IN_USE = '55006';
-const CLONE_TRIES = 100;
-const CLONE_PAUSE_MS = 50;
 
 /** What the producer writes in the transaction that records an event: the cause. */
 const CAUSES = `
@@ -48,12 +44,12 @@ export async function startPrivatePostgres(folder: string): Promise<PrivatePostg
     },
     async createDatabase() {
       const name = `torture_${randomBytes(6).toString('hex')}`;
-      await cloneTemplate(running.url, name);
+      await cloneDatabase(running.url, name, TEMPLATE);
       return databaseUrl(running.url, name);
     },
     async dropDatabase(url) {
       const name = new URL(url).pathname.slice(1);
-      await asAdmin(running.url, (client) => client.query(`drop database if exists ${name} with (force)`));
+      await withClient(running.url, (client) => client.query(`drop database if exists ${name} with (force)`));
     },
     kill: () => running.kill('SIGKILL'),
     async start() {
@@ -64,41 +60,9 @@ export async function startPrivatePostgres(folder: string): Promise<PrivatePostg
 }
 
 async function createTemplate(adminUrl: string): Promise<void> {
-  await asAdmin(adminUrl, (client) => client.query(`create database ${TEMPLATE}`));
+  await withClient(adminUrl, (client) => client.query(`create database ${TEMPLATE}`));
   const url = databaseUrl(adminUrl, TEMPLATE);
   await migrate(url);
   await migrateQueueSchema(url);
-  await asAdmin(url, (client) => client.query(CAUSES));
-}
-
-/** Postgres copies a database only while nobody, autovacuum included, is in it. */
-async function cloneTemplate(adminUrl: string, name: string): Promise<void> {
-  await asAdmin(adminUrl, async (client) => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await client.query(`create database ${name} template ${TEMPLATE} strategy wal_log`);
-        return;
-      } catch (error) {
-        const inUse = error instanceof DatabaseError && error.code === OBJECT_IN_USE;
-        if (!inUse || attempt === CLONE_TRIES) throw error;
-        await delay(CLONE_PAUSE_MS);
-      }
-    }
-  });
-}
-
-async function asAdmin<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
-function databaseUrl(serverUrl: string, name: string): string {
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  return url.href;
+  await withClient(url, (client) => client.query(CAUSES));
 }
