@@ -20,6 +20,9 @@ export const redisOutOfMemory: Experiment = {
     });
     await delay(world.scaled(FULL_MS));
     await world.fault('jobs are evicted', { mayRepeat: false }, async () => {
+      // Room for a part of the ballast: where nothing is left to evict, Redis refuses to write under any policy.
+      const limit = (await usedMemory(world)) + (BALLAST_KEYS * BALLAST_BYTES) / 2;
+      await world.redis.command('config', 'set', 'maxmemory', limit);
       await world.redis.command('config', 'set', 'maxmemory-policy', 'allkeys-random');
       for (let key = 0; key < BALLAST_KEYS; key += 1) {
         await world.redis.command('set', `ballast:${key}`, 'x'.repeat(BALLAST_BYTES));

@@ -7,6 +7,8 @@ import { underLoad } from './under-load.ts';
 
 const DELETIONS = 150;
 const PAUSE_MS = 100;
+/** Each makes two attempts, at an endpoint that fails half of them and is given few at once for that. */
+const PER_SECOND = 20;
 
 export const randomKeysDeleted: Experiment = {
   number: 14,
@@ -17,7 +19,7 @@ export const randomKeysDeleted: Experiment = {
     // Every second request fails, so that delayed jobs lie about.
     let requests = 0;
     const reaction = (): Behaviour => takingMs(20, answer(requests++ % 2 === 0 ? 503 : 200));
-    const load = await underLoad(world, { reaction });
+    const load = await underLoad(world, { reaction, perSecond: PER_SECOND });
     let deleted = 0;
     for (let deletion = 1; deletion <= world.scaled(DELETIONS); deletion += 1) {
       await world.fault('a key is deleted', { mayRepeat: false }, async () => {

@@ -251,6 +251,21 @@ describe('I5, the end is the end', () => {
     expect(violationsOf({ receipts: late }, { attempts })).toEqual([]);
   });
 
+  test('a request that was given up and read afterwards is its own attempt’s, by the time of its signature', () => {
+    const readLate = { ...receipt(FAILING, 1_250, 200), signedAt: 1_000 };
+    const late = [receipts[0], readLate, receipt(FAILING, 2_320, 200)] as History['receipts'];
+    const attempts = [
+      store.attempts[0],
+      { ...attempt(FAILING, 1, 10, null), durationMs: 900 },
+      attempt(FAILING, 2, 2_320, 200),
+    ] as StoreState['attempts'];
+    expect(violationsOf({ receipts: late }, { attempts })).toEqual([]);
+    const later = late.map((one) => (one === readLate ? { ...readLate, signedAt: 1_001 } : one));
+    expect(violationsOf({ receipts: later }, { attempts })).toMatchObject([
+      { invariant: 'I5', key: FAILING_KEY },
+    ]);
+  });
+
   test('a second set of attempts needs a replay', () => {
     const changes = {
       receipts: [receipt(QUICK, 10, 410), receipt(QUICK, 500, 200), ...receipts.slice(1)],

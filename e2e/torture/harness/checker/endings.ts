@@ -40,10 +40,18 @@ function endsTheSet(receipt: Receipt): boolean {
   return receipt.answeredAtMs !== null && (isSuccess(receipt.status) || receipt.status === 410);
 }
 
-/** What the endpoint answered came too late for this attempt. */
-function covers({ arrivedAtMs }: Receipt, toleranceMs: number): (attempt: StoredAttempt) => boolean {
+/**
+ * What the endpoint answered came too late for this attempt. The request may have come too late, too: one that is given
+ * up may still lie in a buffer before an endpoint that is slow to read. Whose it is, the time of its signature says
+ * (whole seconds, rounded down).
+ */
+function covers(
+  { arrivedAtMs, signedAt }: Receipt,
+  toleranceMs: number,
+): (attempt: StoredAttempt) => boolean {
   return ({ startedAtMs, durationMs }) =>
-    arrivedAtMs >= startedAtMs - toleranceMs && arrivedAtMs <= startedAtMs + durationMs + toleranceMs;
+    arrivedAtMs >= startedAtMs - toleranceMs &&
+    (signedAt ?? Infinity) * 1000 <= startedAtMs + durationMs + toleranceMs;
 }
 
 function between(end: Receipt, next: Receipt): (fault: FaultEntry) => boolean {
