@@ -1,9 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent } from 'node:https';
 import type { Socket } from 'node:net';
-import got, { type Got, type Request, RequestError } from 'got';
+import { type Request, RequestError } from 'got';
 import type { Failure } from './endpoint-answer.ts';
-import { describeFailure, failed, headBytesMax } from './failure.ts';
+import { describeFailure, failed } from './failure.ts';
+import { createStrictGot } from './strict-got.ts';
 
 export interface BoundedGetOptions {
   /** Time limit of the whole: DNS, connect, TLS, head and body. */
@@ -30,7 +31,8 @@ export interface FetchedAnswer {
  * own: another scheme than https, or this machine out of descriptors or memory.
  */
 export function createBoundedGet(options: BoundedGetOptions): (url: URL) => Promise<FetchedAnswer | Failure> {
-  const http = extendGot(options);
+  // Requests are rare: no connection waits for the next one.
+  const http = createStrictGot({ agent: new Agent({ keepAlive: false }), ca: options.ca });
   return async (url) => {
     if (url.protocol !== 'https:') throw new Error('only https is fetched');
     const stream = http.stream(url);
@@ -68,23 +70,4 @@ async function read(stream: Request, bodyBytesMax: number): Promise<FetchedAnswe
     chunks.push(chunk);
   }
   return { kind: 'answered', statusCode: stream.response?.statusCode ?? 0, body: Buffer.concat(chunks) };
-}
-
-function extendGot({ ca }: BoundedGetOptions): Got {
-  return got.extend({
-    // Requests are rare: no connection waits for the next one.
-    agent: { https: new Agent({ keepAlive: false }) },
-    cache: false,
-    cookieJar: undefined,
-    decompress: false,
-    dnsCache: false,
-    enableUnixSockets: false,
-    followRedirect: false,
-    http2: false,
-    https: { rejectUnauthorized: true, ...(ca === undefined ? {} : { certificateAuthority: [...ca] }) },
-    maxHeaderSize: headBytesMax,
-    retry: { limit: 0 },
-    throwHttpErrors: false,
-    headers: { 'user-agent': 'Postrider/1', 'accept-encoding': undefined },
-  });
 }

@@ -1,11 +1,11 @@
-import got from 'got';
 import { Attempt } from './attempt.ts';
 import type { EndpointAnswer, EndpointRequest } from './endpoint-answer.ts';
 import { parseEndpoint } from './endpoint-url.ts';
-import { headBytesMax, refused } from './failure.ts';
+import { refused } from './failure.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 import { createNameResolver, type NameResolver } from './resolve/name-resolver.ts';
+import { createStrictGot } from './strict-got.ts';
 
 /** Posts events to endpoints that customers name. */
 export interface EndpointClient {
@@ -32,15 +32,13 @@ export interface EndpointClientOptions {
   onTripwire?: (address: string) => void;
 }
 
-/** Names the sender and the major version of what it sends (contract section 9). */
-const userAgent = 'Postrider/1';
-
 /** Makes the client. It opens nothing before the first post. */
 export function createEndpointClient(options: EndpointClientOptions): EndpointClient {
   const { guard, timeoutMs, socketsPerHost, ca, onTripwire } = options;
   const resolver = options.resolver ?? createNameResolver();
   const agent = new GuardedAgent({ guard, resolver, socketsPerHost, ca, onTripwire });
-  const environment = { http: extendGot(agent), timeoutMs, closeIdle: agent.closeIdle.bind(agent) };
+  const http = createStrictGot({ agent, headers: { 'content-type': 'application/json' } });
+  const environment = { http, timeoutMs, closeIdle: agent.closeIdle.bind(agent) };
   let closed = false;
 
   async function post(request: EndpointRequest): Promise<EndpointAnswer> {
@@ -66,22 +64,4 @@ export function createEndpointClient(options: EndpointClientOptions): EndpointCl
   }
 
   return { post, close };
-}
-
-/** Built once: merging options costs as much as half a request. Neither redirects, nor cookies, caches, proxies or retries. */
-function extendGot(agent: GuardedAgent): typeof got {
-  return got.extend({
-    agent: { https: agent },
-    cache: false,
-    cookieJar: undefined,
-    decompress: false,
-    dnsCache: false,
-    enableUnixSockets: false,
-    followRedirect: false,
-    http2: false,
-    maxHeaderSize: headBytesMax,
-    retry: { limit: 0 },
-    throwHttpErrors: false,
-    headers: { 'content-type': 'application/json', 'user-agent': userAgent, 'accept-encoding': undefined },
-  });
 }
