@@ -3,7 +3,7 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { inTransaction } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
 import type { ClaimedDelivery, ClaimLimits, DeliveryTimetable } from './delivery-timetable.ts';
 import { createPool } from './pool.ts';
@@ -310,7 +310,7 @@ describe('a lease', () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 200 });
     const fresh = openPool(); // a session counts its own updates until it hands them in
-    await inTransaction(fresh, async (session) => {
+    await inUndoneTransaction(fresh, async (session) => {
       const values = [[webhookId], [10], [true], 60, 1000, 1000, 4, 30, 1, 2];
       expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
       const counted = await session.query(
@@ -368,7 +368,7 @@ describe('release', () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 2 });
     const claimed = await claim(webhookId);
-    await inTransaction(pool, async (deletion) => {
+    await inUndoneTransaction(pool, async (deletion) => {
       await deletion.query('delete from deliveries where id = $1', [idsOf(claimed)[0]]);
       await timetable.release(claimed);
     });

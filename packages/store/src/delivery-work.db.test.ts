@@ -4,7 +4,7 @@ import type { EventId, WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { DeliveryWish, Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { inTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type {
@@ -178,7 +178,7 @@ describe('take', () => {
   test('waits for a row that is locked for a moment: dropped, its job would be missed for a whole lease', async () => {
     const ids = await rows.deliveries(webhookId, { count: 3 });
     const jobs = [...ids, '999999'].map((deliveryId) => ({ deliveryId, claim: 0 }));
-    const taking = await inTransaction(pool, async (other) => {
+    const taking = await inUndoneTransaction(pool, async (other) => {
       await other.query('select from deliveries where id = $1 for update', [ids[1]]);
       const got = work.take(jobs, LEASE_SECONDS);
       await untilWaitingForLock(database);
@@ -408,7 +408,7 @@ describe('finishers of the same rows', () => {
   test('lock them by id, whatever the order they are named in', async () => {
     const held = await taken({ count: 2 });
     const [low, high] = held as [TakenDelivery, TakenDelivery];
-    await inTransaction(pool, async (blocker) => {
+    await inUndoneTransaction(pool, async (blocker) => {
       await blocker.query('select from deliveries where id = $1 for update', [low.deliveryId]);
       const finish = work.done([finished(high), finished(low)]);
       await untilWaitingForLock(database);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { inTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
 import { StoreUnavailableError } from './errors.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import type { Housekeeping } from './housekeeping.ts';
@@ -150,7 +150,7 @@ describe('the attempt log', () => {
   );
 
   testOfDays('keeps a row, too, whose transaction is still open when its partition is made', async () => {
-    await inTransaction(pool, async (worker) => {
+    await inUndoneTransaction(pool, async (worker) => {
       await worker.query(LOGGED, [0, 1]);
       const tended = housekeeping.tendAttemptLog(30);
       await untilWaitingForLock(database);
@@ -238,7 +238,7 @@ describe('old events', () => {
 
   test('that somebody holds are left for the next time', async () => {
     const held = await rows.event({ ageDays: 31 });
-    await inTransaction(pool, async (holder) => {
+    await inUndoneTransaction(pool, async (holder) => {
       await holder.query('select from events where id = $1 for update', [held]);
       await rows.event({ ageDays: 31 });
       expect(await housekeeping.dropOldEvents(30)).toBe(1);
@@ -263,7 +263,7 @@ describe('a replay at the same time as retention', () => {
 
   test('that comes first keeps its event', async () => {
     const values = await oldLetter();
-    await inTransaction(pool, async (replay) => {
+    await inUndoneTransaction(pool, async (replay) => {
       await replay.query(replayDeadLetter.text, values);
       expect(await housekeeping.dropOldEvents(30)).toBe(0);
       await replay.query('commit');
@@ -274,7 +274,7 @@ describe('a replay at the same time as retention', () => {
 
   test('that comes second waits, and writes the event anew', async () => {
     const values = await oldLetter();
-    await inTransaction(pool, async (retention) => {
+    await inUndoneTransaction(pool, async (retention) => {
       await retention.query('delete from events');
       const replay = pool.query(replayDeadLetter.text, values);
       await untilWaitingForLock(database);

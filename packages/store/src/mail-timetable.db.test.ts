@@ -4,7 +4,7 @@ import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inTransaction } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { createMailTimetable } from './mail-timetable.ts';
 import type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
 
@@ -66,7 +66,7 @@ describe('claim', () => {
     while (claims.flat().length < 30) claims.push(await claim(10));
     expect(idsOf(claims.flat())).toEqual(ids.sort());
     await store.outside.query('update email_sends set leased_until = null');
-    await inTransaction(store.db.pool, async (holder) => {
+    await inUndoneTransaction(store.db.pool, async (holder) => {
       await holder.query('select from email_sends where email_id = $1 for update', [ids[0]]);
       expect(await claim()).toHaveLength(29);
     });

@@ -5,7 +5,7 @@ import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inTransaction } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork } from './delivery-work.ts';
 
@@ -45,7 +45,7 @@ test('writes and names only the webhooks whose state changes', async () => {
 });
 
 test('does not wait for a cause that has matched the webhook', async () => {
-  await inTransaction(store.db.pool, async (cause) => {
+  await inUndoneTransaction(store.db.pool, async (cause) => {
     await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
     expect(await work.markHealth([{ webhookId, failing: true }])).toEqual([webhookId]);
   });

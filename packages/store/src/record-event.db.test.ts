@@ -3,7 +3,7 @@ import { EVENT_TYPES, inboundSubject, newId } from '@postrider/domain';
 import type { AccountId, EventId, EventType } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { inTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { recordEvent } from './sql/record-event.ts';
@@ -92,7 +92,7 @@ describe('matching', () => {
 describe('a DELETE of the webhook at the same time', () => {
   test('that comes first: the cause waits, skips it and succeeds', async () => {
     const [going, staying] = [await rows.webhook({ accountId }), await rows.webhook({ accountId })];
-    await inTransaction(store.db.pool, async (deletion) => {
+    await inUndoneTransaction(store.db.pool, async (deletion) => {
       await deletion.query('delete from webhooks where id = $1', [going]);
       const cause = recorded();
       await untilWaitingForLock(store.outside);
@@ -104,7 +104,7 @@ describe('a DELETE of the webhook at the same time', () => {
 
   test('that comes first and is undone: the cause goes on with it', async () => {
     const webhookId = await rows.webhook({ accountId });
-    await inTransaction(store.db.pool, async (deletion) => {
+    await inUndoneTransaction(store.db.pool, async (deletion) => {
       await deletion.query('delete from webhooks where id = $1', [webhookId]);
       const cause = recorded();
       await untilWaitingForLock(store.outside);
@@ -116,7 +116,7 @@ describe('a DELETE of the webhook at the same time', () => {
   test('that comes second: it waits for the cause and takes its delivery along', async () => {
     const webhookId = await rows.webhook({ accountId });
     const webhooks = createWebhookStore(store.db, store.secrets, store.clock);
-    await inTransaction(store.db.pool, async (cause) => {
+    await inUndoneTransaction(store.db.pool, async (cause) => {
       await cause.query(recordEvent.text, valuesOf()[1]);
       const deletion = webhooks.delete(accountId, webhookId);
       await untilWaitingForLock(store.outside);
@@ -145,7 +145,7 @@ describe('a DELETE of the webhook at the same time', () => {
 
   test('causes do not wait for each other', async () => {
     await rows.webhook({ accountId });
-    await inTransaction(store.db.pool, async (first) => {
+    await inUndoneTransaction(store.db.pool, async (first) => {
       await first.query(recordEvent.text, valuesOf()[1]);
       expect(await recorded()).toHaveLength(1);
     });
@@ -155,7 +155,7 @@ describe('a DELETE of the webhook at the same time', () => {
 test('nothing is written when the cause is undone', async () => {
   const webhookId = await rows.webhook({ accountId });
   const [eventId, values] = valuesOf();
-  await inTransaction(store.db.pool, async (cause) => {
+  await inUndoneTransaction(store.db.pool, async (cause) => {
     await cause.query(recordEvent.text, values);
   });
   expect(await store.outside.query('select from events where id = $1', [eventId])).toEqual([]);

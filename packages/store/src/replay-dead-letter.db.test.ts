@@ -4,7 +4,7 @@ import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
 import { replayDeadLetter } from './sql/replay-dead-letter.ts';
 import { createWebhookStore } from './webhooks.ts';
 
@@ -49,7 +49,7 @@ test('of fifty replays at once one queues the event, the others find nothing', a
 });
 
 test('a replay that is undone leaves the letter to be replayed', async () => {
-  await inTransaction(store.db.pool, async (session) => {
+  await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query(replayDeadLetter.text, [accountId, letter]);
     const other = replay();
     await untilWaitingForLock(store.outside);
@@ -60,7 +60,7 @@ test('a replay that is undone leaves the letter to be replayed', async () => {
 });
 
 test('a replay waits for a DELETE that is under way, and then finds nothing', async () => {
-  await inTransaction(store.db.pool, async (session) => {
+  await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query('delete from webhooks where id = $1', [webhookId]);
     const late = replay();
     await untilWaitingForLock(store.outside);
@@ -72,7 +72,7 @@ test('a replay waits for a DELETE that is under way, and then finds nothing', as
 });
 
 test('a DELETE waits for a replay that is under way, and takes its delivery along', async () => {
-  await inTransaction(store.db.pool, async (session) => {
+  await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query(replayDeadLetter.text, [accountId, letter]);
     const late = deletion();
     await untilWaitingForLock(store.outside);

@@ -3,7 +3,10 @@ import type { TestDatabase } from '@postrider/testing';
 import type { Pool, PoolClient } from 'pg';
 
 /** Runs `work` in an open transaction of a session of its own; what it does not commit is undone at the end. */
-export async function inTransaction<T>(pool: Pool, work: (session: PoolClient) => Promise<T>): Promise<T> {
+export async function inUndoneTransaction<T>(
+  pool: Pool,
+  work: (session: PoolClient) => Promise<T>,
+): Promise<T> {
   const session = await pool.connect();
   try {
     await session.query('begin');
