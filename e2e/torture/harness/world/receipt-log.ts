@@ -42,8 +42,8 @@ async function playLogged(
   };
   response.once('finish', sent);
   await behaviour.play(exchange);
-  // A behaviour that writes its bytes by hand never finishes the response.
-  if (behaviour.status !== null && !response.headersSent && !exchange.socket.destroyed) sent();
+  // A behaviour that writes its bytes by hand, or a body without end, never finishes the response.
+  if (behaviour.status !== null && !response.writableEnded && !exchange.socket.destroyed) sent();
 }
 
 function receiptOf(recipient: Recipient, request: ReceivedRequest, bodyRead: boolean): Receipt {
