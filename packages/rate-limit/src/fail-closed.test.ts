@@ -1,0 +1,59 @@
+import { expect, jest, test } from '@jest/globals';
+import { failClosed, LimiterTimeoutError } from './fail-closed.ts';
+import type { FailClosedOptions } from './fail-closed.ts';
+
+const LIMIT_MS = 250;
+
+function noting(): FailClosedOptions & { readonly faults: Error[] } {
+  const faults: Error[] = [];
+  return { timeoutMs: LIMIT_MS, faults, onUnavailable: (error) => void faults.push(error) };
+}
+
+test('a store that stays silent is given up at the deadline, though it never heeds the signal', async () => {
+  jest.useFakeTimers();
+  try {
+    const options = noting();
+    let overdue: AbortSignal | undefined;
+    const silent = new Promise<boolean>(() => undefined);
+    let decision: unknown;
+    void failClosed((signal) => {
+      overdue = signal;
+      return silent;
+    }, options).then((made) => (decision = made));
+    await jest.advanceTimersByTimeAsync(LIMIT_MS - 1);
+    expect({ decision, aborted: overdue?.aborted }).toEqual({ decision: undefined, aborted: false });
+    await jest.advanceTimersByTimeAsync(1);
+    expect(decision).toEqual({ allowed: false, why: 'limiter-unavailable' });
+    expect(overdue?.aborted).toBe(true);
+    expect(options.faults).toEqual([
+      new LimiterTimeoutError("the limiter's store did not answer within 250 ms"),
+    ]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test.each([
+  [true, { allowed: true }],
+  [false, { allowed: false, why: 'limit' }],
+])('a store that answers %p in time decides, and no timer is left behind', async (allowed, decision) => {
+  jest.useFakeTimers();
+  try {
+    const options = noting();
+    expect(await failClosed(async () => allowed, options)).toEqual(decision);
+    expect(options.faults).toEqual([]);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('a store that fails refuses the charge, and what it failed with is told', async () => {
+  const options = noting();
+  const gone = new Error('gone');
+  const refused = { allowed: false, why: 'limiter-unavailable' };
+  expect(await failClosed(() => Promise.reject(gone), options)).toEqual(refused);
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a driver may throw anything
+  expect(await failClosed(() => Promise.reject('a word'), options)).toEqual(refused);
+  expect(options.faults).toEqual([gone, new Error('a word')]);
+});
