@@ -9,17 +9,31 @@ test('without arguments: the experiments for CI, 40 minutes, some seed', () => {
     publish: false,
     only: null,
     minutes: 40,
+    percent: 100,
     outFolder: '.data/torture',
   });
   expect(Number.isInteger(seed)).toBe(true);
 });
 
 test('takes the experiments, the seed and the time that it is given', () => {
-  const args = ['--only', '3,5', '--seed', '7', '--minutes', '9', '--out', 'somewhere', '--publish'];
+  const args = [
+    '--only',
+    '3,5',
+    '--seed',
+    '7',
+    '--minutes',
+    '9',
+    '--percent',
+    '5',
+    '--out',
+    'somewhere',
+    '--publish',
+  ];
   expect(readArguments(args)).toMatchObject({
     only: [3, 5],
     seed: 7,
     minutes: 9,
+    percent: 5,
     outFolder: 'somewhere',
     publish: true,
   });

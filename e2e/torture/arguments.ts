@@ -9,15 +9,18 @@ export interface TortureArguments {
   readonly only: readonly number[] | null;
   readonly seed: number;
   readonly minutes: number;
+  /** Of every count, in percent. */
+  readonly percent: number;
   readonly outFolder: string;
 }
 
-export const USAGE = `usage: npm run torture -- [--list] [--only 3,5] [--seed N] [--long] [--minutes N] [--out FOLDER] [--publish]
+export const USAGE = `usage: npm run torture -- [--list] [--only 3,5] [--seed N] [--long] [--minutes N] [--percent N] [--out FOLDER] [--publish]
   --list     name the experiments and end
   --only     these experiments, whatever kind they are
   --seed     repeat a run: everything left to chance comes from it
   --long     the long experiments, too
   --minutes  the time for all of it (40; with --long 600); what did not run by then has failed
+  --percent  of every count, as of events, endpoints and rounds (100): the long ones in short
   --out      folder for the result and the evidence of failures (.data/torture)
   --publish  write docs/torture.md and what it shows
 `;
@@ -35,6 +38,7 @@ export function readArguments(args: readonly string[]): TortureArguments {
       only: { type: 'string' },
       seed: { type: 'string' },
       minutes: { type: 'string' },
+      percent: { type: 'string', default: '100' },
       out: { type: 'string', default: '.data/torture' },
     },
   });
@@ -45,6 +49,7 @@ export function readArguments(args: readonly string[]): TortureArguments {
     only: values.only === undefined ? null : values.only.split(',').map((text) => wholeNumber('only', text)),
     seed: values.seed === undefined ? Math.floor(Math.random() * SEEDS) : wholeNumber('seed', values.seed),
     minutes: values.minutes === undefined ? (values.long ? 600 : 40) : wholeNumber('minutes', values.minutes),
+    percent: wholeNumber('percent', values.percent),
     outFolder: values.out,
   };
 }

@@ -51,7 +51,7 @@ function choose({ only, long }: TortureArguments, experiments: readonly Experime
 
 async function runAll(
   chosen: readonly Experiment[],
-  { seed, outFolder }: TortureArguments,
+  { seed, percent, outFolder }: TortureArguments,
   endsAtMs: number,
 ): Promise<ExperimentResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-torture-'));
@@ -69,7 +69,13 @@ async function runAll(
       }
       say(`${experiment.number} ${experiment.title} …`);
       const note = (text: string): void => say(`    ${text}`);
-      const result = await runExperiment(experiment, { servers, seed, scale: 1, outFolder, note });
+      const result = await runExperiment(experiment, {
+        servers,
+        seed,
+        scale: percent / 100,
+        outFolder,
+        note,
+      });
       for (const line of linesOf(result)) say(line);
       results.push(result);
     }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Experiment } from '../harness/experiment.ts';
-import type { World } from '../harness/world/world.ts';
+import { usedMemoryBytes } from '../harness/servers/redis.ts';
 import { underLoad } from './under-load.ts';
 
 const FULL_MS = 8_000;
@@ -16,12 +16,12 @@ export const redisOutOfMemory: Experiment = {
   async run(world) {
     const load = await underLoad(world);
     await world.fault('maxmemory reached', { mayRepeat: false }, async () => {
-      await world.redis.command('config', 'set', 'maxmemory', await usedMemory(world));
+      await world.redis.command('config', 'set', 'maxmemory', await usedMemoryBytes(world.redis));
     });
     await delay(world.scaled(FULL_MS));
     await world.fault('jobs are evicted', { mayRepeat: false }, async () => {
       // Room for a part of the ballast: where nothing is left to evict, Redis refuses to write under any policy.
-      const limit = (await usedMemory(world)) + (BALLAST_KEYS * BALLAST_BYTES) / 2;
+      const limit = (await usedMemoryBytes(world.redis)) + (BALLAST_KEYS * BALLAST_BYTES) / 2;
       await world.redis.command('config', 'set', 'maxmemory', limit);
       await world.redis.command('config', 'set', 'maxmemory-policy', 'allkeys-random');
       for (let key = 0; key < BALLAST_KEYS; key += 1) {
@@ -35,8 +35,3 @@ export const redisOutOfMemory: Experiment = {
     await load.stop();
   },
 };
-
-async function usedMemory(world: World): Promise<number> {
-  const info = String(await world.redis.command('info', 'memory'));
-  return Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
-}

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fetchMetrics } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
+import { inWords } from './arrival-times.ts';
 import { startQuietTenants } from './quiet-tenants.ts';
 
 const DEAD = 10_000;
@@ -31,7 +32,7 @@ export const manyDeadEndpoints: Experiment = {
     });
     await delay(world.scaled(ALONE_MS));
     const before = await tenants.servedSoFar();
-    const alone = tenants.timesSinceLast();
+    const quietMs = tenants.timesSinceLast();
     await world.producer.record(1);
     let served = before;
     let openFiles = 0;
@@ -41,7 +42,9 @@ export const manyDeadEndpoints: Experiment = {
     }
     const meanwhile = served - before;
     world.claim('the healthy were served while the dead were tried', meanwhile > 0, `${meanwhile} events`);
-    world.note(`from commit to arrival: alone ${alone}; beside the dead ${tenants.timesSinceLast()}`);
+    const troubledMs = tenants.timesSinceLast();
+    world.noteNeighbours({ quietMs, troubledMs });
+    world.note(`from commit to arrival: alone ${inWords(quietMs)}; beside the dead ${inWords(troubledMs)}`);
     world.claim('the worker’s sockets are bounded', openFiles <= OPEN_FILES_MAX, `${openFiles} open files`);
     await tenants.stop();
     await world.drained(DRAINED_WITHIN_MS);

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import { queueAtOnce } from './queue-at-once.ts';
+import { inWords } from './arrival-times.ts';
 import { startQuietTenants } from './quiet-tenants.ts';
 
 const FLOOD = 200_000;
@@ -26,7 +27,7 @@ export const floodBesideQuietTenants: Experiment = {
     });
     await delay(world.scaled(ALONE_MS));
     const before = await tenants.servedSoFar();
-    const alone = tenants.timesSinceLast();
+    const quietMs = tenants.timesSinceLast();
     const flood = world.scaled(FLOOD);
     await queueAtOnce(world, flood);
     let served = before;
@@ -37,7 +38,9 @@ export const floodBesideQuietTenants: Experiment = {
     }
     const meanwhile = served - before;
     world.claim('the quiet were served while the flood waited', meanwhile > 0, `${meanwhile} events`);
-    world.note(`from commit to arrival: alone ${alone}; beside the flood ${tenants.timesSinceLast()}`);
+    const troubledMs = tenants.timesSinceLast();
+    world.noteNeighbours({ quietMs, troubledMs });
+    world.note(`from commit to arrival: alone ${inWords(quietMs)}; beside the flood ${inWords(troubledMs)}`);
     await tenants.stop();
     await world.drained(DRAINED_WITHIN_MS);
     const { length } = flooded.receipts;

@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Endpoint } from '../harness/world/endpoint.ts';
 import type { Load } from '../harness/world/producer.ts';
 import type { World } from '../harness/world/world.ts';
-import { arrivalTimesMs, inWords } from './arrival-times.ts';
+import { arrivalTimesMs } from './arrival-times.ts';
 
 /** Accounts with a healthy endpoint each and a steady trickle of events, beside whom somebody else is in trouble. */
 export interface QuietTenants {
   /** Waits until all that is committed by now has arrived. @returns how many events of theirs that is. */
   servedSoFar(): Promise<number>;
-  /** The times from commit to arrival of what was committed since the last call, in words. */
-  timesSinceLast(): string;
+  /** The times from commit to arrival of what was committed since the last call, in milliseconds. */
+  timesSinceLast(): number[];
   stop(): Promise<void>;
 }
 
@@ -40,11 +40,9 @@ export async function startQuietTenants(
       const causes = world.producer.log.slice(from);
       from = world.producer.log.length;
       // Causes of others have not arrived here.
-      return inWords(
-        arrivalTimesMs(
-          causes,
-          endpoints.flatMap(({ receipts }) => receipts),
-        ),
+      return arrivalTimesMs(
+        causes,
+        endpoints.flatMap(({ receipts }) => receipts),
       );
     },
     async stop() {

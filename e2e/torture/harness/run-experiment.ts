@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { check } from './checker/check.ts';
 import type { Figures } from './checker/check.ts';
 import { keyOf } from './checker/history.ts';
-import type { DeliveryKey, History, Violation } from './checker/history.ts';
+import type { DeliveryKey, History, PeakUse, Violation } from './checker/history.ts';
 import type { Experiment } from './experiment.ts';
 import type { Servers } from './servers/servers.ts';
 import { TIMES } from './times.ts';
@@ -30,6 +30,8 @@ export interface ExperimentResult {
   readonly figures: Figures | null;
   /** By name: how often, and the attempts that were in flight, each time. */
   readonly faults: readonly { readonly name: string; readonly inFlight: readonly number[] }[];
+  /** The most of memory, files and connections that was in use, beside their bounds. */
+  readonly use: readonly PeakUse[];
   readonly claims: readonly Claim[];
   readonly violations: readonly Violation[];
   /** Why the experiment itself could not be carried out. */
@@ -73,6 +75,7 @@ export async function runExperiment(experiment: Experiment, options: RunOptions)
     seconds: (performance.now() - beganAtMs) / 1000,
     figures: verdict?.figures ?? null,
     faults: faultsByName(history),
+    use: history?.use ?? [],
     claims,
     violations: verdict?.violations ?? [],
     error,

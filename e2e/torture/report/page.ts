@@ -37,6 +37,14 @@ const INVARIANTS = [
   ],
   ['I7', 'no connection to an address that must be refused'],
   [
+    'I8',
+    'healthy endpoints do not stand in line with others in trouble (p99 under 500 times that before it, where a line would cost thousands)',
+  ],
+  [
+    'I9',
+    'memory, open files, connections to Postgres and the memory of Redis stay within bounds, looked at once a second',
+  ],
+  [
     'I10',
     'everything due was attempted within two leases and a poll of the last healing, and 10 s for two busy cores',
   ],
@@ -80,6 +88,12 @@ Attempts that were begun and not recorded when it struck, the least and the most
 
 ${tableOf(['#', 'fault', 'times', 'in flight'], experiments.flatMap(faultRows), [0, 2, 3])}
 
+## The most that was in use
+
+Over all experiments, beside the bound that must hold in each.
+
+${tableOf(['what', 'most', 'bound', '#'], peakRows(experiments), [1, 2, 3])}
+
 ## What each must show
 
 ${tableOf(
@@ -119,6 +133,19 @@ function faultRows({ number, faults }: ExperimentResult): string[][] {
   return faults.map(({ name, inFlight }) => {
     const range = `${Math.min(...inFlight)} to ${Math.max(...inFlight)}`;
     return [String(number), name, String(inFlight.length), range];
+  });
+}
+
+/** Of each thing the experiment that came closest to its bound. */
+function peakRows(experiments: readonly ExperimentResult[]): string[][] {
+  const all = experiments.flatMap(({ number, use }) => use.map((peak) => ({ ...peak, number })));
+  const closest = all.sort((a, b) => b.most / b.max - a.most / a.max);
+  const whats = [...new Set(all.map(({ what }) => what))].sort();
+  return whats.flatMap((wanted) => {
+    const peak = closest.find(({ what }) => what === wanted);
+    if (peak === undefined) return [];
+    const { what, most, max, unit, number } = peak;
+    return [[what, `${Math.ceil(most)} ${unit}`, `${max} ${unit}`, String(number)]];
   });
 }
 

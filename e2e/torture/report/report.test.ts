@@ -28,6 +28,10 @@ const HELD: ExperimentResult = {
     recoveryMs: 4_321,
   },
   faults: [{ name: 'FLUSHALL', inFlight: [1, 2] }],
+  use: [
+    { what: 'memory of a worker', unit: 'MiB', most: 150.2, max: 512 },
+    { what: 'connections to Postgres', unit: 'connections', most: 8, max: 10 },
+  ],
   claims: [],
   violations: [],
   error: null,
@@ -79,7 +83,15 @@ describe('published', () => {
         node: 'v24.0.0',
         finishedAt: '2026-01-02T03:04:05.678Z',
       },
-      experiments: [HELD, { ...FAILED, number: 9, figures: null }],
+      experiments: [
+        HELD,
+        {
+          ...FAILED,
+          number: 9,
+          figures: null,
+          use: [{ what: 'memory of a worker', unit: 'MiB', most: 300.5, max: 512 }],
+        },
+      ],
     };
     publish(result, folder);
     const page = readFileSync(join(folder, 'torture.md'), 'utf8');
@@ -88,6 +100,8 @@ describe('published', () => {
       /\| +8 \| FLUSHALL <once> a second \| +100 \| +200 \| +203 \| +30 \| +0 \| +3 \| +12 \|/,
     );
     expect(page).toContain('**no**');
+    expect(page).toMatch(/\| memory of a worker +\| +301 MiB \| +512 MiB \| +9 \|/);
+    expect(page).toMatch(/\| connections to Postgres +\| +8 connections \| +10 connections \| +8 \|/);
     for (const [, file] of page.matchAll(/!\[.*?\]\((.*?)\)/g)) {
       expect(readFileSync(join(folder, String(file)), 'utf8')).toContain('FLUSHALL &lt;once&gt;');
     }

@@ -105,11 +105,13 @@ describe('I2, no request is made twice', () => {
   });
 
   test('a request that was under way as the fault struck is excused though it arrived while it did', () => {
-    const { endedAtMs } = killedAt(11, QUICK_KEY);
-    const [before] = twice.filter((receipt) => receipt.webhookId === QUICK);
-    const atMs = (before?.arrivedAtMs ?? endedAtMs) - 1; // the fault began before the first request arrived
-    const faults = [{ ...killedAt(11, QUICK_KEY), atMs, endedAtMs: atMs + 2 }];
-    expect(violationsOf({ receipts: twice, faults })).toEqual([]);
+    const again = [...receipts, receipt(QUICK, 40, 200)]; // after the answer to the first, at 10, was sent
+    const struck = { ...killedAt(9, QUICK_KEY), endedAtMs: 1_000_011 };
+    expect(violationsOf({ receipts: again, faults: [struck] })).toEqual([]);
+    const overBefore = { ...struck, endedAtMs: 1_000_009.5 };
+    expect(violationsOf({ receipts: again, faults: [overBefore] })).toMatchObject([
+      { invariant: 'I5', key: QUICK_KEY },
+    ]);
   });
 
   test('neither another delivery in flight nor a fault that may not repeat is an excuse', () => {
@@ -324,6 +326,38 @@ describe('I6, the contents', () => {
 
 test('I7: a connection to a canary is found', () => {
   expect(violationsOf({ canaryConnections: 1 })).toMatchObject([{ invariant: 'I7' }]);
+});
+
+describe('I8, healthy neighbours', () => {
+  test('a wait of more than so many times the quiet phase’s is found', () => {
+    const neighbours = [{ quietMs: [1, 5, 3], troubledMs: [20, 51, 30] }];
+    expect(violationsOf({ neighbours })).toEqual([
+      {
+        invariant: 'I8',
+        text: 'healthy endpoints waited 51 ms (p99 of 3) beside the trouble, 5 ms (of 3) before it',
+      },
+    ]);
+  });
+
+  test('one event of a thousand may wait longer', () => {
+    const troubledMs = [...Array.from({ length: 999 }, () => 50), 5_000];
+    expect(violationsOf({ neighbours: [{ quietMs: [5], troubledMs }] })).toEqual([]);
+  });
+
+  test.each([
+    ['before the trouble', { quietMs: [], troubledMs: [1] }],
+    ['beside it', { quietMs: [1], troubledMs: [] }],
+  ])('a comparison without an event %s shows nothing, and is found', (_, times) => {
+    expect(violationsOf({ neighbours: [times] })).toMatchObject([{ invariant: 'I8' }]);
+  });
+});
+
+test('I9: what grows over its bound is found', () => {
+  const use = [
+    { what: 'memory of a worker', unit: 'MiB', most: 200.1, max: 200 },
+    { what: 'connections to Postgres', unit: 'connections', most: 10, max: 20 },
+  ] as const;
+  expect(violationsOf({ use })).toEqual([{ invariant: 'I9', text: 'memory of a worker: 201 MiB, over 200' }]);
 });
 
 test.each([[null], [1_001]])('I10: a recovery of %p ms is found', (recoveryMs) => {

@@ -1,3 +1,4 @@
+import { findDelays, findExcesses } from './bounds.ts';
 import { findCauseFaults } from './causes.ts';
 import { findContentFaults } from './contents.ts';
 import { findEndingFaults } from './endings.ts';
@@ -59,6 +60,8 @@ export function check(history: History): Verdict {
       ...findEndingFaults(history, index),
       ...findContentFaults(index, history.rules),
       ...refusals(history),
+      ...findDelays(history),
+      ...findExcesses(history),
       ...recovery(history),
     ],
   };

@@ -102,6 +102,21 @@ export interface StoreState {
   readonly deliveries: readonly { readonly eventId: string; readonly webhookId: string }[];
 }
 
+/** The most that was seen of something that must stay within bounds, whatever happens. */
+export interface PeakUse {
+  readonly what: string;
+  readonly unit: 'MiB' | 'files' | 'connections';
+  readonly most: number;
+  readonly max: number;
+}
+
+/** Healthy endpoints beside others in trouble: from the cause to the first arrival, in milliseconds. */
+export interface NeighbourTimes {
+  /** Before the trouble, in the same run. */
+  readonly quietMs: readonly number[];
+  readonly troubledMs: readonly number[];
+}
+
 export interface Rules {
   readonly retryDelaysMs: readonly number[];
   /** Of the clocks of two processes of one machine, and of the timers between them. */
@@ -111,6 +126,8 @@ export interface Rules {
   /** From a DELETE's answer until the last attempt that had been claimed before has ended. */
   readonly afterRemovalMs: number;
   readonly recoveryMsMax: number;
+  /** How many times the 99th percentile of the quiet phase that of the trouble may be. */
+  readonly neighbourRatioMax: number;
 }
 
 export interface History {
@@ -124,13 +141,15 @@ export interface History {
   readonly canaryConnections: number;
   /** Until everything that was due when the last fault had healed was attempted. Null: it never was. */
   readonly recoveryMs: number | null;
+  readonly use: readonly PeakUse[];
+  readonly neighbours: readonly NeighbourTimes[];
   readonly store: StoreState;
   readonly rules: Rules;
 }
 
 /** One thing that must not be. */
 export interface Violation {
-  readonly invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I10';
+  readonly invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10';
   readonly text: string;
   /** The delivery it happened to, if it did to one. */
   readonly key?: DeliveryKey;

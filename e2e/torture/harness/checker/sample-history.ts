@@ -66,6 +66,8 @@ export function rightHistory(): History {
     ],
     replays: [],
     canaryConnections: 0,
+    use: [{ what: 'memory of a worker', unit: 'MiB', most: 200, max: 200 }],
+    neighbours: [{ quietMs: [1, 5, 3], troubledMs: [20, 50, 30] }],
     recoveryMs: 10,
     store: {
       causes: [{ id: 'cause_1', eventId: EVENT }],
@@ -90,6 +92,7 @@ export function rightHistory(): History {
       signedWithinMs: 2_000,
       afterRemovalMs: 1_000,
       recoveryMsMax: 1_000,
+      neighbourRatioMax: 10,
     },
   };
 }

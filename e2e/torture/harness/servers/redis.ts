@@ -18,6 +18,12 @@ export interface PrivateRedis {
   stop(): Promise<void>;
 }
 
+/** @returns NaN when it does not say. */
+export async function usedMemoryBytes(redis: Pick<PrivateRedis, 'command'>): Promise<number> {
+  const info = String(await redis.command('info', 'memory'));
+  return Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
+}
+
 export async function startPrivateRedis(): Promise<PrivateRedis> {
   let running: RunningRedis = await startRedis();
   const { url, port } = running;

@@ -1,4 +1,5 @@
 import type { ProcessName, SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
+import type { NeighbourTimes } from '../checker/history.ts';
 import type { FaultProxy } from '../proxy/fault-proxy.ts';
 import type { Random } from '../random.ts';
 import type { PrivatePostgres } from '../servers/postgres.ts';
@@ -79,6 +80,9 @@ export interface World {
   removing(endpoint: Endpoint, act: () => Promise<unknown>): Promise<void>;
   /** A replay that was answered with success: a fresh set of attempts may follow. */
   noteReplay(eventId: string, webhookId: string): void;
+
+  /** The arrivals at healthy endpoints beside others in trouble, for the checker to compare with the time before (I8). */
+  noteNeighbours(times: NeighbourTimes): void;
 
   /** Something that the experiment itself must see, beside what the checker looks at. */
   claim(text: string, held: boolean, saw?: string): void;

@@ -10,8 +10,8 @@ export interface MetricsPage {
 }
 
 /** @param port where the process serves its metrics; of the API, its own */
-export async function fetchMetrics(port: number): Promise<MetricsPage> {
-  const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+export async function fetchMetrics(port: number, signal?: AbortSignal): Promise<MetricsPage> {
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`, signal === undefined ? {} : { signal });
   const text = await answer.text();
   if (!answer.ok) throw new Error(`/metrics answered ${answer.status}: ${text}`);
   return parseMetrics(text);

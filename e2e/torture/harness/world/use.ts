@@ -1,0 +1,98 @@
+import { fetchMetrics } from '@postrider/testing';
+import type { ProcessName, SystemProcess } from '@postrider/testing';
+import type { PeakUse } from '../checker/history.ts';
+import type { PrivateRedis } from '../servers/redis.ts';
+import { usedMemoryBytes } from '../servers/redis.ts';
+import type { StoreLink } from './store-link.ts';
+
+/** Samples, all along, what the system takes of the machine and of its servers (I9). */
+export interface UseWatch {
+  /** Of each thing the sample that came closest to its bound, or went farthest over it. */
+  peaks(): PeakUse[];
+  stop(): void;
+}
+
+const EVERY_MS = 1_000;
+const ANSWER_WITHIN_MS = 5_000;
+const MIB = 1024 * 1024;
+
+/** Of one process: twice what a worker takes among 500 dead endpoints. A body without end that is kept fills it in seconds. */
+const MEMORY_MIB_MAX = 1_024;
+/**
+ * Of one process. A worker: two lanes of 256 slots with a connection each, 128 idle ones to each of the harness's four
+ * hosts; an API: 500 clients at once. The rest, to 1,200, are its files, its servers, and what is just being closed.
+ */
+const OPEN_FILES_MAX = 1_200;
+/** What DATABASE_POOL_SIZE promises: its defaults. */
+const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 4, worker: 6 };
+/** Postgres learns of a killed process with the next byte it sends there: its connections count for so long. */
+const NOTICED_WITHIN_MS = 10_000;
+/** The queue holds what is due within a minute and no bodies: however long the backlog is. */
+const REDIS_MIB_MAX = 64;
+
+export function watchUse(parts: {
+  readonly processes: readonly SystemProcess[];
+  readonly store: Pick<StoreLink, 'count'>;
+  readonly redis: PrivateRedis | null;
+}): UseWatch {
+  const peaks = new Map<string, PeakUse>();
+  const ranAtMs = new Map<SystemProcess, number>();
+  const asking = new Set<unknown>();
+
+  function note(sample: PeakUse): void {
+    const before = peaks.get(sample.what);
+    if (before === undefined || sample.most / sample.max > before.most / before.max) {
+      peaks.set(sample.what, sample);
+    }
+  }
+
+  /** One question at a time to each. Who is killed, frozen or away gives no sample. */
+  function ask(whom: unknown, question: () => Promise<void>): void {
+    if (asking.has(whom)) return;
+    asking.add(whom);
+    question()
+      .catch(() => undefined)
+      .finally(() => asking.delete(whom));
+  }
+
+  async function sampleProcess(process: SystemProcess): Promise<void> {
+    const page = await fetchMetrics(await process.port(), AbortSignal.timeout(ANSWER_WITHIN_MS));
+    const memory = page.read('process_resident_memory_bytes') / MIB;
+    note({ what: `memory of the ${process.name}`, unit: 'MiB', most: memory, max: MEMORY_MIB_MAX });
+    const files = page.find('process_open_fds');
+    if (files === null) return; // the system does not tell
+    note({ what: `open files of the ${process.name}`, unit: 'files', most: files, max: OPEN_FILES_MAX });
+  }
+
+  async function sampleConnections(): Promise<void> {
+    const most = await parts.store.count(
+      `pg_stat_activity where datname = current_database() and application_name like 'postrider%'`,
+    );
+    const nowMs = performance.now();
+    const max = [...ranAtMs]
+      .filter(([, atMs]) => nowMs - atMs < NOTICED_WITHIN_MS)
+      .reduce((sum, [{ name }]) => sum + CONNECTIONS_MAX[name], 0);
+    if (max > 0) note({ what: 'connections to Postgres', unit: 'connections', most, max });
+  }
+
+  async function sampleRedis(redis: PrivateRedis): Promise<void> {
+    const most = (await usedMemoryBytes(redis)) / MIB;
+    note({ what: 'memory of Redis', unit: 'MiB', most, max: REDIS_MIB_MAX });
+  }
+
+  const timer = setInterval(() => {
+    const running = parts.processes.filter((process) => process.running);
+    for (const process of running) {
+      ranAtMs.set(process, performance.now());
+      ask(process, () => sampleProcess(process));
+    }
+    ask(parts.store, sampleConnections);
+    const { redis } = parts;
+    if (redis !== null) ask(redis, () => sampleRedis(redis));
+  }, EVERY_MS);
+
+  return {
+    peaks: () => [...peaks.values()],
+    stop: () => clearInterval(timer),
+  };
+}
