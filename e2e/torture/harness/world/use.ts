@@ -23,8 +23,8 @@ const MEMORY_MIB_MAX = 1_024;
  * hosts; an API: 500 clients at once. The rest, to 1,200, are its files, its servers, and what is just being closed.
  */
 const OPEN_FILES_MAX = 1_200;
-/** What DATABASE_POOL_SIZE promises: its defaults. */
-const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 4, worker: 6 };
+/** Those of DATABASE_POOL_SIZE, its defaults, and of relay and worker one for wake-ups (docs/operations.md). */
+const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 5, worker: 7 };
 /** Postgres learns of a killed process with the next byte it sends there: its connections count for so long. */
 const NOTICED_WITHIN_MS = 10_000;
 /** The queue holds what is due within a minute and no bodies: however long the backlog is. */
