@@ -57,6 +57,12 @@ module.exports = {
       ['got'],
       '^(packages/outbound|bench)/',
     ),
+    onlyIn(
+      'aws-only-in-mail',
+      'packages/mail hides which provider it is. The fake provider of the tests speaks its protocol without it.',
+      ['@aws-sdk/[^/]+', '@smithy/[^/]+'],
+      '^packages/mail/',
+    ),
     onlyIn('winston-only-in-runtime', 'Everything else takes a Logger.', ['winston'], '^packages/runtime/'),
     {
       name: 'drivers-only-in-adapters',

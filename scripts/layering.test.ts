@@ -30,6 +30,8 @@ const FAULTS: readonly [rule: string, file: string, imported: string][] = [
   ['bullmq-only-in-queue', 'e2e/src/bullmq.test.ts', 'bullmq'],
   ['express-only-in-api', 'apps/worker/src/express.ts', 'express'],
   ['got-only-in-outbound', 'apps/worker/src/got.ts', 'got'],
+  ['aws-only-in-mail', 'apps/worker/src/ses.ts', '@aws-sdk/client-sesv2'],
+  ['aws-only-in-mail', 'e2e/src/ses.test.ts', '@aws-sdk/client-sesv2'],
   ['winston-only-in-runtime', 'packages/store/src/winston.ts', 'winston'],
   ['drivers-only-in-adapters', 'apps/api/src/pg.ts', 'pg'],
   ['drivers-only-in-adapters', 'apps/worker/src/ioredis.ts', 'ioredis'],
@@ -55,6 +57,7 @@ const ALLOWED: readonly [file: string, imported: string][] = [
   ['packages/queue/src/bullmq.ts', 'bullmq'],
   ['packages/queue/src/job.test.ts', '@postrider/testing'],
   ['packages/outbound/src/client.ts', 'got'],
+  ['packages/mail/src/ses.ts', '@aws-sdk/client-sesv2'],
   ['bench/src/load.ts', 'got'],
   ['apps/api/src/app.ts', 'express'],
   ['apps/api/src/app.test.ts', 'supertest'],
@@ -65,7 +68,7 @@ const ALLOWED: readonly [file: string, imported: string][] = [
   ['e2e/src/rows.test.ts', 'pg'],
 ];
 
-const PACKAGES = ['domain', 'store', 'queue', 'outbound', 'testing'];
+const PACKAGES = ['domain', 'store', 'queue', 'outbound', 'mail', 'testing'];
 const FROM_NPM = [
   'zod',
   'ulid',
@@ -75,6 +78,7 @@ const FROM_NPM = [
   '@prisma/client',
   'pg',
   'got',
+  '@aws-sdk/client-sesv2',
   'winston',
   'supertest',
 ];
