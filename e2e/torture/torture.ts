@@ -17,9 +17,10 @@ export async function torture(
   wanted: TortureArguments,
   experiments: readonly Experiment[],
 ): Promise<boolean> {
-  const chosen = choose(wanted, experiments);
+  const { chosen, skipped } = able(choose(wanted, experiments));
+  for (const { number, title, why } of skipped) say(`${number} ${title}: skipped, ${why}`);
   if (chosen.length === 0) {
-    say('there is no such experiment; --list names them');
+    say('there is no such experiment that can run here; --list names them all');
     return false;
   }
   if (findRedisServer() === null) {
@@ -35,6 +36,7 @@ export async function torture(
     minutes: (performance.now() - beganAtMs) / 60_000,
     machine: describeMachine(),
     experiments: results,
+    skipped,
   };
   mkdirSync(wanted.outFolder, { recursive: true });
   const file = join(wanted.outFolder, 'result.json');
@@ -47,6 +49,20 @@ export async function torture(
 function choose({ only, long }: TortureArguments, experiments: readonly Experiment[]): readonly Experiment[] {
   if (only !== null) return experiments.filter((experiment) => only.includes(experiment.number));
   return experiments.filter((experiment) => long || experiment.runs === 'ci');
+}
+
+/** Parts those that this machine can carry out from those that it cannot. */
+function able(wanted: readonly Experiment[]): {
+  readonly chosen: readonly Experiment[];
+  readonly skipped: TortureResult['skipped'];
+} {
+  const judged = wanted.map((experiment) => ({ experiment, why: experiment.lacks?.() ?? null }));
+  return {
+    chosen: judged.filter(({ why }) => why === null).map(({ experiment }) => experiment),
+    skipped: judged.flatMap(({ experiment: { number, title }, why }) =>
+      why === null ? [] : [{ number, title, why }],
+    ),
+  };
 }
 
 async function runAll(

@@ -20,6 +20,7 @@ import { postgresHeldForOneWorker } from './18-postgres-held-for-one-worker.ts';
 import { poolExhausted } from './19-pool-exhausted.ts';
 import { longSnapshot } from './20-long-snapshot.ts';
 import { tableLocked } from './22-table-locked.ts';
+import { clocksOffByAnHour } from './23-clocks-off-by-an-hour.ts';
 import { endlessEndpoints } from './25-endless-endpoints.ts';
 import { hostileAnswers } from './26-hostile-answers.ts';
 import { redirectsInwards } from './27-redirects-inwards.ts';
@@ -63,6 +64,7 @@ export const EXPERIMENTS: readonly Experiment[] = [
   poolExhausted,
   longSnapshot,
   tableLocked,
+  clocksOffByAnHour,
   endlessEndpoints,
   hostileAnswers,
   redirectsInwards,

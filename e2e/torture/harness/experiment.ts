@@ -13,6 +13,10 @@ export interface Experiment {
   readonly deadlineSeconds?: number;
   /** A Postgres of its own, which it may kill. Otherwise it has a database on the one that all share. */
   readonly ownPostgres?: boolean;
+  /** Why this machine cannot carry it out, or null: it is skipped then, and the reason told. */
+  readonly lacks?: () => string | null;
+  /** So far off may the clock of a worker be: its signatures are judged with that much patience. */
+  readonly clockOffMs?: number;
   /** In place of the harness's own, for everything in the world. */
   readonly leaseSeconds?: number;
   /** Where the queue is (`redis`). With `postgres` there is no Redis in the world. */

@@ -72,7 +72,7 @@ from production.
 
 ${tableOf(FIGURE_COLUMNS, experiments.map(figureRow), [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])}
 
-- Deliveries: events times the endpoints they went to. Requests: what arrived there.
+${skippedLines(result)}- Deliveries: events times the endpoints they went to. Requests: what arrived there.
 - Duplicates are requests beyond the attempts that the log has. They may not be more than the attempts that were in
   flight (begun, not recorded) at the faults that may repeat one: a worker killed or frozen, a Postgres killed. At every
   other fault none is allowed.
@@ -134,6 +134,10 @@ function faultRows({ number, faults }: ExperimentResult): string[][] {
     const range = `${Math.min(...inFlight)} to ${Math.max(...inFlight)}`;
     return [String(number), name, String(inFlight.length), range];
   });
+}
+
+function skippedLines({ skipped }: TortureResult): string {
+  return skipped.map(({ number, title, why }) => `- ${number}, ${title}, was skipped: ${why}.\n`).join('');
 }
 
 /** Of each thing the experiment that came closest to its bound. */

@@ -83,6 +83,7 @@ describe('published', () => {
         node: 'v24.0.0',
         finishedAt: '2026-01-02T03:04:05.678Z',
       },
+      skipped: [{ number: 23, title: 'a clock', why: 'there is no such tool' }],
       experiments: [
         HELD,
         {
@@ -100,6 +101,7 @@ describe('published', () => {
       /\| +8 \| FLUSHALL <once> a second \| +100 \| +200 \| +203 \| +30 \| +0 \| +3 \| +12 \|/,
     );
     expect(page).toContain('**no**');
+    expect(page).toContain('- 23, a clock, was skipped: there is no such tool.\n');
     expect(page).toMatch(/\| memory of a worker +\| +301 MiB \| +512 MiB \| +9 \|/);
     expect(page).toMatch(/\| connections to Postgres +\| +8 connections \| +10 connections \| +8 \|/);
     for (const [, file] of page.matchAll(/!\[.*?\]\((.*?)\)/g)) {

@@ -9,4 +9,6 @@ export interface TortureResult {
   readonly minutes: number;
   readonly machine: Machine;
   readonly experiments: readonly ExperimentResult[];
+  /** Those that the machine cannot carry out, and why. */
+  readonly skipped: readonly { readonly number: number; readonly title: string; readonly why: string }[];
 }

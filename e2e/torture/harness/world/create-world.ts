@@ -38,6 +38,7 @@ export interface WorldOptions {
   /** Null: the queue is in Postgres. */
   readonly redis: PrivateRedis | null;
   readonly leaseSeconds: number;
+  readonly clockOffMs: number;
   readonly signal: AbortSignal;
   readonly note: (text: string) => void;
 }
@@ -88,6 +89,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
     hosts,
     webhooks: createWebhookStore(store.database, createSecretBox([secretsKey]), CLOCK),
     accountId: account.id,
+    clockOffMs: options.clockOffMs,
   });
   const recovery = watchRecovery(store);
   const faults = createFaults({ store, receipts: endpoints.receipts, recovery });
@@ -197,7 +199,10 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
         use: use.peaks(),
         neighbours,
         store: await readStoreState(store),
-        rules: rulesFor(producer.log.some(isMail) ? TIMES.mailLeaseSeconds : options.leaseSeconds),
+        rules: rulesFor({
+          leaseSeconds: producer.log.some(isMail) ? TIMES.mailLeaseSeconds : options.leaseSeconds,
+          clockOffMs: options.clockOffMs,
+        }),
       };
     },
     async close() {
@@ -278,11 +283,14 @@ function isMail(entry: { readonly kind: string }): boolean {
   return entry.kind === 'email';
 }
 
-function rulesFor(leaseSeconds: number): History['rules'] {
+function rulesFor({
+  leaseSeconds,
+  clockOffMs,
+}: Pick<WorldOptions, 'leaseSeconds' | 'clockOffMs'>): History['rules'] {
   return {
     retryDelaysMs: TIMES.retryDelaysMs,
     earlyToleranceMs: 50,
-    signedWithinMs: TIMES.attemptTimeoutMs + 1_000,
+    signedWithinMs: TIMES.attemptTimeoutMs + 1_000 + clockOffMs,
     afterRemovalMs: TIMES.attemptTimeoutMs + 1_000,
     recoveryMsMax: 2 * leaseSeconds * 1_000 + TIMES.pollMs + RECOVERY_MARGIN_MS,
     neighbourRatioMax: NEIGHBOUR_RATIO_MAX,

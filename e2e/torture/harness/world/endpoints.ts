@@ -24,6 +24,7 @@ export function createEndpoints(parts: {
   readonly hosts: readonly ScriptedReceiver[];
   readonly webhooks: Pick<WebhookStore, 'create'>;
   readonly accountId: string;
+  readonly clockOffMs: number;
 }): Endpoints {
   const receipts: Receipt[] = [];
   const webhooks: WebhookEntry[] = [];
@@ -55,6 +56,7 @@ export function createEndpoints(parts: {
         foreign: url !== undefined,
         removed: null,
       });
+      const recipient = { webhookId: webhook.id, signingSecret, clockOffMs: parts.clockOffMs };
       const own: Receipt[] = [];
       const log = (receipt: Receipt): void => {
         receipts.push(receipt);
@@ -66,7 +68,7 @@ export function createEndpoints(parts: {
         url: endpoint,
         proxy,
         receipts: own,
-        reacts: (next) => host.always(path, logging({ webhookId: webhook.id, signingSecret }, next, log)),
+        reacts: (next) => host.always(path, logging(recipient, next, log)),
         async connected() {
           await waitFor(() => (proxy?.accepted ?? 0) > 0, {
             what: `a connection to ${endpoint}`,

@@ -3,10 +3,15 @@ import { SignatureVerificationError, verifySignature } from '@postrider/receiver
 import type { Behaviour, Exchange, Reaction, ReceivedRequest } from '@postrider/testing';
 import type { Receipt } from '../checker/history.ts';
 
+/** What the contract recommends to receivers (section 6.3). */
+const TOLERANCE_SECONDS = 300;
+
 /** What a receipt needs to know of the webhook. */
 interface Recipient {
   readonly webhookId: string;
   readonly signingSecret: string;
+  /** Of the sender, at the most. */
+  readonly clockOffMs: number;
 }
 
 /**
@@ -54,16 +59,17 @@ function receiptOf(recipient: Recipient, request: ReceivedRequest, bodyRead: boo
     arrivedAtMs: performance.timeOrigin + request.receivedAtMs,
     bodyEventId: bodyRead ? eventIdIn(request.body) : null,
     bodySha256: bodyRead ? createHash('sha256').update(request.body).digest('hex') : null,
-    signature: bodyRead ? judge(header, request.body, recipient.signingSecret) : null,
+    signature: bodyRead ? judge(header, request.body, recipient) : null,
     signedAt: signedAt(header),
     status: null,
     answeredAtMs: null,
   };
 }
 
-function judge(header: string, body: Buffer, secret: string): string {
+function judge(header: string, body: Buffer, { signingSecret, clockOffMs }: Recipient): string {
+  const toleranceSeconds = TOLERANCE_SECONDS + clockOffMs / 1000;
   try {
-    verifySignature({ header, body, secret });
+    verifySignature({ header, body, secret: signingSecret, toleranceSeconds });
     return 'valid';
   } catch (error) {
     if (error instanceof SignatureVerificationError) return error.reason;

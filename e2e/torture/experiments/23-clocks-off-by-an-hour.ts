@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process';
+import { answer } from '@postrider/testing';
+import type { Receipt } from '../harness/checker/history.ts';
+import type { Experiment } from '../harness/experiment.ts';
+import type { World } from '../harness/world/world.ts';
+
+const HOUR_MS = 3_600_000;
+const EVENTS = 20;
+const CLOCKS = [
+  { of: 'relay', offset: '+1h', signedOffHours: 0 },
+  { of: 'relay', offset: '-1h', signedOffHours: 0 },
+  { of: 'worker', offset: '+1h', signedOffHours: 1 },
+  { of: 'worker', offset: '-1h', signedOffHours: -1 },
+] as const;
+
+export const clocksOffByAnHour: Experiment = {
+  number: 23,
+  title: 'the clock of a relay, then of a worker, an hour fast and an hour slow',
+  shows: 'no retry comes early and none freezes; only what the worker with that clock signs is dated wrongly',
+  runs: 'long',
+  clockOffMs: HOUR_MS,
+  lacks: () => (faketime('+0') === null ? 'faketime (libfaketime) is not on PATH' : null),
+  async run(world) {
+    const endpoint = await world.endpoint();
+    // Every second request fails, so that there are retries to come early or to freeze.
+    endpoint.reacts(() => answer(endpoint.receipts.length % 2 === 0 ? 503 : 200));
+    for (const { of, offset, signedOffHours } of CLOCKS) {
+      const before = endpoint.receipts.length;
+      const env = faketime(offset) ?? {};
+      const relay = await world.start('relay', of === 'relay' ? { env } : {});
+      const worker = await world.start('worker', of === 'worker' ? { env } : {});
+      await world.producer.record(world.scaled(EVENTS));
+      await world.drained();
+      await world.stop(relay);
+      await world.stop(worker);
+      signedOff(world, `${of} at ${offset}`, endpoint.receipts.slice(before), signedOffHours);
+    }
+  },
+};
+
+function signedOff(world: World, clock: string, receipts: readonly Receipt[], hours: number): void {
+  const seen = new Set(
+    receipts.map(({ signedAt, arrivedAtMs }) =>
+      Math.round(((signedAt ?? NaN) * 1000 - arrivedAtMs) / HOUR_MS),
+    ),
+  );
+  const saw = [...seen].map((off) => off + 0).join(' '); // no -0
+  world.claim(`${clock}: signatures are ${hours} hours off`, saw === String(hours), saw);
+}
+
+/** The environment that gives a process such a clock, its monotonic one left alone; null: there is no such tool. */
+function faketime(offset: string): Record<string, string> | null {
+  let environment: string;
+  try {
+    environment = execFileSync('faketime', ['-f', offset, 'env'], { encoding: 'utf8' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const library = /^LD_PRELOAD=(.*)$/m.exec(environment)?.[1];
+  if (library === undefined) throw new Error('faketime names no library to preload');
+  return { LD_PRELOAD: library, FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+}
