@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { startCampaign } from '../test/fuzz/campaign.ts';
 import type { Campaign } from '../test/fuzz/campaign.ts';
 import { bodyBytes, bodySweep } from '../test/fuzz/hostile-bodies.ts';
-import { methods, ODD_IDS, targets } from '../test/fuzz/hostile-targets.ts';
+import { BAD_PAGE, methods, ODD_IDS, targets } from '../test/fuzz/hostile-targets.ts';
 import { createJudge } from '../test/fuzz/judge-exchange.ts';
 import type { Aimed, Judge } from '../test/fuzz/judge-exchange.ts';
 import { spoiledBytes, spoilings } from '../test/fuzz/spoiled-bytes.ts';
@@ -62,6 +62,7 @@ function examplesOf(law: RouteLaw): RequestSpec[] {
     ...valid.slice(-1).flatMap((from) => bodySweep(from).map((body) => goodRequest(law, { body }))),
     goodRequest(law, { id: { kind: 'own, escaped' } }),
     goodRequest(law, { id: { kind: 'missing' } }),
+    goodRequest(law, { query: BAD_PAGE }),
     goodRequest(law, { harmful: [['Content-Encoding', 'gzip']] }),
     ...(law.noun === undefined ? [] : ODD_IDS).map((text) => goodRequest(law, { id: { kind: 'odd', text } })),
     ...FOUND.map((change) => goodRequest(law, change)),

@@ -12,5 +12,8 @@ export const LIMITS = {
   /** A subject, and the value of a header: with the fold's space in front, what RFC 5322 2.1.1 lets a line hold. */
   headerLength: 997,
   deadLettersListed: 100,
+  /** Entries of one page of a list, and how many when the request does not say. */
+  pageEntries: 100,
+  pageEntriesDefault: 20,
   endpointLength: 2048,
 } as const;

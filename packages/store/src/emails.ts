@@ -3,6 +3,8 @@ import { newId } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
 import type { Email as EmailRow } from './generated/client.ts';
+import { readPage } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { Transaction } from './transaction.ts';
 
 export type EmailStatus = 'queued' | 'sent' | 'failed' | 'stored';
@@ -27,7 +29,11 @@ export interface EmailStore {
   create(accountId: AccountId, kind: KeyKind, draft: EmailDraft): Promise<EmailId>;
   /** Another account's message reads as missing. */
   find(accountId: AccountId, id: EmailId): Promise<Email | null>;
+  /** The account's messages without their bodies, the newest first. @returns null when the cursor is none of them. */
+  list(accountId: AccountId, request: PageRequest<'email'>): Promise<Page<ListedEmail> | null>;
 }
+
+export type ListedEmail = Omit<Email, 'html' | 'text'>;
 
 export function createEmailStore(db: Database, clock: Clock): EmailStore {
   return {
@@ -41,6 +47,22 @@ export function createEmailStore(db: Database, clock: Clock): EmailStore {
     async find(accountId, id) {
       const row = await mappingUnavailable(() => db.prisma.email.findFirst({ where: { id, accountId } }));
       return row === null ? null : emailOf(row);
+    },
+    async list(accountId, request) {
+      const { email } = db.prisma;
+      return mappingUnavailable(() =>
+        readPage(request, {
+          cursor: (id) => email.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
+          async read({ where, ...range }) {
+            const rows = await email.findMany({
+              where: { accountId, ...where },
+              ...range,
+              omit: { html: true, text: true },
+            });
+            return rows.map(listedOf);
+          },
+        }),
+      );
     },
   };
 }
@@ -82,6 +104,10 @@ export function lastEventOf(type: EventType): string {
 }
 
 function emailOf(row: EmailRow): Email {
+  return { ...listedOf(row), html: row.html, text: row.text };
+}
+
+function listedOf(row: Omit<EmailRow, 'html' | 'text'>): ListedEmail {
   return {
     id: row.id as EmailId,
     accountId: row.accountId as AccountId,
@@ -94,8 +120,6 @@ function emailOf(row: EmailRow): Email {
     bcc: row.bcc,
     replyTo: row.replyTo,
     subject: row.subject,
-    html: row.html,
-    text: row.text,
     headers: row.headers as Record<string, string>,
     error: row.error,
     createdAt: row.createdAt,

@@ -20,7 +20,7 @@ export type {
   TakenDelivery,
 } from './delivery-work.ts';
 export { createEmailStore } from './emails.ts';
-export type { Email, EmailStatus, EmailStore } from './emails.ts';
+export type { Email, EmailStatus, EmailStore, ListedEmail } from './emails.ts';
 export { isUnavailable, mappingUnavailable, StoreUnavailableError } from './errors.ts';
 export { readEventMoment } from './event-moment.ts';
 export type { EventMoment } from './event-moment.ts';
@@ -31,6 +31,7 @@ export type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
 export { createMailWork } from './mail-work.ts';
 export type { AcceptedAnswer, MailHandOver, MailWork, TakenEmail } from './mail-work.ts';
 export { migrate, pendingMigrations } from './migrate.ts';
+export type { Page, PageRequest } from './page.ts';
 export { createPool } from './pool.ts';
 export type { PoolOptions } from './pool.ts';
 export { readiness, requireMigrated } from './readiness.ts';

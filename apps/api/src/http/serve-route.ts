@@ -49,10 +49,16 @@ async function answerOf(
   if (!grants(key.scopes, route.scope)) return forbidden(route.scope);
   const { id = '' } = request.params;
   if (Array.isArray(id)) throw new Error('a route has one id at the most');
-  const { headers } = request;
-  if (route.body === 'ignored') return route.handle({ key, id, headers, body: undefined });
+  const asked = { key, id, query: queryOf(request), headers: request.headers };
+  if (route.body === 'ignored') return route.handle({ ...asked, body: undefined });
   const read = await readBody(request, response, route.body);
-  return read.ok ? route.handle({ key, id, headers, body: read.body }) : read.refusal;
+  return read.ok ? route.handle({ ...asked, body: read.body }) : read.refusal;
+}
+
+/** What a target cannot say in percent-escapes is read as U+FFFD: the parameter is then somebody's fault, not ours. */
+function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
+  const at = url.indexOf('?');
+  return new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
 }
 
 async function refuseOverLimit(key: ApiKey, gates: Gates, response: ServerResponse): Promise<Answer | null> {

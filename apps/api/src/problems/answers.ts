@@ -1,4 +1,4 @@
-import type { FieldFault, Scope } from '@postrider/domain';
+import type { AlsoStatus, FieldFault, Scope } from '@postrider/domain';
 import type { ProblemAnswer } from '../http/answer.ts';
 import { shortened } from './quoted.ts';
 
@@ -55,8 +55,9 @@ export function tooLarge(bytesMax: number): ProblemAnswer {
   };
 }
 
-export function invalid(detail: string): ProblemAnswer {
-  return { kind: 'problem', slug: 'validation-failed', detail };
+/** @param status on suppression and topic routes, which answer 400 (contract 7.2). */
+export function invalid(detail: string, status?: AlsoStatus): ProblemAnswer {
+  return { kind: 'problem', slug: 'validation-failed', detail, ...(status === undefined ? {} : { status }) };
 }
 
 /** For the send routes, the only ones whose answer lists the faults (contract 7.1). */

@@ -9,6 +9,8 @@ export interface RouteRequest {
   readonly key: ApiKey;
   /** The `:id` of the path, decoded but otherwise as written; empty where the path has none. */
   readonly id: string;
+  /** Of the request target; a name may stand in it more than once. */
+  readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   /** The parsed body; undefined where the route ignores it. */
   readonly body: unknown;

@@ -4,6 +4,7 @@ import { listDeadLetters } from './dead-letters/list.ts';
 import { replayDeadLetter } from './dead-letters/replay.ts';
 import { createEmail } from './emails/create.ts';
 import { getEmail } from './emails/get.ts';
+import { listEmails } from './emails/list.ts';
 import type { Route } from './route.ts';
 import { createWebhook } from './webhooks/create.ts';
 import { deleteWebhook } from './webhooks/delete.ts';
@@ -49,6 +50,14 @@ export function routeTable({ webhooks, deadLetters, emails }: RouteStores): read
       limited: true,
       body: emailBody,
       handle: createEmail(emails),
+    },
+    {
+      method: 'get',
+      path: '/v1/emails',
+      scope: 'emails:read',
+      limited: true,
+      body: 'ignored',
+      handle: listEmails(emails),
     },
     {
       method: 'get',

@@ -92,7 +92,10 @@ export function targets(paths: readonly string[]): fc.Arbitrary<string> {
     });
 }
 
-/** What may stand behind `?` and changes nothing. */
+/** Of all that may stand behind `?`, what is wrong on a route that answers in pages. */
+export const BAD_PAGE = '?limit=-1&after=%27';
+
+/** What may stand behind `?` and changes nothing, but for a bad page where there are pages. */
 export const queries = fc.oneof(
   { weight: 2, arbitrary: fc.constant('') },
   {
@@ -102,7 +105,7 @@ export const queries = fc.oneof(
       `?${MARK}[b][c]=1&a[b]=2`,
       '?__proto__[x]=1',
       '?%zz&%00=%ff',
-      '?limit=-1&after=%27',
+      BAD_PAGE,
       '?/../..',
       `?${'a=1&'.repeat(500)}`,
     ),

@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Campaign } from './campaign.ts';
 import { bodyBytes } from './hostile-bodies.ts';
+import { BAD_PAGE } from './hostile-targets.ts';
 import { judgeAnswer, looksLike } from './judge-answer.ts';
 import type { Verdict } from './judge-answer.ts';
 import { readAnswers } from './read-answers.ts';
@@ -151,7 +152,8 @@ function judgeSound(aimed: Aimed, verdict: Judged): void {
   if (law.noun !== undefined && spec.id.kind === 'odd') return;
   expect(verdict.route).toBe(name.split(' ')[1]);
   judgeGate(aimed, verdict);
-  if (isGood(spec)) expect(verdict.kind).toBe(law.success);
+  const badPage = law.paged === true && spec.query === BAD_PAGE;
+  if (isGood(spec)) expect(verdict.kind).toBe(badPage ? '422 validation-failed' : law.success);
   if (GATES[spec.caller] !== undefined || !law.keyed) return;
   if (law.noun !== undefined && (spec.id.kind === 'missing' || spec.caller === 'other')) {
     expect(verdict.kind).toBe('404 not-found');

@@ -14,6 +14,8 @@ export interface RouteLaw {
   readonly body?: BodyLaw;
   /** Whether its `validation-failed` has `errors` (contract 7.1: only the send routes). */
   readonly listsFaults?: true;
+  /** Whether the query chooses a page, and can be wrong. */
+  readonly paged?: true;
   /** Asserts the shape of a success. */
   readonly judge: (document: Readonly<Record<string, unknown>>) => void;
 }
@@ -128,6 +130,18 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
       lacking: null,
     },
     judge: (doc) => expect(doc).toEqual({ id: ID('em') }),
+  },
+  'GET /v1/emails': {
+    ...manage,
+    success: '200 json',
+    refusals: ['422 validation-failed'],
+    paged: true,
+    judge: ({ has_more: more, ...list }) => {
+      expect(more).toEqual(expect.any(Boolean));
+      judgeList(list, (each) =>
+        expect(each).toMatchObject({ id: ID('em'), to: expect.any(Array), created_at: TIME }),
+      );
+    },
   },
   'GET /v1/emails/:id': {
     ...manage,

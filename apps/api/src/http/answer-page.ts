@@ -1,0 +1,76 @@
+import { LIMITS, parseId } from '@postrider/domain';
+import type { AlsoStatus, Noun } from '@postrider/domain';
+import type { Page, PageRequest } from '@postrider/store';
+import { invalid } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
+import { json } from './answer.ts';
+import type { Answer } from './answer.ts';
+
+export interface PagedList<N extends Noun, Entry> {
+  /** What the list holds: its ids are the cursors. */
+  readonly noun: N;
+  /** @returns null when the cursor does not stand in the list. */
+  readonly read: (request: PageRequest<N>) => Promise<Page<Entry> | null>;
+  /** An entry as the list shows it. */
+  readonly show: (entry: Entry) => object;
+  /** Of a refusal, on suppression and topic routes. */
+  readonly refusalStatus?: AlsoStatus;
+}
+
+type PageParse<N extends Noun> =
+  { readonly ok: true; readonly request: PageRequest<N> } | { readonly ok: false; readonly fault: string };
+
+const SIDES = ['after', 'before'] as const;
+
+/**
+ * Answers one page of a list as Resend does: `{object: 'list', has_more, data}`, chosen by `limit` (1–100, 20 when left
+ * out) and by `after` or `before`, the id of an entry. A cursor that is malformed, unknown or another account's is
+ * refused in the same words.
+ */
+export async function answerPage<N extends Noun, Entry>(
+  query: URLSearchParams,
+  list: PagedList<N, Entry>,
+): Promise<Answer> {
+  const parsed = parsePage(query, list.noun);
+  if (!parsed.ok) return invalid(parsed.fault, list.refusalStatus);
+  const { cursor } = parsed.request;
+  const page = await list.read(parsed.request);
+  if (page !== null) {
+    return json(200, { object: 'list', has_more: page.hasMore, data: page.entries.map(list.show) });
+  }
+  if (cursor === null) throw new Error('a first page needs no cursor');
+  return invalid(unknownCursor(cursor.side, cursor.id), list.refusalStatus);
+}
+
+function parsePage<N extends Noun>(query: URLSearchParams, noun: N): PageParse<N> {
+  const doubled = ['limit', ...SIDES].find((name) => query.getAll(name).length > 1);
+  if (doubled !== undefined)
+    return fault(`${doubled} ${quoted(query.getAll(doubled))} is given more than once.`);
+  const limit = query.get('limit');
+  if (limit !== null && !isLimit(limit)) {
+    return fault(`limit ${quoted(limit)} is not a whole number from 1 to ${LIMITS.pageEntries}.`);
+  }
+  const [side, other] = SIDES.filter((name) => query.has(name));
+  if (side !== undefined && other !== undefined) {
+    return fault(`${other} ${quoted(query.get(other))} cannot be used together with ${side}.`);
+  }
+  const asked = { limit: limit === null ? LIMITS.pageEntriesDefault : Number(limit) };
+  if (side === undefined) return { ok: true, request: { ...asked, cursor: null } };
+  const written = query.get(side) ?? '';
+  const id = parseId(noun, written);
+  return id === null
+    ? fault(unknownCursor(side, written))
+    : { ok: true, request: { ...asked, cursor: { side, id } } };
+}
+
+function isLimit(text: string): boolean {
+  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries;
+}
+
+function unknownCursor(side: string, written: string): string {
+  return `${side} ${quoted(written)} is not the id of an entry of this list.`;
+}
+
+function fault(text: string): { readonly ok: false; readonly fault: string } {
+  return { ok: false, fault: text };
+}

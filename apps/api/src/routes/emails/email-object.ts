@@ -1,0 +1,17 @@
+import type { ListedEmail } from '@postrider/store';
+
+/** What the list and the single answer both say of a message, in the shape of Resend's. Nothing can be scheduled. */
+export function emailObject(email: ListedEmail) {
+  return {
+    id: email.id,
+    from: email.from,
+    to: email.to,
+    cc: email.cc,
+    bcc: email.bcc,
+    reply_to: email.replyTo,
+    subject: email.subject,
+    created_at: email.createdAt.toISOString(),
+    scheduled_at: null,
+    last_event: email.lastEvent,
+  };
+}
