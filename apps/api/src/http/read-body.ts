@@ -6,8 +6,9 @@ import type { BodyFault } from './broken-body.ts';
 import { contextOf } from './request-context.ts';
 import { declaredBytes } from './unread-body.ts';
 
-export type BodyRead =
-  { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly refusal: Answer };
+/** A body, or the answer to one that cannot be had. */
+export type BodyRead<Body> =
+  { readonly ok: true; readonly body: Body } | { readonly ok: false; readonly refusal: Answer };
 
 /** The client went away in the middle of its body: nobody is left to answer. */
 export class RequestAbortedError extends Error {
@@ -15,16 +16,29 @@ export class RequestAbortedError extends Error {
 }
 
 /**
- * Reads a body as JSON, whatever its Content-Type says. A declared length over the limit is refused before the first
- * byte is read.
+ * Reads a body as JSON, whatever its Content-Type says.
  *
  * @throws RequestAbortedError
  */
-export async function readBody(
+export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   rule: BodyRule,
-): Promise<BodyRead> {
+): Promise<BodyRead<unknown>> {
+  const read = await readBytes(request, response, rule);
+  return read.ok ? (parseJson(read.body) ?? refused(rule.unreadable('is not valid JSON'))) : read;
+}
+
+/**
+ * Reads a body as it is. A declared length over the limit is refused before the first byte is read.
+ *
+ * @throws RequestAbortedError
+ */
+export async function readBytes(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rule: BodyRule,
+): Promise<BodyRead<Buffer>> {
   const declared = declaredBytes(request);
   if (declared !== null && declared > rule.bytesMax) return refused(rule.tooLarge(declared));
   if (isEncoded(request)) return refused(rule.unreadable('has a Content-Encoding, which is not supported'));
@@ -35,10 +49,10 @@ export async function readBody(
   const bytes = await collect(request, rule.bytesMax);
   if (bytes === null) return refused(rule.tooLarge(declared));
   if (typeof bytes === 'string') return refused(rule.unreadable(bytes));
-  return parseJson(bytes) ?? refused(rule.unreadable('is not valid JSON'));
+  return { ok: true, body: bytes };
 }
 
-function refused(refusal: Answer): BodyRead {
+function refused(refusal: Answer): BodyRead<never> {
   return { ok: false, refusal };
 }
 
@@ -92,7 +106,7 @@ async function collect(request: IncomingMessage, bytesMax: number): Promise<Buff
 }
 
 /** JSON is UTF-8 (RFC 8259 8.1); a byte order mark is let pass. */
-function parseJson(bytes: Buffer): BodyRead | null {
+function parseJson(bytes: Buffer): BodyRead<unknown> | null {
   try {
     return { ok: true, body: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown };
   } catch {

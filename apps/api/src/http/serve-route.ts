@@ -3,11 +3,11 @@ import { grants } from '@postrider/domain';
 import type { Metrics } from '@postrider/runtime';
 import type { ApiKey, ApiKeyStore } from '@postrider/store';
 import { forbidden, unauthorized } from '../problems/answers.ts';
-import type { Route } from '../routes/route.ts';
+import type { KeyedRoute, KeylessRoute, Route } from '../routes/route.ts';
 import type { Answer } from './answer.ts';
 import { authenticate } from './authenticate.ts';
 import type { Charge } from './charge.ts';
-import { readBody } from './read-body.ts';
+import { readBytes, readJson } from './read-body.ts';
 import { contextOf } from './request-context.ts';
 import type { Send } from './send.ts';
 
@@ -24,19 +24,24 @@ interface MatchedRequest extends IncomingMessage {
 }
 
 const COST = 1;
+const NO_BODY = Buffer.alloc(0);
 
 /**
  * Serves one route in the order that every route keeps: key (401), limit (429), scope (403), body (413, syntax),
- * then the route's own rules. That the route exists (404) has been settled before.
+ * then the route's own rules. That the route exists (404) has been settled before. A keyless route begins with the body.
  */
 export function serveRoute(route: Route, gates: Gates, send: Send) {
   return async (request: MatchedRequest, response: ServerResponse): Promise<void> => {
-    send(request, response, await answerOf(route, gates, request, response));
+    const answer =
+      route.scope === null
+        ? await keylessAnswer(route, request, response)
+        : await keyedAnswer(route, gates, request, response);
+    send(request, response, answer);
   };
 }
 
-async function answerOf(
-  route: Route,
+async function keyedAnswer(
+  route: KeyedRoute,
   gates: Gates,
   request: MatchedRequest,
   response: ServerResponse,
@@ -47,12 +52,28 @@ async function answerOf(
   const refusal = route.limited ? await refuseOverLimit(key, gates, response) : null;
   if (refusal !== null) return refusal;
   if (!grants(key.scopes, route.scope)) return forbidden(route.scope);
-  const { id = '' } = request.params;
-  if (Array.isArray(id)) throw new Error('a route has one id at the most');
-  const asked = { key, id, query: queryOf(request), headers: request.headers };
+  const asked = { key, id: idOf(request), query: queryOf(request), headers: request.headers };
   if (route.body === 'ignored') return route.handle({ ...asked, body: undefined });
-  const read = await readBody(request, response, route.body);
+  const read = await readJson(request, response, route.body);
   return read.ok ? route.handle({ ...asked, body: read.body }) : read.refusal;
+}
+
+async function keylessAnswer(
+  route: KeylessRoute,
+  request: MatchedRequest,
+  response: ServerResponse,
+): Promise<Answer> {
+  const id = idOf(request);
+  const { headers } = request;
+  if (route.body === 'ignored') return route.handle({ id, headers, body: NO_BODY });
+  const read = await readBytes(request, response, route.body);
+  return read.ok ? route.handle({ id, headers, body: read.body }) : read.refusal;
+}
+
+function idOf({ params }: MatchedRequest): string {
+  const { id = '' } = params;
+  if (Array.isArray(id)) throw new Error('a route has one id at the most');
+  return id;
 }
 
 /** What a target cannot say in percent-escapes is read as U+FFFD: the parameter is then somebody's fault, not ours. */

@@ -16,16 +16,39 @@ export interface RouteRequest {
   readonly body: unknown;
 }
 
+/** A request of anybody: what it may do must follow from what it brings, as a signature or a sealed token. */
+export interface KeylessRequest {
+  /** The `:id` of the path, decoded but otherwise as written; empty where the path has none. */
+  readonly id: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The body as it came: it may be a form, or what a signature covers. Empty where the route ignores it. */
+  readonly body: Buffer;
+}
+
 /** One use case. @throws StoreUnavailableError; what the customer did wrong is an answer. */
 export type Handle = (request: RouteRequest) => Promise<Answer>;
+export type HandleKeyless = (request: KeylessRequest) => Promise<Answer>;
 
 /** A route cannot be written without saying who may call it, whether it is counted, and how much it reads. */
-export interface Route {
+export type Route = KeyedRoute | KeylessRoute;
+
+interface RouteBase {
   readonly method: 'get' | 'post' | 'delete';
+  /** With one parameter at the most, `:id`. */
   readonly path: string;
+  readonly body: BodyRule | 'ignored';
+}
+
+/** A route of the account that the request's key belongs to; its body is JSON. */
+export interface KeyedRoute extends RouteBase {
   readonly scope: Scope;
   /** Whether the key's rate limit applies (contract 8, rule 3). */
   readonly limited: boolean;
-  readonly body: BodyRule | 'ignored';
   readonly handle: Handle;
+}
+
+/** A route that is asked for no key, and so has no limit: for callers who cannot have one. */
+export interface KeylessRoute extends RouteBase {
+  readonly scope: null;
+  readonly handle: HandleKeyless;
 }
