@@ -26,6 +26,9 @@ export type WebhookId = Id<'webhook'>;
 export type EventId = Id<'event'>;
 export type DeadLetterId = Id<'deadLetter'>;
 export type EmailId = Id<'email'>;
+export type DomainId = Id<'domain'>;
+export type TopicId = Id<'topic'>;
+export type SuppressionId = Id<'suppression'>;
 
 const ULID = /^[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
 

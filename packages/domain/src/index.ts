@@ -1,6 +1,8 @@
 export { apiKeyDigest, bearerKey, KEY_KINDS, newApiKey } from './api-key.ts';
 export type { KeyKind } from './api-key.ts';
 export type { Clock } from './clock.ts';
+export { domainsAbove, parseDomainName } from './domain-name.ts';
+export type { DomainNameParse } from './domain-name.ts';
 export { decideOutcome } from './delivery-outcome.ts';
 export type { AttemptResult, DeadLetterReason, DeliveryOutcome } from './delivery-outcome.ts';
 export { parseEmailAddress } from './email-address.ts';
@@ -14,10 +16,23 @@ export type { EventData, NotificationDetail } from './event-data.ts';
 export { EVENT_TYPES, isEventType, receivedTypes } from './event-types.ts';
 export type { EventType } from './event-types.ts';
 export { newId, parseId } from './ids.ts';
-export type { AccountId, ApiKeyId, DeadLetterId, EmailId, EventId, Id, Noun, WebhookId } from './ids.ts';
+export type {
+  AccountId,
+  ApiKeyId,
+  DeadLetterId,
+  DomainId,
+  EmailId,
+  EventId,
+  Id,
+  Noun,
+  SuppressionId,
+  TopicId,
+  WebhookId,
+} from './ids.ts';
 export { LIMITS } from './limits.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
 export type { HandOver, MailOutcome, ProviderNotification } from './mail-outcome.ts';
+export { plainAddress } from './plain-address.ts';
 export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';
 export { CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS, windowMs } from './rate-limit.ts';
@@ -33,5 +48,7 @@ export type { SealedSecret, SecretBox } from './secret-box.ts';
 export { signatureHeader } from './signature.ts';
 export { newSigningSecret } from './signing-secret.ts';
 export { inboundSubject } from './subject.ts';
+export { createUnsubscribeTokens } from './unsubscribe-token.ts';
+export type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts';
 export { parseEndpoint } from './webhook-endpoint.ts';
 export type { EndpointParse } from './webhook-endpoint.ts';

@@ -1,0 +1,45 @@
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+import { parse } from 'tldts';
+
+export type DomainNameParse =
+  | { readonly ok: true; /** ASCII, lower case, without a final dot */ readonly name: string }
+  | { readonly ok: false; readonly fault: string };
+
+/**
+ * RFC 1035 2.3.4; letters, digits and hyphens (RFC 1123 2.1), two labels at the least. The last one is no number:
+ * `127.1` is how some write an address.
+ */
+const HOST_NAME =
+  /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** What an internationalised name is written in; anything else `domainToASCII` might take for a part of a URL. */
+const UNICODE_NAME = /^[\p{L}\p{M}\p{N}.-]+$/u;
+/** The characters of a name in Unicode: none is longer than its ASCII form. */
+const WRITTEN_LENGTH_MAX = 253;
+
+/** The one form in which names are stored and compared: IDNA in ASCII, lower case. @returns null for no host name. */
+export function asciiDomain(text: string): string | null {
+  if (text.length > WRITTEN_LENGTH_MAX) return null;
+  const ascii = UNICODE_NAME.test(text) && !isAscii(text) ? domainToASCII(text) : text.toLowerCase();
+  return HOST_NAME.test(ascii) ? ascii : null;
+}
+
+/** The rules of a sending domain: a name that somebody can have registered, or one under it. */
+export function parseDomainName(text: string): DomainNameParse {
+  if (isIP(text) !== 0) return { ok: false, fault: 'is an IP address' };
+  const name = asciiDomain(text);
+  if (name === null) return { ok: false, fault: 'is not a domain name' };
+  const { domain } = parse(name, { allowPrivateDomains: true });
+  // A public suffix (https://publicsuffix.org): many have names under it, and nobody has itself.
+  return domain === null ? { ok: false, fault: 'is a public suffix' } : { ok: true, name };
+}
+
+/** `a.b.example.com` → `b.example.com`, `example.com`: the names above it, single labels left out. */
+export function domainsAbove(name: string): string[] {
+  const labels = name.split('.');
+  return labels.slice(1, -1).map((_, index) => labels.slice(index + 1).join('.'));
+}
+
+function isAscii(text: string): boolean {
+  return /^[\u0000-\u007f]*$/.test(text);
+}

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import { plainAddress } from './plain-address.ts';
+
+test.each([
+  ['bob@b.example', 'bob@b.example'],
+  ['Bob@B.Example', 'bob@b.example'],
+  ['bob@bücher.example', 'bob@xn--bcher-kva.example'],
+  ['BOB@BÜCHER.EXAMPLE', 'bob@xn--bcher-kva.example'],
+  ["O'Neil+tag@b.example", "o'neil+tag@b.example"],
+])('%s is remembered as %s', (text, address) => {
+  expect(plainAddress(text)).toBe(address);
+});
+
+test.each([
+  '',
+  'bob',
+  '@b.example',
+  'bob@',
+  'bob@localhost',
+  'bob@[192.0.2.1]',
+  'Bob <bob@b.example>',
+  '<bob@b.example>',
+  ' bob@b.example',
+  'bob@b.example ',
+  'a@b@c.example',
+  'bob\0@b.example',
+  'bob@b.example\n',
+  'böb@b.example',
+  '.bob@b.example',
+  `${'a'.repeat(65)}@b.example`,
+])('%j is no plain address', (text) => {
+  expect(plainAddress(text)).toBeNull();
+});
