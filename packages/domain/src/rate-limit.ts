@@ -19,6 +19,13 @@ export interface RateLimiter {
    * @throws never for a store that is away: that is `{ allowed: false, why: 'limiter-unavailable' }`.
    */
   charge(key: string, cost: number, limitPerMinute: number): Promise<RateDecision>;
+  /**
+   * Whether the key's window has anything left, so that a charge of 1 would be allowed. Consumes nothing, and begins
+   * no window.
+   *
+   * @throws never, as `charge`.
+   */
+  peek(key: string, limitPerMinute: number): Promise<RateDecision>;
 }
 
 /**

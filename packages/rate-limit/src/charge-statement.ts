@@ -10,9 +10,10 @@
  * window that ended meanwhile, never in two.
  *
  * $1 key, $2 cost, $3 limit, $4 length in milliseconds of a window that begins now.
- * Returns one row, `allowed`, when allowed. When refused, at most one row: what at the least was used of the open
- * window, and how long it lasted when the statement began. It is read in the statement's snapshot, so it may be
- * older than what the charge was judged by, or missing: use only grows while a window is open.
+ * Returns one row, `allowed`, when allowed, with what is used of the window now and how long it lasts. When refused, at
+ * most one row: what at the least was used of the open window, and how long it lasted when the statement began. It is
+ * read in the statement's snapshot, so it may be older than what the charge was judged by, or missing: use only grows
+ * while a window is open.
  */
 export const CHARGE_STATEMENT = `
 with charged as (
@@ -22,9 +23,9 @@ with charged as (
     used = case when r.ends_at <= now() then excluded.used else r.used + excluded.used end,
     ends_at = case when r.ends_at <= now() then excluded.ends_at else r.ends_at end
   where r.ends_at <= now() or r.used + excluded.used <= $3::int
-  returning key
+  returning used, ends_at
 )
-select true as allowed, 0 as used, 0::float8 as "leftMs" from charged
+select true as allowed, used, extract(epoch from ends_at - now())::float8 * 1000 as "leftMs" from charged
 union all
 select false, seen.used, extract(epoch from seen.ends_at - now())::float8 * 1000
 from rate_limits seen

@@ -41,6 +41,14 @@ export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLi
         },
         { timeoutMs, onUnavailable },
       ),
+    peek: (key, limitPerMinute) =>
+      failClosed(
+        async () => {
+          await firstTry;
+          return Number((await redis.get(`${prefix}:rate:{${key}}`)) ?? 0) < limitPerMinute;
+        },
+        { timeoutMs, onUnavailable },
+      ),
     close: () => redis.disconnect(),
   };
 }

@@ -9,10 +9,12 @@ test('a spent window refuses what does not fit in it until it ends, and no other
   expect(windows.refuses('a', 2, 60)).toBe(false);
   expect(windows.refuses('a', 3, 61)).toBe(false);
   expect(windows.refuses('b', 100, 60)).toBe(false);
+  expect([windows.left('a', 60), windows.left('b', 60)]).toEqual([2, 60]);
   now = 1999.9;
   expect(windows.refuses('a', 3, 60)).toBe(true);
   now = 2000;
   expect(windows.refuses('a', 100, 60)).toBe(false);
+  expect(windows.left('a', 60)).toBe(60);
 });
 
 test('10,000 windows are kept, the newest', () => {

@@ -50,6 +50,7 @@ export function rateLimiterConformance(store: () => StoreUnderTest): void {
     lengthTests(bench);
   });
   describe('a cost over the whole limit', () => oversizeTests(bench));
+  describe('a look', () => peekTests(bench));
   describe('concurrent charges', () => concurrencyTests(bench));
   describe('a store that does not answer', () => unavailabilityTests(bench));
 }
@@ -176,6 +177,35 @@ function oversizeTests(bench: Bench): void {
   });
 }
 
+function peekTests(bench: Bench): void {
+  test('says whether a charge of 1 would be allowed, consumes nothing and begins no window', async () => {
+    const { limiter } = await bench.start();
+    expect(await limiter.peek(bench.key(), LIMIT)).toEqual(ALLOWED);
+    expect(await bench.look(bench.key())).toEqual({ remainingMs: expect.any(Number), used: 0 });
+    expect(await limiter.charge(bench.key(), 59, LIMIT)).toEqual(ALLOWED);
+    expect(await limiter.peek(bench.key(), LIMIT)).toEqual(ALLOWED);
+    expect(await limiter.charge(bench.key(), 1, LIMIT)).toEqual(ALLOWED);
+    expect(await limiter.peek(bench.key(), LIMIT)).toEqual(REFUSED);
+    expect(await limiter.peek(bench.key(), LIMIT + 1)).toEqual(ALLOWED);
+    expect((await bench.look(bench.key())).used).toBe(60);
+  });
+
+  test('is refused while an oversize cost drains, and allowed again when it has', async () => {
+    const { limiter } = await bench.start({ windowLengthMs: 300 });
+    expect(await limiter.charge(bench.key(), 100, LIMIT)).toEqual(ALLOWED);
+    expect(await limiter.peek(bench.key(), LIMIT)).toEqual(REFUSED);
+    await waitFor(async () => (await limiter.peek(bench.key(), LIMIT)).allowed, {
+      what: 'the cost to drain',
+    });
+  });
+
+  test('an untouched window stays untouched: a cost over the whole limit still fits', async () => {
+    const { limiter } = await bench.start();
+    expect(await limiter.peek(bench.key(), LIMIT)).toEqual(ALLOWED);
+    expect(await limiter.charge(bench.key(), 100, LIMIT)).toEqual(ALLOWED);
+  });
+}
+
 function concurrencyTests(bench: Bench): void {
   test('of 100 under a limit of 60, from several processes, exactly 60 are allowed', async () => {
     const limiters = [await bench.start(), await bench.start()];
@@ -216,7 +246,9 @@ function unavailabilityTests(bench: Bench): void {
     const before = one.faults.length;
     one.hold();
     expect(await one.limiter.charge(bench.key(), 1, LIMIT)).toEqual(UNAVAILABLE);
+    expect(await one.limiter.peek(bench.key(), LIMIT)).toEqual(UNAVAILABLE);
     expect(one.faults.slice(before).map(({ message }) => message)).toEqual([
+      expect.stringMatching(/250|timed out/),
       expect.stringMatching(/250|timed out/),
     ]);
     one.release();
@@ -233,7 +265,7 @@ function unavailabilityTests(bench: Bench): void {
     const before = one.faults.length;
     await one.cut();
     expect(await one.limiter.charge(bench.key(), 1, LIMIT)).toEqual(UNAVAILABLE);
-    expect(await one.limiter.charge(bench.key(), 1, LIMIT)).toEqual(UNAVAILABLE);
+    expect(await one.limiter.peek(bench.key(), LIMIT)).toEqual(UNAVAILABLE);
     expect(one.faults.length - before).toBe(2);
     await one.mend();
     await waitFor(async () => (await one.limiter.charge(bench.key(), 1, LIMIT)).allowed, {
