@@ -25,6 +25,9 @@ test('a turn tends log and events, says what it did, and comes again in an hour'
   let day = await today();
   await store.rows.event({ ageDays: 40 });
   await store.rows.event({ ageDays: 20 });
+  await store.database.query(
+    `insert into provider_notifications values ('sns-1', now() - interval '8 days')`,
+  );
   const turn = async () =>
     housekeepingTurn(
       createHousekeeping(store.pool),
@@ -36,7 +39,7 @@ test('a turn tends log and events, says what it did, and comes again in an hour'
     {
       level: 'info',
       msg: 'housekeeping done',
-      fields: { days_made: expect.any(Array), days_dropped: [], events_dropped: 1 },
+      fields: { days_made: expect.any(Array), days_dropped: [], events_dropped: 1, records_expired: 1 },
     },
   ]);
   expect(lines[0]?.fields['days_made']).toHaveLength(8);

@@ -16,8 +16,14 @@ export async function housekeepingTurn(
 ): Promise<number> {
   const { made, dropped } = await housekeeping.tendAttemptLog(retention.attemptDays);
   const events = await housekeeping.dropOldEvents(retention.eventDays);
-  if (made.length > 0 || dropped.length > 0 || events > 0) {
-    logger.info('housekeeping done', { days_made: made, days_dropped: dropped, events_dropped: events });
+  const expired = await housekeeping.dropExpired();
+  if (made.length > 0 || dropped.length > 0 || events > 0 || expired > 0) {
+    logger.info('housekeeping done', {
+      days_made: made,
+      days_dropped: dropped,
+      events_dropped: events,
+      records_expired: expired,
+    });
   }
   return TEND_EVERY_MS;
 }

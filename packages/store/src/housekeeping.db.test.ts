@@ -293,10 +293,35 @@ describe('a replay at the same time as retention', () => {
   });
 });
 
+describe('what is kept against repetitions', () => {
+  test('is dropped when its time is over, in as many batches as it takes, and not before', async () => {
+    const accountId = await rows.account();
+    await database.query(
+      `insert into idempotency_keys (account_id, kind, route, key, request_digest, answer, created_at)
+       select $1, 'live', 'r', n::text, '', '[]',
+              now() - case when n <= 2500 then interval '24 hours' else interval '23 hours 59 minutes' end
+       from generate_series(1, 2501) n`,
+      [accountId],
+    );
+    await database.query(
+      `insert into provider_notifications
+       values ('old', now() - interval '7 days'), ('young', now() - interval '6 days 23 hours')`,
+    );
+    expect(await housekeeping.dropExpired()).toBe(2501);
+    expect(await database.query('select key from idempotency_keys')).toEqual([{ key: '2501' }]);
+    expect(await database.query('select message_id from provider_notifications')).toEqual([
+      { message_id: 'young' },
+    ]);
+    expect(await housekeeping.dropExpired()).toBe(0);
+    await database.query('truncate provider_notifications');
+  });
+});
+
 test('a Postgres that is away is said to be', async () => {
   const away = openPool('postgres://nobody@127.0.0.1:9/none');
   const helpless = createHousekeeping(away);
   await expect(helpless.tendAttemptLog(30)).rejects.toThrow(StoreUnavailableError);
   await expect(helpless.dropOldEvents(30)).rejects.toThrow(StoreUnavailableError);
+  await expect(helpless.dropExpired()).rejects.toThrow(StoreUnavailableError);
   await away.end();
 });

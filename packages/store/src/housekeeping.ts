@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { mappingUnavailable } from './errors.ts';
+import { dropExpired } from './expired-records.ts';
 import { inTransaction } from './pool.ts';
 import { finishRemovals } from './remove-webhook.ts';
 
@@ -13,6 +14,8 @@ export interface Housekeeping {
   tendAttemptLog(attemptDays: number): Promise<{ made: string[]; dropped: string[] }>;
   /** Drops events past their days that have no outstanding delivery. @returns how many. */
   dropOldEvents(eventDays: number): Promise<number>;
+  /** Drops remembered answers and notifications whose time is over. @returns how many. */
+  dropExpired(): Promise<number>;
   /** Removes webhooks whose DELETE was cut short. @returns how many. */
   finishRemovals(): Promise<number>;
 }
@@ -27,6 +30,7 @@ export function createHousekeeping(pool: Pool): Housekeeping {
   return {
     tendAttemptLog: (attemptDays) => mappingUnavailable(() => tendAttemptLog(pool, attemptDays)),
     dropOldEvents: (eventDays) => mappingUnavailable(() => dropOldEvents(pool, eventDays)),
+    dropExpired: () => dropExpired(pool),
     finishRemovals: () => finishRemovals(pool),
   };
 }

@@ -1,0 +1,27 @@
+import type { Pool } from 'pg';
+import { mappingUnavailable } from './errors.ts';
+
+/** Contract 7.3 and the rulings: an answer is remembered for 24 hours; SNS repeats a notification for hours, not days. */
+const LIFETIMES = [
+  { table: 'idempotency_keys', key: 'account_id, kind, route, key', age: 'created_at', hours: 24 },
+  { table: 'provider_notifications', key: 'message_id', age: 'received_at', hours: 7 * 24 },
+] as const;
+
+const ROWS_PER_BATCH = 1_000;
+
+/** Drops what was only kept against repetitions, in small batches. @returns how many rows. */
+export async function dropExpired(pool: Pool): Promise<number> {
+  return mappingUnavailable(async () => {
+    let dropped = 0;
+    for (const { table, key, age, hours } of LIFETIMES) {
+      const statement = `delete from ${table} where (${key}) in (
+           select ${key} from ${table} where ${age} <= now() - make_interval(hours => $1)
+           order by ${age} limit $2 for update skip locked)`;
+      for (let batch = ROWS_PER_BATCH; batch === ROWS_PER_BATCH;) {
+        batch = (await pool.query(statement, [hours, ROWS_PER_BATCH])).rowCount ?? 0;
+        dropped += batch;
+      }
+    }
+    return dropped;
+  });
+}
