@@ -63,6 +63,12 @@ function examplesOf(law: RouteLaw): RequestSpec[] {
     goodRequest(law, { id: { kind: 'own, escaped' } }),
     goodRequest(law, { id: { kind: 'missing' } }),
     goodRequest(law, { query: BAD_PAGE }),
+    ...(law.idempotent === undefined ? [] : valid).map((from) =>
+      goodRequest(law, {
+        body: { from, changes: [], coat: 'none' },
+        harmful: [['Idempotency-Key', 'one key for several requests']],
+      }),
+    ),
     goodRequest(law, { harmful: [['Content-Encoding', 'gzip']] }),
     ...(law.noun === undefined ? [] : ODD_IDS).map((text) => goodRequest(law, { id: { kind: 'odd', text } })),
     ...FOUND.map((change) => goodRequest(law, change)),
@@ -79,7 +85,11 @@ const FOUND: readonly Partial<RequestSpec>[] = [
 ];
 
 /** Longer than the fuzz sends: looked at in body.db.test.ts. */
-const UNSEEN = ['POST /v1/emails 413 text', 'POST /v1/emails 413 request-too-large'];
+const UNSEEN = [
+  'POST /v1/emails 413 text',
+  'POST /v1/emails 413 request-too-large',
+  'POST /v1/emails/batch 413 request-too-large',
+];
 
 describe.each(ROUTES)('%s', (name, law) => {
   test(

@@ -60,6 +60,7 @@ const app = createApp({
   limiter,
   keyRateLimitPerMinute: config.keyRateLimitPerMinute,
   problemBases: problemBasesOf(config),
+  rules: { verifiedDomainsOnly: config.mailProvider === 'ses' },
   readiness: async () => (server.stopping ? { ready: false, reason: 'stopping' } : readiness(database.pool)),
   logger,
   metrics,

@@ -28,6 +28,12 @@ export const EVERY_ROUTE: readonly KnownRoute[] = [
     scope: 'emails:send',
     body: { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hi' },
   },
+  {
+    method: 'post',
+    path: '/v1/emails/batch',
+    scope: 'emails:send',
+    body: [{ from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hi' }],
+  },
   { method: 'get', path: '/v1/emails', scope: 'emails:read' },
   { method: 'get', path: `/v1/emails/${newId('email', systemClock)}`, scope: 'emails:read' },
 ];

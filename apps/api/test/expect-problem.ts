@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { PROBLEMS } from '@postrider/domain';
-import type { ProblemSlug } from '@postrider/domain';
+import type { FieldFault, ProblemSlug } from '@postrider/domain';
 import { BASES } from './start-api.ts';
 
 /** What is looked at of an answer, whoever has fetched it. */
@@ -42,4 +42,9 @@ export function withoutInstance(response: Answered): string {
 
 export function textOf(response: Answered): string {
   return Buffer.isBuffer(response.body) ? response.body.toString('utf8') : (response.text ?? '');
+}
+
+/** The faults that a send route lists. */
+export function errorsOf(response: Answered): FieldFault[] {
+  return (JSON.parse(textOf(response)) as { errors: FieldFault[] }).errors;
 }

@@ -59,6 +59,8 @@ export interface TestApiOptions {
   /** Instead of the limiter in Postgres. */
   readonly limiter?: RateLimiter;
   readonly keyRateLimitPerMinute?: number;
+  /** As `MAIL_PROVIDER=ses` has it. */
+  readonly verifiedDomainsOnly?: boolean;
 }
 
 const MANY = 1_000_000;
@@ -92,6 +94,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     limiter,
     keyRateLimitPerMinute: options.keyRateLimitPerMinute ?? MANY,
     problemBases: BASES,
+    rules: { verifiedDomainsOnly: options.verifiedDomainsOnly ?? false },
     readiness: () => readiness(database.pool),
     logger,
     metrics,

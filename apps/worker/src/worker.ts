@@ -14,6 +14,7 @@ import type { DeliveryStages } from './delivery/deliver.ts';
 import { createLoader } from './delivery/load.ts';
 import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
+import { outgoingMessage } from './mail/outgoing-message.ts';
 import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createParking } from './parking.ts';
@@ -140,17 +141,8 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
   lifecycle.add('mail provider', { stop: () => provider.close() });
   return {
     store: createMailWork(parts.database, clock),
-    handOver: (email) =>
-      provider.send({
-        ...email.draft,
-        emailId: email.emailId,
-        accountId: email.accountId,
-        createdAt: email.createdAt,
-        attachments: [],
-        tags: [],
-        suppressed: [],
-        unsubscribeUrl: null,
-      }),
+    // There is no page yet where recipients unsubscribe: no message can name one.
+    handOver: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds: Math.ceil(config.mailTimeoutMs / 1000) + MAIL_LEASE_MARGIN_SECONDS,
     logger,

@@ -13,6 +13,10 @@ function faultsOf(body: unknown): string[] {
   return parsed.ok ? [] : parsed.faults.map(({ field, message }) => `${field}: ${message}`);
 }
 
+const TOPIC = 'top_01jd0000000000000000000001';
+/** One file, with `change` over it. */
+const file = (change: object) => ({ attachments: [{ filename: 'a.txt', content: 'YQ==', ...change }] });
+
 const addresses = (count: number) => Array.from({ length: count }, (_, index) => `u${index}@example.net`);
 
 describe('a good request', () => {
@@ -29,6 +33,9 @@ describe('a good request', () => {
         html: null,
         text: 'Hello',
         headers: {},
+        attachments: [],
+        tags: [],
+        topicId: null,
       },
     });
   });
@@ -54,9 +61,40 @@ describe('a good request', () => {
     expect(Object.keys(parsed.draft.headers)).toEqual(['X-Second', 'X-First']);
   });
 
+  test('keeps attachments and tags in their order, and the topic', () => {
+    const parsed = parseEmailDraft({
+      ...good,
+      attachments: [
+        { filename: 'a.txt', content: 'YQ==' },
+        { filename: 'l.png', content: 'bG8=', content_type: 'image/png', content_id: 'logo', more: 1 },
+      ],
+      tags: [
+        { name: 'b', value: '2', more: 1 },
+        { name: 'a', value: '1' },
+      ],
+      topic_id: TOPIC,
+    });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+    expect(parsed.draft).toMatchObject({
+      attachments: [
+        { filename: 'a.txt', content: 'YQ==', contentType: null, contentId: null },
+        { filename: 'l.png', content: 'bG8=', contentType: 'image/png', contentId: 'logo' },
+      ],
+      topicId: TOPIC,
+    });
+    expect(parsed.draft.tags).toEqual([
+      { name: 'b', value: '2' },
+      { name: 'a', value: '1' },
+    ]);
+  });
+
   test('may say null for a field that it could leave out', () => {
     expect(faults({ cc: null, bcc: null, reply_to: null, html: null, headers: null })).toEqual([]);
-    expect(faults({ attachments: null, scheduled_at: null, template: null, topic_id: null })).toEqual([]);
+    expect(
+      faults({ attachments: null, tags: null, scheduled_at: null, template: null, topic_id: null }),
+    ).toEqual([]);
+    const nulls = { content_type: null, content_id: null, path: null };
+    expect(faults({ attachments: [{ filename: 'a', content: '', ...nulls }] })).toEqual([]);
   });
 
   test('may carry fields we do not know', () => {
@@ -74,6 +112,9 @@ describe('a good request', () => {
 
 describe('a fault stands under its path as written in the request (contract 7.1)', () => {
   const ADDRESS = 'is not a valid email address';
+  const TAG = 'has other characters than ASCII letters, digits, _ and -';
+  const BASE64 = 'is not valid base64';
+  const CONTENT_ID = 'contains a character that a Content-ID cannot have';
 
   test.each<[object, string[]]>([
     [{ from: 'nobody' }, [`from: ${ADDRESS}`]],
@@ -130,14 +171,43 @@ describe('a fault stands under its path as written in the request (contract 7.1)
     [{ tags: 'x' }, ['tags: must be an array of tags']],
     [{ tags: [1] }, ['tags[0]: must be an object with a name and a value']],
     [{ tags: [{ name: 'a', value: 5 }] }, ['tags[0].value: must be a string']],
+    [{ tags: [{ name: 'a' }] }, ['tags[0].value: is required']],
+    [{ tags: [{ name: '', value: 'b' }] }, ['tags[0].name: is empty']],
+    [{ tags: [{ name: 'a b', value: 'ä' }] }, [`tags[0].name: ${TAG}`, `tags[0].value: ${TAG}`]],
+    [{ tags: [{ name: 'a', value: 'b\n' }] }, [`tags[0].value: ${TAG}`]],
+    [{ tags: [{ name: 'x'.repeat(257), value: 'b' }] }, ['tags[0].name: is longer than 256 characters']],
+    [{ attachments: 'x' }, ['attachments: must be an array of attachments']],
+    [{ attachments: [5] }, ['attachments[0]: must be an object with a filename and a content']],
     [
-      { attachments: Array<object>(51).fill({}) },
-      ['attachments: has more than 50 attachments', 'attachments: is not supported'],
+      { attachments: [{ filename: 'a', content: '' }, {}] },
+      ['attachments[1].filename: is required', 'attachments[1].content: is required'],
     ],
-    [{ attachments: [{ path: 'https://x.example/' }] }, ['attachments: is not supported']],
+    [
+      { attachments: [{ filename: 'a', path: 'https://x.example/' }] },
+      [
+        'attachments[0].content: is required',
+        'attachments[0].path: is not supported: nothing is fetched from elsewhere',
+      ],
+    ],
+    [file({ filename: 5 }), ['attachments[0].filename: must be a string']],
+    [file({ filename: ' ' }), ['attachments[0].filename: is empty']],
+    [file({ filename: 'a\r\nX: 1' }), ['attachments[0].filename: contains a control character']],
+    [file({ filename: '\ud800' }), ['attachments[0].filename: contains half of a surrogate pair']],
+    [file({ filename: 'x'.repeat(256) }), ['attachments[0].filename: is longer than 255 characters']],
+    [file({ content: null }), ['attachments[0].content: must be a string']],
+    [file({ content: 'YQ' }), [`attachments[0].content: ${BASE64}`]],
+    [file({ content_type: '' }), ['attachments[0].content_type: is not a media type']],
+    [file({ content_type: 'text/plain\r\nX: 1' }), ['attachments[0].content_type: is not a media type']],
+    [file({ content_type: 5 }), ['attachments[0].content_type: must be a string']],
+    [file({ content_id: '' }), ['attachments[0].content_id: is empty']],
+    [file({ content_id: 'a b' }), [`attachments[0].content_id: ${CONTENT_ID}`]],
+    [file({ content_id: '<a@b>' }), [`attachments[0].content_id: ${CONTENT_ID}`]],
+    [file({ content_id: 'a\r\nX: 1' }), [`attachments[0].content_id: ${CONTENT_ID}`]],
+    [file({ content_id: 'x'.repeat(129) }), ['attachments[0].content_id: is longer than 128 characters']],
     [{ scheduled_at: 'tomorrow' }, ['scheduled_at: is not supported']],
     [{ template: { id: 't' } }, ['template: is not supported']],
-    [{ topic_id: 't' }, ['topic_id: is not supported']],
+    [{ topic_id: 't' }, ['topic_id: is not a topic of this account']],
+    [{ topic_id: 5 }, ['topic_id: must be a string']],
     [{ text: undefined }, ['text: is required unless html is given']],
     [{ text: null, html: null }, ['text: is required unless html is given']],
   ])('%j', (change, expected) => {
@@ -185,6 +255,13 @@ describe('a fault stands under its path as written in the request (contract 7.1)
   });
 });
 
+test('a refused request still tells which topic it asks for', () => {
+  expect(parseEmailDraft({ topic_id: TOPIC })).toMatchObject({ ok: false, topicId: TOPIC });
+  for (const body of [{ topic_id: 't' }, { topic_id: 5 }, {}, null, [TOPIC]]) {
+    expect(parseEmailDraft(body)).toMatchObject({ ok: false, topicId: null });
+  }
+});
+
 describe('half of a surrogate pair, which has no UTF-8, is refused wherever it stands', () => {
   const HALF = 'contains half of a surrogate pair';
 
@@ -198,14 +275,14 @@ describe('half of a surrogate pair, which has no UTF-8, is refused wherever it s
     [{ text: 'a\ud800' }, `text: ${HALF}`],
     [{ html: '\udc00b' }, `html: ${HALF}`],
     [{ headers: { 'X-A': '\ud800' } }, `headers.X-A: ${HALF}`],
-    [{ tags: [{ name: '\ud800', value: '' }] }, `tags[0].name: ${HALF}`],
+    [file({ filename: 'a\ud800' }), `attachments[0].filename: ${HALF}`],
   ])('%j', (change, expected) => {
     expect(faults(change)).toEqual([expected]);
   });
 
   test('a whole pair is accepted everywhere', () => {
     const whole = { subject: '🎉', text: '🎉', html: '🎉', headers: { 'X-A': '🎉' } };
-    expect(faults({ ...whole, to: '🎉 <a@example.net>', tags: [{ name: 'a', value: '🎉' }] })).toEqual([]);
+    expect(faults({ ...whole, to: '🎉 <a@example.net>', ...file({ filename: '🎉' }) })).toEqual([]);
   });
 });
 
@@ -253,6 +330,23 @@ describe('the limits of a message (contract 8)', () => {
     const tags = (count: number) => Array<object>(count).fill({ name: 'a', value: 'b' });
     expect(faults({ tags: tags(50) })).toEqual([]);
     expect(faults({ tags: tags(51) })).toEqual(['tags: has more than 50 tags']);
+  });
+
+  test('50 attachments are accepted, 51 are not', () => {
+    const attachments = (count: number) => Array<object>(count).fill({ filename: 'a', content: '' });
+    expect(faults({ attachments: attachments(50) })).toEqual([]);
+    expect(faults({ attachments: attachments(51) })).toEqual(['attachments: has more than 50 attachments']);
+  });
+
+  test('5 MiB of text, html and attachments in base64 together are accepted, four characters more are not', () => {
+    const bodies = { text: 'ä'.repeat(512 * 1024), html: 'x'.repeat(1024 * 1024) };
+    const content = 'A'.repeat(1024 * 1024);
+    const attachments = Array.from({ length: 3 }, () => ({ filename: 'a', content }));
+    expect(faults({ ...bodies, attachments })).toEqual([]);
+    const more = [...attachments, { filename: 'b', content: 'AAAA' }];
+    expect(faults({ ...bodies, attachments: more })).toEqual([
+      'attachments: exceed 5 MiB in base64, together with text and html',
+    ]);
   });
 
   test('5 MiB of text and html together, counted in UTF-8 bytes, are accepted, a byte more is not', () => {

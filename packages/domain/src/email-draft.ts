@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { hasControlCharacter, isWellFormed, parseEmailAddress } from './email-address.ts';
+import { attachmentsField } from './email-attachments.ts';
+import type { AttachmentDraft } from './email-attachments.ts';
 import { headerFaults } from './email-headers.ts';
+import { tagsField } from './email-tags.ts';
+import type { EmailTag } from './email-tags.ts';
+import { parseId } from './ids.ts';
+import type { TopicId } from './ids.ts';
 import { LIMITS } from './limits.ts';
 import type { FieldFault } from './problems.ts';
 
@@ -16,14 +22,23 @@ export interface EmailDraft {
   readonly text: string | null;
   /** Extra headers in the order given. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly attachments: readonly AttachmentDraft[];
+  readonly tags: readonly EmailTag[];
+  /** Well-formed; whether the account has such a topic, only the store can say. */
+  readonly topicId: TopicId | null;
 }
 
 export type EmailDraftParse =
   | { readonly ok: true; readonly draft: EmailDraft }
-  | { readonly ok: false; readonly faults: readonly FieldFault[] };
+  | {
+      readonly ok: false;
+      readonly faults: readonly FieldFault[];
+      /** The one that was asked for, if it is well-formed: whether there is such a topic is a fault of its own. */
+      readonly topicId: TopicId | null;
+    };
 
 /** Fields that change what a message is or when it leaves, and that this version cannot honour. */
-const UNSUPPORTED = ['attachments', 'scheduled_at', 'template', 'topic_id'] as const;
+const UNSUPPORTED = ['scheduled_at', 'template'] as const;
 
 /** Of a name in an answer, in characters. */
 const NAME_LENGTH_MAX = 100;
@@ -61,18 +76,18 @@ const headers = z.preprocess(
   }),
 );
 
-const tagPart = z
-  .string({ error: 'must be a string' })
-  .refine(isWellFormed, { error: 'contains half of a surrogate pair' });
+/** A malformed id and one that is nobody's are the same fault. */
+export const UNKNOWN_TOPIC = 'is not a topic of this account';
 
-/** Resend's shape. Checked, so that a slip is told, and otherwise not used in this version. */
-const tags = z.preprocess(
-  (value) => (Array.isArray(value) ? (value.slice(0, LIMITS.tags) as unknown[]) : (value ?? [])),
-  z.array(
-    z.object({ name: tagPart, value: tagPart }, { error: 'must be an object with a name and a value' }),
-    { error: 'must be an array of tags' },
-  ),
-);
+const topicId = z
+  .string({ error: 'must be a string' })
+  .transform((text, context): TopicId => {
+    const id = parseId('topic', text);
+    if (id !== null) return id;
+    context.addIssue(UNKNOWN_TOPIC);
+    return z.NEVER;
+  })
+  .nullish();
 
 const emailRequest = z.object(
   {
@@ -89,7 +104,9 @@ const emailRequest = z.object(
     html: optionalText,
     text: optionalText,
     headers,
-    tags,
+    attachments: attachmentsField,
+    tags: tagsField,
+    topic_id: topicId,
   },
   { error: 'must be a JSON object' },
 );
@@ -104,9 +121,12 @@ export function parseEmailDraft(body: unknown): EmailDraftParse {
     ...(parsed.error?.issues.map((issue) => faultOf(issue, body)) ?? []),
     ...(isRecord(body) ? wholeMessageFaults(body) : []),
   ];
-  if (!parsed.success || faults.length > 0) return { ok: false, faults };
-  const { from, to, cc, bcc, reply_to: replyTo, subject, html, text, headers } = parsed.data;
-  return { ok: true, draft: { from, to, cc, bcc, replyTo, subject, html, text, headers } };
+  if (!parsed.success || faults.length > 0) {
+    const asked = isRecord(body) ? body['topic_id'] : null;
+    return { ok: false, faults, topicId: typeof asked === 'string' ? parseId('topic', asked) : null };
+  }
+  const { reply_to: replyTo, topic_id: topicId = null, ...rest } = parsed.data;
+  return { ok: true, draft: { ...rest, replyTo, topicId } };
 }
 
 /** The rules that need several fields at once or the request as it was written. */
@@ -123,9 +143,8 @@ function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
   if (isAbsent(body['html']) && isAbsent(body['text'])) {
     faults.push({ field: 'text', message: 'is required unless html is given' });
   }
-  if (byteLength(body['html']) + byteLength(body['text']) > LIMITS.messageBytes) {
-    faults.push({ field: 'text', message: 'exceeds 5 MiB together with html' });
-  }
+  const tooLarge = sizeFault(body);
+  if (tooLarge !== null) faults.push(tooLarge);
   for (const field of ['tags', 'attachments'] as const) {
     if (listLength(body[field]) > LIMITS[field]) {
       faults.push({ field, message: `has more than ${LIMITS[field]} ${field}` });
@@ -133,6 +152,20 @@ function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
   }
   const refused = UNSUPPORTED.filter((field) => !isAbsent(body[field]) && !isEmptyList(body[field]));
   return [...faults, ...refused.map((field) => ({ field, message: 'is not supported' }))];
+}
+
+/** Contract 8: one message including its attachments in base64. */
+function sizeFault({ html, text, attachments }: Record<string, unknown>): FieldFault | null {
+  const bodies = byteLength(html) + byteLength(text);
+  if (bodies > LIMITS.messageBytes) return { field: 'text', message: 'exceeds 5 MiB together with html' };
+  const files: unknown[] = Array.isArray(attachments) ? attachments : [];
+  const encoded = files.reduce<number>(
+    (sum, file) => sum + (isRecord(file) ? byteLength(file['content']) : 0),
+    0,
+  );
+  return bodies + encoded > LIMITS.messageBytes
+    ? { field: 'attachments', message: 'exceed 5 MiB in base64, together with text and html' }
+    : null;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -157,7 +190,8 @@ function byteLength(written: unknown): number {
 }
 
 function faultOf(issue: z.core.$ZodIssue, body: unknown): FieldFault {
-  const missing = issue.path.length === 1 && valueAt(body, issue.path) === undefined;
+  const parent = valueAt(body, issue.path.slice(0, -1));
+  const missing = isRecord(parent) && valueAt(body, issue.path) === undefined;
   return { field: pathText(issue.path, body), message: missing ? 'is required' : issue.message };
 }
 

@@ -7,8 +7,12 @@ export { decideOutcome } from './delivery-outcome.ts';
 export type { AttemptResult, DeadLetterReason, DeliveryOutcome } from './delivery-outcome.ts';
 export { parseEmailAddress } from './email-address.ts';
 export type { EmailAddress } from './email-address.ts';
-export { parseEmailDraft } from './email-draft.ts';
+export type { AttachmentDraft } from './email-attachments.ts';
+export { faultsOf, requestedBatch, requestedEmail } from './email-batch.ts';
+export type { RequestedEmail } from './email-batch.ts';
+export { UNKNOWN_TOPIC } from './email-draft.ts';
 export type { EmailDraft } from './email-draft.ts';
+export type { EmailTag } from './email-tags.ts';
 export { envelopeBytes } from './envelope.ts';
 export type { EnvelopeParts } from './envelope.ts';
 export { notificationDetailOf } from './event-data.ts';
@@ -30,6 +34,7 @@ export type {
   WebhookId,
 } from './ids.ts';
 export { LIMITS } from './limits.ts';
+export { isMediaType } from './media-type.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
 export type { HandOver, MailOutcome, ProviderNotification } from './mail-outcome.ts';
 export { plainAddress } from './plain-address.ts';
@@ -39,6 +44,7 @@ export { CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS, windowMs } from './rate-l
 export type { RateDecision, RateLimiter } from './rate-limit.ts';
 export { recordEvent } from './record-event.ts';
 export type { EventDraft, EventRecord, OutboxTransaction } from './record-event.ts';
+export { requestDigest } from './request-digest.ts';
 export { CONTRACT_RETRY_DELAYS_SECONDS, delayAfter, retrySchedule } from './retry-schedule.ts';
 export type { RetrySchedule } from './retry-schedule.ts';
 export { grants, isScope, SCOPES } from './scopes.ts';

@@ -9,6 +9,12 @@ export const LIMITS = {
   headers: 50,
   tags: 50,
   attachments: 50,
+  filenameLength: 255,
+  contentIdLength: 128,
+  tagLength: 256,
+  batchMessages: 100,
+  batchBodyBytes: 32 * 1024 * 1024,
+  idempotencyKeyLength: 256,
   /** A subject, and the value of a header: with the fold's space in front, what RFC 5322 2.1.1 lets a line hold. */
   headerLength: 997,
   deadLettersListed: 100,

@@ -1,10 +1,9 @@
+import { isMediaType } from '@postrider/domain';
 import type { SendMailOptions } from 'nodemailer';
 import { detectMimeType } from 'nodemailer/lib/mime-funcs';
 import type { OutgoingAttachment } from './mail-provider.ts';
 
 const OPAQUE = 'application/octet-stream';
-/** RFC 2045 section 5.1, RFC 6838 section 4.2: a type and a subtype, with parameters or without. */
-const CONTENT_TYPE = /^[a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126}(\s*;[\u0020-\u007e]*)?$/i;
 /**
  * RFC 2046 section 5: types whose body is itself a message or parts. They may not be encoded, so their bytes would
  * not survive a server that takes 7-bit lines only; and a boundary of somebody else's would end up in our structure.
@@ -27,7 +26,7 @@ export function attachmentParts(
 }
 
 function partType(contentType: string): string {
-  return CONTENT_TYPE.test(contentType) && !COMPOSITE.test(contentType) ? contentType : OPAQUE;
+  return isMediaType(contentType) && !COMPOSITE.test(contentType) ? contentType : OPAQUE;
 }
 
 /** Between the angle brackets of a Content-ID only visible ASCII can stand (RFC 2392, RFC 5322 3.6.4). */

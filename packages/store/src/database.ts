@@ -15,6 +15,8 @@ export interface Database {
   readonly pool: Pool;
   readonly prisma: PrismaClient;
   readonly transactions: Transactions;
+  /** For what commits without `transactions`: told after the commit. */
+  readonly wakeUps: Pick<WakeUps, 'send'>;
   close(): Promise<void>;
 }
 
@@ -27,6 +29,7 @@ export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeU
     pool,
     prisma,
     transactions: createTransactions(prisma, wakeUps),
+    wakeUps,
     async close() {
       await prisma.$disconnect();
       await pool.end();

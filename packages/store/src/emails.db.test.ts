@@ -1,22 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
-import type { AccountId, EmailDraft } from '@postrider/domain';
+import type { AccountId, EmailId, KeyKind } from '@postrider/domain';
+import { draftOf } from '../test/draft.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { createEmailStore, lastEventOf } from './emails.ts';
 import type { EmailStore } from './emails.ts';
-
-const DRAFT: EmailDraft = {
-  from: 'Ada <ada@a.example>',
-  to: ['b@b.example', 'c@c.example'],
-  cc: ['d@d.example'],
-  bcc: ['e@e.example'],
-  replyTo: ['f@f.example'],
-  subject: 'Grüße',
-  html: '<p>☃</p>',
-  text: null,
-  headers: { 'X-B': '1', 'X-A': '2', '10': '3' },
-};
 
 let store: TestStore;
 let emails: EmailStore;
@@ -29,6 +18,12 @@ beforeAll(async () => {
 afterAll(() => store.close());
 beforeEach(async () => void (accountId = await store.newAccount()));
 
+async function sent(kind: KeyKind = 'live', draft = draftOf()): Promise<EmailId> {
+  const outcome = await emails.send({ accountId, kind, drafts: [draft], domains: [], idempotency: null });
+  if (outcome.kind !== 'stored' || outcome.ids[0] === undefined) throw new Error(outcome.kind);
+  return outcome.ids[0];
+}
+
 async function outbox(id: string) {
   return store.outside.query(
     'select attempts, claim, due_at <= now() as due from email_sends where email_id = $1',
@@ -36,13 +31,13 @@ async function outbox(id: string) {
   );
 }
 
-describe('create', () => {
+describe('send', () => {
   test('stores the message and its place in the outbox, due now, and wakes the relay', async () => {
-    const id = await emails.create(accountId, 'live', DRAFT);
+    const id = await sent();
     expect(await outbox(id)).toEqual([{ attempts: 0, claim: 0, due: true }]);
     expect(store.wakeUps.at(-1)).toEqual({ webhooks: [], mail: true });
-    expect(await emails.find(accountId, id)).toEqual({
-      ...DRAFT,
+    expect({ ...(await emails.find(accountId, id)), attachments: [] }).toEqual({
+      ...draftOf(),
       id,
       accountId,
       kind: 'live',
@@ -56,7 +51,7 @@ describe('create', () => {
 
   test('a message of a test key is stored and nothing else', async () => {
     const asked = store.wakeUps.length;
-    const id = await emails.create(accountId, 'test', DRAFT);
+    const id = await sent('test');
     expect(await outbox(id)).toEqual([]);
     expect(store.wakeUps).toHaveLength(asked);
     expect(await emails.find(accountId, id)).toMatchObject({
@@ -67,7 +62,7 @@ describe('create', () => {
   });
 
   test('the headers keep their order', async () => {
-    const id = await emails.create(accountId, 'live', { ...DRAFT, headers: { 'X-B': '1', 'X-A': '2' } });
+    const id = await sent('live', draftOf({ headers: { 'X-B': '1', 'X-A': '2' } }));
     const found = await emails.find(accountId, id);
     expect(Object.keys(found?.headers ?? {})).toEqual(['X-B', 'X-A']);
   });
@@ -77,7 +72,7 @@ describe('create', () => {
     afterEach(() => store.outside.query('alter table away rename to email_sends'));
 
     test('the message is not stored either', async () => {
-      await expect(emails.create(accountId, 'live', DRAFT)).rejects.toThrow();
+      await expect(sent()).rejects.toThrow();
       expect(await store.outside.query('select 1 from emails where account_id = $1', [accountId])).toEqual(
         [],
       );
@@ -86,7 +81,7 @@ describe('create', () => {
 });
 
 test('another account’s message reads as missing', async () => {
-  const id = await emails.create(accountId, 'live', DRAFT);
+  const id = await sent();
   expect(await emails.find(await store.newAccount(), id)).toBeNull();
   expect(await emails.find(accountId, newId('email', store.clock))).toBeNull();
 });

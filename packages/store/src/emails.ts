@@ -1,15 +1,25 @@
-import type { AccountId, Clock, EmailDraft, EmailId, EventType, KeyKind } from '@postrider/domain';
-import { newId } from '@postrider/domain';
+import type {
+  AccountId,
+  Clock,
+  EmailDraft,
+  EmailId,
+  EmailTag,
+  EventType,
+  KeyKind,
+  TopicId,
+} from '@postrider/domain';
 import type { Database } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
 import type { Email as EmailRow } from './generated/client.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
-import type { Transaction } from './transaction.ts';
+import { storeMail } from './send-emails.ts';
+import type { SendOutcome, SendRequest } from './send-emails.ts';
 
 export type EmailStatus = 'queued' | 'sent' | 'failed' | 'stored';
 
-export interface Email extends EmailDraft {
+/** A message without its attachments, which only the provider is given. */
+export interface Email extends Omit<EmailDraft, 'attachments'> {
   readonly id: EmailId;
   readonly accountId: AccountId;
   readonly kind: KeyKind;
@@ -22,11 +32,10 @@ export interface Email extends EmailDraft {
 }
 
 export interface EmailStore {
-  /**
-   * Stores a message and, unless it was sent with a test key, its place in the outbox to the provider: both in
-   * one transaction.
-   */
-  create(accountId: AccountId, kind: KeyKind, draft: EmailDraft): Promise<EmailId>;
+  /** Stores messages and, unless they are a test key's, their places in the outbox to the provider. */
+  send(request: SendRequest): Promise<SendOutcome>;
+  /** Which of the topics are none of the account's. */
+  unknownTopics(accountId: AccountId, ids: readonly TopicId[]): Promise<TopicId[]>;
   /** Another account's message reads as missing. */
   find(accountId: AccountId, id: EmailId): Promise<Email | null>;
   /** The account's messages without their bodies, the newest first. @returns null when the cursor is none of them. */
@@ -37,12 +46,13 @@ export type ListedEmail = Omit<Email, 'html' | 'text'>;
 
 export function createEmailStore(db: Database, clock: Clock): EmailStore {
   return {
-    async create(accountId, kind, draft) {
-      const id = newId('email', clock);
-      await db.transactions.run((tx) =>
-        insertEmail(tx, { id, accountId, kind, draft, createdAt: clock.now() }),
+    send: (request) => storeMail(db, clock, request),
+    async unknownTopics(accountId, ids) {
+      const rows = await mappingUnavailable(() =>
+        db.prisma.topic.findMany({ where: { accountId, id: { in: [...ids] } }, select: { id: true } }),
       );
-      return id;
+      const known = new Set(rows.map((row) => row.id));
+      return ids.filter((id) => !known.has(id));
     },
     async find(accountId, id) {
       const row = await mappingUnavailable(() => db.prisma.email.findFirst({ where: { id, accountId } }));
@@ -65,37 +75,6 @@ export function createEmailStore(db: Database, clock: Clock): EmailStore {
       );
     },
   };
-}
-
-async function insertEmail(
-  tx: Transaction,
-  email: { id: EmailId; accountId: AccountId; kind: KeyKind; draft: EmailDraft; createdAt: Date },
-): Promise<void> {
-  const { draft, kind } = email;
-  const live = kind === 'live';
-  await tx.client.email.create({
-    data: {
-      id: email.id,
-      accountId: email.accountId,
-      kind,
-      status: live ? 'queued' : 'stored',
-      lastEvent: live ? 'queued' : 'stored',
-      from: draft.from,
-      to: [...draft.to],
-      cc: [...draft.cc],
-      bcc: [...draft.bcc],
-      replyTo: [...draft.replyTo],
-      subject: draft.subject,
-      html: draft.html,
-      text: draft.text,
-      headers: draft.headers,
-      createdAt: email.createdAt,
-    },
-    select: { id: true },
-  });
-  if (!live) return;
-  await tx.client.emailSend.create({ data: { emailId: email.id }, select: { emailId: true } });
-  tx.wakeMail();
 }
 
 /** `email.soft_bounced` → `soft_bounced`. */
@@ -121,6 +100,8 @@ function listedOf(row: Omit<EmailRow, 'html' | 'text'>): ListedEmail {
     replyTo: row.replyTo,
     subject: row.subject,
     headers: row.headers as Record<string, string>,
+    tags: row.tags as unknown as EmailTag[],
+    topicId: row.topicId as TopicId | null,
     error: row.error,
     createdAt: row.createdAt,
     sentAt: row.sentAt,

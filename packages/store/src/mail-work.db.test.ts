@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { notificationDetailOf } from '@postrider/domain';
+import { newId, notificationDetailOf } from '@postrider/domain';
 import type { EmailId, WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
@@ -63,6 +63,8 @@ describe('take', () => {
       attemptsMade: 0,
       createdAt: row?.['created_at'] as Date,
       earlyMs: 0,
+      attachments: [],
+      suppressed: [],
       draft: {
         from: 'a@a.example',
         to: ['b@b.example'],
@@ -73,9 +75,56 @@ describe('take', () => {
         html: null,
         text: 'Hello',
         headers: { 'x-a': '1' },
+        tags: [],
+        topicId: null,
       },
     });
     expect(await sends()).toMatchObject([{ claim: 1, attempts: 0 }]);
+  });
+
+  test('brings the attachments byte for byte, in their order, the tags and the topic', async () => {
+    const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    const insert = 'insert into email_attachments values ($1, $2, $3, $4, $5, $6)';
+    await store.outside.query(insert, [emailId, 1, 'b', every.subarray(7), 'image/png', 'logo']);
+    await store.outside.query(insert, [emailId, 0, 'a', every, null, null]);
+    await store.outside.query(insert, [emailId, 2, 'c', Buffer.alloc(0), null, null]);
+    const topicId = newId('topic', store.clock);
+    await store.outside.query(`update emails set topic_id = $1, tags = '[{"name":"a","value":"b"}]'`, [
+      topicId,
+    ]);
+    const { attachments, draft } = await taken();
+    expect(attachments).toEqual([
+      { filename: 'a', content: every, contentType: null, contentId: null },
+      { filename: 'b', content: every.subarray(7), contentType: 'image/png', contentId: 'logo' },
+      { filename: 'c', content: Buffer.alloc(0), contentType: null, contentId: null },
+    ]);
+    expect(draft).toMatchObject({ topicId, tags: [{ name: 'a', value: 'b' }] });
+  });
+
+  test('names the recipients that are suppressed for the account or the topic, however they are written', async () => {
+    const accountId = String((await email())?.['account_id']);
+    const [topic, other] = [newId('topic', store.clock), newId('topic', store.clock)];
+    const suppress = async (address: string, about = '', owner = accountId) =>
+      store.outside.query(`insert into suppressions values ($1, $2, $3, $4, 'manual', null, now())`, [
+        newId('suppression', store.clock),
+        owner,
+        address,
+        about,
+      ]);
+    await suppress('all@b.example');
+    await suppress('topic@b.example', topic);
+    await suppress('all@b.example', topic);
+    await suppress('other@b.example', other);
+    await suppress('foreign@b.example', '', await rows.account());
+    await suppress('nobody@b.example');
+    await store.outside.query(
+      `update emails set to_addresses = '{"Al <ALL@B.Example>",topic@b.example}', cc_addresses = '{other@b.example}',
+                         bcc_addresses = '{Topic@b.example,foreign@b.example}', topic_id = $1`,
+      [topic],
+    );
+    expect((await taken()).suppressed).toEqual(['all@b.example', 'topic@b.example']);
+    await store.outside.query('update emails set topic_id = null');
+    expect((await taken(1)).suppressed).toEqual(['all@b.example']);
   });
 
   test('of one hand-over succeeds for exactly one of many at once', async () => {
@@ -161,6 +210,12 @@ describe('failed', () => {
       ['email.failed', { email_id: emailId, from: 'a@a.example', subject: 'Hi', error: 'no such domain' }],
     ]);
   });
+});
+
+test.each(['sent', 'failed'] as const)('%s: who was left out stands in the message', async (end) => {
+  const held = { ...(await taken()), suppressed: ['b@b.example'] };
+  expect(await (end === 'sent' ? work.sent(held, ACCEPTED) : work.failed(held, 'x'))).toBe(true);
+  expect(await email()).toMatchObject({ status: end, suppressed_addresses: ['b@b.example'] });
 });
 
 describe('a transaction that cannot be committed', () => {

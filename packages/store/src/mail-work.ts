@@ -1,16 +1,20 @@
-import { recordEvent } from '@postrider/domain';
+import { parseEmailAddress, plainAddress, recordEvent } from '@postrider/domain';
 import type {
   AccountId,
   Clock,
+  AttachmentDraft,
   EmailDraft,
   EmailId,
+  EmailTag,
   EventDraft,
   ProviderNotification,
+  TopicId,
 } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
 import { lastEventOf } from './emails.ts';
 import { retryEmail } from './sql/retry-email.ts';
+import { suppressedAmong } from './sql/suppressed-among.ts';
 import { takeEmail } from './sql/take-email.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -24,9 +28,16 @@ export interface MailHandOver {
 export interface TakenEmail extends MailHandOver {
   readonly accountId: AccountId;
   readonly attemptsMade: number;
-  readonly draft: EmailDraft;
+  readonly draft: Omit<EmailDraft, 'attachments'>;
+  readonly attachments: readonly StoredAttachment[];
+  /** Recipients that are to be left out: suppressed for the account or the message's topic when it was taken. */
+  readonly suppressed: readonly string[];
   readonly createdAt: Date;
   readonly earlyMs: number;
+}
+
+export interface StoredAttachment extends Omit<AttachmentDraft, 'content'> {
+  readonly content: Buffer;
 }
 
 /** A worker's view of the mail. Each end returns false when the message was no longer the caller's. */
@@ -58,6 +69,10 @@ interface TakenEmailRow {
   readonly html: string | null;
   readonly text: string | null;
   readonly headers: Record<string, string>;
+  readonly tags: EmailTag[];
+  readonly topic_id: TopicId | null;
+  readonly attachments: readonly (Omit<AttachmentDraft, 'content'> & { readonly bytes: number })[];
+  readonly contents: Buffer | null;
   readonly created_at: Date;
   readonly early_ms: number;
 }
@@ -66,7 +81,7 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
   return {
     async take(job, leaseSeconds) {
       const [row] = await runOn<TakenEmailRow>(db.pool, takeEmail, [job.emailId, job.claim, leaseSeconds]);
-      return row === undefined ? null : takenOf(row);
+      return row === undefined ? null : takenOf(row, await suppressedOf(db, row));
     },
     async sent(email, answer) {
       return endSend(db, email, async (tx) => {
@@ -109,6 +124,10 @@ async function endSend(
     const { emailId, claim } = email;
     const { count } = await tx.client.emailSend.deleteMany({ where: { emailId, claim } });
     if (count === 0) return false;
+    if (email.suppressed.length > 0) {
+      const data = { suppressed: [...email.suppressed] };
+      await tx.client.email.update({ where: { id: emailId }, data, select: { id: true } });
+    }
     await work(tx);
     return true;
   });
@@ -132,7 +151,27 @@ function notificationEvent(email: TakenEmail, notification: ProviderNotification
   };
 }
 
-function takenOf(row: TakenEmailRow): TakenEmail {
+/** Asked once the message is taken, so that whoever was suppressed before its hand-over is left out of it. */
+async function suppressedOf(db: Database, row: TakenEmailRow): Promise<string[]> {
+  const written = [...row.to_addresses, ...row.cc_addresses, ...row.bcc_addresses];
+  const addresses = written.flatMap((text) => plainAddress(parseEmailAddress(text)?.address ?? '') ?? []);
+  const rows = await runOn<{ address: string }>(db.pool, suppressedAmong, [
+    row.account_id,
+    addresses,
+    row.topic_id,
+  ]);
+  return rows.map(({ address }) => address);
+}
+
+function attachmentsOf({ attachments, contents }: TakenEmailRow): StoredAttachment[] {
+  let begins = 0;
+  return attachments.map(({ bytes, ...attachment }) => {
+    begins += bytes;
+    return { ...attachment, content: (contents ?? Buffer.alloc(0)).subarray(begins - bytes, begins) };
+  });
+}
+
+function takenOf(row: TakenEmailRow, suppressed: readonly string[]): TakenEmail {
   return {
     emailId: row.id,
     claim: row.claim,
@@ -148,7 +187,11 @@ function takenOf(row: TakenEmailRow): TakenEmail {
       html: row.html,
       text: row.text,
       headers: row.headers,
+      tags: row.tags,
+      topicId: row.topic_id,
     },
+    attachments: attachmentsOf(row),
+    suppressed,
     createdAt: row.created_at,
     earlyMs: row.early_ms,
   };

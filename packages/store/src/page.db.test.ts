@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, EmailId } from '@postrider/domain';
+import { statementsOf } from '../test/counted-statements.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { createEmailStore } from './emails.ts';
@@ -115,7 +116,7 @@ test.each([null, 'after', 'before'] as const)(
     await store.outside.query('analyze emails');
     const id = (await listed())[1_500] as EmailId;
     const request: PageRequest<'email'> = { limit: 20, cursor: side === null ? null : { side, id } };
-    const asked = await statementsOf(() => emails.list(accountId, request));
+    const asked = await statementsOf(store.db, () => emails.list(accountId, request));
     const { text, values } = asked.at(-1) ?? { text: '', values: [] };
     const [plan] = await store.db.pool
       .query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (analyze, format json) ${text}`, values)
@@ -140,21 +141,4 @@ interface PlanNode {
 
 function nodesOf(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-}
-
-/** What the store asks Postgres while `work` runs. */
-async function statementsOf(work: () => Promise<unknown>): Promise<{ text: string; values: unknown[] }[]> {
-  const { pool } = store.db;
-  const query = pool.query.bind(pool) as (...given: unknown[]) => unknown;
-  const asked: { text: string; values: unknown[] }[] = [];
-  pool.query = ((statement: (typeof asked)[number], ...more: unknown[]) => {
-    asked.push(statement);
-    return query(statement, ...more);
-  }) as typeof pool.query;
-  try {
-    await work();
-  } finally {
-    pool.query = query as typeof pool.query;
-  }
-  return asked;
 }

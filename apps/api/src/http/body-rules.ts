@@ -31,3 +31,10 @@ export const emailBody: BodyRule = {
       : plainText(413, `The request body is larger than ${LIMITS.emailBodyBytes} bytes.`),
   unreadable: (fault) => invalidFields([{ field: '', message: fault }]),
 };
+
+/** `POST /v1/emails/batch`: always a problem document. */
+export const batchBody: BodyRule = {
+  bytesMax: LIMITS.batchBodyBytes,
+  tooLarge: () => tooLarge(LIMITS.batchBodyBytes),
+  unreadable: (fault) => invalidFields([{ field: '', message: fault }]),
+};

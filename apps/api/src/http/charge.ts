@@ -3,22 +3,26 @@ import type { ApiKey } from '@postrider/store';
 import { limitUnknown, overLimit } from '../problems/answers.ts';
 import type { ProblemAnswer } from './answer.ts';
 
+/** Null: the request may go on. */
 export type Charge = (
   key: ApiKey,
-  cost: number,
+  /** Null: not known before the body is read; it is only looked whether anything is left. */
+  cost: number | null,
 ) => Promise<{ readonly why: Refusal; readonly answer: ProblemAnswer } | null>;
 
 type Refusal = Extract<RateDecision, { allowed: false }>['why'];
 
 /**
- * Charges a request to its key (contract 8, rules 1, 2 and 4); null: it may go on.
+ * Charges a request to its key (contract 8, rules 1, 2 and 4).
  *
  * @param defaultLimitPerMinute the limit of a key that has none of its own.
  */
 export function createCharge(limiter: RateLimiter, defaultLimitPerMinute: number): Charge {
   return async (key, cost) => {
     const limitPerMinute = key.rateLimitPerMinute ?? defaultLimitPerMinute;
-    const decision = await limiter.charge(key.id, cost, limitPerMinute);
+    const decision = await (cost === null
+      ? limiter.peek(key.id, limitPerMinute)
+      : limiter.charge(key.id, cost, limitPerMinute));
     if (decision.allowed) return null;
     const answer = decision.why === 'limit' ? overLimit : limitUnknown;
     return { why: decision.why, answer: answer(cost, limitPerMinute) };

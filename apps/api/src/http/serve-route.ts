@@ -8,6 +8,7 @@ import type { Answer } from './answer.ts';
 import { authenticate } from './authenticate.ts';
 import type { Charge } from './charge.ts';
 import { readBytes, readJson } from './read-body.ts';
+import type { BodyRead } from './read-body.ts';
 import { contextOf } from './request-context.ts';
 import type { Send } from './send.ts';
 
@@ -23,12 +24,14 @@ interface MatchedRequest extends IncomingMessage {
   readonly params: Readonly<Record<string, string | string[]>>;
 }
 
+/** Of a request, unless its route says otherwise. */
 const COST = 1;
 const NO_BODY = Buffer.alloc(0);
 
 /**
  * Serves one route in the order that every route keeps: key (401), limit (429), scope (403), body (413, syntax),
- * then the route's own rules. That the route exists (404) has been settled before. A keyless route begins with the body.
+ * then the route's own rules. That the route exists (404) has been settled before. A keyless route begins with the body;
+ * one whose cost is in its body is charged behind that, and only looked at for what is left before.
  */
 export function serveRoute(route: Route, gates: Gates, send: Send) {
   return async (request: MatchedRequest, response: ServerResponse): Promise<void> => {
@@ -49,13 +52,32 @@ async function keyedAnswer(
   const key = await authenticate(request, gates.apiKeys);
   contextOf(response).key = key;
   if (key === null) return unauthorized;
-  const refusal = route.limited ? await refuseOverLimit(key, gates, response) : null;
-  if (refusal !== null) return refusal;
-  if (!grants(key.scopes, route.scope)) return forbidden(route.scope);
-  const asked = { key, id: idOf(request), query: queryOf(request), headers: request.headers };
-  if (route.body === 'ignored') return route.handle({ ...asked, body: undefined });
-  const read = await readJson(request, response, route.body);
-  return read.ok ? route.handle({ ...asked, body: read.body }) : read.refusal;
+  const charge = (cost: number | null) => refuseOverLimit(key, cost, gates, response);
+  const early = route.limited ? await charge(route.cost === undefined ? COST : null) : null;
+  if (early !== null) return early;
+  const read = await bodyFor(key, route, request, response).catch(async (error: unknown) => {
+    if (route.cost !== undefined) await charge(COST); // broken off in the middle: not even that is free
+    throw error;
+  });
+  const answer = async (): Promise<Answer> => {
+    if (!read.ok) return read.refusal;
+    const asked = { key, id: idOf(request), query: queryOf(request), headers: request.headers };
+    return route.handle({ ...asked, body: read.body });
+  };
+  if (route.cost === undefined) return answer();
+  const { cost, refusal } = read.ok ? route.cost(read.body) : { cost: COST, refusal: null };
+  const late = cost > 0 ? await charge(cost) : null;
+  return late ?? refusal ?? answer();
+}
+
+async function bodyFor(
+  key: ApiKey,
+  route: KeyedRoute,
+  request: MatchedRequest,
+  response: ServerResponse,
+): Promise<BodyRead<unknown>> {
+  if (!grants(key.scopes, route.scope)) return { ok: false, refusal: forbidden(route.scope) };
+  return route.body === 'ignored' ? { ok: true, body: undefined } : readJson(request, response, route.body);
 }
 
 async function keylessAnswer(
@@ -82,8 +104,13 @@ function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
 }
 
-async function refuseOverLimit(key: ApiKey, gates: Gates, response: ServerResponse): Promise<Answer | null> {
-  const refusal = await gates.charge(key, COST);
+async function refuseOverLimit(
+  key: ApiKey,
+  cost: number | null,
+  gates: Gates,
+  response: ServerResponse,
+): Promise<Answer | null> {
+  const refusal = await gates.charge(key, cost);
   if (refusal === null) return null;
   contextOf(response).refusal = refusal.why;
   if (refusal.why === 'limiter-unavailable') gates.metrics.limiterFailures.inc();

@@ -29,22 +29,25 @@ export function forbidden(scope: Scope): ProblemAnswer {
   return { kind: 'problem', slug: 'api-key-forbidden', detail: `The API key lacks the scope ${scope}.` };
 }
 
-export function overLimit(cost: number, limitPerMinute: number): ProblemAnswer {
-  const limit = `the key's limit of ${limitPerMinute} per minute`;
-  return {
-    kind: 'problem',
-    slug: 'rate-limited',
-    detail: `The request costs ${cost}, which does not fit in what is left of ${limit}.`,
-  };
+/** @param cost null where it is not known yet: the request costs 1 at the least. */
+export function overLimit(cost: number | null, limitPerMinute: number): ProblemAnswer {
+  return rateLimited(`${costs(cost)}, which does not fit in what is left of ${limit(limitPerMinute)}.`);
 }
 
-export function limitUnknown(cost: number, limitPerMinute: number): ProblemAnswer {
-  const limit = `the key's limit of ${limitPerMinute} per minute`;
-  return {
-    kind: 'problem',
-    slug: 'rate-limited',
-    detail: `The request costs ${cost}, which could not be counted against ${limit} just now.`,
-  };
+export function limitUnknown(cost: number | null, limitPerMinute: number): ProblemAnswer {
+  return rateLimited(`${costs(cost)}, which could not be counted against ${limit(limitPerMinute)} just now.`);
+}
+
+function rateLimited(detail: string): ProblemAnswer {
+  return { kind: 'problem', slug: 'rate-limited', detail };
+}
+
+function costs(cost: number | null): string {
+  return `The request costs ${cost ?? '1 or more'}`;
+}
+
+function limit(perMinute: number): string {
+  return `the key's limit of ${perMinute} per minute`;
 }
 
 export function tooLarge(bytesMax: number): ProblemAnswer {
@@ -66,6 +69,28 @@ export function invalidFields(faults: readonly FieldFault[]): ProblemAnswer {
   const where = first === undefined || first.field === '' ? 'The body' : shortened(first.field);
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see errors)` : '';
   return { ...invalid(`${where} ${first?.message ?? 'breaks a rule'}${more}.`), errors: faults };
+}
+
+/** @param names of domains; the sender has written them itself. */
+export function domainNotVerified(names: readonly string[]): ProblemAnswer {
+  const [first = ''] = names;
+  const more = names.length > 1 ? ` (and ${names.length - 1} more)` : '';
+  return {
+    kind: 'problem',
+    slug: 'domain-not-verified',
+    detail: `The account has not verified the domain ${shortened(first)}${more}.`,
+  };
+}
+
+export function idempotencyConflict(why: 'another request' | 'unfinished'): ProblemAnswer {
+  return {
+    kind: 'problem',
+    slug: 'idempotency-conflict',
+    detail:
+      why === 'unfinished'
+        ? 'A request with this Idempotency-Key is being served just now.'
+        : 'This Idempotency-Key was used for another request in the last 24 hours.',
+  };
 }
 
 /** Postgres cannot be reached. */

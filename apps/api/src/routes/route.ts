@@ -44,7 +44,18 @@ export interface KeyedRoute extends RouteBase {
   readonly scope: Scope;
   /** Whether the key's rate limit applies (contract 8, rule 3). */
   readonly limited: boolean;
+  /**
+   * Of a limited route whose requests cost more than 1: what a body costs, and whether it is refused for what it is
+   * besides. The key is then charged once the body is read; before that its window must have something left.
+   */
+  readonly cost?: (body: unknown) => BodyCost;
   readonly handle: Handle;
+}
+
+export interface BodyCost {
+  /** 0: free. */
+  readonly cost: number;
+  readonly refusal: Answer | null;
 }
 
 /** A route that is asked for no key, and so has no limit: for callers who cannot have one. */

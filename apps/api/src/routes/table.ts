@@ -1,7 +1,8 @@
 import type { DeadLetterStore, EmailStore, WebhookStore } from '@postrider/store';
-import { emailBody, resourceBody } from '../http/body-rules.ts';
+import { batchBody, emailBody, resourceBody } from '../http/body-rules.ts';
 import { listDeadLetters } from './dead-letters/list.ts';
 import { replayDeadLetter } from './dead-letters/replay.ts';
+import { batchCost, createBatch } from './emails/batch.ts';
 import { createEmail } from './emails/create.ts';
 import { getEmail } from './emails/get.ts';
 import { listEmails } from './emails/list.ts';
@@ -16,8 +17,18 @@ export interface RouteStores {
   readonly emails: EmailStore;
 }
 
+/** What of the deployment the routes depend on. */
+export interface RouteRules {
+  /** Whether live mail may only come from domains that its account has verified. */
+  readonly verifiedDomainsOnly: boolean;
+}
+
 /** Every route of `/v1`. */
-export function routeTable({ webhooks, deadLetters, emails }: RouteStores): readonly Route[] {
+export function routeTable(stores: RouteStores, rules: RouteRules): readonly Route[] {
+  return [...webhookRoutes(stores), ...emailRoutes(stores, rules)];
+}
+
+function webhookRoutes({ webhooks, deadLetters }: RouteStores): Route[] {
   const manage = { scope: 'webhooks:manage', limited: true } as const;
   return [
     { ...manage, method: 'post', path: '/v1/webhooks', body: resourceBody, handle: createWebhook(webhooks) },
@@ -43,29 +54,17 @@ export function routeTable({ webhooks, deadLetters, emails }: RouteStores): read
       body: 'ignored',
       handle: replayDeadLetter(deadLetters),
     },
-    {
-      method: 'post',
-      path: '/v1/emails',
-      scope: 'emails:send',
-      limited: true,
-      body: emailBody,
-      handle: createEmail(emails),
-    },
-    {
-      method: 'get',
-      path: '/v1/emails',
-      scope: 'emails:read',
-      limited: true,
-      body: 'ignored',
-      handle: listEmails(emails),
-    },
-    {
-      method: 'get',
-      path: '/v1/emails/:id',
-      scope: 'emails:read',
-      limited: true,
-      body: 'ignored',
-      handle: getEmail(emails),
-    },
+  ];
+}
+
+function emailRoutes({ emails }: RouteStores, { verifiedDomainsOnly }: RouteRules): Route[] {
+  const mailroom = { emails, verifiedDomainsOnly };
+  const send = { method: 'post', scope: 'emails:send', limited: true } as const;
+  const read = { method: 'get', scope: 'emails:read', limited: true, body: 'ignored' } as const;
+  return [
+    { ...send, path: '/v1/emails', body: emailBody, handle: createEmail(mailroom) },
+    { ...send, path: '/v1/emails/batch', body: batchBody, cost: batchCost, handle: createBatch(mailroom) },
+    { ...read, path: '/v1/emails', handle: listEmails(emails) },
+    { ...read, path: '/v1/emails/:id', handle: getEmail(emails) },
   ];
 }

@@ -66,8 +66,10 @@ export function createJudge(campaign: Campaign): Judge {
     const line = await campaign.lineOf(verdict.requestId);
     expect(['info', 'debug']).toContain(line.level);
     expect(line.status).toBe(raw.status);
-    const { id, signing_secret: secret } = verdict.document ?? {};
-    if (raw.status < 300 && typeof id === 'string' && !acknowledged.has(id)) acknowledged.set(id, undefined);
+    const { signing_secret: secret } = verdict.document ?? {};
+    for (const id of raw.status < 300 ? madeBy(line.method, verdict) : []) {
+      if (!acknowledged.has(id)) acknowledged.set(id, undefined);
+    }
     if (typeof secret === 'string') secrets.add(secret);
     judgeByRoute(line.method, line.route, verdict);
     return { ...verdict, route: line.route };
@@ -95,7 +97,7 @@ export function createJudge(campaign: Campaign): Judge {
       expect(answers.slice(1).map(({ kind, route }) => `${kind} of ${String(route)}`)).toEqual(
         first.goesOn ? ['200 json of /healthz'] : [],
       );
-      rememberBody(aimed, first);
+      rememberBodies(acknowledged, aimed, first);
     } else if (first.route !== null) judgeGate(aimed, first);
     return first;
   }
@@ -108,14 +110,26 @@ export function createJudge(campaign: Campaign): Judge {
     answers.forEach((each, index) => judgeSound(aimed[index] as Aimed, each));
   }
 
-  function rememberBody({ name, spec }: Aimed, { document }: Judged): void {
-    const id = document?.['id'];
-    if (lawOf(name).body === undefined) return;
-    if (spec.body === null || typeof id !== 'string' || acknowledged.get(id) !== undefined) return;
-    acknowledged.set(id, JSON.parse(new TextDecoder().decode(bodyBytes(spec.body))));
-  }
-
   return { one, pipelined, raw, answer, bytesOf, acknowledged, secrets };
+}
+
+/** What the request asked for, to be compared with what is stored. */
+function rememberBodies(acknowledged: Map<string, unknown>, { name, spec }: Aimed, verdict: Judged): void {
+  if (lawOf(name).body === undefined || spec.body === null) return;
+  const ids = madeBy(name.split(' ')[0] ?? '', verdict);
+  if (ids.length === 0) return;
+  const body = JSON.parse(new TextDecoder().decode(bodyBytes(spec.body))) as unknown;
+  const asked: unknown[] = Array.isArray(body) ? body : [body];
+  ids.forEach((id, index) => {
+    if (acknowledged.get(id) === undefined) acknowledged.set(id, asked[index]);
+  });
+}
+
+/** The ids of what a request has made, as its answer tells: a batch has several, a list none. */
+function madeBy(method: string, { document }: Verdict): string[] {
+  const { id, data } = document ?? {};
+  if (method === 'POST' && Array.isArray(data)) return (data as { id: string }[]).map((each) => each.id);
+  return typeof id === 'string' ? [id] : [];
 }
 
 async function aimedBytes(campaign: Campaign, { name, spec }: Aimed): Promise<Buffer> {

@@ -14,6 +14,8 @@ export interface RouteLaw {
   readonly body?: BodyLaw;
   /** Whether its `validation-failed` has `errors` (contract 7.1: only the send routes). */
   readonly listsFaults?: true;
+  /** Whether an Idempotency-Key makes a repetition harmless. */
+  readonly idempotent?: true;
   /** Whether the query chooses a page, and can be wrong. */
   readonly paged?: true;
   /** Asserts the shape of a success. */
@@ -40,6 +42,41 @@ const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 const manage = { keyed: true, refusals: [] } as const;
 const operations = { keyed: false, refusals: [] } as const;
+
+const MESSAGES = [
+  { from: 'a@a.example', to: 'b@b.example', subject: MARK, text: 'Hi' },
+  {
+    from: `"${MARK}" <a@a.example>`,
+    to: ['\u{1f389} <b@b.example>', 'c@b.example'],
+    cc: [],
+    bcc: 'd@b.example',
+    reply_to: ['e@b.example'],
+    subject: '\u{1f389} e\u0301',
+    html: `<p>${MARK}</p>\r\n`,
+    text: null,
+    headers: { 'X-A': '1', 'x-b': '\u00e9' },
+    tags: [{ name: 'a', value: MARK }],
+    attachments: [
+      {
+        filename: `${MARK}.\u{1f389}`,
+        content: 'AP/+',
+        content_type: 'a/b; c=d',
+        content_id: MARK,
+        more: [],
+      },
+      { filename: 'empty', content: '' },
+    ],
+    more: 1e300,
+  },
+];
+
+const send = {
+  keyed: true,
+  success: '200 json',
+  refusals: ['422 validation-failed', '409 idempotency-conflict'],
+  listsFaults: true,
+  idempotent: true,
+} as const;
 
 /** By method and path, as Express has them. A route without an entry fails the fuzz. */
 export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
@@ -102,34 +139,32 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
     judge: (doc) => expect(doc).toEqual({ id: ID('dl'), replayed: true }),
   },
   'POST /v1/emails': {
-    keyed: true,
-    success: '200 json',
-    refusals: ['422 validation-failed', '413 text', '413 request-too-large'],
-    listsFaults: true,
+    ...send,
+    refusals: [...send.refusals, '413 text', '413 request-too-large'],
     body: {
-      valid: [
-        { from: 'a@a.example', to: 'b@b.example', subject: MARK, text: 'Hi' },
-        {
-          from: `"${MARK}" <a@a.example>`,
-          to: ['\u{1f389} <b@b.example>', 'c@b.example'],
-          cc: [],
-          bcc: 'd@b.example',
-          reply_to: ['e@b.example'],
-          subject: '\u{1f389} e\u0301',
-          html: `<p>${MARK}</p>\r\n`,
-          text: null,
-          headers: { 'X-A': '1', 'x-b': '\u00e9' },
-          tags: [{ name: 'a', value: 'b' }],
-          attachments: [],
-          more: 1e300,
-        },
-      ],
+      valid: MESSAGES,
       bytesMax: 8 * 1024 * 1024,
       tooLarge: '413 text',
       unreadable: '422 validation-failed',
       lacking: null,
     },
     judge: (doc) => expect(doc).toEqual({ id: ID('em') }),
+  },
+  'POST /v1/emails/batch': {
+    ...send,
+    refusals: [...send.refusals, '413 request-too-large'],
+    body: {
+      valid: [[...MESSAGES], [...MESSAGES, ...MESSAGES], [MESSAGES[0]]],
+      bytesMax: 32 * 1024 * 1024,
+      tooLarge: '413 request-too-large',
+      unreadable: '422 validation-failed',
+      lacking: null,
+    },
+    judge({ data, ...more }) {
+      expect(more).toEqual({});
+      expect(data).not.toEqual([]);
+      for (const each of data as unknown[]) expect(each).toEqual({ id: ID('em') });
+    },
   },
   'GET /v1/emails': {
     ...manage,

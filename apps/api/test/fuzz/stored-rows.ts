@@ -25,6 +25,9 @@ interface EmailRow {
   readonly html: string | null;
   readonly text: string | null;
   readonly headers: Readonly<Record<string, string>>;
+  readonly tags: readonly { readonly name: string; readonly value: string }[];
+  /** In base64. */
+  readonly files: readonly string[];
   readonly waits: boolean;
 }
 
@@ -47,7 +50,9 @@ export async function judgeStoredRows(
     judgeKeptWebhook(row, acknowledged.get(row.id));
   }
   const emails = await database.query<EmailRow>(
-    `select e.*, s.email_id is not null as waits
+    `select e.*, s.email_id is not null as waits,
+            array(select replace(encode(a.content, 'base64'), chr(10), '') from email_attachments a
+                  where a.email_id = e.id order by a.position) as files
      from emails e left join email_sends s on s.email_id = e.id`,
   );
   for (const row of emails) {
@@ -89,6 +94,8 @@ function judgeEmailRow(row: EmailRow): void {
     expect(name).toMatch(/^[!-9;-~]{1,76}$/);
     expect(value).toMatch(/^[^\u0000-\u001f\u007f]{1,997}$/);
   }
+  expect(Math.max(row.tags.length, row.files.length)).toBeLessThanOrEqual(50);
+  for (const { name, value } of row.tags) expect(`${name} ${value}`).toMatch(/^[\w-]{1,256} [\w-]{1,256}$/);
   const live = row.kind === 'live';
   expect({ status: row.status, waits: row.waits }).toEqual({
     status: live ? 'queued' : 'stored',
@@ -116,8 +123,12 @@ function judgeKeptEmail(row: EmailRow, sent: unknown): void {
     return Array.isArray(written) ? written : [written];
   };
   const { from_address: from, to_addresses: to, cc_addresses: cc, bcc_addresses: bcc, subject } = row;
-  const { reply_to_addresses: replyTo, html, text, headers } = row;
-  expect({ from, to, cc, bcc, replyTo, subject, html, text, headers }).toEqual({
+  const { reply_to_addresses: replyTo, html, text, headers, tags, files } = row;
+  const { tags: askedTags, attachments } = asked as {
+    tags?: EmailRow['tags'] | null;
+    attachments?: { content: string }[] | null;
+  };
+  expect({ from, to, cc, bcc, replyTo, subject, html, text, headers, tags, files }).toEqual({
     from: asked['from'],
     to: list('to'),
     cc: list('cc'),
@@ -127,5 +138,7 @@ function judgeKeptEmail(row: EmailRow, sent: unknown): void {
     html: asked['html'] ?? null,
     text: asked['text'] ?? null,
     headers: asked['headers'] ?? {},
+    tags: (askedTags ?? []).map(({ name, value }) => ({ name, value })),
+    files: (attachments ?? []).map(({ content }) => content),
   });
 }

@@ -1,20 +1,21 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { retrySchedule } from '@postrider/domain';
+import { newId, retrySchedule } from '@postrider/domain';
 import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProvider } from '@postrider/mail';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createMailTimetable, createMailWork } from '@postrider/store';
-import type { Database, MailHandOver } from '@postrider/store';
+import type { Database, MailHandOver, TakenEmail } from '@postrider/store';
 import { createRows, createTestDatabase, fakeClock, startTcpProxy, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
+import { outgoingMessage } from './outgoing-message.ts';
 import { sendMail } from './send.ts';
 import type { MailStages } from './send.ts';
 
@@ -57,20 +58,14 @@ beforeEach(async () => {
   webhookId = await rows.webhook({ accountId });
 });
 
+/** As one that leads to the topic and to nothing of the recipient. */
+const unsubscribeUrlOf = ({ draft }: TakenEmail): string | null =>
+  draft.topicId === null ? null : `https://api.example/u/${draft.topicId}`;
+
 function stagesOn(by: Database): MailStages {
   return {
     store: createMailWork(by, fakeClock(NOW)),
-    handOver: async (email) =>
-      provider.send({
-        ...email.draft,
-        emailId: email.emailId,
-        accountId: email.accountId,
-        createdAt: email.createdAt,
-        attachments: [],
-        tags: [],
-        suppressed: [],
-        unsubscribeUrl: null,
-      }),
+    handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,
     logger: log.logger,
@@ -211,6 +206,53 @@ test('what the provider reports at once follows email.sent, one event for each r
     detail: { bounce_type: 'Permanent', complaint_type: null },
   });
   expect(await email()).toMatchObject({ status: 'sent', last_event: 'delivery_delayed' });
+});
+
+describe('with suppressed recipients', () => {
+  const suppress = async (name: string) =>
+    database.query(`insert into suppressions values ($1, $2, $3, '', 'bounce', null, now())`, [
+      newId('suppression', fakeClock(NOW)),
+      accountId,
+      `${name}@sandbox.postrider.example`,
+    ]);
+
+  test('the others are written to, and the message says who was left out', async () => {
+    await addressedTo('Anyone', 'gone');
+    await suppress('gone');
+    await send();
+    expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
+    expect(await sole('select suppressed_addresses from emails')).toEqual({
+      suppressed_addresses: ['gone@sandbox.postrider.example'],
+    });
+    const source = await readFile(join(directory, `${emailId}.eml`), 'utf8');
+    expect(source).toContain('Anyone@sandbox.postrider.example');
+    expect(source).not.toContain('gone@');
+  });
+
+  test('and no other, it has failed, and the provider was never asked', async () => {
+    await addressedTo('Gone', 'refused');
+    await suppress('gone');
+    await suppress('refused');
+    await send();
+    expect(await events()).toEqual([['email.failed', result('every recipient is suppressed')]]);
+    expect(await email()).toMatchObject({ status: 'failed', error: 'every recipient is suppressed' });
+    expect(await readdir(directory)).not.toContain(`${emailId}.eml`);
+    expect(await sole('select cardinality(suppressed_addresses) as count from emails')).toEqual({ count: 2 });
+  });
+});
+
+test('attachments reach the provider byte for byte, and a topic its unsubscribe address', async () => {
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+  await database.query(`insert into email_attachments values ($1, 0, 'a.bin', $2, null, null)`, [
+    emailId,
+    bytes,
+  ]);
+  await database.query(`update emails set topic_id = 'top_1'`);
+  await send();
+  const source = await readFile(join(directory, `${emailId}.eml`), 'utf8');
+  expect(source).toContain('filename=a.bin');
+  expect(source.replaceAll('\r\n', '')).toContain(bytes.toString('base64'));
+  expect(source).toContain('List-Unsubscribe: <https://api.example/u/top_1>');
 });
 
 describe('the fence', () => {

@@ -13,5 +13,6 @@ export function emailObject(email: ListedEmail) {
     created_at: email.createdAt.toISOString(),
     scheduled_at: null,
     last_event: email.lastEvent,
+    topic_id: email.topicId,
   };
 }

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
-import type { FieldFault } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
-import { expectProblem, textOf, withoutInstance } from '../../../test/expect-problem.ts';
+import { expectProblem, errorsOf, textOf, withoutInstance } from '../../../test/expect-problem.ts';
 import { startApi } from '../../../test/start-api.ts';
 import type { Caller, TestApi } from '../../../test/start-api.ts';
 
@@ -37,6 +36,15 @@ async function sent(body: unknown, by = caller): Promise<string> {
   const response = await send(body, by);
   expect({ status: response.status, body: response.text }).toMatchObject({ status: 200 });
   return (response.body as { id: string }).id;
+}
+
+async function newTopic({ accountId }: Caller): Promise<string> {
+  const id = newId('topic', systemClock);
+  await api.database.query(
+    `insert into topics (id, account_id, name, default_subscription, created_at) values ($1, $2, 'T', 'opt_in', now())`,
+    [id, accountId],
+  );
+  return id;
 }
 
 async function countOf(table: string, column: string, value: string): Promise<number> {
@@ -92,8 +100,9 @@ describe('POST /v1/emails', () => {
       /^from is not a valid .* \(and \d more, see errors\)\.$/,
     );
     const fields = errorsOf(response).map(({ field }) => field);
+    const missing = ['attachments[0].filename', 'attachments[0].content'];
     expect(new Set(fields)).toEqual(
-      new Set(['from', 'to[1]', 'cc', 'subject', 'headers.X-A', 'headers.Subject', 'attachments']),
+      new Set(['from', 'to[1]', 'cc', 'subject', 'headers.X-A', 'headers.Subject', ...missing]),
     );
   });
 
@@ -121,17 +130,40 @@ describe('POST /v1/emails', () => {
   ])('half a surrogate pair in %s is refused, neither stored altered nor a 500', async (field, change) => {
     const response = await send({ ...MESSAGE, ...change });
     expectProblem(response, 'validation-failed');
-    const { errors } = JSON.parse(textOf(response)) as { errors: FieldFault[] };
-    expect(errors).toMatchObject([{ field }]);
+    expect(errorsOf(response)).toMatchObject([{ field }]);
   });
 
-  test('with an Idempotency-Key is refused, and nothing stored: a repetition would be a second message', async () => {
-    const other = await api.newCaller();
-    const response = await send(MESSAGE, other).set('idempotency-key', 'k');
-    expectProblem(response, 'validation-failed');
-    const { errors } = JSON.parse(textOf(response)) as { errors: FieldFault[] };
-    expect(errors).toEqual([{ field: 'Idempotency-Key', message: 'is not supported in this version' }]);
-    expect(await countOf('emails', 'account_id', other.accountId)).toBe(0);
+  test('keeps attachments and tags', async () => {
+    const id = await sent({
+      ...MESSAGE,
+      attachments: [{ filename: 'a.txt', content: 'SGkh', content_type: 'text/plain', content_id: 'a' }],
+      tags: [{ name: 'order', value: '17' }],
+    });
+    expect(await api.database.query('select * from email_attachments where email_id = $1', [id])).toEqual([
+      {
+        email_id: id,
+        position: 0,
+        filename: 'a.txt',
+        content: Buffer.from('Hi!'),
+        content_type: 'text/plain',
+        content_id: 'a',
+      },
+    ]);
+    expect((await get(id)).body).toMatchObject({ tags: [{ name: 'order', value: '17' }] });
+  });
+
+  test('a topic of the account is kept; another account’s is a fault, told with all others', async () => {
+    const [own, foreign] = [await newTopic(caller), await newTopic(await api.newCaller())];
+    const id = await sent({ ...MESSAGE, topic_id: own });
+    expect((await get(id)).body).toMatchObject({ topic_id: own });
+    const fault = { field: 'topic_id', message: 'is not a topic of this account' };
+    for (const topic of [foreign, newId('topic', systemClock), 'x']) {
+      const response = await send({ ...MESSAGE, topic_id: topic });
+      expectProblem(response, 'validation-failed');
+      expect(errorsOf(response)).toEqual([fault]);
+    }
+    const response = await send({ ...MESSAGE, to: 'x', topic_id: foreign });
+    expect(errorsOf(response)).toEqual([{ field: 'to', message: 'is not a valid email address' }, fault]);
   });
 
   test('dangerous names in a body are only names', async () => {
@@ -167,6 +199,8 @@ describe('GET /v1/emails/{id}', () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       scheduled_at: null,
       last_event: 'queued',
+      topic_id: null,
+      tags: [],
     });
   });
 
@@ -180,7 +214,3 @@ describe('GET /v1/emails/{id}', () => {
     expect(responses.map(textOf).join()).not.toContain(id);
   });
 });
-
-function errorsOf(response: request.Response): FieldFault[] {
-  return (JSON.parse(textOf(response)) as { errors: FieldFault[] }).errors;
-}

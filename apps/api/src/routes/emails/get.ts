@@ -11,6 +11,7 @@ export function getEmail(emails: Pick<EmailStore, 'find'>): Handle {
     const id = parseId('email', written);
     const email = id === null ? null : await emails.find(key.accountId, id);
     if (email === null) return noSuch('email');
-    return json(200, { object: 'email', ...emailObject(email), html: email.html, text: email.text });
+    const { html, text, tags } = email;
+    return json(200, { object: 'email', ...emailObject(email), html, text, tags });
   };
 }

@@ -48,6 +48,7 @@ test('answers the account’s messages in the shape of Resend’s list, page by 
     created_at: TIME,
     scheduled_at: null,
     last_event: 'queued',
+    topic_id: null,
   }));
   const whole = await list('');
   expect(whole.status).toBe(200);
