@@ -5,7 +5,7 @@ export { domainsAbove, parseDomainName } from './domain-name.ts';
 export type { DomainNameParse } from './domain-name.ts';
 export { decideOutcome } from './delivery-outcome.ts';
 export type { AttemptResult, DeadLetterReason, DeliveryOutcome } from './delivery-outcome.ts';
-export { parseEmailAddress } from './email-address.ts';
+export { hasControlCharacter, isWellFormed, parseEmailAddress } from './email-address.ts';
 export type { EmailAddress } from './email-address.ts';
 export type { AttachmentDraft } from './email-attachments.ts';
 export { faultsOf, requestedBatch, requestedEmail } from './email-batch.ts';

@@ -22,4 +22,10 @@ export const LIMITS = {
   pageEntries: 100,
   pageEntriesDefault: 20,
   endpointLength: 2048,
+  /** Of a topic, in characters; as Resend has them. */
+  topicNameLength: 50,
+  topicDescriptionLength: 200,
+  /** Addresses or ids of one request. */
+  suppressionsBatch: 100,
+  suppressionReasonLength: 500,
 } as const;

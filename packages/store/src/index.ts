@@ -19,6 +19,10 @@ export type {
   RetriedAttempt,
   TakenDelivery,
 } from './delivery-work.ts';
+export { createDomainStore } from './domains.ts';
+export type { Domain, DomainState, DomainStore, NewDomain } from './domains.ts';
+export { createDomainTurns } from './domain-turns.ts';
+export type { DomainTurns, TurnResult } from './domain-turns.ts';
 export { createEmailStore } from './emails.ts';
 export type { Email, EmailStatus, EmailStore, ListedEmail } from './emails.ts';
 export { isUnavailable, mappingUnavailable, StoreUnavailableError } from './errors.ts';
@@ -37,8 +41,21 @@ export type { PoolOptions } from './pool.ts';
 export { readiness, requireMigrated } from './readiness.ts';
 export type { Readiness } from './readiness.ts';
 export type { Queryable } from './statement.ts';
+export { createSuppressionStore } from './suppressions.ts';
+export type {
+  AddedSuppression,
+  Removal,
+  Suppression,
+  SuppressionKey,
+  SuppressionOrigin,
+  SuppressionStore,
+} from './suppressions.ts';
+export { createTopicStore } from './topics.ts';
+export type { NewTopic, Topic, TopicStore } from './topics.ts';
 export type { Transaction, Transactions } from './transaction.ts';
 export type { SendOutcome, SendRequest } from './send-emails.ts';
+export { createUnsubscribeStore } from './unsubscribes.ts';
+export type { UnsubscribeSource, UnsubscribeStore } from './unsubscribes.ts';
 export { createWakeUpListener, createWakeUps } from './wake-ups.ts';
 export type { WakeUp, WakeUpListener, WakeUps } from './wake-ups.ts';
 export { createWebhookStore } from './webhooks.ts';
