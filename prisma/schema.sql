@@ -75,6 +75,13 @@ CREATE TABLE deliveries (
 ) WITH (autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=70);
 CREATE INDEX deliveries_work ON deliveries USING btree (webhook_id, due_at, id);
 
+CREATE TABLE domain_turns (
+  name text NOT NULL,
+  holder text NOT NULL,
+  ends_at timestamp with time zone NOT NULL,
+  CONSTRAINT domain_turns_pkey PRIMARY KEY (name)
+);
+
 CREATE TABLE domains (
   id text NOT NULL,
   account_id text NOT NULL,
@@ -171,6 +178,15 @@ CREATE UNLOGGED TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 ) WITH (fillfactor=50);
 
+CREATE TABLE removed_complaints (
+  suppression_id text NOT NULL,
+  account_id text NOT NULL,
+  address text NOT NULL,
+  reason text NOT NULL,
+  removed_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT removed_complaints_pkey PRIMARY KEY (suppression_id)
+);
+
 CREATE TABLE suppressions (
   id text NOT NULL,
   account_id text NOT NULL,
@@ -183,6 +199,7 @@ CREATE TABLE suppressions (
 );
 CREATE UNIQUE INDEX suppressions_address ON suppressions USING btree (account_id, address, topic_id);
 CREATE INDEX suppressions_of_account ON suppressions USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX suppressions_of_topic ON suppressions USING btree (topic_id) WHERE topic_id <> ''::text;
 
 CREATE TABLE topics (
   id text NOT NULL,
@@ -217,6 +234,7 @@ ALTER TABLE email_attachments ADD CONSTRAINT email_attachments_email_id_fkey FOR
 ALTER TABLE email_sends ADD CONSTRAINT email_sends_email_id_fkey FOREIGN KEY (email_id) REFERENCES emails(id) ON DELETE CASCADE;
 ALTER TABLE emails ADD CONSTRAINT emails_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE idempotency_keys ADD CONSTRAINT idempotency_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+ALTER TABLE removed_complaints ADD CONSTRAINT removed_complaints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE suppressions ADD CONSTRAINT suppressions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE topics ADD CONSTRAINT topics_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE webhooks ADD CONSTRAINT webhooks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;

@@ -12,15 +12,14 @@ import { createSend } from './http/send.ts';
 import { serveRoute } from './http/serve-route.ts';
 import { noSuchRoute } from './problems/answers.ts';
 import { routeTable } from './routes/table.ts';
-import type { RouteRules, RouteStores } from './routes/table.ts';
+import type { RouteParts, RouteStores } from './routes/table.ts';
 
-export interface AppOptions {
+export interface AppOptions extends RouteParts {
   readonly stores: RouteStores & { readonly apiKeys: Pick<ApiKeyStore, 'findActive'> };
   readonly limiter: RateLimiter;
   /** The limit of a key that has none of its own. */
   readonly keyRateLimitPerMinute: number;
   readonly problemBases: ProblemBases;
-  readonly rules: RouteRules;
   readonly readiness: ReadinessCheck;
   readonly logger: Logger;
   readonly metrics: Metrics<'api'>;
@@ -42,7 +41,7 @@ export function createApp(options: AppOptions): RequestListener {
   app.get('/healthz', healthHandler);
   app.get('/readyz', createReadinessHandler(options.readiness, logger));
   app.get('/metrics', createMetricsHandler(metrics.registry));
-  for (const route of routeTable(stores, options.rules))
+  for (const route of routeTable(stores, options))
     app[route.method](route.path, serveRoute(route, gates, send));
   const refuse = (request: IncomingMessage, response: ServerResponse) => send(request, response, noSuchRoute);
   app.use(refuse); // Express would answer OPTIONS by itself

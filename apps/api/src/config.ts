@@ -20,3 +20,11 @@ export function connectionShares(poolSize: number, limiterIsInPostgres: boolean)
   const limiter = limiterIsInPostgres ? Math.max(1, Math.floor(poolSize / 4)) : 0;
   return { stores: Math.max(1, poolSize - limiter - 1), limiter };
 }
+
+/** Of a turn of work on a domain, what may pass beside the provider's operation: a few statements in Postgres. */
+const DOMAIN_TURN_MARGIN_MS = 5_000;
+
+/** How long one turn of work on a domain may last: a request that still worked after it would be in another's turn. */
+export function domainTurnMs(domainTimeoutMs: number): number {
+  return domainTimeoutMs + DOMAIN_TURN_MARGIN_MS;
+}

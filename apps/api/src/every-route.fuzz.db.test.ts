@@ -9,8 +9,9 @@ import type { Aimed, Judge } from '../test/fuzz/judge-exchange.ts';
 import { spoiledBytes, spoilings } from '../test/fuzz/spoiled-bytes.ts';
 import { CALLERS, requests } from '../test/fuzz/request-spec.ts';
 import type { RequestSpec } from '../test/fuzz/request-spec.ts';
-import { lawfulKinds, MARK, ROUTE_LAWS } from '../test/fuzz/route-laws.ts';
-import type { RouteLaw } from '../test/fuzz/route-laws.ts';
+import { MARK } from '../test/fuzz/law.ts';
+import { lawfulKinds, ROUTE_LAWS, successes } from '../test/fuzz/route-laws.ts';
+import type { RouteLaw } from '../test/fuzz/law.ts';
 import { judgeStoredRows } from '../test/fuzz/stored-rows.ts';
 
 /** How many requests each of the tests makes up; all else grows with it. */
@@ -62,6 +63,7 @@ function examplesOf(law: RouteLaw): RequestSpec[] {
     ...valid.slice(-1).flatMap((from) => bodySweep(from).map((body) => goodRequest(law, { body }))),
     goodRequest(law, { id: { kind: 'own, escaped' } }),
     goodRequest(law, { id: { kind: 'missing' } }),
+    ...(law.paged === true ? [goodRequest(law, { query: BAD_PAGE })] : []),
     goodRequest(law, { query: BAD_PAGE }),
     ...(law.idempotent === undefined ? [] : valid).map((from) =>
       goodRequest(law, {
@@ -199,7 +201,7 @@ describe('after all that', () => {
   test('the API still serves', async () => {
     for (const [name, law] of ROUTES) {
       const judged = await judge.one({ name, spec: goodRequest(law) });
-      expect(judged?.kind).toBe(law.success);
+      expect(successes(law)).toContain(judged?.kind);
     }
   });
 

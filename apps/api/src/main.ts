@@ -1,4 +1,5 @@
-import { createSecretBox } from '@postrider/domain';
+import { createSecretBox, createUnsubscribeTokens } from '@postrider/domain';
+import { createDomainProvider } from '@postrider/mail';
 import {
   createLifecycle,
   createLogger,
@@ -11,7 +12,12 @@ import {
 import {
   createApiKeyStore,
   createDeadLetterStore,
+  createDomainStore,
+  createDomainTurns,
   createEmailStore,
+  createSuppressionStore,
+  createTopicStore,
+  createUnsubscribeStore,
   createWakeUps,
   createWebhookStore,
   openDatabase,
@@ -19,7 +25,7 @@ import {
   requireMigrated,
 } from '@postrider/store';
 import { createApp } from './app.ts';
-import { connectionShares, problemBasesOf } from './config.ts';
+import { connectionShares, domainTurnMs, problemBasesOf } from './config.ts';
 import { createLimiter } from './limiter.ts';
 import { createApiServer } from './server.ts';
 
@@ -50,13 +56,26 @@ const limiter = createLimiter({
 });
 const secrets = createSecretBox(config.secretsKey);
 
+const domainProvider = createDomainProvider({
+  provider: config.mailProvider,
+  awsRegion: config.awsRegion,
+  timeoutMs: config.domainTimeoutMs,
+});
+
 const app = createApp({
   stores: {
     apiKeys: createApiKeyStore(database, systemClock),
     webhooks: createWebhookStore(database, secrets, systemClock),
     deadLetters: createDeadLetterStore(database),
     emails: createEmailStore(database, systemClock),
+    domains: createDomainStore(database, systemClock),
+    domainTurns: createDomainTurns(database, domainTurnMs(config.domainTimeoutMs)),
+    suppressions: createSuppressionStore(database, systemClock),
+    topics: createTopicStore(database, systemClock),
+    unsubscribes: createUnsubscribeStore(database, systemClock),
   },
+  domainProvider,
+  unsubscribeTokens: createUnsubscribeTokens(config.secretsKey),
   limiter,
   keyRateLimitPerMinute: config.keyRateLimitPerMinute,
   problemBases: problemBasesOf(config),
@@ -71,6 +90,7 @@ await createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs })
   .add('wake-ups', { stop: () => wakeUps.close() })
   .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
   .add('rate limiter', { stop: () => limiter.close() })
+  .add('domain provider', { stop: async () => domainProvider?.close() })
   .add('HTTP server', {
     start: async () => {
       const port = await server.listen(config.port, config.host);

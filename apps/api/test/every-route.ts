@@ -8,6 +8,8 @@ export interface KnownRoute {
   readonly method: 'get' | 'post' | 'delete';
   readonly path: string;
   readonly scope: Scope;
+  /** Whether the key's rate limit does not apply (contract 8, rule 3). */
+  readonly unlimited?: true;
   /** A valid body, where the route reads one. */
   readonly body?: object;
 }
@@ -36,7 +38,45 @@ export const EVERY_ROUTE: readonly KnownRoute[] = [
   },
   { method: 'get', path: '/v1/emails', scope: 'emails:read' },
   { method: 'get', path: `/v1/emails/${newId('email', systemClock)}`, scope: 'emails:read' },
+  ...domainRoutes(`/v1/domains/${newId('domain', systemClock)}`),
+  ...suppressionRoutes(`/v1/suppressions/${newId('suppression', systemClock)}`),
+  ...topicRoutes(`/v1/topics/${newId('topic', systemClock)}`),
 ];
+
+function domainRoutes(one: string): KnownRoute[] {
+  const scope = 'domains:manage';
+  return [
+    { method: 'post', path: '/v1/domains', scope, body: { name: 'a.example' } },
+    { method: 'get', path: '/v1/domains', scope },
+    { method: 'get', path: one, scope },
+    { method: 'post', path: `${one}/verify`, scope },
+    { method: 'delete', path: one, scope },
+  ];
+}
+
+function suppressionRoutes(one: string): KnownRoute[] {
+  const manage = { scope: 'suppressions:manage', unlimited: true } as const;
+  const batch = { emails: ['a@a.example'] };
+  return [
+    { ...manage, method: 'post', path: '/v1/suppressions', body: { email: 'a@a.example' } },
+    { ...manage, method: 'post', path: '/v1/suppressions/batch/add', body: batch },
+    { ...manage, method: 'post', path: '/v1/suppressions/batch/remove', body: batch },
+    { ...manage, method: 'get', path: '/v1/suppressions' },
+    { ...manage, method: 'get', path: one },
+    { ...manage, method: 'delete', path: one },
+  ];
+}
+
+function topicRoutes(one: string): KnownRoute[] {
+  const manage = { scope: 'suppressions:manage', unlimited: true } as const;
+  const body = { name: 'News', default_subscription: 'opt_in' };
+  return [
+    { ...manage, method: 'post', path: '/v1/topics', body },
+    { ...manage, method: 'get', path: '/v1/topics' },
+    { ...manage, method: 'get', path: one },
+    { ...manage, method: 'delete', path: one },
+  ];
+}
 
 /** Their titles and themselves, for `test.each`. */
 export const EVERY_ROUTE_TITLED = EVERY_ROUTE.map(

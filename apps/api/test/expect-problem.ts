@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { PROBLEMS } from '@postrider/domain';
-import type { FieldFault, ProblemSlug } from '@postrider/domain';
+import type { AlsoStatus, FieldFault, ProblemSlug } from '@postrider/domain';
 import { BASES } from './start-api.ts';
 
 /** What is looked at of an answer, whoever has fetched it. */
@@ -12,9 +12,14 @@ export interface Answered {
   readonly body?: unknown;
 }
 
-/** Asserts the whole of a problem answer (contract 7.1) but for the words of its detail, which it gives back. */
-export function expectProblem(response: Answered, slug: ProblemSlug): string | undefined {
-  const { status, title, family } = PROBLEMS[slug];
+/**
+ * Asserts the whole of a problem answer (contract 7.1) but for the words of its detail, which it gives back.
+ *
+ * @param also the status that the catalogue lists besides the usual one, on routes that answer it.
+ */
+export function expectProblem(response: Answered, slug: ProblemSlug, also?: AlsoStatus): string | undefined {
+  const { status: usual, title, family } = PROBLEMS[slug];
+  const status = also ?? usual;
   expect({ status: response.status, body: textOf(response) }).toMatchObject({ status });
   expect(response.headers['content-type']).toBe('application/problem+json');
   const { detail, errors, ...rest } = JSON.parse(textOf(response)) as Record<string, unknown>;

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
-import { createSecretBox, newId } from '@postrider/domain';
+import { createSecretBox, createUnsubscribeTokens, newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, KeyKind, RateLimiter, Scope, WebhookId } from '@postrider/domain';
+import type { DomainProvider } from '@postrider/mail';
 import { createPostgresRateLimiter } from '@postrider/rate-limit';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
@@ -8,7 +9,12 @@ import {
   createAccountStore,
   createApiKeyStore,
   createDeadLetterStore,
+  createDomainStore,
+  createDomainTurns,
   createEmailStore,
+  createSuppressionStore,
+  createTopicStore,
+  createUnsubscribeStore,
   createWakeUps,
   createWebhookStore,
   openDatabase,
@@ -61,9 +67,16 @@ export interface TestApiOptions {
   readonly keyRateLimitPerMinute?: number;
   /** As `MAIL_PROVIDER=ses` has it. */
   readonly verifiedDomainsOnly?: boolean;
+  /** None: the deployment has no domains. */
+  readonly domainProvider?: Omit<DomainProvider, 'close'>;
+  readonly domainTurnMs?: number;
 }
 
+/** What the API's tokens are made with. */
+export const SECRET_KEYS: readonly Buffer[] = [Buffer.alloc(32, 7)];
+
 const MANY = 1_000_000;
+const DOMAIN_TURN_MS = 60_000;
 const SHUTDOWN_MS = 5_000;
 
 /** A listening API on a database of its own, put together as `main.ts` does. */
@@ -75,7 +88,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const connection = { databaseUrl, applicationName: 'api-test', onError };
   const wakeUps = createWakeUps(connection);
   const database = openDatabase({ ...connection, size: 10 }, wakeUps);
-  const secrets = createSecretBox([Buffer.alloc(32, 7)]);
+  const secrets = createSecretBox(SECRET_KEYS);
   const metrics = createMetrics('api', { processMetrics: false });
   const limiter =
     options.limiter ??
@@ -90,7 +103,14 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       webhooks: createWebhookStore(database, secrets, systemClock),
       deadLetters: createDeadLetterStore(database),
       emails: createEmailStore(database, systemClock),
+      domains: createDomainStore(database, systemClock),
+      domainTurns: createDomainTurns(database, options.domainTurnMs ?? DOMAIN_TURN_MS),
+      suppressions: createSuppressionStore(database, systemClock),
+      topics: createTopicStore(database, systemClock),
+      unsubscribes: createUnsubscribeStore(database, systemClock),
     },
+    domainProvider: options.domainProvider ?? null,
+    unsubscribeTokens: createUnsubscribeTokens(SECRET_KEYS),
     limiter,
     keyRateLimitPerMinute: options.keyRateLimitPerMinute ?? MANY,
     problemBases: BASES,

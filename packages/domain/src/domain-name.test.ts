@@ -24,7 +24,7 @@ describe('parseDomainName', () => {
     },
   );
 
-  test.each(['192.0.2.1', '::1', '2001:db8::1'])('%s is an IP address', (text) => {
+  test.each(['192.0.2.1', '::1', '2001:db8::1', '[2001:db8::1]'])('%s is an IP address', (text) => {
     expect(parseDomainName(text)).toEqual({ ok: false, fault: 'is an IP address' });
   });
 
@@ -34,7 +34,6 @@ describe('parseDomainName', () => {
     'localhost',
     '127.1',
     '0x7f.1',
-    '[2001:db8::1]',
     'example.com.',
     '.example.com',
     'a..example.com',

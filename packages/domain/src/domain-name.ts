@@ -1,5 +1,3 @@
-import { isIP } from 'node:net';
-import { domainToASCII } from 'node:url';
 import { parse } from 'tldts';
 
 export type DomainNameParse =
@@ -12,7 +10,7 @@ export type DomainNameParse =
  */
 const HOST_NAME =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** What an internationalised name is written in; anything else `domainToASCII` might take for a part of a URL. */
+/** What an internationalised name is written in; anything else could be another part of a URL. */
 const UNICODE_NAME = /^[\p{L}\p{M}\p{N}.-]+$/u;
 /** The characters of a name in Unicode: none is longer than its ASCII form. */
 const WRITTEN_LENGTH_MAX = 253;
@@ -20,13 +18,13 @@ const WRITTEN_LENGTH_MAX = 253;
 /** The one form in which names are stored and compared: IDNA in ASCII, lower case. @returns null for no host name. */
 export function asciiDomain(text: string): string | null {
   if (text.length > WRITTEN_LENGTH_MAX) return null;
-  const ascii = UNICODE_NAME.test(text) && !isAscii(text) ? domainToASCII(text) : text.toLowerCase();
-  return HOST_NAME.test(ascii) ? ascii : null;
+  const ascii = isAscii(text) ? text.toLowerCase() : idnaToAscii(text);
+  return ascii !== null && HOST_NAME.test(ascii) ? ascii : null;
 }
 
 /** The rules of a sending domain: a name that somebody can have registered, or one under it. */
 export function parseDomainName(text: string): DomainNameParse {
-  if (isIP(text) !== 0) return { ok: false, fault: 'is an IP address' };
+  if (parse(text, { extractHostname: false }).isIp === true) return { ok: false, fault: 'is an IP address' };
   const name = asciiDomain(text);
   if (name === null) return { ok: false, fault: 'is not a domain name' };
   const { domain } = parse(name, { allowPrivateDomains: true });
@@ -38,6 +36,12 @@ export function parseDomainName(text: string): DomainNameParse {
 export function domainsAbove(name: string): string[] {
   const labels = name.split('.');
   return labels.slice(1, -1).map((_, index) => labels.slice(index + 1).join('.'));
+}
+
+/** UTS 46, as a URL does it. @returns null for what is no name. */
+function idnaToAscii(text: string): string | null {
+  const url = `http://${text}`;
+  return UNICODE_NAME.test(text) && URL.canParse(url) ? new URL(url).hostname : null;
 }
 
 function isAscii(text: string): boolean {

@@ -1,12 +1,18 @@
 import type { AlsoStatus, FieldFault, ProblemSlug } from '@postrider/domain';
 
 /** What a route or a stage before it has to say; how it is written to the wire is `send`'s affair. */
-export type Answer = JsonAnswer | PlainTextAnswer | ProblemAnswer;
+export type Answer = JsonAnswer | PageAnswer | PlainTextAnswer | ProblemAnswer;
 
 export interface JsonAnswer {
   readonly kind: 'json';
   readonly status: 200 | 201;
   readonly body: object;
+}
+
+/** For people: a whole document of HTML. */
+export interface PageAnswer {
+  readonly kind: 'page';
+  readonly html: string;
 }
 
 /** The refusals that contract 7.1 excepts from problem documents. */
@@ -27,6 +33,10 @@ export interface ProblemAnswer {
 
 export function json(status: JsonAnswer['status'], body: object): JsonAnswer {
   return { kind: 'json', status, body };
+}
+
+export function pageAnswer(html: string): PageAnswer {
+  return { kind: 'page', html };
 }
 
 export function plainText(status: PlainTextAnswer['status'], text: string): PlainTextAnswer {

@@ -1,11 +1,13 @@
 import { LIMITS } from '@postrider/domain';
-import { invalidFields, tooLarge } from '../problems/answers.ts';
+import { invalid, invalidFields, tooLarge } from '../problems/answers.ts';
 import { plainText } from './answer.ts';
 import type { Answer } from './answer.ts';
 
 /** How much a route reads, and how it refuses what it cannot read. */
 export interface BodyRule {
   readonly bytesMax: number;
+  /** An empty body is none, and no fault. */
+  readonly mayBeEmpty?: true;
   /** @param declaredBytes null for a chunked body, which tells its length only by its end. */
   tooLarge(declaredBytes: number | null): Answer;
   /** @param fault what the body is or does, as in "is not valid JSON". */
@@ -17,6 +19,15 @@ export const resourceBody: BodyRule = {
   bytesMax: LIMITS.bodyBytes,
   tooLarge: () => tooLarge(LIMITS.bodyBytes),
   unreadable: (fault) => plainText(400, `The request body ${fault}.`),
+};
+
+/** Of a DELETE that says why: clients announce JSON on every call, also where they send nothing. */
+export const optionalBody: BodyRule = { ...resourceBody, mayBeEmpty: true };
+
+/** Topic routes, which have no part in that exception: rule failures of theirs are 400 (contract 7.2). */
+export const topicBody: BodyRule = {
+  ...resourceBody,
+  unreadable: (fault) => invalid(`The body ${fault}.`, 400),
 };
 
 /**

@@ -53,29 +53,13 @@ describe.each(EVERY_ROUTE_TITLED)('%s', (_, route) => {
     expect(expectProblem(response, 'api-key-forbidden')).toBe(`The API key lacks the scope ${route.scope}.`);
   });
 
-  test('over the limit: 429, which says cost and limit and stores nothing', async () => {
-    const { accountId, authorization } = await api.newCaller({ rateLimitPerMinute: 1 });
-    await request(api.url).get('/v1/webhooks').set('authorization', authorization);
-    const response = await requestOf(api.url, route).set('authorization', authorization);
-    const detail = expectProblem(response, 'rate-limited');
-    const cost = route.path.endsWith('/batch') ? '1 or more' : '1';
-    expect(detail).toBe(
-      `The request costs ${cost}, which does not fit in what is left of the key's limit of 1 per minute.`,
-    );
-    const stored = await api.database.query(
-      'select id from webhooks where account_id = $1 union all select id from emails where account_id = $1',
-      [accountId],
-    );
-    expect(stored).toEqual([]);
-  });
-
   test('its order: key, then limit, then scope, then body', async () => {
     const limited = await api.newCaller({ scopes: [], rateLimitPerMinute: 1 });
     const oversized = () => requestOf(api.url, { ...route, body: { text: TOO_LARGE } });
     expectProblem(await oversized(), 'api-key-unauthorized');
     const withKey = async () => oversized().set('authorization', limited.authorization);
     expectProblem(await withKey(), 'api-key-forbidden');
-    expectProblem(await withKey(), 'rate-limited');
+    expectProblem(await withKey(), route.unlimited === true ? 'api-key-forbidden' : 'rate-limited');
     expectProblem(await oversized(), 'api-key-unauthorized');
   });
 
@@ -91,6 +75,36 @@ describe.each(EVERY_ROUTE_TITLED)('%s', (_, route) => {
       ids.add(answered['x-request-id']);
     }
     expect(ids.size).toBe(3);
+  });
+});
+
+describe.each(EVERY_ROUTE_TITLED.filter(([, { unlimited }]) => unlimited !== true))('%s', (_, route) => {
+  test('over the limit: 429, which says cost and limit and stores nothing', async () => {
+    const { accountId, authorization } = await api.newCaller({ rateLimitPerMinute: 1 });
+    await request(api.url).get('/v1/webhooks').set('authorization', authorization);
+    const response = await requestOf(api.url, route).set('authorization', authorization);
+    const detail = expectProblem(response, 'rate-limited');
+    const cost = route.path.endsWith('/batch') ? '1 or more' : '1';
+    expect(detail).toBe(
+      `The request costs ${cost}, which does not fit in what is left of the key's limit of 1 per minute.`,
+    );
+    const stored = await api.database.query(
+      'select id from webhooks where account_id = $1 union all select id from emails where account_id = $1',
+      [accountId],
+    );
+    expect(stored).toEqual([]);
+  });
+});
+
+describe.each(EVERY_ROUTE_TITLED.filter(([, { unlimited }]) => unlimited === true))('%s', (_, route) => {
+  test('is served over the limit, and costs nothing', async () => {
+    const { authorization } = await api.newCaller({ scopes: [route.scope], rateLimitPerMinute: 1 });
+    const ask = () => requestOf(api.url, route).set('authorization', authorization);
+    expect((await ask()).status).not.toBe(429);
+    const counted = () => request(api.url).get('/v1/webhooks').set('authorization', authorization);
+    expectProblem(await counted(), 'api-key-forbidden');
+    expectProblem(await counted(), 'rate-limited');
+    expect([200, 201, 404]).toContain((await ask()).status);
   });
 });
 

@@ -26,7 +26,9 @@ export async function readJson(
   rule: BodyRule,
 ): Promise<BodyRead<unknown>> {
   const read = await readBytes(request, response, rule);
-  return read.ok ? (parseJson(read.body) ?? refused(rule.unreadable('is not valid JSON'))) : read;
+  if (!read.ok) return read;
+  if (read.body.length === 0 && rule.mayBeEmpty === true) return { ok: true, body: undefined };
+  return parseJson(read.body) ?? refused(rule.unreadable('is not valid JSON'));
 }
 
 /**

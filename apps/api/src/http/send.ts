@@ -3,6 +3,7 @@ import { problemDocument } from '@postrider/domain';
 import type { ProblemBases } from '@postrider/domain';
 import type { Answer } from './answer.ts';
 import { bodyFault } from './broken-body.ts';
+import { PAGE_HEADERS } from './page.ts';
 import { contextOf } from './request-context.ts';
 import { hasUnreadBody, readOff } from './unread-body.ts';
 
@@ -13,10 +14,11 @@ export function createSend(bases: ProblemBases): Send {
   return (request, response, answer) => {
     if (response.headersSent || response.destroyed) return;
     const { requestId, awaitsContinue } = contextOf(response);
-    const { status, mediaType, text } = rendered(answer, bases, requestId);
+    const { status, mediaType, text, headers = {} } = rendered(answer, bases, requestId);
     response.statusCode = status;
     response.setHeader('content-type', mediaType);
     response.setHeader('content-length', Buffer.byteLength(text));
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     // RFC 9110 11.6.1: a 401 names the scheme.
     if (status === 401) response.setHeader('www-authenticate', 'Bearer');
     const comesNoMore = awaitsContinue || bodyFault(request) !== null;
@@ -41,14 +43,19 @@ async function sendWhileReceiving(
   response.end();
 }
 
-function rendered(
-  answer: Answer,
-  bases: ProblemBases,
-  requestId: string,
-): { status: number; mediaType: string; text: string } {
+interface Rendered {
+  readonly status: number;
+  readonly mediaType: string;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function rendered(answer: Answer, bases: ProblemBases, requestId: string): Rendered {
   switch (answer.kind) {
     case 'json':
       return { status: answer.status, mediaType: 'application/json', text: JSON.stringify(answer.body) };
+    case 'page':
+      return { status: 200, mediaType: 'text/html; charset=utf-8', text: answer.html, headers: PAGE_HEADERS };
     case 'plain-text':
       return { status: answer.status, mediaType: 'text/plain; charset=utf-8', text: answer.text };
     case 'problem': {

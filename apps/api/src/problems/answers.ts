@@ -93,6 +93,29 @@ export function idempotencyConflict(why: 'another request' | 'unfinished'): Prob
   };
 }
 
+export const domainTaken: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'domain-taken',
+  detail: 'The domain has been added already, by this or another account.',
+};
+
+/** @param words the provider's, for the customer. */
+export function refusedByProvider(words: string): ProblemAnswer {
+  return { kind: 'problem', slug: 'ses-refused', detail: `The provider refused: ${words}` };
+}
+
+/** @param words what came instead of the provider's answer. */
+export function providerUnavailable(words: string): ProblemAnswer {
+  return { kind: 'problem', slug: 'ses-unavailable', detail: `The provider did not answer: ${words}` };
+}
+
+/** The deployment hands mail to somebody who has no domains. */
+export const domainsNotConfigured: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'ses-not-configured',
+  detail: 'This deployment has no sending domains.',
+};
+
 /** Postgres cannot be reached. */
 export const notReady: ProblemAnswer = {
   kind: 'problem',

@@ -1,20 +1,36 @@
-import type { DeadLetterStore, EmailStore, WebhookStore } from '@postrider/store';
+import type { UnsubscribeTokens } from '@postrider/domain';
+import type { DomainProvider } from '@postrider/mail';
+import type {
+  DeadLetterStore,
+  EmailStore,
+  SuppressionStore,
+  TopicStore,
+  WebhookStore,
+} from '@postrider/store';
 import { batchBody, emailBody, resourceBody } from '../http/body-rules.ts';
 import { listDeadLetters } from './dead-letters/list.ts';
 import { replayDeadLetter } from './dead-letters/replay.ts';
+import { domainRoutes } from './domains/routes.ts';
+import type { DomainRouteParts } from './domains/routes.ts';
 import { batchCost, createBatch } from './emails/batch.ts';
 import { createEmail } from './emails/create.ts';
 import { getEmail } from './emails/get.ts';
 import { listEmails } from './emails/list.ts';
 import type { Route } from './route.ts';
+import { suppressionRoutes } from './suppressions/routes.ts';
+import { topicRoutes } from './topics/routes.ts';
+import { unsubscribeRoutes } from './unsubscribe/routes.ts';
+import type { UnsubscribeRouteParts } from './unsubscribe/routes.ts';
 import { createWebhook } from './webhooks/create.ts';
 import { deleteWebhook } from './webhooks/delete.ts';
 import { listWebhooks } from './webhooks/list.ts';
 
-export interface RouteStores {
+export interface RouteStores extends DomainRouteParts, UnsubscribeRouteParts {
   readonly webhooks: WebhookStore;
   readonly deadLetters: DeadLetterStore;
   readonly emails: EmailStore;
+  readonly suppressions: SuppressionStore;
+  readonly topics: TopicStore;
 }
 
 /** What of the deployment the routes depend on. */
@@ -23,12 +39,27 @@ export interface RouteRules {
   readonly verifiedDomainsOnly: boolean;
 }
 
-/** Every route of `/v1`. */
-export function routeTable(stores: RouteStores, rules: RouteRules): readonly Route[] {
-  return [...webhookRoutes(stores), ...emailRoutes(stores, rules)];
+/** What routes need beside the stores. */
+export interface RouteParts {
+  readonly rules: RouteRules;
+  /** Null where the mail provider has no domains. */
+  readonly domainProvider: Omit<DomainProvider, 'close'> | null;
+  readonly unsubscribeTokens: Pick<UnsubscribeTokens, 'open'>;
 }
 
-function webhookRoutes({ webhooks, deadLetters }: RouteStores): Route[] {
+/** Every route but the operator's. */
+export function routeTable(stores: RouteStores, parts: RouteParts): readonly Route[] {
+  return [
+    ...webhookRoutes(stores),
+    ...emailRoutes(stores, parts.rules),
+    ...domainRoutes(stores, parts.domainProvider),
+    ...suppressionRoutes(stores.suppressions),
+    ...topicRoutes(stores.topics),
+    ...unsubscribeRoutes(stores, parts.unsubscribeTokens),
+  ];
+}
+
+function webhookRoutes({ webhooks, deadLetters }: RouteStores): readonly Route[] {
   const manage = { scope: 'webhooks:manage', limited: true } as const;
   return [
     { ...manage, method: 'post', path: '/v1/webhooks', body: resourceBody, handle: createWebhook(webhooks) },
@@ -57,7 +88,7 @@ function webhookRoutes({ webhooks, deadLetters }: RouteStores): Route[] {
   ];
 }
 
-function emailRoutes({ emails }: RouteStores, { verifiedDomainsOnly }: RouteRules): Route[] {
+function emailRoutes({ emails }: RouteStores, { verifiedDomainsOnly }: RouteRules): readonly Route[] {
   const mailroom = { emails, verifiedDomainsOnly };
   const send = { method: 'post', scope: 'emails:send', limited: true } as const;
   const read = { method: 'get', scope: 'emails:read', limited: true, body: 'ignored' } as const;

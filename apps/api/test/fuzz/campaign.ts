@@ -1,12 +1,14 @@
-import { newApiKey, newId, SCOPES } from '@postrider/domain';
+import { createUnsubscribeTokens, newApiKey, newId, SCOPES } from '@postrider/domain';
+import type { TopicId } from '@postrider/domain';
+import { createDomainProvider } from '@postrider/mail';
 import { systemClock, within } from '@postrider/runtime';
-import { waitFor } from '@postrider/testing';
+import { setEnvironment, startFakeSes, waitFor } from '@postrider/testing';
 import { openRaw } from '../raw-request.ts';
-import { startApi } from '../start-api.ts';
+import { SECRET_KEYS, startApi } from '../start-api.ts';
 import type { Caller, TestApi } from '../start-api.ts';
 import { discoverRoutes } from './discover-routes.ts';
 import type { CallerName, IdSpec } from './request-spec.ts';
-import type { RouteLaw } from './route-laws.ts';
+import type { RouteLaw } from './law.ts';
 
 /** The line of the log that tells of one request. */
 export interface RequestLine {
@@ -40,7 +42,8 @@ export interface Campaign {
 const ANSWER_BOUND_MS = 20_000;
 
 export async function startCampaign(): Promise<Campaign> {
-  const { built: api, routes } = await discoverRoutes(() => startApi());
+  const ses = await startSes();
+  const { built: api, routes } = await discoverRoutes(() => startApi({ domainProvider: ses.provider }));
   const callers = await makeCallers(api);
   const made = new Set<string>();
   const unknown = `Bearer ${newApiKey('live')}`;
@@ -57,7 +60,34 @@ export async function startCampaign(): Promise<Campaign> {
     idFor: createIds(api, callers.live, made),
     exchange: (bytes, pieces) => exchange(api.port, bytes, pieces),
     lineOf: createLineReader(api),
-    stop: () => api.stop(),
+    async stop() {
+      await api.stop();
+      await ses.stop();
+    },
+  };
+}
+
+/** A provider of domains that says yes to everything. */
+async function startSes() {
+  const fake = await startFakeSes();
+  const restore = setEnvironment({
+    ...fake.environment,
+    AWS_SESSION_TOKEN: undefined,
+    AWS_PROFILE: undefined,
+  });
+  const provider = createDomainProvider({
+    provider: 'ses',
+    awsRegion: 'eu-central-1',
+    timeoutMs: ANSWER_BOUND_MS,
+  });
+  if (provider === null) throw new Error('ses has domains');
+  return {
+    provider,
+    async stop() {
+      await provider.close();
+      restore();
+      await fake.close();
+    },
   };
 }
 
@@ -91,19 +121,31 @@ function createIds(api: TestApi, { accountId, authorization }: Caller, made: Set
     return id;
   }
   const newWebhook = () => create('/v1/webhooks', { endpoint: 'https://own.example/' });
-  let kept: Promise<{ webhook: string; email: string }> | undefined;
+  const newTopic = () => create('/v1/topics', { name: 'Own', default_subscription: 'opt_in' });
+  let count = 0;
+  const name = () => `own${(count += 1)}.example`;
+  const newToken = (keys: readonly Buffer[], topicId: string) =>
+    createUnsubscribeTokens(keys).seal({ accountId, topicId: topicId as TopicId, address: `u@${name()}` });
+  let kept: Promise<{ webhook: string; email: string; topic: string }> | undefined;
   const keptOnes = async () => ({
     webhook: await newWebhook(),
+    topic: await newTopic(),
     email: await create('/v1/emails', { from: 'a@a.example', to: 'b@b.example', subject: '', text: '' }),
   });
   return async (noun, id) => {
     if (id.kind === 'odd') return id.text;
-    if (id.kind === 'missing') return newId(noun, systemClock);
-    const { webhook, email } = await (kept ??= keptOnes());
+    const { webhook, email, topic } = await (kept ??= keptOnes());
+    if (id.kind === 'missing') {
+      return noun === 'token' ? newToken([Buffer.alloc(32, 8)], topic) : newId(noun, systemClock);
+    }
     const own = {
       webhook: newWebhook,
       deadLetter: () => api.newDeadLetter(accountId, webhook),
       email: async () => email,
+      domain: () => create('/v1/domains', { name: name() }),
+      topic: newTopic,
+      suppression: () => create('/v1/suppressions', { email: `own@${name()}` }),
+      token: async () => newToken(SECRET_KEYS, topic),
     };
     const text = await own[noun]();
     return id.kind === 'own' ? text : text.replaceAll(/[a-z_]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { MARK } from './route-laws.ts';
+import { MARK } from './law.ts';
 
 /** Pieces of a request target that some part of a stack is known to stumble over. */
 const PIECES = [
@@ -46,6 +46,10 @@ const PIECES = [
   'webhooks',
   'dead-letters',
   'replay',
+  'domains',
+  'suppressions',
+  'topics',
+  'u',
   'emails',
   'batch',
   'rotate',
@@ -54,6 +58,10 @@ const PIECES = [
   'wh_01arz3ndektsv4rrffq69g5fav',
   'dl_01arz3ndektsv4rrffq69g5fav',
   'em_01arz3ndektsv4rrffq69g5fav',
+  'dom_01arz3ndektsv4rrffq69g5fav',
+  'sup_01arz3ndektsv4rrffq69g5fav',
+  'top_01arz3ndektsv4rrffq69g5fav',
+  'bob%40b.example',
   'em_01ARZ3NDEKTSV4RRFFQ69G5FAV',
   'wh_81arz3ndektsv4rrffq69g5fav',
   'x'.repeat(10_000),

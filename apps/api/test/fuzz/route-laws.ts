@@ -1,44 +1,8 @@
 import { expect } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
-import type { Noun } from '@postrider/domain';
-
-/** What the contract lets one route answer. Kinds of answers are written as `Verdict` has them. */
-export interface RouteLaw {
-  /** Without a key the route belongs to the operator: anybody may ask, and it always says the same. */
-  readonly keyed: boolean;
-  /** What the path's `:id` names. */
-  readonly noun?: Extract<Noun, 'webhook' | 'deadLetter' | 'email'>;
-  readonly success: string;
-  /** Beside those of the key, the limit and the scope. */
-  readonly refusals: readonly string[];
-  readonly body?: BodyLaw;
-  /** Whether its `validation-failed` has `errors` (contract 7.1: only the send routes). */
-  readonly listsFaults?: true;
-  /** Whether an Idempotency-Key makes a repetition harmless. */
-  readonly idempotent?: true;
-  /** Whether the query chooses a page, and can be wrong. */
-  readonly paged?: true;
-  /** Asserts the shape of a success. */
-  readonly judge: (document: Readonly<Record<string, unknown>>) => void;
-}
-
-interface BodyLaw {
-  /** Each of them is accepted; the last is swept: every value of it spoiled in turn. */
-  readonly valid: readonly object[];
-  readonly bytesMax: number;
-  /** The answer to what is longer, by a little. */
-  readonly tooLarge: string;
-  /** The answer to what is no JSON. */
-  readonly unreadable: string;
-  /** The field that a body must have, and the answer to one without; null where that is a fault like others. */
-  readonly lacking: { readonly field: string; readonly kind: string } | null;
-}
-
-/** Stands in every valid body, and must not stand in a log. */
-export const MARK = 'mark-of-a-body';
-
-const ID = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
-const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+import { ID, MARK, TIME } from './law.ts';
+import type { BodyLaw, RouteLaw } from './law.ts';
+import { domainLaws, suppressionLaws, topicLaws, unsubscribeLaws } from './resource-laws.ts';
 
 const manage = { keyed: true, refusals: [] } as const;
 const operations = { keyed: false, refusals: [] } as const;
@@ -186,18 +150,29 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
     judge: (doc) =>
       expect(doc).toMatchObject({ object: 'email', id: ID('em'), created_at: TIME, scheduled_at: null }),
   },
+  ...domainLaws,
+  ...suppressionLaws,
+  ...topicLaws,
+  ...unsubscribeLaws,
 };
 
 /** Everything that the route may answer. */
 export function lawfulKinds(law: RouteLaw): string[] {
-  const gates = law.keyed ? ['401 api-key-unauthorized', '403 api-key-forbidden', '429 rate-limited'] : [];
-  return [law.success, ...law.refusals, ...gates];
+  const limit = law.unlimited === true ? [] : ['429 rate-limited'];
+  const gates = law.keyed ? ['401 api-key-unauthorized', '403 api-key-forbidden', ...limit] : [];
+  return [...successes(law), ...law.refusals, ...gates];
+}
+
+/** What a request gets that nothing is wrong with. */
+export function successes({ success, again }: RouteLaw): string[] {
+  return again === undefined ? [success] : [success, again];
 }
 
 /** How the body law settles a body before its values are looked at; null: the values decide. */
 export function foreseen(law: BodyLaw, bytes: Buffer): string | null {
   const { unreadable, lacking } = law;
   if (bytes.length > law.bytesMax) return law.tooLarge;
+  if (law.unparsed === true || (bytes.length === 0 && law.mayBeEmpty === true)) return null;
   let body: unknown;
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

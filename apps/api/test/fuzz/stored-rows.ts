@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { isEventType, parseEmailAddress } from '@postrider/domain';
+import { isEventType, parseDomainName, parseEmailAddress, plainAddress } from '@postrider/domain';
 import type { TestDatabase } from '@postrider/testing';
 
 interface WebhookRow {
@@ -31,6 +31,13 @@ interface EmailRow {
   readonly waits: boolean;
 }
 
+interface ResourceRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly domain: string | null;
+  readonly address: string | null;
+}
+
 /**
  * Asserts that whatever stands in the tables may stand there (contract 2, 4 and 8), and was acknowledged: an answer
  * with its id has left.
@@ -59,13 +66,23 @@ export async function judgeStoredRows(
     judgeEmailRow(row);
     judgeKeptEmail(row, acknowledged.get(row.id));
   }
-  for (const { id, account_id } of [...webhooks, ...emails]) {
+  // Who unsubscribes is told no id.
+  const others = await database.query<ResourceRow>(
+    `select id, account_id, name as domain, null as address from domains
+     union all select id, account_id, null, null from topics
+     union all select id, account_id, null, address from suppressions where origin <> 'unsubscribe'`,
+  );
+  for (const { domain, address } of others) {
+    if (domain !== null) expect(parseDomainName(domain)).toEqual({ ok: true, name: domain });
+    if (address !== null) expect(plainAddress(address)).toBe(address);
+  }
+  for (const { id, account_id } of [...webhooks, ...emails, ...others]) {
     expect(accounts).toContain(account_id);
     if (!acknowledged.has(id)) throw new Error(`${id} is stored, and no answer said so`);
   }
-  // Nothing that an API request does by itself is an event; replays write theirs back.
-  const events = await database.query<{ type: string }>('select distinct type from events');
-  expect(events).toEqual([{ type: 'email.sent' }]);
+  // Of what an API request does by itself only a suppression is an event; replays write theirs back.
+  const events = await database.query<{ type: string }>('select distinct type from events order by 1');
+  expect(events).toEqual([{ type: 'email.sent' }, { type: 'email.unsubscribed' }]);
   return { webhooks: webhooks.length, emails: emails.length };
 }
 

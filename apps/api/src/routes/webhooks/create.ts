@@ -11,7 +11,7 @@ export function createWebhook(webhooks: Pick<WebhookStore, 'create'>): Handle {
     if (!parsed.ok) return parsed.refusal;
     const { webhook, signingSecret } = await webhooks.create({
       accountId: key.accountId,
-      ...parsed.registration,
+      ...parsed.fields,
     });
     return json(201, { ...webhookObject(webhook), signing_secret: signingSecret });
   };

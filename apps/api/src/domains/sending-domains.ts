@@ -1,0 +1,106 @@
+import type { AccountId, DomainId } from '@postrider/domain';
+import type { DomainProvider, SendingDomain } from '@postrider/mail';
+import type { Domain, DomainState, DomainStore, DomainTurns } from '@postrider/store';
+
+export type DomainOutcome<Value> =
+  | { readonly kind: 'ok'; readonly value: Value }
+  /** No such domain in the account. */
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'taken' }
+  /** The provider's no, or its silence; nothing has changed here. */
+  | { readonly kind: 'refused' | 'unavailable'; readonly detail: string };
+
+/** What changes a sending domain, here and at the provider: first there, and never with a transaction open. */
+export interface SendingDomains {
+  /** @param name as `parseDomainName` writes it. */
+  create(accountId: AccountId, name: string): Promise<DomainOutcome<Domain>>;
+  /** Asks the provider at once, and keeps what it says. */
+  verify(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>>;
+  delete(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>>;
+}
+
+export interface DomainParts {
+  readonly store: DomainStore;
+  readonly turns: DomainTurns;
+  readonly provider: Omit<DomainProvider, 'close'>;
+}
+
+const MISSING = { kind: 'missing' } as const;
+const TAKEN = { kind: 'taken' } as const;
+
+/**
+ * Changes of one name take turns, so that the provider's identity is that of the account whose row is stored: of two
+ * accounts the one that comes first. A crash between the two leaves an identity without a row, marked with the account
+ * at the provider: its next try goes on there. A crash in a deletion leaves the row, and the next try deletes it.
+ */
+export function createSendingDomains(parts: DomainParts): SendingDomains {
+  const { store, provider } = parts;
+  return {
+    create: (accountId, name) => inTurn(parts, name, async () => add(parts, accountId, name)),
+    async verify(accountId, id) {
+      const domain = await store.find(accountId, id);
+      if (domain === null) return MISSING;
+      const answer = await provider.get(domain.name);
+      if (answer.kind !== 'ok') return answer;
+      const state = await stateOf(store, accountId, domain.name, answer.value);
+      return (await store.update(accountId, id, state)) ? { kind: 'ok', value: id } : MISSING;
+    },
+    async delete(accountId, id) {
+      const domain = await store.find(accountId, id);
+      if (domain === null) return MISSING;
+      return inTurn(parts, domain.name, async () => remove(parts, accountId, domain));
+    },
+  };
+}
+
+async function add(
+  { store, provider }: DomainParts,
+  accountId: AccountId,
+  name: string,
+): Promise<DomainOutcome<Domain>> {
+  if (await store.isTaken(name)) return TAKEN;
+  const answer = await provider.create({ domain: name, accountId });
+  if (answer.kind !== 'ok') return answer;
+  const state = await stateOf(store, accountId, name, answer.value);
+  const domain = await store.add(accountId, { name, region: provider.region, ...state });
+  return domain === null ? TAKEN : { kind: 'ok', value: domain };
+}
+
+async function remove(
+  { store, provider }: DomainParts,
+  accountId: AccountId,
+  { id, name }: Domain,
+): Promise<DomainOutcome<DomainId>> {
+  // Looked for again: the name may have gone, and come back as another domain, while this one waited for its turn.
+  if ((await store.find(accountId, id)) === null) return MISSING;
+  const answer = await provider.delete(name);
+  if (answer.kind !== 'ok') return answer;
+  return (await store.delete(accountId, id)) ? { kind: 'ok', value: id } : MISSING;
+}
+
+async function inTurn<Value>(
+  { turns }: DomainParts,
+  name: string,
+  work: () => Promise<DomainOutcome<Value>>,
+): Promise<DomainOutcome<Value>> {
+  const turn = await turns.during(name, work);
+  return turn.kind === 'done'
+    ? turn.value
+    : { kind: 'unavailable', detail: 'other requests for this domain are still being worked on' };
+}
+
+/**
+ * SES sends for a domain as soon as it does for one above it (its guide, "Creating and verifying identities"). Where
+ * that one is another account's, that says nothing about who owns this name: its own keys must be found in the DNS.
+ */
+async function stateOf(
+  store: DomainStore,
+  accountId: AccountId,
+  name: string,
+  { status, records }: SendingDomain,
+): Promise<DomainState> {
+  const ownKeys = records.filter(({ record }) => record === 'DKIM');
+  const proved = ownKeys.length > 0 && ownKeys.every((key) => key.status === 'verified');
+  const borrowed = status === 'verified' && !proved && (await store.isUnderAnothers(accountId, name));
+  return { status: borrowed ? 'pending' : status, records };
+}

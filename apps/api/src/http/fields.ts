@@ -1,0 +1,75 @@
+import type { z } from 'zod';
+import { invalid } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
+import { plainText } from './answer.ts';
+import type { Answer } from './answer.ts';
+
+export type FieldsParse<Fields> =
+  { readonly ok: true; readonly fields: Fields } | { readonly ok: false; readonly refusal: Answer };
+
+/** How routes of one kind refuse a body whose fields are not as they must be. */
+export interface FieldRule {
+  lacking(field: string): Answer;
+  /** @param detail names the field and the value. */
+  breaking(detail: string): Answer;
+}
+
+const lackingInPlainText = (field: string): Answer =>
+  plainText(422, `The request body lacks the required field ${field}.`);
+
+/** Webhook and domain routes (contract 7.1 and 7.2). */
+export const resourceFields: FieldRule = {
+  lacking: lackingInPlainText,
+  breaking: (detail) => invalid(detail),
+};
+
+/** Suppression routes: a missing field as above, every other fault is 400 (contract 7.2). */
+export const suppressionFields: FieldRule = {
+  lacking: lackingInPlainText,
+  breaking: (detail) => invalid(detail, 400),
+};
+
+/** Topic routes have no part in the exception of contract 7.1. */
+export const topicFields: FieldRule = {
+  lacking: (field) => invalid(`${field} is required.`, 400),
+  breaking: (detail) => invalid(detail, 400),
+};
+
+/**
+ * The fields of a parsed body. Faults are named one at a time: the first is enough to act on, and a body may have
+ * thousands.
+ *
+ * @param required a body that is no object lacks the first of them.
+ */
+export function parseFields<Fields>(
+  body: unknown,
+  schema: z.ZodType<Fields>,
+  required: readonly string[],
+  rule: FieldRule,
+): FieldsParse<Fields> {
+  const lacking = required.find((field) => !isObject(body) || !Object.hasOwn(body, field));
+  if (lacking !== undefined) return { ok: false, refusal: rule.lacking(lacking) };
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return { ok: true, fields: parsed.data };
+  const [issue] = parsed.error.issues;
+  if (issue === undefined) throw parsed.error;
+  const { path, message } = issue;
+  return {
+    ok: false,
+    refusal: rule.breaking(`${pathText(path)} ${quoted(valueAt(body, path))} ${message}.`),
+  };
+}
+
+/** `endpoint`, `events`, `events[2]`; the body itself has no name of its own. */
+function pathText(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return 'The body';
+  return path.map((part) => (typeof part === 'number' ? `[${part}]` : String(part))).join('');
+}
+
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown>)[part], body);
+}
+
+function isObject(body: unknown): body is object {
+  return typeof body === 'object' && body !== null;
+}

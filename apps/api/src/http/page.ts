@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { markup } from './markup.ts';
+import type { Markup } from './markup.ts';
+
+const STYLE =
+  'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}' +
+  'button{font:inherit;padding:.4rem 1.2rem}';
+
+/**
+ * What stands with every page: it may load nothing, run nothing, be framed by nobody, and send its form nowhere but
+ * here. It tells nobody that it was asked for, and stands in no search.
+ */
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'referrer-policy': 'no-referrer',
+  'x-robots-tag': 'noindex',
+};
+
+/** A page for people, whole in itself. */
+export function page(title: string, body: Markup): string {
+  const document = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${title}</h1>
+${body}
+</body>
+</html>
+`;
+  return document.text;
+}

@@ -1,0 +1,13 @@
+import { hasControlCharacter, isWellFormed } from '@postrider/domain';
+import { z } from 'zod';
+
+/** A text that people read on one line, and that Postgres can keep. @param lengthMax in characters. */
+export function shownText(lengthMax: number) {
+  return z
+    .string({ error: 'is not a string' })
+    .refine((text) => text.length <= 2 * lengthMax && Array.from(text).length <= lengthMax, {
+      error: `is longer than ${lengthMax} characters`,
+    })
+    .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
+    .refine(isWellFormed, { error: 'contains half of a surrogate pair' });
+}

@@ -1,0 +1,20 @@
+import { json } from '../../http/answer.ts';
+import type { Answer } from '../../http/answer.ts';
+import type { DomainOutcome } from '../../domains/sending-domains.ts';
+import { domainTaken, noSuch, providerUnavailable, refusedByProvider } from '../../problems/answers.ts';
+
+/** @param body what a success says. */
+export function outcomeAnswer<Value>(outcome: DomainOutcome<Value>, body: (value: Value) => object): Answer {
+  switch (outcome.kind) {
+    case 'ok':
+      return json(200, body(outcome.value));
+    case 'missing':
+      return noSuch('domain');
+    case 'taken':
+      return domainTaken;
+    case 'refused':
+      return refusedByProvider(outcome.detail);
+    case 'unavailable':
+      return providerUnavailable(outcome.detail);
+  }
+}

@@ -1,0 +1,15 @@
+import type { TopicStore } from '@postrider/store';
+import { answerPage } from '../../http/answer-page.ts';
+import type { Handle } from '../route.ts';
+import { topicObject } from './topic-object.ts';
+
+/** `GET /v1/topics`: the account's topics, the newest first. */
+export function listTopics(topics: Pick<TopicStore, 'list'>): Handle {
+  return ({ key, query }) =>
+    answerPage(query, {
+      noun: 'topic',
+      read: (request) => topics.list(key.accountId, request),
+      show: topicObject,
+      refusalStatus: 400,
+    });
+}

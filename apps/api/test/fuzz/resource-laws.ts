@@ -1,0 +1,229 @@
+import { expect } from '@jest/globals';
+import { ID, MARK, TIME } from './law.ts';
+import type { BodyLaw, RouteLaw } from './law.ts';
+
+type Laws = Readonly<Record<string, RouteLaw>>;
+type Document = Readonly<Record<string, unknown>>;
+
+const SMALL = { bytesMax: 65_536, tooLarge: '413 request-too-large' } as const;
+
+/** A body that contract 7.1 excepts: without its field, or no JSON, it is refused in plain text. */
+function resourceBody(field: string, valid: readonly object[]): BodyLaw {
+  return { ...SMALL, valid, unreadable: '400 text', lacking: { field, kind: '422 text' } };
+}
+
+function judgePage(judge: (entry: Document) => void): RouteLaw['judge'] {
+  return ({ object, has_more: hasMore, data, ...more }) => {
+    expect({ object, hasMore, more }).toEqual({ object: 'list', hasMore: expect.any(Boolean), more: {} });
+    for (const entry of data as Document[]) judge(entry);
+  };
+}
+
+const domain = { keyed: true } as const;
+
+const judgeDomain = (doc: Document): void => {
+  expect(doc).toEqual({
+    id: ID('dom'),
+    name: expect.stringMatching(/^[a-z0-9.-]+$/),
+    status: 'pending',
+    created_at: TIME,
+    region: 'eu-central-1',
+    capabilities: { sending: 'enabled', receiving: 'disabled' },
+    open_tracking: false,
+    click_tracking: false,
+  });
+};
+
+const judgeWholeDomain = ({ object, records, ...doc }: Document): void => {
+  expect({ object, records }).toEqual({ object: 'domain', records: expect.any(Array) });
+  judgeDomain(doc);
+};
+
+export const domainLaws: Laws = {
+  'POST /v1/domains': {
+    ...domain,
+    success: '200 json',
+    again: '409 domain-taken',
+    refusals: ['400 text', '422 text', '422 validation-failed', '413 request-too-large'],
+    body: resourceBody('name', [
+      { name: `${MARK}.example` },
+      { name: `B\u00fccher.${MARK}.example`, region: 'eu-central-1', more: [1] },
+    ]),
+    judge: judgeWholeDomain,
+  },
+  'GET /v1/domains': {
+    ...domain,
+    paged: true,
+    success: '200 json',
+    refusals: ['422 validation-failed'],
+    judge: judgePage(judgeDomain),
+  },
+  'GET /v1/domains/:id': {
+    ...domain,
+    noun: 'domain',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: judgeWholeDomain,
+  },
+  'POST /v1/domains/:id/verify': {
+    ...domain,
+    noun: 'domain',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) => expect(doc).toEqual({ object: 'domain', id: ID('dom') }),
+  },
+  'DELETE /v1/domains/:id': {
+    ...domain,
+    noun: 'domain',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) => expect(doc).toEqual({ object: 'domain', id: ID('dom'), deleted: true }),
+  },
+};
+
+const unlimited = { keyed: true, unlimited: true } as const;
+const suppressionRefusals = ['400 text', '422 text', '400 validation-failed', '413 request-too-large'];
+
+const judgeSuppression = (doc: Document): void => {
+  expect(doc).toEqual({
+    id: ID('sup'),
+    email: expect.stringContaining('@'),
+    topic_id: doc['topic_id'] === null ? null : ID('top'),
+    origin: expect.stringMatching(/^(manual|unsubscribe)$/),
+    source_id: null,
+    created_at: TIME,
+  });
+};
+
+export const suppressionLaws: Laws = {
+  'POST /v1/suppressions': {
+    ...unlimited,
+    success: '201 json',
+    again: '200 json',
+    refusals: suppressionRefusals,
+    body: resourceBody('email', [
+      { email: `${MARK}@a.example` },
+      { email: `${MARK}@B\u00fccher.example`, more: {} },
+    ]),
+    judge: (doc) => expect(doc).toEqual({ object: 'suppression', id: ID('sup') }),
+  },
+  'POST /v1/suppressions/batch/add': {
+    ...unlimited,
+    success: '201 json',
+    again: '200 json',
+    refusals: suppressionRefusals,
+    body: resourceBody('emails', [{ emails: [`a-${MARK}@a.example`, `A-${MARK}@A.example`, 'b@b.example'] }]),
+    judge: ({ data }) => {
+      for (const entry of data as Document[]) expect(entry).toEqual({ object: 'suppression', id: ID('sup') });
+    },
+  },
+  'POST /v1/suppressions/batch/remove': {
+    ...unlimited,
+    success: '200 json',
+    refusals: suppressionRefusals,
+    body: { ...resourceBody('emails', [{ emails: [`${MARK}@removed.example`], reason: MARK }]) },
+    judge: ({ data }) => expect(data).toEqual([]),
+  },
+  'GET /v1/suppressions': {
+    ...unlimited,
+    paged: true,
+    success: '200 json',
+    refusals: ['400 validation-failed'],
+    judge: judgePage(judgeSuppression),
+  },
+  'GET /v1/suppressions/:id': {
+    ...unlimited,
+    noun: 'suppression',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge({ object, ...doc }) {
+      expect(object).toBe('suppression');
+      judgeSuppression(doc);
+    },
+  },
+  'DELETE /v1/suppressions/:id': {
+    ...unlimited,
+    noun: 'suppression',
+    success: '200 json',
+    refusals: ['404 not-found', '400 text', '400 validation-failed', '413 request-too-large'],
+    body: {
+      ...SMALL,
+      valid: [{}, { reason: MARK }],
+      mayBeEmpty: true,
+      unreadable: '400 text',
+      lacking: null,
+    },
+    judge: (doc) => expect(doc).toEqual({ object: 'suppression', id: ID('sup'), deleted: true }),
+  },
+};
+
+const judgeTopic = (doc: Document): void => {
+  expect(doc).toEqual({
+    id: ID('top'),
+    name: expect.any(String),
+    description: doc['description'] === null ? null : expect.any(String),
+    default_subscription: expect.stringMatching(/^opt_(in|out)$/),
+    created_at: TIME,
+  });
+};
+
+export const topicLaws: Laws = {
+  'POST /v1/topics': {
+    ...unlimited,
+    success: '200 json',
+    refusals: ['400 validation-failed', '413 request-too-large'],
+    body: {
+      ...SMALL,
+      valid: [
+        { name: MARK, default_subscription: 'opt_out' },
+        { name: `\u{1f389} ${MARK}`, description: null, default_subscription: 'opt_in' },
+        { name: MARK, description: '<b>\u{1f389}', default_subscription: 'opt_in', more: [] },
+      ],
+      unreadable: '400 validation-failed',
+      lacking: { field: 'name', kind: '400 validation-failed' },
+    },
+    judge: (doc) => expect(doc).toEqual({ object: 'topic', id: ID('top') }),
+  },
+  'GET /v1/topics': {
+    ...unlimited,
+    paged: true,
+    success: '200 json',
+    refusals: ['400 validation-failed'],
+    judge: judgePage(judgeTopic),
+  },
+  'GET /v1/topics/:id': {
+    ...unlimited,
+    noun: 'topic',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge({ object, ...doc }) {
+      expect(object).toBe('topic');
+      judgeTopic(doc);
+    },
+  },
+  'DELETE /v1/topics/:id': {
+    ...unlimited,
+    noun: 'topic',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) => expect(doc).toEqual({ object: 'topic', id: ID('top'), deleted: true }),
+  },
+};
+
+export const unsubscribeLaws: Laws = {
+  'GET /u/:id': {
+    keyed: false,
+    noun: 'token',
+    success: '200 page',
+    refusals: ['404 not-found'],
+    judge: () => undefined,
+  },
+  'POST /u/:id': {
+    keyed: false,
+    noun: 'token',
+    success: '200 json',
+    refusals: ['404 not-found', '400 text', '413 request-too-large'],
+    body: { ...SMALL, valid: [{ more: MARK }], unparsed: true, unreadable: '400 text', lacking: null },
+    judge: (doc) => expect(doc).toEqual({ object: 'unsubscribe', unsubscribed: true }),
+  },
+};
