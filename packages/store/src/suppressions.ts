@@ -8,6 +8,7 @@ import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { addSuppressions } from './sql/add-suppressions.ts';
 import { removeSuppressions } from './sql/remove-suppressions.ts';
+import { runIn } from './statement.ts';
 
 export type { SuppressionOrigin };
 
@@ -113,15 +114,14 @@ async function addByHand(
 ): Promise<AddedSuppression[]> {
   const added = await db.transactions.run(async (tx) => {
     const now = clock.now();
-    const rows = await tx.client.$queryRawUnsafe<AddedRow[]>(
-      addSuppressions.text,
+    const rows = await runIn<AddedRow>(tx.client, addSuppressions, [
       accountId,
       addresses.map(() => newId('suppression', clock)),
       addresses,
       'manual',
       null,
       now.toISOString(),
-    );
+    ]);
     for (const { address } of rows.filter((row) => row.is_new)) {
       const data = {
         email_id: null,

@@ -2,6 +2,7 @@ import { newId, recordEvent } from '@postrider/domain';
 import type { Clock, EventData, SuppressionId, UnsubscribeTarget } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { unsubscribe } from './sql/unsubscribe.ts';
+import { runIn } from './statement.ts';
 
 /** How a recipient asked: with a mail program's button, or on the page behind the link. */
 export type UnsubscribeSource = Exclude<EventData<'email.unsubscribed'>['source'], 'api'>;
@@ -19,14 +20,13 @@ export function createUnsubscribeStore(db: Database, clock: Clock): UnsubscribeS
     async unsubscribe({ accountId, topicId, address }, source) {
       await db.transactions.run(async (tx) => {
         const occurredAt = clock.now().toISOString();
-        const added = await tx.client.$queryRawUnsafe<{ id: SuppressionId }[]>(
-          unsubscribe.text,
+        const added = await runIn<{ id: SuppressionId }>(tx.client, unsubscribe, [
           newId('suppression', clock),
           accountId,
           address,
           topicId,
           occurredAt,
-        );
+        ]);
         if (added.length === 0) return;
         const data = {
           email_id: null,
