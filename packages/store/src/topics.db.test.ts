@@ -3,7 +3,7 @@ import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
 import { unsubscribe } from './sql/unsubscribe.ts';
 import { createSuppressionStore } from './suppressions.ts';
 import type { SuppressionStore } from './suppressions.ts';
@@ -64,7 +64,7 @@ describe('a topic that is deleted', () => {
 
   test('leaves no suppression of somebody who is unsubscribing at that moment', async () => {
     const id = await topics.create(accountId, NEWS);
-    const deleting = await inTransaction(store.db.pool, async (session) => {
+    const deleting = await inUndoneTransaction(store.db.pool, async (session) => {
       const values = [newId('suppression', store.clock), accountId, ADDRESS, id, store.clock.now()];
       await session.query(unsubscribe.text, values);
       const deleted = topics.delete(accountId, id);
