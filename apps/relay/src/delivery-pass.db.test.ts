@@ -13,6 +13,8 @@ import { createDeliveryPass } from './delivery-pass.ts';
 import type { DeliveryPass } from './delivery-pass.ts';
 
 const WAITING_MAX = 128;
+const WEBHOOKS_PER_CLAIM = 500;
+const HELD_TOO_EVERY_ROUNDS = 8;
 const DELAYED_MAX = 20_000;
 
 let store: RelayStore;
@@ -118,6 +120,35 @@ describe('a turn', () => {
     expect(byNumber(idsQueued())).toEqual(ids);
     expect(walks - before).toBeLessThanOrEqual(1);
     expect(claims.at(-1)).toHaveLength(2);
+  });
+
+  test('over many webhooks serves in between those that have news meanwhile', async () => {
+    for (let n = 0; n < WEBHOOKS_PER_CLAIM + 1; n += 1) {
+      await store.rows.deliveries(await store.rows.webhook(), { dueInMs: 50_000 });
+    }
+    const newcomer = await store.rows.webhook();
+    queue.onNextDeliveries(async () => {
+      await store.rows.deliveries(newcomer);
+      pass.note([newcomer]);
+    });
+    pass.noteEverything();
+    await pass.turn();
+    expect(claims).toHaveLength(2);
+    expect(claims[1]?.map(({ webhookId }) => webhookId)).toContain(newcomer);
+  });
+
+  test('looks at webhooks whose first delivery is in hand only every eighth round', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    for (let n = 0; n < 12; n += 1) await pass.turn(); // served, and then left to the walk
+    const asked: number[] = [];
+    await store.rows.deliveries(webhookId); // nobody is told
+    for (let n = 0; n < 2 * HELD_TOO_EVERY_ROUNDS && queued().length < 2; n += 1) {
+      asked.push(n);
+      await untilWalked();
+    }
+    expect(queued()).toHaveLength(2);
+    expect(asked.length).toBeGreaterThan(1);
   });
 
   test('asks for a short pause while there is work, and for the next walk when there is none', async () => {

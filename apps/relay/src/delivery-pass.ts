@@ -38,6 +38,12 @@ const STUCK_AFTER_SECONDS = 1;
 const BUSY_PAUSE_MS = 15;
 /** How often every webhook with outstanding work is looked at: the pass that finds whatever was lost. */
 const WALK_EVERY_MS = 250;
+/**
+ * Every so many rounds of the walk also those webhooks are claimed for whose first delivery is in somebody's hands. What is
+ * behind it has mostly been heard of; where thousands of endpoints wait for a retry, looking at them all each time would
+ * be most of what the relay does.
+ */
+const HELD_TOO_EVERY_ROUNDS = 8;
 /** A webhook that had work is asked again for this many turns before it is left to the walk. */
 const TURNS_WITHOUT_WORK_MAX = 10;
 
@@ -55,7 +61,11 @@ class Pass implements DeliveryPass {
   readonly #admissions = createAdmissions();
   /** Webhooks to claim for, each with the turns it has been without work. */
   #active = new Map<WebhookId, number>();
+  /** Webhooks with news: they go before the others, also in a turn that is under way. */
+  readonly #news = new Set<WebhookId>();
   #walkCursor = '';
+  /** Rounds of the walk so far. */
+  #rounds = 0;
   #walkDueAt = 0;
 
   constructor(parts: DeliveryPassParts) {
@@ -68,11 +78,12 @@ class Pass implements DeliveryPass {
   }
 
   note(webhooks: readonly WebhookId[]): void {
-    for (const id of webhooks) this.#active.set(id, 0);
+    for (const id of webhooks) this.#news.add(id);
   }
 
   noteEverything(): void {
     this.#walkDueAt = 0;
+    this.#rounds = 0;
   }
 
   async turn(): Promise<number> {
@@ -88,32 +99,47 @@ class Pass implements DeliveryPass {
       throw error;
     }
     const tookMs = performance.now() - begun;
-    if (this.#active.size > 0 || this.#walkCursor !== '') return Math.max(BUSY_PAUSE_MS, tookMs);
+    if (this.#active.size > 0 || this.#news.size > 0 || this.#walkCursor !== '')
+      return Math.max(BUSY_PAUSE_MS, tookMs);
     return Math.max(1, this.#walkDueAt - performance.now());
   }
 
   /** One step over the webhooks with outstanding work; the next turn goes on where it ended. */
   async #walk(active: Map<WebhookId, number>): Promise<void> {
     const found = await this.#parts.store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, LOOK_AHEAD_SECONDS);
-    for (const { webhookId, soon } of found) {
-      if (soon && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
+    const heldToo = this.#rounds % HELD_TOO_EVERY_ROUNDS === 0;
+    for (const { webhookId, soon, held } of found) {
+      if (soon && (heldToo || !held) && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
     }
     const wentRound = found.length < WEBHOOKS_PER_WALK;
+    if (wentRound) this.#rounds += 1;
     this.#walkCursor = wentRound ? '' : (found.at(-1)?.webhookId ?? '');
     if (wentRound) this.#walkDueAt = performance.now() + WALK_EVERY_MS;
   }
 
   async #claimFor(active: Map<WebhookId, number>): Promise<void> {
-    const ids = this.#admissions.inOrder(active.keys());
-    for (let from = 0; from < ids.length; from += WEBHOOKS_PER_CLAIM) {
-      const some = ids.slice(from, from + WEBHOOKS_PER_CLAIM);
+    const rest = this.#admissions.inOrder(active.keys());
+    do {
+      const some = this.#nextFew(active, rest);
+      if (some.length === 0) return;
       const { claimed, full } = await this.#claim(some.map((id) => this.#admissions.of(id)));
       this.#parts.onClaim(claimed);
       const served = new Set(claimed.map((delivery) => delivery.webhookId));
       // With a full lane, getting nothing does not mean having nothing to do.
       const idle = full ? 0 : 1;
       for (const id of some) this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
+    } while (rest.length > 0);
+  }
+
+  /** Those with news, and as many of the rest as go into one claim with them. */
+  #nextFew(active: Map<WebhookId, number>, rest: WebhookId[]): WebhookId[] {
+    const few = new Set([...this.#news].slice(0, WEBHOOKS_PER_CLAIM));
+    for (const id of few) {
+      this.#news.delete(id);
+      active.set(id, 0);
     }
+    for (const id of rest.splice(0, WEBHOOKS_PER_CLAIM - few.size)) few.add(id);
+    return this.#admissions.inOrder(few);
   }
 
   #keepActive(id: WebhookId, turnsWithoutWork: number): void {

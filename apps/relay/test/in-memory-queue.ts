@@ -13,6 +13,8 @@ export interface InMemoryQueue extends Timetable {
   lose(): void;
   /** As if so many jobs of others waited there. */
   fill(key: QueueKey, state: 'waiting' | 'delayed', count: number): void;
+  /** Once, as deliveries are added. */
+  onNextDeliveries(hook: () => Promise<void>): void;
   /** From now on these calls fail; none: all of them work again. */
   fail(...calls: ('depth' | 'addDeliveries' | 'addMail')[]): void;
 }
@@ -25,6 +27,7 @@ export function inMemoryQueue(): InMemoryQueue {
     mail: { waiting: 0, delayed: 0 },
   };
   let failing = new Set<string>();
+  let onNext: () => Promise<void> = async () => undefined;
 
   function check(call: string): void {
     if (failing.has(call)) throw new QueueUnavailableError(new Error('told to fail'));
@@ -39,6 +42,11 @@ export function inMemoryQueue(): InMemoryQueue {
   return {
     async addDeliveries(lane: Lane, jobs) {
       if (jobs.length > 0) check('addDeliveries');
+      if (jobs.length > 0) {
+        const hook = onNext;
+        onNext = async () => undefined;
+        await hook();
+      }
       for (const job of jobs) add(lane, `${job.deliveryId}_${job.claim}`, job);
     },
     async addMail(jobs) {
@@ -70,6 +78,7 @@ export function inMemoryQueue(): InMemoryQueue {
       for (const key of QUEUE_KEYS) held[key].clear();
     },
     fill: (key, state, count) => void (others[key][state] = count),
+    onNextDeliveries: (hook) => void (onNext = hook),
     fail: (...calls) => void (failing = new Set(calls)),
   };
 }

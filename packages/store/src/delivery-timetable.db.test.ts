@@ -414,6 +414,29 @@ describe('the walk', () => {
     );
   });
 
+  test('says of each whether its first row is in somebody’s hands', async () => {
+    const [held, lapsed, free] = [await rows.webhook(), await rows.webhook(), await rows.webhook()];
+    for (const id of [held, lapsed, free]) await rows.deliveries(id, { count: 2 });
+    const lease = (id: WebhookId, seconds: number) =>
+      database.query(
+        `update deliveries set leased_until = now() + make_interval(secs => $2)
+         where id = (select min(id) from deliveries where webhook_id = $1)`,
+        [id, seconds],
+      );
+    await lease(held, 30);
+    await lease(lapsed, -1);
+    const found = new Map(
+      (await timetable.walk('', 10, 60)).map((walked) => [walked.webhookId, walked.held]),
+    );
+    expect(found).toEqual(
+      new Map([
+        [held, true],
+        [lapsed, false],
+        [free, false],
+      ]),
+    );
+  });
+
   test('of an empty table finds nothing', async () => {
     expect(await timetable.walk('', 10, 60)).toEqual([]);
   });

@@ -44,14 +44,19 @@ export interface ClaimedDelivery {
   readonly delayMs: number;
 }
 
+/** A webhook with outstanding work, and what the first of its deliveries says. */
+export interface WalkedWebhook {
+  readonly webhookId: WebhookId;
+  /** It is due within the look-ahead. */
+  readonly soon: boolean;
+  /** It is in somebody's hands. */
+  readonly held: boolean;
+}
+
 /** The relay's view of the outstanding deliveries. */
 export interface DeliveryTimetable {
   /** The next webhooks with outstanding work after `cursor`, in the order of their ids. */
-  walk(
-    cursor: string,
-    webhooksMax: number,
-    lookAheadSeconds: number,
-  ): Promise<{ webhookId: WebhookId; soon: boolean }[]>;
+  walk(cursor: string, webhooksMax: number, lookAheadSeconds: number): Promise<WalkedWebhook[]>;
   /**
    * Round-robin over the admissions. Where there is not enough for a whole round, those asked for first are served:
    * put those first that were served least lately.
@@ -77,12 +82,12 @@ interface ClaimedRow {
 export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
   return {
     async walk(cursor, webhooksMax, lookAheadSeconds) {
-      const rows = await runOn<{ webhook_id: WebhookId; soon: boolean }>(pool, walkEndpoints, [
+      const rows = await runOn<{ webhook_id: WebhookId; soon: boolean; held: boolean }>(pool, walkEndpoints, [
         cursor,
         webhooksMax,
         lookAheadSeconds,
       ]);
-      return rows.map((row) => ({ webhookId: row.webhook_id, soon: row.soon }));
+      return rows.map(({ webhook_id: webhookId, soon, held }) => ({ webhookId, soon, held }));
     },
     async claim(admissions, limits) {
       const rows = await runOn<ClaimedRow>(pool, claimDeliveries, [

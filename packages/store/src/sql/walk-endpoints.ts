@@ -1,26 +1,26 @@
 import type { Statement } from '../statement.ts';
 
 /**
- * Lists webhooks that have outstanding work, in the order of their ids, each with the due time of its first row:
- * one index descent per webhook, whatever the backlog behind it.
+ * Lists webhooks that have outstanding work, in the order of their ids, each with what its first row says: one index
+ * descent per webhook, whatever the backlog behind it.
  *
  * $1 cursor (a webhook id, '' to begin), $2 webhooks per step, $3 look-ahead in seconds.
- * Returns webhook_id and whether its first row is due within the look-ahead.
+ * Returns webhook_id, and of its first row whether it is due within the look-ahead and whether it is in somebody's hands.
  */
 export const walkEndpoints: Statement = {
   name: 'walk-endpoints',
   text: `
-    with recursive walk (webhook_id, due_at, n) as (
-      (select webhook_id, due_at, 1
+    with recursive walk (webhook_id, due_at, leased_until, n) as (
+      (select webhook_id, due_at, leased_until, 1
        from deliveries
        where webhook_id > $1
        order by webhook_id, due_at, id
        limit 1)
       union all
-      select next.webhook_id, next.due_at, walk.n + 1
+      select next.webhook_id, next.due_at, next.leased_until, walk.n + 1
       from walk
       cross join lateral (
-        select d.webhook_id, d.due_at
+        select d.webhook_id, d.due_at, d.leased_until
         from deliveries d
         where d.webhook_id > walk.webhook_id
         order by d.webhook_id, d.due_at, d.id
@@ -28,7 +28,7 @@ export const walkEndpoints: Statement = {
       ) next
       where walk.n < $2
     )
-    select webhook_id, due_at <= now() + make_interval(secs => $3) as soon
+    select webhook_id, due_at <= now() + make_interval(secs => $3) as soon, coalesce(leased_until > now(), false) as held
     from walk
     order by webhook_id`,
 };

@@ -44,7 +44,7 @@ async function walkAll(world: World, state: State): Promise<WebhookId[]> {
   const found: { webhookId: WebhookId; soon: boolean }[] = [];
   for (let cursor = ''; ; cursor = found.at(-1)?.webhookId ?? '') {
     const step = await world.timetable.walk(cursor, WEBHOOKS_PER_STEP, LOOK_AHEAD_UNITS * UNIT_SECONDS);
-    found.push(...step);
+    found.push(...step.map(({ webhookId, soon }) => ({ webhookId, soon })));
     if (step.length < WEBHOOKS_PER_STEP) break;
   }
   const soon = new Map<WebhookId, boolean>();
