@@ -15,7 +15,8 @@ export const apiKilledBetweenCommitAndAnswer: Experiment = {
     const rounds = world.scaled(ROUNDS);
     for (let round = 1; round <= rounds; round += 1) {
       const api = await world.start('api', { through: [database] });
-      const trap = database.trap({ sees: 'COMMIT', in: 'toServer', holds: 'toClient' });
+      // One statement, which commits by itself.
+      const trap = database.trap({ sees: 'send-emails', in: 'toServer', holds: 'toClient' });
       const sending = world.producer.mail(1, { through: world.api });
       const caught = await trap.caught();
       await caught.answered(); // Postgres has committed, and the API does not know it
