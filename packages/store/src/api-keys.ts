@@ -1,8 +1,10 @@
 import { apiKeyDigest, isScope, newApiKey, newId } from '@postrider/domain';
 import type { AccountId, ApiKeyId, Clock, KeyKind, Scope } from '@postrider/domain';
 import type { Database } from './database.ts';
+import { runOn } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
 import type { ApiKey as ApiKeyRow } from './generated/client.ts';
+import { findApiKey } from './sql/find-api-key.ts';
 
 /** An API key as it is known after its making: never the key itself. */
 export interface ApiKey {
@@ -48,9 +50,8 @@ export function createApiKeyStore(db: Database, clock: Clock): ApiKeyStore {
       return { apiKey: apiKeyOf(row), key };
     },
     async findActive(key) {
-      const digest = Uint8Array.from(apiKeyDigest(key));
-      const row = await mappingUnavailable(() => db.prisma.apiKey.findUnique({ where: { digest } }));
-      return row === null || row.revokedAt !== null ? null : apiKeyOf(row);
+      const [row] = await runOn<Omit<ApiKeyRow, 'digest'>>(db.pool, findApiKey, [apiKeyDigest(key)]);
+      return row === undefined ? null : apiKeyOf(row);
     },
     async list(accountId) {
       const rows = await mappingUnavailable(() =>
@@ -71,7 +72,7 @@ export function createApiKeyStore(db: Database, clock: Clock): ApiKeyStore {
   };
 }
 
-function apiKeyOf(row: ApiKeyRow): ApiKey {
+function apiKeyOf(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
   return {
     id: row.id as ApiKeyId,
     accountId: row.accountId as AccountId,

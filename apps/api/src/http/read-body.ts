@@ -101,9 +101,12 @@ async function collect(request: IncomingMessage, bytesMax: number): Promise<Buff
       reject(new RequestAbortedError('the request broke off', { cause }));
     onceBodyBroken(request, resolve);
     request.on('data', onData);
-    request.once('end', () => resolve(Buffer.concat(chunks)));
     request.once('error', onBreak);
     request.once('close', onBreak);
+    request.once('end', () => {
+      request.off('close', onBreak); // an error, with its stack, for nobody
+      resolve(Buffer.concat(chunks));
+    });
   });
 }
 
