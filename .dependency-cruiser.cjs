@@ -50,7 +50,12 @@ module.exports = {
       '^packages/store/',
     ),
     onlyIn('bullmq-only-in-queue', 'packages/queue hides which queue it is.', ['bullmq'], '^packages/queue/'),
-    onlyIn('express-only-in-api', 'Only the API speaks HTTP to customers.', ['express'], '^apps/api/'),
+    onlyIn(
+      'express-only-in-api',
+      'Only the API speaks HTTP to customers; the benchmark has a bare route to compare it with.',
+      ['express'],
+      '^(apps/api|bench)/',
+    ),
     onlyIn(
       'got-only-in-outbound',
       'Every request to an address that a customer chose passes the guard in packages/outbound.',

@@ -1,6 +1,7 @@
 import type { Cluster } from './ground/cluster.ts';
 import type { Installation } from './ground/installation.ts';
 import type { FigureResult, Measurement } from './result/result.ts';
+import type { BareExpressCommands } from './roles/bare-express.ts';
 import type { BareCommands } from './roles/bare-got.ts';
 import type { CallerCommands } from './roles/caller.ts';
 import type { ReceiverCommands } from './roles/receiver.ts';
@@ -36,6 +37,8 @@ export interface Ground {
   }>;
   /** The yardstick. */
   bare(): RoleProcess<BareCommands>;
+  /** The yardstick of the API. */
+  bareExpress(): RoleProcess<BareExpressCommands>;
   /** A service that records events of its own. */
   caller(installation: Installation, connections: number): RoleProcess<CallerCommands>;
   /** A fresh installation of the product, none of its processes started. */

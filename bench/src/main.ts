@@ -4,6 +4,7 @@ import { parseWish, USAGE, UsageError } from './arguments.ts';
 import { runBenchmark } from './benchmark.ts';
 import { readResult, writePage } from './publish.ts';
 import { FIGURES } from './registry.ts';
+import { bareExpressCommands } from './roles/bare-express.ts';
 import { bareCommands } from './roles/bare-got.ts';
 import { callerCommands } from './roles/caller.ts';
 import { receiverCommands } from './roles/receiver.ts';
@@ -25,6 +26,8 @@ function commandsOf(name: string): Commands {
       return receiverCommands();
     case 'bare':
       return bareCommands();
+    case 'bare-express':
+      return bareExpressCommands();
     case 'caller':
       return callerCommands(
         process.env['BENCH_DATABASE_URL'] ?? '',

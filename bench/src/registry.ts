@@ -6,6 +6,7 @@ import { processMemory } from './figures/process-memory.ts';
 import { recordEvent } from './figures/record-event.ts';
 import { redisMemory } from './figures/redis-memory.ts';
 import { scaling } from './figures/scaling.ts';
+import { send } from './figures/send.ts';
 import { statements } from './figures/statements.ts';
 import { deadInRetry } from './isolation/dead-in-retry.ts';
 import { drips } from './isolation/drips.ts';
@@ -23,6 +24,7 @@ export const FIGURES: readonly Figure[] = [
   statements,
   processMemory,
   recordEvent,
+  send,
   neverAnswers,
   manyNeverAnswer,
   flood,

@@ -16,6 +16,8 @@ export interface Sizes {
   readonly redisSettledSeconds: number;
   readonly memoryDeliveries: number;
   readonly commitSeconds: number;
+  /** Messages of one round, and requests of the yardstick's. */
+  readonly sends: number;
   readonly isolation: {
     /** Of one run of the healthy endpoint. */
     readonly seconds: number;
@@ -41,6 +43,7 @@ export const FULL: Sizes = {
   redisSettledSeconds: 4,
   memoryDeliveries: 200_000,
   commitSeconds: 2,
+  sends: 4_000,
   isolation: {
     seconds: 8,
     leadInSeconds: 3,
@@ -64,6 +67,7 @@ export const QUICK: Sizes = {
   redisSettledSeconds: 1.5,
   memoryDeliveries: 4_000,
   commitSeconds: 0.3,
+  sends: 200,
   isolation: {
     seconds: 1,
     leadInSeconds: 1,

@@ -1,6 +1,6 @@
 import type { Figure } from '../figure.ts';
 import type { BenchDatabase } from '../ground/cluster.ts';
-import { PRODUCT_ROLE } from '../ground/cluster.ts';
+import { countStatements, PRODUCT_ROLE } from '../ground/cluster.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 
@@ -26,9 +26,7 @@ export const statements: Figure = {
     const { process: receiver, origins } = await ground.receiver();
     const installation = await ground.install();
     const { database } = installation;
-    await database.query('create extension pg_stat_statements');
-    const [row] = await database.query<{ name: string }>('select current_database() as name');
-    await database.query(`alter database ${row?.name ?? ''} set pg_stat_statements.track = 'top'`);
+    await countStatements(database);
     const webhooks = await installation.addWebhooks(await installation.addAccount(), [
       `${origins[0] ?? ''}/at-once`,
     ]);

@@ -42,6 +42,13 @@ const SETTINGS_SHOWN = [
 /** Counted only where a database turns it on: see the figure of the statements. */
 const COUNTING = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.track': 'none' };
 
+/** Has the server count the statements of sessions that begin from now on. */
+export async function countStatements(database: BenchDatabase): Promise<void> {
+  await database.query('create extension pg_stat_statements');
+  const [row] = await database.query<{ name: string }>('select current_database() as name');
+  await database.query(`alter database ${row?.name ?? ''} set pg_stat_statements.track = 'top'`);
+}
+
 /** Durable, as in production: every commit waits for the disk. */
 export async function startCluster(folder: string): Promise<Cluster> {
   const { postgres, notCounting } = await startCounting(join(folder, 'postgres'));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createTestAuthority } from '@postrider/testing';
 import type { Figure, Ground } from '../figure.ts';
 import { checkSharedClock } from '../monotonic.ts';
+import type { BareExpressCommands } from '../roles/bare-express.ts';
 import type { BareCommands } from '../roles/bare-got.ts';
 import type { CallerCommands } from '../roles/caller.ts';
 import type { Commands } from '../roles/protocol.ts';
@@ -71,6 +72,7 @@ export async function openGround(options: GroundOptions): Promise<RunGround> {
           return { process: started, origins: await started.call('listen', addresses) };
         },
         bare: () => startOne<BareCommands>('bare'),
+        bareExpress: () => startOne<BareExpressCommands>('bare-express'),
         caller: ({ database }, connections) =>
           startOne<CallerCommands>('caller', {
             BENCH_DATABASE_URL: database.url,

@@ -71,7 +71,8 @@ export async function createApiTraffic(
   };
 }
 
-async function addKey(installation: Installation): Promise<string> {
+/** A live key that may send as much as it likes. */
+export async function addKey(installation: Installation): Promise<string> {
   const clock = { now: () => new Date() };
   const key = newApiKey('live');
   await installation.database.query(
