@@ -114,6 +114,18 @@ describe('the rate limiter on Postgres', () => {
     expect(oversize.map(({ allowed }) => allowed)).toEqual([true, false, false]);
   });
 
+  test('a look that waits behind charges sees what they leave', async () => {
+    const { limiter } = counted();
+    const decisions = await Promise.all([
+      limiter.charge('looked', 1, 4),
+      limiter.peek('looked', 4),
+      limiter.charge('looked', 1, 4),
+      limiter.charge('looked', 2, 4),
+      limiter.peek('looked', 4),
+    ]);
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, true, false]);
+  });
+
   test('what another process has used meanwhile refuses only what it leaves no room for', async () => {
     const { limiter, asked } = counted();
     const first = limiter.charge('shared', 1, 60);

@@ -262,6 +262,27 @@ describe('an idempotency key', () => {
     }
   });
 
+  test('that another request takes at this very moment, unseen, is looked at again: its answer is repeated', async () => {
+    const first = newId('email', store.clock);
+    const other = await store.db.pool.connect();
+    try {
+      await other.query('begin');
+      const { route, key, digest } = keyed('k');
+      await other.query(
+        `insert into idempotency_keys (account_id, kind, route, key, request_digest, answer)
+         values ($1, 'live', $2, $3, $4, $5)`,
+        [accountId, route, key, digest, JSON.stringify([first])],
+      );
+      const second = send({ idempotency: keyed('k') });
+      await untilWaitingForLock(store.outside);
+      await other.query('commit');
+      expect(await second).toEqual({ kind: 'repeated', ids: [first] });
+      expect(await counts()).toEqual({ emails: 0, sends: 0, keys: 1 });
+    } finally {
+      other.release(true);
+    }
+  });
+
   test('is free again when its send failed: neither is stored without the other', async () => {
     await store.outside.query('alter table email_sends rename to away');
     await expect(send({ idempotency: keyed('k') })).rejects.toThrow();

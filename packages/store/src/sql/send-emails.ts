@@ -43,7 +43,6 @@ export const sendEmails: Statement = {
       select $1, $2::key_kind, $9, $10, $11, $12::json
       from judged j
       where $10 is not null and j.mine and j.unknown_topics = '{}' and j.unverified = '{}'
-        and not exists (select from known)
       on conflict (account_id, kind, route, key) do update
         set request_digest = excluded.request_digest, answer = excluded.answer, created_at = excluded.created_at
         where i.created_at <= now() - interval '24 hours'

@@ -84,12 +84,12 @@ test('one fault refuses the whole batch; every fault is told under its path, unk
 
 describe('what it costs', () => {
   test.each([
-    ['no JSON', '[{]', 1],
-    ['no array', MESSAGE, 1],
-    ['an empty array', [], 1],
-    ['101 messages', batchOf(101), 0],
-    ['faults in the fields', [{}, {}, {}], 3],
-  ])('%s: 422, for %3$i', async (_, body, cost) => {
+    { what: 'no JSON', body: '[{]', cost: 1 },
+    { what: 'no array', body: MESSAGE, cost: 1 },
+    { what: 'an empty array', body: [], cost: 1 },
+    { what: '101 messages', body: batchOf(101), cost: 0 },
+    { what: 'faults in the fields', body: [{}, {}, {}], cost: 3 },
+  ])('$what: 422, for $cost', async ({ body, cost }) => {
     const caller = await api.newCaller();
     expectProblem(await send(caller, body), 'validation-failed');
     expect(await used(caller)).toBe(cost);
