@@ -1,4 +1,4 @@
-import { createSecretBox, retrySchedule } from '@postrider/domain';
+import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
 import type { Clock, EmailId } from '@postrider/domain';
 import { createMailProvider } from '@postrider/mail';
 import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
@@ -17,6 +17,7 @@ import { createReporter } from './delivery/report.ts';
 import { outgoingMessage } from './mail/outgoing-message.ts';
 import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
+import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { createParking } from './parking.ts';
 
 export interface WorkerParts {
@@ -139,10 +140,13 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
     timeoutMs: config.mailTimeoutMs,
   });
   lifecycle.add('mail provider', { stop: () => provider.close() });
+  const unsubscribeUrlOf = createUnsubscribeUrls({
+    publicUrl: config.publicUrl,
+    tokens: createUnsubscribeTokens(config.secretsKey),
+  });
   return {
     store: createMailWork(parts.database, clock),
-    // There is no page yet where recipients unsubscribe: no message can name one.
-    handOver: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
+    handOver: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds: Math.ceil(config.mailTimeoutMs / 1000) + MAIL_LEASE_MARGIN_SECONDS,
     logger,

@@ -251,6 +251,14 @@ describe('addresses', () => {
     ]);
   });
 
+  test('where recipients reach the API is https, as RFC 8058 has it', () => {
+    expect(worker({ PUBLIC_URL: 'https://x.example/p/' }).publicUrl).toBe('https://x.example/p');
+    expect(worker({}).publicUrl).toBeUndefined();
+    expect(workerProblems({ PUBLIC_URL: 'http://x.example' })).toEqual([
+      'PUBLIC_URL must be a https:// URL (got "http://x.example")',
+    ]);
+  });
+
   test.each(['a b', 'http://x', ''.padEnd(1, '/')])('HOST %j is refused', (value) => {
     expect(problemsOf('api', { ...BASE, HOST: value })).toEqual([expect.stringMatching(/^HOST must/)]);
   });

@@ -102,10 +102,17 @@ export function urlOf(...schemes: string[]) {
   });
 }
 
+function baseUrlOf(...schemes: string[]) {
+  return urlOf(...schemes)
+    .refine((value) => !/[?#]/.test(value), { error: 'must have neither query nor fragment' })
+    .transform((value) => value.replace(/\/+$/, ''));
+}
+
 /** The part of a URL that others are appended to: without a trailing slash, a query or a fragment. */
-export const baseUrl = urlOf('https', 'http')
-  .refine((value) => !/[?#]/.test(value), { error: 'must have neither query nor fragment' })
-  .transform((value) => value.replace(/\/+$/, ''));
+export const baseUrl = baseUrlOf('https', 'http');
+
+/** The same, where `http` will not do. */
+export const httpsBaseUrl = baseUrlOf('https');
 
 export function oneOf<const Choice extends string>(...choices: Choice[]) {
   return z.string().refine((value): value is Choice => (choices as string[]).includes(value), {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSecretBox, recordEvent } from '@postrider/domain';
-import type { AccountId, EventDraft, Scope, WebhookId } from '@postrider/domain';
+import { createSecretBox, recordEvent, SCOPES } from '@postrider/domain';
+import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
 import {
   createAccountStore,
   createApiKeyStore,
@@ -52,8 +52,6 @@ export interface SystemOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const ALL_SCOPES: readonly Scope[] = ['webhooks:manage', 'emails:send', 'emails:read'];
-
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-e2e-'));
   const db = options.database ?? (await createTestDatabase());
@@ -68,7 +66,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const { key } = await createApiKeyStore(database, clock).create({
     accountId: account.id,
     kind: 'live',
-    scopes: ALL_SCOPES,
+    scopes: SCOPES,
     rateLimitPerMinute: 1_000_000,
   });
   const webhooks = createWebhookStore(database, createSecretBox([secretsKey]), clock);

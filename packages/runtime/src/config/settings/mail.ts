@@ -2,6 +2,7 @@ import {
   awsRegion,
   delaysSeconds,
   filePath,
+  httpsBaseUrl,
   oneOf,
   sesConfigurationSet,
   topicArns,
@@ -83,6 +84,14 @@ export const mailSettings = {
     schema: wholeNumber(1, 600_000),
     default: '10000',
     processes: ['api'],
+  }),
+  publicUrl: defineOptionalSetting({
+    key: 'PUBLIC_URL',
+    description:
+      'Where recipients of mail reach the API: mail about a topic carries links under `<PUBLIC_URL>/u/`, for ' +
+      'unsubscribing with one click. Not set: such mail carries none.',
+    schema: httpsBaseUrl,
+    processes: ['worker'],
   }),
   snsTopicArns: defineSetting({
     key: 'SNS_TOPIC_ARNS',
