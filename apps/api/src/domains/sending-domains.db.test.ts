@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { AccountId } from '@postrider/domain';
+import { createDomainProvider } from '@postrider/mail';
+import type { DomainProvider } from '@postrider/mail';
+import { systemClock } from '@postrider/runtime';
+import { createAccountStore, createDomainStore, openDatabase } from '@postrider/store';
+import type { Database, DomainStore } from '@postrider/store';
+import { createTestDatabase, setEnvironment, startFakeSes } from '@postrider/testing';
+import type { FakeSes, TestDatabase } from '@postrider/testing';
+import { createSendingDomains } from './sending-domains.ts';
+
+const NAME = 'b.example';
+
+let outside: TestDatabase;
+let database: Database;
+let store: DomainStore;
+let ses: FakeSes;
+let restore: () => void;
+let provider: DomainProvider;
+
+beforeAll(async () => {
+  outside = await createTestDatabase();
+  const wakeUps = { send: () => undefined, close: async () => undefined };
+  const pool = { databaseUrl: outside.url, size: 2, applicationName: 'test', onError: () => undefined };
+  database = openDatabase(pool, wakeUps);
+  store = createDomainStore(database, systemClock);
+  ses = await startFakeSes();
+  restore = setEnvironment({ ...ses.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined });
+  const ofSes = createDomainProvider({ provider: 'ses', awsRegion: 'eu-central-1', timeoutMs: 20_000 });
+  if (ofSes === null) throw new Error('ses has domains');
+  provider = ofSes;
+});
+afterAll(async () => {
+  await provider.close();
+  restore();
+  await ses.close();
+  await database.close();
+  await outside.drop();
+});
+
+/** @param meanwhile what others do while a request waits for its turn. */
+function sendingDomains(meanwhile: () => Promise<void>) {
+  return createSendingDomains({
+    store,
+    provider,
+    turns: {
+      async during(_name, work) {
+        await meanwhile();
+        return { kind: 'done', value: await work() };
+      },
+    },
+  });
+}
+
+const undisturbed = () => sendingDomains(async () => undefined);
+
+async function created(accountId: AccountId) {
+  const outcome = await undisturbed().create(accountId, NAME);
+  if (outcome.kind !== 'ok') throw new Error(outcome.kind);
+  return outcome.value;
+}
+
+test('a deletion that waited does not touch the domain that has come under its name since', async () => {
+  const accounts = createAccountStore(database, systemClock);
+  const [first, second] = [(await accounts.create('1')).id, (await accounts.create('2')).id];
+  const old = await created(first);
+  const waiting = sendingDomains(async () => {
+    await undisturbed().delete(first, old.id);
+    await created(second);
+  });
+  expect(await waiting.delete(first, old.id)).toEqual({ kind: 'missing' });
+  expect(ses.identities.get(NAME)?.Tags).toEqual([{ Key: 'postrider-account', Value: second }]);
+  expect(await store.isTaken(NAME)).toBe(true);
+});
