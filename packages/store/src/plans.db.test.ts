@@ -1,13 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
-import type { WebhookId } from '@postrider/domain';
+import type { AccountId, EmailId, TopicId, WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
-import type { Pool } from 'pg';
+import { draftOf } from '../test/draft.ts';
+import { openDatabase } from './database.ts';
+import type { Database } from './database.ts';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryHandOver, DeliveryWork, FinishedAttempt } from './delivery-work.ts';
-import { createPool } from './pool.ts';
+import { createEmailStore } from './emails.ts';
+import { createMailWork } from './mail-work.ts';
 
 /** More rows than any of the statements has business with. */
 const GROWN_BY = 20_000;
@@ -19,7 +22,7 @@ const clock = { now: () => new Date() };
 
 let database: TestDatabase;
 let rows: Rows;
-let pool: Pool;
+let db: Database;
 let work: DeliveryWork;
 
 beforeAll(async () => {
@@ -30,22 +33,19 @@ afterAll(() => database.drop());
 
 // One connection for each test: what it has prepared, it has planned.
 beforeEach(async () => {
-  pool = createPool({
-    databaseUrl: database.url,
-    size: 1,
-    applicationName: 'plans-test',
-    durableCommits: true,
-    onError: () => undefined,
-  });
-  work = createDeliveryWork(pool, pool);
+  db = openDatabase(
+    { databaseUrl: database.url, size: 1, applicationName: 'plans-test', onError: () => undefined },
+    { send: () => undefined, close: async () => undefined },
+  );
+  work = createDeliveryWork(db.pool, db.pool);
   await rows.clear();
 });
-afterEach(() => pool.end());
+afterEach(() => db.close());
 
 /** Rows of our tables that were read so far, by whatever way. */
 async function rowsRead(): Promise<number> {
-  await pool.query('select pg_stat_force_next_flush()');
-  const { rows: counted } = await pool.query<{ n: number }>(
+  await db.pool.query('select pg_stat_force_next_flush()');
+  const { rows: counted } = await db.pool.query<{ n: number }>(
     `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
             + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
      from pg_stat_user_tables`,
@@ -67,6 +67,16 @@ async function grow(webhookId: WebhookId): Promise<void> {
      select 'wh_' || n, account_id, endpoint, events, secret_key_id, secret_sealed
      from webhooks, generate_series(1, $1) n`,
     [GROWN_BY],
+  );
+  await database.query(
+    `with mail as (
+       insert into emails (id, account_id, kind, status, from_address, to_addresses, cc_addresses, bcc_addresses,
+                           reply_to_addresses, subject, text, headers, last_event, created_at)
+       select 'em_' || n, account_id, 'live', 'queued', 'a@a.example', '{b@b.example}', '{}', '{}', '{}', 'Hi', 'Hello',
+              '{}', 'queued', now()
+       from webhooks, generate_series(1, $2) n where webhooks.id = $1 returning id)
+     insert into email_sends (email_id) select id from mail`,
+    [webhookId, GROWN_BY],
   );
 }
 
@@ -97,7 +107,7 @@ const USES: [string, (held: readonly DeliveryHandOver[], webhookId: WebhookId) =
   [
     'release',
     (held, webhookId) =>
-      createDeliveryTimetable(pool).release(
+      createDeliveryTimetable(db.pool).release(
         held.map((one) => ({
           ...one,
           webhookId,
@@ -126,3 +136,42 @@ test.each(USES)(
     expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
   },
 );
+
+test('the same goes for taking a message in, and for taking one in hand', async () => {
+  const accountId = await rows.account();
+  const webhookId = await rows.webhook({ accountId });
+  const topicId = 'top_0' as TopicId;
+  await growTopicsAndDomains(accountId, 1);
+  const emails = createEmailStore(db, clock);
+  const mail = createMailWork(db, clock);
+  const sendAndTake = async (): Promise<unknown> => {
+    const drafts = [draftOf({ topicId })];
+    const sent = await emails.send({
+      accountId,
+      kind: 'live',
+      drafts,
+      domains: ['0.example'],
+      idempotency: null,
+    });
+    if (sent.kind !== 'stored') throw new Error(sent.kind);
+    return mail.take({ emailId: sent.ids[0] as EmailId, claim: 0 }, 30);
+  };
+  for (let n = 0; n < EXECUTIONS_BEFORE_A_LASTING_PLAN; n += 1) expect(await sendAndTake()).not.toBeNull();
+  await grow(webhookId);
+  await growTopicsAndDomains(accountId, GROWN_BY);
+  const before = await rowsRead();
+  expect(await sendAndTake()).not.toBeNull();
+  expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+});
+
+async function growTopicsAndDomains(accountId: AccountId, count: number): Promise<void> {
+  await database.query(
+    `with topic as (
+       insert into topics (id, account_id, name, default_subscription, created_at)
+       select 'top_' || n, $1, 'T', 'opt_in', now() from generate_series(0, $2) n on conflict do nothing)
+     insert into domains (id, account_id, name, region, status, records, created_at)
+     select 'dom_' || n, $1, n || '.example', 'r', 'verified', '[]', now() from generate_series(0, $2) n
+     on conflict do nothing`,
+    [accountId, count],
+  );
+}

@@ -30,10 +30,10 @@ export const sendEmails: Statement = {
     judged as materialized (
       select
         array(select t.id from unnest($7::text[]) t (id)
-              where not exists (select from topics o where o.id = t.id and o.account_id = $1)) as unknown_topics,
+              where (select o.id from topics o where o.id = t.id and o.account_id = $1) is null) as unknown_topics,
         array(select n.name from unnest($6::text[]) n (name)
-              where not exists (select from domains d
-                                where d.name = n.name and d.account_id = $1 and d.status = 'verified')) as unverified,
+              where (select d.id from domains d
+                     where d.name = n.name and d.account_id = $1 and d.status = 'verified') is null) as unverified,
         case when $10 is null then true
              else pg_try_advisory_xact_lock(hashtextextended(concat_ws('/', $1, $2::text, $9, $10), 0))
         end as mine

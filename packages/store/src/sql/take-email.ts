@@ -18,7 +18,7 @@ export const takeEmail: Statement = {
     update email_sends s
     set claim = s.claim + 1, leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
     from mine, emails e
-    where s.email_id = mine.email_id and e.id = s.email_id
+    where s.email_id = mine.email_id and s.email_id = $1 and e.id = $1
     returning s.claim, s.attempts, e.id, e.account_id, e.from_address, e.to_addresses, e.cc_addresses, e.bcc_addresses,
               e.reply_to_addresses, e.subject, e.html, e.text, e.headers, e.tags, e.topic_id, e.created_at,
               (select coalesce(json_agg(json_build_object(
