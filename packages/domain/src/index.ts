@@ -33,6 +33,7 @@ export type {
   TopicId,
   WebhookId,
 } from './ids.ts';
+export { lastEventAfter } from './last-event.ts';
 export { LIMITS } from './limits.ts';
 export { isMediaType } from './media-type.ts';
 export { decideMailOutcome } from './mail-outcome.ts';

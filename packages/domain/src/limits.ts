@@ -4,6 +4,8 @@ export const LIMITS = {
   emailBodyBytes: 8 * 1024 * 1024,
   /** A body of a send between its own limit and this is refused in plain text, above it by a problem document. */
   emailBodyPlainTextBytes: 32 * 1024 * 1024,
+  /** SNS sends up to 256 KiB of text, which JSON may escape. */
+  snsBodyBytes: 512 * 1024,
   messageBytes: 5 * 1024 * 1024,
   recipients: 50,
   headers: 50,

@@ -4,7 +4,7 @@ import type { AccountId, EmailId, KeyKind } from '@postrider/domain';
 import { draftOf } from '../test/draft.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { createEmailStore, lastEventOf } from './emails.ts';
+import { createEmailStore } from './emails.ts';
 import type { EmailStore } from './emails.ts';
 
 let store: TestStore;
@@ -84,8 +84,4 @@ test('another account’s message reads as missing', async () => {
   const id = await sent();
   expect(await emails.find(await store.newAccount(), id)).toBeNull();
   expect(await emails.find(accountId, newId('email', store.clock))).toBeNull();
-});
-
-test('an event’s type without its noun is what last happened', () => {
-  expect(lastEventOf('email.soft_bounced')).toBe('soft_bounced');
 });

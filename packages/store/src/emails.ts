@@ -1,13 +1,4 @@
-import type {
-  AccountId,
-  Clock,
-  EmailDraft,
-  EmailId,
-  EmailTag,
-  EventType,
-  KeyKind,
-  TopicId,
-} from '@postrider/domain';
+import type { AccountId, Clock, EmailDraft, EmailId, EmailTag, KeyKind, TopicId } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
 import type { Email as EmailRow } from './generated/client.ts';
@@ -75,11 +66,6 @@ export function createEmailStore(db: Database, clock: Clock): EmailStore {
       );
     },
   };
-}
-
-/** `email.soft_bounced` → `soft_bounced`. */
-export function lastEventOf(type: EventType): string {
-  return type.slice(type.indexOf('.') + 1);
 }
 
 function emailOf(row: EmailRow): Email {

@@ -38,6 +38,8 @@ export { migrate, pendingMigrations } from './migrate.ts';
 export type { Page, PageRequest } from './page.ts';
 export { createPool } from './pool.ts';
 export type { PoolOptions } from './pool.ts';
+export { createProviderNotificationStore } from './provider-notifications.ts';
+export type { ProviderNotificationStore } from './provider-notifications.ts';
 export { readiness, requireMigrated } from './readiness.ts';
 export type { Readiness } from './readiness.ts';
 export type { Queryable } from './statement.ts';

@@ -189,6 +189,14 @@ describe('sent', () => {
     expect(await events()).toHaveLength(2);
   });
 
+  test('does not take back a report that came before it', async () => {
+    const held = await taken();
+    await store.outside.query("update emails set last_event = 'delivered'");
+    await work.sent(held, ACCEPTED);
+    expect(await email()).toMatchObject({ status: 'sent', last_event: 'delivered' });
+    expect(await events()).toHaveLength(1);
+  });
+
   test('leaves nothing when its event cannot be written: message, send and event stand or fall together', async () => {
     const before = await email();
     const held = await taken();

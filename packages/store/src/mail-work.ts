@@ -1,4 +1,4 @@
-import { parseEmailAddress, plainAddress, recordEvent } from '@postrider/domain';
+import { lastEventAfter, parseEmailAddress, plainAddress, recordEvent } from '@postrider/domain';
 import type {
   AccountId,
   Clock,
@@ -12,10 +12,11 @@ import type {
 } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
-import { lastEventOf } from './emails.ts';
+import { markSent } from './sql/mark-sent.ts';
 import { retryEmail } from './sql/retry-email.ts';
 import { suppressedAmong } from './sql/suppressed-among.ts';
 import { takeEmail } from './sql/take-email.ts';
+import { runIn } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
 /** A message by the hand-over a job was made for. */
@@ -85,15 +86,13 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
     },
     async sent(email, answer) {
       return endSend(db, email, async (tx) => {
-        const lastEvent = lastEventOf(answer.notifications.at(-1)?.type ?? 'email.sent');
         const sentAt = clock.now();
-        const data = {
-          status: 'sent',
-          lastEvent,
-          sentAt,
-          providerMessageId: answer.providerMessageId,
-        } as const;
-        await tx.client.email.update({ where: { id: email.emailId }, data, select: { id: true } });
+        const lastEvent = answer.notifications.reduce<string>(
+          (last, { type }) => lastEventAfter(last, type),
+          'sent',
+        );
+        const values = [email.emailId, lastEvent, sentAt.toISOString(), answer.providerMessageId];
+        await runIn(tx.client, markSent, values);
         await recordEvent(tx, { type: 'email.sent', ...resultOf(email, null) }, clock);
         for (const notification of answer.notifications) {
           await recordEvent(tx, notificationEvent(email, notification, sentAt), clock);
