@@ -53,6 +53,7 @@ export { startSystem, type System, type SystemOptions } from './system/system.ts
 export { startFakeSes, type FakeSes, type SesMessage, type SesRequest } from './ses/fake-ses.ts';
 export { newIdentity, type FakeIdentity } from './ses/identities.ts';
 export type { SesOperation } from './ses/operations.ts';
+export { expectedSesEvents, sesSampleText, snsSamples } from './ses/samples.ts';
 export {
   sesDrip,
   sesDrop,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AccountId, EmailId, EventRecord } from '@postrider/domain';
 import { recordEvent } from '@postrider/domain';
-import { fakeClock } from '@postrider/testing';
+import { fakeClock, sesSampleText } from '@postrider/testing';
 import fc from 'fast-check';
-import { envelopes, expectedEvents, sample, sampleText } from '../../test/samples.ts';
+import { envelopes, expectedEvents, sample } from '../../test/samples.ts';
 import { readSesNotification } from './read-notification.ts';
 import { eventDraftOf, type SesEvent } from './ses-event.ts';
 
@@ -44,7 +44,7 @@ describe('the samples', () => {
   const both = (name: string): [string, string][] => {
     const { eventType, ...rest } = sample(name);
     return [
-      [`${name} as eventType`, sampleText(name)],
+      [`${name} as eventType`, sesSampleText(name)],
       [`${name} as notificationType`, JSON.stringify({ notificationType: eventType, ...rest })],
     ];
   };

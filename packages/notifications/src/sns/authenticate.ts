@@ -29,7 +29,7 @@ export type SnsReception =
  *
  * What a route does with the answer:
  *
- *     refused      400 for bad_envelope, else 403
+ *     refused      400
  *     unavailable  503
  *     authentic, by envelope.Type:
  *       Notification              readSesNotification(envelope.Message, envelope.Timestamp)
@@ -38,7 +38,7 @@ export type SnsReception =
  *                                             changes), find the email by emailId, else by providerMessageId (none → 200),
  *                                             last_event, suppressions, recordEvent(eventDraftOf(event, email)) unless
  *                                             it was sent with a test key → 200
- *       SubscriptionConfirmation  confirmSubscription(envelope, get): confirmed → 200, refused → 403, unavailable → 503
+ *       SubscriptionConfirmation  confirmSubscription(envelope, get): confirmed → 200, refused → 400, unavailable → 503
  *       UnsubscribeConfirmation   200 and a warning in the log; its SubscribeURL would subscribe again and is never visited
  */
 export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promise<SnsReception> {

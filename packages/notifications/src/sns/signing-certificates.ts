@@ -86,7 +86,7 @@ async function fetchCertificate(url: URL, get: HttpsGet): Promise<CertificateAns
  */
 export function certificateFromPem(pem: string): SigningCertificates {
   const certificate = readCertificate(Buffer.from(pem));
-  if (certificate === null) throw new Error('SNS_SIGNING_CERT_FILE holds no RSA certificate in PEM');
+  if (certificate === null) throw new Error('it holds no RSA certificate in PEM');
   return { find: async () => ({ kind: 'found', certificate }) };
 }
 

@@ -206,7 +206,7 @@ describe('the certificate', () => {
   test('in a file must be one, of RSA', async () => {
     const { certPem, keyPem } = await (await createTestAuthority()).issue({ names: ['sns.test'] });
     for (const pem of ['', 'no certificate', keyPem, certPem]) {
-      expect(() => certificateFromPem(pem)).toThrow('SNS_SIGNING_CERT_FILE holds no RSA certificate in PEM');
+      expect(() => certificateFromPem(pem)).toThrow('it holds no RSA certificate in PEM');
     }
   });
 });

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import type { SnsFields } from '../sns-signer.ts';
+
+/*
+ * Messages in the formats of SES and SNS, and in expected.json the event that each makes. Addresses and ids are made up.
+ */
+
+export interface ExpectedSesEvent {
+  type: string;
+  data: Record<string, unknown>;
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(`fixtures/${file}`, import.meta.url), 'utf8');
+}
+
+/** By the name of the sample; null: it makes no event. `<stored>` stands for what the stored message has. */
+export function expectedSesEvents(): Record<string, ExpectedSesEvent | null> {
+  return JSON.parse(read('expected.json')) as Record<string, ExpectedSesEvent | null>;
+}
+
+export function sesSampleText(name: string): string {
+  return read(`${name}.json`);
+}
+
+/** Unsigned. */
+export function snsSamples() {
+  return {
+    notification: JSON.parse(read('40-sns-notification-envelope.json')) as SnsFields,
+    subscriptionConfirmation: JSON.parse(read('41-sns-subscription-confirmation.json')) as SnsFields,
+    plainText: JSON.parse(read('43-sns-setup-notice-plain-text.json')) as SnsFields,
+  };
+}
