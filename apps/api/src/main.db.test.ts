@@ -141,6 +141,13 @@ describe('the process', () => {
     );
   });
 
+  test('refuses to start with a file in SNS_SIGNING_CERT_FILE that holds no certificate, in one line', async () => {
+    await expectRefusesToStart(
+      { DATABASE_URL: database.url, SNS_SIGNING_CERT_FILE: fileURLToPath(import.meta.url) },
+      'postrider: cannot start SNS_SIGNING_CERT_FILE: it holds no RSA certificate in PEM',
+    );
+  });
+
   test('refuses to start on a port that is taken, in one line', async () => {
     const taken = await startTcpListener();
     await expectRefusesToStart(

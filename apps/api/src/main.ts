@@ -18,6 +18,7 @@ import {
   createSuppressionStore,
   createTopicStore,
   createUnsubscribeStore,
+  createProviderNotificationStore,
   createWakeUps,
   createWebhookStore,
   openDatabase,
@@ -28,6 +29,7 @@ import { createApp } from './app.ts';
 import { connectionShares, domainTurnMs, problemBasesOf } from './config.ts';
 import { createLimiter } from './limiter.ts';
 import { createApiServer } from './server.ts';
+import { createSnsAccess } from './sns-access.ts';
 
 /** Of the time to stop, what is kept for letting go of Postgres and Redis once the last request is done. */
 const CLOSING_TIME_MS = 2_000;
@@ -55,6 +57,10 @@ const limiter = createLimiter({
   metrics,
 });
 const secrets = createSecretBox(config.secretsKey);
+const sns = createSnsAccess(config, systemClock);
+if (config.snsSigningCertFile !== undefined) {
+  logger.warn('DEVELOPMENT ONLY: notifications are checked with the certificate of SNS_SIGNING_CERT_FILE');
+}
 
 const domainProvider = createDomainProvider({
   provider: config.mailProvider,
@@ -73,6 +79,7 @@ const app = createApp({
     suppressions: createSuppressionStore(database, systemClock),
     topics: createTopicStore(database, systemClock),
     unsubscribes: createUnsubscribeStore(database, systemClock),
+    notifications: createProviderNotificationStore(database, systemClock),
   },
   domainProvider,
   unsubscribeTokens: createUnsubscribeTokens(config.secretsKey),
@@ -80,6 +87,7 @@ const app = createApp({
   keyRateLimitPerMinute: config.keyRateLimitPerMinute,
   problemBases: problemBasesOf(config),
   rules: { verifiedDomainsOnly: config.mailProvider === 'ses' },
+  sns,
   readiness: async () => (server.stopping ? { ready: false, reason: 'stopping' } : readiness(database.pool)),
   logger,
   metrics,
@@ -89,6 +97,7 @@ const server = createApiServer(app);
 await createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs })
   .add('wake-ups', { stop: () => wakeUps.close() })
   .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
+  .add('SNS_SIGNING_CERT_FILE', { start: () => sns.start() })
   .add('rate limiter', { stop: () => limiter.close() })
   .add('domain provider', { stop: async () => domainProvider?.close() })
   .add('HTTP server', {

@@ -15,6 +15,7 @@ import {
   createSuppressionStore,
   createTopicStore,
   createUnsubscribeStore,
+  createProviderNotificationStore,
   createWakeUps,
   createWebhookStore,
   openDatabase,
@@ -25,6 +26,8 @@ import type { TestDatabase } from '@postrider/testing';
 import { createApp } from '../src/app.ts';
 import { createApiServer } from '../src/server.ts';
 import type { ApiServer } from '../src/server.ts';
+import { createSnsAccess } from '../src/sns-access.ts';
+import type { SnsAccess } from '../src/sns-access.ts';
 
 export const BASES = { service: 'https://problems.test', platform: 'https://platform.test' };
 
@@ -70,7 +73,11 @@ export interface TestApiOptions {
   /** None: the deployment has no domains. */
   readonly domainProvider?: Omit<DomainProvider, 'close'>;
   readonly domainTurnMs?: number;
+  /** Without: no topic is allowed. */
+  readonly sns?: SnsAccess;
 }
+
+const NOBODY_BELIEVED = createSnsAccess({ snsTopicArns: [], snsSigningCertFile: undefined }, systemClock);
 
 /** What the API's tokens are made with. */
 export const SECRET_KEYS: readonly Buffer[] = [Buffer.alloc(32, 7)];
@@ -108,6 +115,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       suppressions: createSuppressionStore(database, systemClock),
       topics: createTopicStore(database, systemClock),
       unsubscribes: createUnsubscribeStore(database, systemClock),
+      notifications: createProviderNotificationStore(database, systemClock),
     },
     domainProvider: options.domainProvider ?? null,
     unsubscribeTokens: createUnsubscribeTokens(SECRET_KEYS),
@@ -115,6 +123,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     keyRateLimitPerMinute: options.keyRateLimitPerMinute ?? MANY,
     problemBases: BASES,
     rules: { verifiedDomainsOnly: options.verifiedDomainsOnly ?? false },
+    sns: options.sns ?? NOBODY_BELIEVED,
     readiness: () => readiness(database.pool),
     logger,
     metrics,

@@ -1,5 +1,5 @@
 import { LIMITS } from '@postrider/domain';
-import { invalid, invalidFields, tooLarge } from '../problems/answers.ts';
+import { invalid, invalidFields, notBelieved, tooLarge } from '../problems/answers.ts';
 import { plainText } from './answer.ts';
 import type { Answer } from './answer.ts';
 
@@ -28,6 +28,13 @@ export const optionalBody: BodyRule = { ...resourceBody, mayBeEmpty: true };
 export const topicBody: BodyRule = {
   ...resourceBody,
   unreadable: (fault) => invalid(`The body ${fault}.`, 400),
+};
+
+/** `POST /internal/ses/sns`: the faults of a message that nobody vouches for are of interest to nobody but us. */
+export const snsBody: BodyRule = {
+  bytesMax: LIMITS.snsBodyBytes,
+  tooLarge: () => tooLarge(LIMITS.snsBodyBytes),
+  unreadable: () => notBelieved,
 };
 
 /**

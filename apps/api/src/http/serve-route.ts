@@ -85,11 +85,11 @@ async function keylessAnswer(
   request: MatchedRequest,
   response: ServerResponse,
 ): Promise<Answer> {
-  const id = idOf(request);
-  const { headers } = request;
-  if (route.body === 'ignored') return route.handle({ id, headers, body: NO_BODY });
+  const { requestId } = contextOf(response);
+  const given = { id: idOf(request), headers: request.headers, requestId };
+  if (route.body === 'ignored') return route.handle({ ...given, body: NO_BODY });
   const read = await readBytes(request, response, route.body);
-  return read.ok ? route.handle({ id, headers, body: read.body }) : read.refusal;
+  return read.ok ? route.handle({ ...given, body: read.body }) : read.refusal;
 }
 
 function idOf({ params }: MatchedRequest): string {

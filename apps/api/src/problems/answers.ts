@@ -116,6 +116,19 @@ export const domainsNotConfigured: ProblemAnswer = {
   detail: 'This deployment has no sending domains.',
 };
 
+/** Of SNS's messages: whatever is wrong with one, it is refused for good, and its sender learns nothing of the reason. */
+export const notBelieved: ProblemAnswer = {
+  ...invalid('The body is not a message that SNS has signed for a topic that is taken here.'),
+  status: 400,
+};
+
+/** What has to be asked of SNS cannot be had at the moment: it tries again after a 5xx. */
+export const comeAgain: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'not-ready',
+  detail: 'The message cannot be judged at the moment. Send it again later.',
+};
+
 /** Postgres cannot be reached. */
 export const notReady: ProblemAnswer = {
   kind: 'problem',

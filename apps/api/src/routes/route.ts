@@ -23,6 +23,8 @@ export interface KeylessRequest {
   readonly headers: IncomingHttpHeaders;
   /** The body as it came: it may be a form, or what a signature covers. Empty where the route ignores it. */
   readonly body: Buffer;
+  /** For what the route logs. */
+  readonly requestId: string;
 }
 
 /** One use case. @throws StoreUnavailableError; what the customer did wrong is an answer. */

@@ -1,13 +1,16 @@
 import type { UnsubscribeTokens } from '@postrider/domain';
 import type { DomainProvider } from '@postrider/mail';
+import type { Logger, Metrics } from '@postrider/runtime';
 import type {
   DeadLetterStore,
   EmailStore,
+  ProviderNotificationStore,
   SuppressionStore,
   TopicStore,
   WebhookStore,
 } from '@postrider/store';
-import { batchBody, emailBody, resourceBody } from '../http/body-rules.ts';
+import { batchBody, emailBody, resourceBody, snsBody } from '../http/body-rules.ts';
+import type { SnsAccess } from '../sns-access.ts';
 import { listDeadLetters } from './dead-letters/list.ts';
 import { replayDeadLetter } from './dead-letters/replay.ts';
 import { domainRoutes } from './domains/routes.ts';
@@ -16,6 +19,7 @@ import { batchCost, createBatch } from './emails/batch.ts';
 import { createEmail } from './emails/create.ts';
 import { getEmail } from './emails/get.ts';
 import { listEmails } from './emails/list.ts';
+import { receiveSns } from './notifications/receive-sns.ts';
 import type { Route } from './route.ts';
 import { suppressionRoutes } from './suppressions/routes.ts';
 import { topicRoutes } from './topics/routes.ts';
@@ -31,6 +35,7 @@ export interface RouteStores extends DomainRouteParts, UnsubscribeRouteParts {
   readonly emails: EmailStore;
   readonly suppressions: SuppressionStore;
   readonly topics: TopicStore;
+  readonly notifications: ProviderNotificationStore;
 }
 
 /** What of the deployment the routes depend on. */
@@ -45,6 +50,9 @@ export interface RouteParts {
   /** Null where the mail provider has no domains. */
   readonly domainProvider: Omit<DomainProvider, 'close'> | null;
   readonly unsubscribeTokens: Pick<UnsubscribeTokens, 'open'>;
+  readonly sns: SnsAccess;
+  readonly logger: Logger;
+  readonly metrics: Metrics<'api'>;
 }
 
 /** Every route but the operator's. */
@@ -56,7 +64,13 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Rou
     ...suppressionRoutes(stores.suppressions),
     ...topicRoutes(stores.topics),
     ...unsubscribeRoutes(stores, parts.unsubscribeTokens),
+    notificationRoute(stores, parts),
   ];
+}
+
+function notificationRoute({ notifications }: RouteStores, { sns, logger, metrics }: RouteParts): Route {
+  const handle = receiveSns({ sns, notifications, logger, metrics });
+  return { method: 'post', path: '/internal/ses/sns', scope: null, body: snsBody, handle };
 }
 
 function webhookRoutes({ webhooks, deadLetters }: RouteStores): readonly Route[] {

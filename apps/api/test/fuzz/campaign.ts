@@ -7,6 +7,7 @@ import { openRaw } from '../raw-request.ts';
 import { SECRET_KEYS, startApi } from '../start-api.ts';
 import type { Caller, TestApi } from '../start-api.ts';
 import { discoverRoutes } from './discover-routes.ts';
+import { FUZZED_SNS } from './fuzzed-sns.ts';
 import type { CallerName, IdSpec } from './request-spec.ts';
 import type { RouteLaw } from './law.ts';
 
@@ -43,7 +44,9 @@ const ANSWER_BOUND_MS = 20_000;
 
 export async function startCampaign(): Promise<Campaign> {
   const ses = await startSes();
-  const { built: api, routes } = await discoverRoutes(() => startApi({ domainProvider: ses.provider }));
+  const { built: api, routes } = await discoverRoutes(() =>
+    startApi({ domainProvider: ses.provider, sns: FUZZED_SNS.access }),
+  );
   const callers = await makeCallers(api);
   const made = new Set<string>();
   const unknown = `Bearer ${newApiKey('live')}`;

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
+import { FUZZED_SNS } from './fuzzed-sns.ts';
 import { ID, MARK, TIME } from './law.ts';
 import type { BodyLaw, RouteLaw } from './law.ts';
 import { domainLaws, suppressionLaws, topicLaws, unsubscribeLaws } from './resource-laws.ts';
@@ -55,6 +56,27 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
     judge: (doc) => expect(doc).toEqual({ status: 'ready' }),
   },
   'GET /metrics': { ...operations, success: '200 metrics', judge: () => undefined },
+  'POST /internal/ses/sns': {
+    keyed: false,
+    success: '200 json',
+    refusals: ['400 validation-failed', '413 request-too-large'],
+    body: {
+      valid: [
+        FUZZED_SNS.notification(MARK),
+        FUZZED_SNS.confirmation(),
+        FUZZED_SNS.notification({
+          eventType: 'Bounce',
+          mail: { messageId: MARK, destination: [`${MARK}@a.example`] },
+          bounce: { bounceType: 'Permanent', bouncedRecipients: [{ emailAddress: `${MARK}@a.example` }] },
+        }),
+      ],
+      bytesMax: 512 * 1024,
+      tooLarge: '413 request-too-large',
+      unreadable: '400 validation-failed',
+      lacking: { field: 'Signature', kind: '400 validation-failed' },
+    },
+    judge: (doc) => expect(doc).toEqual({ received: true }),
+  },
   'POST /v1/webhooks': {
     keyed: true,
     success: '201 json',

@@ -126,6 +126,13 @@ export const metricCatalogue = {
     help: 'Requests refused with 429 because the store of the rate limiter did not answer in time.',
     labels: [],
   },
+  providerNotifications: {
+    processes: ['api'],
+    kind: 'counter',
+    name: 'postrider_provider_notifications_total',
+    help: 'Messages of SNS about mail, by result: recorded, repeated, unknown_mail, test_mail, ignored, confirmed, unsubscribed; refused: bad_envelope, unknown_topic, untrusted_certificate, bad_signature, confirmation_refused; to be sent again: unavailable.',
+    labels: ['result'],
+  },
   tripwires: {
     processes: ['api', 'relay', 'worker'],
     kind: 'counter',

@@ -1,0 +1,95 @@
+import {
+  authenticateSns,
+  confirmSubscription,
+  eventDraftOf,
+  readSesNotification,
+} from '@postrider/notifications';
+import type { SnsEnvelope, SnsReception } from '@postrider/notifications';
+import type { Logger, Metrics } from '@postrider/runtime';
+import type { ProviderNotificationStore } from '@postrider/store';
+import { json } from '../../http/answer.ts';
+import type { Answer } from '../../http/answer.ts';
+import { comeAgain, notBelieved } from '../../problems/answers.ts';
+import type { SnsAccess } from '../../sns-access.ts';
+import type { HandleKeyless } from '../route.ts';
+
+export interface SnsIntake {
+  readonly sns: SnsAccess;
+  readonly notifications: ProviderNotificationStore;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics<'api'>, 'providerNotifications'>;
+}
+
+/** What became of a message of SNS, in a word for the metric; and the answer, by which SNS comes again or does not. */
+interface Intake {
+  readonly result: string;
+  readonly answer: Answer;
+  /** For the log. Nothing of what the message says. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+const TAKEN = json(200, { received: true });
+
+/**
+ * `POST /internal/ses/sns`: what SES reports, as SNS posts it. Signed by SNS and of a topic that is allowed, or refused
+ * for good (400). With 5xx SNS tries again: while a certificate cannot be fetched, a subscription cannot be confirmed,
+ * or Postgres is away. Whatever else an authentic message holds is taken (200), also what nobody here understands:
+ * to be sent it again would not help.
+ */
+export function receiveSns(intake: SnsIntake): HandleKeyless {
+  return async ({ body, requestId }) => {
+    const reception = await authenticateSns(body, intake.sns.trust);
+    const { result, answer, fields } =
+      reception.kind === 'authentic' ? await take(reception.envelope, intake) : turnedDown(reception);
+    intake.metrics.providerNotifications.inc({ result });
+    const level = answer.kind === 'json' && result !== 'unsubscribed' ? 'info' : 'warn';
+    intake.logger[level]('provider notification', { result, request_id: requestId, ...fields });
+    return answer;
+  };
+}
+
+function turnedDown(reception: Exclude<SnsReception, { kind: 'authentic' }>): Intake {
+  const fields = { reason: reception.why };
+  if (reception.kind === 'unavailable') return { result: 'unavailable', answer: comeAgain, fields };
+  return { result: reception.reason, answer: notBelieved, fields };
+}
+
+async function take(envelope: SnsEnvelope, intake: SnsIntake): Promise<Intake> {
+  const fields = { topic: envelope.TopicArn, message_id: envelope.MessageId };
+  switch (envelope.Type) {
+    case 'Notification':
+      return takeNotification(envelope, intake, fields);
+    case 'SubscriptionConfirmation': {
+      const confirmation = await confirmSubscription(envelope, intake.sns.get);
+      if (confirmation.kind === 'confirmed') return { result: 'confirmed', answer: TAKEN, fields };
+      const isFinal = confirmation.kind === 'refused';
+      return {
+        result: isFinal ? 'confirmation_refused' : 'unavailable',
+        answer: isFinal ? notBelieved : comeAgain,
+        fields: { ...fields, reason: confirmation.why },
+      };
+    }
+    case 'UnsubscribeConfirmation':
+      // Its SubscribeURL would subscribe again: that is for the operator to want.
+      return { result: 'unsubscribed', answer: TAKEN, fields };
+  }
+}
+
+async function takeNotification(
+  { Message: text, MessageId: messageId, Timestamp: publishedAt }: SnsEnvelope,
+  { notifications }: SnsIntake,
+  fields: Intake['fields'],
+): Promise<Intake> {
+  const reading = readSesNotification(text, publishedAt);
+  if (reading.kind === 'ignored') {
+    return { result: 'ignored', answer: TAKEN, fields: { ...fields, reason: reading.why } };
+  }
+  const outcome = await notifications.record({
+    messageId,
+    emailId: reading.emailId,
+    providerMessageId: reading.providerMessageId,
+    suppress: 'suppress' in reading ? reading.suppress : [],
+    eventOf: (email) => eventDraftOf(reading, email),
+  });
+  return { result: outcome.replaceAll('-', '_'), answer: TAKEN, fields: { ...fields, type: reading.type } };
+}

@@ -1,0 +1,49 @@
+import type { HttpsAnswer } from '@postrider/notifications';
+import { certificateFromPem } from '@postrider/notifications';
+import { systemClock } from '@postrider/runtime';
+import { createSnsSigner, snsSamples } from '@postrider/testing';
+import type { SnsFields } from '@postrider/testing';
+import type { SnsAccess } from '../src/sns-access.ts';
+
+const samples = snsSamples();
+
+/** SNS as the API under test sees it: its key, one topic that is allowed, and what it answers when it is asked. */
+export interface TestSns {
+  readonly access: SnsAccess;
+  /** Addresses that were asked for. */
+  readonly asked: readonly string[];
+  answerWith(answer: HttpsAnswer): void;
+  /** A signed notification with an id of its own, unless it is given one. */
+  notification(message: unknown, more?: SnsFields, version?: '1' | '2'): SnsFields;
+  confirmation(more?: SnsFields): SnsFields;
+  sign(fields: SnsFields, version?: '1' | '2'): SnsFields;
+}
+
+export async function createTestSns(): Promise<TestSns> {
+  const signer = await createSnsSigner();
+  const asked: string[] = [];
+  let answer: HttpsAnswer = { kind: 'answered', statusCode: 200, body: Buffer.from('<Confirmed/>') };
+  let made = 0;
+  return {
+    asked,
+    access: {
+      trust: {
+        topics: new Set([String(samples.notification['TopicArn'])]),
+        certificates: certificateFromPem(signer.certPem),
+        clock: systemClock,
+      },
+      async get(url) {
+        asked.push(url.href);
+        return answer;
+      },
+    },
+    answerWith: (given) => void (answer = given),
+    notification(message, more = {}, version) {
+      const text = typeof message === 'string' ? message : JSON.stringify(message);
+      const MessageId = `message-${(made += 1)}`;
+      return signer.sign({ ...samples.notification, MessageId, Message: text, ...more }, version);
+    },
+    confirmation: (more = {}) => signer.sign({ ...samples.subscriptionConfirmation, ...more }),
+    sign: (fields, version) => signer.sign(fields, version),
+  };
+}
