@@ -1,4 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { format, resolveConfig } from 'prettier';
 import { schemaDump } from './dump-schema.mjs';
@@ -15,6 +18,16 @@ export const generatedFiles = [
     generate: configurationPage,
   },
   {
+    path: 'docs/problems.md',
+    regenerate: 'node scripts/generate-docs.mjs',
+    generate: problemsPage,
+  },
+  {
+    path: 'docs/openapi.json',
+    regenerate: 'node scripts/generate-docs.mjs',
+    generate: openApiDocument,
+  },
+  {
     path: 'prisma/schema.sql',
     regenerate: 'node scripts/dump-schema.mjs',
     generate: schemaDump,
@@ -26,19 +39,34 @@ async function configurationPage() {
   return formatted('docs/configuration.md', page());
 }
 
-/** Node 20 reads no TypeScript: the module and what it imports are bundled in memory. */
+async function problemsPage() {
+  const { problemsPage: page } = await importTypeScript('apps/api/src/docs/problems-page.ts');
+  return formatted('docs/problems.md', page());
+}
+
+async function openApiDocument() {
+  const { openApiDocument: document } = await importTypeScript('apps/api/src/docs/openapi.ts');
+  return formatted('docs/openapi.json', JSON.stringify(document()));
+}
+
+/** Node 20 reads no TypeScript: the module and what it imports are bundled into a file that is gone afterwards. */
 async function importTypeScript(path) {
-  const { outputFiles } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: [path],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    write: false,
-    logLevel: 'warning',
-  });
-  const source = Buffer.from(outputFiles[0].contents).toString('base64');
-  return import(`data:text/javascript;base64,${source}`);
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-docs-'));
+  const outfile = join(folder, 'bundle.mjs');
+  try {
+    await build({
+      absWorkingDir: ROOT,
+      entryPoints: [path],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'warning',
+    });
+    return await import(pathToFileURL(outfile).href);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 /** As `npm run format` would leave it. */

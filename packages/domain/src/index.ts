@@ -15,7 +15,7 @@ export type { EmailDraft } from './email-draft.ts';
 export type { EmailTag } from './email-tags.ts';
 export { envelopeBytes } from './envelope.ts';
 export type { EnvelopeParts } from './envelope.ts';
-export { notificationDetailOf } from './event-data.ts';
+export { EVENT_DATA, notificationDetailOf } from './event-data.ts';
 export type { EventData, NotificationDetail } from './event-data.ts';
 export { EVENT_TYPES, isEventType, receivedTypes } from './event-types.ts';
 export type { EventType } from './event-types.ts';

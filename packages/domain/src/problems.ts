@@ -7,30 +7,115 @@ interface ProblemDefinition {
   readonly alsoStatus?: number;
   readonly title: string;
   readonly family: ProblemFamily;
+  /** For docs/problems.md: what has happened, and what a client does about it (contract 7.3). */
+  readonly when: string;
+  readonly remedy: string;
 }
+
+const BACK_OFF = 'Send it again later, each time after a longer pause.';
 
 /** The one catalogue of problem documents this version answers with (contract 7.2). Key = slug. */
 export const PROBLEMS = {
-  'api-key-unauthorized': { status: 401, title: 'API key missing or not valid', family: 'platform' },
-  'api-key-forbidden': { status: 403, title: 'API key lacks the required scope', family: 'platform' },
-  'domain-not-verified': { status: 403, title: 'Domain not verified', family: 'service' },
-  'not-found': { status: 404, title: 'Not found', family: 'platform' },
-  'idempotency-conflict': { status: 409, title: 'Idempotency key in conflict', family: 'service' },
-  'domain-taken': { status: 409, title: 'Domain already added', family: 'service' },
-  'request-too-large': { status: 413, title: 'Request too large', family: 'service' },
+  'api-key-unauthorized': {
+    status: 401,
+    title: 'API key missing or not valid',
+    family: 'platform',
+    when: 'The key is missing, malformed, unknown or revoked: one answer for all four.',
+    remedy: 'Send a valid key as `Authorization: Bearer <API key>`.',
+  },
+  'api-key-forbidden': {
+    status: 403,
+    title: 'API key lacks the required scope',
+    family: 'platform',
+    when: 'The key is valid and lacks the scope of the route, which `detail` names.',
+    remedy: 'Use a key that has the scope.',
+  },
+  'domain-not-verified': {
+    status: 403,
+    title: 'Domain not verified',
+    family: 'service',
+    when: 'Live mail from a domain that the account has not verified.',
+    remedy: 'Publish the records of the domain, have it verified, and send again.',
+  },
+  'not-found': {
+    status: 404,
+    title: 'Not found',
+    family: 'platform',
+    when: 'There is no such route, or no such resource in the account. Another account’s reads as missing.',
+    remedy: 'Check path, method and id.',
+  },
+  'idempotency-conflict': {
+    status: 409,
+    title: 'Idempotency key in conflict',
+    family: 'service',
+    when: 'The `Idempotency-Key` was used with another request, or the first request with it is still in progress.',
+    remedy: 'Repeat the very same request, or use a new key for a new one.',
+  },
+  'domain-taken': {
+    status: 409,
+    title: 'Domain already added',
+    family: 'service',
+    when: 'The domain has been added, by this account or another.',
+    remedy: 'Look for it in the list of domains.',
+  },
+  'request-too-large': {
+    status: 413,
+    title: 'Request too large',
+    family: 'service',
+    when: 'The body is over the limit of the route, which `detail` names.',
+    remedy: 'Send less.',
+  },
   'validation-failed': {
     status: 422,
     /** suppressions and topics */
     alsoStatus: 400,
     title: 'Validation failed',
     family: 'service',
+    when: 'The request breaks a rule, which `detail` names; 400 on suppression and topic routes. Send routes list all faults in `errors`.',
+    remedy: 'Change the request as told.',
   },
-  'rate-limited': { status: 429, title: 'Rate limit exceeded', family: 'platform' },
-  internal: { status: 500, title: 'Internal error', family: 'platform' },
-  'ses-refused': { status: 502, title: 'Refused by the provider', family: 'service' },
-  'ses-unavailable': { status: 503, title: 'Provider not available', family: 'service' },
-  'ses-not-configured': { status: 503, title: 'Sending domains not available', family: 'service' },
-  'not-ready': { status: 503, title: 'Service not ready', family: 'service' },
+  'rate-limited': {
+    status: 429,
+    title: 'Rate limit exceeded',
+    family: 'platform',
+    when: 'The request does not fit in what is left of the key’s limit, or it could not be counted. Nothing was stored.',
+    remedy: BACK_OFF,
+  },
+  internal: {
+    status: 500,
+    title: 'Internal error',
+    family: 'platform',
+    when: 'A fault of the service. The answer says nothing of the inside.',
+    remedy: `${BACK_OFF} If it lasts, ask for help with the request id.`,
+  },
+  'ses-refused': {
+    status: 502,
+    title: 'Refused by the provider',
+    family: 'service',
+    when: 'The delivery provider refused an operation on a domain. Nothing was stored.',
+    remedy: BACK_OFF,
+  },
+  'ses-unavailable': {
+    status: 503,
+    title: 'Provider not available',
+    family: 'service',
+    when: 'The delivery provider did not answer an operation on a domain. Nothing was stored.',
+    remedy: BACK_OFF,
+  },
+  'ses-not-configured': {
+    status: 503,
+    title: 'Sending domains not available',
+    family: 'service',
+    when: 'This deployment has no sending domains.',
+    remedy: 'Ask whoever runs it.',
+  },
+  'not-ready': {
+    status: 503,
+    title: 'Service not ready',
+    family: 'service',
+    when: 'The storage cannot be reached.',
+    remedy: BACK_OFF,
+  },
 } as const satisfies Record<string, ProblemDefinition>;
 
 export type ProblemSlug = keyof typeof PROBLEMS;

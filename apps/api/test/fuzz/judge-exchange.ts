@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import type { Campaign } from './campaign.ts';
 import { bodyBytes } from './hostile-bodies.ts';
 import { BAD_PAGE } from './hostile-targets.ts';
+import { expectDocumented } from './expect-documented.ts';
 import { judgeAnswer, looksLike } from './judge-answer.ts';
 import type { Verdict } from './judge-answer.ts';
 import { readAnswers } from './read-answers.ts';
@@ -152,6 +153,7 @@ function judgeByRoute(method: string, route: string, verdict: Verdict): void {
   }
   const law = lawOf(name);
   const kinds = lawfulKinds(law);
+  expectDocumented(name, verdict);
   if (method === 'HEAD') expect(kinds.some((kind) => looksLike(kind, verdict))).toBe(true);
   else expect(kinds).toContain(verdict.kind);
   if (verdict.document === null) return;

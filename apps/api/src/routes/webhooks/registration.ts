@@ -1,4 +1,4 @@
-import { isEventType, parseEndpoint } from '@postrider/domain';
+import { EVENT_TYPES, isEventType, parseEndpoint } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import { z } from 'zod';
 import { parseFields, resourceFields } from '../../http/fields.ts';
@@ -21,9 +21,11 @@ const endpoint = z.string({ error: 'is not a string' }).transform((text, context
 
 const eventType = z
   .string({ error: 'is not a string' })
-  .refine(isEventType, { error: 'is not a known event type' });
+  .refine(isEventType, { error: 'is not a known event type' })
+  .meta({ enum: EVENT_TYPES });
 
-const registration = z.object({
+/** The body of `POST /v1/webhooks`. */
+export const registration = z.object({
   endpoint,
   events: z
     .array(eventType, { error: 'is not an array of event types' })

@@ -1,0 +1,103 @@
+import type { ProblemSlug } from '@postrider/domain';
+import type { SchemaName } from './schemas.ts';
+
+/** A refusal of a route's own, as `422 validation-failed`, or `422 text` where it is plain text. */
+export type Refusal = `${number} ${ProblemSlug | 'text'}`;
+
+/** What a reader wants to know of a route besides what the table of routes says. */
+export interface RouteDoc {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The body, where the route reads one. */
+  readonly request?: SchemaName;
+  readonly success: { readonly status: 200 | 201; readonly schema: SchemaName };
+  /** Whether a repetition under the same `Idempotency-Key` is harmless. */
+  readonly idempotent?: true;
+  /** Whether the query chooses a page. */
+  readonly paged?: true;
+  /** Besides those that follow from the table: of the key, the limit, the scope and the body's size. */
+  readonly refusals: readonly Refusal[];
+}
+
+const SEND_REFUSALS: readonly Refusal[] = [
+  '403 domain-not-verified',
+  '409 idempotency-conflict',
+  '422 validation-failed',
+];
+
+/** By method and path, as the table has them. A route without an entry fails a test. */
+export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
+  'POST /v1/webhooks': {
+    operationId: 'createWebhook',
+    summary: 'Register an endpoint for events',
+    description: 'The one answer that carries the signing secret. `events` empty or absent means all types.',
+    request: 'WebhookRequest',
+    success: { status: 201, schema: 'CreatedWebhook' },
+    refusals: ['400 text', '422 text', '422 validation-failed'],
+  },
+  'GET /v1/webhooks': {
+    operationId: 'listWebhooks',
+    summary: 'List all webhooks, newest first',
+    success: { status: 200, schema: 'WebhookList' },
+    refusals: [],
+  },
+  'DELETE /v1/webhooks/:id': {
+    operationId: 'deleteWebhook',
+    summary: 'Delete a webhook, with its queued deliveries and its dead letters',
+    success: { status: 200, schema: 'DeletedWebhook' },
+    refusals: ['404 not-found'],
+  },
+  'GET /v1/webhooks/dead-letters': {
+    operationId: 'listDeadLetters',
+    summary: 'List the newest dead letters',
+    success: { status: 200, schema: 'DeadLetterList' },
+    refusals: [],
+  },
+  'POST /v1/webhooks/dead-letters/:id/replay': {
+    operationId: 'replayDeadLetter',
+    summary: 'Queue the event of a dead letter again',
+    description: 'With a fresh set of attempts; the event keeps its id. The dead letter is gone.',
+    success: { status: 200, schema: 'ReplayedDeadLetter' },
+    refusals: ['404 not-found'],
+  },
+  'POST /v1/emails': {
+    operationId: 'sendEmail',
+    summary: 'Send a message',
+    description: 'Answered once the message is stored; it is handed to the provider afterwards.',
+    request: 'EmailRequest',
+    idempotent: true,
+    success: { status: 200, schema: 'CreatedEmail' },
+    refusals: [...SEND_REFUSALS, '413 text'],
+  },
+  'POST /v1/emails/batch': {
+    operationId: 'sendEmails',
+    summary: 'Send many messages: all of them or none',
+    description: 'Costs as much of the key’s limit as it has messages.',
+    request: 'EmailBatchRequest',
+    idempotent: true,
+    success: { status: 200, schema: 'CreatedEmails' },
+    refusals: SEND_REFUSALS,
+  },
+  'GET /v1/emails': {
+    operationId: 'listEmails',
+    summary: 'List messages, newest first',
+    success: { status: 200, schema: 'EmailPage' },
+    paged: true,
+    refusals: ['422 validation-failed'],
+  },
+  'GET /v1/emails/:id': {
+    operationId: 'getEmail',
+    summary: 'Read a message and what is last known of it',
+    success: { status: 200, schema: 'Email' },
+    refusals: ['404 not-found'],
+  },
+  'POST /internal/ses/sns': {
+    operationId: 'receiveSns',
+    summary: 'For SNS: take what SES reports',
+    description: 'Believes what SNS has signed for an allowed topic, and nothing else.',
+    request: 'SnsMessage',
+    success: { status: 200, schema: 'Received' },
+    refusals: ['400 validation-failed'],
+  },
+};

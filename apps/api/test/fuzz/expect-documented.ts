@@ -1,0 +1,42 @@
+import { expect } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import { openApiDocument } from '../../src/docs/openapi.ts';
+import { ROUTE_DOCS } from '../../src/docs/route-docs.ts';
+import type { Verdict } from './judge-answer.ts';
+
+const document = openApiDocument();
+// The document is no schema itself; its formats are for readers.
+const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'openapi');
+const validators = new Map<string, ValidateFunction>();
+
+/** Asserts that docs/openapi.json has this answer of the route, and that its body is as the schema there says. */
+export function expectDocumented(name: string, verdict: Pick<Verdict, 'kind' | 'document'>): void {
+  if (!(name in ROUTE_DOCS) || verdict.document === null) return;
+  const [status = '', what = ''] = verdict.kind.split(' ');
+  const mediaType = what === 'json' ? 'application/json' : 'application/problem+json';
+  const validate = validatorOf(name, status, mediaType);
+  validate(verdict.document);
+  expect({ name, kind: verdict.kind, errors: validate.errors }).toMatchObject({ errors: null });
+}
+
+/** @throws Error when the document does not have the answer. */
+function validatorOf(name: string, status: string, mediaType: string): ValidateFunction {
+  const [method = '', path = ''] = name.toLowerCase().split(' ');
+  const parts = [
+    'paths',
+    path.replace(':id', '{id}'),
+    method,
+    'responses',
+    status,
+    'content',
+    mediaType,
+    'schema',
+  ];
+  const pointer = parts
+    .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+    .join('/');
+  const known = validators.get(pointer) ?? ajv.compile({ $ref: `openapi#/${pointer}` });
+  validators.set(pointer, known);
+  return known;
+}
