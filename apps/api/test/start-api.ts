@@ -95,7 +95,6 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const connection = { databaseUrl, applicationName: 'api-test', onError };
   const wakeUps = createWakeUps(connection);
   const database = openDatabase({ ...connection, size: 10 }, wakeUps);
-  const secrets = createSecretBox(SECRET_KEYS);
   const metrics = createMetrics('api', { processMetrics: false });
   const limiter =
     options.limiter ??
@@ -107,7 +106,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const app = createApp({
     stores: {
       apiKeys: createApiKeyStore(database, systemClock),
-      webhooks: createWebhookStore(database, secrets, systemClock),
+      webhooks: createWebhookStore(database, createSecretBox(SECRET_KEYS), systemClock),
       deadLetters: createDeadLetterStore(database),
       emails: createEmailStore(database, systemClock),
       domains: createDomainStore(database, systemClock),

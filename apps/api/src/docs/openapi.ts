@@ -3,10 +3,10 @@ import type { EventType, ProblemSlug } from '@postrider/domain';
 import type { Route } from '../routes/route.ts';
 import { routeTable } from '../routes/table.ts';
 import type { RouteParts, RouteStores } from '../routes/table.ts';
+import type { Schema } from './json-schema.ts';
+import type { Refusal, RouteDoc } from './route-doc.ts';
 import { ROUTE_DOCS } from './route-docs.ts';
-import type { Refusal, RouteDoc } from './route-docs.ts';
 import { envelopeSchema, SCHEMAS } from './schemas.ts';
-import type { Schema } from './schemas.ts';
 
 const ANYWHERE: readonly Refusal[] = ['500 internal', '503 not-ready'];
 
@@ -26,7 +26,7 @@ export function routeName({ method, path }: Pick<Route, 'method' | 'path'>): str
 
 /** The table without what its handlers would need: they are never called. */
 export function describedRoutes(): readonly Route[] {
-  return routeTable({} as RouteStores, {} as RouteParts);
+  return routeTable({} as RouteStores, { rules: {}, domainProvider: null } as RouteParts);
 }
 
 /** Every refusal that a route may answer with: its own, and those that follow from the table. */
@@ -122,13 +122,14 @@ function ref(name: keyof typeof SCHEMAS): Schema {
 
 function responses(route: Route, doc: RouteDoc): Schema {
   const headers = { 'x-request-id': { $ref: '#/components/headers/x-request-id' } };
-  const { status, schema } = doc.success;
-  const entries = new Map<string, Schema>([
-    [
-      String(status),
-      { description: 'Done.', headers, content: { 'application/json': { schema: ref(schema) } } },
-    ],
-  ]);
+  const { status, schema, also } = doc.success;
+  const content =
+    schema === 'page'
+      ? { 'text/html; charset=utf-8': { schema: { type: 'string' } } }
+      : { 'application/json': { schema: ref(schema) } };
+  const done = { description: 'Done.', headers, content };
+  const entries = new Map<string, Schema>([[String(status), done]]);
+  if (also !== undefined) entries.set(String(also), done);
   const refusals = refusalsOf(route, doc);
   for (const refused of new Set(refusals.map((refusal) => refusal.split(' ')[0] ?? ''))) {
     const alike = refusals.filter((refusal) => refusal.startsWith(refused));

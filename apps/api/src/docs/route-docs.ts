@@ -1,24 +1,5 @@
-import type { ProblemSlug } from '@postrider/domain';
-import type { SchemaName } from './schemas.ts';
-
-/** A refusal of a route's own, as `422 validation-failed`, or `422 text` where it is plain text. */
-export type Refusal = `${number} ${ProblemSlug | 'text'}`;
-
-/** What a reader wants to know of a route besides what the table of routes says. */
-export interface RouteDoc {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description?: string;
-  /** The body, where the route reads one. */
-  readonly request?: SchemaName;
-  readonly success: { readonly status: 200 | 201; readonly schema: SchemaName };
-  /** Whether a repetition under the same `Idempotency-Key` is harmless. */
-  readonly idempotent?: true;
-  /** Whether the query chooses a page. */
-  readonly paged?: true;
-  /** Besides those that follow from the table: of the key, the limit, the scope and the body's size. */
-  readonly refusals: readonly Refusal[];
-}
+import { DOMAIN_DOCS, SUPPRESSION_DOCS, TOPIC_DOCS, UNSUBSCRIBE_DOCS } from './resource-docs.ts';
+import type { Refusal, RouteDoc } from './route-doc.ts';
 
 const SEND_REFUSALS: readonly Refusal[] = [
   '403 domain-not-verified',
@@ -100,4 +81,8 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
     success: { status: 200, schema: 'Received' },
     refusals: ['400 validation-failed'],
   },
+  ...DOMAIN_DOCS,
+  ...SUPPRESSION_DOCS,
+  ...TOPIC_DOCS,
+  ...UNSUBSCRIBE_DOCS,
 };

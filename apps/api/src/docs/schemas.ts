@@ -2,14 +2,10 @@ import { EVENT_DATA, EVENT_TYPES, LIMITS } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import { z } from 'zod';
 import { registration } from '../routes/webhooks/registration.ts';
+import { exactly, idOf, listOf, nullableText, pageOf, text, texts, time } from './json-schema.ts';
+import type { Schema } from './json-schema.ts';
+import { RESOURCE_SCHEMAS } from './resource-schemas.ts';
 
-/** A JSON Schema (draft 2020-12), as OpenAPI 3.1 has them. */
-export type Schema = Readonly<Record<string, unknown>>;
-
-const text: Schema = { type: 'string' };
-const nullableText: Schema = { type: ['string', 'null'] };
-const texts: Schema = { type: 'array', items: text };
-const time: Schema = { type: 'string', format: 'date-time', description: 'ISO 8601 UTC with milliseconds' };
 const eventType: Schema = { $ref: '#/components/schemas/EventType' };
 
 const webhook = {
@@ -120,7 +116,13 @@ export const SCHEMAS = {
   },
   CreatedEmails: exactly({ data: { type: 'array', items: exactly({ id: idOf('em') }) } }),
   CreatedEmail: exactly({ id: idOf('em') }),
-  Email: exactly({ object: { const: 'email' }, ...listedEmail, html: nullableText, text: nullableText }),
+  Email: exactly({
+    object: { const: 'email' },
+    ...listedEmail,
+    html: nullableText,
+    text: nullableText,
+    tags: { type: 'array', items: exactly({ name: text, value: text }) },
+  }),
   EmailPage: pageOf(exactly(listedEmail)),
   SnsMessage: {
     type: 'object',
@@ -137,6 +139,7 @@ export const SCHEMAS = {
     ],
   },
   Received: exactly({ received: { const: true } }),
+  ...RESOURCE_SCHEMAS,
 } as const satisfies Readonly<Record<string, Schema>>;
 
 export type SchemaName = keyof typeof SCHEMAS;
@@ -145,27 +148,6 @@ export type SchemaName = keyof typeof SCHEMAS;
 export function envelopeSchema(type: EventType): Schema {
   const data = plain(z.toJSONSchema(EVENT_DATA[type]));
   return exactly({ id: idOf('evt'), type: { const: type }, subject: text, created_at: time, data });
-}
-
-function idOf(prefix: string): Schema {
-  return { type: 'string', pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$` };
-}
-
-/** An object with these fields and no others. */
-function exactly(properties: Readonly<Record<string, Schema>>): Schema {
-  return { type: 'object', additionalProperties: false, required: Object.keys(properties), properties };
-}
-
-function listOf(items: Schema): Schema {
-  return exactly({ object: { const: 'list' }, data: { type: 'array', items } });
-}
-
-function pageOf(items: Schema): Schema {
-  return exactly({
-    object: { const: 'list' },
-    has_more: { type: 'boolean' },
-    data: { type: 'array', items },
-  });
 }
 
 function requestOf(schema: z.ZodType): Schema {

@@ -1,0 +1,135 @@
+import type { Refusal, RouteDoc } from './route-doc.ts';
+
+type Docs = Readonly<Record<string, RouteDoc>>;
+
+const MISSING: readonly Refusal[] = ['404 not-found'];
+const NO_DOMAINS: readonly Refusal[] = ['503 ses-not-configured'];
+const PROVIDER: readonly Refusal[] = ['502 ses-refused', '503 ses-unavailable', ...NO_DOMAINS];
+const BAD_FIELDS: readonly Refusal[] = ['400 text', '422 text', '400 validation-failed'];
+
+export const DOMAIN_DOCS: Docs = {
+  'POST /v1/domains': {
+    operationId: 'createDomain',
+    summary: 'Add a sending domain',
+    request: 'DomainRequest',
+    success: { status: 200, schema: 'Domain' },
+    refusals: ['400 text', '422 text', '422 validation-failed', '409 domain-taken', ...PROVIDER],
+  },
+  'GET /v1/domains': {
+    operationId: 'listDomains',
+    summary: 'List domains, newest first',
+    success: { status: 200, schema: 'DomainPage' },
+    paged: true,
+    refusals: ['422 validation-failed', ...NO_DOMAINS],
+  },
+  'GET /v1/domains/:id': {
+    operationId: 'getDomain',
+    summary: 'Read a domain and the records to publish',
+    success: { status: 200, schema: 'Domain' },
+    refusals: [...MISSING, ...NO_DOMAINS],
+  },
+  'POST /v1/domains/:id/verify': {
+    operationId: 'verifyDomain',
+    summary: 'Ask the provider now whether a domain is verified',
+    success: { status: 200, schema: 'VerifiedDomain' },
+    refusals: [...MISSING, ...PROVIDER],
+  },
+  'DELETE /v1/domains/:id': {
+    operationId: 'deleteDomain',
+    summary: 'Remove a domain, here and at the provider',
+    success: { status: 200, schema: 'DeletedDomain' },
+    refusals: [...MISSING, ...PROVIDER],
+  },
+};
+
+export const SUPPRESSION_DOCS: Docs = {
+  'POST /v1/suppressions': {
+    operationId: 'addSuppression',
+    summary: 'Suppress an address',
+    description: '201 where the suppression is new, 200 where the address has one already.',
+    request: 'SuppressionRequest',
+    success: { status: 201, schema: 'CreatedSuppression', also: 200 },
+    refusals: BAD_FIELDS,
+  },
+  'POST /v1/suppressions/batch/add': {
+    operationId: 'addSuppressions',
+    summary: 'Suppress many addresses: all of them or none',
+    description: '201 where one of them is new, else 200.',
+    request: 'SuppressionBatchRequest',
+    success: { status: 201, schema: 'CreatedSuppressions', also: 200 },
+    refusals: BAD_FIELDS,
+  },
+  'POST /v1/suppressions/batch/remove': {
+    operationId: 'removeSuppressions',
+    summary: 'Remove many suppressions: all of them or none',
+    request: 'SuppressionBatchRemoval',
+    success: { status: 200, schema: 'DeletedSuppressions' },
+    refusals: BAD_FIELDS,
+  },
+  'GET /v1/suppressions': {
+    operationId: 'listSuppressions',
+    summary: 'List suppressions, newest first',
+    success: { status: 200, schema: 'SuppressionPage' },
+    paged: true,
+    refusals: ['400 validation-failed'],
+  },
+  'GET /v1/suppressions/:id': {
+    operationId: 'getSuppression',
+    summary: 'Read a suppression, by its id or its address',
+    success: { status: 200, schema: 'Suppression' },
+    refusals: MISSING,
+  },
+  'DELETE /v1/suppressions/:id': {
+    operationId: 'removeSuppression',
+    summary: 'Remove a suppression, by its id or its address',
+    description: 'One that a complaint has made needs a reason, in the body or as `?reason=`.',
+    request: 'SuppressionRemoval',
+    success: { status: 200, schema: 'DeletedSuppression' },
+    refusals: [...MISSING, '400 text', '400 validation-failed'],
+  },
+};
+
+export const TOPIC_DOCS: Docs = {
+  'POST /v1/topics': {
+    operationId: 'createTopic',
+    summary: 'Make a topic that recipients can unsubscribe from',
+    request: 'TopicRequest',
+    success: { status: 200, schema: 'CreatedTopic' },
+    refusals: ['400 validation-failed'],
+  },
+  'GET /v1/topics': {
+    operationId: 'listTopics',
+    summary: 'List topics, newest first',
+    success: { status: 200, schema: 'TopicPage' },
+    paged: true,
+    refusals: ['400 validation-failed'],
+  },
+  'GET /v1/topics/:id': {
+    operationId: 'getTopic',
+    summary: 'Read a topic',
+    success: { status: 200, schema: 'Topic' },
+    refusals: MISSING,
+  },
+  'DELETE /v1/topics/:id': {
+    operationId: 'deleteTopic',
+    summary: 'Delete a topic, with its suppressions; its mail stays',
+    success: { status: 200, schema: 'DeletedTopic' },
+    refusals: MISSING,
+  },
+};
+
+export const UNSUBSCRIBE_DOCS: Docs = {
+  'GET /u/:id': {
+    operationId: 'showUnsubscribe',
+    summary: 'For recipients: a page to confirm on; changes nothing',
+    success: { status: 200, schema: 'page' },
+    refusals: MISSING,
+  },
+  'POST /u/:id': {
+    operationId: 'unsubscribe',
+    summary: 'For recipients: unsubscribe (RFC 8058)',
+    request: 'UnsubscribeRequest',
+    success: { status: 200, schema: 'Unsubscribed' },
+    refusals: [...MISSING, '400 text'],
+  },
+};
