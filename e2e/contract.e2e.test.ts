@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PROBLEMS } from '@postrider/domain';
+import { startGround } from './contract/ground.ts';
+import type { Answer, Ground } from './contract/ground.ts';
+import { LIMIT_ROWS } from './contract/limit-rows.ts';
+import { STATUS_ROWS } from './contract/status-rows.ts';
+
+/* The contract's table of statuses (7.2) and its table of limits (8), row by row, against real processes. */
+
+const TIMEOUT_MS = 120_000;
+
+let ground: Ground;
+
+beforeAll(async () => {
+  ground = await startGround();
+}, TIMEOUT_MS);
+afterAll(() => ground.close(), TIMEOUT_MS);
+
+/** The cells of a table of the contract, as it stands there. */
+function contractRows(name: string): string[][] {
+  const lines = readFileSync(new URL(`contract/fixtures/${name}.md`, import.meta.url), 'utf8').split('\n');
+  return lines
+    .slice(2)
+    .filter((line) => line.startsWith('|'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
+
+const statuses = contractRows('statuses').map(([status = '', slug = '']) => `${status} ${slug}`);
+const limits = contractRows('limits').map(([what = '']) => what);
+
+test('every row of the contract has an entry, and every entry a row', () => {
+  expect(Object.keys(STATUS_ROWS).sort()).toEqual([...statuses].sort());
+  expect(Object.keys(LIMIT_ROWS).sort()).toEqual([...limits].sort());
+});
+
+/** `201`, `413 text`, `422 validation-failed`. */
+function kindOf({ status, mediaType, json, requestId }: Answer): string {
+  expect(requestId).toMatch(/^req_/);
+  if (status < 300) return String(status);
+  if (mediaType !== 'application/problem+json')
+    return `${status} ${mediaType.startsWith('text/plain') ? 'text' : mediaType}`;
+  expect(json).toMatchObject({ status, instance: requestId });
+  return `${status} ${String(json?.['type']).split('/').at(-1)}`;
+}
+
+describe('contract 7.2', () => {
+  test.each(statuses)(
+    '%s',
+    async (name) => {
+      const row = STATUS_ROWS[name];
+      if (row === undefined) throw new Error('the row has no entry');
+      if ('notBuilt' in row) {
+        // Once there is such a problem, it can be reached, and this entry has to say how.
+        expect(Object.keys(PROBLEMS)).not.toContain(name.split(' ').at(-1));
+        return;
+      }
+      const kind = kindOf(await row.reach(ground));
+      if (name.endsWith(' -')) expect(name.split(/\D+/)).toContain(kind);
+      else expect(kind).toBe(name);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('contract 8', () => {
+  test.each(limits)(
+    '%s',
+    async (name) => {
+      const row = LIMIT_ROWS[name];
+      if (row === undefined) throw new Error('the row has no entry');
+      if ('notBuilt' in row) {
+        expect(kindOf(await ground.call('GET /v1/inboxes'))).toBe('404 not-found');
+      } else if ('listed' in row) {
+        const { json } = await row.listed(ground);
+        expect(json?.['data']).toHaveLength(row.entries);
+      } else {
+        expect(kindOf(await row.within(ground))).toMatch(/^20[01]$/);
+        expect(kindOf(await row.over(ground))).toBe(row.refusal);
+      }
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { newApiKey, newId, SCOPES } from '@postrider/domain';
+import type { KeyKind, Scope } from '@postrider/domain';
+import { startFakeSes, startSystem, startTcpProxy, waitFor } from '@postrider/testing';
+import type { FakeSes, System, SystemProcess, TcpProxy } from '@postrider/testing';
+
+/** An answer as a customer sees it. */
+export interface Answer {
+  readonly status: number;
+  readonly mediaType: string;
+  readonly text: string;
+  /** Null where it is no JSON. */
+  readonly json: Readonly<Record<string, unknown>> | null;
+  readonly requestId: string | null;
+}
+
+export interface KeyWish {
+  readonly kind?: KeyKind;
+  readonly scopes?: readonly Scope[];
+  /** Unset: that of the deployment. */
+  readonly limit?: number;
+}
+
+/** Real processes with Amazon SES for a provider, of which only SES itself is not real. */
+export interface Ground {
+  readonly system: System;
+  readonly ses: FakeSes;
+  /** Between Postgres and the API of `calling('cut off', …)`. */
+  readonly proxy: TcpProxy;
+  readonly newKey: (wish?: KeyWish) => Promise<string>;
+  readonly call: (line: string, options?: CallOptions) => Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  /** Unset: a key with every scope and no limit to speak of, of mail that goes nowhere; null: none. */
+  readonly key?: string | null;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Which of the deployments answers. */
+  readonly of?: 'ses' | 'sandbox' | 'cut off';
+}
+
+const MANY = 1_000_000;
+
+export async function startGround(): Promise<Ground> {
+  const ses = await startFakeSes();
+  const system = await startSystem({ env: { ...ses.environment, MAIL_PROVIDER: 'ses' } });
+  const proxy = await startTcpProxy(system.db.url);
+  const apis: Record<NonNullable<CallOptions['of']>, SystemProcess> = {
+    ses: await system.start('api'),
+    sandbox: await system.start('api', { MAIL_PROVIDER: 'sandbox' }),
+    'cut off': await system.start('api', { DATABASE_URL: proxy.url(system.db.url) }),
+  };
+  await system.start('relay');
+  await system.start('worker');
+  const newKey = (wish: KeyWish = {}) => insertKey(system, wish);
+  const usual = await newKey({ kind: 'test', limit: MANY });
+
+  return {
+    system,
+    ses,
+    proxy,
+    newKey,
+    // A machine that is too busy may leave a charge without an answer; such a request has done nothing.
+    call: (line, options = {}) =>
+      waitFor(
+        async () => {
+          const url = `http://127.0.0.1:${await apis[options.of ?? 'ses'].port()}`;
+          const answer = await ask(url, line, { key: usual, ...options });
+          return answer.text.includes('could not be counted') ? false : answer;
+        },
+        { what: `an answer to ${line}` },
+      ),
+    async close() {
+      await system.close();
+      await proxy.close();
+      await ses.close();
+    },
+  };
+}
+
+async function ask(url: string, line: string, { key, body, headers = {} }: CallOptions): Promise<Answer> {
+  const [method = '', path = ''] = line.split(' ');
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { ...(typeof key === 'string' ? { authorization: `Bearer ${key}` } : {}), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const mediaType = response.headers.get('content-type') ?? '';
+  const text = await response.text();
+  const json = mediaType.endsWith('json') ? (JSON.parse(text) as Answer['json']) : null;
+  const requestId = response.headers.get('x-request-id');
+  return { status: response.status, mediaType, text, json, requestId };
+}
+
+async function insertKey({ db, accountId }: System, wish: KeyWish): Promise<string> {
+  const key = newApiKey(wish.kind ?? 'live');
+  const id = newId('apiKey', { now: () => new Date() });
+  await db.query(
+    `insert into api_keys (id, account_id, digest, kind, scopes, rate_limit_per_minute)
+     values ($1, $2, sha256($3::text::bytea), $4::key_kind, $5, $6)`,
+    [id, accountId, key, wish.kind ?? 'live', wish.scopes ?? SCOPES, wish.limit ?? null],
+  );
+  return key;
+}
+
+/** A message that nobody has sent before. */
+export function message(more: object = {}): object {
+  return { from: 'a@shop.example', to: 'b@b.example', subject: randomUUID(), text: 'Hi', ...more };
+}
+
+/** JSON of exactly so many bytes: white space behind it says nothing. */
+export function padded(body: object, bytes: number): string {
+  return JSON.stringify(body).padEnd(bytes, ' ');
+}

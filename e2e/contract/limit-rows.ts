@@ -1,0 +1,119 @@
+import { createRows } from '@postrider/testing';
+import { message, padded } from './ground.ts';
+import type { Answer, Ground } from './ground.ts';
+
+/** Of a limit: what just fits, and what is just over, with the answer to it; or why neither can be asked for, yet. */
+export type LimitRow =
+  | {
+      readonly within: (ground: Ground) => Promise<Answer>;
+      readonly over: (ground: Ground) => Promise<Answer>;
+      /** `422 validation-failed`; `413 text` for plain text. */
+      readonly refusal: string;
+    }
+  | { readonly listed: (ground: Ground) => Promise<Answer>; readonly entries: number }
+  | { readonly notBuilt: string };
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const ENDPOINT = { endpoint: 'https://hooks.example.com' };
+const INBOUND: LimitRow = { notBuilt: 'inbound mail' };
+
+/** A body of `POST /v1/emails` or another route, just within its limit and just over. */
+function sized(line: string, at: (over: 0 | 1) => unknown, refusal: string): LimitRow {
+  return {
+    within: ({ call }) => call(line, { body: at(0) }),
+    over: ({ call }) => call(line, { body: at(1) }),
+    refusal,
+  };
+}
+
+function repeated<T>(count: number, make: (n: number) => T): T[] {
+  return Array.from({ length: count }, (_, n) => make(n));
+}
+
+const recipients = (over: 0 | 1) =>
+  message({ to: repeated(20 + over, (n) => `t${n}@b.example`), cc: repeated(30, (n) => `c${n}@b.example`) });
+const labelled = (over: 0 | 1) =>
+  message({
+    attachments: repeated(50 + over, (n) => ({ filename: `${n}.txt`, content: 'aGk=' })),
+    headers: Object.fromEntries(repeated(50 + over, (n) => [`X-H${n}`, '1'])),
+    tags: repeated(50 + over, (n) => ({ name: `t${n}`, value: '1' })),
+  });
+
+/** A window that was opened by one request has room for `cost - 1` more. */
+async function spent(ground: Ground, limit: number | undefined, requests: number): Promise<string> {
+  const key = await ground.newKey({ kind: 'test', ...(limit === undefined ? {} : { limit }) });
+  for (let n = 0; n < requests;) {
+    const { status } = await ground.call('GET /v1/webhooks', { key });
+    // A busy machine may leave a charge without an answer: such a request has consumed nothing.
+    if (status === 200) n += 1;
+  }
+  return key;
+}
+
+/** By what is limited, as contract 8 has it. */
+export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
+  'Requests per API key': {
+    within: async (ground) => ground.call('GET /v1/webhooks', { key: await spent(ground, undefined, 59) }),
+    over: async (ground) => ground.call('GET /v1/webhooks', { key: await spent(ground, undefined, 60) }),
+    refusal: '429 rate-limited',
+  },
+  'Batch cost': {
+    within: async (ground) =>
+      ground.call('POST /v1/emails/batch', {
+        key: await spent(ground, 4, 1),
+        body: repeated(3, () => message()),
+      }),
+    over: async (ground) =>
+      ground.call('POST /v1/emails/batch', {
+        key: await spent(ground, 3, 1),
+        body: repeated(3, () => message()),
+      }),
+    refusal: '429 rate-limited',
+  },
+  'Inbox sends': INBOUND,
+  Thread: INBOUND,
+  'Inboxes per account': INBOUND,
+  'One message incl. attachments after base64': sized(
+    'POST /v1/emails',
+    (over) => {
+      const content = Buffer.alloc(3 * MIB).toString('base64');
+      return message({ text: 'x'.repeat(MIB + over), attachments: [{ filename: 'a', content }] });
+    },
+    '422 validation-failed',
+  ),
+  '`POST /v1/emails` body': sized('POST /v1/emails', (over) => padded(message(), 8 * MIB + over), '413 text'),
+  '`POST /v1/emails/batch` body': sized(
+    'POST /v1/emails/batch',
+    (over) =>
+      padded(
+        repeated(100, () => message()),
+        32 * MIB + over,
+      ),
+    '413 request-too-large',
+  ),
+  'Bodies on all other routes': sized(
+    'POST /v1/webhooks',
+    (over) => padded(ENDPOINT, 64 * KIB + over),
+    '413 request-too-large',
+  ),
+  'Recipients per message (to, cc, bcc together)': sized(
+    'POST /v1/emails',
+    recipients,
+    '422 validation-failed',
+  ),
+  'Attachments, headers, tags per message': sized('POST /v1/emails', labelled, '422 validation-failed'),
+  'A received message': INBOUND,
+  'Text plus HTML of a reply from an inbox': INBOUND,
+  'Dead letters returned by the list': {
+    entries: 100,
+    async listed({ call, system }) {
+      const rows = createRows(system.db);
+      const webhook = await rows.webhook({ accountId: system.accountId });
+      const event = await rows.event({ accountId: system.accountId });
+      for (let n = 0; n < 101; n += 1) await rows.deadLetter(webhook, event);
+      return call('GET /v1/webhooks/dead-letters');
+    },
+  },
+  'Attachment link validity': INBOUND,
+};
