@@ -39,7 +39,9 @@ export function diagnostics(config: ConfigurationOf<'cli'>, io: Io): Logger {
 export async function withDatabase(io: Io, work: (session: Session) => Promise<void>): Promise<void> {
   const config = configuration(io);
   const logger = diagnostics(config, io);
+  // What an operator asks is asked once, and may need a whole table.
   const connection = {
+    planEachTime: true,
     databaseUrl: config.databaseUrl,
     applicationName: APPLICATION_NAME,
     onError: (error: Error) => logger.debug('postgres error', { error }),

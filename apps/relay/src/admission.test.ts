@@ -85,7 +85,36 @@ describe('the room of a webhook', () => {
   test('shrinks when deliveries are in hand for far longer than before, and grows again afterwards', () => {
     serve(100, 60);
     expect(serve(100, 300)).toBe(ROOM.crowded);
+    expect(serve(1_000, 300)).toBe(ROOM.crowded);
     expect(serve(100, 60)).toBe(ROOM.most);
+  });
+
+  test('grows again with an endpoint that has become slower for good, after some minutes', () => {
+    serve(100, 60);
+    expect(serve(60_000, 300)).toBe(ROOM.most);
+  });
+
+  test('that shrinks takes what it no longer looks at for still in hand', () => {
+    serve(100, 60);
+    admissions.observe(claimed(1, { stuck: true, inFlight: 127 }));
+    expect(admissions.of(A).room).toBe(ROOM.stuck);
+    admissions.observe(claimed(1, { inFlight: 31 }));
+    expect(admissions.of(A).room).toBe(ROOM.stuck + 1);
+  });
+
+  test('is not shrunk by a lost queue: what a lease brought back had waited for the lease', () => {
+    serve(100, 60);
+    now += 30_000;
+    admissions.observe(claimed(100, { lapsed: true, inFlight: 10 }));
+    expect(admissions.of(A).room).toBe(ROOM.most);
+  });
+
+  test('is full when a claim got all of it', () => {
+    expect(admissions.isFull(A)).toBe(false);
+    admissions.observe(claimed(7));
+    expect(admissions.isFull(A)).toBe(false);
+    admissions.observe(claimed(1, { inFlight: 7 }));
+    expect(admissions.isFull(A)).toBe(true);
   });
 
   test('is not cut by waiting below a bound that leaves a busy webhook its rate', () => {

@@ -1,4 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
+import type { Lane } from '@postrider/queue';
 import type { Admission, ClaimedDelivery } from '@postrider/store';
 
 /**
@@ -14,9 +15,12 @@ const CROWDED_MS = 80;
 const CROWDED_FACTOR = 2;
 /** Weight of the latest of the times in hand. */
 const LATEST_WEIGHT = 0.2;
-/** What is left of a room that is crowded; and how fast a shortest time that is no longer reached is forgotten. */
+/** What is left of a room that is crowded. */
 const SHRINK = 0.9;
-const FORGET = 1.005;
+/** A shortest time that is no longer reached counts as twice as long after this: the endpoint may have become slower. */
+const FORGET_MS = 300_000;
+/** What took longer says nothing of the workers: the webhook had rested, or a lease had to run out. */
+const SAMPLE_MS_MAX = 2_000;
 
 /** A webhook that has not yet been seen to answer gets this many of the fast lane's slots. */
 export const UNPROVEN_IN_FAST_LANE = 2;
@@ -27,6 +31,8 @@ interface Standing {
   room: number;
   /** In somebody's hands after the last claim, as far as this relay knows. */
   handed: number;
+  /** The last claim got all that the room had left: there may be more behind it. */
+  filled: boolean;
   /** Has been seen to end deliveries since it last failed. */
   proven: boolean;
   /** The claim that last served it; claims are counted from 1. */
@@ -40,6 +46,7 @@ interface Standing {
 const UNKNOWN: Standing = {
   room: ROOM.first,
   handed: 0,
+  filled: false,
   proven: false,
   served: 0,
   servedAtMs: 0,
@@ -52,6 +59,10 @@ const UNKNOWN: Standing = {
  */
 export interface Admissions {
   of(webhookId: WebhookId): Admission;
+  /** Its last claim filled its room. */
+  isFull(webhookId: WebhookId): boolean;
+  /** Where its deliveries go, as far as is known: to the fast lane when it answers, to the slow one when it fails. */
+  laneOf(webhookId: WebhookId): Lane | null;
   /**
    * In the order to claim for them: first those never served, then those served least lately. Without it, the first
    * few of many that are busy would take all that the workers can do.
@@ -80,6 +91,12 @@ export function createAdmissions(nowMs = () => performance.now()): Admissions {
     of(webhookId) {
       const { room, proven } = standings.get(webhookId) ?? UNKNOWN;
       return { webhookId, room, proven };
+    },
+    isFull: (webhookId) => standings.get(webhookId)?.filled ?? false,
+    laneOf(webhookId) {
+      const { proven, room } = standings.get(webhookId) ?? UNKNOWN;
+      if (proven) return 'fast';
+      return room === ROOM.failing ? 'slow' : null;
     },
     inOrder(webhookIds) {
       const served = (id: WebhookId) => standings.get(id)?.served ?? 0;
@@ -117,16 +134,20 @@ function standingAfter(
   const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
   // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
   const handed = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
+  const now = { handed, filled: handed >= before.room, servedAtMs };
   if (claimed.some((delivery) => delivery.failing)) {
-    return { room: ROOM.failing, handed, proven: false, servedAtMs, heldMs: null };
+    return { ...now, room: ROOM.failing, proven: false, heldMs: null };
   }
   // Those that come back because their job or their worker was lost have not ended.
   const lapsed = claimed.filter((delivery) => delivery.lapsed).length;
-  const ended = Math.max(0, before.handed - inFlight - lapsed);
-  const heldMs = heldAfter(before, ended, servedAtMs - before.servedAtMs);
+  // The claim looked at no more rows than the room: where that has shrunk, the others may be in hand still.
+  const seen = Math.min(before.handed, before.room);
+  const ended = Math.max(0, seen - inFlight - lapsed);
+  const sample = lapsed > 0 ? null : heldSample(seen, ended, servedAtMs - before.servedAtMs);
+  const heldMs = sample === null ? before.heldMs : heldAfter(before.heldMs, sample);
   const most = claimed.some((delivery) => delivery.stuck) ? ROOM.stuck : ROOM.most;
   const room = Math.min(most, roomAfter(before.room, ended, heldMs));
-  return { room, handed, proven: before.proven || ended > 0, servedAtMs, heldMs };
+  return { ...now, room, proven: before.proven || ended > 0, heldMs };
 }
 
 function roomAfter(room: number, ended: number, heldMs: Standing['heldMs']): number {
@@ -137,12 +158,21 @@ function roomAfter(room: number, ended: number, heldMs: Standing['heldMs']): num
     : Math.min(ROOM.crowded, room + ended);
 }
 
+interface HeldSample {
+  readonly heldMs: number;
+  readonly elapsedMs: number;
+}
+
 /** Little's law: in hand = rate × time. Where all have ended, nobody knows how long ago. */
-function heldAfter({ handed, heldMs }: Standing, ended: number, elapsedMs: number): Standing['heldMs'] {
-  if (ended === 0 || ended >= handed) return heldMs;
-  const sample = (handed * elapsedMs) / ended;
-  const lately = heldMs === null ? sample : heldMs.lately + LATEST_WEIGHT * (sample - heldMs.lately);
-  return { lately, shortest: Math.min(lately, (heldMs?.shortest ?? lately) * FORGET) };
+function heldSample(handed: number, ended: number, elapsedMs: number): HeldSample | null {
+  if (ended === 0 || ended >= handed || elapsedMs > SAMPLE_MS_MAX) return null;
+  return { heldMs: (handed * elapsedMs) / ended, elapsedMs };
+}
+
+function heldAfter(before: Standing['heldMs'], sample: HeldSample): Standing['heldMs'] {
+  if (before === null) return { lately: sample.heldMs, shortest: sample.heldMs };
+  const lately = before.lately + LATEST_WEIGHT * (sample.heldMs - before.lately);
+  return { lately, shortest: Math.min(lately, before.shortest * 2 ** (sample.elapsedMs / FORGET_MS)) };
 }
 
 function forgetOldest(standings: Map<WebhookId, Standing>): void {

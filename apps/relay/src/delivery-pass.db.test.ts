@@ -151,6 +151,48 @@ describe('a turn', () => {
     expect(asked.length).toBeGreaterThan(1);
   });
 
+  test('with a room that was full looks behind the first delivery in every round', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 20 });
+    await pass.turn();
+    const [first = '', ...others] = byNumber(idsQueued());
+    for (let n = 0; n < 12; n += 1) await pass.turn(); // the room is full: nothing to claim, and left to the walk
+    await store.database.query('delete from deliveries where id = any ($1)', [others]);
+    const before = claims.flat().length;
+    const walked = walks;
+    while (claims.flat().length === before && walks < walked + 2) await untilWalked();
+    expect(claims.flat().length).toBeGreaterThan(before);
+    expect(claims.flat().filter(({ deliveryId }) => deliveryId === first)).toHaveLength(1);
+  });
+
+  test('does not fill up a lane that has enough, but for webhooks with news', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 4 });
+    await pass.turn();
+    await Promise.all([work('fast'), work('slow')]);
+    await store.rows.deliveries(webhookId);
+    await untilWalked(); // it has been seen to answer
+    await work('fast');
+    queue.fill('fast', 'waiting', WAITING_MAX / 2 + 1);
+    await untilWalked(); // what was known of the queue is old by now
+    const [waits = ''] = await store.rows.deliveries(webhookId);
+    await untilWalked();
+    expect(idsQueued()).toEqual([]);
+    pass.note([webhookId]);
+    await pass.turn();
+    expect(idsQueued()).toEqual([waits]);
+  });
+
+  test('takes no more than half of a claim for those with news while others wait', async () => {
+    for (let n = 0; n < 10; n += 1)
+      await store.rows.deliveries(await store.rows.webhook(), { dueInMs: 50_000 });
+    const absent = Array.from({ length: 2 * WEBHOOKS_PER_CLAIM }, (_, n) => `wh_absent_${n}` as WebhookId);
+    pass.noteEverything();
+    pass.note(absent);
+    await pass.turn();
+    expect(claims[0]).toHaveLength(10);
+  });
+
   test('asks for a short pause while there is work, and for the next walk when there is none', async () => {
     await pass.turn();
     const idle = await pass.turn();

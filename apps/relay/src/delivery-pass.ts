@@ -27,6 +27,11 @@ export interface DeliveryPass {
 const LOOK_AHEAD_SECONDS = 60;
 /** Waiting jobs a queue may hold: enough to keep the workers busy between two turns, little to lose. */
 const WAITING_MAX = 128;
+/**
+ * A lane that holds more than this is not filled up but for webhooks with news: a claim reads the rooms of all webhooks with
+ * a backlog, whether it may take a hundred rows or one.
+ */
+const REFILL_AT = WAITING_MAX / 2;
 /** Delayed jobs the queues may hold (about 0.8 KB each); beyond it only what is due now goes in. */
 const DELAYED_MAX = 20_000;
 const WEBHOOKS_PER_CLAIM = 500;
@@ -39,9 +44,9 @@ const BUSY_PAUSE_MS = 15;
 /** How often every webhook with outstanding work is looked at: the pass that finds whatever was lost. */
 const WALK_EVERY_MS = 250;
 /**
- * Every so many rounds of the walk also those webhooks are claimed for whose first delivery is in somebody's hands. What is
- * behind it has mostly been heard of; where thousands of endpoints wait for a retry, looking at them all each time would
- * be most of what the relay does.
+ * Every so many rounds of the walk also those webhooks are claimed for whose first delivery is in somebody's hands, and
+ * whose room was not full. What is behind it has mostly been heard of; where thousands of endpoints wait for a retry,
+ * looking at them all each time would be most of what the relay does.
  */
 const HELD_TOO_EVERY_ROUNDS = 8;
 /** A webhook that had work is asked again for this many turns before it is left to the walk. */
@@ -83,6 +88,7 @@ class Pass implements DeliveryPass {
 
   noteEverything(): void {
     this.#walkDueAt = 0;
+    this.#walkCursor = '';
     this.#rounds = 0;
   }
 
@@ -95,7 +101,7 @@ class Pass implements DeliveryPass {
     try {
       await this.#claimFor(active);
     } catch (error) {
-      this.note([...active.keys()]);
+      for (const id of active.keys()) this.#keepActive(id, 0);
       throw error;
     }
     const tookMs = performance.now() - begun;
@@ -109,7 +115,8 @@ class Pass implements DeliveryPass {
     const found = await this.#parts.store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, LOOK_AHEAD_SECONDS);
     const heldToo = this.#rounds % HELD_TOO_EVERY_ROUNDS === 0;
     for (const { webhookId, soon, held } of found) {
-      if (soon && (heldToo || !held) && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
+      const worthALook = soon && (heldToo || !held || this.#admissions.isFull(webhookId));
+      if (worthALook && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
     }
     const wentRound = found.length < WEBHOOKS_PER_WALK;
     if (wentRound) this.#rounds += 1;
@@ -118,7 +125,7 @@ class Pass implements DeliveryPass {
   }
 
   async #claimFor(active: Map<WebhookId, number>): Promise<void> {
-    const rest = this.#admissions.inOrder(active.keys());
+    const rest = this.#admissions.inOrder(await this.#withoutWaiting([...active.keys()]));
     do {
       const some = this.#nextFew(active, rest);
       if (some.length === 0) return;
@@ -131,9 +138,22 @@ class Pass implements DeliveryPass {
     } while (rest.length > 0);
   }
 
-  /** Those with news, and as many of the rest as go into one claim with them. */
+  /** Leaves out those whose lane has enough for now; they stay active. */
+  async #withoutWaiting(ids: readonly WebhookId[]): Promise<readonly WebhookId[]> {
+    if (ids.length === 0) return ids;
+    const depths = await this.#depths.now();
+    return ids.filter((id) => {
+      const lane = this.#admissions.laneOf(id);
+      if (lane === null || depths[lane].waiting <= REFILL_AT) return true;
+      this.#keepActive(id, 0);
+      return false;
+    });
+  }
+
+  /** Those with news, half a claim of them at the most while there are others, and as many of the rest as go with them. */
   #nextFew(active: Map<WebhookId, number>, rest: WebhookId[]): WebhookId[] {
-    const few = new Set([...this.#news].slice(0, WEBHOOKS_PER_CLAIM));
+    const newsMax = rest.length > 0 ? WEBHOOKS_PER_CLAIM / 2 : WEBHOOKS_PER_CLAIM;
+    const few = new Set([...this.#news].slice(0, newsMax));
     for (const id of few) {
       this.#news.delete(id);
       active.set(id, 0);
@@ -143,9 +163,8 @@ class Pass implements DeliveryPass {
   }
 
   #keepActive(id: WebhookId, turnsWithoutWork: number): void {
-    if (turnsWithoutWork <= TURNS_WITHOUT_WORK_MAX && !this.#active.has(id)) {
-      this.#active.set(id, turnsWithoutWork);
-    }
+    const turns = Math.min(turnsWithoutWork, this.#active.get(id) ?? turnsWithoutWork);
+    if (turns <= TURNS_WITHOUT_WORK_MAX) this.#active.set(id, turns);
   }
 
   /**

@@ -73,7 +73,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
         (job) => sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages),
         (job) => ({ email_id: job.emailId }),
       ),
-      ...lock,
+      lockSeconds: mailStages.leaseSeconds,
       onError: onQueueError,
     }),
   };

@@ -90,9 +90,9 @@ export function createConsumer<K extends QueueKey>(
       const stopping = connected;
       connected = null;
       fetchNothing(stopping.worker, options.onError);
-      if (!(await settlesWithin(deadlineMs, intake.ended()))) return void shut(stopping);
+      if (!(await settlesWithin(deadlineMs, intake.worked()))) return void shut(stopping);
       // The queue hears of the last ends, if it is there.
-      await settlesWithin(CLOSE_TIMEOUT_MS, ended);
+      await settlesWithin(CLOSE_TIMEOUT_MS, Promise.all([intake.ended(), ended]));
       await shut(stopping);
     },
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isNotConnectionError, Job } from 'bullmq';
+import { Job } from 'bullmq';
 import type { JobJson } from 'bullmq';
 
 /** The part of BullMQ's worker that fetches; the same on both back-ends. */
@@ -18,6 +18,8 @@ export interface IntakeOptions {
   readonly onError: (error: Error) => void;
 }
 
+type Fetched = 'job' | 'none' | 'failed';
+
 /** What the end of a job is answered with, if there is a next one. */
 type NextJob = readonly [data?: JobJson | null, id?: string];
 
@@ -25,6 +27,9 @@ type NextJob = readonly [data?: JobJson | null, id?: string];
 const AT_ONCE_MAX = 8;
 /** After the queue could not be reached. */
 const RETRY_MS = 1_000;
+/** After an answer that came without asking, as while a queue is rate-limited by somebody else's tool. */
+const UNASKED_PAUSE_MS = 100;
+const UNASKED_WITHIN_MS = 1;
 /** Tries to tell the queue that a job has ended; afterwards its lock runs out, and it comes again as a stale one. */
 const END_TRIES = 5;
 
@@ -35,83 +40,104 @@ const END_TRIES = 5;
  * a busy queue a job is in hand for as many round trips as there are jobs after it. Here a job is begun when it comes, and
  * more are asked for together. (https://docs.bullmq.io/patterns/manually-fetching-jobs)
  *
- * Locks are not renewed: they outlast the work, or else the row in Postgres says that it has been given to another.
+ * Locks are not renewed: as a rule they outlast the work, and else the row in Postgres says who has it.
  */
 export class Intake {
   readonly #options: IntakeOptions;
-  readonly #running = new Set<Promise<void>>();
-  /** Told when a slot is free again. */
+  /** The work in hand, and the same with its end told to the queue. */
+  readonly #working = new Set<Promise<void>>();
+  readonly #ending = new Set<Promise<void>>();
+  /** Told when a slot is free again, or the intake is stopped. */
   #onFree: (() => void) | null = null;
   #taken = 0;
   #atOnce = 1;
 
   constructor(options: IntakeOptions) {
     this.#options = options;
+    options.stopped.addEventListener('abort', () => this.#onFree?.(), { once: true });
   }
 
   /** Fetches until it is stopped. */
   async run(source: JobSource): Promise<void> {
     const { slots, stopped } = this.#options;
     while (!stopped.aborted) {
-      if (this.#taken >= slots) await this.#slotFree();
+      if (this.#taken >= slots) {
+        await this.#slotFree();
+        continue;
+      }
       const asked = Math.min(this.#atOnce, slots - this.#taken);
+      const askedAt = performance.now();
       const came = await Promise.all(Array.from({ length: asked }, () => this.#fetch(source)));
-      this.#atOnce = came.every(Boolean) ? Math.min(2 * this.#atOnce, AT_ONCE_MAX) : 1;
+      this.#atOnce = came.every((each) => each === 'job') ? Math.min(2 * this.#atOnce, AT_ONCE_MAX) : 1;
+      if (came.includes('job')) continue;
+      if (came.includes('failed')) await this.#pause(RETRY_MS);
+      else if (performance.now() - askedAt < UNASKED_WITHIN_MS) await this.#pause(UNASKED_PAUSE_MS);
     }
   }
 
-  /** Resolves when nothing is in hand any more. */
-  async ended(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running);
+  /** Resolves when no work is in hand any more. */
+  async worked(): Promise<void> {
+    while (this.#working.size > 0) await Promise.all(this.#working);
   }
 
-  /** @returns whether there was a job. */
-  async #fetch(source: JobSource): Promise<boolean> {
+  /** Resolves when the queue has also been told of it. */
+  async ended(): Promise<void> {
+    while (this.#ending.size > 0) await Promise.all(this.#ending);
+  }
+
+  async #fetch(source: JobSource): Promise<Fetched> {
     const { stopped, onError } = this.#options;
     const token = randomUUID();
     this.#taken += 1;
+    let begun = false;
     try {
       const job = await source.getNextJob(token);
-      if (job === undefined) {
-        this.#release();
-        return false;
+      if (job === undefined) return 'none';
+      if (stopped.aborted) {
+        // It was being fetched as the stop came: another consumer gets it.
+        await job.moveToWait(token);
+      } else {
+        this.#take(source, job, token);
+        begun = true;
       }
-      // It was being fetched as the stop came: another consumer gets it.
-      if (stopped.aborted) await job.moveToWait(token);
-      else this.#take(source, job, token);
-      return true;
+      return 'job';
     } catch (error) {
-      if (!stopped.aborted) onError(error as Error);
-      await delay(RETRY_MS, undefined, { signal: stopped }).catch(() => undefined); // cut short by the stop
-      this.#release();
-      return false;
+      if (!stopped.aborted) onError(error as Error); // the stop closes connections
+      return 'failed';
+    } finally {
+      if (!begun) this.#release();
     }
   }
 
   #take(source: JobSource, job: Job, token: string): void {
-    const work = this.#work(source, job, token).finally(() => {
-      this.#running.delete(work);
+    const ending = this.#work(source, job, token).finally(() => {
+      this.#ending.delete(ending);
       this.#release();
     });
-    this.#running.add(work);
+    this.#ending.add(ending);
   }
 
   /** One job, and in its slot those that the queue gives in return for its end. */
   async #work(source: JobSource, job: Job, token: string): Promise<void> {
     for (let next: Job | null = job; next !== null;) {
-      try {
-        await this.#options.begin(next.data);
-      } catch (error) {
-        this.#options.onError(error as Error);
-      }
+      await this.#begin(next);
       next = await this.#end(source, next, token);
     }
+  }
+
+  async #begin(job: Job): Promise<void> {
+    const { begin, onError } = this.#options;
+    const working = Promise.resolve(begin(job.data))
+      .catch((error: unknown) => onError(error as Error))
+      .finally(() => void this.#working.delete(working)) as Promise<void>;
+    this.#working.add(working);
+    await working;
   }
 
   /** @returns the next job, if the queue is known to be busy and has one. */
   async #end(source: JobSource, job: Job, token: string): Promise<Job | null> {
     const { stopped, onError } = this.#options;
-    for (let tries = 1; ; tries += 1) {
+    for (let tries = 1; tries <= END_TRIES; tries += 1) {
       try {
         const fetchNext = this.#atOnce === AT_ONCE_MAX && !stopped.aborted;
         const answer: unknown = await job.moveToCompleted(undefined, token, fetchNext);
@@ -122,11 +148,17 @@ export class Intake {
         await next.moveToWait(token);
         return null;
       } catch (error) {
-        if (!stopped.aborted) onError(error as Error);
-        if (isNotConnectionError(error as Error) || stopped.aborted || tries === END_TRIES) return null;
-        await delay(RETRY_MS, undefined, { signal: stopped }).catch(() => undefined); // cut short by the stop
+        // Wiped meanwhile, or given to another as its lock ran out: the row knows.
+        if (isForgotten(error) || stopped.aborted) return null;
+        onError(error as Error);
+        await this.#pause(RETRY_MS);
       }
     }
+    return null;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#options.stopped }).catch(() => undefined); // cut short by the stop
   }
 
   #release(): void {
@@ -140,4 +172,10 @@ export class Intake {
     });
     this.#onFree = null;
   }
+}
+
+/** BullMQ's scripts refuse with negative codes: there is no such job, or its lock is gone or another's. */
+function isForgotten(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'number' && code < 0;
 }

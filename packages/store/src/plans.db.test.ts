@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { newId } from '@postrider/domain';
+import { newId, recordEvent } from '@postrider/domain';
 import type { AccountId, EmailId, TopicId, WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { draftOf } from '../test/draft.ts';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
+import { createDeadLetterStore } from './dead-letters.ts';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryHandOver, DeliveryWork, FinishedAttempt } from './delivery-work.ts';
@@ -15,8 +16,6 @@ import { createMailWork } from './mail-work.ts';
 /** More rows than any of the statements has business with. */
 const GROWN_BY = 20_000;
 const READ_MAX = 1_000;
-/** Postgres makes a plan for any values, and keeps it, with the sixth execution. */
-const EXECUTIONS_BEFORE_A_LASTING_PLAN = 6;
 
 const clock = { now: () => new Date() };
 
@@ -31,16 +30,27 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-// One connection for each test: what it has prepared, it has planned.
+// One connection for each test, which keeps the first plan that it makes; Postgres does so with the sixth, as a rule.
 beforeEach(async () => {
   db = openDatabase(
-    { databaseUrl: database.url, size: 1, applicationName: 'plans-test', onError: () => undefined },
+    {
+      databaseUrl: keepingPlans(database.url),
+      size: 1,
+      applicationName: 'plans-test',
+      onError: () => undefined,
+    },
     { send: () => undefined, close: async () => undefined },
   );
   work = createDeliveryWork(db.pool, db.pool);
   await rows.clear();
 });
 afterEach(() => db.close());
+
+function keepingPlans(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.searchParams.set('options', '-c plan_cache_mode=force_generic_plan');
+  return url.href;
+}
 
 /** Rows of our tables that were read so far, by whatever way. */
 async function rowsRead(): Promise<number> {
@@ -64,9 +74,9 @@ async function grow(webhookId: WebhookId): Promise<void> {
   );
   await database.query(
     `insert into webhooks (id, account_id, endpoint, events, secret_key_id, secret_sealed)
-     select 'wh_' || n, account_id, endpoint, events, secret_key_id, secret_sealed
+     select 'wh_' || n, $2, endpoint, events, secret_key_id, secret_sealed
      from webhooks, generate_series(1, $1) n`,
-    [GROWN_BY],
+    [GROWN_BY, await rows.account()],
   );
   await database.query(
     `with mail as (
@@ -78,6 +88,15 @@ async function grow(webhookId: WebhookId): Promise<void> {
      insert into email_sends (email_id) select id from mail`,
     [webhookId, GROWN_BY],
   );
+}
+
+async function ownerOf(webhookId: WebhookId): Promise<AccountId> {
+  const [owner] = await database.query<{ id: AccountId }>(
+    'select account_id as id from webhooks where id = $1',
+    [webhookId],
+  );
+  if (owner === undefined) throw new Error(`no webhook ${webhookId}`);
+  return owner.id;
 }
 
 function finished({ deliveryId, claim }: DeliveryHandOver): FinishedAttempt {
@@ -120,6 +139,21 @@ const USES: [string, (held: readonly DeliveryHandOver[], webhookId: WebhookId) =
         })),
       ),
   ],
+  [
+    'record-event',
+    async (_, webhookId) => {
+      const data = { email_id: 'em_1', from: 'a@a.example', subject: 'Hi', error: null };
+      const accountId = await ownerOf(webhookId);
+      await db.transactions.run((tx) => recordEvent(tx, { type: 'email.sent', accountId, data }, clock));
+    },
+  ],
+  [
+    'replay',
+    async (_, webhookId) => {
+      const letter = await rows.deadLetter(webhookId, await rows.event());
+      expect(await createDeadLetterStore(db).replay(await ownerOf(webhookId), letter)).toBe(true);
+    },
+  ],
   ['markHealth', (_, webhookId) => work.markHealth([{ webhookId, failing: true }])],
 ];
 
@@ -127,12 +161,12 @@ test.each(USES)(
   '%s, planned while the tables were small, reads no more when they have grown',
   async (_, use) => {
     const webhookId = await rows.webhook();
-    const ids = await rows.deliveries(webhookId, { count: EXECUTIONS_BEFORE_A_LASTING_PLAN + 3 });
+    const ids = await rows.deliveries(webhookId, { count: 4 });
     const held = ids.map((deliveryId): DeliveryHandOver => ({ deliveryId, claim: 0 }));
-    for (const one of held.slice(0, EXECUTIONS_BEFORE_A_LASTING_PLAN)) await use([one], webhookId);
+    await use(held.slice(0, 1), webhookId);
     await grow(webhookId);
     const before = await rowsRead();
-    await use(held.slice(EXECUTIONS_BEFORE_A_LASTING_PLAN), webhookId);
+    await use(held.slice(1), webhookId);
     expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
   },
 );
@@ -156,7 +190,7 @@ test('the same goes for taking a message in, and for taking one in hand', async 
     if (sent.kind !== 'stored') throw new Error(sent.kind);
     return mail.take({ emailId: sent.ids[0] as EmailId, claim: 0 }, 30);
   };
-  for (let n = 0; n < EXECUTIONS_BEFORE_A_LASTING_PLAN; n += 1) expect(await sendAndTake()).not.toBeNull();
+  expect(await sendAndTake()).not.toBeNull();
   await grow(webhookId);
   await growTopicsAndDomains(accountId, GROWN_BY);
   const before = await rowsRead();

@@ -47,16 +47,16 @@ export function createPool(options: PoolOptions): Pool {
 }
 
 /**
- * Short statements on large tables: compiling them would take far longer than running them. And each goes by an index: a
- * prepared statement that was planned while a table was small would go on reading it whole when it has grown, until
- * Postgres next counts its rows, a minute or more later. (A join has to be written so that it cannot turn round.)
+ * Short statements on large tables: compiling them would take far longer than running them. And where plans are kept, each
+ * statement goes by an index: one that was planned while a table was small would go on reading it whole when it has
+ * grown, until Postgres next counts its rows, a minute or more later. (A join has to be written so that it cannot turn
+ * round.)
  */
 function sessionOptions(options: PoolOptions): string[] {
   return [
     '-c jit=off',
-    '-c enable_seqscan=off',
     ...(options.durableCommits ? [] : ['-c synchronous_commit=off']),
-    ...(options.planEachTime === true ? ['-c plan_cache_mode=force_custom_plan'] : []),
+    options.planEachTime === true ? '-c plan_cache_mode=force_custom_plan' : '-c enable_seqscan=off',
   ];
 }
 

@@ -205,7 +205,7 @@ test('what the provider reports at once follows email.sent, one event for each r
     occurred_at: NOW,
     detail: { bounce_type: 'Permanent', complaint_type: null },
   });
-  expect(await email()).toMatchObject({ status: 'sent', last_event: 'delivery_delayed' });
+  expect(await email()).toMatchObject({ status: 'sent', last_event: 'complained' });
 });
 
 describe('with suppressed recipients', () => {

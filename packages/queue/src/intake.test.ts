@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
+import type { Job } from 'bullmq';
+import { Intake } from './intake.ts';
+import type { JobSource } from './intake.ts';
+
+/** What BullMQ rejects with when a job is gone. */
+const GONE = Object.assign(new Error('Missing key for job'), { code: -1 });
+
+/** A queue that obeys the test. Its jobs carry a number. */
+class FakeQueue implements JobSource {
+  readonly waiting: number[] = [];
+  readonly ended: number[] = [];
+  readonly returned: number[] = [];
+  /** Questions that are open. */
+  asked = 0;
+  /** Of what is asked at the same time, the most so far. */
+  askedAtOnce = 0;
+  #wake: (() => void)[] = [];
+
+  /** What the end of a job comes to. */
+  end: (n: number, fetchNext: boolean) => Promise<unknown> = async (n) => void this.ended.push(n);
+
+  add(...numbers: number[]): void {
+    this.waiting.push(...numbers);
+    this.wake();
+  }
+
+  wake(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+
+  async getNextJob(): Promise<Job | undefined> {
+    this.asked += 1;
+    this.askedAtOnce = Math.max(this.askedAtOnce, this.asked);
+    if (this.waiting.length === 0) await new Promise<void>((resolve) => this.#wake.push(resolve));
+    else await Promise.resolve();
+    this.asked -= 1;
+    const n = this.waiting.shift();
+    return n === undefined ? undefined : this.#job(n);
+  }
+
+  #job(n: number): Job {
+    const job = {
+      data: n,
+      moveToCompleted: (_: unknown, __: string, fetchNext: boolean) => this.end(n, fetchNext),
+      moveToWait: async () => void this.returned.push(n),
+    };
+    return job as unknown as Job;
+  }
+}
+
+let queue: FakeQueue;
+let stop: AbortController;
+let errors: Error[];
+let begun: number[];
+let endWork: Map<number, () => void>;
+let run: Promise<void>;
+let intake: Intake;
+
+beforeEach(() => {
+  queue = new FakeQueue();
+  stop = new AbortController();
+  errors = [];
+  begun = [];
+  endWork = new Map();
+});
+afterEach(async () => {
+  stop.abort();
+  queue.wake();
+  await run;
+});
+
+function start(slots: number): void {
+  intake = new Intake({
+    slots,
+    stopped: stop.signal,
+    onError: (error) => errors.push(error),
+    begin(n) {
+      begun.push(n as number);
+      return new Promise<void>((resolve) => endWork.set(n as number, resolve));
+    },
+  });
+  run = intake.run(queue);
+}
+
+const until = (isTrue: () => boolean, what: string) => waitFor(isTrue, { what, intervalMs: 1 });
+
+describe('an intake', () => {
+  test('asks for more at once while every answer brings a job, and for no more than it has slots', async () => {
+    queue.add(...Array.from({ length: 40 }, (_, n) => n));
+    start(21);
+    await until(() => begun.length === 21, 'all slots to be full');
+    expect(queue.askedAtOnce).toBe(8);
+    expect(queue.waiting).toHaveLength(19);
+  });
+
+  test('asks one question at a time while there is nothing', async () => {
+    start(8);
+    await until(() => queue.asked === 1, 'the first question');
+    queue.wake();
+    await until(() => queue.asked === 1, 'the next one');
+    expect(queue.askedAtOnce).toBe(1);
+  });
+
+  test('leaves the process its timers when a queue answers without being asked', async () => {
+    let questions = 0;
+    queue.getNextJob = async () => {
+      questions += 1;
+      return undefined;
+    };
+    start(1);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(questions).toBeLessThan(1_000);
+  });
+
+  test('goes on after a question that failed, once for all that failed together', async () => {
+    queue.add(1, 2);
+    const getNextJob = queue.getNextJob.bind(queue);
+    let failures = 0;
+    queue.getNextJob = async () => {
+      if (failures === 1) return getNextJob();
+      failures += 1;
+      throw new Error('connection lost');
+    };
+    start(4);
+    await until(() => begun.length === 2, 'both jobs');
+    expect(errors.map(({ message }) => message)).toEqual(['connection lost']);
+  });
+
+  test('tells the queue again that a job has ended when it could not be told', async () => {
+    let tries = 0;
+    queue.end = async (n) => {
+      tries += 1;
+      if (tries === 1) throw Object.assign(new Error('terminating connection'), { code: '57P01' });
+      queue.ended.push(n);
+    };
+    queue.add(1);
+    start(1);
+    await until(() => begun.length === 1, 'the job');
+    endWork.get(1)?.();
+    await until(() => queue.ended.length === 1, 'its end to be known');
+    expect(errors).toHaveLength(1);
+  });
+
+  test('gives the slot to another at once when the queue no longer knows the job', async () => {
+    queue.end = async () => {
+      throw GONE;
+    };
+    queue.add(1, 2);
+    start(1);
+    await until(() => begun.length === 1, 'the first');
+    endWork.get(1)?.();
+    await until(() => begun.length === 2, 'the second');
+    expect(errors).toEqual([]);
+  });
+
+  test('takes the next job from the end of one only while the queue is known to be busy', async () => {
+    const asked: boolean[] = [];
+    queue.end = async (n, fetchNext) => {
+      asked.push(fetchNext);
+      queue.ended.push(n);
+    };
+    queue.add(1);
+    start(15);
+    await until(() => begun.length === 1, 'a lone job');
+    endWork.get(1)?.();
+    await until(() => queue.ended.length === 1, 'its end');
+    queue.add(...Array.from({ length: 40 }, (_, n) => n + 2));
+    await until(() => begun.length === 16, 'all slots to be full');
+    endWork.get(2)?.();
+    await until(() => queue.ended.length === 2, 'the end of one of many');
+    expect(asked).toEqual([false, true]);
+  });
+});
+
+describe('an intake that is stopped', () => {
+  test('has worked when its work has ended, though the queue cannot be told', async () => {
+    queue.end = () => new Promise(() => undefined);
+    queue.add(1);
+    start(2);
+    await until(() => begun.length === 1, 'the job');
+    stop.abort();
+    let ended = false;
+    void intake.ended().then(() => (ended = true));
+    endWork.get(1)?.();
+    await intake.worked();
+    expect(ended).toBe(false);
+  });
+
+  test('gives back a job that was being fetched', async () => {
+    start(1);
+    await until(() => queue.asked === 1, 'a question');
+    stop.abort();
+    queue.add(7);
+    await run;
+    expect([begun, queue.returned]).toEqual([[], [7]]);
+  });
+
+  test('gives back a job that came with the end of another', async () => {
+    queue.end = async () => {
+      stop.abort();
+      return [{ id: 'next', name: 'job', data: '8', opts: {} }, 'next'];
+    };
+    queue.add(1);
+    start(1);
+    await until(() => begun.length === 1, 'the job');
+    endWork.get(1)?.();
+    await intake.ended();
+    expect(begun).toEqual([1]);
+  });
+});
