@@ -5,6 +5,7 @@ import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
+import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
 import { createMailWork } from './mail-work.ts';
 import type { AcceptedAnswer, MailWork, TakenEmail } from './mail-work.ts';
 
@@ -197,6 +198,18 @@ describe('sent', () => {
     expect(await events()).toHaveLength(1);
   });
 
+  test('leaves a message failed that the provider has reported as failed before its own yes', async () => {
+    const held = await taken();
+    await store.outside.query("update emails set status = 'failed', last_event = 'failed', error = 'no such key'");
+    await work.sent(held, ACCEPTED);
+    expect(await email()).toMatchObject({
+      status: 'failed',
+      last_event: 'failed',
+      error: 'no such key',
+      provider_message_id: 'p-1',
+    });
+  });
+
   test('leaves nothing when its event cannot be written: message, send and event stand or fall together', async () => {
     const before = await email();
     const held = await taken();
@@ -218,6 +231,22 @@ describe('failed', () => {
       ['email.failed', { email_id: emailId, from: 'a@a.example', subject: 'Hi', error: 'no such domain' }],
     ]);
   });
+});
+
+test.each([
+  ['sent', 'sent'],
+  ['failed', 'failed'],
+] as const)('%s: takes back no report that comes in at the same moment', async (end, status) => {
+  const held = await taken();
+  const ended = await inUndoneTransaction(store.db.pool, async (session) => {
+    await session.query("update emails set last_event = 'complained'");
+    const ending = end === 'sent' ? work.sent(held, ACCEPTED) : work.failed(held, 'no');
+    await untilWaitingForLock(store.outside);
+    await session.query('commit');
+    return { ending };
+  });
+  expect(await ended.ending).toBe(true);
+  expect(await email()).toMatchObject({ status, last_event: 'complained' });
 });
 
 test.each(['sent', 'failed'] as const)('%s: who was left out stands in the message', async (end) => {

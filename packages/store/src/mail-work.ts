@@ -12,6 +12,7 @@ import type {
 } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
+import { lockSentEmail } from './sql/lock-sent-email.ts';
 import { markSent } from './sql/mark-sent.ts';
 import { retryEmail } from './sql/retry-email.ts';
 import { suppressedAmong } from './sql/suppressed-among.ts';
@@ -85,12 +86,10 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
       return row === undefined ? null : takenOf(row, await suppressedOf(db, row));
     },
     async sent(email, answer) {
-      return endSend(db, email, async (tx) => {
+      return endSend(db, email, async (tx, known) => {
         const sentAt = clock.now();
-        const lastEvent = answer.notifications.reduce<string>(
-          (last, { type }) => lastEventAfter(last, type),
-          'sent',
-        );
+        const told = ['email.sent' as const, ...answer.notifications.map(({ type }) => type)];
+        const lastEvent = told.reduce<string>(lastEventAfter, known);
         const values = [email.emailId, lastEvent, sentAt.toISOString(), answer.providerMessageId];
         await runIn(tx.client, markSent, values);
         await recordEvent(tx, { type: 'email.sent', ...resultOf(email, null) }, clock);
@@ -100,8 +99,9 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
       });
     },
     async failed(email, error) {
-      return endSend(db, email, async (tx) => {
-        const data = { status: 'failed', lastEvent: 'failed', error } as const;
+      return endSend(db, email, async (tx, known) => {
+        const lastEvent = lastEventAfter(known, 'email.failed');
+        const data = { status: 'failed', lastEvent, error } as const;
         await tx.client.email.update({ where: { id: email.emailId }, data, select: { id: true } });
         await recordEvent(tx, { type: 'email.failed', ...resultOf(email, error) }, clock);
       });
@@ -113,21 +113,27 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
   };
 }
 
-/** Ends a send in one transaction, if its claim is still the one held. */
+/**
+ * Ends a send in one transaction, if its claim is still the one held.
+ *
+ * @param work is given the message's last event; nobody else changes the message until it is done.
+ */
 async function endSend(
   db: Database,
   email: TakenEmail,
-  work: (tx: Transaction) => Promise<void>,
+  work: (tx: Transaction, lastEvent: string) => Promise<void>,
 ): Promise<boolean> {
   return db.transactions.run(async (tx) => {
     const { emailId, claim } = email;
     const { count } = await tx.client.emailSend.deleteMany({ where: { emailId, claim } });
     if (count === 0) return false;
+    const [known] = await runIn<{ last_event: string }>(tx.client, lockSentEmail, [emailId]);
+    if (known === undefined) return false;
     if (email.suppressed.length > 0) {
       const data = { suppressed: [...email.suppressed] };
       await tx.client.email.update({ where: { id: emailId }, data, select: { id: true } });
     }
-    await work(tx);
+    await work(tx, known.last_event);
     return true;
   });
 }
