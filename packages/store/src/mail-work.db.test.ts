@@ -66,6 +66,7 @@ describe('take', () => {
       earlyMs: 0,
       attachments: [],
       suppressed: [],
+      topicGone: false,
       draft: {
         from: 'a@a.example',
         to: ['b@b.example'],
@@ -126,6 +127,20 @@ describe('take', () => {
     expect((await taken()).suppressed).toEqual(['all@b.example', 'topic@b.example']);
     await store.outside.query('update emails set topic_id = null');
     expect((await taken(1)).suppressed).toEqual(['all@b.example']);
+  });
+
+  test('says of a topic that it is gone when the account has none of that id', async () => {
+    const accountId = String((await email())?.['account_id']);
+    const own = newId('topic', store.clock);
+    const add = `insert into topics (id, account_id, name, default_subscription, created_at)
+                 values ($1, $2, 'News', 'opt_in', now())`;
+    await store.outside.query(add, [own, accountId]);
+    await store.outside.query('update emails set topic_id = $1', [own]);
+    expect(await taken()).toMatchObject({ topicGone: false });
+    await store.outside.query('update topics set account_id = $1', [await rows.account()]);
+    expect(await taken(1)).toMatchObject({ topicGone: true });
+    await store.outside.query('delete from topics');
+    expect(await taken(2)).toMatchObject({ topicGone: true });
   });
 
   test('of one hand-over succeeds for exactly one of many at once', async () => {

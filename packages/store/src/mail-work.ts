@@ -34,6 +34,8 @@ export interface TakenEmail extends MailHandOver {
   readonly attachments: readonly StoredAttachment[];
   /** Recipients that are to be left out: suppressed for the account or the message's topic when it was taken. */
   readonly suppressed: readonly string[];
+  /** The message names a topic that has been deleted, and who had unsubscribed from it is not known any more. */
+  readonly topicGone: boolean;
   readonly createdAt: Date;
   readonly earlyMs: number;
 }
@@ -83,7 +85,7 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
   return {
     async take(job, leaseSeconds) {
       const [row] = await runOn<TakenEmailRow>(db.pool, takeEmail, [job.emailId, job.claim, leaseSeconds]);
-      return row === undefined ? null : takenOf(row, await suppressedOf(db, row));
+      return row === undefined ? null : takenOf(row, await standingOf(db, row));
     },
     async sent(email, answer) {
       return endSend(db, email, async (tx, known) => {
@@ -156,16 +158,20 @@ function notificationEvent(email: TakenEmail, notification: ProviderNotification
   };
 }
 
+/** What stands in the way of a message when it is taken. */
+type Standing = Pick<TakenEmail, 'suppressed' | 'topicGone'>;
+
 /** Asked once the message is taken, so that whoever was suppressed before its hand-over is left out of it. */
-async function suppressedOf(db: Database, row: TakenEmailRow): Promise<string[]> {
+async function standingOf(db: Database, row: TakenEmailRow): Promise<Standing> {
   const written = [...row.to_addresses, ...row.cc_addresses, ...row.bcc_addresses];
   const addresses = written.flatMap((text) => plainAddress(parseEmailAddress(text)?.address ?? '') ?? []);
-  const rows = await runOn<{ address: string }>(db.pool, suppressedAmong, [
+  const [found] = await runOn<{ addresses: string[]; topic_gone: boolean }>(db.pool, suppressedAmong, [
     row.account_id,
     addresses,
     row.topic_id,
   ]);
-  return rows.map(({ address }) => address);
+  if (found === undefined) throw new Error('a question without an answer');
+  return { suppressed: found.addresses, topicGone: found.topic_gone };
 }
 
 function attachmentsOf({ attachments, contents }: TakenEmailRow): StoredAttachment[] {
@@ -176,7 +182,7 @@ function attachmentsOf({ attachments, contents }: TakenEmailRow): StoredAttachme
   });
 }
 
-function takenOf(row: TakenEmailRow, suppressed: readonly string[]): TakenEmail {
+function takenOf(row: TakenEmailRow, standing: Standing): TakenEmail {
   return {
     emailId: row.id,
     claim: row.claim,
@@ -196,7 +202,7 @@ function takenOf(row: TakenEmailRow, suppressed: readonly string[]): TakenEmail 
       topicId: row.topic_id,
     },
     attachments: attachmentsOf(row),
-    suppressed,
+    ...standing,
     createdAt: row.created_at,
     earlyMs: row.early_ms,
   };

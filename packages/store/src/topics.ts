@@ -24,7 +24,7 @@ export interface TopicStore {
   find(accountId: AccountId, id: TopicId): Promise<Topic | null>;
   /** The newest first. @returns null when the cursor is none of the account's topics. */
   list(accountId: AccountId, request: PageRequest<'topic'>): Promise<Page<Topic> | null>;
-  /** Removes the topic with the suppressions about it; its mail stays. @returns false when there is none. */
+  /** Removes the topic with the suppressions about it; its mail stays, but none is handed over. @returns false when there is none. */
   delete(accountId: AccountId, id: TopicId): Promise<boolean>;
 }
 

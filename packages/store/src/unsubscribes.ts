@@ -10,7 +10,7 @@ export type UnsubscribeSource = Exclude<EventData<'email.unsubscribed'>['source'
 export interface UnsubscribeStore {
   /**
    * Suppresses the address about the topic. If that is new, `email.unsubscribed` exists, in the same transaction.
-   * About a topic that is gone there is nothing to do: no mail can name it any more.
+   * About a topic that is gone there is nothing to do: new mail cannot name it, and what still waits is not handed over.
    */
   unsubscribe(target: UnsubscribeTarget, source: UnsubscribeSource): Promise<void>;
 }

@@ -3,12 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, retrySchedule } from '@postrider/domain';
-import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
+import type { AccountId, EmailId, TopicId, WebhookId } from '@postrider/domain';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProvider } from '@postrider/mail';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
-import { createMailTimetable, createMailWork } from '@postrider/store';
+import {
+  createMailTimetable,
+  createMailWork,
+  createTopicStore,
+  createUnsubscribeStore,
+} from '@postrider/store';
 import type { Database, MailHandOver, TakenEmail } from '@postrider/store';
 import { createRows, createTestDatabase, fakeClock, startTcpProxy, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
@@ -82,6 +87,15 @@ async function sole<Row extends object>(sql: string): Promise<Row> {
 async function addressedTo(...names: string[]): Promise<void> {
   const addresses = names.map((name) => `${name}@sandbox.postrider.example`);
   await database.query('update emails set to_addresses = $1', [addresses]);
+}
+
+async function aboutTopic(id: string): Promise<void> {
+  await database.query(
+    `insert into topics (id, account_id, name, default_subscription, created_at)
+     values ($1, $2, 'News', 'opt_in', now())`,
+    [id, accountId],
+  );
+  await database.query('update emails set topic_id = $1', [id]);
 }
 
 /** The job of the next hand-over: what was put back is made due, a lease is made to run out. */
@@ -247,12 +261,25 @@ test('attachments reach the provider byte for byte, and a topic its unsubscribe 
     emailId,
     bytes,
   ]);
-  await database.query(`update emails set topic_id = 'top_1'`);
+  await aboutTopic('top_1');
   await send();
   const source = await readFile(join(directory, `${emailId}.eml`), 'utf8');
   expect(source).toContain('filename=a.bin');
   expect(source.replaceAll('\r\n', '')).toContain(bytes.toString('base64'));
   expect(source).toContain('List-Unsubscribe: <https://api.example/u/top_1>');
+});
+
+test('about a topic that was deleted while it waited, a message has failed, and the provider was never asked', async () => {
+  await aboutTopic('top_2');
+  const unsubscribed = { accountId, topicId: 'top_2' as TopicId, address: 'b@b.example' };
+  await createUnsubscribeStore(db, fakeClock(NOW)).unsubscribe(unsubscribed, 'one_click');
+  await createTopicStore(db, fakeClock(NOW)).delete(accountId, unsubscribed.topicId);
+  await database.query('delete from events');
+  await send();
+  const error = 'the topic of the message was deleted';
+  expect(await events()).toEqual([['email.failed', result(error)]]);
+  expect(await email()).toMatchObject({ status: 'failed', last_event: 'failed', error });
+  expect(await readdir(directory)).not.toContain(`${emailId}.eml`);
 });
 
 describe('the fence', () => {

@@ -13,6 +13,9 @@ export interface MailStages {
   readonly metrics: Metrics<'worker'>;
 }
 
+/** Who had unsubscribed from the topic went with it: nobody can say any more whom the message may reach. */
+const TOPIC_GONE: HandOver = { kind: 'refused', error: 'the topic of the message was deleted' };
+
 /**
  * Hands one message to the provider, once. Accepted or given up, its event is written in the transaction that says
  * so. A fault of our own rejects: nothing is recorded, no try counts, and the lease heals it.
@@ -23,7 +26,7 @@ export async function sendMail(job: MailHandOver, stages: MailStages): Promise<v
   if (email === null) return;
   if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
   const leaseEndsAtMs = takenAtMs + email.earlyMs + stages.leaseSeconds * 1000;
-  const answer = await stages.handOver(email);
+  const answer = email.topicGone ? TOPIC_GONE : await stages.handOver(email);
   const outcome = decideMailOutcome(answer, email.attemptsMade + 1, stages.schedule);
   const ours = await untilLeaseEnds(leaseEndsAtMs, () => record(stages.store, email, outcome));
   stages.metrics.mailSends.inc({ result: outcome.kind });

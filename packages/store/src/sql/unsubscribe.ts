@@ -4,7 +4,8 @@ import type { Statement } from '../statement.ts';
  * Suppresses one address about one topic.
  *
  * Guarantee: of any number of concurrent requests for one address and topic exactly one returns a row. A topic that is
- * gone, or goes meanwhile, is left alone: nothing can be sent about it any more, and no row is left without a topic.
+ * gone, or goes meanwhile, is left alone: mail about it that still waits is refused at its hand-over, and no row is left
+ * without a topic.
  *
  * $1 id to give, $2 account, $3 address, $4 topic, $5 created at. Returns the id if the suppression is new.
  */
