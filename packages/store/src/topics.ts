@@ -6,6 +6,8 @@ import type { Topic as TopicRow } from './generated/client.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { inTransaction } from './pool.ts';
+import { removeSuppressionsOfTopic } from './sql/remove-suppressions-of-topic.ts';
+import { run } from './statement.ts';
 
 export interface NewTopic {
   readonly name: string;
@@ -61,7 +63,7 @@ export function createTopicStore(db: Database, clock: Clock): TopicStore {
             accountId,
           ]);
           if (gone.rowCount === 0) return false;
-          await client.query('delete from suppressions where topic_id = $1', [id]);
+          await run(client, removeSuppressionsOfTopic, [id]);
           return true;
         }),
       );

@@ -1,10 +1,12 @@
 import type { Statement } from '../statement.ts';
+import { lockOrder } from './lock-order.ts';
 
 /**
  * Removes suppressions by their ids, or by addresses those that are about anything.
  *
  * Guarantee: all of those found, or none. Without a reason none is removed if one of them came of a complaint; with
- * one, it is kept for each complaint. Of concurrent removals of one suppression exactly one returns it as removed.
+ * one, it is kept for each complaint. Of concurrent removals of one suppression exactly one returns it as removed. Rows
+ * are locked in the order of `lockOrder`.
  *
  * $1 account, $2 ids, $3 addresses, $4 reason or null, $5 removed at. Returns those found, each with whether it went.
  */
@@ -15,7 +17,7 @@ export const removeSuppressions: Statement = {
       select s.id, s.address, s.origin
       from suppressions s
       where s.account_id = $1 and (s.id = any ($2::text[]) or (s.address = any ($3::text[]) and s.topic_id = ''))
-      order by s.id
+      order by ${lockOrder('s.address', 's.topic_id')}
       for update
     ),
     gone as (
