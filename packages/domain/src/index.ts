@@ -1,5 +1,7 @@
 export { apiKeyDigest, bearerKey, KEY_KINDS, newApiKey } from './api-key.ts';
 export type { KeyKind } from './api-key.ts';
+export { blamedBy, toBeSuppressed } from './blamed-addresses.ts';
+export type { BlamedAddress } from './blamed-addresses.ts';
 export type { Clock } from './clock.ts';
 export { domainsAbove, parseDomainName } from './domain-name.ts';
 export type { DomainNameParse } from './domain-name.ts';

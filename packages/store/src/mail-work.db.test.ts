@@ -205,6 +205,22 @@ describe('sent', () => {
     expect(await events()).toHaveLength(2);
   });
 
+  test.each([
+    ['email.bounced', 'bounce'],
+    ['email.complained', 'complaint'],
+    ['email.soft_bounced', null],
+    ['email.delivered', null],
+  ] as const)('suppresses, with %s at once, as: %s', async (type, origin) => {
+    const { accountId, ...held } = await taken();
+    const notification = { type, recipients: ['Bob@B.example'], detail: notificationDetailOf({}) };
+    await work.sent({ accountId, ...held }, { ...ACCEPTED, notifications: [notification] });
+    const found = await store.outside.query(
+      'select account_id, address, topic_id, origin, email_id from suppressions',
+    );
+    const row = { account_id: accountId, address: 'bob@b.example', topic_id: '', origin, email_id: emailId };
+    expect(found).toEqual(origin === null ? [] : [row]);
+  });
+
   test('does not take back a report that came before it', async () => {
     const held = await taken();
     await store.outside.query("update emails set last_event = 'delivered'");
@@ -215,7 +231,9 @@ describe('sent', () => {
 
   test('leaves a message failed that the provider has reported as failed before its own yes', async () => {
     const held = await taken();
-    await store.outside.query("update emails set status = 'failed', last_event = 'failed', error = 'no such key'");
+    await store.outside.query(
+      "update emails set status = 'failed', last_event = 'failed', error = 'no such key'",
+    );
     await work.sent(held, ACCEPTED);
     expect(await email()).toMatchObject({
       status: 'failed',
@@ -272,7 +290,7 @@ test.each(['sent', 'failed'] as const)('%s: who was left out stands in the messa
 
 describe('a transaction that cannot be committed', () => {
   const detail = notificationDetailOf({});
-  const reported = { type: 'email.delivered', recipients: ['b@b.example'], detail } as const;
+  const reported = { type: 'email.bounced', recipients: ['b@b.example'], detail } as const;
   const ends: [string, (held: TakenEmail) => Promise<boolean>][] = [
     ['sent', async (held) => work.sent(held, { providerMessageId: 'p', notifications: [reported] })],
     ['failed', async (held) => work.failed(held, 'no')],
@@ -291,6 +309,7 @@ describe('a transaction that cannot be committed', () => {
     await expect(end(held)).rejects.toThrow('no commit');
     await store.outside.query('drop function refuse cascade');
     expect(await events()).toEqual([]);
+    expect(await store.outside.query('select 1 from suppressions')).toEqual([]);
     expect(await email()).toEqual(before);
     expect(await end(held)).toBe(true);
   });

@@ -1,4 +1,4 @@
-import { lastEventAfter, parseEmailAddress, plainAddress, recordEvent } from '@postrider/domain';
+import { blamedBy, lastEventAfter, parseEmailAddress, plainAddress, recordEvent } from '@postrider/domain';
 import type {
   AccountId,
   Clock,
@@ -18,6 +18,7 @@ import { retryEmail } from './sql/retry-email.ts';
 import { suppressedAmong } from './sql/suppressed-among.ts';
 import { takeEmail } from './sql/take-email.ts';
 import { runIn } from './statement.ts';
+import { suppressBlamed } from './suppress-blamed.ts';
 import type { Transaction } from './transaction.ts';
 
 /** A message by the hand-over a job was made for. */
@@ -47,7 +48,10 @@ export interface StoredAttachment extends Omit<AttachmentDraft, 'content'> {
 /** A worker's view of the mail. Each end returns false when the message was no longer the caller's. */
 export interface MailWork {
   take(job: MailHandOver, leaseSeconds: number): Promise<TakenEmail | null>;
-  /** The provider accepted: the message is sent and `email.sent` exists, in one transaction. */
+  /**
+   * The provider accepted: the message is sent and `email.sent` exists, and so do the events of what the provider reports
+   * at once, and the suppressions that follow from it; all in one transaction.
+   */
   sent(email: TakenEmail, answer: AcceptedAnswer): Promise<boolean>;
   /** The service gave up: `email.failed` exists, in the same transaction. */
   failed(email: TakenEmail, error: string): Promise<boolean>;
@@ -94,6 +98,8 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
         const lastEvent = told.reduce<string>(lastEventAfter, known);
         const values = [email.emailId, lastEvent, sentAt.toISOString(), answer.providerMessageId];
         await runIn(tx.client, markSent, values);
+        const { emailId: id, accountId } = email;
+        await suppressBlamed(tx, answer.notifications.flatMap(blamedBy), { id, accountId }, clock);
         await recordEvent(tx, { type: 'email.sent', ...resultOf(email, null) }, clock);
         for (const notification of answer.notifications) {
           await recordEvent(tx, notificationEvent(email, notification, sentAt), clock);

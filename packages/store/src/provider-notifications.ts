@@ -1,10 +1,10 @@
-import { lastEventAfter, newId, plainAddress, recordEvent } from '@postrider/domain';
-import type { AccountId, Clock, EmailId, EventDraft, KeyKind } from '@postrider/domain';
+import { lastEventAfter, recordEvent } from '@postrider/domain';
+import type { AccountId, BlamedAddress, Clock, EmailId, EventDraft, KeyKind } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { lockNotifiedEmail } from './sql/lock-notified-email.ts';
-import { suppressReported } from './sql/suppress-reported.ts';
 import { takeNotification } from './sql/take-notification.ts';
 import { runIn } from './statement.ts';
+import { suppressBlamed } from './suppress-blamed.ts';
 import type { Transaction } from './transaction.ts';
 
 /** The message that a notification is about, as far as its event tells of it. */
@@ -22,8 +22,8 @@ export interface ProviderReport {
   /** Whose notification it is: our id of the message decides, else the provider's. */
   readonly emailId: string | null;
   readonly providerMessageId: string | null;
-  /** Addresses in any case, each once without regard to it: nothing more may be sent to them. */
-  readonly suppress: readonly { readonly address: string; readonly reason: 'bounce' | 'complaint' }[];
+  /** Nothing more may be sent to them. */
+  readonly suppress: readonly BlamedAddress[];
   readonly eventOf: (email: NotifiedEmail) => EventDraft;
 }
 
@@ -79,26 +79,6 @@ async function apply(
   const lastEvent = lastEventAfter(email.last_event, draft.type);
   const failure = draft.type === 'email.failed' ? { status: 'failed' as const, error: draft.data.error } : {};
   await tx.client.email.update({ where: { id }, data: { lastEvent, ...failure }, select: { id: true } });
-  await suppress(tx, report.suppress, email, clock);
+  await suppressBlamed(tx, report.suppress, { id, accountId }, clock);
   await recordEvent(tx, draft, clock);
-}
-
-async function suppress(
-  tx: Transaction,
-  wishes: ProviderReport['suppress'],
-  email: NotifiedEmailRow,
-  clock: Clock,
-): Promise<void> {
-  if (wishes.length === 0) return;
-  const sorted = wishes
-    .map(({ address, reason }) => ({ address: plainAddress(address) ?? address.toLowerCase(), reason }))
-    .sort((a, b) => (a.address < b.address ? -1 : 1));
-  await runIn(tx.client, suppressReported, [
-    sorted.map(() => newId('suppression', clock)),
-    sorted.map(({ address }) => address),
-    sorted.map(({ reason }) => reason),
-    email.account_id,
-    email.id,
-    clock.now().toISOString(),
-  ]);
 }

@@ -222,6 +222,18 @@ test('what the provider reports at once follows email.sent, one event for each r
   expect(await email()).toMatchObject({ status: 'sent', last_event: 'complained' });
 });
 
+test('recipients of the sandbox act by name every time: no report suppresses them', async () => {
+  await addressedTo('bounced', 'complained');
+  await send();
+  await rows.email();
+  await database.query('update emails set account_id = $1', [accountId]);
+  await addressedTo('bounced', 'complained');
+  await send();
+  const once = ['email.sent', 'email.bounced', 'email.complained'];
+  expect((await events()).map(([type]) => type)).toEqual([...once, ...once]);
+  expect(await database.query('select address from suppressions')).toEqual([]);
+});
+
 describe('with suppressed recipients', () => {
   const suppress = async (name: string) =>
     database.query(`insert into suppressions values ($1, $2, $3, '', 'bounce', null, now())`, [
