@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { startFakeSes, startSystem, waitFor } from '@postrider/testing';
+import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
 import type { FakeSes, System } from '@postrider/testing';
 import { Resend } from 'resend';
 
@@ -55,7 +55,7 @@ async function verifiedDomain(name: string): Promise<string> {
   const { id } = await dataOf(() => resend.domains.create({ name }));
   const identity = ses.identities.get(name);
   if (identity === undefined) throw new Error('the provider was not asked');
-  ses.identities.set(name, { ...identity, VerifiedForSendingStatus: true, VerificationStatus: 'SUCCESS' });
+  publishKeys(identity);
   await dataOf(() => resend.domains.verify(id));
   return id;
 }

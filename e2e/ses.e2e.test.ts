@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import {
+  publishKeys,
   sesDrop,
   sesError,
   sesHang,
@@ -43,7 +44,7 @@ async function verifyDomain(name: string): Promise<void> {
   const id = await post('domains', { name });
   const identity = ses.identities.get(name);
   if (identity === undefined) throw new Error('SES has no such identity');
-  identity.VerifiedForSendingStatus = true;
+  publishKeys(identity);
   await post(`domains/${id}/verify`, {});
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { startFakeSes, startSystem, waitFor } from '@postrider/testing';
+import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
 import type { FakeSes, SesMessage, System, SystemProcess } from '@postrider/testing';
 
 /* From a domain that is proved to be one's own to somebody who wants no more of a topic, by real processes. */
@@ -40,7 +40,7 @@ async function verifiedDomain(name: string): Promise<void> {
   const id = await post('domains', { name });
   const identity = ses.identities.get(name);
   if (identity === undefined) throw new Error('SES has no such identity');
-  identity.VerifiedForSendingStatus = true;
+  publishKeys(identity);
   await post(`domains/${id}/verify`, {});
 }
 

@@ -80,13 +80,19 @@ test('a name has one owner, however many ask at once', async () => {
   expect(answers.filter((answer) => answer !== null)).toHaveLength(1);
 });
 
-test('a name is under another’s at any depth; its own domains and those below do not count', async () => {
-  await added('b.example');
-  await added('x.y.c.example');
-  const stranger = await store.newAccount();
-  const names = ['mail.b.example', 'a.mail.b.example', 'b.example', 'ab.example', 'c.example', 'y.c.example'];
+test('a name has a domain above it at any depth, which is verified and the account’s own', async () => {
+  const [above] = [await added('b.example'), await added('pending.example'), await added('x.y.c.example')];
+  await domains.update(accountId, above.id, { status: 'verified', records: [] });
+  const names = [
+    'mail.b.example',
+    'a.mail.b.example',
+    'b.example',
+    'ab.example',
+    'a.pending.example',
+    'y.c.example',
+  ];
   const under = async (owner: AccountId) =>
-    Promise.all(names.map(async (name) => domains.isUnderAnothers(owner, name)));
-  expect(await under(stranger)).toEqual([true, true, false, false, false, false]);
-  expect(await under(accountId)).toEqual([false, false, false, false, false, false]);
+    Promise.all(names.map(async (name) => domains.hasVerifiedAbove(owner, name)));
+  expect(await under(accountId)).toEqual([true, true, false, false, false, false]);
+  expect(await under(await store.newAccount())).toEqual(names.map(() => false));
 });

@@ -32,8 +32,8 @@ export interface DomainStore {
   add(accountId: AccountId, domain: NewDomain): Promise<Domain | null>;
   find(accountId: AccountId, id: DomainId): Promise<Domain | null>;
   isTaken(name: string): Promise<boolean>;
-  /** Whether another account has a domain that this name lies under. */
-  isUnderAnothers(accountId: AccountId, name: string): Promise<boolean>;
+  /** Whether the account has a verified domain that this name lies under. */
+  hasVerifiedAbove(accountId: AccountId, name: string): Promise<boolean>;
   /** The newest first. @returns null when the cursor is none of the account's domains. */
   list(accountId: AccountId, request: PageRequest<'domain'>): Promise<Page<Domain> | null>;
   /** @returns false when there is none. */
@@ -59,8 +59,8 @@ export function createDomainStore(db: Database, clock: Clock): DomainStore {
     async isTaken(name) {
       return (await mappingUnavailable(() => domains.count({ where: { name } }))) > 0;
     },
-    async isUnderAnothers(accountId, name) {
-      const where = { name: { in: domainsAbove(name) }, accountId: { not: accountId } };
+    async hasVerifiedAbove(accountId, name) {
+      const where = { name: { in: domainsAbove(name) }, accountId, status: 'verified' } as const;
       return (await mappingUnavailable(() => domains.count({ where }))) > 0;
     },
     async list(accountId, request) {

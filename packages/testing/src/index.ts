@@ -51,7 +51,7 @@ export { fetchMetrics } from './system/metrics.ts';
 export { startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
 export { startSystem, type System, type SystemOptions } from './system/system.ts';
 export { startFakeSes, type FakeSes, type SesMessage, type SesRequest } from './ses/fake-ses.ts';
-export { newIdentity, type FakeIdentity } from './ses/identities.ts';
+export { newIdentity, publishKeys, type FakeIdentity } from './ses/identities.ts';
 export type { SesOperation } from './ses/operations.ts';
 export { expectedSesEvents, sesSampleText, snsSamples } from './ses/samples.ts';
 export {

@@ -90,8 +90,9 @@ async function inTurn<Value>(
 }
 
 /**
- * SES sends for a domain as soon as it does for one above it (its guide, "Creating and verifying identities"). Where
- * that one is another account's, that says nothing about who owns this name: its own keys must be found in the DNS.
+ * SES sends for a domain as soon as it does for one above it (its guide, "Creating and verifying identities"), whoever put
+ * that one there: another account, or the operator, without a row here. So that says nothing about who owns this name: its
+ * own keys must be found in the DNS, unless this very account has proved that the domain above is its own.
  */
 async function stateOf(
   store: DomainStore,
@@ -99,8 +100,12 @@ async function stateOf(
   name: string,
   { status, records }: SendingDomain,
 ): Promise<DomainState> {
-  const ownKeys = records.filter(({ record }) => record === 'DKIM');
-  const proved = ownKeys.length > 0 && ownKeys.every((key) => key.status === 'verified');
-  const borrowed = status === 'verified' && !proved && (await store.isUnderAnothers(accountId, name));
-  return { status: borrowed ? 'pending' : status, records };
+  if (status !== 'verified' || hasOwnKeys(records)) return { status, records };
+  const inherited = await store.hasVerifiedAbove(accountId, name);
+  return { status: inherited ? 'verified' : 'pending', records };
+}
+
+function hasOwnKeys(records: SendingDomain['records']): boolean {
+  const keys = records.filter(({ record }) => record === 'DKIM');
+  return keys.length > 0 && keys.every(({ status }) => status === 'verified');
 }

@@ -50,6 +50,7 @@ export function perform(
         return sesError(400, 'AlreadyExistsException', `Email identity ${name} already exist.`);
       }
       const created = newIdentity(body['Tags'] as FakeIdentity['Tags'] | undefined);
+      created.VerifiedForSendingStatus = liesUnderSendingDomain(name, identities);
       identities.set(name, created);
       const { VerifiedForSendingStatus, DkimAttributes } = created;
       return json({ IdentityType: 'DOMAIN', VerifiedForSendingStatus, DkimAttributes });
@@ -67,6 +68,13 @@ export function perform(
       };
       return json({});
   }
+}
+
+/** SES sends for a domain as soon as it does for one above it, whatever keys the new one has. */
+function liesUnderSendingDomain(name: string, identities: ReadonlyMap<string, FakeIdentity>): boolean {
+  return [...identities].some(
+    ([above, identity]) => identity.VerifiedForSendingStatus && name.endsWith(`.${above}`),
+  );
 }
 
 function notFound(identity: string): SesReaction {

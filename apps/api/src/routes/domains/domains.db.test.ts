@@ -4,6 +4,7 @@ import { createDomainProvider } from '@postrider/mail';
 import { systemClock } from '@postrider/runtime';
 import {
   newIdentity,
+  publishKeys,
   sesDrop,
   sesError,
   sesHang,
@@ -86,6 +87,10 @@ function identity(name = NAME) {
 
 function stored(): Promise<unknown[]> {
   return api.database.query('select name, account_id from domains');
+}
+
+async function statusOf(id: string): Promise<string> {
+  return ((await get(`/${id}`)).body as { status: string }).status;
 }
 
 /** What the provider can do in place of an answer, and what the API says then. */
@@ -246,10 +251,10 @@ describe('POST /v1/domains/{id}/verify', () => {
   test('asks the provider at once; whether it sends for the domain decides', async () => {
     const id = await created();
     expect((await verify(id)).body).toEqual({ object: 'domain', id });
-    expect((await get(`/${id}`)).body).toMatchObject({ status: 'pending' });
-    identity().VerifiedForSendingStatus = true;
+    expect(await statusOf(id)).toBe('pending');
+    publishKeys(identity());
     expect((await verify(id)).status).toBe(200);
-    expect((await get(`/${id}`)).body).toMatchObject({ status: 'verified' });
+    expect(await statusOf(id)).toBe('verified');
     Object.assign(identity(), { VerifiedForSendingStatus: false, VerificationStatus: 'FAILED' });
     identity().DkimAttributes.Status = 'FAILED';
     await verify(id);
@@ -258,29 +263,36 @@ describe('POST /v1/domains/{id}/verify', () => {
     expect(failed.records.map(({ status }) => status)).toContain('failed');
   });
 
-  test('a name under another account’s domain is verified by keys of its own alone', async () => {
-    await created('b.example', await newCaller());
-    ses.script('CreateEmailIdentity', [
-      (response) => {
-        const mine = newIdentity([{ Key: 'postrider-account', Value: caller.accountId }]);
-        ses.identities.set(NAME, Object.assign(mine, { VerifiedForSendingStatus: true }));
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(JSON.stringify({ VerifiedForSendingStatus: true, DkimAttributes: mine.DkimAttributes }));
-      },
-    ]);
+  test.each<[string, () => Promise<unknown>]>([
+    ['another account’s', async () => created('b.example', await newCaller())],
+    ['one of the account’s own that is not verified', async () => created('b.example')],
+    ['one without a row here, as the operator’s', async () => ses.identities.set('b.example', newIdentity())],
+  ])('a name under %s is verified by keys of its own alone', async (_, putAbove) => {
+    await putAbove();
+    publishKeys(identity('b.example'));
     const id = await created();
-    const status = async () => ((await get(`/${id}`)).body as { status: string }).status;
-    expect(await status()).toBe('pending');
+    expect(identity().VerifiedForSendingStatus).toBe(true);
+    expect(await statusOf(id)).toBe('pending');
     await verify(id);
-    expect(await status()).toBe('pending');
-    identity().DkimAttributes.Status = 'SUCCESS';
+    expect(await statusOf(id)).toBe('pending');
+    publishKeys(identity());
     await verify(id);
-    expect(await status()).toBe('verified');
+    expect(await statusOf(id)).toBe('verified');
+  });
+
+  test('a name under a verified domain of the account is verified with it', async () => {
+    const above = await created('b.example');
+    publishKeys(identity('b.example'));
+    await verify(above);
+    const id = await created();
+    expect(await statusOf(id)).toBe('verified');
+    await verify(id);
+    expect(await statusOf(id)).toBe('verified');
   });
 
   test.each(FAILURES)('when the provider gives %s, nothing changes', async (_, reaction, slug) => {
     const id = await created();
-    identity().VerifiedForSendingStatus = true;
+    publishKeys(identity());
     ses.script('GetEmailIdentity', [reaction]);
     expectProblem(await verify(id), slug);
     expect((await get(`/${id}`)).body).toMatchObject({ status: 'pending' });
