@@ -1,5 +1,6 @@
 import type { ProblemBases } from '@postrider/domain';
 import type { ConfigurationOf } from '@postrider/runtime';
+import type { TurnLength } from '@postrider/store';
 
 /** What the API reads from the environment; every variable is described in packages/runtime/src/config. */
 export type ApiConfiguration = ConfigurationOf<'api'>;
@@ -21,10 +22,13 @@ export function connectionShares(poolSize: number, limiterIsInPostgres: boolean)
   return { stores: Math.max(1, poolSize - limiter - 1), limiter };
 }
 
-/** Of a turn of work on a domain, what may pass beside the provider's operation: a few statements in Postgres. */
+/** Beside the provider's operation a turn of work on a domain has a few statements in Postgres. */
 const DOMAIN_TURN_MARGIN_MS = 5_000;
 
-/** How long one turn of work on a domain may last: a request that still worked after it would be in another's turn. */
-export function domainTurnMs(domainTimeoutMs: number): number {
-  return domainTimeoutMs + DOMAIN_TURN_MARGIN_MS;
+/**
+ * How long one turn of work on a domain may last. Statements may take longer than the margin, and the turn is another's then;
+ * so an operation only begins while the turn has its whole time left.
+ */
+export function domainTurn(domainTimeoutMs: number): TurnLength {
+  return { operationMs: domainTimeoutMs, marginMs: DOMAIN_TURN_MARGIN_MS };
 }

@@ -26,7 +26,7 @@ import {
   requireMigrated,
 } from '@postrider/store';
 import { createApp } from './app.ts';
-import { connectionShares, domainTurnMs, problemBasesOf } from './config.ts';
+import { connectionShares, domainTurn, problemBasesOf } from './config.ts';
 import { createLimiter } from './limiter.ts';
 import { createApiServer } from './server.ts';
 import { createSnsAccess } from './sns-access.ts';
@@ -75,7 +75,7 @@ const app = createApp({
     deadLetters: createDeadLetterStore(database),
     emails: createEmailStore(database, systemClock),
     domains: createDomainStore(database, systemClock),
-    domainTurns: createDomainTurns(database, domainTurnMs(config.domainTimeoutMs)),
+    domainTurns: createDomainTurns(database, domainTurn(config.domainTimeoutMs)),
     suppressions: createSuppressionStore(database, systemClock),
     topics: createTopicStore(database, systemClock),
     unsubscribes: createUnsubscribeStore(database, systemClock),

@@ -21,6 +21,7 @@ import {
   openDatabase,
   readiness,
 } from '@postrider/store';
+import type { TurnLength } from '@postrider/store';
 import { createTestDatabase } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { createApp } from '../src/app.ts';
@@ -72,7 +73,7 @@ export interface TestApiOptions {
   readonly verifiedDomainsOnly?: boolean;
   /** None: the deployment has no domains. */
   readonly domainProvider?: Omit<DomainProvider, 'close'>;
-  readonly domainTurnMs?: number;
+  readonly domainTurn?: TurnLength;
   /** Without: no topic is allowed. */
   readonly sns?: SnsAccess;
 }
@@ -83,7 +84,7 @@ const NOBODY_BELIEVED = createSnsAccess({ snsTopicArns: [], snsSigningCertFile: 
 export const SECRET_KEYS: readonly Buffer[] = [Buffer.alloc(32, 7)];
 
 const MANY = 1_000_000;
-const DOMAIN_TURN_MS = 60_000;
+const DOMAIN_TURN: TurnLength = { operationMs: 10_000, marginMs: 50_000 };
 const SHUTDOWN_MS = 5_000;
 
 /** A listening API on a database of its own, put together as `main.ts` does. */
@@ -110,7 +111,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       deadLetters: createDeadLetterStore(database),
       emails: createEmailStore(database, systemClock),
       domains: createDomainStore(database, systemClock),
-      domainTurns: createDomainTurns(database, options.domainTurnMs ?? DOMAIN_TURN_MS),
+      domainTurns: createDomainTurns(database, options.domainTurn ?? DOMAIN_TURN),
       suppressions: createSuppressionStore(database, systemClock),
       topics: createTopicStore(database, systemClock),
       unsubscribes: createUnsubscribeStore(database, systemClock),

@@ -67,11 +67,11 @@ export const PROBLEMS = {
   },
   'validation-failed': {
     status: 422,
-    /** suppressions and topics */
+    /** suppressions, topics, and what SNS posts */
     alsoStatus: 400,
     title: 'Validation failed',
     family: 'service',
-    when: 'The request breaks a rule, which `detail` names; 400 on suppression and topic routes. Send routes list all faults in `errors`.',
+    when: 'The request breaks a rule, which `detail` names; 400 on suppression and topic routes, and for what is no message of SNS. Send routes list all faults in `errors`.',
     remedy: 'Change the request as told.',
   },
   'rate-limited': {
@@ -99,7 +99,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Provider not available',
     family: 'service',
-    when: 'The delivery provider did not answer an operation on a domain. Nothing was stored.',
+    when: 'The delivery provider did not answer an operation on a domain, or could not be asked in time. Nothing was stored.',
     remedy: BACK_OFF,
   },
   'ses-not-configured': {

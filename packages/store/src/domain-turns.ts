@@ -7,9 +7,19 @@ import { takeDomainTurn } from './sql/take-domain-turn.ts';
 
 export type TurnResult<T> = { readonly kind: 'done'; readonly value: T } | { readonly kind: 'busy' };
 
+/** What the holder of a turn knows of it. */
+export interface DomainTurn {
+  /**
+   * Whether an operation at the provider that begins now is over before the turn is. One that was not might do its work
+   * in another's turn, and take away what that one has made.
+   */
+  hasTimeLeft(): boolean;
+}
+
 /**
  * Work on a domain at the provider, one at a time for each name, in all processes together: what two requests do there
- * and here cannot mix. Nothing is locked and no connection held meanwhile.
+ * and here cannot mix, if each asks its turn before it asks the provider. Nothing is locked and no connection held
+ * meanwhile.
  */
 export interface DomainTurns {
   /**
@@ -17,29 +27,51 @@ export interface DomainTurns {
    *
    * @returns busy when others have had it for as long as two turns can last.
    */
-  during<T>(name: string, work: () => Promise<T>): Promise<TurnResult<T>>;
+  during<T>(name: string, work: (turn: DomainTurn) => Promise<T>): Promise<TurnResult<T>>;
 }
 
-const ASK_EVERY_MS = 100;
+/** A turn ends by itself after both together: then it is another's, whether or not its work is done. */
+export interface TurnLength {
+  /** Of one operation at the provider: it takes no longer. */
+  readonly operationMs: number;
+  /** For what passes beside it. */
+  readonly marginMs: number;
+}
 
-/** @param turnMs a turn ends by itself after this long: more than any `work` takes, as it is then another's turn. */
-export function createDomainTurns(db: Database, turnMs: number): DomainTurns {
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 1_000;
+
+export function createDomainTurns(db: Database, { operationMs, marginMs }: TurnLength): DomainTurns {
+  const turnMs = operationMs + marginMs;
   return {
     async during(name, work) {
       const holder = randomUUID();
-      const givesUpAtMs = performance.now() + 2 * turnMs;
-      while (!(await take(db, name, holder, turnMs))) {
-        if (performance.now() > givesUpAtMs) return { kind: 'busy' };
-        await pause(ASK_EVERY_MS);
-      }
+      const endsAtMs = await taken(db, name, holder, turnMs);
+      if (endsAtMs === null) return { kind: 'busy' };
       try {
-        return { kind: 'done', value: await work() };
+        const turn = { hasTimeLeft: () => performance.now() + operationMs <= endsAtMs };
+        return { kind: 'done', value: await work(turn) };
       } finally {
         // Where that fails the turn ends by itself, and what the work came to still holds.
         await giveOn(db, name, holder).catch(unlessUnavailable);
       }
     },
   };
+}
+
+/**
+ * Asks for the turn until it is there, less and less often.
+ *
+ * @returns when it ends, on this process' clock and no later than it does in Postgres; null after two turns' time.
+ */
+async function taken(db: Database, name: string, holder: string, turnMs: number): Promise<number | null> {
+  const givesUpAtMs = performance.now() + 2 * turnMs;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    const askedAtMs = performance.now();
+    if (await take(db, name, holder, turnMs)) return askedAtMs + turnMs;
+    if (performance.now() > givesUpAtMs) return null;
+    await pause(pauseMs);
+  }
 }
 
 async function take(db: Database, name: string, holder: string, turnMs: number): Promise<boolean> {

@@ -22,7 +22,7 @@ export type {
 export { createDomainStore } from './domains.ts';
 export type { Domain, DomainState, DomainStore, NewDomain } from './domains.ts';
 export { createDomainTurns } from './domain-turns.ts';
-export type { DomainTurns, TurnResult } from './domain-turns.ts';
+export type { DomainTurn, DomainTurns, TurnLength, TurnResult } from './domain-turns.ts';
 export { createEmailStore } from './emails.ts';
 export type { Email, EmailStatus, EmailStore, ListedEmail } from './emails.ts';
 export { isUnavailable, mappingUnavailable, StoreUnavailableError } from './errors.ts';

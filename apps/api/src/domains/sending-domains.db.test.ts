@@ -38,15 +38,15 @@ afterAll(async () => {
   await outside.drop();
 });
 
-/** @param meanwhile what others do while a request waits for its turn. */
-function sendingDomains(meanwhile: () => Promise<void>) {
+/** @param meanwhile what others do while a request waits for its turn. @param hasTimeLeft of that turn. */
+function sendingDomains(meanwhile: () => Promise<void>, hasTimeLeft = true) {
   return createSendingDomains({
     store,
     provider,
     turns: {
       async during(_name, work) {
         await meanwhile();
-        return { kind: 'done', value: await work() };
+        return { kind: 'done', value: await work({ hasTimeLeft: () => hasTimeLeft }) };
       },
     },
   });
@@ -54,8 +54,8 @@ function sendingDomains(meanwhile: () => Promise<void>) {
 
 const undisturbed = () => sendingDomains(async () => undefined);
 
-async function created(accountId: AccountId) {
-  const outcome = await undisturbed().create(accountId, NAME);
+async function created(accountId: AccountId, name = NAME) {
+  const outcome = await undisturbed().create(accountId, name);
   if (outcome.kind !== 'ok') throw new Error(outcome.kind);
   return outcome.value;
 }
@@ -71,4 +71,25 @@ test('a deletion that waited does not touch the domain that has come under its n
   expect(await waiting.delete(first, old.id)).toEqual({ kind: 'missing' });
   expect(ses.identities.get(NAME)?.Tags).toEqual([{ Key: 'postrider-account', Value: second }]);
   expect(await store.isTaken(NAME)).toBe(true);
+});
+
+test('in a turn that has too little time left the provider is not asked, and nothing changes', async () => {
+  const accountId = (await createAccountStore(database, systemClock).create('3')).id;
+  const { id } = await created(accountId, 'late.example');
+  const late = sendingDomains(async () => undefined, false);
+  const asked = ses.requests.length;
+  const outcome = { kind: 'not-asked', detail: 'the storage took too long' };
+  expect(await late.create(accountId, 'later.example')).toEqual(outcome);
+  expect(await late.delete(accountId, id)).toEqual(outcome);
+  expect(ses.requests).toHaveLength(asked);
+  expect([await store.isTaken('later.example'), await store.isTaken('late.example')]).toEqual([false, true]);
+});
+
+test('that a name is taken is told without waiting for a turn', async () => {
+  const accountId = (await createAccountStore(database, systemClock).create('4')).id;
+  await created(accountId, 'taken.example');
+  const waiting = sendingDomains(async () => {
+    throw new Error('it waited for a turn');
+  });
+  expect(await waiting.create(accountId, 'taken.example')).toEqual({ kind: 'taken' });
 });

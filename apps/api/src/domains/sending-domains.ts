@@ -1,14 +1,14 @@
 import type { AccountId, DomainId } from '@postrider/domain';
 import type { DomainProvider, SendingDomain } from '@postrider/mail';
-import type { Domain, DomainState, DomainStore, DomainTurns } from '@postrider/store';
+import type { Domain, DomainState, DomainStore, DomainTurn, DomainTurns } from '@postrider/store';
 
 export type DomainOutcome<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
   /** No such domain in the account. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'taken' }
-  /** The provider's no, or its silence; nothing has changed here. */
-  | { readonly kind: 'refused' | 'unavailable'; readonly detail: string };
+  /** The provider's no, or its silence; or it could not be asked in time. Nothing has changed here. */
+  | { readonly kind: 'refused' | 'unavailable' | 'not-asked'; readonly detail: string };
 
 /** What changes a sending domain, here and at the provider: first there, and never with a transaction open. */
 export interface SendingDomains {
@@ -27,6 +27,11 @@ export interface DomainParts {
 
 const MISSING = { kind: 'missing' } as const;
 const TAKEN = { kind: 'taken' } as const;
+const BUSY = {
+  kind: 'not-asked',
+  detail: 'other requests for this domain are still being worked on',
+} as const;
+const TOO_LATE = { kind: 'not-asked', detail: 'the storage took too long' } as const;
 
 /**
  * Changes of one name take turns, so that the provider's identity is that of the account whose row is stored: of two
@@ -36,7 +41,11 @@ const TAKEN = { kind: 'taken' } as const;
 export function createSendingDomains(parts: DomainParts): SendingDomains {
   const { store, provider } = parts;
   return {
-    create: (accountId, name) => inTurn(parts, name, async () => add(parts, accountId, name)),
+    async create(accountId, name) {
+      // Also before the turn: nobody has to wait for it to hear that a name is taken.
+      if (await store.isTaken(name)) return TAKEN;
+      return inTurn(parts, name, async (turn) => add(parts, turn, accountId, name));
+    },
     async verify(accountId, id) {
       const domain = await store.find(accountId, id);
       if (domain === null) return MISSING;
@@ -48,17 +57,19 @@ export function createSendingDomains(parts: DomainParts): SendingDomains {
     async delete(accountId, id) {
       const domain = await store.find(accountId, id);
       if (domain === null) return MISSING;
-      return inTurn(parts, domain.name, async () => remove(parts, accountId, domain));
+      return inTurn(parts, domain.name, async (turn) => remove(parts, turn, accountId, domain));
     },
   };
 }
 
 async function add(
   { store, provider }: DomainParts,
+  turn: DomainTurn,
   accountId: AccountId,
   name: string,
 ): Promise<DomainOutcome<Domain>> {
   if (await store.isTaken(name)) return TAKEN;
+  if (!turn.hasTimeLeft()) return TOO_LATE;
   const answer = await provider.create({ domain: name, accountId });
   if (answer.kind !== 'ok') return answer;
   const state = await stateOf(store, accountId, name, answer.value);
@@ -68,11 +79,13 @@ async function add(
 
 async function remove(
   { store, provider }: DomainParts,
+  turn: DomainTurn,
   accountId: AccountId,
   { id, name }: Domain,
 ): Promise<DomainOutcome<DomainId>> {
   // Looked for again: the name may have gone, and come back as another domain, while this one waited for its turn.
   if ((await store.find(accountId, id)) === null) return MISSING;
+  if (!turn.hasTimeLeft()) return TOO_LATE;
   const answer = await provider.delete(name);
   if (answer.kind !== 'ok') return answer;
   return (await store.delete(accountId, id)) ? { kind: 'ok', value: id } : MISSING;
@@ -81,12 +94,10 @@ async function remove(
 async function inTurn<Value>(
   { turns }: DomainParts,
   name: string,
-  work: () => Promise<DomainOutcome<Value>>,
+  work: (turn: DomainTurn) => Promise<DomainOutcome<Value>>,
 ): Promise<DomainOutcome<Value>> {
-  const turn = await turns.during(name, work);
-  return turn.kind === 'done'
-    ? turn.value
-    : { kind: 'unavailable', detail: 'other requests for this domain are still being worked on' };
+  const result = await turns.during(name, work);
+  return result.kind === 'done' ? result.value : BUSY;
 }
 
 /**

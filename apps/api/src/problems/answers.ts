@@ -109,6 +109,11 @@ export function providerUnavailable(words: string): ProblemAnswer {
   return { kind: 'problem', slug: 'ses-unavailable', detail: `The provider did not answer: ${words}` };
 }
 
+/** @param words why it could not be asked in time: not the provider's fault. */
+export function providerNotAsked(words: string): ProblemAnswer {
+  return { kind: 'problem', slug: 'ses-unavailable', detail: `The provider was not asked: ${words}` };
+}
+
 /** The deployment hands mail to somebody who has no domains. */
 export const domainsNotConfigured: ProblemAnswer = {
   kind: 'problem',

@@ -1,7 +1,13 @@
 import { json } from '../../http/answer.ts';
 import type { Answer } from '../../http/answer.ts';
 import type { DomainOutcome } from '../../domains/sending-domains.ts';
-import { domainTaken, noSuch, providerUnavailable, refusedByProvider } from '../../problems/answers.ts';
+import {
+  domainTaken,
+  noSuch,
+  providerNotAsked,
+  providerUnavailable,
+  refusedByProvider,
+} from '../../problems/answers.ts';
 
 /** @param body what a success says. */
 export function outcomeAnswer<Value>(outcome: DomainOutcome<Value>, body: (value: Value) => object): Answer {
@@ -16,5 +22,7 @@ export function outcomeAnswer<Value>(outcome: DomainOutcome<Value>, body: (value
       return refusedByProvider(outcome.detail);
     case 'unavailable':
       return providerUnavailable(outcome.detail);
+    case 'not-asked':
+      return providerNotAsked(outcome.detail);
   }
 }
