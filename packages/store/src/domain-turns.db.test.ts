@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
+import { statementsOf } from '../test/counted-statements.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { statementsOf } from '../test/counted-statements.ts';
 import { createDomainTurns } from './domain-turns.ts';
 
 const LONG_MS = 60_000;

@@ -2,7 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { LIMITS } from '@postrider/domain';
 import { fetchedCertificates } from '@postrider/notifications';
 import { systemClock } from '@postrider/runtime';
-import { createSnsSigner, expectedSesEvents, sesSampleText, snsSamples } from '@postrider/testing';
+import {
+  adminDatabaseUrl,
+  createSnsSigner,
+  expectedSesEvents,
+  sesSampleText,
+  snsSamples,
+  startTcpProxy,
+} from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../../test/expect-problem.ts';
 import { createTestSns } from '../../../test/sns.ts';
@@ -79,8 +86,8 @@ async function lastEvent(): Promise<unknown> {
   return (answer.body as Record<string, unknown>)['last_event'];
 }
 
-async function counted(result: string): Promise<number> {
-  const { text } = await request(api.url).get('/metrics');
+async function counted(result: string, by: TestApi = api): Promise<number> {
+  const { text } = await request(by.url).get('/metrics');
   const line = `postrider_provider_notifications_total{result="${result}",service="api"} `;
   return Number(
     text
@@ -91,8 +98,8 @@ async function counted(result: string): Promise<number> {
 }
 
 /** The notification's lines of the log. */
-function lines(): Record<string, unknown>[] {
-  return api
+function lines(by: TestApi = api): Record<string, unknown>[] {
+  return by
     .log()
     .split('\n')
     .filter((line) => line.includes('"provider notification"'))
@@ -258,6 +265,23 @@ test('while the certificate cannot be fetched SNS is asked to come again, and wh
     expect(blind.log()).toContain('signing certificate: connect ECONNREFUSED');
   } finally {
     await blind.stop();
+  }
+});
+
+test('while Postgres is away SNS is asked to come again, and that is counted and logged as any other result', async () => {
+  const proxy = await startTcpProxy(adminDatabaseUrl());
+  const away = await startApi({ sns: sns.access, through: (url) => proxy.url(url) });
+  try {
+    proxy.cut();
+    const bounce = sns.notification(sample('05-bounce-permanent-general'));
+    expectProblem(await post(bounce, away), 'not-ready');
+    expect(await counted('unavailable', away)).toBe(1);
+    expect(lines(away)).toMatchObject([
+      { level: 'warn', result: 'unavailable', topic: bounce['TopicArn'], message_id: bounce['MessageId'] },
+    ]);
+  } finally {
+    await proxy.close();
+    await away.stop();
   }
 });
 

@@ -24,7 +24,7 @@ export interface SnsIntake {
 interface Intake {
   readonly result: string;
   readonly answer: Answer;
-  /** For the log. Nothing of what the message says. */
+  /** For the log, beside the message's names. Nothing of what it says. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -38,14 +38,30 @@ const TAKEN = json(200, { received: true });
  */
 export function receiveSns(intake: SnsIntake): HandleKeyless {
   return async ({ body, requestId }) => {
-    const reception = await authenticateSns(body, intake.sns.trust);
-    const { result, answer, fields } =
-      reception.kind === 'authentic' ? await take(reception.envelope, intake) : turnedDown(reception);
-    intake.metrics.providerNotifications.inc({ result });
-    const level = answer.kind === 'json' && result !== 'unsubscribed' ? 'info' : 'warn';
-    intake.logger[level]('provider notification', { result, request_id: requestId, ...fields });
-    return answer;
+    const tell = (level: 'info' | 'warn', result: string, fields: Intake['fields']): void => {
+      intake.metrics.providerNotifications.inc({ result });
+      intake.logger[level]('provider notification', { result, request_id: requestId, ...fields });
+    };
+    let named = {};
+    try {
+      const reception = await authenticateSns(body, intake.sns.trust);
+      if (reception.kind === 'authentic') named = namesOf(reception.envelope);
+      const { result, answer, fields } =
+        reception.kind === 'authentic' ? await take(reception.envelope, intake) : turnedDown(reception);
+      const isWell = answer.kind === 'json' && result !== 'unsubscribed';
+      tell(isWell ? 'info' : 'warn', result, { ...named, ...fields });
+      return answer;
+    } catch (error) {
+      // It is answered with 5xx, and its fault logged, as that of any route.
+      tell('warn', 'unavailable', { ...named, reason: 'it failed here' });
+      throw error;
+    }
   };
+}
+
+/** Of an authentic message: what it can be found by at SNS. */
+function namesOf({ TopicArn, MessageId }: SnsEnvelope): Intake['fields'] {
+  return { topic: TopicArn, message_id: MessageId };
 }
 
 function turnedDown(reception: Exclude<SnsReception, { kind: 'authentic' }>): Intake {
@@ -55,34 +71,32 @@ function turnedDown(reception: Exclude<SnsReception, { kind: 'authentic' }>): In
 }
 
 async function take(envelope: SnsEnvelope, intake: SnsIntake): Promise<Intake> {
-  const fields = { topic: envelope.TopicArn, message_id: envelope.MessageId };
   switch (envelope.Type) {
     case 'Notification':
-      return takeNotification(envelope, intake, fields);
+      return takeNotification(envelope, intake);
     case 'SubscriptionConfirmation': {
       const confirmation = await confirmSubscription(envelope, intake.sns.get);
-      if (confirmation.kind === 'confirmed') return { result: 'confirmed', answer: TAKEN, fields };
+      if (confirmation.kind === 'confirmed') return { result: 'confirmed', answer: TAKEN, fields: {} };
       const isFinal = confirmation.kind === 'refused';
       return {
         result: isFinal ? 'confirmation_refused' : 'unavailable',
         answer: isFinal ? notBelieved : comeAgain,
-        fields: { ...fields, reason: confirmation.why },
+        fields: { reason: confirmation.why },
       };
     }
     case 'UnsubscribeConfirmation':
       // Its SubscribeURL would subscribe again: that is for the operator to want.
-      return { result: 'unsubscribed', answer: TAKEN, fields };
+      return { result: 'unsubscribed', answer: TAKEN, fields: {} };
   }
 }
 
 async function takeNotification(
   { Message: text, MessageId: messageId, Timestamp: publishedAt }: SnsEnvelope,
   { notifications }: SnsIntake,
-  fields: Intake['fields'],
 ): Promise<Intake> {
   const reading = readSesNotification(text, publishedAt);
   if (reading.kind === 'ignored') {
-    return { result: 'ignored', answer: TAKEN, fields: { ...fields, reason: reading.why } };
+    return { result: 'ignored', answer: TAKEN, fields: { reason: reading.why } };
   }
   const outcome = await notifications.record({
     messageId,
@@ -91,5 +105,5 @@ async function takeNotification(
     suppress: 'suppress' in reading ? reading.suppress : [],
     eventOf: (email) => eventDraftOf(reading, email),
   });
-  return { result: outcome.replaceAll('-', '_'), answer: TAKEN, fields: { ...fields, type: reading.type } };
+  return { result: outcome.replaceAll('-', '_'), answer: TAKEN, fields: { type: reading.type } };
 }
