@@ -56,7 +56,8 @@ async function send(sample: string): Promise<string> {
 }
 
 async function notify(id: string, text: string): Promise<void> {
-  const signed = signer.sign({ ...notification, MessageId: id, Message: text });
+  const Timestamp = new Date().toISOString();
+  const signed = signer.sign({ ...notification, Timestamp, MessageId: id, Message: text });
   const answer = await fetch(await url('/internal/ses/sns'), {
     method: 'POST',
     headers: { 'content-type': 'text/plain; charset=UTF-8' },

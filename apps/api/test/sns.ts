@@ -6,6 +6,7 @@ import type { SnsFields } from '@postrider/testing';
 import type { SnsAccess } from '../src/sns-access.ts';
 
 const samples = snsSamples();
+const now = (): string => new Date().toISOString();
 
 /** SNS as the API under test sees it: its key, one topic that is allowed, and what it answers when it is asked. */
 export interface TestSns {
@@ -13,10 +14,11 @@ export interface TestSns {
   /** Addresses that were asked for. */
   readonly asked: readonly string[];
   answerWith(answer: HttpsAnswer): void;
-  /** A signed notification with an id of its own, unless it is given one. */
+  /** A signed notification of this moment with an id of its own, unless it is given others. */
   notification(message: unknown, more?: SnsFields, version?: '1' | '2'): SnsFields;
   confirmation(more?: SnsFields): SnsFields;
-  sign(fields: SnsFields, version?: '1' | '2'): SnsFields;
+  /** A message as it is, but for its time. */
+  signNow(fields: SnsFields): SnsFields;
 }
 
 export async function createTestSns(): Promise<TestSns> {
@@ -41,9 +43,11 @@ export async function createTestSns(): Promise<TestSns> {
     notification(message, more = {}, version) {
       const text = typeof message === 'string' ? message : JSON.stringify(message);
       const MessageId = `message-${(made += 1)}`;
-      return signer.sign({ ...samples.notification, MessageId, Message: text, ...more }, version);
+      const fields = { ...samples.notification, MessageId, Timestamp: now(), Message: text, ...more };
+      return signer.sign(fields, version);
     },
-    confirmation: (more = {}) => signer.sign({ ...samples.subscriptionConfirmation, ...more }),
-    sign: (fields, version) => signer.sign(fields, version),
+    confirmation: (more = {}) =>
+      signer.sign({ ...samples.subscriptionConfirmation, Timestamp: now(), ...more }),
+    signNow: (fields) => signer.sign({ ...fields, Timestamp: now() }),
   };
 }

@@ -40,6 +40,7 @@ export { LIMITS } from './limits.ts';
 export { isMediaType } from './media-type.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
 export type { HandOver, MailOutcome, ProviderNotification } from './mail-outcome.ts';
+export { NOTIFICATION_AGE_HOURS_MAX, NOTIFICATION_ID_HOURS } from './notification-age.ts';
 export { plainAddress } from './plain-address.ts';
 export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';

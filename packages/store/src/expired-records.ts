@@ -1,10 +1,11 @@
+import { NOTIFICATION_ID_HOURS } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { mappingUnavailable } from './errors.ts';
 
-/** Contract 7.3 and the rulings: an answer is remembered for 24 hours; SNS repeats a notification for hours, not days. */
+/** Contract 7.3 and the rulings: an answer is remembered for 24 hours; a notification until it is refused by its age. */
 const LIFETIMES = [
   { table: 'idempotency_keys', key: 'account_id, kind, route, key', age: 'created_at', hours: 24 },
-  { table: 'provider_notifications', key: 'message_id', age: 'received_at', hours: 7 * 24 },
+  { table: 'provider_notifications', key: 'message_id', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
 ] as const;
 
 const ROWS_PER_BATCH = 1_000;

@@ -305,7 +305,7 @@ describe('what is kept against repetitions', () => {
     );
     await database.query(
       `insert into provider_notifications
-       values ('old', now() - interval '7 days'), ('young', now() - interval '6 days 23 hours')`,
+       values ('old', now() - interval '8 days'), ('young', now() - interval '7 days 23 hours')`,
     );
     expect(await housekeeping.dropExpired()).toBe(2501);
     expect(await database.query('select key from idempotency_keys')).toEqual([{ key: '2501' }]);

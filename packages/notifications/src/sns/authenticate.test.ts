@@ -56,6 +56,18 @@ describe('refused is', () => {
     });
   });
 
+  test.each(Object.entries(envelopes))(
+    'a %s that is truly signed, and older than seven days',
+    async (_, fields) => {
+      const sentMs = Date.parse(fields['Timestamp'] ?? '');
+      const at = async (ageMs: number) =>
+        authenticateSns(body(signer.sign(fields)), { ...trust, clock: fakeClock(new Date(sentMs + ageMs)) });
+      const sevenDaysMs = 7 * 24 * 60 * 60_000;
+      expect(await at(sevenDaysMs)).toMatchObject({ kind: 'authentic' });
+      expect(await at(sevenDaysMs + 1)).toMatchObject({ kind: 'refused', reason: 'too_old' });
+    },
+  );
+
   test('a certificate from elsewhere', async () => {
     const SigningCertURL = 'https://example.invalid/SimpleNotificationService-00.pem';
     const received = await authenticateSns(body(signer.sign({ ...notification, SigningCertURL })), trust);

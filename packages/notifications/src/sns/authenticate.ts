@@ -1,6 +1,8 @@
+import { NOTIFICATION_AGE_HOURS_MAX } from '@postrider/domain';
 import type { Clock } from '@postrider/domain';
 import { parseSnsEnvelope, type SnsEnvelope } from './envelope.ts';
 import type { SigningCertificates } from './signing-certificates.ts';
+import { utcTimestamp } from '../utc-timestamp.ts';
 import { verifySnsSignature } from './verify-signature.ts';
 
 export interface SnsTrust {
@@ -15,7 +17,8 @@ export type SnsReception =
   /** For good: a 4xx, after which SNS does not come again. */
   | {
       readonly kind: 'refused';
-      readonly reason: 'bad_envelope' | 'unknown_topic' | 'untrusted_certificate' | 'bad_signature';
+      readonly reason:
+        'bad_envelope' | 'unknown_topic' | 'untrusted_certificate' | 'bad_signature' | 'too_old';
       /** One line for the log; it quotes nothing that the sender wrote. */
       readonly why: string;
     }
@@ -24,7 +27,8 @@ export type SnsReception =
 
 /**
  * Decides whether a request body is a message of SNS for one of our topics. Cheapest first, and nothing is fetched for
- * a message whose topic is not ours. The caller has bounded the body before this (512 KiB: SNS sends up to 256 KiB of
+ * a message whose topic is not ours. Its age comes last: one that is too old and truly signed is a copy that somebody kept,
+ * and its id may have been forgotten here. The caller has bounded the body before this (512 KiB: SNS sends up to 256 KiB of
  * text, which JSON may escape).
  *
  * What a route does with the answer:
@@ -51,11 +55,19 @@ export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promis
   const verdict = await verifySnsSignature(envelope, trust);
   switch (verdict.kind) {
     case 'verified':
-      return { kind: 'authentic', envelope };
+      return isTooOld(envelope, trust.clock)
+        ? { kind: 'refused', reason: 'too_old', why: `older than ${NOTIFICATION_AGE_HOURS_MAX} hours` }
+        : { kind: 'authentic', envelope };
     case 'certificate_unavailable':
       return { kind: 'unavailable', why: `signing certificate: ${verdict.why}` };
     case 'untrusted_certificate':
     case 'bad_signature':
       return { kind: 'refused', reason: verdict.kind, why: verdict.why };
   }
+}
+
+/** Written so that a time which cannot be read counts as too long ago. */
+function isTooOld({ Timestamp }: SnsEnvelope, clock: Clock): boolean {
+  const ageMs = clock.now().getTime() - Date.parse(utcTimestamp(Timestamp) ?? '');
+  return !(ageMs <= NOTIFICATION_AGE_HOURS_MAX * 60 * 60_000);
 }

@@ -130,7 +130,7 @@ export const metricCatalogue = {
     processes: ['api'],
     kind: 'counter',
     name: 'postrider_provider_notifications_total',
-    help: 'Messages of SNS about mail, by result: recorded, repeated, unknown_mail, test_mail, ignored, confirmed, unsubscribed; refused: bad_envelope, unknown_topic, untrusted_certificate, bad_signature, confirmation_refused; to be sent again: unavailable.',
+    help: 'Messages of SNS about mail, by result: recorded, repeated, unknown_mail, test_mail, ignored, confirmed, unsubscribed; refused: bad_envelope, unknown_topic, untrusted_certificate, bad_signature, too_old, confirmation_refused; to be sent again: unavailable.',
     labels: ['result'],
   },
   tripwires: {

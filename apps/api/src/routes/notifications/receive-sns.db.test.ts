@@ -180,14 +180,16 @@ describe('what is authentic and not understood is taken, and changes nothing', (
   });
 
   test('the notice that SES sends when a topic is set up', async () => {
-    await expectTaken(sns.sign(snsSamples().plainText));
+    await expectTaken(sns.signNow(snsSamples().plainText));
   });
 });
 
 describe('refused for good, one answer for all, and nothing stored', () => {
   const bounce = () => sns.notification(sample('05-bounce-permanent-general'));
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 60 * 60_000).toISOString();
   afterAll(async () => {
-    for (const result of ['bad_envelope', 'unknown_topic', 'bad_signature', 'untrusted_certificate']) {
+    const results = ['bad_envelope', 'unknown_topic', 'bad_signature', 'untrusted_certificate', 'too_old'];
+    for (const result of results) {
       expect(await counted(result)).toBeGreaterThan(0);
     }
   });
@@ -213,6 +215,7 @@ describe('refused for good, one answer for all, and nothing stored', () => {
       () => sns.notification('x', { SigningCertURL: 'https://sns.us-east-1.amazonaws.com/evil.pem' }),
     ],
     ['a version to come', () => ({ ...bounce(), SignatureVersion: '3' })],
+    ['a copy that somebody has kept for eight days', () => sns.notification('x', { Timestamp: daysAgo(8) })],
   ])('%s', async (_, body) => {
     await expectRefused(body());
     expect([await events(), await suppressions(), await takenIds()]).toEqual([[], [], []]);

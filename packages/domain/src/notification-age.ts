@@ -1,0 +1,10 @@
+/*
+ * A signed notification is good for ever, so a copy of it could be sent again at any time. Its id is remembered, but not
+ * for ever: it is refused by its age by then. SNS itself repeats a notification for hours at the most.
+ */
+
+/** Older than this a notification is not believed. */
+export const NOTIFICATION_AGE_HOURS_MAX = 7 * 24;
+
+/** How long its id is remembered: for as long, and for as much as the clocks of SNS, the API and Postgres may be apart. */
+export const NOTIFICATION_ID_HOURS = NOTIFICATION_AGE_HOURS_MAX + 24;
