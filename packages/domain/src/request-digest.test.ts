@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { requestDigest } from './request-digest.ts';
 
@@ -52,4 +52,20 @@ test('two values have one digest exactly when their sorted JSON is one', () => {
 test('a body may nest deeper than the stack', () => {
   const deep = JSON.parse('['.repeat(30_000) + ']'.repeat(30_000)) as unknown;
   expect(requestDigest(deep)).toHaveLength(createHash('sha256').digest().length);
+});
+
+describe('a body may have as many values as its bytes allow', () => {
+  const MANY = 300_000;
+  const arrayOf = (last: number): string => `[${'1,'.repeat(MANY - 1)}${last}]`;
+  const objectOf = (indexes: readonly number[]): string =>
+    `{${indexes.map((index) => `"member ${index}":${index}`).join()}}`;
+  const indexes = Array.from({ length: MANY }, (_, index) => index);
+
+  test('in an array, of which each counts', () => {
+    expect(digestOf(arrayOf(1))).not.toBe(digestOf(arrayOf(2)));
+  });
+
+  test('in an object, in any order', () => {
+    expect(digestOf(objectOf(indexes))).toBe(digestOf(objectOf(indexes.toReversed())));
+  });
 });

@@ -1,42 +1,54 @@
 import { createHash } from 'node:crypto';
-import type { Hash } from 'node:crypto';
+
+/** An array or object that is being hashed, one value at a time: a body may have millions. */
+interface Container {
+  /** What stands before its next value: its bracket, then what stands between two. */
+  before: string;
+  readonly between: string;
+  readonly values: Iterator<unknown>;
+  readonly end: string;
+}
+
+/** Text is handed to the hash in pieces of so many characters: one by one, small values would take many times as long. */
+const PIECE_LENGTH = 16 * 1024;
 
 /**
  * SHA-256 of what a parsed JSON body says, however it was written: the order of members, white space and escapes do
  * not count. Walks without recursion and hashes as it goes: a body may nest deeper than the stack, and its text may be
- * 32 MiB long.
+ * 32 MiB long. What it keeps grows with the depth alone, but for the names of the objects that are open.
  */
 export function requestDigest(body: unknown): Buffer {
   const hash = createHash('sha256');
-  const pending: Pending[] = [{ value: body }];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if ('text' in next) hash.update(next.text);
-    else pending.push(...partsOf(next.value, hash));
+  const open: Container[] = [{ before: '', between: '', values: [body].values(), end: '' }];
+  let text = '';
+  for (let innermost = open.at(-1); innermost !== undefined; innermost = open.at(-1)) {
+    const { done, value } = innermost.values.next() as IteratorResult<unknown, undefined>;
+    text += innermost.before;
+    innermost.before = innermost.between;
+    if (done === true) text += open.pop()?.end ?? '';
+    else if (typeof value === 'object' && value !== null) open.push(containerOf(value));
+    else text += typeof value === 'string' ? stringText(value) : String(value); // JSON has no infinity, but 1e999 reads as one
+    if (text.length < PIECE_LENGTH) continue;
+    hash.update(text, 'utf16le');
+    text = '';
   }
-  return hash.digest();
+  return hash.update(text, 'utf16le').digest();
 }
 
-/** Of a value, what is still to be hashed; the last comes first. */
-type Pending = { readonly text: string } | { readonly value: unknown };
+function containerOf(value: object): Container {
+  return Array.isArray(value)
+    ? { before: '[', between: ',', values: value.values(), end: ']' }
+    : { before: '{', between: '', values: namesAndMembers(value as Record<string, unknown>), end: '}' };
+}
 
-function partsOf(value: unknown, hash: Hash): Pending[] {
-  if (typeof value === 'string') {
-    // Its length in front does what quotes and escapes would do, without a copy of the text.
-    hash.update(`"${value.length}:`).update(value, 'utf16le');
-    return [];
+function* namesAndMembers(object: Readonly<Record<string, unknown>>): Generator {
+  for (const name of Object.keys(object).sort()) {
+    yield name;
+    yield object[name];
   }
-  if (typeof value !== 'object' || value === null) {
-    hash.update(String(value)); // JSON has no infinity, but 1e999 reads as one
-    return [];
-  }
-  if (Array.isArray(value)) {
-    const entries = (value as unknown[]).map((entry): Pending => ({ value: entry }));
-    return [{ text: ']' }, ...entries.reverse().flatMap((entry) => [{ text: ',' }, entry]), { text: '[' }];
-  }
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return [
-    { text: '}' },
-    ...members.reverse().flatMap(([name, member]): Pending[] => [{ value: member }, { value: name }]),
-    { text: '{' },
-  ];
+}
+
+/** Its length in front does what quotes and escapes would do. */
+function stringText(value: string): string {
+  return `"${value.length}:${value}`;
 }
