@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { expect, jest, test } from '@jest/globals';
+import { blockEventLoop } from '../test/block-event-loop.ts';
 import { failClosed, LimiterTimeoutError } from './fail-closed.ts';
 import type { FailClosedOptions } from './fail-closed.ts';
 
@@ -23,6 +27,7 @@ test('a store that stays silent is given up at the deadline, though it never hee
     await jest.advanceTimersByTimeAsync(LIMIT_MS - 1);
     expect({ decision, aborted: overdue?.aborted }).toEqual({ decision: undefined, aborted: false });
     await jest.advanceTimersByTimeAsync(1);
+    await jest.advanceTimersByTimeAsync(1); // the sockets are read before it is given up
     expect(decision).toEqual({ allowed: false, why: 'limiter-unavailable' });
     expect(overdue?.aborted).toBe(true);
     expect(options.faults).toEqual([
@@ -56,4 +61,24 @@ test('a store that fails refuses the charge, and what it failed with is told', a
   // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a driver may throw anything
   expect(await failClosed(() => Promise.reject('a word'), options)).toEqual(refused);
   expect(options.faults).toEqual([gone, new Error('a word')]);
+});
+
+test('an answer that came while this process was busy beyond the deadline still decides', async () => {
+  const store = createServer().listen(0, '127.0.0.1');
+  await once(store, 'listening');
+  const accepted = once(store, 'connection') as Promise<[Socket]>;
+  const limiter = connect((store.address() as AddressInfo).port, '127.0.0.1');
+  const [[answering]] = await Promise.all([accepted, once(limiter, 'connect')]);
+  try {
+    const options = noting();
+    const decision = failClosed(async () => (await once(limiter, 'data')).toString() === 'yes', options);
+    answering.write('yes'); // handed to the kernel at once: it lies in the other socket, unread
+    blockEventLoop(LIMIT_MS + 50);
+    expect(await decision).toEqual({ allowed: true });
+    expect(options.faults).toEqual([]);
+  } finally {
+    limiter.destroy();
+    answering.destroy();
+    store.close();
+  }
 });

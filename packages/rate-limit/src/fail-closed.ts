@@ -26,9 +26,8 @@ export async function failClosed(
   { timeoutMs, onUnavailable }: FailClosedOptions,
 ): Promise<RateDecision> {
   const time = new AbortController();
-  const timer = setTimeout(
-    () => time.abort(new LimiterTimeoutError(`the limiter's store did not answer within ${timeoutMs} ms`)),
-    timeoutMs,
+  const stopWaiting = afterNextPoll(timeoutMs, () =>
+    time.abort(new LimiterTimeoutError(`the limiter's store did not answer within ${timeoutMs} ms`)),
   );
   try {
     return (await unlessAborted(ask(time.signal), time.signal))
@@ -38,8 +37,23 @@ export async function failClosed(
     onUnavailable(error instanceof Error ? error : new Error(String(error), { cause: error }));
     return { allowed: false, why: 'limiter-unavailable' };
   } finally {
-    clearTimeout(timer);
+    stopWaiting();
   }
+}
+
+/**
+ * Calls `overdue` once the time is over and the sockets have been read since. Timers come before sockets in a turn of
+ * the event loop: where this process itself was busy for so long, the answer may be there, and nobody has looked.
+ *
+ * @returns how to call it off.
+ */
+function afterNextPoll(timeoutMs: number, overdue: () => void): () => void {
+  let immediate: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => (immediate = setImmediate(overdue)), timeoutMs);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(immediate);
+  };
 }
 
 /** What `answer` comes to, or the signal's reason as soon as it is aborted. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeWithRedis, waitFor } from '@postrider/testing';
 import { Redis } from 'ioredis';
+import { blockEventLoop } from '../test/block-event-loop.ts';
 import { rateLimiterConformance } from '../test/conformance.ts';
 import type { StoreUnderTest } from '../test/conformance.ts';
 import { startHoldingProxy } from '../test/holding-proxy.ts';
@@ -101,6 +102,24 @@ describeWithRedis('the rate limiter on Redis', (url) => {
     await waitFor(async () => (await limiter.charge('lost', 1, 60)).allowed, { what: 'a new connection' });
     limiter.close();
     await proxy.close();
+  });
+
+  test('is not taken for silent where this process was too busy to hear it', async () => {
+    const faults: Error[] = [];
+    const limiter = createRedisRateLimiter({
+      redisUrl: url,
+      prefix,
+      onUnavailable: (error) => faults.push(error),
+      timeoutMs: 1_000,
+    });
+    await waitFor(async () => (await limiter.charge('busy', 1, 60)).allowed, { what: 'Redis' });
+    const before = faults.length;
+    const decision = limiter.charge('busy', 1, 60);
+    await Promise.resolve(); // connected already: the command has left
+    blockEventLoop(1_200);
+    expect(await decision).toEqual({ allowed: true });
+    expect(faults).toHaveLength(before);
+    limiter.close();
   });
 
   test('leaves no key behind when its window has ended', async () => {

@@ -53,14 +53,16 @@ export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLi
   };
 }
 
-/** A client that answers at once or not at all: no queue while it is away, no second try, and it reconnects. */
+/**
+ * A client that answers at once or not at all: no queue while it is away, no second try, and it reconnects. Commands
+ * have no time limit of its own, which would strike before the sockets are read: `failClosed` has one.
+ */
 function failFastClient(url: string, timeoutMs: number): ChargingRedis {
   const redis = new Redis(url, {
     lazyConnect: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    commandTimeout: timeoutMs,
     connectTimeout: 2 * timeoutMs,
     socketTimeout: 4 * timeoutMs, // a connection that lost its other end without a word
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MAX_MS),
