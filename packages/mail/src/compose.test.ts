@@ -259,6 +259,16 @@ describe('one-click unsubscribe (RFC 8058)', () => {
     ]);
   });
 
+  test('has one promise alone, also where the customer makes it for the URL that is ours', async () => {
+    const headers = { 'LIST-Unsubscribe-post': 'List-Unsubscribe=One-Click', 'X-Order': '42' };
+    expect(await listHeaders({ unsubscribeUrl, headers })).toEqual([
+      ['list-unsubscribe', `<${unsubscribeUrl}>`],
+      ['list-unsubscribe-post', 'List-Unsubscribe=One-Click'],
+    ]);
+    const { mail } = await composed({ unsubscribeUrl, headers });
+    expect(mail.headers).toContainEqual(expect.objectContaining({ key: 'x-order', value: '42' }));
+  });
+
   test('is not there without a URL', async () => {
     expect(await listHeaders({})).toEqual([]);
   });

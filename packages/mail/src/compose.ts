@@ -38,10 +38,7 @@ export async function composeMessage(message: AddressedMessage): Promise<Compose
     subject: singleSpaced(message.subject),
     date: message.createdAt,
     messageId: messageIdOf(message),
-    headers: [...Object.entries(message.headers), ...unsubscribeHeaders(message)].map(([key, value]) => ({
-      key,
-      value: singleSpaced(value),
-    })),
+    headers: headersOf(message).map(([key, value]) => ({ key, value: singleSpaced(value) })),
     ...(message.text === null ? {} : { text: message.text }),
     ...(message.html === null ? {} : { html: message.html }),
     attachments: attachmentParts(message.attachments),
@@ -64,7 +61,18 @@ function recipientsByField(message: AddressedMessage): ComposedMessage['recipien
   return { to: addresses(message.to), cc: addresses(message.cc), bcc: addresses(message.bcc) };
 }
 
-/** RFC 8058 section 3.1. The two belong together, so the customer's own `List-Unsubscribe` replaces both. */
+/** The customer's and ours, each once: RFC 8058 section 3.1 allows one of ours. */
+function headersOf(message: AddressedMessage): [string, string][] {
+  const ours = unsubscribeHeaders(message);
+  const names = new Set(ours.map(([name]) => name.toLowerCase()));
+  const theirs = Object.entries(message.headers).filter(([name]) => !names.has(name.toLowerCase()));
+  return [...theirs, ...ours];
+}
+
+/**
+ * RFC 8058 section 3.1. The two belong together, so the customer's own `List-Unsubscribe` replaces both; their
+ * `List-Unsubscribe-Post` alone speaks of no URL of theirs, and gives way to ours.
+ */
 function unsubscribeHeaders({ headers, unsubscribeUrl }: AddressedMessage): [string, string][] {
   const own = Object.keys(headers).some((name) => name.toLowerCase() === 'list-unsubscribe');
   if (unsubscribeUrl === null || own) return [];
