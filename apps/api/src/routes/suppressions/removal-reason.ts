@@ -4,6 +4,7 @@ import { parseFields, suppressionFields } from '../../http/fields.ts';
 import type { FieldsParse } from '../../http/fields.ts';
 import { shownText } from '../../http/shown-text.ts';
 import { invalid } from '../../problems/answers.ts';
+import { quoted } from '../../problems/quoted.ts';
 
 /** One that is blank says nothing, and is none. */
 const reason = shownText(LIMITS.suppressionReasonLength)
@@ -15,13 +16,25 @@ const reason = shownText(LIMITS.suppressionReasonLength)
 
 const request = z.object({ reason });
 
-/** Why a suppression is removed: `?reason=`, or else the `reason` of a JSON body, which may be missing altogether. */
-export function removalReason(
-  query: URLSearchParams,
-  body: unknown,
-): FieldsParse<{ readonly reason: string | null }> {
+type ReasonParse = FieldsParse<{ readonly reason: string | null }>;
+
+/**
+ * Why a suppression is removed: `?reason=`, or else, also where that one is blank, the `reason` of a JSON body, which
+ * may be missing altogether.
+ */
+export function removalReason(query: URLSearchParams, body: unknown): ReasonParse {
+  const [inQuery, ...more] = query.getAll('reason');
+  if (more.length > 0) {
+    const detail = `reason ${quoted([inQuery, ...more])} is given more than once.`;
+    return { ok: false, refusal: suppressionFields.breaking(detail) };
+  }
+  const asked = reasonOf({ reason: inQuery });
+  if (!asked.ok || asked.fields.reason !== null) return asked;
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
-  const written = query.has('reason') ? { reason: query.get('reason') } : isObject ? body : {};
+  return reasonOf(isObject ? body : {});
+}
+
+function reasonOf(written: object): ReasonParse {
   return parseFields(written, request, [], suppressionFields);
 }
 

@@ -274,6 +274,31 @@ describe('DELETE /v1/suppressions/{id or address}', () => {
     ]);
   });
 
+  test('a blank reason in the query leaves the word to the body, one that is not blank has it', async () => {
+    const owner = await newCaller();
+    for (const query of ['reason=', 'reason=%20', 'reason=Hers']) {
+      const id = await insertComplaint(owner, 'ivy@b.example');
+      expect((await remove(`${id}?${query}`, owner).send('{"reason":"His"}')).status).toBe(200);
+    }
+    const kept = await api.database.query<{ reason: string }>(
+      'select reason from removed_complaints where account_id = $1 order by removed_at',
+      [owner.accountId],
+    );
+    expect(kept.map(({ reason }) => reason)).toEqual(['His', 'His', 'Hers']);
+  });
+
+  test('a reason given twice in the query is 400, and the suppression stays', async () => {
+    const owner = await newCaller();
+    const id = await insertComplaint(owner, 'jack@b.example');
+    for (const query of ['reason=a&reason=b', 'reason=&reason=b', 'reason=a&reason=']) {
+      const response = await remove(`${id}?${query}`, owner).send('{"reason":"His"}');
+      expect(expectProblem(response, 'validation-failed', 400)).toMatch(
+        /^reason \[.*\] is given more than once\.$/,
+      );
+    }
+    expect((await get(`/${id}`, owner)).status).toBe(200);
+  });
+
   test('a reason that cannot be kept is 400, whatever it is for; a body that is no JSON is plain text', async () => {
     const id = await added('hugh@b.example');
     for (const body of ['{"reason":7}', '{"reason":"a\\u0000"}', `{"reason":"${'x'.repeat(501)}"}`]) {
