@@ -4,8 +4,10 @@ import type { AccountId, EmailId, KeyKind } from '@postrider/domain';
 import { draftOf } from '../test/draft.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
+import { openDatabase } from './database.ts';
 import { createEmailStore } from './emails.ts';
 import type { EmailStore } from './emails.ts';
+import { StoreUnavailableError } from './errors.ts';
 
 let store: TestStore;
 let emails: EmailStore;
@@ -30,6 +32,24 @@ async function outbox(id: string) {
     [id],
   );
 }
+
+test('about no topics Postgres is not asked', async () => {
+  const away = openDatabase(
+    {
+      databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
+      size: 1,
+      applicationName: 'away',
+      onError: () => undefined,
+    },
+    { send: () => undefined, close: async () => undefined },
+  );
+  const unreachable = createEmailStore(away, store.clock);
+  expect(await unreachable.unknownTopics(accountId, [])).toEqual([]);
+  await expect(unreachable.unknownTopics(accountId, [newId('topic', store.clock)])).rejects.toThrow(
+    StoreUnavailableError,
+  );
+  await away.close();
+});
 
 describe('send', () => {
   test('stores the message and its place in the outbox, due now, and wakes the relay', async () => {

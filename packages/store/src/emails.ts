@@ -39,6 +39,7 @@ export function createEmailStore(db: Database, clock: Clock): EmailStore {
   return {
     send: (request) => storeMail(db, clock, request),
     async unknownTopics(accountId, ids) {
+      if (ids.length === 0) return [];
       const rows = await mappingUnavailable(() =>
         db.prisma.topic.findMany({ where: { accountId, id: { in: [...ids] } }, select: { id: true } }),
       );
