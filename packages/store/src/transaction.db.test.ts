@@ -113,10 +113,9 @@ describe('a transaction', () => {
     await store.db.transactions.run(async (tx) => {
       await recordEvent(tx, sentEvent(), store.clock);
       await recordEvent(tx, sentEvent(), store.clock);
-      tx.wakeMail();
       expect(store.wakeUps).toHaveLength(asked);
     });
-    expect(store.wakeUps.slice(asked)).toEqual([{ webhooks: [id], mail: true }]);
+    expect(store.wakeUps.slice(asked)).toEqual([{ webhooks: [id], mail: false }]);
   });
 
   test('that has nothing to tell wakes nobody', async () => {

@@ -3,7 +3,7 @@ import { mappingUnavailable } from './errors.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 import { recordEvent } from './sql/record-event.ts';
 import { runIn } from './statement.ts';
-import type { WakeUp, WakeUps } from './wake-ups.ts';
+import type { WakeUps } from './wake-ups.ts';
 
 /**
  * An open transaction. It can only be had from `Transactions.run` and is of no use once that has ended, so
@@ -12,7 +12,6 @@ import type { WakeUp, WakeUps } from './wake-ups.ts';
 export class Transaction implements OutboxTransaction {
   readonly #client: Prisma.TransactionClient;
   readonly #wokenWebhooks = new Set<WebhookId>();
-  #queuedMail = false;
   #open = true;
 
   private constructor(client: Prisma.TransactionClient) {
@@ -23,11 +22,11 @@ export class Transaction implements OutboxTransaction {
   static async during<T>(
     client: Prisma.TransactionClient,
     work: (tx: Transaction) => Promise<T>,
-  ): Promise<{ result: T; wake: () => WakeUp }> {
+  ): Promise<{ result: T; wokenWebhooks: readonly WebhookId[] }> {
     const tx = new Transaction(client);
     try {
       const result = await work(tx);
-      return { result, wake: () => ({ webhooks: [...tx.#wokenWebhooks], mail: tx.#queuedMail }) };
+      return { result, wokenWebhooks: [...tx.#wokenWebhooks] };
     } finally {
       tx.#open = false;
     }
@@ -55,11 +54,6 @@ export class Transaction implements OutboxTransaction {
   wakeWebhook(id: WebhookId): void {
     this.#wokenWebhooks.add(id);
   }
-
-  /** Asks for a wake-up of the relay for queued mail, once the transaction has committed. */
-  wakeMail(): void {
-    this.#queuedMail = true;
-  }
 }
 
 export interface Transactions {
@@ -79,14 +73,13 @@ const TRANSACTION_TIMEOUT_MS = 15_000;
 export function createTransactions(prisma: PrismaClient, wakeUps: WakeUps): Transactions {
   return {
     async run(work) {
-      const { result, wake } = await mappingUnavailable(() =>
+      const { result, wokenWebhooks } = await mappingUnavailable(() =>
         prisma.$transaction((client) => Transaction.during(client, work), {
           maxWait: MAX_WAIT_MS,
           timeout: TRANSACTION_TIMEOUT_MS,
         }),
       );
-      const news = wake();
-      if (news.webhooks.length > 0 || news.mail) wakeUps.send(news);
+      if (wokenWebhooks.length > 0) wakeUps.send({ webhooks: wokenWebhooks, mail: false });
       return result;
     },
   };
