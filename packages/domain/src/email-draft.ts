@@ -5,6 +5,7 @@ import type { AttachmentDraft } from './email-attachments.ts';
 import { headerFaults } from './email-headers.ts';
 import { tagsField } from './email-tags.ts';
 import type { EmailTag } from './email-tags.ts';
+import { fieldPath, valueAt } from './field-path.ts';
 import { parseId } from './ids.ts';
 import type { TopicId } from './ids.ts';
 import { LIMITS } from './limits.ts';
@@ -39,9 +40,6 @@ export type EmailDraftParse =
 
 /** Fields that change what a message is or when it leaves, and that this version cannot honour. */
 const UNSUPPORTED = ['scheduled_at', 'template'] as const;
-
-/** Of a name in an answer, in characters. */
-const NAME_LENGTH_MAX = 100;
 
 const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'] as const;
 
@@ -192,32 +190,5 @@ function byteLength(written: unknown): number {
 function faultOf(issue: z.core.$ZodIssue, body: unknown): FieldFault {
   const parent = valueAt(body, issue.path.slice(0, -1));
   const missing = isRecord(parent) && valueAt(body, issue.path) === undefined;
-  return { field: pathText(issue.path, body), message: missing ? 'is required' : issue.message };
-}
-
-/** `to[2]`, `headers.<name>`; a lone address that was written without an array keeps its plain name. */
-function pathText(path: readonly PropertyKey[], body: unknown): string {
-  const [field, ...rest] = path;
-  if (field === undefined) return '';
-  const inArray = Array.isArray(valueAt(body, [field]));
-  return rest.reduce<string>((text, part) => {
-    if (typeof part === 'number') return inArray ? `${text}[${part}]` : text;
-    return `${text}.${cut(String(part))}`;
-  }, String(field));
-}
-
-/** A name as long as the body would make an answer of the body's size; all that can be right are shorter. */
-function cut(name: string): string {
-  const head = Array.from(name.slice(0, 2 * NAME_LENGTH_MAX))
-    .slice(0, NAME_LENGTH_MAX)
-    .join('');
-  return head.length < name.length ? `${head}…` : name;
-}
-
-function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (value, part) =>
-      typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[part] : undefined,
-    body,
-  );
+  return { field: fieldPath(issue.path, body), message: missing ? 'is required' : issue.message };
 }

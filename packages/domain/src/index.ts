@@ -21,6 +21,7 @@ export { EVENT_DATA, notificationDetailOf } from './event-data.ts';
 export type { EventData, NotificationDetail } from './event-data.ts';
 export { EVENT_TYPES, isEventType, receivedTypes } from './event-types.ts';
 export type { EventType } from './event-types.ts';
+export { fieldPath, valueAt } from './field-path.ts';
 export { newId, parseId } from './ids.ts';
 export type {
   AccountId,

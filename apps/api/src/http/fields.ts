@@ -1,3 +1,4 @@
+import { fieldPath, valueAt } from '@postrider/domain';
 import type { z } from 'zod';
 import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
@@ -54,20 +55,8 @@ export function parseFields<Fields>(
   const [issue] = parsed.error.issues;
   if (issue === undefined) throw parsed.error;
   const { path, message } = issue;
-  return {
-    ok: false,
-    refusal: rule.breaking(`${pathText(path)} ${quoted(valueAt(body, path))} ${message}.`),
-  };
-}
-
-/** `endpoint`, `events`, `events[2]`; the body itself has no name of its own. */
-function pathText(path: readonly PropertyKey[]): string {
-  if (path.length === 0) return 'The body';
-  return path.map((part) => (typeof part === 'number' ? `[${part}]` : String(part))).join('');
-}
-
-function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown>)[part], body);
+  const name = path.length === 0 ? 'The body' : fieldPath(path, body);
+  return { ok: false, refusal: rule.breaking(`${name} ${quoted(valueAt(body, path))} ${message}.`) };
 }
 
 function isObject(body: unknown): body is object {

@@ -138,11 +138,11 @@ function namedIn(addresses: readonly (string | null)[], destination: readonly (s
 }
 
 function distinct(addresses: readonly (string | null)[]): string[] {
-  return [...new Set(addresses.filter((address) => address !== null).map(plainAddress))];
+  return [...new Set(addresses.filter((address) => address !== null).map(withoutName))];
 }
 
 /** `Name <local@domain>` without the name; what is no address to us stays as it was written. */
-function plainAddress(text: string): string {
+function withoutName(text: string): string {
   return parseEmailAddress(text)?.address ?? text;
 }
 

@@ -30,20 +30,6 @@ export type SnsReception =
  * a message whose topic is not ours. Its age comes last: one that is too old and truly signed is a copy that somebody kept,
  * and its id may have been forgotten here. The caller has bounded the body before this (512 KiB: SNS sends up to 256 KiB of
  * text, which JSON may escape).
- *
- * What a route does with the answer:
- *
- *     refused      400
- *     unavailable  503
- *     authentic, by envelope.Type:
- *       Notification              readSesNotification(envelope.Message, envelope.Timestamp)
- *                                   ignored → 200
- *                                   event   → one transaction: take envelope.MessageId (taken before → 200, nothing else
- *                                             changes), find the email by emailId, else by providerMessageId (none → 200),
- *                                             last_event, suppressions, recordEvent(eventDraftOf(event, email)) unless
- *                                             it was sent with a test key → 200
- *       SubscriptionConfirmation  confirmSubscription(envelope, get): confirmed → 200, refused → 400, unavailable → 503
- *       UnsubscribeConfirmation   200 and a warning in the log; its SubscribeURL would subscribe again and is never visited
  */
 export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promise<SnsReception> {
   const parsed = parseSnsEnvelope(body);
