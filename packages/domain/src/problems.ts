@@ -93,7 +93,7 @@ export const PROBLEMS = {
     title: 'Refused by the provider',
     family: 'service',
     when: 'The delivery provider refused an operation on a domain. Nothing was stored.',
-    remedy: BACK_OFF,
+    remedy: `${BACK_OFF} It rarely helps: what the provider refuses, it mostly refuses again.`,
   },
   'ses-unavailable': {
     status: 503,
