@@ -1,91 +1,88 @@
-import { newId } from '@postrider/domain';
+import { createUnsubscribeTokens, newId } from '@postrider/domain';
 import type { Scope } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
+import { describedRoutes, routeName } from '../src/docs/openapi.ts';
+import type { Route } from '../src/routes/route.ts';
+import type { RouteLaw } from './fuzz/law.ts';
+import { ROUTE_LAWS } from './fuzz/route-laws.ts';
+import { SECRET_KEYS } from './start-api.ts';
 
-/** Every route of the API as contract section 4 has it, written down a second time: the table of the code is under test. */
+/**
+ * A route of the table, with what the contract says of it: that is written down a second time, for the table is under
+ * test. A new route is in every test that takes them from here, once it has a law.
+ */
 export interface KnownRoute {
-  readonly method: 'get' | 'post' | 'delete';
+  readonly name: string;
+  readonly method: Route['method'];
+  /** With `:id` in the place of an id. */
   readonly path: string;
-  readonly scope: Scope;
-  /** Whether the key's rate limit does not apply (contract 8, rule 3). */
-  readonly unlimited?: true;
-  /** A valid body, where the route reads one. */
+  /** Null: nobody is asked for a key. */
+  readonly scope: Scope | null;
+  /** Whether the key's rate limit applies. */
+  readonly limited: boolean;
+  readonly law: RouteLaw;
+  /** A valid body that has something to store, where the route reads one. */
   readonly body?: object;
 }
 
-export const EVERY_ROUTE: readonly KnownRoute[] = [
-  { method: 'post', path: '/v1/webhooks', scope: 'webhooks:manage', body: { endpoint: 'https://a.example' } },
-  { method: 'get', path: '/v1/webhooks', scope: 'webhooks:manage' },
-  { method: 'delete', path: `/v1/webhooks/${newId('webhook', systemClock)}`, scope: 'webhooks:manage' },
-  { method: 'get', path: '/v1/webhooks/dead-letters', scope: 'webhooks:manage' },
-  {
-    method: 'post',
-    path: `/v1/webhooks/dead-letters/${newId('deadLetter', systemClock)}/replay`,
-    scope: 'webhooks:manage',
-  },
-  {
-    method: 'post',
-    path: '/v1/emails',
-    scope: 'emails:send',
-    body: { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hi' },
-  },
-  {
-    method: 'post',
-    path: '/v1/emails/batch',
-    scope: 'emails:send',
-    body: [{ from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hi' }],
-  },
-  { method: 'get', path: '/v1/emails', scope: 'emails:read' },
-  { method: 'get', path: `/v1/emails/${newId('email', systemClock)}`, scope: 'emails:read' },
-  ...domainRoutes(`/v1/domains/${newId('domain', systemClock)}`),
-  ...suppressionRoutes(`/v1/suppressions/${newId('suppression', systemClock)}`),
-  ...topicRoutes(`/v1/topics/${newId('topic', systemClock)}`),
-];
+export type KeyedRoute = KnownRoute & { readonly scope: Scope };
 
-function domainRoutes(one: string): KnownRoute[] {
-  const scope = 'domains:manage';
-  return [
-    { method: 'post', path: '/v1/domains', scope, body: { name: 'a.example' } },
-    { method: 'get', path: '/v1/domains', scope },
-    { method: 'get', path: one, scope },
-    { method: 'post', path: `${one}/verify`, scope },
-    { method: 'delete', path: one, scope },
-  ];
+/** Contract 5, and the list of scopes in docs/api.md; those of emails differ by what is done. */
+const SCOPES_OF: ReadonlyMap<string, Scope> = new Map([
+  ['webhooks', 'webhooks:manage'],
+  ['domains', 'domains:manage'],
+  ['suppressions', 'suppressions:manage'],
+  ['topics', 'suppressions:manage'],
+]);
+
+export const EVERY_ROUTE: readonly KnownRoute[] = describedRoutes().map(({ method, path }) => {
+  const name = routeName({ method, path });
+  const law = ROUTE_LAWS[name];
+  if (law === undefined) throw new Error(`${name} has no law`);
+  const scope = scopeOf(method, path);
+  const body = law.body?.valid.at(-1);
+  return {
+    name,
+    method,
+    path,
+    scope,
+    limited: scope !== null && scope !== 'suppressions:manage', // contract 8, rule 3
+    law,
+    ...(body === undefined ? {} : { body }),
+  };
+});
+
+export const KEYED_ROUTES = EVERY_ROUTE.filter((route): route is KeyedRoute => route.scope !== null);
+
+/** With their names before them, for `describe.each`. */
+export function titled<R extends KnownRoute>(routes: readonly R[]): [string, R][] {
+  return routes.map((route) => [route.name, route]);
 }
 
-function suppressionRoutes(one: string): KnownRoute[] {
-  const manage = { scope: 'suppressions:manage', unlimited: true } as const;
-  const batch = { emails: ['a@a.example'] };
-  return [
-    { ...manage, method: 'post', path: '/v1/suppressions', body: { email: 'a@a.example' } },
-    { ...manage, method: 'post', path: '/v1/suppressions/batch/add', body: batch },
-    { ...manage, method: 'post', path: '/v1/suppressions/batch/remove', body: batch },
-    { ...manage, method: 'get', path: '/v1/suppressions' },
-    { ...manage, method: 'get', path: one },
-    { ...manage, method: 'delete', path: one },
-  ];
+/** @throws Error of a family of routes that is not known here. */
+function scopeOf(method: Route['method'], path: string): Scope | null {
+  const [, version, family = ''] = path.split('/');
+  if (version !== 'v1') return null;
+  if (family === 'emails') return method === 'get' ? 'emails:read' : 'emails:send';
+  const scope = SCOPES_OF.get(family);
+  if (scope === undefined) throw new Error(`nobody knows the scope of ${path}`);
+  return scope;
 }
 
-function topicRoutes(one: string): KnownRoute[] {
-  const manage = { scope: 'suppressions:manage', unlimited: true } as const;
-  const body = { name: 'News', default_subscription: 'opt_in' };
-  return [
-    { ...manage, method: 'post', path: '/v1/topics', body },
-    { ...manage, method: 'get', path: '/v1/topics' },
-    { ...manage, method: 'get', path: one },
-    { ...manage, method: 'delete', path: one },
-  ];
+/** The path with an id in it: of something that is nowhere, unless it is given. */
+export function pathOf({ path, law: { noun } }: KnownRoute, id?: string): string {
+  return path.replace(':id', () => id ?? (noun === undefined ? '' : idOfNothing(noun)));
 }
 
-/** Their titles and themselves, for `test.each`. */
-export const EVERY_ROUTE_TITLED = EVERY_ROUTE.map(
-  (route) =>
-    [`${route.method.toUpperCase()} ${route.path.replace(/\w+_[0-9a-z]{26}/, '{id}')}`, route] as const,
-);
+function idOfNothing(noun: NonNullable<RouteLaw['noun']>): string {
+  if (noun !== 'token') return newId(noun, systemClock);
+  const target = { accountId: newId('account', systemClock), topicId: newId('topic', systemClock) };
+  return createUnsubscribeTokens(SECRET_KEYS).seal({ ...target, address: 'bob@b.example' });
+}
 
 /** A request of the route that lacks nothing but a key. */
-export function requestOf(url: string, { method, path, body }: KnownRoute): request.Test {
-  const test = request(url)[method](path);
-  return body === undefined ? test : test.send(body);
+export function requestOf(url: string, route: KnownRoute, id?: string): request.Test {
+  const test = request(url)[route.method](pathOf(route, id));
+  return route.body === undefined ? test : test.send(route.body);
 }

@@ -45,6 +45,14 @@ export function withoutInstance(response: Answered): string {
   return textOf(response).replace(String(response.headers['x-request-id']), '…');
 }
 
+/** Everything that a client sees of an answer but its request id and the time: what must be the same for two requests. */
+export function wholeAnswer(response: Answered): string {
+  const headers = Object.entries(response.headers)
+    .filter(([name]) => name !== 'x-request-id' && name !== 'date')
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([response.status, headers, withoutInstance(response)]);
+}
+
 export function textOf(response: Answered): string {
   return Buffer.isBuffer(response.body) ? response.body.toString('utf8') : (response.text ?? '');
 }

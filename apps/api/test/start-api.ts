@@ -66,6 +66,8 @@ export interface CallerWish {
 export interface TestApiOptions {
   /** How the API reaches the test's database; direct without. */
   readonly through?: (databaseUrl: string) => Promise<string> | string;
+  /** How the stores behind the routes do, if not as those of the keys and of the limiter. */
+  readonly storesThrough?: (databaseUrl: string) => string;
   /** Instead of the limiter in Postgres. */
   readonly limiter?: RateLimiter;
   readonly keyRateLimitPerMinute?: number;
@@ -96,6 +98,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const connection = { databaseUrl, applicationName: 'api-test', onError };
   const wakeUps = createWakeUps(connection);
   const database = openDatabase({ ...connection, size: 10 }, wakeUps);
+  const storesUrl = options.storesThrough?.(testDatabase.url);
+  const behind =
+    storesUrl === undefined
+      ? database
+      : openDatabase({ ...connection, databaseUrl: storesUrl, size: 10 }, wakeUps);
   const metrics = createMetrics('api', { processMetrics: false });
   const limiter =
     options.limiter ??
@@ -107,15 +114,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const app = createApp({
     stores: {
       apiKeys: createApiKeyStore(database, systemClock),
-      webhooks: createWebhookStore(database, createSecretBox(SECRET_KEYS), systemClock),
-      deadLetters: createDeadLetterStore(database),
-      emails: createEmailStore(database, systemClock),
-      domains: createDomainStore(database, systemClock),
-      domainTurns: createDomainTurns(database, options.domainTurn ?? DOMAIN_TURN),
-      suppressions: createSuppressionStore(database, systemClock),
-      topics: createTopicStore(database, systemClock),
-      unsubscribes: createUnsubscribeStore(database, systemClock),
-      notifications: createProviderNotificationStore(database, systemClock),
+      ...createStores(behind, options.domainTurn ?? DOMAIN_TURN),
     },
     domainProvider: options.domainProvider ?? null,
     unsubscribeTokens: createUnsubscribeTokens(SECRET_KEYS),
@@ -141,11 +140,26 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     log,
     async stop() {
       await server.stop(SHUTDOWN_MS);
-      await database.close();
+      for (const each of new Set([behind, database])) await each.close();
       await wakeUps.close();
       await operator.close();
       await testDatabase.drop();
     },
+  };
+}
+
+/** Those behind the routes: all but that of the keys. */
+function createStores(database: ReturnType<typeof openDatabase>, domainTurn: TurnLength) {
+  return {
+    webhooks: createWebhookStore(database, createSecretBox(SECRET_KEYS), systemClock),
+    deadLetters: createDeadLetterStore(database),
+    emails: createEmailStore(database, systemClock),
+    domains: createDomainStore(database, systemClock),
+    domainTurns: createDomainTurns(database, domainTurn),
+    suppressions: createSuppressionStore(database, systemClock),
+    topics: createTopicStore(database, systemClock),
+    unsubscribes: createUnsubscribeStore(database, systemClock),
+    notifications: createProviderNotificationStore(database, systemClock),
   };
 }
 

@@ -1,24 +1,34 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newApiKey, SCOPES } from '@postrider/domain';
 import request from 'supertest';
-import { EVERY_ROUTE_TITLED, requestOf } from '../../test/every-route.ts';
-import { expectProblem, textOf, withoutInstance } from '../../test/expect-problem.ts';
+import { everythingStored } from '../../test/everything-stored.ts';
+import { EVERY_ROUTE, KEYED_ROUTES, requestOf, titled } from '../../test/every-route.ts';
+import { expectProblem, textOf, wholeAnswer, withoutInstance } from '../../test/expect-problem.ts';
+import { startFakeDomains } from '../../test/fake-domains.ts';
+import type { FakeDomains } from '../../test/fake-domains.ts';
+import { FUZZED_SNS } from '../../test/fuzz/fuzzed-sns.ts';
 import { rawRequest } from '../../test/raw-request.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { TestApi } from '../../test/start-api.ts';
 
 let api: TestApi;
+let domains: FakeDomains;
+/** The answer to a request without a key, whatever it asks for. */
+let refusal: string;
 
 beforeAll(async () => {
-  api = await startApi();
+  domains = await startFakeDomains();
+  api = await startApi({ domainProvider: domains.provider, sns: FUZZED_SNS.access });
+  refusal = wholeAnswer(await request(api.url).get('/v1/webhooks'));
 });
 afterAll(async () => {
   await api.stop();
+  await domains.stop();
 });
 
 const TOO_LARGE = 'x'.repeat(9 * 1024 * 1024);
 
-describe.each(EVERY_ROUTE_TITLED)('%s', (_, route) => {
+describe.each(titled(KEYED_ROUTES))('%s', (_, route) => {
   test('without a valid key: one and the same 401 for missing, malformed, unknown and revoked', async () => {
     const { key, keyId } = await api.newCaller();
     await api.revoke(keyId);
@@ -34,15 +44,15 @@ describe.each(EVERY_ROUTE_TITLED)('%s', (_, route) => {
       `Bearer ${key}`,
       `Bearer ${key} more`,
     ];
-    const answers = [];
+    const before = await everythingStored(api.database);
     for (const header of headers) {
       const unsigned = requestOf(api.url, route);
       const response = await (header === undefined ? unsigned : unsigned.set('authorization', header));
       expectProblem(response, 'api-key-unauthorized');
       expect(response.headers['www-authenticate']).toBe('Bearer');
-      answers.push(withoutInstance(response));
+      expect(wholeAnswer(response)).toBe(refusal);
     }
-    expect(new Set(answers).size).toBe(1);
+    expect(await everythingStored(api.database)).toEqual(before);
   });
 
   test('with every scope but its own: 403', async () => {
@@ -59,10 +69,12 @@ describe.each(EVERY_ROUTE_TITLED)('%s', (_, route) => {
     expectProblem(await oversized(), 'api-key-unauthorized');
     const withKey = async () => oversized().set('authorization', limited.authorization);
     expectProblem(await withKey(), 'api-key-forbidden');
-    expectProblem(await withKey(), route.unlimited === true ? 'api-key-forbidden' : 'rate-limited');
+    expectProblem(await withKey(), route.limited ? 'rate-limited' : 'api-key-forbidden');
     expectProblem(await oversized(), 'api-key-unauthorized');
   });
+});
 
+describe.each(titled(EVERY_ROUTE))('%s', (_, route) => {
   test('every answer has a request id of ours and may be kept by nobody', async () => {
     const { authorization } = await api.newCaller();
     const ids = new Set<unknown>();
@@ -78,25 +90,22 @@ describe.each(EVERY_ROUTE_TITLED)('%s', (_, route) => {
   });
 });
 
-describe.each(EVERY_ROUTE_TITLED.filter(([, { unlimited }]) => unlimited !== true))('%s', (_, route) => {
+describe.each(titled(KEYED_ROUTES.filter(({ limited }) => limited)))('%s', (_, route) => {
   test('over the limit: 429, which says cost and limit and stores nothing', async () => {
-    const { accountId, authorization } = await api.newCaller({ rateLimitPerMinute: 1 });
+    const { authorization } = await api.newCaller({ scopes: SCOPES, rateLimitPerMinute: 1 });
     await request(api.url).get('/v1/webhooks').set('authorization', authorization);
+    const before = await everythingStored(api.database);
     const response = await requestOf(api.url, route).set('authorization', authorization);
     const detail = expectProblem(response, 'rate-limited');
     const cost = route.path.endsWith('/batch') ? '1 or more' : '1';
     expect(detail).toBe(
       `The request costs ${cost}, which does not fit in what is left of the key's limit of 1 per minute.`,
     );
-    const stored = await api.database.query(
-      'select id from webhooks where account_id = $1 union all select id from emails where account_id = $1',
-      [accountId],
-    );
-    expect(stored).toEqual([]);
+    expect(await everythingStored(api.database)).toEqual(before);
   });
 });
 
-describe.each(EVERY_ROUTE_TITLED.filter(([, { unlimited }]) => unlimited === true))('%s', (_, route) => {
+describe.each(titled(KEYED_ROUTES.filter(({ limited }) => !limited)))('%s', (_, route) => {
   test('is served over the limit, and costs nothing', async () => {
     const { authorization } = await api.newCaller({ scopes: [route.scope], rateLimitPerMinute: 1 });
     const ask = () => requestOf(api.url, route).set('authorization', authorization);
@@ -186,23 +195,5 @@ test('a key is known by its text alone: the scheme in any case, and more spaces'
   for (const header of [`bearer ${key}`, `BEARER   ${key}`]) {
     const response = await request(api.url).get('/v1/webhooks').set('authorization', header);
     expect(response.status).toBe(200);
-  }
-});
-
-test('what is not foreseen is a 500 without internals, and its cause is in the log', async () => {
-  const broken = await startApi();
-  try {
-    const { authorization } = await broken.newCaller();
-    await broken.database.query('alter table webhooks rename to gone');
-    const response = await request(broken.url).get('/v1/webhooks').set('authorization', authorization);
-    expect(expectProblem(response, 'internal')).toBeUndefined();
-    const id = String(response.headers['x-request-id']);
-    const line = broken
-      .log()
-      .split('\n')
-      .find((each) => each.includes('request failed'));
-    expect(JSON.parse(line ?? '{}')).toMatchObject({ level: 'error', request_id: id });
-  } finally {
-    await broken.stop();
   }
 });

@@ -1,38 +1,69 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SCOPES } from '@postrider/domain';
 import { adminDatabaseUrl, startTcpProxy } from '@postrider/testing';
 import type { TcpProxy } from '@postrider/testing';
 import request from 'supertest';
-import { EVERY_ROUTE_TITLED, requestOf } from '../../test/every-route.ts';
+import { everythingStored } from '../../test/everything-stored.ts';
+import { EVERY_ROUTE, KEYED_ROUTES, requestOf, titled } from '../../test/every-route.ts';
+import type { KnownRoute } from '../../test/every-route.ts';
 import { expectProblem } from '../../test/expect-problem.ts';
+import { startFakeDomains } from '../../test/fake-domains.ts';
+import type { FakeDomains } from '../../test/fake-domains.ts';
+import { FUZZED_SNS } from '../../test/fuzz/fuzzed-sns.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { TestApi } from '../../test/start-api.ts';
 
 let api: TestApi;
+/** Its keys and its limiter reach Postgres whatever the proxy does. */
+let halfApi: TestApi;
 let proxy: TcpProxy;
+let domains: FakeDomains;
 let authorization: string;
 
 beforeAll(async () => {
   proxy = await startTcpProxy(adminDatabaseUrl());
-  api = await startApi({ through: (url) => proxy.url(url) });
+  domains = await startFakeDomains();
+  const through = (url: string): string => proxy.url(url);
+  const deployment = { domainProvider: domains.provider, sns: FUZZED_SNS.access };
+  api = await startApi({ ...deployment, through });
+  halfApi = await startApi({ ...deployment, storesThrough: through });
   ({ authorization } = await api.newCaller());
 });
 afterAll(async () => {
   await proxy.close();
   await api.stop();
+  await halfApi.stop();
+  await domains.stop();
 });
 beforeEach(() => {
   proxy.restore();
 });
 
-describe.each(EVERY_ROUTE_TITLED)('while Postgres cannot be reached, %s', (_, route) => {
+/** Nothing is wrong with the request. */
+async function expectNotReady({ url }: TestApi, route: KnownRoute, key: string): Promise<void> {
+  const asked = requestOf(url, route);
+  const response = await (route.scope === null ? asked : asked.set('authorization', key));
+  expect(expectProblem(response, 'not-ready')).toBe(
+    'The storage cannot be reached at the moment. Try again later.',
+  );
+}
+
+describe.each(titled(EVERY_ROUTE))('while Postgres cannot be reached, %s', (_, route) => {
   test('answers 503', async () => {
     proxy.cut();
-    const response = await requestOf(api.url, route).set('authorization', authorization);
-    expect(expectProblem(response, 'not-ready')).toBe(
-      'The storage cannot be reached at the moment. Try again later.',
-    );
+    await expectNotReady(api, route, authorization);
   });
 
+  test('answers 503 also when only its own stores cannot, and nothing is stored', async () => {
+    const { authorization: key } = await halfApi.newCaller({ scopes: SCOPES });
+    const before = await everythingStored(halfApi.database);
+    proxy.cut();
+    await expectNotReady(halfApi, route, key);
+    expect(await everythingStored(halfApi.database)).toEqual(before);
+  });
+});
+
+describe.each(titled(KEYED_ROUTES))('while Postgres cannot be reached, %s', (_, route) => {
   test('answers 401 without a key that could be one', async () => {
     proxy.cut();
     expectProblem(await requestOf(api.url, route), 'api-key-unauthorized');

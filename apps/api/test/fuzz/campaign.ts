@@ -1,10 +1,11 @@
 import { createUnsubscribeTokens, newApiKey, newId, SCOPES } from '@postrider/domain';
-import type { TopicId } from '@postrider/domain';
-import { createDomainProvider } from '@postrider/mail';
 import { systemClock, within } from '@postrider/runtime';
-import { setEnvironment, startFakeSes, waitFor } from '@postrider/testing';
+import { waitFor } from '@postrider/testing';
+import { startFakeDomains } from '../fake-domains.ts';
+import { createOwnResources } from '../own-resources.ts';
+import type { OwnResources } from '../own-resources.ts';
 import { openRaw } from '../raw-request.ts';
-import { SECRET_KEYS, startApi } from '../start-api.ts';
+import { startApi } from '../start-api.ts';
 import type { Caller, TestApi } from '../start-api.ts';
 import { discoverRoutes } from './discover-routes.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
@@ -43,12 +44,12 @@ export interface Campaign {
 const ANSWER_BOUND_MS = 20_000;
 
 export async function startCampaign(): Promise<Campaign> {
-  const ses = await startSes();
+  const domains = await startFakeDomains();
   const { built: api, routes } = await discoverRoutes(() =>
-    startApi({ domainProvider: ses.provider, sns: FUZZED_SNS.access }),
+    startApi({ domainProvider: domains.provider, sns: FUZZED_SNS.access }),
   );
   const callers = await makeCallers(api);
-  const made = new Set<string>();
+  const resources = createOwnResources(api, callers.live);
   const unknown = `Bearer ${newApiKey('live')}`;
   return {
     api,
@@ -59,37 +60,13 @@ export async function startCampaign(): Promise<Campaign> {
       if (caller === 'malformed') return `Basic ${callers.live.key}`;
       return caller === 'unknown' ? unknown : callers[caller].authorization;
     },
-    made,
-    idFor: createIds(api, callers.live, made),
+    made: resources.made,
+    idFor: createIds(resources),
     exchange: (bytes, pieces) => exchange(api.port, bytes, pieces),
     lineOf: createLineReader(api),
     async stop() {
       await api.stop();
-      await ses.stop();
-    },
-  };
-}
-
-/** A provider of domains that says yes to everything. */
-async function startSes() {
-  const fake = await startFakeSes();
-  const restore = setEnvironment({
-    ...fake.environment,
-    AWS_SESSION_TOKEN: undefined,
-    AWS_PROFILE: undefined,
-  });
-  const provider = createDomainProvider({
-    provider: 'ses',
-    awsRegion: 'eu-central-1',
-    timeoutMs: ANSWER_BOUND_MS,
-  });
-  if (provider === null) throw new Error('ses has domains');
-  return {
-    provider,
-    async stop() {
-      await provider.close();
-      restore();
-      await fake.close();
+      await domains.stop();
     },
   };
 }
@@ -111,46 +88,17 @@ async function makeCallers(api: TestApi) {
   return callers;
 }
 
-function createIds(api: TestApi, { accountId, authorization }: Caller, made: Set<string>): Campaign['idFor'] {
-  async function create(path: string, body: object): Promise<string> {
-    const response = await fetch(`${api.url}${path}`, {
-      method: 'POST',
-      headers: { authorization },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`POST ${path} answered ${response.status}`);
-    const { id } = (await response.json()) as { id: string };
-    made.add(id);
-    return id;
-  }
-  const newWebhook = () => create('/v1/webhooks', { endpoint: 'https://own.example/' });
-  const newTopic = () => create('/v1/topics', { name: 'Own', default_subscription: 'opt_in' });
-  let count = 0;
-  const name = () => `own${(count += 1)}.example`;
-  const newToken = (keys: readonly Buffer[], topicId: string) =>
-    createUnsubscribeTokens(keys).seal({ accountId, topicId: topicId as TopicId, address: `u@${name()}` });
-  let kept: Promise<{ webhook: string; email: string; topic: string }> | undefined;
-  const keptOnes = async () => ({
-    webhook: await newWebhook(),
-    topic: await newTopic(),
-    email: await create('/v1/emails', { from: 'a@a.example', to: 'b@b.example', subject: '', text: '' }),
-  });
+function createIds(own: OwnResources): Campaign['idFor'] {
+  const foreign = createUnsubscribeTokens([Buffer.alloc(32, 8)]);
+  const missing = (noun: NonNullable<RouteLaw['noun']>): string => {
+    if (noun !== 'token') return newId(noun, systemClock);
+    const target = { accountId: newId('account', systemClock), topicId: newId('topic', systemClock) };
+    return foreign.seal({ ...target, address: 'u@b.example' });
+  };
   return async (noun, id) => {
     if (id.kind === 'odd') return id.text;
-    const { webhook, email, topic } = await (kept ??= keptOnes());
-    if (id.kind === 'missing') {
-      return noun === 'token' ? newToken([Buffer.alloc(32, 8)], topic) : newId(noun, systemClock);
-    }
-    const own = {
-      webhook: newWebhook,
-      deadLetter: () => api.newDeadLetter(accountId, webhook),
-      email: async () => email,
-      domain: () => create('/v1/domains', { name: name() }),
-      topic: newTopic,
-      suppression: () => create('/v1/suppressions', { email: `own@${name()}` }),
-      token: async () => newToken(SECRET_KEYS, topic),
-    };
-    const text = await own[noun]();
+    if (id.kind === 'missing') return missing(noun);
+    const text = await own.idOf(noun);
     return id.kind === 'own' ? text : text.replaceAll(/[a-z_]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
   };
 }

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SCOPES } from '@postrider/domain';
+import { tableNames } from '../../test/everything-stored.ts';
+import { EVERY_ROUTE, requestOf, titled } from '../../test/every-route.ts';
+import { expectProblem } from '../../test/expect-problem.ts';
+import { startFakeDomains } from '../../test/fake-domains.ts';
+import type { FakeDomains } from '../../test/fake-domains.ts';
+import { FUZZED_SNS } from '../../test/fuzz/fuzzed-sns.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { TestApi } from '../../test/start-api.ts';
+
+let api: TestApi;
+let domains: FakeDomains;
+let authorization: string;
+
+/** The stages before the handlers go on with these. */
+const KEPT = ['accounts', 'api_keys'];
+
+/** A fault of ours, in every handler: the tables are not there. */
+beforeAll(async () => {
+  domains = await startFakeDomains();
+  api = await startApi({ domainProvider: domains.provider, sns: FUZZED_SNS.access });
+  ({ authorization } = await api.newCaller({ scopes: SCOPES }));
+  const names = (await tableNames(api.database)).filter((name) => !KEPT.includes(name));
+  for (const name of names) await api.database.query(`alter table ${name} rename to gone_${name}`);
+});
+afterAll(async () => {
+  await api.stop();
+  await domains.stop();
+});
+
+describe.each(titled(EVERY_ROUTE))('%s', (_, route) => {
+  test('what is not foreseen is a 500 without internals, and its cause is in the log', async () => {
+    const asked = requestOf(api.url, route);
+    const response = await (route.scope === null ? asked : asked.set('authorization', authorization));
+    expect(expectProblem(response, 'internal')).toBeUndefined();
+    const id = String(response.headers['x-request-id']);
+    const line = api
+      .log()
+      .split('\n')
+      .find((each) => each.includes('request failed') && each.includes(id));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ level: 'error', request_id: id });
+    expect(line).toContain('does not exist');
+  });
+});

@@ -1,0 +1,22 @@
+import type { TestDatabase } from '@postrider/testing';
+
+/** Counts of the limiter, and what tells of the database itself. */
+const BESIDES = ['rate_limits', '_prisma_migrations'];
+
+/** Every row of every table, as text: the same before and after what must store nothing. */
+export async function everythingStored(database: TestDatabase): Promise<Readonly<Record<string, string[]>>> {
+  const tables = await tableNames(database);
+  const of = (table: string) =>
+    `select '${table}' as name, coalesce(array_agg(t::text order by t::text), '{}') as rows from ${table} t`;
+  const found = await database.query<{ name: string; rows: string[] }>(tables.map(of).join(' union all '));
+  return Object.fromEntries(found.map(({ name, rows }) => [name, rows]));
+}
+
+/** The tables that the product's own rows are in. */
+export async function tableNames(database: TestDatabase): Promise<string[]> {
+  const tables = await database.query<{ name: string }>(
+    `select relname as name from pg_class
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,
+  );
+  return tables.map(({ name }) => name).filter((name) => !BESIDES.includes(name));
+}
