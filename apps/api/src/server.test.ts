@@ -233,6 +233,8 @@ test('after a request that asks to upgrade the connection is closed: Node would 
 
 test.each([
   ['no Host', 'GET / HTTP/1.1\r\n\r\n'],
+  ['an expectation that nobody knows', 'GET / HTTP/1.1\r\nHost: a\r\nExpect: miracles\r\n\r\n'],
+  ['15 KiB of headers', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(15 * 1024)}\r\n\r\n`],
   ['more than 2,000 headers', `GET / HTTP/1.1\r\n${'A:\r\n'.repeat(2500)}Last: 1\r\n\r\n`],
 ])('a request with %s is left to the app, whole', async (_, bytes) => {
   const { port, next } = await listening();
@@ -241,7 +243,7 @@ test.each([
   const [request, response] = await next();
   if (bytes.includes('Last')) expect(request.headers['last']).toBe('1');
   response.end('served');
-  await raw.until('served');
+  expect(await raw.until('served')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
   raw.socket.destroy();
 });
 

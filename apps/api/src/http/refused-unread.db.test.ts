@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { everythingStored } from '../../test/everything-stored.ts';
+import { EVERY_ROUTE, KEYED_ROUTES, pathOf, titled } from '../../test/every-route.ts';
+import type { KnownRoute } from '../../test/every-route.ts';
+import { expectProblem } from '../../test/expect-problem.ts';
+import { openRaw } from '../../test/raw-request.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { TestApi } from '../../test/start-api.ts';
+
+const MIB = 1024 * 1024;
+const BODY_BYTES = 32 * MIB;
+
+let api: TestApi;
+let revoked: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  const caller = await api.newCaller();
+  await api.revoke(caller.keyId);
+  revoked = caller.authorization;
+});
+afterAll(() => api.stop());
+
+/** The answer to a head that announces a body, of which not one byte is ever sent. */
+async function answerToHead(route: KnownRoute, key: string | null, framing: string): Promise<string> {
+  const raw = await openRaw(api.port);
+  const lines = [
+    `${route.method.toUpperCase()} ${pathOf(route)} HTTP/1.1`,
+    'Host: api.test',
+    framing,
+    ...(key === null ? [] : [`Authorization: ${key}`]),
+  ];
+  raw.send(`${lines.join('\r\n')}\r\n\r\n`);
+  const answer = await raw.until('\r\n\r\n');
+  raw.socket.destroy();
+  return answer;
+}
+
+const LENGTH = `Content-Length: ${BODY_BYTES}`;
+const CHUNKED = 'Transfer-Encoding: chunked';
+
+describe.each(titled(KEYED_ROUTES))('%s refuses before the first byte of the body', (_, route) => {
+  test.each([
+    ['without a key', LENGTH, () => null],
+    ['without a key, in chunks', CHUNKED, () => null],
+    ['with a revoked key', LENGTH, () => revoked],
+  ])('a body of 32 MiB %s', async (_, framing, key) => {
+    const answer = await answerToHead(route, key(), framing);
+    expect(answer).toMatch(/^HTTP\/1.1 401 [^]*\r\nconnection: close\r\n/i);
+  });
+
+  test('a body of 32 MiB from a key without the scope, or whose limit is used up', async () => {
+    const { authorization } = await api.newCaller({ scopes: [], rateLimitPerMinute: 1 });
+    expect(await answerToHead(route, authorization, LENGTH)).toMatch(/^HTTP\/1.1 403 /);
+    const next = route.limited ? 429 : 403;
+    expect(await answerToHead(route, authorization, LENGTH)).toMatch(new RegExp(`^HTTP/1.1 ${next} `));
+  });
+});
+
+describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body !== undefined)))('%s', (_, route) => {
+  test('a declared length over the limit is refused before the first byte of the body', async () => {
+    const key = route.scope === null ? null : (await api.newCaller({ scopes: [route.scope] })).authorization;
+    const { bytesMax = 0, tooLarge = '' } = route.law.body ?? {};
+    const answer = await answerToHead(route, key, `Content-Length: ${bytesMax + 1}`);
+    expect(answer).toMatch(/^HTTP\/1.1 413 [^]*\r\nconnection: close\r\n/i);
+    const mediaType = tooLarge.endsWith('text') ? 'text/plain; charset=utf-8' : 'application/problem+json';
+    expect(answer).toContain(`content-type: ${mediaType}\r\n`);
+  });
+});
+
+const SENDS = KEYED_ROUTES.filter(({ scope }) => scope === 'emails:send');
+
+test.each(titled(SENDS))(
+  '%s: an ordinary client that sends 32 MiB without a key reads why not',
+  async (_, route) => {
+    const before = await everythingStored(api.database);
+    const response = await request(api.url)
+      .post(route.path)
+      .set('content-type', 'application/json')
+      .send('x'.repeat(BODY_BYTES));
+    expectProblem(response, 'api-key-unauthorized');
+    expect(await everythingStored(api.database)).toEqual(before);
+  },
+);
