@@ -5,7 +5,9 @@ import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
 import type { ApiKeyStore } from '@postrider/store';
 import express from 'express';
 import { createAccessLog } from './http/access-log.ts';
+import { createBodyGate } from './http/body-gate.ts';
 import { createCharge } from './http/charge.ts';
+import type { LimitOf } from './http/charge.ts';
 import { createErrorHandler } from './http/handle-error.ts';
 import { openRequest } from './http/request-context.ts';
 import { createSend } from './http/send.ts';
@@ -32,8 +34,9 @@ type RoutingListener = (request: IncomingMessage, response: ServerResponse, noRo
 export function createApp(options: AppOptions): RequestListener {
   const { logger, metrics, stores } = options;
   const send = createSend(options.problemBases);
-  const charge = createCharge(options.limiter, options.keyRateLimitPerMinute);
-  const gates = { apiKeys: stores.apiKeys, charge, metrics };
+  const limitOf: LimitOf = (key) => key.rateLimitPerMinute ?? options.keyRateLimitPerMinute;
+  const charge = createCharge(options.limiter, limitOf);
+  const gates = { apiKeys: stores.apiKeys, limitOf, charge, bodies: createBodyGate(), metrics };
 
   const app = express();
   for (const setting of ['x-powered-by', 'etag', 'query parser']) app.disable(setting);

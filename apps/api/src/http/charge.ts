@@ -12,14 +12,13 @@ export type Charge = (
 
 type Refusal = Extract<RateDecision, { allowed: false }>['why'];
 
-/**
- * Charges a request to its key (contract 8, rules 1, 2 and 4).
- *
- * @param defaultLimitPerMinute the limit of a key that has none of its own.
- */
-export function createCharge(limiter: RateLimiter, defaultLimitPerMinute: number): Charge {
+/** How many requests a minute a key may make. */
+export type LimitOf = (key: ApiKey) => number;
+
+/** Charges a request to its key (contract 8, rules 1, 2 and 4). */
+export function createCharge(limiter: RateLimiter, limitOf: LimitOf): Charge {
   return async (key, cost) => {
-    const limitPerMinute = key.rateLimitPerMinute ?? defaultLimitPerMinute;
+    const limitPerMinute = limitOf(key);
     const decision = await (cost === null
       ? limiter.peek(key.id, limitPerMinute)
       : limiter.charge(key.id, cost, limitPerMinute));

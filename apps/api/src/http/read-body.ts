@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
+import type { Admit } from './body-gate.ts';
 import type { BodyRule } from './body-rules.ts';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
@@ -15,17 +16,21 @@ export class RequestAbortedError extends Error {
   override readonly name = 'RequestAbortedError';
 }
 
+const AT_ONCE: Admit = async () => undefined;
+
 /**
  * Reads a body as JSON, whatever its Content-Type says.
  *
+ * @param admit waited for before the first byte is read.
  * @throws RequestAbortedError
  */
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   rule: BodyRule,
+  admit = AT_ONCE,
 ): Promise<BodyRead<unknown>> {
-  const read = await readBytes(request, response, rule);
+  const read = await readBytes(request, response, rule, admit);
   if (!read.ok) return read;
   if (read.body.length === 0 && rule.mayBeEmpty === true) return { ok: true, body: undefined };
   return parseJson(read.body) ?? refused(rule.unreadable('is not valid JSON'));
@@ -40,6 +45,7 @@ export async function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
   rule: BodyRule,
+  admit = AT_ONCE,
 ): Promise<BodyRead<Buffer>> {
   const declared = declaredBytes(request);
   if (declared !== null && declared > rule.bytesMax) return refused(rule.tooLarge(declared));
@@ -47,7 +53,10 @@ export async function readBytes(
   if (isTransferCoded(request)) {
     return refused(rule.unreadable('has a Transfer-Encoding other than chunked, which is not supported'));
   }
-  sendContinue(response);
+  await admit(declared ?? rule.bytesMax);
+  // It has said so already, and would not again.
+  if (request.destroyed) throw new RequestAbortedError('the client was gone before its body was read');
+  sendContinue(request, response);
   const bytes = await collect(request, rule.bytesMax);
   if (bytes === null) return refused(rule.tooLarge(declared));
   if (typeof bytes === 'string') return refused(rule.unreadable(bytes));
@@ -71,9 +80,9 @@ function isTransferCoded({ headers }: IncomingMessage): boolean {
 }
 
 /** Only now: a client that asks first need not send a body that is refused. */
-function sendContinue(response: ServerResponse): void {
+function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   const context = contextOf(response);
-  if (!context.awaitsContinue) return;
+  if (!context.awaitsContinue || bodyFault(request) !== null) return;
   context.awaitsContinue = false;
   response.writeContinue();
 }

@@ -2,13 +2,20 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { newApiKey, newId, SCOPES } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import type { ApiKey } from '@postrider/store';
+import { waitFor } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem } from '../../test/expect-problem.ts';
+import { openRaw } from '../../test/raw-request.ts';
 import { BASES } from '../../test/start-api.ts';
-import type { KeylessRequest, KeylessRoute } from '../routes/route.ts';
+import type { KeyedRoute, KeylessRequest, KeylessRoute, Route } from '../routes/route.ts';
 import { json } from './answer.ts';
+import { createBodyGate } from './body-gate.ts';
 import { resourceBody } from './body-rules.ts';
+import { breakBody } from './broken-body.ts';
 import { openRequest } from './request-context.ts';
 import { createSend } from './send.ts';
 import { serveRoute } from './serve-route.ts';
@@ -25,7 +32,9 @@ function asked(): never {
 }
 const CLOSED_GATES: Gates = {
   apiKeys: { findActive: asked },
+  limitOf: asked,
   charge: asked,
+  bodies: { line: asked },
   metrics: { limiterFailures: { inc: asked } as unknown as Gates['metrics']['limiterFailures'] },
 };
 
@@ -36,20 +45,25 @@ async function serving(body: KeylessRoute['body']): Promise<{ url: string; hande
     handed.push(given);
     return json(200, {});
   };
-  const serve = serveRoute(
-    { method: 'post', path: '/u/:id', scope: null, body, handle },
-    CLOSED_GATES,
-    createSend(BASES),
-  );
+  const route: KeylessRoute = { method: 'post', path: '/u/:id', scope: null, body, handle };
+  return { url: `http://127.0.0.1:${await listening(route, CLOSED_GATES)}`, handed };
+}
+
+/** @returns the port of a server with this one route. */
+async function listening(route: Route, gates: Gates, failed = (): void => undefined): Promise<number> {
+  const serve = serveRoute(route, gates, createSend(BASES));
   server = createServer((incoming, response) => {
     openRequest(incoming, response);
     const matched: IncomingMessage & { params: Record<string, string> } = Object.assign(incoming, {
       params: { id: incoming.url ?? '' },
     });
-    void serve(matched, response);
+    serve(matched, response).catch(() => {
+      failed();
+      response.destroy();
+    });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, handed };
+  return (server.address() as AddressInfo).port;
 }
 
 test('a keyless route is asked for no key, charged to nobody, and given the bytes as they came', async () => {
@@ -82,4 +96,98 @@ test('one that ignores its body is given none', async () => {
   const { url, handed } = await serving('ignored');
   await request(url).post('/').type('form').send('a=b');
   expect(handed).toMatchObject([{ body: Buffer.alloc(0) }]);
+});
+
+describe('a body that waits for its turn', () => {
+  const KEY: ApiKey = {
+    id: newId('apiKey', systemClock),
+    accountId: newId('account', systemClock),
+    kind: 'live',
+    scopes: SCOPES,
+    rateLimitPerMinute: null,
+    createdAt: new Date(),
+    revokedAt: null,
+  };
+  const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${newApiKey('live')}\r\nContent-Length: 2\r\n`;
+
+  /** A route that charges for its body, behind a gate that one body passes at a time. */
+  async function priced(handle: KeyedRoute['handle'], findActive = async (): Promise<ApiKey> => KEY) {
+    const gates: Gates = {
+      ...CLOSED_GATES,
+      apiKeys: { findActive },
+      limitOf: () => 60,
+      charge: async (_, cost) => {
+        if (cost !== null) charged.push(cost);
+        return null;
+      },
+      bodies: createBodyGate({ perKey: 1, bytesMax: 100 }),
+    };
+    const route: KeyedRoute = {
+      method: 'post',
+      path: '/',
+      scope: 'emails:send',
+      limited: true,
+      body: resourceBody,
+      cost: () => ({ cost: 1, refusal: null }),
+      handle,
+    };
+    const charged: number[] = [];
+    let failures = 0;
+    const port = await listening(route, gates, () => (failures += 1));
+    return { port, failures: () => failures, charged };
+  }
+
+  test('and whose time is over before it comes is refused as what could not be counted, and charged nothing', async () => {
+    let answer = (): void => undefined;
+    const { port, charged } = await priced(
+      () => new Promise((resolve) => (answer = () => resolve(json(200, { done: true })))),
+    );
+    const [first, second] = [await openRaw(port), await openRaw(port)];
+    first.send(`${HEAD}\r\n{}`);
+    await waitFor(() => charged.length === 1, { what: 'the first to be in hand' });
+    second.send(`${HEAD}\r\n`);
+    const [waiting] = (await once(server as Server, 'request')) as [IncomingMessage];
+    breakBody(waiting, 'did not arrive in time'); // as the server does
+    const refused = await second.until('"instance"');
+    expect(refused).toMatch(
+      /^HTTP\/1.1 429 [^]*costs 1 or more, which could not be counted [^]*limit of 60 per/,
+    );
+    answer();
+    await first.until('done');
+    expect(charged).toEqual([1]);
+    for (const { socket } of [first, second]) socket.destroy();
+  });
+
+  test('has it also after one whose handling failed', async () => {
+    const { port, failures } = await priced(async () => {
+      throw new Error('gone wrong');
+    });
+    for (let n = 0; n < 3; n += 1) {
+      const raw = await openRaw(port);
+      raw.send(`${HEAD}\r\n{}`);
+      await raw.closed();
+    }
+    expect(failures()).toBe(3);
+  });
+
+  test('has it also after one whose client was gone before it could be read', async () => {
+    const lookUps: (() => void)[] = [];
+    const { port, failures } = await priced(
+      async () => json(200, { done: true }),
+      () => new Promise((resolve) => lookUps.push(() => resolve(KEY))),
+    );
+    const gone = await openRaw(port);
+    gone.send(`${HEAD}\r\n`);
+    const [incoming] = (await once(server as Server, 'request')) as [IncomingMessage];
+    gone.socket.destroy();
+    await waitFor(() => incoming.destroyed, { what: 'the client to be gone' });
+    lookUps[0]?.();
+    await waitFor(() => failures() === 1, { what: 'the request to be given up' });
+    const next = await openRaw(port);
+    next.send(`${HEAD}\r\n{}`);
+    await waitFor(() => lookUps.length === 2, { what: 'the next request' });
+    lookUps[1]?.();
+    expect(await next.until('done')).toMatch(/^HTTP\/1.1 200 /);
+    next.socket.destroy();
+  });
 });

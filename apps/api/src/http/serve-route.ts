@@ -2,11 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { grants } from '@postrider/domain';
 import type { Metrics } from '@postrider/runtime';
 import type { ApiKey, ApiKeyStore } from '@postrider/store';
-import { forbidden, unauthorized } from '../problems/answers.ts';
+import { forbidden, limitUnknown, unauthorized } from '../problems/answers.ts';
 import type { KeyedRoute, KeylessRoute, Route } from '../routes/route.ts';
 import type { Answer } from './answer.ts';
 import { authenticate } from './authenticate.ts';
-import type { Charge } from './charge.ts';
+import { inTurn, NoTurnError } from './body-gate.ts';
+import type { Admit, BodyGate } from './body-gate.ts';
+import type { Charge, LimitOf } from './charge.ts';
 import { readBytes, readJson } from './read-body.ts';
 import type { BodyRead } from './read-body.ts';
 import { contextOf } from './request-context.ts';
@@ -15,7 +17,10 @@ import type { Send } from './send.ts';
 /** What the stages before a handler need. */
 export interface Gates {
   readonly apiKeys: Pick<ApiKeyStore, 'findActive'>;
+  readonly limitOf: LimitOf;
   readonly charge: Charge;
+  /** Before the bodies of routes that charge for what stands in them. */
+  readonly bodies: BodyGate;
   readonly metrics: Pick<Metrics<'api'>, 'limiterFailures'>;
 }
 
@@ -31,7 +36,8 @@ const NO_BODY = Buffer.alloc(0);
 /**
  * Serves one route in the order that every route keeps: key (401), limit (429), scope (403), body (413, syntax),
  * then the route's own rules. That the route exists (404) has been settled before. A keyless route begins with the body;
- * one whose cost is in its body is charged behind that, and only looked at for what is left before.
+ * one whose cost is in its body is charged behind that, and only looked at for what is left before; its body waits for
+ * its turn.
  */
 export function serveRoute(route: Route, gates: Gates, send: Send) {
   return async (request: MatchedRequest, response: ServerResponse): Promise<void> => {
@@ -53,21 +59,61 @@ async function keyedAnswer(
   contextOf(response).key = key;
   if (key === null) return unauthorized;
   const charge = (cost: number | null) => refuseOverLimit(key, cost, gates, response);
-  const early = route.limited ? await charge(route.cost === undefined ? COST : null) : null;
-  if (early !== null) return early;
-  const read = await bodyFor(key, route, request, response).catch(async (error: unknown) => {
-    if (route.cost !== undefined) await charge(COST); // broken off in the middle: not even that is free
+  if (isPricedByBody(route)) {
+    const early = await charge(null);
+    return early ?? pricedAnswer(route, { key, charge }, gates, request, response);
+  }
+  const early = route.limited ? await charge(COST) : null;
+  return early ?? handled(key, route, request, await bodyFor(key, route, request, response));
+}
+
+/** One whose cost is in its body. */
+type PricedRoute = KeyedRoute & Required<Pick<KeyedRoute, 'cost'>>;
+
+function isPricedByBody(route: KeyedRoute): route is PricedRoute {
+  return route.cost !== undefined;
+}
+
+/** Whose request it is, and how it is charged. */
+interface Payer {
+  readonly key: ApiKey;
+  readonly charge: (cost: number) => Promise<Answer | null>;
+}
+
+/** What a request that is charged behind its body goes through, once its key's window is known to have something left. */
+async function pricedAnswer(
+  route: PricedRoute,
+  { key, charge }: Payer,
+  { bodies, limitOf }: Gates,
+  request: MatchedRequest,
+  response: ServerResponse,
+): Promise<Answer> {
+  const line = (bytes: number) => bodies.line(key.id, bytes);
+  const work = async (admit: Admit): Promise<Answer> => {
+    const read = await bodyFor(key, route, request, response, admit).catch(async (error: unknown) => {
+      // Broken off in the middle: not even that is free.
+      if (!(error instanceof NoTurnError)) await charge(COST);
+      throw error;
+    });
+    const { cost, refusal } = read.ok ? route.cost(read.body) : { cost: COST, refusal: null };
+    const late = cost > 0 ? await charge(cost) : null;
+    return late ?? refusal ?? handled(key, route, request, read);
+  };
+  return inTurn(line, request, response, work).catch((error: unknown) => {
+    if (error instanceof NoTurnError) return limitUnknown(null, limitOf(key));
     throw error;
   });
-  const answer = async (): Promise<Answer> => {
-    if (!read.ok) return read.refusal;
-    const asked = { key, id: idOf(request), query: queryOf(request), headers: request.headers };
-    return route.handle({ ...asked, body: read.body });
-  };
-  if (route.cost === undefined) return answer();
-  const { cost, refusal } = read.ok ? route.cost(read.body) : { cost: COST, refusal: null };
-  const late = cost > 0 ? await charge(cost) : null;
-  return late ?? refusal ?? answer();
+}
+
+async function handled(
+  key: ApiKey,
+  route: KeyedRoute,
+  request: MatchedRequest,
+  read: BodyRead<unknown>,
+): Promise<Answer> {
+  if (!read.ok) return read.refusal;
+  const asked = { key, id: idOf(request), query: queryOf(request), headers: request.headers };
+  return route.handle({ ...asked, body: read.body });
 }
 
 async function bodyFor(
@@ -75,9 +121,12 @@ async function bodyFor(
   route: KeyedRoute,
   request: MatchedRequest,
   response: ServerResponse,
+  admit?: Admit,
 ): Promise<BodyRead<unknown>> {
   if (!grants(key.scopes, route.scope)) return { ok: false, refusal: forbidden(route.scope) };
-  return route.body === 'ignored' ? { ok: true, body: undefined } : readJson(request, response, route.body);
+  return route.body === 'ignored'
+    ? { ok: true, body: undefined }
+    : readJson(request, response, route.body, admit);
 }
 
 async function keylessAnswer(
