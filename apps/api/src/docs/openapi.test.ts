@@ -35,6 +35,85 @@ test.each(ROUTES)('%s: a route that reads a body says what it reads', (name, { b
   expect(ROUTE_DOCS[name]?.request === undefined).toBe(body === 'ignored');
 });
 
+/** What the provider of domains may make a route answer, and every route but for that (contract 7.2). */
+const PROVIDER_FAULTS = ['502 ses-refused', '503 ses-unavailable'];
+const DOMAIN_FAULTS: Readonly<Record<string, readonly string[]>> = {
+  'POST /v1/domains': [...PROVIDER_FAULTS, '503 ses-not-configured'],
+  'GET /v1/domains': ['503 ses-not-configured'],
+  'GET /v1/domains/:id': ['503 ses-not-configured'],
+  'POST /v1/domains/:id/verify': [...PROVIDER_FAULTS, '503 ses-not-configured'],
+  'DELETE /v1/domains/:id': [...PROVIDER_FAULTS, '503 ses-not-configured'],
+};
+
+test.each(ROUTES)(
+  '%s: of the faults that are not the client’s, too, it has those that there are',
+  (name, route) => {
+    const doc = ROUTE_DOCS[name];
+    if (doc === undefined) throw new Error('it is not described');
+    const faults = refusalsOf(route, doc).filter((refusal) => refusal.startsWith('5'));
+    expect([...faults].sort()).toEqual(
+      ['500 internal', '503 not-ready', ...(DOMAIN_FAULTS[name] ?? [])].sort(),
+    );
+  },
+);
+
+/** What a reader of the document is told of one route. */
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: { readonly required: boolean; readonly content: object };
+  readonly responses: Readonly<Record<string, { readonly content: object }>>;
+}
+
+function operationOf(name: string): Operation {
+  const [method = '', path = ''] = name.toLowerCase().split(' ');
+  const { paths } = openApiDocument() as { paths: Record<string, Record<string, Operation>> };
+  const operation = paths[path.replace(':id', '{id}')]?.[method];
+  if (operation === undefined) throw new Error(`${name} is not in the document`);
+  return operation;
+}
+
+describe('a body', () => {
+  const READING = ROUTES.filter(([, { body }]) => body !== 'ignored').map(([name]) => name);
+  const OPTIONAL = ['DELETE /v1/suppressions/:id', 'POST /u/:id'];
+  const MEDIA: Readonly<Record<string, readonly string[]>> = {
+    'POST /u/:id': ['application/x-www-form-urlencoded', 'multipart/form-data'],
+    'POST /internal/ses/sns': ['text/plain; charset=UTF-8'],
+  };
+
+  test.each(READING)(
+    '%s: is required where there must be one, and of the media types that are sent',
+    (name) => {
+      const { required, content } = operationOf(name).requestBody ?? { content: {} };
+      expect({ required, types: Object.keys(content) }).toEqual({
+        required: !OPTIONAL.includes(name),
+        types: MEDIA[name] ?? ['application/json'],
+      });
+    },
+  );
+});
+
+test.each([
+  ['POST /u/:id', ['application/json', 'text/html; charset=utf-8']],
+  ['GET /u/:id', ['text/html; charset=utf-8']],
+  ['GET /v1/webhooks', ['application/json']],
+])('%s succeeds with %j', (name, types) => {
+  expect(Object.keys(operationOf(name).responses['200']?.content ?? {})).toEqual(types);
+});
+
+test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) => {
+  const paging = ['limit', 'after', 'before'];
+  const LOOKED_AT: Readonly<Record<string, readonly string[]>> = {
+    'GET /v1/emails': paging,
+    'GET /v1/domains': paging,
+    'GET /v1/topics': paging,
+    'GET /v1/suppressions': [...paging, 'origin'],
+    'DELETE /v1/suppressions/:id': ['reason'],
+    'POST /v1/suppressions/batch/remove': ['reason'],
+  };
+  const named = (operationOf(name).parameters ?? []).filter((parameter) => parameter.in === 'query');
+  expect(named.map((parameter) => parameter.name)).toEqual(LOOKED_AT[name] ?? []);
+});
+
 test('the document is OpenAPI 3.1', async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(openApiDocument()));
   expect({ valid, errors }).toEqual({ valid: true, errors: undefined });

@@ -1,5 +1,6 @@
 import { EVENT_TYPES, LIMITS, PROBLEMS } from '@postrider/domain';
 import type { EventType, ProblemSlug } from '@postrider/domain';
+import type { BodyRule } from '../http/body-rules.ts';
 import type { Route } from '../routes/route.ts';
 import { routeTable } from '../routes/table.ts';
 import type { RouteParts, RouteStores } from '../routes/table.ts';
@@ -7,6 +8,7 @@ import type { Schema } from './json-schema.ts';
 import type { Refusal, RouteDoc } from './route-doc.ts';
 import { ROUTE_DOCS } from './route-docs.ts';
 import { envelopeSchema, SCHEMAS } from './schemas.ts';
+import type { SchemaName } from './schemas.ts';
 
 const ANYWHERE: readonly Refusal[] = ['500 internal', '503 not-ready'];
 
@@ -68,6 +70,7 @@ function operation(route: Route): Schema {
     ...(route.path.includes(':id') ? [ID] : []),
     ...(doc.idempotent === true ? [IDEMPOTENCY_KEY] : []),
     ...(doc.paged === true ? PAGING : []),
+    ...(doc.query ?? []).map((parameter) => ({ ...parameter, in: 'query' })),
   ];
   const { operationId, summary, description } = doc;
   return {
@@ -78,14 +81,22 @@ function operation(route: Route): Schema {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(doc.request === undefined || route.body === 'ignored'
       ? {}
-      : {
-          requestBody: {
-            required: true,
-            description: `At most ${route.body.bytesMax} bytes, read as JSON whatever its Content-Type says.`,
-            content: { 'application/json': { schema: ref(doc.request) } },
-          },
-        }),
+      : { requestBody: requestBody(route.body, doc.request, doc.requestMedia ?? AS_JSON) }),
     responses: responses(route, doc),
+  };
+}
+
+const AS_JSON = { types: ['application/json'], words: 'read as JSON whatever its Content-Type says' };
+
+function requestBody(
+  rule: BodyRule,
+  schema: SchemaName,
+  media: NonNullable<RouteDoc['requestMedia']>,
+): Schema {
+  return {
+    required: rule.mayBeEmpty !== true && media.optional !== true,
+    description: `At most ${rule.bytesMax} bytes, ${media.words}.`,
+    content: Object.fromEntries(media.types.map((type) => [type, { schema: ref(schema) }])),
   };
 }
 
@@ -116,17 +127,19 @@ const PAGING: readonly Schema[] = [
   },
 ];
 
-function ref(name: keyof typeof SCHEMAS): Schema {
+function ref(name: SchemaName): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
+const PAGE: Schema = { 'text/html; charset=utf-8': { schema: { type: 'string' } } };
+
 function responses(route: Route, doc: RouteDoc): Schema {
   const headers = { 'x-request-id': { $ref: '#/components/headers/x-request-id' } };
-  const { status, schema, also } = doc.success;
-  const content =
-    schema === 'page'
-      ? { 'text/html; charset=utf-8': { schema: { type: 'string' } } }
-      : { 'application/json': { schema: ref(schema) } };
+  const { status, schema, also, orPage } = doc.success;
+  const content = {
+    ...(schema === 'page' ? PAGE : { 'application/json': { schema: ref(schema) } }),
+    ...(orPage === true ? PAGE : {}),
+  };
   const done = { description: 'Done.', headers, content };
   const entries = new Map<string, Schema>([[String(status), done]]);
   if (also !== undefined) entries.set(String(also), done);

@@ -1,4 +1,5 @@
-import type { Refusal, RouteDoc } from './route-doc.ts';
+import { reasonText, suppressionOrigin } from './resource-schemas.ts';
+import type { QueryParameter, Refusal, RouteDoc } from './route-doc.ts';
 
 type Docs = Readonly<Record<string, RouteDoc>>;
 
@@ -42,6 +43,17 @@ export const DOMAIN_DOCS: Docs = {
   },
 };
 
+const REASON: QueryParameter = {
+  name: 'reason',
+  description: 'Where it is blank or missing, the `reason` of the body counts.',
+  schema: reasonText,
+};
+const ORIGIN: QueryParameter = {
+  name: 'origin',
+  description: 'Only those that came about so.',
+  schema: suppressionOrigin,
+};
+
 export const SUPPRESSION_DOCS: Docs = {
   'POST /v1/suppressions': {
     operationId: 'addSuppression',
@@ -63,6 +75,8 @@ export const SUPPRESSION_DOCS: Docs = {
     operationId: 'removeSuppressions',
     summary: 'Remove many suppressions: all of them or none',
     request: 'SuppressionBatchRemoval',
+    description: 'Those that a complaint has made need a reason, as `?reason=` or in the body.',
+    query: [REASON],
     success: { status: 200, schema: 'DeletedSuppressions' },
     refusals: BAD_FIELDS,
   },
@@ -71,6 +85,7 @@ export const SUPPRESSION_DOCS: Docs = {
     summary: 'List suppressions, newest first',
     success: { status: 200, schema: 'SuppressionPage' },
     paged: true,
+    query: [ORIGIN],
     refusals: ['400 validation-failed'],
   },
   'GET /v1/suppressions/:id': {
@@ -82,7 +97,8 @@ export const SUPPRESSION_DOCS: Docs = {
   'DELETE /v1/suppressions/:id': {
     operationId: 'removeSuppression',
     summary: 'Remove a suppression, by its id or its address',
-    description: 'One that a complaint has made needs a reason, in the body or as `?reason=`.',
+    description: 'One that a complaint has made needs a reason, as `?reason=` or in the body.',
+    query: [REASON],
     request: 'SuppressionRemoval',
     success: { status: 200, schema: 'DeletedSuppression' },
     refusals: [...MISSING, '400 text', '400 validation-failed'],
@@ -129,7 +145,13 @@ export const UNSUBSCRIBE_DOCS: Docs = {
     operationId: 'unsubscribe',
     summary: 'For recipients: unsubscribe (RFC 8058)',
     request: 'UnsubscribeRequest',
-    success: { status: 200, schema: 'Unsubscribed' },
+    requestMedia: {
+      types: ['application/x-www-form-urlencoded', 'multipart/form-data'],
+      optional: true,
+      words: 'of any kind, or none: the token alone decides',
+    },
+    description: 'The form of the page gets a page for an answer, a mail program JSON.',
+    success: { status: 200, schema: 'Unsubscribed', orPage: true },
     refusals: [...MISSING, '400 text'],
   },
 };

@@ -1,3 +1,4 @@
+import { LIMITS } from '@postrider/domain';
 import { exactly, idOf, nullableText, pageOf, text, texts, time } from './json-schema.ts';
 import type { Schema } from './json-schema.ts';
 
@@ -30,15 +31,23 @@ const records: Schema = {
   },
 };
 
+export const suppressionOrigin: Schema = { enum: ['bounce', 'complaint', 'manual', 'unsubscribe'] };
+/** In characters, which are what `maxLength` counts. */
+export const reasonText: Schema = { type: 'string', maxLength: LIMITS.suppressionReasonLength };
+
 const suppression = {
   id: idOf('sup'),
   email: text,
   topic_id: { ...nullableText, description: 'null: about anything' },
-  origin: { enum: ['bounce', 'complaint', 'manual', 'unsubscribe'] },
+  origin: suppressionOrigin,
   source_id: { ...nullableText, description: 'The message that it came of.' },
   created_at: time,
 };
-const reason = { ...nullableText, description: 'Needed to remove what a complaint has made.' };
+const reason = {
+  ...reasonText,
+  type: ['string', 'null'],
+  description: 'Needed to remove what a complaint has made.',
+};
 
 const topic = {
   id: idOf('top'),

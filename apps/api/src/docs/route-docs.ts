@@ -78,6 +78,10 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
     summary: 'For SNS: take what SES reports',
     description: 'Believes what SNS has signed for an allowed topic, and nothing else.',
     request: 'SnsMessage',
+    requestMedia: {
+      types: ['text/plain; charset=UTF-8'],
+      words: 'read as JSON whatever its Content-Type says: SNS says that it is plain text',
+    },
     success: { status: 200, schema: 'Received' },
     refusals: ['400 validation-failed'],
   },
