@@ -2,14 +2,19 @@ import { createRows } from '@postrider/testing';
 import { message, padded } from './ground.ts';
 import type { Answer, Ground } from './ground.ts';
 
-/** Of a limit: what just fits, and what is just over, with the answer to it; or why neither can be asked for, yet. */
+/** Of a limit: what just fits, and what is just over, with the answer to it. */
+interface Bound {
+  readonly within: (ground: Ground) => Promise<Answer>;
+  readonly over: (ground: Ground) => Promise<Answer>;
+  /** `422 validation-failed`; `413 text` for plain text. */
+  readonly refusal: string;
+  /** The `field` of the one fault that is told, where faults are told. */
+  readonly field?: string;
+}
+
+/** The limits of a row, each of which is met alone; or why none can be asked for, yet. */
 export type LimitRow =
-  | {
-      readonly within: (ground: Ground) => Promise<Answer>;
-      readonly over: (ground: Ground) => Promise<Answer>;
-      /** `422 validation-failed`; `413 text` for plain text. */
-      readonly refusal: string;
-    }
+  | { readonly bounds: readonly Bound[] }
   | { readonly listed: (ground: Ground) => Promise<Answer>; readonly entries: number }
   | { readonly notBuilt: string };
 
@@ -18,8 +23,8 @@ const MIB = 1024 * KIB;
 const ENDPOINT = { endpoint: 'https://hooks.example.com' };
 const INBOUND: LimitRow = { notBuilt: 'inbound mail' };
 
-/** A body of `POST /v1/emails` or another route, just within its limit and just over. */
-function sized(line: string, at: (over: 0 | 1) => unknown, refusal: string): LimitRow {
+/** A body of a route, just within its limit and just over. */
+function sized(line: string, at: (over: 0 | 1) => unknown, refusal: string): Bound {
   return {
     within: ({ call }) => call(line, { body: at(0) }),
     over: ({ call }) => call(line, { body: at(1) }),
@@ -27,17 +32,25 @@ function sized(line: string, at: (over: 0 | 1) => unknown, refusal: string): Lim
   };
 }
 
+/** A message with one thing more than it may have; of everything else it has as much as it may. */
+function counted(field: 'attachments' | 'headers' | 'tags'): Bound {
+  const at = (over: 0 | 1) => labelled({ [field]: over });
+  return { ...sized('POST /v1/emails', at, '422 validation-failed'), field };
+}
+
 function repeated<T>(count: number, make: (n: number) => T): T[] {
   return Array.from({ length: count }, (_, n) => make(n));
 }
 
+const batch = (messages: number) => repeated(messages, () => message());
 const recipients = (over: 0 | 1) =>
   message({ to: repeated(20 + over, (n) => `t${n}@b.example`), cc: repeated(30, (n) => `c${n}@b.example`) });
-const labelled = (over: 0 | 1) =>
+type Surplus = Partial<Record<'attachments' | 'headers' | 'tags', 0 | 1>>;
+const labelled = ({ attachments = 0, headers = 0, tags = 0 }: Surplus) =>
   message({
-    attachments: repeated(50 + over, (n) => ({ filename: `${n}.txt`, content: 'aGk=' })),
-    headers: Object.fromEntries(repeated(50 + over, (n) => [`X-H${n}`, '1'])),
-    tags: repeated(50 + over, (n) => ({ name: `t${n}`, value: '1' })),
+    attachments: repeated(50 + attachments, (n) => ({ filename: `${n}.txt`, content: 'aGk=' })),
+    headers: Object.fromEntries(repeated(50 + headers, (n) => [`X-H${n}`, '1'])),
+    tags: repeated(50 + tags, (n) => ({ name: `t${n}`, value: '1' })),
   });
 
 /** A window that was opened by one request has room for `cost - 1` more. */
@@ -54,55 +67,67 @@ async function spent(ground: Ground, limit: number | undefined, requests: number
 /** By what is limited, as contract 8 has it. */
 export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Requests per API key': {
-    within: async (ground) => ground.call('GET /v1/webhooks', { key: await spent(ground, undefined, 59) }),
-    over: async (ground) => ground.call('GET /v1/webhooks', { key: await spent(ground, undefined, 60) }),
-    refusal: '429 rate-limited',
+    bounds: [
+      {
+        within: async (ground) =>
+          ground.call('GET /v1/webhooks', { key: await spent(ground, undefined, 59) }),
+        over: async (ground) => ground.call('GET /v1/webhooks', { key: await spent(ground, undefined, 60) }),
+        refusal: '429 rate-limited',
+      },
+    ],
   },
   'Batch cost': {
-    within: async (ground) =>
-      ground.call('POST /v1/emails/batch', {
-        key: await spent(ground, 4, 1),
-        body: repeated(3, () => message()),
-      }),
-    over: async (ground) =>
-      ground.call('POST /v1/emails/batch', {
-        key: await spent(ground, 3, 1),
-        body: repeated(3, () => message()),
-      }),
-    refusal: '429 rate-limited',
+    bounds: [
+      {
+        within: async (ground) =>
+          ground.call('POST /v1/emails/batch', {
+            key: await spent(ground, 4, 1),
+            body: batch(3),
+          }),
+        over: async (ground) =>
+          ground.call('POST /v1/emails/batch', {
+            key: await spent(ground, 3, 1),
+            body: batch(3),
+          }),
+        refusal: '429 rate-limited',
+      },
+    ],
   },
   'Inbox sends': INBOUND,
   Thread: INBOUND,
   'Inboxes per account': INBOUND,
-  'One message incl. attachments after base64': sized(
-    'POST /v1/emails',
-    (over) => {
-      const content = Buffer.alloc(3 * MIB).toString('base64');
-      return message({ text: 'x'.repeat(MIB + over), attachments: [{ filename: 'a', content }] });
-    },
-    '422 validation-failed',
-  ),
-  '`POST /v1/emails` body': sized('POST /v1/emails', (over) => padded(message(), 8 * MIB + over), '413 text'),
-  '`POST /v1/emails/batch` body': sized(
-    'POST /v1/emails/batch',
-    (over) =>
-      padded(
-        repeated(100, () => message()),
-        32 * MIB + over,
+  'One message incl. attachments after base64': {
+    bounds: [
+      sized(
+        'POST /v1/emails',
+        (over) => {
+          const content = Buffer.alloc(3 * MIB).toString('base64');
+          return message({ text: 'x'.repeat(MIB + over), attachments: [{ filename: 'a', content }] });
+        },
+        '422 validation-failed',
       ),
-    '413 request-too-large',
-  ),
-  'Bodies on all other routes': sized(
-    'POST /v1/webhooks',
-    (over) => padded(ENDPOINT, 64 * KIB + over),
-    '413 request-too-large',
-  ),
-  'Recipients per message (to, cc, bcc together)': sized(
-    'POST /v1/emails',
-    recipients,
-    '422 validation-failed',
-  ),
-  'Attachments, headers, tags per message': sized('POST /v1/emails', labelled, '422 validation-failed'),
+    ],
+  },
+  '`POST /v1/emails` body': {
+    bounds: [sized('POST /v1/emails', (over) => padded(message(), 8 * MIB + over), '413 text')],
+  },
+  '`POST /v1/emails/batch` body': {
+    bounds: [
+      sized('POST /v1/emails/batch', (over) => padded(batch(100), 32 * MIB + over), '413 request-too-large'),
+      sized('POST /v1/emails/batch', (over) => batch(100 + over), '422 validation-failed'),
+    ],
+  },
+  'Bodies on all other routes': {
+    bounds: [
+      sized('POST /v1/webhooks', (over) => padded(ENDPOINT, 64 * KIB + over), '413 request-too-large'),
+    ],
+  },
+  'Recipients per message (to, cc, bcc together)': {
+    bounds: [{ ...sized('POST /v1/emails', recipients, '422 validation-failed'), field: 'to' }],
+  },
+  'Attachments, headers, tags per message': {
+    bounds: [counted('attachments'), counted('headers'), counted('tags')],
+  },
   'A received message': INBOUND,
   'Text plus HTML of a reply from an inbox': INBOUND,
   'Dead letters returned by the list': {

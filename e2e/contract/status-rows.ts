@@ -1,20 +1,42 @@
+import { newId } from '@postrider/domain';
 import { sesError } from '@postrider/testing';
 import { message, padded } from './ground.ts';
 import type { Answer, Ground } from './ground.ts';
 
-/** How a row of contract 7.2 is reached by a request; or why it cannot be, yet. */
+/** How a row of contract 7.2 is reached by a request, or by one for each of its conditions; or why it cannot be, yet. */
 export type StatusRow =
-  { readonly reach: (ground: Ground) => Promise<Answer> } | { readonly notBuilt: string };
+  { readonly reach: (ground: Ground) => Promise<Answer | readonly Answer[]> } | { readonly notBuilt: string };
 
 const ENDPOINT = { endpoint: 'https://hooks.example.com' };
 const INBOUND: StatusRow = { notBuilt: 'inbound mail' };
 let made = 0;
 const newDomain = () => ({ name: `shop-${(made += 1)}.example` });
 
+/** A suppression that came of a complaint. @returns its id */
+async function newComplaint({ system }: Ground): Promise<string> {
+  const id = newId('suppression', { now: () => new Date() });
+  await system.db.query(
+    `insert into suppressions (id, account_id, address, origin, email_id, created_at)
+     values ($1, $2, 'cross@b.example', 'complaint', 'em_1', now())`,
+    [id, system.accountId],
+  );
+  return id;
+}
+
 /** By status and slug, as contract 7.2 has them. */
 export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   '200, 201, 202 -': { reach: ({ call }) => call('POST /v1/webhooks', { body: ENDPOINT }) },
-  '400 validation-failed': { reach: ({ call }) => call('POST /v1/topics', { body: {} }) },
+  '400 validation-failed': {
+    async reach(ground) {
+      const complaint = await newComplaint(ground);
+      return [
+        await ground.call('POST /v1/suppressions', { body: { email: 'nobody' } }),
+        await ground.call(`DELETE /v1/suppressions/${complaint}`),
+        await ground.call('POST /v1/topics', { body: {} }),
+        await ground.call('POST /v1/topics', { body: { name: '', default_subscription: 'opt_in' } }),
+      ];
+    },
+  },
   '401 api-key-unauthorized': { reach: ({ call }) => call('GET /v1/webhooks', { key: null }) },
   '403 api-key-forbidden': {
     reach: async ({ call, newKey }) =>
