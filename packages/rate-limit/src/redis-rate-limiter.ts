@@ -54,8 +54,9 @@ export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLi
 }
 
 /**
- * A client that answers at once or not at all: no queue while it is away, no second try, and it reconnects. Commands
- * have no time limit of its own, which would strike before the sockets are read: `failClosed` has one.
+ * A client that answers at once or not at all: no queue while it is away, no second try, and it reconnects. Its own time
+ * limits are for a connection that died without a word, in its handshake too; they are longer than `failClosed`'s, which
+ * reads the sockets before it strikes.
  */
 function failFastClient(url: string, timeoutMs: number): ChargingRedis {
   const redis = new Redis(url, {
@@ -64,7 +65,8 @@ function failFastClient(url: string, timeoutMs: number): ChargingRedis {
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     connectTimeout: 2 * timeoutMs,
-    socketTimeout: 4 * timeoutMs, // a connection that lost its other end without a word
+    commandTimeout: 4 * timeoutMs,
+    socketTimeout: 4 * timeoutMs,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MAX_MS),
     scripts: { charge: { numberOfKeys: 1, lua: CHARGE_SCRIPT } },
   });
