@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createPostgresBackend, withBackend, Worker } from 'bullmq';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
@@ -6,6 +5,7 @@ import { Intake } from './intake.ts';
 import type { JobSource } from './intake.ts';
 import { QUEUES } from './jobs.ts';
 import type { JobOf, QueueKey } from './jobs.ts';
+import { pause } from './pause.ts';
 import { settlesWithin } from './settles-within.ts';
 import type { Consumer, ConsumerOptions } from './timetable.ts';
 
@@ -108,10 +108,6 @@ function fetchNothing(worker: BullWorker, onError: (error: Error) => void): void
 async function shut(connected: Connected): Promise<void> {
   await settlesWithin(CLOSE_TIMEOUT_MS, connected.worker.close(true));
   await settlesWithin(CLOSE_TIMEOUT_MS, connected.disconnect());
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined); // cut short: the same to the caller
 }
 
 type ConnectOptions = Pick<ConsumerOptions<never>, 'lockSeconds' | 'onError'>;

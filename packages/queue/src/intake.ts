@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Job } from 'bullmq';
 import type { JobJson } from 'bullmq';
+import { pause } from './pause.ts';
 
 /** The part of BullMQ's worker that fetches; the same on both back-ends. */
 export interface JobSource {
@@ -70,8 +70,8 @@ export class Intake {
       const came = await Promise.all(Array.from({ length: asked }, () => this.#fetch(source)));
       this.#atOnce = came.every((each) => each === 'job') ? Math.min(2 * this.#atOnce, AT_ONCE_MAX) : 1;
       if (came.includes('job')) continue;
-      if (came.includes('failed')) await this.#pause(RETRY_MS);
-      else if (performance.now() - askedAt < UNASKED_WITHIN_MS) await this.#pause(UNASKED_PAUSE_MS);
+      if (came.includes('failed')) await pause(RETRY_MS, stopped);
+      else if (performance.now() - askedAt < UNASKED_WITHIN_MS) await pause(UNASKED_PAUSE_MS, stopped);
     }
   }
 
@@ -151,14 +151,10 @@ export class Intake {
         // Wiped meanwhile, or given to another as its lock ran out: the row knows.
         if (isForgotten(error) || stopped.aborted) return null;
         onError(error as Error);
-        await this.#pause(RETRY_MS);
+        await pause(RETRY_MS, stopped);
       }
     }
     return null;
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#options.stopped }).catch(() => undefined); // cut short by the stop
   }
 
   #release(): void {
