@@ -103,6 +103,18 @@ describe('an intake', () => {
     expect(queue.askedAtOnce).toBe(1);
   });
 
+  test('asks again at once when BullMQ says that there is nothing more, which it does before it waits', async () => {
+    const getNextJob = queue.getNextJob.bind(queue);
+    let questions = 0;
+    queue.getNextJob = async () => {
+      questions += 1;
+      return questions === 1 ? undefined : getNextJob();
+    };
+    start(1);
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(questions).toBe(2);
+  });
+
   test('leaves the process its timers when a queue answers without being asked', async () => {
     let questions = 0;
     queue.getNextJob = async () => {

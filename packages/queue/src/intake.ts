@@ -27,9 +27,13 @@ type NextJob = readonly [data?: JobJson | null, id?: string];
 const AT_ONCE_MAX = 8;
 /** After the queue could not be reached. */
 const RETRY_MS = 1_000;
-/** After an answer that came without asking, as while a queue is rate-limited by somebody else's tool. */
-const UNASKED_PAUSE_MS = 100;
-const UNASKED_WITHIN_MS = 1;
+/**
+ * BullMQ says at once that there is nothing more, and waits when it is asked again. If it goes on saying so at once, as
+ * while somebody else's tool limits the queue's rate, the questions come ever more slowly.
+ */
+const AT_ONCE_WITHIN_MS = 1;
+const UNPAUSED_QUESTIONS = 3;
+const QUESTION_PAUSE_MAX_MS = 100;
 /** Tries to tell the queue that a job has ended; afterwards its lock runs out, and it comes again as a stale one. */
 const END_TRIES = 5;
 
@@ -60,6 +64,7 @@ export class Intake {
   /** Fetches until it is stopped. */
   async run(source: JobSource): Promise<void> {
     const { slots, stopped } = this.#options;
+    let answeredAtOnce = 0;
     while (!stopped.aborted) {
       if (this.#taken >= slots) {
         await this.#slotFree();
@@ -69,9 +74,10 @@ export class Intake {
       const askedAt = performance.now();
       const came = await Promise.all(Array.from({ length: asked }, () => this.#fetch(source)));
       this.#atOnce = came.every((each) => each === 'job') ? Math.min(2 * this.#atOnce, AT_ONCE_MAX) : 1;
-      if (came.includes('job')) continue;
-      if (came.includes('failed')) await pause(RETRY_MS, stopped);
-      else if (performance.now() - askedAt < UNASKED_WITHIN_MS) await pause(UNASKED_PAUSE_MS, stopped);
+      if (came.includes('failed') && !came.includes('job')) await pause(RETRY_MS, stopped);
+      const isNoneAtOnce = !came.includes('job') && performance.now() - askedAt < AT_ONCE_WITHIN_MS;
+      answeredAtOnce = isNoneAtOnce ? answeredAtOnce + 1 : 0;
+      if (answeredAtOnce > UNPAUSED_QUESTIONS) await pause(questionPauseMs(answeredAtOnce), stopped);
     }
   }
 
@@ -168,6 +174,10 @@ export class Intake {
     });
     this.#onFree = null;
   }
+}
+
+function questionPauseMs(answeredAtOnce: number): number {
+  return Math.min(2 ** (answeredAtOnce - UNPAUSED_QUESTIONS), QUESTION_PAUSE_MAX_MS);
 }
 
 /** BullMQ's scripts refuse with negative codes: there is no such job, or its lock is gone or another's. */
