@@ -43,7 +43,7 @@ export function configurationFacts(sizes: Sizes, cluster: Pick<Cluster, 'setting
     Postgres: `default settings, durable: ${settings.join(', ')}`,
     Redis: 'nothing written to disk',
     network:
-      'loopback; endpoints spread over 127.0.1.0/24; TLS 1.3 by Node’s defaults, one P-256 certificate',
+      'loopback; endpoints spread over 127.0.1.0/24; TLS 1.3 by Node’s defaults, a P-256 certificate for each host',
     sizes: Object.entries(sizes)
       .filter(([, value]) => typeof value === 'number')
       .map(([name, value]) => `${name} ${(value as number).toLocaleString('en')}`)

@@ -141,8 +141,7 @@ describe('the room of a webhook', () => {
       admissions.observe(deliveries);
       admissions.takeBack(deliveries);
     }
-    expect(admissions.of(A).room).toBe(ROOM.first);
-    expect(admissions.of(A).proven).toBe(false);
+    expect(admissions.of(A)).toEqual({ webhookId: A, room: ROOM.first, fastRoom: 2 });
   });
 
   test('is each webhook’s own', () => {
@@ -163,28 +162,78 @@ describe('the room of a webhook', () => {
   });
 });
 
-describe('a webhook is proven', () => {
-  test('not before it has ended some', () => {
-    expect(admissions.of(A).proven).toBe(false);
+describe('the room in the fast lane', () => {
+  const fastRoom = () => admissions.of(A).fastRoom;
+
+  test('is two until the webhook has ended some, and then all of its room', () => {
+    expect(fastRoom()).toBe(2);
     admissions.observe(claimed(8));
-    expect(admissions.of(A).proven).toBe(false);
+    expect(fastRoom()).toBe(2);
     admissions.observe(claimed(8, { inFlight: 7 }));
-    expect(admissions.of(A).proven).toBe(true);
+    expect(fastRoom()).toBe(admissions.of(A).room);
   });
 
-  test('not by deliveries that were only delayed, nor by those that come back lapsed', () => {
+  test('stays two with deliveries that were only delayed, or come back lapsed', () => {
     admissions.observe(claimed(4, { delayMs: 30_000 }));
     admissions.observe(claimed(2));
     admissions.observe(claimed(2, { lapsed: true }));
-    expect(admissions.of(A)).toEqual({ webhookId: A, room: ROOM.first, proven: false });
+    expect(admissions.of(A)).toEqual({ webhookId: A, room: ROOM.first, fastRoom: 2 });
   });
 
-  test('after a failure only when it has ended some again', () => {
+  test('is two after a failure, until it has ended some again', () => {
     for (const more of [{}, {}, { failing: true }]) admissions.observe(claimed(4, more));
     admissions.observe(claimed(4, { inFlight: 4 }));
-    expect(admissions.of(A).proven).toBe(false);
+    expect(fastRoom()).toBe(2);
     admissions.observe(claimed(4, { inFlight: 0 }));
-    expect(admissions.of(A).proven).toBe(true);
+    expect(fastRoom()).toBe(admissions.of(A).room);
+  });
+
+  test('is none once an attempt hangs, nor for what follows when all have run out of time', () => {
+    admissions.observe(claimed(8));
+    admissions.observe(claimed(8));
+    admissions.suspect(A);
+    expect(fastRoom()).toBe(0);
+    admissions.observe(claimed(8)); // the eight before have ended, by their time limit
+    expect(fastRoom()).toBe(0);
+    admissions.suspect(A);
+    admissions.observe(claimed(8));
+    expect(fastRoom()).toBe(0);
+  });
+
+  test('is all again when attempts have ended that were begun after it hung', () => {
+    admissions.observe(claimed(8));
+    admissions.suspect(A);
+    admissions.observe(claimed(3, { stuck: true, inFlight: 5 }));
+    admissions.observe(claimed(3, { stuck: true, inFlight: 5 }));
+    expect(fastRoom()).toBe(0);
+    admissions.observe(claimed(5, { inFlight: 3 }));
+    expect(fastRoom()).toBe(admissions.of(A).room);
+  });
+
+  test('is not cut by one claim that finds an attempt slow: the database may have been, and the claim has seen to it', () => {
+    admissions.observe(claimed(8));
+    admissions.observe(claimed(8));
+    admissions.observe(claimed(3, { stuck: true, inFlight: 5 }));
+    expect(fastRoom()).toBe(admissions.of(A).room);
+  });
+
+  test('is none from the beginning where an attempt hangs that another relay handed out', () => {
+    admissions.suspect(A);
+    expect(fastRoom()).toBe(0);
+  });
+});
+
+describe('the lane that a webhook’s deliveries go to', () => {
+  test('is known once it answers, fails or hangs', () => {
+    expect(admissions.laneOf(A)).toBeNull();
+    admissions.observe(claimed(8));
+    expect(admissions.laneOf(A)).toBeNull();
+    admissions.observe(claimed(8));
+    expect(admissions.laneOf(A)).toBe('fast');
+    admissions.suspect(A);
+    expect(admissions.laneOf(A)).toBe('slow');
+    admissions.observe(claimed(1, { failing: true }));
+    expect(admissions.laneOf(A)).toBe('slow');
   });
 });
 

@@ -22,10 +22,20 @@ const FORGET_MS = 300_000;
 /** What took longer says nothing of the workers: the webhook had rested, or a lease had to run out. */
 const SAMPLE_MS_MAX = 2_000;
 
-/** A webhook that has not yet been seen to answer gets this many of the fast lane's slots. */
-export const UNPROVEN_IN_FAST_LANE = 2;
+/** How much of a webhook's room is in the fast lane. */
+const FAST_ROOM: Readonly<Record<Trust, (room: number) => number>> = {
+  proven: (room) => room,
+  unknown: () => 2,
+  suspect: () => 0,
+};
 /** Webhooks remembered; the one that was longest not claimed for is forgotten first, and begins anew. */
 const STANDINGS_MAX = 50_000;
+
+/**
+ * Proven: it has been seen to end deliveries since it last failed or hung. Suspect: it was last seen to hang; when its
+ * attempts have run out of time, they have ended too, and that says nothing good of it.
+ */
+type Trust = 'proven' | 'unknown' | 'suspect';
 
 interface Standing {
   room: number;
@@ -33,8 +43,9 @@ interface Standing {
   handed: number;
   /** The last claim got all that the room had left: there may be more behind it. */
   filled: boolean;
-  /** Has been seen to end deliveries since it last failed. */
-  proven: boolean;
+  trust: Trust;
+  /** It has been seen to hang since it was last served. */
+  hung: boolean;
   /** The claim that last served it; claims are counted from 1. */
   served: number;
   /** When it was last served. */
@@ -47,7 +58,8 @@ const UNKNOWN: Standing = {
   room: ROOM.first,
   handed: 0,
   filled: false,
-  proven: false,
+  trust: 'unknown',
+  hung: false,
   served: 0,
   servedAtMs: 0,
   heldMs: null,
@@ -59,6 +71,8 @@ const UNKNOWN: Standing = {
  */
 export interface Admissions {
   of(webhookId: WebhookId): Admission;
+  /** It hangs. */
+  suspect(webhookId: WebhookId): void;
   /** Its last claim filled its room. */
   isFull(webhookId: WebhookId): boolean;
   /** Where its deliveries go, as far as is known: to the fast lane when it answers, to the slow one when it fails. */
@@ -89,14 +103,18 @@ export function createAdmissions(nowMs = () => performance.now()): Admissions {
 
   return {
     of(webhookId) {
-      const { room, proven } = standings.get(webhookId) ?? UNKNOWN;
-      return { webhookId, room, proven };
+      const { room, trust } = standings.get(webhookId) ?? UNKNOWN;
+      return { webhookId, room, fastRoom: FAST_ROOM[trust](room) };
+    },
+    suspect(webhookId) {
+      standings.set(webhookId, { ...(standings.get(webhookId) ?? UNKNOWN), trust: 'suspect', hung: true });
+      forgetOldest(standings);
     },
     isFull: (webhookId) => standings.get(webhookId)?.filled ?? false,
     laneOf(webhookId) {
-      const { proven, room } = standings.get(webhookId) ?? UNKNOWN;
-      if (proven) return 'fast';
-      return room === ROOM.failing ? 'slow' : null;
+      const { trust, room } = standings.get(webhookId) ?? UNKNOWN;
+      if (trust === 'proven') return 'fast';
+      return trust === 'suspect' || room === ROOM.failing ? 'slow' : null;
     },
     inOrder(webhookIds) {
       const served = (id: WebhookId) => standings.get(id)?.served ?? 0;
@@ -135,8 +153,9 @@ function standingAfter(
   // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
   const handed = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
   const now = { handed, filled: handed >= before.room, servedAtMs };
+  const hangs = claimed.some((delivery) => delivery.stuck);
   if (claimed.some((delivery) => delivery.failing)) {
-    return { ...now, room: ROOM.failing, proven: false, heldMs: null };
+    return { ...now, room: ROOM.failing, trust: 'unknown', hung: false, heldMs: null };
   }
   // Those that come back because their job or their worker was lost have not ended.
   const lapsed = claimed.filter((delivery) => delivery.lapsed).length;
@@ -145,9 +164,15 @@ function standingAfter(
   const ended = Math.max(0, seen - inFlight - lapsed);
   const sample = lapsed > 0 ? null : heldSample(seen, ended, servedAtMs - before.servedAtMs);
   const heldMs = sample === null ? before.heldMs : heldAfter(before.heldMs, sample);
-  const most = claimed.some((delivery) => delivery.stuck) ? ROOM.stuck : ROOM.most;
+  const most = hangs ? ROOM.stuck : ROOM.most;
   const room = Math.min(most, roomAfter(before.room, ended, heldMs));
-  return { ...now, room, proven: before.proven || ended > 0, heldMs };
+  return { ...now, room, trust: trustAfter(before, hangs, ended), hung: false, heldMs };
+}
+
+function trustAfter(before: Standing, hangs: boolean, ended: number): Trust {
+  // What has ended since it hung may have ended by running out of time.
+  if (before.trust === 'suspect' && (before.hung || hangs)) return 'suspect';
+  return ended > 0 ? 'proven' : before.trust;
 }
 
 function roomAfter(room: number, ended: number, heldMs: Standing['heldMs']): number {

@@ -165,6 +165,43 @@ describe('a turn', () => {
     expect(claims.flat().filter(({ deliveryId }) => deliveryId === first)).toHaveLength(1);
   });
 
+  test('gives a webhook whose attempts hung the slow lane, also when all of them have run out of time', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 40 });
+    await pass.turn();
+    await Promise.all([work('fast'), work('slow')]); // it is proven now
+    await untilWalked();
+    const hanging = queue.take('fast').length + queue.take('slow').length;
+    const takenAgo = (seconds: number) =>
+      store.database.query(
+        'update deliveries set taken_at = now() - make_interval(secs => $1) where leased_until > now()',
+        [seconds],
+      );
+    await takenAgo(2);
+    await untilWalked();
+    await untilWalked();
+    await store.database.query('delete from deliveries where leased_until > now()');
+    await untilWalked();
+    expect([hanging > 0, jobs('fast').length, jobs('slow').length > 0]).toEqual([true, 0, true]);
+  });
+
+  test('thinks nothing bad of a webhook that was seen to be slow only once', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 40 });
+    await pass.turn();
+    await Promise.all([work('fast'), work('slow')]);
+    await untilWalked();
+    queue.take('fast');
+    await store.database.query(
+      `update deliveries set taken_at = now() - interval '2 s' where leased_until > now()`,
+    );
+    await untilWalked();
+    queue.take('slow'); // what was claimed while it was slow
+    await store.database.query('delete from deliveries where leased_until > now()');
+    await untilWalked();
+    expect([jobs('fast').length > 0, jobs('slow').length]).toEqual([true, 0]);
+  });
+
   test('does not fill up a lane that has enough, but for webhooks with news', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 4 });

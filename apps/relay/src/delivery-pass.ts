@@ -1,7 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Timetable } from '@postrider/queue';
 import type { Admission, ClaimedDelivery, DeliveryTimetable } from '@postrider/store';
-import { createAdmissions, ROOM, UNPROVEN_IN_FAST_LANE } from './admission.ts';
+import { createAdmissions, ROOM } from './admission.ts';
 import { createLaneDepths } from './lane-depths.ts';
 import type { LaneDepths } from './lane-depths.ts';
 
@@ -71,6 +71,8 @@ class Pass implements DeliveryPass {
   #walkCursor = '';
   /** Rounds of the walk so far. */
   #rounds = 0;
+  /** Whose first attempt is stuck: found in this round of the walk, and in the one before. */
+  #stuck = { now: new Set<WebhookId>(), before: new Set<WebhookId>() };
   #walkDueAt = 0;
 
   constructor(parts: DeliveryPassParts) {
@@ -112,16 +114,27 @@ class Pass implements DeliveryPass {
 
   /** One step over the webhooks with outstanding work; the next turn goes on where it ended. */
   async #walk(active: Map<WebhookId, number>): Promise<void> {
-    const found = await this.#parts.store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, LOOK_AHEAD_SECONDS);
+    const found = await this.#parts.store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, {
+      lookAheadSeconds: LOOK_AHEAD_SECONDS,
+      stuckAfterSeconds: STUCK_AFTER_SECONDS,
+    });
     const heldToo = this.#rounds % HELD_TOO_EVERY_ROUNDS === 0;
-    for (const { webhookId, soon, held } of found) {
+    for (const { webhookId, soon, held, stuck } of found) {
+      if (stuck) this.#noteStuck(webhookId);
       const worthALook = soon && (heldToo || !held || this.#admissions.isFull(webhookId));
       if (worthALook && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
     }
     const wentRound = found.length < WEBHOOKS_PER_WALK;
     if (wentRound) this.#rounds += 1;
+    if (wentRound) this.#stuck = { now: new Set(), before: this.#stuck.now };
     this.#walkCursor = wentRound ? '' : (found.at(-1)?.webhookId ?? '');
     if (wentRound) this.#walkDueAt = performance.now() + WALK_EVERY_MS;
+  }
+
+  /** It hangs if it was stuck the last time, too: once, and the database may have been slow to take note of an end. */
+  #noteStuck(webhookId: WebhookId): void {
+    this.#stuck.now.add(webhookId);
+    if (this.#stuck.before.has(webhookId)) this.#admissions.suspect(webhookId);
   }
 
   async #claimFor(active: Map<WebhookId, number>): Promise<void> {
@@ -181,7 +194,6 @@ class Pass implements DeliveryPass {
       fastRowsMax,
       slowRowsMax,
       failingRoom: ROOM.failing,
-      unprovenInFastLane: UNPROVEN_IN_FAST_LANE,
       leaseSeconds,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
     });

@@ -19,6 +19,7 @@ import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { createParking } from './parking.ts';
+import { createSpareTime } from './spare-time.ts';
 
 export interface WorkerParts {
   readonly config: WorkerConfig;
@@ -47,7 +48,11 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   // Each lane has connections of its own, to any one host as many as it has attempts: webhooks that share a host
   // would else wait for each other within their own time limits.
   const fast = addLane(lifecycle, parts, { ...stages, attemptsMax: 2 * deliveryConcurrency });
-  const slow = addLane(lifecycle, parts, { ...stages, attemptsMax: slowLaneConcurrency });
+  const slow = addLane(lifecycle, parts, {
+    ...stages,
+    attemptsMax: slowLaneConcurrency,
+    beforeAttempt: createSpareTime(),
+  });
   const mailStages = addMailStages(lifecycle, parts);
   const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
   lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
@@ -101,7 +106,10 @@ function createDeliveryStages(parts: WorkerParts): Omit<DeliveryStages, 'attempt
 function addLane(
   lifecycle: Lifecycle,
   parts: WorkerParts,
-  lane: Omit<DeliveryStages, 'attempt'> & { readonly attemptsMax: number },
+  lane: Omit<DeliveryStages, 'attempt'> & {
+    readonly attemptsMax: number;
+    readonly beforeAttempt?: () => Promise<void>;
+  },
 ): (job: DeliveryHandOver) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
   const client = createEndpointClient({
@@ -120,7 +128,13 @@ function addLane(
     clock,
     headerPrefix: config.signatureHeaderPrefix,
   };
-  const stages = { ...lane, attempt: (delivery: TakenDelivery) => makeAttempt(delivery, attempt) };
+  const stages = {
+    ...lane,
+    async attempt(delivery: TakenDelivery) {
+      await lane.beforeAttempt?.();
+      return makeAttempt(delivery, attempt);
+    },
+  };
   return oursLogged<DeliveryHandOver>(
     parts,
     (job) => deliver(job, stages),

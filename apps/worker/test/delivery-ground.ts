@@ -164,10 +164,10 @@ function rowsOf(
         'update deliveries set due_at = least(due_at, now()), leased_until = null where webhook_id = $1',
         [webhookId],
       );
-      const lanes = { fastRowsMax: 9, slowRowsMax: 9, failingRoom: 1, unprovenInFastLane: 2 };
+      const lanes = { fastRowsMax: 9, slowRowsMax: 9, failingRoom: 1 };
       const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
       const [job] = await createDeliveryTimetable(db.pool).claim(
-        [{ webhookId, room: 1, proven: true }],
+        [{ webhookId, room: 1, fastRoom: 1 }],
         limits,
       );
       if (job === undefined) throw new Error('nothing is outstanding for this webhook');

@@ -8,7 +8,7 @@ import type { BareExpressCommands } from '../roles/bare-express.ts';
 import type { BareCommands } from '../roles/bare-got.ts';
 import type { CallerCommands } from '../roles/caller.ts';
 import type { Commands } from '../roles/protocol.ts';
-import type { ReceiverCommands } from '../roles/receiver.ts';
+import type { Certificates, ReceiverCommands } from '../roles/receiver.ts';
 import { startRole } from '../roles/role-process.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 import type { Sizes } from '../sizes.ts';
@@ -98,17 +98,19 @@ export async function openGround(options: GroundOptions): Promise<RunGround> {
   };
 }
 
-/** One certificate for all the receiver's addresses, and the authority that workers trust. */
+/** A certificate for each of the receiver's addresses, as different customers have, and the authority that workers trust. */
 async function writeCertificates(folder: string, addresses: readonly string[]) {
   const authority = await createTestAuthority();
-  const { keyPem, certPem } = await authority.issue({ addresses: [...new Set(addresses)] });
+  const certificates: Certificates = {};
+  for (const address of new Set(addresses)) {
+    const { keyPem: key, certPem: cert } = await authority.issue({ addresses: [address] });
+    certificates[address] = { key, cert };
+  }
   const files = {
     NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
-    BENCH_KEY_FILE: join(folder, 'key.pem'),
-    BENCH_CERT_FILE: join(folder, 'cert.pem'),
+    BENCH_CERTIFICATES_FILE: join(folder, 'certificates.json'),
   };
   writeFileSync(files.NODE_EXTRA_CA_CERTS, authority.caPem);
-  writeFileSync(files.BENCH_KEY_FILE, keyPem);
-  writeFileSync(files.BENCH_CERT_FILE, certPem);
+  writeFileSync(files.BENCH_CERTIFICATES_FILE, JSON.stringify(certificates));
   return files;
 }

@@ -18,7 +18,7 @@ export interface Disturbance {
   readonly title: string;
   /** One or more sentences on it, for the page. */
   readonly how: string;
-  /** @param origins of the receiver; the first is the healthy endpoint's */
+  /** @param origins of a receiver of its own, on the hosts of the healthy endpoint's */
   endpoints(sizes: Sizes, origins: readonly string[]): string[];
   /** Puts its deliveries into the table and wakes the relay. */
   queue(installation: Installation, webhooks: readonly WebhookId[], sizes: Sizes): Promise<void>;
@@ -80,6 +80,7 @@ interface Round {
 
 async function prepare(ground: Ground, disturbance: Disturbance): Promise<Bed> {
   const { process: receiver, origins } = await ground.receiver();
+  const { origins: disturbingOrigins } = await ground.receiver();
   const installation = await ground.install();
   const healthyAccount = await installation.addAccount();
   return {
@@ -90,7 +91,7 @@ async function prepare(ground: Ground, disturbance: Disturbance): Promise<Bed> {
     healthy: await installation.addWebhooks(healthyAccount, [`${origins[0] ?? ''}/at-once`]),
     disturbing: await installation.addWebhooks(
       await installation.addAccount(),
-      disturbance.endpoints(ground.sizes, origins),
+      disturbance.endpoints(ground.sizes, disturbingOrigins),
     ),
   };
 }

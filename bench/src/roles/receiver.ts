@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { createServer as createTcpServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import type { Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { monotonicMs } from '../monotonic.ts';
 
@@ -12,26 +12,29 @@ export type Behaviour = 'at-once' | 'after-50-ms' | 'never' | 'drip';
 const TAKES_MS = 50;
 const DRIP_EVERY_MS = 1_000;
 
+/** By address, in PEM. */
+export type Certificates = Record<string, { readonly key: string; readonly cert: string }>;
+
 /**
- * The customers' side: an HTTPS server behind many loopback addresses. It answers 200 as soon as the body is read, or
- * misbehaves as the path says, and notes when each event arrived for the first time.
+ * The customers' side: HTTPS servers on many loopback addresses. They answer 200 as soon as the body is read, or
+ * misbehave as the path says, and note when each event arrived for the first time.
  */
 export function receiverCommands(): ReceiverCommands {
   const log = new ArrivalLog();
-  const server = createServer(
-    { key: readFileSync(required('BENCH_KEY_FILE')), cert: readFileSync(required('BENCH_CERT_FILE')) },
-    (request, response) => {
-      request.resume().once('end', () => {
-        const id = request.headers['service-event-id'];
-        if (typeof id === 'string') log.note(id);
-        answer(request, response);
-      });
-    },
-  );
-  server.keepAliveTimeout = 60_000;
+  const certificates = JSON.parse(readFileSync(required('BENCH_CERTIFICATES_FILE'), 'utf8')) as Certificates;
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    request.resume().once('end', () => {
+      const id = request.headers['service-event-id'];
+      if (typeof id === 'string') log.note(id);
+      answer(request, response);
+    });
+  };
   return {
     clock: () => monotonicMs(),
-    listen: (addresses) => Promise.all(addresses.map((address) => listenOn(address, server))),
+    listen: (addresses) =>
+      Promise.all(
+        addresses.map((address) => listenOn(address, createServer({ ...certificates[address] }, onRequest))),
+      ),
     reset: () => log.reset(),
     reached: ({ count, withinMs }) =>
       log.until(() => log.arrivals.size >= count, { withinMs, what: `${count} events to arrive` }),
@@ -128,12 +131,11 @@ function drip({ socket }: IncomingMessage): void {
   socket.once('close', () => clearInterval(timer));
 }
 
-/** One TLS server for every address: connections are handed on to it. */
-async function listenOn(address: string, tls: Server): Promise<string> {
-  const door = createTcpServer((socket) => void tls.emit('connection', socket));
-  door.listen(0, address, 4_096);
-  await once(door, 'listening');
-  return `https://${address}:${(door.address() as AddressInfo).port}`;
+async function listenOn(address: string, server: Server): Promise<string> {
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, address, 4_096);
+  await once(server, 'listening');
+  return `https://${address}:${(server.address() as AddressInfo).port}`;
 }
 
 function required(name: string): string {

@@ -14,7 +14,6 @@ const LIMITS: ClaimLimits = {
   fastRowsMax: 1000,
   slowRowsMax: 1000,
   failingRoom: 4,
-  unprovenInFastLane: 2,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
 };
@@ -53,7 +52,7 @@ async function claim(
 ): Promise<ClaimedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
   return timetable.claim(
-    asked.map((webhookId) => ({ webhookId, room, proven: true })),
+    asked.map((webhookId) => ({ webhookId, room, fastRoom: room })),
     { ...LIMITS, ...limits },
   );
 }
@@ -160,28 +159,34 @@ describe('fairness', () => {
 });
 
 describe('the lane', () => {
-  async function lanesOf(webhookId: WebhookId, count: number, proven: boolean): Promise<boolean[]> {
-    const claimed = await timetable.claim([{ webhookId, room: count, proven }], LIMITS);
+  async function lanesOf(webhookId: WebhookId, room: number, fastRoom: number): Promise<boolean[]> {
+    const claimed = await timetable.claim([{ webhookId, room, fastRoom }], LIMITS);
     return claimed.sort((a, b) => Number(a.deliveryId) - Number(b.deliveryId)).map(({ slow }) => slow);
   }
 
-  test('of a webhook that has been seen to answer is the fast one', async () => {
+  test('of a webhook whose room is all in the fast lane is the fast one', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 4 });
-    expect(await lanesOf(webhookId, 4, true)).toEqual([false, false, false, false]);
+    expect(await lanesOf(webhookId, 4, 4)).toEqual([false, false, false, false]);
   });
 
-  test('of one that has not is the fast one for two at a time, those in hand included', async () => {
+  test('of one with room for two there is the fast one for two at a time, those in hand included', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 5 });
-    expect(await lanesOf(webhookId, 4, false)).toEqual([false, false, true, true]);
-    expect(await lanesOf(webhookId, 5, false)).toEqual([true]);
+    expect(await lanesOf(webhookId, 4, 2)).toEqual([false, false, true, true]);
+    expect(await lanesOf(webhookId, 5, 2)).toEqual([true]);
+  });
+
+  test('of one with no room there is the slow one', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 2 });
+    expect(await lanesOf(webhookId, 2, 0)).toEqual([true, true]);
   });
 
   test('of a failing webhook is the slow one', async () => {
     const webhookId = await rows.webhook({ failing: true });
     await rows.deliveries(webhookId, { count: 2 });
-    expect(await lanesOf(webhookId, 2, true)).toEqual([true, true]);
+    expect(await lanesOf(webhookId, 2, 2)).toEqual([true, true]);
   });
 
   test('has its own limit: rows for one lane use up nothing of the other’s', async () => {
@@ -281,7 +286,7 @@ describe('a lease', () => {
     for (const id of webhooks) await rows.deliveries(id, { count: 40 });
     const others = [openPool(), openPool()];
     const relays = [timetable, ...others.map(createDeliveryTimetable)];
-    const admissions = webhooks.map((webhookId) => ({ webhookId, room: 40, proven: true }));
+    const admissions = webhooks.map((webhookId) => ({ webhookId, room: 40, fastRoom: 40 }));
     const seen: string[] = [];
     while (seen.length < 400) {
       const limits = { ...LIMITS, fastRowsMax: 30 };
@@ -311,7 +316,7 @@ describe('a lease', () => {
     await rows.deliveries(webhookId, { count: 200 });
     const fresh = openPool(); // a session counts its own updates until it hands them in
     await inUndoneTransaction(fresh, async (session) => {
-      const values = [[webhookId], [10], [true], 60, 1000, 1000, 4, 30, 1, 2];
+      const values = [[webhookId], [10], [10], 60, 1000, 1000, 4, 30, 1];
       expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
       const counted = await session.query(
         `select n_tup_upd::int as updated, n_tup_hot_upd::int as heap_only
@@ -378,66 +383,5 @@ describe('release', () => {
   test('of nothing does nothing', async () => {
     await timetable.release([]);
     expect(await timetable.claim([], LIMITS)).toEqual([]);
-  });
-});
-
-describe('the walk', () => {
-  test('finds every webhook with work, in order, in steps, whatever the backlog behind each', async () => {
-    const webhooks: WebhookId[] = [];
-    for (let n = 0; n < 25; n += 1) webhooks.push(await rows.webhook());
-    await rows.webhook(); // has nothing to do
-    for (const [n, id] of webhooks.entries())
-      await rows.deliveries(id, { count: n === 7 ? 5000 : 1 + (n % 3) });
-    const found: WebhookId[] = [];
-    for (let cursor = ''; ;) {
-      const step = await timetable.walk(cursor, 10, 60);
-      found.push(...step.map(({ webhookId }) => webhookId));
-      if (step.length < 10) break;
-      cursor = step.at(-1)?.webhookId ?? '';
-    }
-    expect(found).toEqual([...webhooks].sort());
-  });
-
-  test('says of each whether its first row is due within the look-ahead', async () => {
-    const [due, soon, later] = [await rows.webhook(), await rows.webhook(), await rows.webhook()];
-    await rows.deliveries(due);
-    for (const id of [due, soon, later]) await rows.deliveries(id, { dueInMs: 1_900_000 });
-    await rows.deliveries(soon, { dueInMs: 50_000 });
-    await rows.deliveries(later, { dueInMs: 70_000, count: 3 });
-    const found = new Map((await timetable.walk('', 10, 60)).map(({ webhookId, soon }) => [webhookId, soon]));
-    expect(found).toEqual(
-      new Map([
-        [due, true],
-        [soon, true],
-        [later, false],
-      ]),
-    );
-  });
-
-  test('says of each whether its first row is in somebody’s hands', async () => {
-    const [held, lapsed, free] = [await rows.webhook(), await rows.webhook(), await rows.webhook()];
-    for (const id of [held, lapsed, free]) await rows.deliveries(id, { count: 2 });
-    const lease = (id: WebhookId, seconds: number) =>
-      database.query(
-        `update deliveries set leased_until = now() + make_interval(secs => $2)
-         where id = (select min(id) from deliveries where webhook_id = $1)`,
-        [id, seconds],
-      );
-    await lease(held, 30);
-    await lease(lapsed, -1);
-    const found = new Map(
-      (await timetable.walk('', 10, 60)).map((walked) => [walked.webhookId, walked.held]),
-    );
-    expect(found).toEqual(
-      new Map([
-        [held, true],
-        [lapsed, false],
-        [free, false],
-      ]),
-    );
-  });
-
-  test('of an empty table finds nothing', async () => {
-    expect(await timetable.walk('', 10, 60)).toEqual([]);
   });
 });

@@ -9,8 +9,8 @@ import { walkEndpoints } from './sql/walk-endpoints.ts';
 export interface Admission {
   readonly webhookId: WebhookId;
   readonly room: number;
-  /** It has been seen to answer. */
-  readonly proven: boolean;
+  /** How many of them may be in the fast lane, the oldest ones. */
+  readonly fastRoom: number;
 }
 
 export interface ClaimLimits {
@@ -19,11 +19,11 @@ export interface ClaimLimits {
   readonly fastRowsMax: number;
   readonly slowRowsMax: number;
   readonly failingRoom: number;
-  /** How many of a webhook that is not proven go to the fast lane. */
-  readonly unprovenInFastLane: number;
   readonly leaseSeconds: number;
   readonly stuckAfterSeconds: number;
 }
+
+export type WalkLimits = Pick<ClaimLimits, 'lookAheadSeconds' | 'stuckAfterSeconds'>;
 
 /** A delivery leased for the way through the queue. */
 export interface ClaimedDelivery {
@@ -51,12 +51,14 @@ export interface WalkedWebhook {
   readonly soon: boolean;
   /** It is in somebody's hands. */
   readonly held: boolean;
+  /** Its attempt takes unusually long. */
+  readonly stuck: boolean;
 }
 
 /** The relay's view of the outstanding deliveries. */
 export interface DeliveryTimetable {
   /** The next webhooks with outstanding work after `cursor`, in the order of their ids. */
-  walk(cursor: string, webhooksMax: number, lookAheadSeconds: number): Promise<WalkedWebhook[]>;
+  walk(cursor: string, webhooksMax: number, limits: WalkLimits): Promise<WalkedWebhook[]>;
   /**
    * Round-robin over the admissions. Where there is not enough for a whole round, those asked for first are served:
    * put those first that were served least lately.
@@ -64,6 +66,13 @@ export interface DeliveryTimetable {
   claim(admissions: readonly Admission[], limits: ClaimLimits): Promise<ClaimedDelivery[]>;
   /** Gives back what was claimed and could not be queued. */
   release(claimed: readonly ClaimedDelivery[]): Promise<void>;
+}
+
+interface WalkedRow {
+  readonly webhook_id: WebhookId;
+  readonly soon: boolean;
+  readonly held: boolean;
+  readonly stuck: boolean;
 }
 
 interface ClaimedRow {
@@ -81,26 +90,26 @@ interface ClaimedRow {
 /** @param pool commits need not be durable: a lost lease is a free row. */
 export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
   return {
-    async walk(cursor, webhooksMax, lookAheadSeconds) {
-      const rows = await runOn<{ webhook_id: WebhookId; soon: boolean; held: boolean }>(pool, walkEndpoints, [
+    async walk(cursor, webhooksMax, { lookAheadSeconds, stuckAfterSeconds }) {
+      const rows = await runOn<WalkedRow>(pool, walkEndpoints, [
         cursor,
         webhooksMax,
         lookAheadSeconds,
+        stuckAfterSeconds,
       ]);
-      return rows.map(({ webhook_id: webhookId, soon, held }) => ({ webhookId, soon, held }));
+      return rows.map(({ webhook_id: webhookId, soon, held, stuck }) => ({ webhookId, soon, held, stuck }));
     },
     async claim(admissions, limits) {
       const rows = await runOn<ClaimedRow>(pool, claimDeliveries, [
         admissions.map((admission) => admission.webhookId),
         admissions.map((admission) => admission.room),
-        admissions.map((admission) => admission.proven),
+        admissions.map((admission) => admission.fastRoom),
         limits.lookAheadSeconds,
         limits.fastRowsMax,
         limits.slowRowsMax,
         limits.failingRoom,
         limits.leaseSeconds,
         limits.stuckAfterSeconds,
-        limits.unprovenInFastLane,
       ]);
       return rows.map((row) => ({
         deliveryId: row.id,

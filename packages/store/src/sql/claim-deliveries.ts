@@ -13,24 +13,23 @@ import type { Statement } from '../statement.ts';
  * The plan must know the values: with a plan for any values Postgres 15 reads the whole table to update a few rows. The
  * pool that runs this asks for one (plan_cache_mode).
  *
- * $1 webhook ids, $2 room of each, $3 whether each has been seen to answer, $4 look-ahead in seconds, $5 rows at the
+ * $1 webhook ids, $2 room of each, $3 how much of it is in the fast lane, $4 look-ahead in seconds, $5 rows at the
  * most for the fast lane, $6 for the slow lane, $7 room of a failing webhook, $8 lease in seconds (it begins when the
- * row is due), $9 seconds after which an attempt under way counts as stuck, $10 how many of a webhook that has not been
- * seen to answer go to the fast lane.
+ * row is due), $9 seconds after which an attempt under way counts as stuck.
  */
 export const claimDeliveries: Statement = {
   name: 'claim-deliveries',
   text: `
     with asked as materialized (
-      select a.webhook_id, a.proven, a.place,
+      select a.webhook_id, a.fast_room, a.place,
              w.failing_since is not null as failing,
              case when w.failing_since is null then a.room else least(a.room, $7::int) end as room
-      from unnest($1::text[], $2::int[], $3::boolean[]) with ordinality a (webhook_id, room, proven, place)
+      from unnest($1::text[], $2::int[], $3::int[]) with ordinality a (webhook_id, room, fast_room, place)
       join webhooks w on w.id = a.webhook_id
     ),
     free as (
       select k.id, k.rank, k.in_flight, k.stuck, a.failing, a.place,
-             a.failing or k.stuck or (not a.proven and k.rank > $10::int) as slow
+             a.failing or k.stuck or k.rank > a.fast_room as slow
       from asked a
       cross join lateral (
         select x.id, x.leased_until,

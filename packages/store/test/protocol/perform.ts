@@ -117,7 +117,7 @@ export async function claim(
   now: number,
 ): Promise<Act & { kind: 'claim' }> {
   const claimed = await world.timetable.claim(
-    asked.map((webhookId) => ({ webhookId, room, proven: true })),
+    asked.map((webhookId) => ({ webhookId, room, fastRoom: room })),
     {
       lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
       leaseSeconds: LEASE_UNITS * UNIT_SECONDS,
@@ -125,7 +125,6 @@ export async function claim(
         fastRowsMax: 1000,
         slowRowsMax: 1000,
         failingRoom: 1,
-        unprovenInFastLane: 2,
         stuckAfterSeconds: 1,
       },
     },

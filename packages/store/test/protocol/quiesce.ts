@@ -43,7 +43,10 @@ export async function quiesce(
 async function walkAll(world: World, state: State): Promise<WebhookId[]> {
   const found: { webhookId: WebhookId; soon: boolean }[] = [];
   for (let cursor = ''; ; cursor = found.at(-1)?.webhookId ?? '') {
-    const step = await world.timetable.walk(cursor, WEBHOOKS_PER_STEP, LOOK_AHEAD_UNITS * UNIT_SECONDS);
+    const step = await world.timetable.walk(cursor, WEBHOOKS_PER_STEP, {
+      lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
+      stuckAfterSeconds: 1,
+    });
     found.push(...step.map(({ webhookId, soon }) => ({ webhookId, soon })));
     if (step.length < WEBHOOKS_PER_STEP) break;
   }
