@@ -82,6 +82,26 @@ describe('the room of a webhook', () => {
     expect(serve(100, 900, 300)).toBe(ROOM.most);
   });
 
+  test('is not shrunk by a relay that comes round seldom: what has mostly ended may have ended long ago', () => {
+    serve(100, 60);
+    for (let round = 0; round < 100; round += 1) {
+      now += 300;
+      admissions.observe(claimed(100, { inFlight: 28 }));
+    }
+    expect(admissions.of(A).room).toBe(ROOM.most);
+  });
+
+  test('grows again after one long pause of the relay, when every round ends whole', () => {
+    serve(100, 60);
+    serve(100, 300); // crowded
+    expect(admissions.of(A).room).toBe(ROOM.crowded);
+    for (let round = 0; round < 100; round += 1) {
+      now += 20;
+      admissions.observe(claimed(admissions.of(A).room));
+    }
+    expect(admissions.of(A).room).toBe(ROOM.most);
+  });
+
   test('shrinks when deliveries are in hand for far longer than before, and grows again afterwards', () => {
     serve(100, 60);
     expect(serve(100, 300)).toBe(ROOM.crowded);

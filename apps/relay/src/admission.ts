@@ -185,17 +185,20 @@ function roomAfter(room: number, ended: number, heldMs: Standing['heldMs']): num
 
 interface HeldSample {
   readonly heldMs: number;
+  /** So long at the most: where most have ended, nobody knows how long ago. */
+  readonly isBound: boolean;
   readonly elapsedMs: number;
 }
 
-/** Little's law: in hand = rate × time. Where all have ended, nobody knows how long ago. */
+/** Little's law: in hand = rate × time. */
 function heldSample(handed: number, ended: number, elapsedMs: number): HeldSample | null {
-  if (ended === 0 || ended >= handed || elapsedMs > SAMPLE_MS_MAX) return null;
-  return { heldMs: (handed * elapsedMs) / ended, elapsedMs };
+  if (ended === 0 || elapsedMs > SAMPLE_MS_MAX) return null;
+  return { heldMs: (handed * elapsedMs) / ended, isBound: ended > handed / 2, elapsedMs };
 }
 
 function heldAfter(before: Standing['heldMs'], sample: HeldSample): Standing['heldMs'] {
   if (before === null) return { lately: sample.heldMs, shortest: sample.heldMs };
+  if (sample.isBound && sample.heldMs >= before.lately) return before;
   const lately = before.lately + LATEST_WEIGHT * (sample.heldMs - before.lately);
   return { lately, shortest: Math.min(lately, before.shortest * 2 ** (sample.elapsedMs / FORGET_MS)) };
 }

@@ -12,10 +12,12 @@ export interface DeliveryPassParts {
   readonly leaseSeconds: number;
   /** Told what each claim came to. */
   readonly onClaim: (claimed: readonly ClaimedDelivery[]) => void;
+  /** A monotonic clock. */
+  readonly nowMs?: () => number;
 }
 
 export interface DeliveryPass {
-  /** These webhooks have news: they are claimed for in the next turn. */
+  /** These webhooks have news: they are claimed for in the next turn, whenever that comes. */
   note(webhooks: readonly WebhookId[]): void;
   /** Something may have been missed: the next turn looks at every webhook with outstanding work. */
   noteEverything(): void;
@@ -39,7 +41,10 @@ const WEBHOOKS_PER_WALK = 1_000;
 /** An attempt that takes longer than this is "stuck": its endpoint goes to the slow lane. */
 const STUCK_AFTER_SECONDS = 1;
 
-/** While there is work, the next turn comes this soon; the database rests at least as long as it worked. */
+/**
+ * While there is work, the next round comes this soon; the database rests at least as long as it worked. A turn that comes
+ * before is for those with news only.
+ */
 const BUSY_PAUSE_MS = 15;
 /** How often every webhook with outstanding work is looked at: the pass that finds whatever was lost. */
 const WALK_EVERY_MS = 250;
@@ -62,6 +67,7 @@ export function createDeliveryPass(parts: DeliveryPassParts): DeliveryPass {
 
 class Pass implements DeliveryPass {
   readonly #parts: DeliveryPassParts;
+  readonly #nowMs: () => number;
   readonly #depths: LaneDepths;
   readonly #admissions = createAdmissions();
   /** Webhooks to claim for, each with the turns it has been without work. */
@@ -71,14 +77,20 @@ class Pass implements DeliveryPass {
   #walkCursor = '';
   /** Rounds of the walk so far. */
   #rounds = 0;
+  /** Asked to begin the walk anew so often. */
+  #restarts = 0;
   /** Whose first attempt is stuck: found in this round of the walk, and in the one before. */
   #stuck = { now: new Set<WebhookId>(), before: new Set<WebhookId>() };
   #walkDueAt = 0;
+  /** When all that is active is claimed for again. */
+  #roundDueAt = 0;
 
   constructor(parts: DeliveryPassParts) {
     this.#parts = parts;
+    this.#nowMs = parts.nowMs ?? (() => performance.now());
     this.#depths = createLaneDepths({
       queue: parts.queue,
+      nowMs: this.#nowMs,
       waitingFew: WAITING_MAX / 2,
       delayedFew: DELAYED_MAX / 2,
     });
@@ -89,31 +101,35 @@ class Pass implements DeliveryPass {
   }
 
   noteEverything(): void {
+    this.#restarts += 1;
     this.#walkDueAt = 0;
+    this.#roundDueAt = 0;
     this.#walkCursor = '';
     this.#rounds = 0;
   }
 
   async turn(): Promise<number> {
-    const begun = performance.now();
-    const walking = begun >= this.#walkDueAt;
+    const begun = this.#nowMs();
+    const isRound = begun >= this.#roundDueAt;
+    await (isRound ? this.#round(begun) : this.#claimFor(new Map()));
+    const now = this.#nowMs();
+    const hasWork = this.#active.size > 0 || this.#walkCursor !== '';
+    const nextRoundAt = hasWork ? now + Math.max(BUSY_PAUSE_MS, now - begun) : this.#walkDueAt;
+    this.#roundDueAt = isRound ? nextRoundAt : Math.min(this.#roundDueAt, nextRoundAt);
+    return this.#news.size > 0 ? 1 : Math.max(1, this.#roundDueAt - now);
+  }
+
+  /** For all that is active, and what the walk finds. */
+  async #round(begun: number): Promise<void> {
     const active = new Map(this.#active);
-    if (walking) await this.#walk(active);
+    if (begun >= this.#walkDueAt) await this.#walk(active);
     this.#active = new Map();
-    try {
-      await this.#claimFor(active);
-    } catch (error) {
-      for (const id of active.keys()) this.#keepActive(id, 0);
-      throw error;
-    }
-    const tookMs = performance.now() - begun;
-    if (this.#active.size > 0 || this.#news.size > 0 || this.#walkCursor !== '')
-      return Math.max(BUSY_PAUSE_MS, tookMs);
-    return Math.max(1, this.#walkDueAt - performance.now());
+    await this.#claimFor(active);
   }
 
   /** One step over the webhooks with outstanding work; the next turn goes on where it ended. */
   async #walk(active: Map<WebhookId, number>): Promise<void> {
+    const restarts = this.#restarts;
     const found = await this.#parts.store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, {
       lookAheadSeconds: LOOK_AHEAD_SECONDS,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
@@ -124,11 +140,12 @@ class Pass implements DeliveryPass {
       const worthALook = soon && (heldToo || !held || this.#admissions.isFull(webhookId));
       if (worthALook && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
     }
+    if (this.#restarts > restarts) return; // it begins anew
     const wentRound = found.length < WEBHOOKS_PER_WALK;
     if (wentRound) this.#rounds += 1;
     if (wentRound) this.#stuck = { now: new Set(), before: this.#stuck.now };
     this.#walkCursor = wentRound ? '' : (found.at(-1)?.webhookId ?? '');
-    if (wentRound) this.#walkDueAt = performance.now() + WALK_EVERY_MS;
+    if (wentRound) this.#walkDueAt = this.#nowMs() + WALK_EVERY_MS;
   }
 
   /** It hangs if it was stuck the last time, too: once, and the database may have been slow to take note of an end. */
@@ -137,7 +154,18 @@ class Pass implements DeliveryPass {
     if (this.#stuck.before.has(webhookId)) this.#admissions.suspect(webhookId);
   }
 
+  /** @param active those with news join them */
   async #claimFor(active: Map<WebhookId, number>): Promise<void> {
+    try {
+      await this.#claimAll(active);
+    } catch (error) {
+      for (const id of active.keys()) this.#keepActive(id, 0);
+      this.#roundDueAt = 0;
+      throw error;
+    }
+  }
+
+  async #claimAll(active: Map<WebhookId, number>): Promise<void> {
     const rest = this.#admissions.inOrder(await this.#withoutWaiting([...active.keys()]));
     do {
       const some = this.#nextFew(active, rest);

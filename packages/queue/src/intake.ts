@@ -29,11 +29,11 @@ const AT_ONCE_MAX = 8;
 const RETRY_MS = 1_000;
 /**
  * BullMQ says at once that there is nothing more, and waits when it is asked again. If it goes on saying so at once, as
- * while somebody else's tool limits the queue's rate, the questions come ever more slowly.
+ * while somebody else's tool limits the queue's rate, or for a moment after delayed jobs were added, questions are spaced.
  */
 const AT_ONCE_WITHIN_MS = 1;
-const UNPAUSED_QUESTIONS = 3;
-const QUESTION_PAUSE_MAX_MS = 100;
+const UNSPACED_QUESTIONS = 3;
+const QUESTION_SPACING_MS = 5;
 /** Tries to tell the queue that a job has ended; afterwards its lock runs out, and it comes again as a stale one. */
 const END_TRIES = 5;
 
@@ -77,7 +77,7 @@ export class Intake {
       if (came.includes('failed') && !came.includes('job')) await pause(RETRY_MS, stopped);
       const isNoneAtOnce = !came.includes('job') && performance.now() - askedAt < AT_ONCE_WITHIN_MS;
       answeredAtOnce = isNoneAtOnce ? answeredAtOnce + 1 : 0;
-      if (answeredAtOnce > UNPAUSED_QUESTIONS) await pause(questionPauseMs(answeredAtOnce), stopped);
+      if (answeredAtOnce > UNSPACED_QUESTIONS) await pause(QUESTION_SPACING_MS, stopped);
     }
   }
 
@@ -174,10 +174,6 @@ export class Intake {
     });
     this.#onFree = null;
   }
-}
-
-function questionPauseMs(answeredAtOnce: number): number {
-  return Math.min(2 ** (answeredAtOnce - UNPAUSED_QUESTIONS), QUESTION_PAUSE_MAX_MS);
 }
 
 /** BullMQ's scripts refuse with negative codes: there is no such job, or its lock is gone or another's. */

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import { QueueUnavailableError } from '@postrider/queue';
+import type { Lane } from '@postrider/queue';
+import { DeliveryPassGround } from '../test/delivery-pass-ground.ts';
+import { openRelayStore } from '../test/open-relay-store.ts';
+import type { RelayStore } from '../test/open-relay-store.ts';
+
+const WAITING_MAX = 128;
+const DELAYED_MAX = 20_000;
+
+let store: RelayStore;
+let ground: DeliveryPassGround;
+
+beforeAll(async () => void (store = await openRelayStore()));
+afterAll(() => store.close());
+beforeEach(async () => {
+  await store.rows.clear();
+  ground = new DeliveryPassGround(store);
+});
+
+const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
+
+describe('what was lost', () => {
+  test('a job that went with Redis is found by the walk once its lease ran out, under the same claim', async () => {
+    const ids = await store.rows.deliveries(await store.rows.webhook(), { count: 2 });
+    await ground.turn();
+    ground.queue.lose();
+    await ground.untilWalked();
+    expect(ground.queued()).toEqual([]);
+    await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
+    await ground.untilWalked();
+    expect(byNumber(ground.idsQueued())).toEqual(ids);
+    expect(ground.queued().map(({ claim }) => claim)).toEqual([0, 0]);
+    expect(ground.claims.flat().map(({ lapsed }) => lapsed)).toEqual([false, false, true, true]);
+  });
+
+  test('what a relay leased that has died is found by another', async () => {
+    const ids = await store.rows.deliveries(await store.rows.webhook());
+    await ground.turn();
+    ground.queue.lose();
+    await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
+    ground.pass = ground.newPass();
+    await ground.turn();
+    expect(ground.idsQueued()).toEqual(ids);
+  });
+});
+
+describe('while the queue is away', () => {
+  test('what could not be added is given back at once, and goes out when the queue is back', async () => {
+    const ids = await store.rows.deliveries(await store.rows.webhook(), { count: 3 });
+    ground.queue.fail('addDeliveries');
+    await expect(ground.turn()).rejects.toThrow(QueueUnavailableError);
+    expect(await ground.leased()).toBe(0);
+    ground.queue.fail();
+    await ground.turn();
+    expect(byNumber(ground.idsQueued())).toEqual(ids);
+  });
+
+  test('nothing is claimed, no webhook with news is forgotten', async () => {
+    await ground.turn();
+    const webhookId = await store.rows.webhook();
+    const ids = await store.rows.deliveries(webhookId);
+    ground.pass.note([webhookId]);
+    ground.queue.fail('depth', 'addDeliveries');
+    const before = ground.walks;
+    await expect(ground.turn()).rejects.toThrow(QueueUnavailableError);
+    expect(await ground.leased()).toBe(0);
+    ground.queue.fail();
+    await ground.turn();
+    expect(ground.idsQueued()).toEqual(ids);
+    expect(ground.walks - before).toBeLessThanOrEqual(2);
+  });
+
+  test('a webhook earns no trust by deliveries that were only given back', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 100 });
+    ground.queue.fail('addDeliveries');
+    for (let n = 0; n < 6; n += 1) await expect(ground.turn()).rejects.toThrow(QueueUnavailableError);
+    ground.queue.fail();
+    await ground.turn();
+    expect([ground.jobs('fast').length, ground.jobs('slow').length]).toEqual([2, 6]);
+  });
+});
+
+describe('the depth of the queues', () => {
+  test('bounds what goes in: full lanes take nothing', async () => {
+    await store.rows.deliveries(await store.rows.webhook(), { count: 2 });
+    for (const lane of ['fast', 'slow'] as const) ground.queue.fill(lane, 'waiting', WAITING_MAX);
+    for (let n = 0; n < 15; n += 1) await ground.turn();
+    expect([ground.queued(), await ground.leased()]).toEqual([[], 0]);
+    ground.queue.fill('fast', 'waiting', WAITING_MAX - 1);
+    await ground.turn(); // not forgotten meanwhile
+    expect(await ground.leased()).toBe(1);
+  });
+
+  test('of one lane does not hinder the other', async () => {
+    const [failing, well] = [await store.rows.webhook({ failing: true }), await store.rows.webhook()];
+    for (const id of [failing, well]) await store.rows.deliveries(id, { count: 2 });
+    ground.queue.fill('slow', 'waiting', WAITING_MAX);
+    await ground.untilWalked();
+    expect(ground.claims.flat().map(({ webhookId }) => webhookId)).toEqual([well, well]);
+    ground.queue.fill('slow', 'waiting', 0);
+    ground.queue.fill('fast', 'waiting', WAITING_MAX);
+    await ground.untilWalked();
+    expect(ground.claims.flat().filter(({ webhookId }) => webhookId === failing)).toHaveLength(2);
+  });
+
+  test('with too many delayed jobs only what is due now goes in', async () => {
+    const webhookId = await store.rows.webhook();
+    const due = await store.rows.deliveries(webhookId);
+    await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
+    ground.queue.fill('slow', 'delayed', DELAYED_MAX);
+    ground.queue.fill('fast', 'delayed', 1);
+    await ground.untilWalked();
+    expect(ground.idsQueued()).toEqual(due);
+  });
+});
+
+describe('fairness', () => {
+  test('a failing webhook goes to the slow lane, four at a time; a new one has two of the fast lane', async () => {
+    const [failing, fresh] = [await store.rows.webhook({ failing: true }), await store.rows.webhook()];
+    for (const id of [failing, fresh]) await store.rows.deliveries(id, { count: 30 });
+    await ground.turn();
+    const laneOf = new Map(ground.claims.flat().map((row) => [row.deliveryId, row.webhookId]));
+    const count = (lane: Lane, id: WebhookId) =>
+      ground.jobs(lane).filter((job) => laneOf.get(job.deliveryId) === id).length;
+    expect([count('fast', failing), count('slow', failing)]).toEqual([0, 4]);
+    expect([count('fast', fresh), count('slow', fresh)]).toEqual([2, 6]);
+  });
+
+  test('a flooder’s backlog stays in Postgres while others’ events go out', async () => {
+    const flooder = await store.rows.webhook();
+    await store.rows.deliveries(flooder, { count: 3000, dueInMs: -60_000 });
+    await ground.turn();
+    const quiet = await store.rows.webhook();
+    const ids = await store.rows.deliveries(quiet);
+    ground.pass.note([quiet]);
+    await ground.turn();
+    expect(ground.idsQueued()).toEqual(expect.arrayContaining(ids));
+    expect(ground.queued().length).toBeLessThanOrEqual(2 * WAITING_MAX);
+  });
+
+  test('of many busy webhooks each gets its turn when the workers keep up with a few only', async () => {
+    const busy: WebhookId[] = [];
+    for (let n = 0; n < 30; n += 1) busy.push(await store.rows.webhook());
+    for (const id of busy) await store.rows.deliveries(id, { count: 100 });
+    ground.queue.fill('fast', 'waiting', WAITING_MAX - 3); // room for three a turn
+    ground.queue.fill('slow', 'waiting', WAITING_MAX);
+    const served = new Map<WebhookId, number>();
+    for (let n = 0; n < 20; n += 1) {
+      ground.pass.note(busy.slice(0, 10)); // and these have news all the time
+      await ground.turn();
+      for (const lane of ['fast', 'slow'] as const) {
+        for (const [id, count] of await ground.work(lane)) served.set(id, (served.get(id) ?? 0) + count);
+      }
+    }
+    expect([...served.values()].reduce((sum, count) => sum + count, 0)).toBe(60);
+    expect(busy.map((id) => served.get(id))).toEqual(busy.map(() => 2));
+  });
+});

@@ -1,0 +1,91 @@
+import type { WebhookId } from '@postrider/domain';
+import type { DeliveryJob, Lane, Timed } from '@postrider/queue';
+import { createDeliveryTimetable, createDeliveryWork } from '@postrider/store';
+import type { ClaimedDelivery } from '@postrider/store';
+import { createDeliveryPass } from '../src/delivery-pass.ts';
+import type { DeliveryPass } from '../src/delivery-pass.ts';
+import { inMemoryQueue } from './in-memory-queue.ts';
+import type { RelayStore } from './open-relay-store.ts';
+
+export const BUSY_PAUSE_MS = 15;
+
+/** A delivery pass on a real database and a queue in memory, with what it does in view. */
+export class DeliveryPassGround {
+  readonly store: RelayStore;
+  readonly queue = inMemoryQueue();
+  readonly claims: (readonly ClaimedDelivery[])[] = [];
+  /** The webhooks of each claim. */
+  readonly asked: WebhookId[][] = [];
+  /** How often the store was asked to walk. */
+  walks = 0;
+  duringWalk: () => void = () => undefined;
+  pass: DeliveryPass;
+  /** The pass's clock stands still but for the pauses between turns. */
+  #nowMs = 0;
+
+  constructor(store: RelayStore) {
+    this.store = store;
+    this.pass = this.newPass();
+  }
+
+  newPass(): DeliveryPass {
+    const timetable = createDeliveryTimetable(this.store.pool);
+    return createDeliveryPass({
+      store: {
+        ...timetable,
+        claim: async (admissions, limits) => {
+          this.asked.push(admissions.map(({ webhookId }) => webhookId));
+          return timetable.claim(admissions, limits);
+        },
+        walk: async (...args) => {
+          this.walks += 1;
+          this.duringWalk();
+          return timetable.walk(...args);
+        },
+      },
+      queue: this.queue,
+      leaseSeconds: 30,
+      onClaim: (claimed) => this.claims.push(claimed),
+      nowMs: () => this.#nowMs,
+    });
+  }
+
+  jobs(lane: Lane): Timed<DeliveryJob>[] {
+    return this.queue.jobs(lane) as Timed<DeliveryJob>[];
+  }
+
+  queued(): Timed<DeliveryJob>[] {
+    return [...this.jobs('fast'), ...this.jobs('slow')];
+  }
+
+  idsQueued(): string[] {
+    return this.queued().map(({ deliveryId }) => deliveryId);
+  }
+
+  async leased(): Promise<number> {
+    const found = await this.store.database.query('select from deliveries where leased_until > now()');
+    return found.length;
+  }
+
+  /** One turn, when the one before wants it. */
+  async turn(): Promise<number> {
+    this.#nowMs += BUSY_PAUSE_MS;
+    return this.pass.turn();
+  }
+
+  /** Turns until the pass has walked once more. */
+  async untilWalked(): Promise<void> {
+    for (const before = this.walks; this.walks === before;) await this.turn();
+  }
+
+  /** What workers would do with the jobs of a lane: take the rows and end them with a 200. */
+  async work(lane: Lane): Promise<Map<WebhookId, number>> {
+    const worker = createDeliveryWork(this.store.pool, this.store.pool);
+    const taken = await worker.take(this.queue.take(lane) as Timed<DeliveryJob>[], 30);
+    const times = { startedAgoMs: 1, endedAgoMs: 0, durationMs: 1 };
+    await worker.done(taken.map((delivery) => ({ ...delivery, ...times, statusCode: 200, answer: null })));
+    const served = new Map<WebhookId, number>();
+    for (const { webhookId } of taken) served.set(webhookId, (served.get(webhookId) ?? 0) + 1);
+    return served;
+  }
+}
