@@ -72,14 +72,27 @@ test('what comes while a batch is under way waits for its end and goes together'
 
 test('after many calls in a short time the next batch gathers for a while', async () => {
   void addAll(MANY);
-  await elapse(0);
-  await elapse(12);
+  await elapse(3);
   expect(batches.map((batch) => batch.length)).toEqual([24]);
   void addAll('1');
   await end();
-  await elapse(11);
-  expect(batches).toHaveLength(1);
+  for (const letter of '2345') {
+    expect(batches).toHaveLength(1);
+    await elapse(2);
+    void addAll(letter);
+    await elapse(1);
+  }
+  expect(batches.at(-1)).toEqual(['1', '2', '3', '4', '5']);
+});
+
+test('it gathers no longer than something comes', async () => {
+  void addAll(MANY);
+  await elapse(3);
+  void addAll('1');
+  await end();
   void addAll('2');
+  await elapse(5);
+  expect(batches).toHaveLength(1);
   await elapse(1);
   expect(batches.at(-1)).toEqual(['1', '2']);
 });

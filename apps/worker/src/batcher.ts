@@ -15,14 +15,18 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Busy: that many calls in that time, 600 a second. Batches then gather for a while, which makes few and large ones. */
+/**
+ * Busy: that many calls in that time, 600 a second. Batches then gather for a while, which makes few and large ones; but
+ * no longer than something comes: where everybody already waits for this batch, nothing will.
+ */
 const BUSY_CALLS = 24;
 const BUSY_WITHIN_MS = 40;
-const GATHER_MS = 12;
+const GATHER_STEPS_MAX = 4;
+const GATHER_STEP_MS = 3;
 
 /**
  * A call that comes alone goes at once. What comes while a batch is under way waits for it and goes together, as in
- * a group commit; from 600 calls a second on, batches also gather for 12 ms.
+ * a group commit; from 600 calls a second on, batches also gather for up to 12 ms.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = [];
@@ -40,10 +44,18 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     running = false;
   }
 
-  /** Ends early when a batch is full. */
+  /** Ends early when a batch is full, and when nothing came in a step. */
   async function gather(): Promise<void> {
+    for (let step = 0, before = -1; step < GATHER_STEPS_MAX && waiting.length > before; step += 1) {
+      before = waiting.length;
+      await gatherStep();
+      if (waiting.length >= options.sizeMax) return;
+    }
+  }
+
+  async function gatherStep(): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, GATHER_MS);
+      const timer = setTimeout(resolve, GATHER_STEP_MS);
       full = () => {
         clearTimeout(timer);
         resolve();

@@ -65,7 +65,8 @@ export class Attempt {
     this.#resolve = resolve;
     this.#reject = reject;
     // got's own time limits do not fire after a 101, nor while a request waits for a socket; this one always does.
-    this.#deadline = setTimeout(() => this.#expire(), environment.timeoutMs);
+    // Where this process was kept from its sockets, an answer may be there and not read yet: it is, before the verdict.
+    this.#deadline = setTimeout(() => setImmediate(() => this.#expire()), environment.timeoutMs);
   }
 
   #send(): void {

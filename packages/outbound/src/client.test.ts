@@ -223,6 +223,19 @@ describe('a head that never completes is a failed attempt', () => {
   });
 });
 
+test('an answer that was there before the deadline counts, though this process was kept from reading it', async () => {
+  const timeoutMs = 400;
+  const late: Behaviour = {
+    status: 200,
+    play({ socket }) {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+      for (const until = performance.now() + timeoutMs; performance.now() < until;); // holds the event loop
+    },
+  };
+  receiver.script('/hook', [late]);
+  expect(await post(createClient({ timeoutMs }))).toMatchObject({ kind: 'answered', statusCode: 200 });
+});
+
 describe('connections', () => {
   test('one serves many attempts', async () => {
     const client = createClient();
