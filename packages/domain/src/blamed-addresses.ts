@@ -8,7 +8,7 @@ export interface BlamedAddress {
 }
 
 /** Its recipients act by name, on every message: see docs/api.md, "The sandbox provider". */
-const SANDBOX = '@sandbox.postrider.example';
+export const SANDBOX_DOMAIN = 'sandbox.postrider.example';
 
 const REASONS = new Map<string, BlamedAddress['reason']>([
   ['email.bounced', 'bounce'],
@@ -31,7 +31,7 @@ export function toBeSuppressed(blamed: readonly BlamedAddress[]): BlamedAddress[
   const reasons = new Map<string, BlamedAddress['reason']>();
   for (const { address: written, reason } of blamed) {
     const address = plainAddress(written) ?? written.toLowerCase();
-    if (address.endsWith(SANDBOX)) continue;
+    if (address.endsWith(`@${SANDBOX_DOMAIN}`)) continue;
     if (reasons.get(address) !== 'complaint') reasons.set(address, reason);
   }
   return [...reasons].map(([address, reason]) => ({ address, reason }));

@@ -1,6 +1,6 @@
 export { apiKeyDigest, bearerKey, KEY_KINDS, newApiKey } from './api-key.ts';
 export type { KeyKind } from './api-key.ts';
-export { blamedBy, toBeSuppressed } from './blamed-addresses.ts';
+export { blamedBy, SANDBOX_DOMAIN, toBeSuppressed } from './blamed-addresses.ts';
 export type { BlamedAddress } from './blamed-addresses.ts';
 export type { Clock } from './clock.ts';
 export { domainsAbove, parseDomainName } from './domain-name.ts';

@@ -1,8 +1,6 @@
-import { notificationDetailOf, parseEmailAddress } from '@postrider/domain';
+import { notificationDetailOf, parseEmailAddress, SANDBOX_DOMAIN } from '@postrider/domain';
 import type { NotificationDetail, ProviderNotification } from '@postrider/domain';
 import type { AddressedMessage } from './mail-provider.ts';
-
-const SANDBOX_DOMAIN = 'sandbox.postrider.example';
 
 /** What a special recipient makes the sandbox report; the words are those SES uses. */
 const REPORTS = {
