@@ -207,6 +207,9 @@ describe('networks excused from the refusal', () => {
     'localhost/8',
     '10.0.0.0/8/8',
     '10.0.0.0/-1',
+    '10.0.0.0/08',
+    '10.0.0.0/008',
+    '::/00',
     'fe80::1%lo/64',
     '127.1/8',
   ])('%j is refused', (value) => {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 const WHOLE_NUMBER = /^\d+$/;
+const PREFIX_LENGTH = /^(0|[1-9]\d*)$/; // no leading zeros: some would read them as octal
 const DECIMAL_NUMBER = /^\d+(\.\d+)?$/;
 // RFC 9110, section 5.6.2.
 const HTTP_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -57,7 +58,7 @@ export const secretKeys = listOf(
 function isCidr(value: string): boolean {
   const [address = '', prefix = '', ...rest] = value.split('/');
   const version = isIP(address);
-  if (version === 0 || rest.length > 0 || address.includes('%') || !WHOLE_NUMBER.test(prefix)) return false;
+  if (version === 0 || rest.length > 0 || address.includes('%') || !PREFIX_LENGTH.test(prefix)) return false;
   return Number(prefix) <= (version === 4 ? 32 : 128);
 }
 
