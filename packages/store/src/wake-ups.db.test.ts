@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, recordEvent } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
+import { createRows, createTestDatabase, startTcpProxy, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { Client } from 'pg';
 import { openDatabase } from './database.ts';
@@ -175,10 +175,11 @@ describe('the listener', () => {
   let errors: Error[];
   let listener: WakeUpListener;
 
-  const listen = (databaseUrl = database.url) =>
+  const listen = (databaseUrl = database.url, probeIntervalMs?: number) =>
     createWakeUpListener({
       databaseUrl,
       applicationName: 'wake-ear',
+      ...(probeIntervalMs === undefined ? {} : { probeIntervalMs }),
       onWakeUp: (news) => heard.push(news),
       onError: (error) => errors.push(error),
     });
@@ -223,6 +224,21 @@ describe('the listener', () => {
     expect(await sessionsOf('wake-ear')).toBe(1);
     expect(errors.length).toBeGreaterThan(0);
   });
+
+  test('whose session dies without a word finds out by itself, listens anew and says "everything"', async () => {
+    const line = await startTcpProxy(database.url);
+    listener = listen(line.url(database.url), 200);
+    listener.start();
+    await until(1);
+    line.mute();
+    await until(2);
+    expect(heard.at(-1)).toEqual(EVERYTHING);
+    await notify('wh_1');
+    await until(3);
+    expect(heard.at(-1)).toEqual({ webhooks: ['wh_1'], mail: false, everything: false });
+    await listener.stop();
+    await line.close();
+  }, 30_000);
 
   test('tries again while Postgres is away, and stops in between', async () => {
     listener = listen(NOWHERE);

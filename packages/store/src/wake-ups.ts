@@ -30,9 +30,11 @@ const MAIL = 'mail';
 const WEBHOOKS_PER_WAKE_UP = 200;
 const WAKE_UP_INTERVAL_MS = 5;
 const RECONNECT_DELAY_MS = 500;
-/** For LISTEN to be answered, and for a goodbye. */
+/** For LISTEN and for a probe to be answered, and for a goodbye. */
 const ANSWER_TIMEOUT_MS = 5_000;
 const STOP_TIMEOUT_MS = 1_000;
+/** How often a listening session is asked whether it still stands: the kernel takes minutes to give up a silent server. */
+const PROBE_INTERVAL_MS = 10_000;
 
 /**
  * Wake-ups by NOTIFY on a connection of their own, never in the cause's transaction: there it would make every
@@ -86,27 +88,44 @@ export interface WakeUpListenerOptions {
   /** `everything` is said when ids were too many and after every (re)connect: something may have been missed. */
   readonly onWakeUp: (news: WakeUp & { readonly everything: boolean }) => void;
   readonly onError: (error: Error) => void;
+  /** How often the session is asked whether it still stands (10,000). */
+  readonly probeIntervalMs?: number;
 }
 
 export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpListener {
+  const { probeIntervalMs = PROBE_INTERVAL_MS } = options;
   let stopped = false;
   let client: Client | null = null;
-  let retry: NodeJS.Timeout | null = null;
+  /** Of the next probe, or of the next try to connect. */
+  let timer: NodeJS.Timeout | undefined;
+
+  function later(work: () => Promise<void>, delayMs: number): void {
+    clearTimeout(timer);
+    if (!stopped) timer = setTimeout(() => void work(), delayMs);
+  }
 
   function reconnectLater(): void {
     client = null;
-    if (!stopped) retry = setTimeout(() => void connect(), RECONNECT_DELAY_MS);
+    later(connect, RECONNECT_DELAY_MS);
+  }
+
+  async function giveUp(broken: Client, error: unknown): Promise<void> {
+    options.onError(asError(error));
+    await endWithin(STOP_TIMEOUT_MS, broken).catch(options.onError);
+    if (client === broken) reconnectLater();
+  }
+
+  async function probe(standing: Client): Promise<void> {
+    try {
+      await standing.query('select 1');
+      if (client === standing) later(() => probe(standing), probeIntervalMs);
+    } catch (error) {
+      if (client === standing) await giveUp(standing, error);
+    }
   }
 
   async function connect(): Promise<void> {
-    const next = new Client({
-      connectionString: options.databaseUrl,
-      application_name: options.applicationName,
-      connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
-      query_timeout: ANSWER_TIMEOUT_MS,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-    });
+    const next = clientOf(options);
     client = next;
     next.on('error', options.onError);
     next.once('end', () => {
@@ -117,10 +136,9 @@ export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpList
       await next.connect();
       await next.query(`listen ${CHANNEL}`);
       options.onWakeUp({ webhooks: [], mail: true, everything: true });
+      if (client === next) later(() => probe(next), probeIntervalMs);
     } catch (error) {
-      options.onError(asError(error));
-      await endWithin(STOP_TIMEOUT_MS, next).catch(options.onError);
-      if (client === next) reconnectLater();
+      await giveUp(next, error);
     }
   }
 
@@ -130,12 +148,23 @@ export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpList
     },
     async stop() {
       stopped = true;
-      if (retry !== null) clearTimeout(retry);
+      clearTimeout(timer);
       const last = client;
       client = null;
       if (last !== null) await endWithin(STOP_TIMEOUT_MS, last);
     },
   };
+}
+
+function clientOf({ databaseUrl, applicationName }: WakeUpListenerOptions): Client {
+  return new Client({
+    connectionString: databaseUrl,
+    application_name: applicationName,
+    connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  });
 }
 
 /** Says goodbye, and to a server that does not answer shuts the door. */
