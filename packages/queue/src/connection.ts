@@ -66,6 +66,7 @@ export function connectQueuePool(
     connectionTimeoutMillis: 5_000,
     query_timeout: 20_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   });
   pool.on('error', onError);
   // A connection that is checked out and between two statements has nobody else to tell (see the store's pool).

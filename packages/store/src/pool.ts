@@ -37,6 +37,7 @@ export function createPool(options: PoolOptions): Pool {
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   };
   const pool = new Pool(config);
   pool.on('error', options.onError);
