@@ -111,6 +111,7 @@ CREATE TABLE email_sends (
   leased_until timestamp with time zone,
   claim integer NOT NULL DEFAULT 0,
   attempts smallint NOT NULL DEFAULT 0,
+  taken_at timestamp with time zone,
   CONSTRAINT email_sends_pkey PRIMARY KEY (email_id)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, fillfactor=70);
 CREATE INDEX email_sends_due ON email_sends USING btree (due_at, email_id);

@@ -22,7 +22,7 @@ beforeEach(async () => {
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
 
 describe('what was lost', () => {
-  test('a job that went with Redis is found by the walk once its lease ran out, under the same claim', async () => {
+  test('a job that went with Redis is found by the walk once its lease ran out, under a new claim', async () => {
     const ids = await store.rows.deliveries(await store.rows.webhook(), { count: 2 });
     await ground.turn();
     ground.queue.lose();
@@ -31,7 +31,7 @@ describe('what was lost', () => {
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
     await ground.untilWalked();
     expect(byNumber(ground.idsQueued())).toEqual(ids);
-    expect(ground.queued().map(({ claim }) => claim)).toEqual([0, 0]);
+    expect(ground.queued().map(({ claim }) => claim)).toEqual([1, 1]);
     expect(ground.claims.flat().map(({ lapsed }) => lapsed)).toEqual([false, false, true, true]);
   });
 

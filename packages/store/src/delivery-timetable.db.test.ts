@@ -260,14 +260,14 @@ describe('what is claimed', () => {
 });
 
 describe('a lease', () => {
-  test('that ran out is given again, under the same claim, and known to have lapsed', async () => {
+  test('that ran out untaken is given again under a new claim, and known to have lapsed', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId);
     const [first] = await claim(webhookId);
     expect(first).toMatchObject({ claim: 0, lapsed: false });
     expect(await claim(webhookId)).toEqual([]);
     await expireLeases([first?.deliveryId ?? '']);
-    expect(await claim(webhookId)).toEqual([{ ...first, lapsed: true }]);
+    expect(await claim(webhookId)).toEqual([{ ...first, claim: 1, lapsed: true }]);
   });
 
   test('of a worker that died is given again under the claim the worker left', async () => {

@@ -7,6 +7,7 @@ import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
 import { createMailTimetable } from './mail-timetable.ts';
 import type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
+import { createMailWork } from './mail-work.ts';
 
 let store: TestStore;
 let rows: Rows;
@@ -22,6 +23,10 @@ beforeEach(() => rows.clear());
 
 async function claim(rowsMax = 100, lookAheadSeconds = 60): Promise<ClaimedEmail[]> {
   return timetable.claim({ lookAheadSeconds, rowsMax, leaseSeconds: 30 });
+}
+
+async function expireLeases(): Promise<void> {
+  await store.outside.query(`update email_sends set leased_until = now() - interval '1 ms'`);
 }
 
 const idsOf = (claimed: readonly ClaimedEmail[]) => claimed.map(({ emailId }) => emailId).sort();
@@ -51,11 +56,22 @@ describe('claim', () => {
     expect(idsOf(await claim(1))).toEqual([later]);
   });
 
-  test('leases again what ran out, under the same claim', async () => {
+  test('leases again what ran out untaken, under a new claim', async () => {
     await rows.email();
     const [first] = await claim();
-    await store.outside.query(`update email_sends set leased_until = now() - interval '1 ms'`);
-    expect(await claim()).toEqual([first]);
+    await expireLeases();
+    expect(await claim()).toEqual([{ ...first, claim: 1 }]);
+  });
+
+  test('leases again what ran out in a worker’s hands under the claim that it holds, and no longer once it lapses again', async () => {
+    const emailId = await rows.email();
+    await claim();
+    const work = createMailWork(store.db, store.clock);
+    expect(await work.take({ emailId, claim: 0 }, 30)).toMatchObject({ claim: 1 });
+    await expireLeases();
+    expect(await claim()).toMatchObject([{ claim: 1 }]);
+    await expireLeases();
+    expect(await claim()).toMatchObject([{ claim: 2 }]);
   });
 
   test('at the same time shares no message and waits for nobody', async () => {

@@ -7,7 +7,9 @@ import type { Statement } from '../statement.ts';
  * due and in somebody's hands never exceeds the room. Rows are taken round-robin over the webhooks, for each lane by
  * itself, those asked for first being served first: a lane that is full keeps nobody out of the other, and in a lane
  * the first row of one webhook goes before the second of another. Two relays never get the same row; a row whose lease
- * ran out is leased again. The commit may be lost with a crash of Postgres: then the row is simply free, and the job
+ * ran out is leased again, and if nobody had taken it, under a new claim: its job may be stuck in the queue, which would
+ * take another of the same id for a double. Where the queue is slower than the lease this does not go round for ever: a
+ * stale job costs no more than a take, so what waits behind them has a fresh lease. The commit may be lost with a crash of Postgres: then the row is simply free, and the job
  * that was made for it finds its claim or is stale.
  *
  * The plan must know the values: with a plan for any values Postgres 15 reads the whole table to update a few rows. The
@@ -60,7 +62,8 @@ export const claimDeliveries: Statement = {
       for update of d skip locked
     )
     update deliveries d
-    set leased_until = greatest(d.due_at, now()) + make_interval(secs => $8), taken_at = null
+    set claim = d.claim + case when mine.lapsed and d.taken_at is null then 1 else 0 end,
+        leased_until = greatest(d.due_at, now()) + make_interval(secs => $8), taken_at = null
     from mine
     where d.id = mine.id
     returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.stuck, mine.failing, mine.slow, mine.lapsed,

@@ -19,7 +19,8 @@ export const claimEmails: Statement = {
       for update of s skip locked
     )
     update email_sends s
-    set leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
+    set claim = s.claim + case when s.leased_until is not null and s.taken_at is null then 1 else 0 end, taken_at = null,
+        leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
     from mine
     where s.email_id = mine.email_id
     returning s.email_id, s.claim,

@@ -16,7 +16,8 @@ export const takeEmail: Statement = {
       for update of s
     )
     update email_sends s
-    set claim = s.claim + 1, leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
+    set claim = s.claim + 1, leased_until = greatest(s.due_at, now()) + make_interval(secs => $3),
+        taken_at = greatest(s.due_at, now())
     from mine, emails e
     where s.email_id = mine.email_id and s.email_id = $1 and e.id = $1
     returning s.claim, s.attempts, e.id, e.account_id, e.from_address, e.to_addresses, e.cc_addresses, e.bcc_addresses,

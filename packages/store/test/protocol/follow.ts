@@ -88,6 +88,7 @@ function claimed(state: State, act: ActOf<'claim'>, at: Circumstances): State {
     checkClaimed(state, delivery, job, asked);
     state.deliveries.set(job.deliveryId, {
       ...delivery,
+      claim: claimAfterLease(delivery),
       leasedUntil: Math.max(delivery.dueAt, state.now) + LEASE_UNITS,
       takenAt: null,
     });
@@ -107,12 +108,17 @@ function checkClaimed(
     `the job of ${job.deliveryId}`,
     [job.claim, job.webhookId, unitsOf(job.delayMs / 1000), job.lapsed],
     [
-      delivery.claim,
+      claimAfterLease(delivery),
       delivery.webhookId,
       Math.max(0, delivery.dueAt - state.now),
       delivery.leasedUntil !== null,
     ],
   );
+}
+
+/** The job of a lease that ran out untaken may be stuck in the queue: the next one gets another id. */
+function claimAfterLease({ claim, leasedUntil, takenAt }: DeliveryState): number {
+  return leasedUntil !== null && takenAt === null ? claim + 1 : claim;
 }
 
 /** Of the webhook's oldest that are due soon, as many as its room, those in nobody's hands. */

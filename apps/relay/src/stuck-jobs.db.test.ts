@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createConsumer, createTimetable } from '@postrider/queue';
+import type { Consumer, DeliveryJob, MailJob, QueueLocation, Timetable } from '@postrider/queue';
+import { createDeliveryTimetable, createDeliveryWork, createMailTimetable } from '@postrider/store';
+import { describeWithRedis, waitFor } from '@postrider/testing';
+import { openRelayStore } from '../test/open-relay-store.ts';
+import type { RelayStore } from '../test/open-relay-store.ts';
+import { createDeliveryPass } from './delivery-pass.ts';
+import { mailTurn } from './mail-pass.ts';
+
+const HOUR_MS = 3_600_000;
+const LEASE_SECONDS = 30;
+
+let store: RelayStore;
+
+beforeAll(async () => {
+  store = await openRelayStore();
+});
+afterAll(() => store.close());
+
+/** A job sits in the queue and does not run: as where the clocks of relay and worker differ, or BullMQ has lost it. */
+function stuckJobs(locationOf: () => QueueLocation): void {
+  const quiet = () => undefined;
+  let queue: Timetable;
+  let consumers: Consumer[];
+  let deliveries: DeliveryJob[];
+  let mails: MailJob[];
+
+  beforeEach(async () => {
+    await store.rows.clear();
+    queue = createTimetable(locationOf(), quiet);
+    await waitFor(() => queue.depth(), { what: 'the timetable to be connected' });
+    [deliveries, mails] = [[], []];
+    const shared = { concurrency: 1, onError: quiet };
+    const note = async (job: DeliveryJob) => void deliveries.push(job);
+    consumers = [
+      createConsumer(locationOf(), 'fast', { ...shared, handle: note }),
+      createConsumer(locationOf(), 'slow', { ...shared, handle: note }),
+      createConsumer(locationOf(), 'mail', { ...shared, handle: async (job) => void mails.push(job) }),
+    ];
+    for (const consumer of consumers) consumer.start();
+  });
+  afterEach(async () => {
+    await Promise.all(consumers.map(async (consumer) => consumer.stop(1_000)));
+    await queue.close();
+  });
+
+  test('does not swallow the next job of its delivery once the lease has run out', async () => {
+    const [deliveryId = ''] = await store.rows.deliveries(await store.rows.webhook());
+    const stuck = { deliveryId, claim: 0, delayMs: HOUR_MS };
+    for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, [stuck]);
+    await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
+    const pass = createDeliveryPass({
+      store: createDeliveryTimetable(store.pool),
+      ...{ queue, leaseSeconds: LEASE_SECONDS, onClaim: quiet },
+    });
+    await pass.turn();
+    await waitFor(() => deliveries.length > 0, { what: 'the next job', timeoutMs: 5_000 });
+    const work = createDeliveryWork(store.pool, store.pool);
+    expect(await work.take(deliveries, LEASE_SECONDS)).toMatchObject([{ deliveryId }]);
+    expect(await work.take([stuck], LEASE_SECONDS)).toEqual([]);
+  });
+
+  test('does not swallow the next job of its message either', async () => {
+    const emailId = await store.rows.email();
+    await queue.addMail([{ emailId, claim: 0, delayMs: HOUR_MS }]);
+    await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
+    await mailTurn({
+      store: createMailTimetable(store.pool),
+      ...{ queue, leaseSeconds: LEASE_SECONDS, onClaim: quiet },
+    });
+    await waitFor(() => mails.length > 0, { what: 'the next job', timeoutMs: 5_000 });
+    const now = await store.database.query('select email_id as "emailId", claim from email_sends');
+    expect(mails).toEqual(now);
+  });
+}
+
+describe('a job that is there and never runs, in the queue on Postgres,', () => {
+  stuckJobs(() => ({ kind: 'postgres', databaseUrl: store.database.url }));
+});
+
+describeWithRedis('a job that is there and never runs, in the queue on Redis,', (redisUrl) => {
+  const prefix = `test-${randomBytes(6).toString('hex')}`;
+  stuckJobs(() => ({ kind: 'redis', redisUrl, prefix }));
+});
