@@ -19,6 +19,7 @@ function claimed(count: number, more: Partial<ClaimedDelivery> = {}): ClaimedDel
     claim: 0,
     webhookId: A,
     inFlight: 0,
+    held: more.inFlight ?? 0,
     stuck: false,
     failing: false,
     slow: false,
@@ -134,6 +135,13 @@ describe('the room of a webhook', () => {
     admissions.observe(claimed(7));
     expect(admissions.isFull(A)).toBe(false);
     admissions.observe(claimed(1, { inFlight: 7 }));
+    expect(admissions.isFull(A)).toBe(true);
+  });
+
+  test('is full also of deliveries that wait for their time: the next may be due right behind them', () => {
+    admissions.observe(claimed(2, { failing: true, delayMs: 30_000 }));
+    expect(admissions.isFull(A)).toBe(false);
+    admissions.observe(claimed(2, { failing: true, delayMs: 30_000, held: 2 }));
     expect(admissions.isFull(A)).toBe(true);
   });
 

@@ -152,9 +152,12 @@ function standingAfter(
   const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
   // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
   const handed = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
-  const now = { handed, filled: handed >= before.room, servedAtMs };
+  const held = Math.max(...claimed.map((delivery) => delivery.held)) + claimed.length;
   const hangs = claimed.some((delivery) => delivery.stuck);
-  if (claimed.some((delivery) => delivery.failing)) {
+  const fails = claimed.some((delivery) => delivery.failing);
+  const filled = held >= (fails ? Math.min(before.room, ROOM.failing) : before.room);
+  const now = { handed, filled, servedAtMs };
+  if (fails) {
     return { ...now, room: ROOM.failing, trust: 'unknown', hung: false, heldMs: null };
   }
   // Those that come back because their job or their worker was lost have not ended.

@@ -99,6 +99,14 @@ describe('the room of a webhook', () => {
     expect((await claim(webhookId, 5)).map(({ inFlight }) => inFlight)).toEqual([3, 3]);
   });
 
+  test('comes with how many are in somebody’s hands or wait for their time', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId);
+    await rows.deliveries(webhookId, { dueInMs: 30_000, count: 2 });
+    await claim(webhookId, 2);
+    expect(await claim(webhookId, 3)).toMatchObject([{ inFlight: 1, held: 2 }]);
+  });
+
   test('is small while the webhook fails, and may be none', async () => {
     const [failing, well] = [await rows.webhook({ failing: true }), await rows.webhook()];
     for (const id of [failing, well]) await rows.deliveries(id, { count: 20 });

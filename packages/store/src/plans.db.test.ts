@@ -131,6 +131,7 @@ const USES: [string, (held: readonly DeliveryHandOver[], webhookId: WebhookId) =
           ...one,
           webhookId,
           inFlight: 0,
+          held: 0,
           stuck: false,
           failing: false,
           slow: false,

@@ -136,7 +136,15 @@ export async function claim(
 }
 
 async function release(world: World, jobs: readonly DeliveryHandOver[]): Promise<Act[]> {
-  const given = { inFlight: 0, stuck: false, failing: false, slow: false, lapsed: false, delayMs: 0 };
+  const given = {
+    inFlight: 0,
+    held: 0,
+    stuck: false,
+    failing: false,
+    slow: false,
+    lapsed: false,
+    delayMs: 0,
+  };
   const [webhookId] = world.registered;
   if (webhookId === undefined) return [];
   await world.timetable.release(jobs.map((job) => ({ ...given, ...job, webhookId })));
