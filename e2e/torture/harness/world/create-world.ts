@@ -60,9 +60,9 @@ const ALL_SCOPES = ['webhooks:manage', 'emails:send', 'emails:read'] as const;
 const RATE_LIMIT = 1_000_000;
 /**
  * Standing in one line with a flood of 200,000 would cost a neighbour thousands of times his quiet wait. Two cores that
- * have much else to do cost him up to 240 times: how little it is on quiet ones, the benchmark measures.
+ * have other things to do cost him up to sixty times, when thousands of new endpoints turn out to be dead: how little it is on quiet ones, the benchmark measures.
  */
-const NEIGHBOUR_RATIO_MAX = 500;
+const NEIGHBOUR_RATIO_MAX = 150;
 /** Recovery is bounded by two leases and a poll; the rest is for two cores to work off what has piled up. */
 const RECOVERY_MARGIN_MS = 10_000;
 const DRAINED_WITHIN_MS = 90_000;

@@ -102,6 +102,11 @@ export function createProducer(parts: {
     }
   }
 
+  async function stop(): Promise<void> {
+    await Promise.all(loads.map((load) => load.stop()));
+  }
+  parts.signal.addEventListener('abort', () => void stop(), { once: true });
+
   return {
     log,
     async record(count, { accountId = parts.accountId } = {}) {
@@ -115,13 +120,10 @@ export function createProducer(parts: {
     },
     load({ perSecond, accountId = parts.accountId }) {
       const load = startLoad(() => cause(accountId), perSecond);
-      parts.signal.addEventListener('abort', () => void load.stop(), { once: true });
       loads.push(load);
       return load;
     },
-    async stop() {
-      await Promise.all(loads.map((load) => load.stop()));
-    },
+    stop,
     async mail(count, { through, atOnce = 4, until = parts.signal }) {
       let left = count;
       const sender = async (): Promise<void> => {
