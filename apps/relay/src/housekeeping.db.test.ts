@@ -76,3 +76,12 @@ test('a DELETE that was cut short is finished a minute later, and one under way 
   );
   expect(await left('select id from dead_letters')).toEqual([]);
 });
+
+test('while a removal has rows left the next turn comes in a second; one that failed is told of', async () => {
+  const webhookId = await store.rows.webhook();
+  const error = new Error('not this one');
+  const came = { removed: 0, underWay: 1, failed: [{ webhookId, error }] };
+  const finishRemovals = async () => came;
+  expect(await removalsTurn({ finishRemovals }, keepingLogger(lines))).toBe(1_000);
+  expect(lines).toEqual([{ level: 'warn', msg: 'removal failed', fields: { webhook_id: webhookId, error } }]);
+});

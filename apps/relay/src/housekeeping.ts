@@ -3,6 +3,8 @@ import type { Housekeeping, Retention } from '@postrider/store';
 
 const TEND_EVERY_MS = 60 * 60 * 1000;
 const REMOVALS_EVERY_MS = 60 * 1000;
+/** While a removal has rows left: the database rests at least as long as it worked. */
+const REMOVALS_GO_ON_AFTER_MS = 1000;
 
 /**
  * Keeps the attempt log's partitions ready, and drops what is past its days.
@@ -28,12 +30,13 @@ export async function housekeepingTurn(
   return TEND_EVERY_MS;
 }
 
-/** Removes webhooks whose DELETE was cut short after its first step. @returns the pause before the next turn. */
+/** Goes on with the removal of webhooks that a DELETE has left behind. @returns the pause before the next turn. */
 export async function removalsTurn(
   housekeeping: Pick<Housekeeping, 'finishRemovals'>,
   logger: Logger,
 ): Promise<number> {
-  const webhooks = await housekeeping.finishRemovals();
-  if (webhooks > 0) logger.info('removals finished', { webhooks });
-  return REMOVALS_EVERY_MS;
+  const { removed, underWay, failed } = await housekeeping.finishRemovals();
+  if (removed > 0) logger.info('removals finished', { webhooks: removed });
+  for (const { webhookId, error } of failed) logger.warn('removal failed', { webhook_id: webhookId, error });
+  return underWay > 0 ? REMOVALS_GO_ON_AFTER_MS : REMOVALS_EVERY_MS;
 }

@@ -40,9 +40,9 @@ const IDS_PER_PAGE = 500;
 export function createDeadLetterStore(db: Database): DeadLetterStore {
   return {
     async list(accountId) {
-      const rows = await mappingUnavailable(() =>
+      const rows = await mappingUnavailable(async () =>
         db.prisma.deadLetter.findMany({
-          where: { accountId },
+          where: { accountId, webhookId: { notIn: await beingRemoved(db, accountId) } },
           orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
           take: LIMITS.deadLettersListed,
           omit: { data: true },
@@ -69,6 +69,15 @@ export function createDeadLetterStore(db: Database): DeadLetterStore {
     },
     idsOfWebhook: (accountId, webhookId, until) => pagesOfIds(db, accountId, webhookId, until),
   };
+}
+
+/** Webhooks whose DELETE has answered and whose dead letters are still on their way out. */
+async function beingRemoved(db: Database, accountId: AccountId): Promise<string[]> {
+  const rows = await db.prisma.webhook.findMany({
+    where: { accountId, removedAt: { not: null } },
+    select: { id: true },
+  });
+  return rows.map(({ id }) => id);
 }
 
 async function* pagesOfIds(

@@ -3,6 +3,7 @@ import { mappingUnavailable } from './errors.ts';
 import { dropExpired } from './expired-records.ts';
 import { inTransaction } from './pool.ts';
 import { finishRemovals } from './remove-webhook.ts';
+import type { Removals } from './remove-webhook.ts';
 
 export interface Retention {
   readonly eventDays: number;
@@ -16,8 +17,8 @@ export interface Housekeeping {
   dropOldEvents(eventDays: number): Promise<number>;
   /** Drops remembered answers and notifications whose time is over. @returns how many. */
   dropExpired(): Promise<number>;
-  /** Removes webhooks whose DELETE was cut short. @returns how many. */
-  finishRemovals(): Promise<number>;
+  /** Goes on with removals that a DELETE has left behind; one that fails keeps no other from being finished. */
+  finishRemovals(): Promise<Removals>;
 }
 
 /** Partitions stand ready this many days ahead, so that a relay may be away for a week. */

@@ -51,6 +51,14 @@ test('does not wait for a cause that has matched the webhook', async () => {
   });
 });
 
+test('leaves a webhook alone that is being removed: its removal would be waited for', async () => {
+  await store.outside.query('update webhooks set removed_at = now() where id = $1', [webhookId]);
+  await inUndoneTransaction(store.db.pool, async (removal) => {
+    await removal.query('delete from webhooks where id = $1', [webhookId]);
+    expect(await work.markHealth([{ webhookId, failing: true }])).toEqual([]);
+  });
+});
+
 test('of nothing does nothing', async () => {
   expect(await work.markHealth([])).toEqual([]);
 });

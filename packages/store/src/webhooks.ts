@@ -1,7 +1,7 @@
 import { isEventType, newId, newSigningSecret } from '@postrider/domain';
 import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrider/domain';
 import type { Database } from './database.ts';
-import { mappingUnavailable } from './errors.ts';
+import { mappingUnavailable, StoreUnavailableError } from './errors.ts';
 import { removeMarkedWebhook } from './remove-webhook.ts';
 
 export interface Webhook {
@@ -26,7 +26,10 @@ export interface WebhookStore {
   create(request: NewWebhook): Promise<{ webhook: Webhook; signingSecret: string }>;
   /** All of the account's own, newest first. */
   list(accountId: AccountId): Promise<Webhook[]>;
-  /** Removes the webhook with its queued deliveries and dead letters. @returns false when there is none. */
+  /**
+   * Removes the webhook with its queued deliveries and dead letters. Once it resolves none of them is seen or claimed any
+   * more; of a large backlog the rows themselves go later. @returns false when there is none.
+   */
   delete(accountId: AccountId, id: WebhookId): Promise<boolean>;
 }
 
@@ -65,11 +68,18 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
     async delete(accountId, id) {
       const { count } = await mappingUnavailable(() =>
         db.prisma.webhook.updateMany({
-          where: { id, accountId, subject: null },
+          where: { id, accountId, subject: null, removedAt: null },
           data: { removedAt: clock.now() },
         }),
       );
-      return count > 0 && removeMarkedWebhook(db.pool, id);
+      if (count === 0) return false;
+      try {
+        await removeMarkedWebhook(db.pool, id);
+      } catch (error) {
+        // It is removed for everybody; a relay sees to its rows, and tells if it cannot.
+        if (!(error instanceof StoreUnavailableError)) throw error;
+      }
+      return true;
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Statement } from '../statement.ts';
 /**
  * Leases deliveries that are due soon, fairly over webhooks, and says which lane each goes to.
  *
- * Guarantee: what a webhook gets is taken from its oldest rows, as many as its room, leased ones included: so what is
+ * Guarantee: a webhook that is removed gets nothing. What a webhook gets is taken from its oldest rows, as many as its room, leased ones included: so what is
  * due and in somebody's hands never exceeds the room. Rows are taken round-robin over the webhooks, for each lane by
  * itself, those asked for first being served first: a lane that is full keeps nobody out of the other, and in a lane
  * the first row of one webhook goes before the second of another. Two relays never get the same row; a row whose lease
@@ -27,7 +27,7 @@ export const claimDeliveries: Statement = {
              w.failing_since is not null as failing,
              case when w.failing_since is null then a.room else least(a.room, $7::int) end as room
       from unnest($1::text[], $2::int[], $3::int[]) with ordinality a (webhook_id, room, fast_room, place)
-      join webhooks w on w.id = a.webhook_id
+      join webhooks w on w.id = a.webhook_id and w.removed_at is null
     ),
     free as (
       select k.id, k.rank, k.in_flight, k.held, k.stuck, a.failing, a.place,

@@ -2,7 +2,7 @@ import type { Statement } from '../statement.ts';
 
 /**
  * Writes down that webhooks began to fail, or answer well again. Touches only rows whose state changes, so the
- * table is not written at the rate of the attempts.
+ * table is not written at the rate of the attempts; and no webhook that is being removed, whose removal would be waited for.
  *
  * $1 webhook ids, $2 whether each is failing. Returns those that changed.
  */
@@ -12,7 +12,7 @@ export const markHealth: Statement = {
     with news as materialized (
       select w.id, n.failing
       from unnest($1::text[], $2::boolean[]) n (id, failing)
-      join webhooks w on w.id = n.id and (w.failing_since is not null) <> n.failing
+      join webhooks w on w.id = n.id and w.removed_at is null and (w.failing_since is not null) <> n.failing
       where w.id = any ($1::text[])
       order by w.id
       for no key update of w

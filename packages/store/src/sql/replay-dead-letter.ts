@@ -5,7 +5,7 @@ import type { Statement } from '../statement.ts';
  * event back under its own id where retention has dropped it.
  *
  * Guarantee: of any number of concurrent replays exactly one returns a row. The webhook is locked first: a DELETE
- * that is under way is waited for, and then there is nothing to replay.
+ * that is under way is waited for, and then there is nothing to replay. Of one that is marked as removed there is nothing.
  *
  * The no-op update on conflict locks an event that retention may be about to drop.
  *
@@ -17,7 +17,7 @@ export const replayDeadLetter: Statement = {
     with webhook as materialized (
       select w.id
       from webhooks w
-      where w.account_id = $1
+      where w.account_id = $1 and w.removed_at is null
         and w.id = (select d.webhook_id from dead_letters d where d.id = $2 and d.account_id = $1)
       for key share of w
     ),

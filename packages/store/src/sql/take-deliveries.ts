@@ -4,7 +4,8 @@ import type { Statement } from '../statement.ts';
  * Takes deliveries in hand for an attempt each.
  *
  * Guarantee: of any number of jobs for one hand-over exactly one gets the row, because taking it raises its claim:
- * a stale, doubled or revived job matches nothing. A delivery whose webhook is gone matches nothing either. A row that
+ * a stale, doubled or revived job matches nothing. A delivery whose webhook is gone, or marked
+ * as removed, matches nothing either. A row that
  * is locked for a moment is waited for, in the order of ids. A job that comes before its time (the queue goes by its
  * clients' clocks) gets the row too: dropped, it would be missed until its lease ran out.
  *
@@ -17,7 +18,7 @@ export const takeDeliveries: Statement = {
       select d.id
       from unnest($1::bigint[], $2::int[]) job (id, claim)
       join deliveries d on d.id = job.id and d.claim = job.claim
-      where d.id = any ($1::bigint[]) and (select true from webhooks w where w.id = d.webhook_id)
+      where d.id = any ($1::bigint[]) and (select true from webhooks w where w.id = d.webhook_id and w.removed_at is null)
       order by d.id
       for update of d
     ),
