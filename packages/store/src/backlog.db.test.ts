@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { readBacklog } from './backlog.ts';
+import { readBacklog, readOutstanding } from './backlog.ts';
 import { StoreUnavailableError } from './errors.ts';
 import { createPool } from './pool.ts';
 
@@ -70,6 +70,60 @@ test('the oldest due is told of what nobody has in hand: a lease that runs count
   await lease(oldest, '1 hour');
   await lease(next, '1 hour');
   expect((await readBacklog(store.db.pool)).oldestDueSeconds).toBe(0);
+});
+
+describe('of a table beyond what is read whole', () => {
+  const ROWS = 20_000;
+  /** So that a table of a few megabytes is one. */
+  const PAGES = 100;
+
+  test('the counts are told from a sample of it, the oldest due exactly', async () => {
+    const [busy, quiet] = [await rows.webhook(), await rows.webhook()];
+    await rows.deliveries(busy, { count: ROWS / 2, dueInMs: -60_000 });
+    await rows.deliveries(busy, { count: ROWS / 2, dueInMs: 600_000 });
+    const [held = ''] = await rows.deliveries(quiet, { dueInMs: -7_200_000 });
+    await rows.deliveries(quiet, { dueInMs: -3_600_000 });
+    await store.outside.query(
+      `update deliveries set leased_until = now() + interval '1 hour' where id = $1`,
+      [held],
+    );
+    const [table] = await store.outside.query<{ pages: number }>(
+      `select (pg_relation_size('deliveries') / 8192)::int as pages`,
+    );
+    expect(table?.pages).toBeGreaterThan(PAGES);
+    const told = await readOutstanding(store.db.pool, PAGES);
+    expect(told.outstanding).toBeGreaterThan(ROWS / 2);
+    expect(told.outstanding).toBeLessThan(ROWS * 2);
+    expect(told.dueNow).toBeLessThan(told.outstanding);
+    expect(Math.floor(told.oldestDueSeconds / 60)).toBe(60);
+  });
+
+  test('not more of it is read than that', async () => {
+    await rows.deliveries(await rows.webhook(), { count: ROWS });
+    const pool = createPool({
+      ...{ databaseUrl: store.outside.url, size: 1, applicationName: 'backlog-test' },
+      ...{ durableCommits: false, onError: () => undefined },
+    });
+    const read = async (): Promise<number> => {
+      await pool.query('select pg_stat_force_next_flush()');
+      const { rows: counted } = await pool.query<{ read: number }>(
+        `select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_user_tables
+         where relname = 'deliveries'`,
+      );
+      return counted[0]?.read ?? 0;
+    };
+    const before = await read();
+    await readOutstanding(pool, 10);
+    expect((await read()) - before).toBeLessThan(ROWS / 4);
+    await pool.end();
+  });
+
+  test('that nothing is in any more all is zero', async () => {
+    await rows.deliveries(await rows.webhook(), { count: ROWS });
+    await store.outside.query('delete from deliveries');
+    const told = await readOutstanding(store.db.pool, 10);
+    expect(told).toEqual({ outstanding: 0, dueNow: 0, oldestDueSeconds: 0 });
+  });
 });
 
 test('a Postgres that is away is said to be', async () => {
