@@ -224,6 +224,27 @@ describe('old events', () => {
     expect(await eventIds()).toEqual([...outstanding].sort());
   });
 
+  test('are dropped with one reading of the deliveries, however many batches it takes', async () => {
+    await rows.deliveries(await rows.webhook(), { count: 20_000 });
+    await database.query(
+      `insert into events (id, account_id, type, created_at, data)
+       select 'evt_' || n, 'acct_1', 'email.sent', now() - interval '31 days', '{}' from generate_series(1, 2500) n`,
+    );
+    await pool.end();
+    pool = openPool(database.url, 1); // one session, which can be asked to hand in what it has counted
+    const read = async (): Promise<number> => {
+      await pool.query('select pg_stat_force_next_flush()');
+      const { rows: counted } = await pool.query<{ read: number }>(
+        `select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_user_tables
+         where relname = 'deliveries'`,
+      );
+      return counted[0]?.read ?? 0;
+    };
+    const before = await read();
+    expect(await createHousekeeping(pool).dropOldEvents(30)).toBe(2500);
+    expect((await read()) - before).toBeLessThan(30_000);
+  });
+
   test('of dead letters are dropped, and a replay brings them back byte for byte', async () => {
     const accountId = await rows.account();
     const webhookId = await rows.webhook({ accountId });
@@ -281,6 +302,18 @@ describe('a replay at the same time as retention', () => {
       await retention.query('commit');
       expect((await replay).rowCount).toBe(1);
     });
+    expect(await outstandingWithEvent()).toBe(1);
+  });
+
+  test('that comes between the look at the deliveries and the drop keeps its event', async () => {
+    const values = await oldLetter();
+    const query = async (text: string, given: unknown[]) => {
+      const found = await pool.query(text, given);
+      await pool.query(replayDeadLetter.text, values);
+      return found;
+    };
+    const beside = { query, connect: async () => pool.connect() } as unknown as Pool;
+    expect(await createHousekeeping(beside).dropOldEvents(30)).toBe(0);
     expect(await outstandingWithEvent()).toBe(1);
   });
 

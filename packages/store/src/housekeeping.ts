@@ -23,6 +23,8 @@ export interface Housekeeping {
 
 /** Partitions stand ready this many days ahead, so that a relay may be away for a week. */
 const DAYS_AHEAD = 7;
+/** Events for which all deliveries are read once: nothing else leads from an event to them, half a second for a million. */
+const EVENTS_PER_LOOK = 50_000;
 const EVENTS_PER_BATCH = 1_000;
 /** One relay tends at a time; the others find the lock taken and let it be. */
 const HOUSEKEEPING_LOCK = 72707370;
@@ -127,40 +129,66 @@ async function underLock(pool: Pool, work: (client: PoolClient) => Promise<boole
   });
 }
 
-/**
- * Two steps in a transaction: lock the batch, then look for deliveries with a fresh snapshot. A replay that brings an
- * old event back either holds its row (it is skipped) or waits for this commit and writes the event anew.
- */
+/** An event past its days that no delivery needed when it was looked at, as it was then. */
+interface PastEvent {
+  readonly id: string;
+  readonly version: string;
+}
+
 async function dropOldEvents(pool: Pool, eventDays: number): Promise<number> {
   let dropped = 0;
   let after = '';
   for (;;) {
-    const batch = await dropBatch(pool, eventDays, after);
-    if (batch === null) return dropped;
-    dropped += batch.dropped;
-    after = batch.last;
+    const { last, past } = await findPastEvents(pool, eventDays, after);
+    for (let start = 0; start < past.length; start += EVENTS_PER_BATCH) {
+      dropped += await dropUnchanged(pool, past.slice(start, start + EVENTS_PER_BATCH));
+    }
+    if (last === null) return dropped;
+    after = last;
   }
 }
 
-async function dropBatch(
+/** The next events after `after` that are past their days. @returns the last of them, and those that can be dropped. */
+async function findPastEvents(
   pool: Pool,
   eventDays: number,
   after: string,
-): Promise<{ last: string; dropped: number } | null> {
+): Promise<{ last: string | null; past: PastEvent[] }> {
+  const { rows } = await pool.query<{ last: string | null; id: string | null; version: string | null }>(
+    `with old as materialized (
+       select id, xmin::text as version from events
+       where created_at < now() - make_interval(days => $1) and id > $2
+       order by id limit $3
+     ),
+     free as (
+       select id, version from old where not exists (select from deliveries d where d.event_id = old.id)
+     )
+     select l.last, free.id, free.version
+     from (select max(id) as last from old) l left join free on true`,
+    [eventDays, after, EVENTS_PER_LOOK],
+  );
+  const past = rows.flatMap(({ id, version }) => (id === null || version === null ? [] : [{ id, version }]));
+  return { last: rows[0]?.last ?? null, past };
+}
+
+/**
+ * Two steps in a transaction: lock the batch, then drop, with a fresh snapshot, what is as it was. An old event gets a new
+ * delivery by a replay only, and that writes the event, too: a replay since the look has made another version of it; one
+ * that is under way holds its row (it is skipped), or waits for this commit and writes the event anew.
+ */
+async function dropUnchanged(pool: Pool, events: readonly PastEvent[]): Promise<number> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ id: string }>(
-      `select id from events
-       where created_at < now() - make_interval(days => $1) and id > $2
-       order by id limit $3 for update skip locked`,
-      [eventDays, after, EVENTS_PER_BATCH],
+      'select id from events where id = any ($1::text[]) order by id for update skip locked',
+      [events.map(({ id }) => id)],
     );
-    const ids = rows.map((row) => row.id);
+    const locked = new Set(rows.map(({ id }) => id));
+    const mine = events.filter(({ id }) => locked.has(id));
     const { rowCount } = await client.query(
-      `delete from events e using unnest($1::text[]) old (id)
-       where e.id = old.id and not exists (select from deliveries d where d.event_id = e.id)`,
-      [ids],
+      `delete from events e using unnest($1::text[], $2::text[]) old (id, version)
+       where e.id = old.id and e.xmin::text = old.version`,
+      [mine.map(({ id }) => id), mine.map(({ version }) => version)],
     );
-    const last = ids.at(-1);
-    return last === undefined ? null : { last, dropped: rowCount ?? 0 };
+    return rowCount ?? 0;
   });
 }

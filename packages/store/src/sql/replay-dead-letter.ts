@@ -7,7 +7,8 @@ import type { Statement } from '../statement.ts';
  * Guarantee: of any number of concurrent replays exactly one returns a row. The webhook is locked first: a DELETE
  * that is under way is waited for, and then there is nothing to replay. Of one that is marked as removed there is nothing.
  *
- * The no-op update on conflict locks an event that retention may be about to drop.
+ * The update on conflict changes nothing but the row's version: it locks an event that retention may be about to drop, and
+ * tells retention, which goes by the version, of the new delivery.
  *
  * $1 account, $2 dead-letter id. Returns the webhook, or no row when the letter or its webhook is gone.
  */
