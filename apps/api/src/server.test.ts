@@ -18,7 +18,10 @@ afterEach(async () => {
 });
 
 /** An app that leaves every request to the test. */
-async function listening(timeouts?: Parameters<typeof createApiServer>[1]): Promise<{
+async function listening(
+  timeouts?: Parameters<typeof createApiServer>[1],
+  connectionsMax?: number,
+): Promise<{
   port: number;
   next: () => Promise<[IncomingMessage, ServerResponse]>;
   /** Those that `next` has not given out. */
@@ -30,7 +33,7 @@ async function listening(timeouts?: Parameters<typeof createApiServer>[1]): Prom
     waiting.push([request, response]);
     wake();
   };
-  server = createApiServer(app, timeouts);
+  server = createApiServer(app, timeouts, connectionsMax);
   const port = await server.listen(0, HOST);
   return {
     port,
@@ -44,6 +47,21 @@ async function listening(timeouts?: Parameters<typeof createApiServer>[1]): Prom
     },
   };
 }
+
+test('one connection more than there may be is closed unserved, until another has gone', async () => {
+  const { port, next } = await listening(undefined, 1);
+  const first = await openRaw(port);
+  first.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  const [, response] = await next();
+  expect(await rawRequest(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).toBe('');
+  response.end('served');
+  await first.until('served');
+  first.socket.end();
+  await first.closed();
+  const second = await openRaw(port);
+  second.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await next();
+});
 
 describe('what is no request', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,6 +21,9 @@ const TIMEOUTS = {
   stalledTimeout: 60_000,
 };
 
+/** Each may have 64 KiB of a body in hand that nobody counts: 128 MiB. One more is closed at once. */
+const CONNECTIONS_MAX = 2_048;
+
 export interface ApiServer {
   /** @returns the port: with 0 asked for, the one that was free. */
   listen(port: number, host: string): Promise<number>;
@@ -29,16 +32,16 @@ export interface ApiServer {
   readonly stopping: boolean;
 }
 
-/** @param timeouts other ones are for tests, which cannot wait so long. */
-export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiServer {
+/** @param timeouts other ones are for tests, which cannot wait so long; nor open so many connections. */
+export function createApiServer(
+  app: RequestListener,
+  timeouts = TIMEOUTS,
+  connectionsMax = CONNECTIONS_MAX,
+): ApiServer {
   const open = new Set<ServerResponse>();
   let stopping = false;
 
-  const server = createServer({ ...timeouts, requireHostHeader: false });
-  server.timeout = timeouts.stalledTimeout;
-  server.maxHeadersCount = 0; // they have 16 KiB together; over a count Node would drop some without a word
-  // A client may close its side once it has sent everything, and still read the answer.
-  Object.assign(server, { httpAllowHalfOpen: true });
+  const server = createBareServer(timeouts, connectionsMax);
   const queues = new WeakMap<Duplex, ConnectionQueue>();
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
@@ -91,6 +94,18 @@ export function createApiServer(app: RequestListener, timeouts = TIMEOUTS): ApiS
       return stopping;
     },
   };
+}
+
+/** A server to which nothing listens yet. */
+function createBareServer(timeouts: typeof TIMEOUTS, connectionsMax: number): Server {
+  const server = createServer({ ...timeouts, requireHostHeader: false });
+  Object.assign(server, {
+    timeout: timeouts.stalledTimeout,
+    maxConnections: connectionsMax,
+    maxHeadersCount: 0, // they have 16 KiB together; over a count Node would drop some without a word
+    httpAllowHalfOpen: true, // a client may close its side once it has sent everything, and still read the answer
+  });
+  return server;
 }
 
 /**

@@ -78,7 +78,7 @@ export const PROBLEMS = {
     status: 429,
     title: 'Rate limit exceeded',
     family: 'platform',
-    when: 'The request does not fit in what is left of the key’s limit, or it could not be counted. Nothing was stored.',
+    when: 'The request does not fit in what is left of the key’s limit, or it could not be counted, or its large body found no room in time. Nothing was stored.',
     remedy: BACK_OFF,
   },
   internal: {
@@ -113,7 +113,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Service not ready',
     family: 'service',
-    when: 'The storage cannot be reached.',
+    when: 'The storage cannot be reached, or a large body on a route without a key found no room in time.',
     remedy: BACK_OFF,
   },
 } as const satisfies Record<string, ProblemDefinition>;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { openRaw, rawRequest } from '../../test/raw-request.ts';
+import { openRaw } from '../../test/raw-request.ts';
 import type { RawConnection } from '../../test/raw-request.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { Caller, TestApi } from '../../test/start-api.ts';
@@ -120,22 +120,27 @@ test('many at once are all stored, each in its turn', async () => {
   );
 });
 
-test('of all keys together no more than 256 MiB are in hand', async () => {
-  const callers = await Promise.all(Array.from({ length: 4 }, () => api.newCaller()));
-  const inHand = await Promise.all([...callers, ...callers].map((each) => begun(each)));
-  const ninth = await announced();
-  // Bodies of other routes are small, or charged before they are read: they do not wait.
-  for (let n = 0; n < 3; n += 1) {
-    const head = ['POST /v1/webhooks HTTP/1.1', 'Host: api.test', `Authorization: ${caller.authorization}`];
-    const answer = await rawRequest(
-      api.port,
-      [...head, 'Connection: close', 'Content-Length: 2', '', '{}'].join('\r\n'),
-    );
-    expect(answer).toMatch(/^HTTP\/1.1 422 /);
-  }
-  expect(ninth.received()).toBe('');
-  inHand[0]?.socket.destroy();
-  await ninth.until('HTTP/1.1 100 Continue');
+test('batches of others that are announced, and do not come, hold up nobody', async () => {
+  const callers = await Promise.all(Array.from({ length: 6 }, () => api.newCaller()));
+  await Promise.all([...callers, ...callers].map((each) => begun(each)));
+  const body = JSON.stringify([MESSAGE]);
+  const head = ['POST /v1/emails/batch HTTP/1.1', 'Host: api.test', `Authorization: ${caller.authorization}`];
+  const raw = await openRaw(api.port);
+  open.push(raw);
+  raw.send([...head, `Content-Length: ${body.length}`, '', body].join('\r\n'));
+  expect(await raw.until('{"data":')).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test('a body of one byte a chunk is read like any other', async () => {
+  const raw = await begun();
+  raw.send(Buffer.concat([...Array.from(JSON.stringify([MESSAGE])).map(chunked), LAST_CHUNK]));
+  expect(await raw.until('{"data":')).toMatch(/HTTP\/1.1 200 /);
+});
+
+test('a body of more values than any batch can want is refused unparsed', async () => {
+  const raw = await begun();
+  raw.send(whole([{ ...MESSAGE, unknown: Array.from({ length: 250_000 }, () => []) }]));
+  expect(await raw.until('"instance"')).toMatch(/HTTP\/1.1 422 [^]*has more than 250000 values/);
 });
 
 test('one that was broken off is charged for, also unread', async () => {

@@ -1,78 +1,114 @@
-import { expect, test } from '@jest/globals';
-import { createBodyGate } from './body-gate.ts';
-import type { Place } from './body-gate.ts';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
+import { openRaw } from '../../test/raw-request.ts';
+import type { RawConnection } from '../../test/raw-request.ts';
+import { behindGate, createBodyGate, NoTurnError } from './body-gate.ts';
+import { emailBody } from './body-rules.ts';
+import { breakBody } from './broken-body.ts';
+import { readJson } from './read-body.ts';
+import { openRequest } from './request-context.ts';
 
-/** A gate with small limits, and who has been admitted so far, in order. */
-function gateOf(perKey: number, bytesMax: number) {
-  const gate = createBodyGate({ perKey, bytesMax });
-  const names: string[] = [];
+const KIB = 1024;
+const LIMITS = { bytesMax: 512 * KIB, bytesFree: 64 * KIB, parsedBytesMax: 1024 * KIB };
+/** More than Node and the system take in for a reader that has stopped. */
+const LONG = 8 * KIB * KIB;
+
+let server: Server | undefined;
+let open: RawConnection[] = [];
+
+afterEach(() => {
+  for (const { socket } of open) socket.destroy();
+  open = [];
+  server?.close();
+});
+
+/** A server behind a small gate, where the path names the owner; requests whose body is read stay in hand. */
+async function listening() {
+  const gate = createBodyGate({ ...LIMITS, turnsPerKey: 1, parsedPerKey: 9 });
+  const incoming: IncomingMessage[] = [];
+  let gone = 0;
+  const inHand: { owner: string; done: () => void }[] = [];
+  server = createServer((request, response) => {
+    openRequest(request, response);
+    incoming.push(request);
+    const owner = request.url ?? '';
+    behindGate(gate.enter(owner, false), request, response, async (intake) => {
+      const read = await readJson(request, response, emailBody, intake);
+      await new Promise<void>((done) => inHand.push({ owner, done }));
+      response.end(read.ok ? 'read' : 'refused');
+    }).catch((error: unknown) => {
+      if (error instanceof NoTurnError) response.end('no turn');
+      else gone += 1;
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
   return {
-    line: (name: string, key: string, bytes: number): Place => {
-      const place = gate.line(key, bytes);
-      void place.admitted.then(() => names.push(name));
-      return place;
-    },
-    admitted: async (): Promise<string> => {
-      await new Promise((resolve) => setImmediate(resolve)); // every promise that is to be kept has been
-      return names.join(' ');
+    incoming,
+    inHand,
+    gone: () => gone,
+    owners: () => inHand.map(({ owner }) => owner).join(' '),
+    send: async (owner: string, body: string, declared = body.length): Promise<RawConnection> => {
+      const raw = await openRaw(port);
+      open.push(raw);
+      raw.send(`POST ${owner} HTTP/1.1\r\nHost: a\r\nContent-Length: ${declared}\r\n\r\n${body}`);
+      return raw;
     },
   };
 }
 
-test('so many of one key are admitted, and others as those leave; another key is not held up', async () => {
-  const { line, admitted } = gateOf(2, 100);
-  const [first, second] = [line('a1', 'a', 1), line('a2', 'a', 1)];
-  line('a3', 'a', 1);
-  line('a4', 'a', 1);
-  line('b1', 'b', 1);
-  expect(await admitted()).toBe('a1 a2 b1');
-  second.leave();
-  expect(await admitted()).toBe('a1 a2 b1 a3');
-  first.leave();
-  expect(await admitted()).toBe('a1 a2 b1 a3 a4');
+function textOf(bytes: number): string {
+  return JSON.stringify('x'.repeat(bytes - 2));
+}
+
+async function isRead({ socket }: RawConnection): Promise<void> {
+  await waitFor(() => socket.writableLength === 0, { what: 'everything to be taken in' });
+}
+
+test('an owner whose bodies fill its share is read no further; another owner is read all the same', async () => {
+  const { send, inHand, owners } = await listening();
+  // The first goes on beyond the share, so that something does.
+  const unfinished = await send('/a', ' '.repeat(LONG - 1), LONG);
+  await isRead(unfinished);
+  const held = await send('/a', ' '.repeat(320 * KIB), LONG);
+  await isRead(held);
+  const paused = await send('/a', textOf(LONG));
+  await send('/b', textOf(100 * KIB));
+  await send('/a', textOf(64 * KIB));
+  await waitFor(() => owners().split(' ').length === 2, { what: 'those with room to be read' });
+  expect(owners().split(' ').sort()).toEqual(['/a', '/b']);
+  expect(paused.socket.writableLength).toBeGreaterThan(0);
+  unfinished.socket.destroy();
+  for (const { done } of inHand) done();
+  await isRead(paused);
+  await waitFor(() => owners().split(' ').length === 3, { what: 'the one that waited' });
 });
 
-test('so many bytes are admitted; nobody overtakes one that waits for room', async () => {
-  const { line, admitted } = gateOf(10, 100);
-  const [large, small] = [line('large', 'a', 70), line('small', 'b', 30)];
-  line('larger', 'c', 100);
-  line('tiny', 'd', 1);
-  expect(await admitted()).toBe('large small');
-  large.leave();
-  expect(await admitted()).toBe('large small');
-  small.leave();
-  expect(await admitted()).toBe('large small larger');
+test('one that found no room in time is told so', async () => {
+  const { send, incoming } = await listening();
+  await isRead(await send('/a', ' '.repeat(LONG - 1), LONG));
+  const paused = await send('/a', textOf(LONG));
+  await waitFor(() => incoming[1]?.isPaused() === true, { what: 'it to find no room' });
+  breakBody(incoming[1] as IncomingMessage, 'did not arrive in time'); // as the server does
+  await paused.until('no turn');
 });
 
-test('one that waits for its own key holds up nobody, however large it is', async () => {
-  const { line, admitted } = gateOf(1, 100);
-  line('a1', 'a', 10);
-  line('a2', 'a', 100);
-  line('b1', 'b', 90);
-  expect(await admitted()).toBe('a1 b1');
-});
-
-test('one that leaves the line is never admitted, and those behind it move up', async () => {
-  const { line, admitted } = gateOf(1, 100);
-  const first = line('a1', 'a', 60);
-  const impatient = line('a2', 'a', 60);
-  const large = line('b1', 'b', 60);
-  line('c1', 'c', 40);
-  expect(await admitted()).toBe('a1');
-  large.leave();
-  expect(await admitted()).toBe('a1 c1');
-  impatient.leave();
-  first.leave();
-  expect(await admitted()).toBe('a1 c1');
-});
-
-test('one that leaves twice makes room once', async () => {
-  const { line, admitted } = gateOf(1, 100);
-  const first = line('a1', 'a', 100);
-  first.leave();
-  first.leave();
-  line('a2', 'a', 100);
-  line('a3', 'a', 1);
-  line('b1', 'b', 1);
-  expect(await admitted()).toBe('a1 a2');
+test('what parsed bodies take is bounded by their values; small ones do not wait', async () => {
+  const { send, inHand, owners, ...all } = await listening();
+  const wide = `[${'[],'.repeat(2_000)}${textOf(90 * KIB)}]`;
+  await send('/a', wide);
+  await waitFor(() => owners() === '/a', { what: 'the first to be parsed' });
+  const gone = await send('/b', wide);
+  await send('/c', wide);
+  await isRead(gone);
+  await send('/d', '[]');
+  await waitFor(() => owners() === '/a /d', { what: 'the small one' });
+  gone.socket.destroy();
+  await waitFor(() => all.gone() === 1, { what: 'its end to be noticed' });
+  inHand[0]?.done();
+  await waitFor(() => owners() === '/a /d /c', { what: 'the one that waited' });
 });

@@ -2,116 +2,117 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '@postrider/domain';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
+import { createByteBudget } from './byte-budget.ts';
+import type { Share } from './byte-budget.ts';
+import { createWaitingLine } from './waiting-line.ts';
+import type { Place } from './waiting-line.ts';
 
 interface BodyGateLimits {
-  /** Bodies that one key may have in hand. */
-  readonly perKey: number;
-  /** Of all bodies in hand. */
+  /** Bodies of one key that take turns: how many are in hand. */
+  readonly turnsPerKey: number;
+  /** Of all bodies in hand, each beyond its first `bytesFree`. */
   readonly bytesMax: number;
-}
-
-/** Two of a key, so that one can be sent while another is stored; of all keys, eight of the largest: 256 MiB. */
-const GATE: BodyGateLimits = { perKey: 2, bytesMax: 8 * LIMITS.batchBodyBytes };
-
-/** A place in the line before the gate, and later behind it. */
-export interface Place {
-  /** Resolves when it is this one's turn; never, when it leaves before. */
-  readonly admitted: Promise<void>;
-  /** Gives the place up, wherever it is; a second time is harmless. */
-  leave(): void;
+  readonly bytesFree: number;
+  /** Of what all bodies take once they are read, and of how many of one key. Bodies of up to `bytesFree` do not count. */
+  readonly parsedBytesMax: number;
+  readonly parsedPerKey: number;
 }
 
 /**
- * Bounds what large bodies take of the memory: those that are read, and those whose request is not done yet. Only for
- * routes that charge for what stands in the body: elsewhere the charge before the body bounds how many there can be.
+ * Of turns two, so that one can be sent while another is stored. What all bodies of the other routes have room in is free.
+ * Parsed, the largest body takes 93 MiB.
  */
+const GATE: BodyGateLimits = {
+  turnsPerKey: 2,
+  bytesMax: 8 * LIMITS.batchBodyBytes,
+  bytesFree: LIMITS.bodyBytes,
+  parsedBytesMax: 8 * LIMITS.batchBodyBytes,
+  parsedPerKey: 4,
+};
+
+/** What a parsed value takes besides its text, at the most: objects with a member each, none named like another. */
+const VALUE_BYTES = 256;
+
+/** Bounds what bodies take of the memory until their requests are done. */
 export interface BodyGate {
-  /** @param bytes that the body may have at the most. */
-  line(key: string, bytes: number): Place;
+  /**
+   * @param owner whose bodies share what there is: a key, or all who have none.
+   * @param takesTurns as on routes that charge for what stands in the body: before, nothing bounds how many there are.
+   */
+  enter(owner: string, takesTurns: boolean): Visit;
 }
 
-interface Waiting {
-  readonly key: string;
-  readonly bytes: number;
-  readonly admit: () => void;
+/** One request's body behind the gate. */
+export interface Visit {
+  /** @returns null when it takes none. */
+  turn(): Place | null;
+  readonly share: Share;
+  /** @param values that the body holds. @returns null when it is too small to count. */
+  parse(bytes: number, values: number): Place | null;
 }
 
-/**
- * In the order they came. One that waits for others of its own key is passed by; one that waits for room is not, or
- * smaller ones could make it wait for ever.
- */
-export function createBodyGate({ perKey, bytesMax }: BodyGateLimits = GATE): BodyGate {
-  const waiting = new Set<Waiting>();
-  const keysInHand = new Map<string, number>();
-  let bytesInHand = 0;
-
-  function move({ key, bytes }: Waiting, by: 1 | -1): void {
-    const count = (keysInHand.get(key) ?? 0) + by;
-    if (count === 0) keysInHand.delete(key);
-    else keysInHand.set(key, count);
-    bytesInHand += by * bytes;
-  }
-
-  function admitNext(): void {
-    for (const next of waiting) {
-      if ((keysInHand.get(next.key) ?? 0) >= perKey) continue;
-      if (bytesInHand + next.bytes > bytesMax) return;
-      waiting.delete(next);
-      move(next, 1);
-      next.admit();
-    }
-  }
-
+export function createBodyGate(limits: BodyGateLimits = GATE): BodyGate {
+  const turns = createWaitingLine({ perKey: limits.turnsPerKey, bytesMax: Infinity });
+  const budget = createByteBudget(limits);
+  const parsed = createWaitingLine({ perKey: limits.parsedPerKey, bytesMax: limits.parsedBytesMax });
   return {
-    line(key, bytes) {
-      let admit = (): void => undefined;
-      const admitted = new Promise<void>((resolve) => (admit = resolve));
-      const place = { key, bytes, admit };
-      let left = false;
-      waiting.add(place);
-      admitNext();
-      return {
-        admitted,
-        leave() {
-          if (left) return;
-          left = true;
-          if (!waiting.delete(place)) move(place, -1);
-          admitNext();
-        },
-      };
-    },
+    enter: (owner, takesTurns) => ({
+      turn: () => (takesTurns ? turns.join(owner, 0) : null),
+      share: budget.open(owner),
+      parse: (bytes, values) =>
+        bytes <= limits.bytesFree
+          ? null
+          : parsed.join(owner, Math.min(bytes + values * VALUE_BYTES, limits.parsedBytesMax)),
+    }),
   };
 }
 
-/** The time that a body may take was over before its turn came: nothing of it was read, and its client is not to blame. */
+/** The time that a body may take was over before there was room for it: its client is not to blame. */
 export class NoTurnError extends Error {
   override readonly name = 'NoTurnError';
 }
 
-/**
- * Waits for a body's turn; returns all the same when there will be no body: whoever reads it finds out why.
- *
- * @throws NoTurnError
- */
-export type Admit = (bytes: number) => Promise<void>;
+/** How the gate is passed by whoever reads a body. */
+export interface Intake {
+  /**
+   * Waits for a body's turn; returns all the same when there will be no body: whoever reads it finds out why.
+   *
+   * @throws NoTurnError
+   */
+  turn(): Promise<void>;
+  /** @returns null when more may be read at once; else it resolves when more may be, or never. */
+  arrived(bytes: number): Promise<void> | null;
+  /** Waits until a body that is read may be parsed. @returns false when its client has gone before. */
+  parse(bytes: number, values: number): Promise<boolean>;
+}
 
-/** Does `work`, which asks to be admitted before it reads a body; its place is given up when it ends, however it ends. */
-export async function inTurn<Result>(
-  line: (bytes: number) => Place,
+/** Does `work`, which reads a body; what that has in hand is given up when it ends, however it ends. */
+export async function behindGate<Result>(
+  visit: Visit,
   request: IncomingMessage,
   response: ServerResponse,
-  work: (admit: Admit) => Promise<Result>,
+  work: (intake: Intake) => Promise<Result>,
 ): Promise<Result> {
-  const places: Place[] = [];
+  const held: Pick<Place, 'leave'>[] = [visit.share];
   try {
-    return await work(async (bytes) => {
-      const place = line(bytes);
-      places.push(place);
-      const fault = await Promise.race([place.admitted.then(() => null), endOf(request, response)]);
-      if (fault === 'did not arrive in time') throw new NoTurnError('the body was never admitted');
+    return await work({
+      async turn() {
+        const place = visit.turn();
+        if (place === null) return;
+        held.push(place);
+        const fault = await Promise.race([place.admitted.then(() => null), endOf(request, response)]);
+        if (fault === 'did not arrive in time') throw new NoTurnError('the body was never admitted');
+      },
+      arrived: (bytes) => visit.share.take(bytes),
+      async parse(bytes, values) {
+        const place = visit.parse(bytes, values);
+        if (place === null) return true;
+        held.push(place);
+        return Promise.race([place.admitted.then(() => true), closeOf(response).then(() => false)]);
+      },
     });
   } finally {
-    for (const place of places) place.leave();
+    for (const place of held) place.leave();
   }
 }
 
@@ -123,4 +124,9 @@ async function endOf(request: IncomingMessage, response: ServerResponse): Promis
     response.once('close', () => resolve(null));
     onceBodyBroken(request, resolve);
   });
+}
+
+async function closeOf(response: ServerResponse): Promise<void> {
+  if (response.destroyed) return;
+  await new Promise<void>((resolve) => response.once('close', resolve));
 }

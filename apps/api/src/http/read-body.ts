@@ -1,9 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LIMITS } from '@postrider/domain';
 import type { Answer } from './answer.ts';
-import type { Admit } from './body-gate.ts';
+import { NoTurnError } from './body-gate.ts';
+import type { Intake } from './body-gate.ts';
 import type { BodyRule } from './body-rules.ts';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
+import { gatherBytes } from './gathered-bytes.ts';
+import { countJsonValues } from './json-values.ts';
 import { contextOf } from './request-context.ts';
 import { declaredBytes } from './unread-body.ts';
 
@@ -16,36 +20,34 @@ export class RequestAbortedError extends Error {
   override readonly name = 'RequestAbortedError';
 }
 
-const AT_ONCE: Admit = async () => undefined;
-
 /**
  * Reads a body as JSON, whatever its Content-Type says.
  *
- * @param admit waited for before the first byte is read.
- * @throws RequestAbortedError
+ * @throws RequestAbortedError, NoTurnError
  */
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   rule: BodyRule,
-  admit = AT_ONCE,
+  intake: Intake,
 ): Promise<BodyRead<unknown>> {
-  const read = await readBytes(request, response, rule, admit);
+  const read = await readBytes(request, response, rule, intake);
   if (!read.ok) return read;
   if (read.body.length === 0 && rule.mayBeEmpty === true) return { ok: true, body: undefined };
   return parseJson(read.body) ?? refused(rule.unreadable('is not valid JSON'));
 }
 
 /**
- * Reads a body as it is. A declared length over the limit is refused before the first byte is read.
+ * Reads a body as it is. A declared length over the limit is refused before the first byte is read. A body of more values
+ * than any route can want is refused unparsed.
  *
- * @throws RequestAbortedError
+ * @throws RequestAbortedError, NoTurnError
  */
 export async function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
   rule: BodyRule,
-  admit = AT_ONCE,
+  intake: Intake,
 ): Promise<BodyRead<Buffer>> {
   const declared = declaredBytes(request);
   if (declared !== null && declared > rule.bytesMax) return refused(rule.tooLarge(declared));
@@ -53,13 +55,18 @@ export async function readBytes(
   if (isTransferCoded(request)) {
     return refused(rule.unreadable('has a Transfer-Encoding other than chunked, which is not supported'));
   }
-  await admit(declared ?? rule.bytesMax);
+  await intake.turn();
   // It has said so already, and would not again.
   if (request.destroyed) throw new RequestAbortedError('the client was gone before its body was read');
   sendContinue(request, response);
-  const bytes = await collect(request, rule.bytesMax);
+  const bytes = await collect(request, rule.bytesMax, intake);
   if (bytes === null) return refused(rule.tooLarge(declared));
   if (typeof bytes === 'string') return refused(rule.unreadable(bytes));
+  const values = countJsonValues(bytes);
+  if (values > LIMITS.bodyValues)
+    return refused(rule.unreadable(`has more than ${LIMITS.bodyValues} values`));
+  const admitted = await intake.parse(bytes.length, values);
+  if (!admitted) throw new RequestAbortedError('the client was gone before its body was parsed');
   return { ok: true, body: bytes };
 }
 
@@ -90,31 +97,48 @@ function sendContinue(request: IncomingMessage, response: ServerResponse): void 
 /**
  * The whole body; null as soon as it has more than `bytesMax` bytes, the rest stays unread; or why there will never
  * be a whole one.
+ *
+ * @throws NoTurnError when its time was over while there was no room to read on.
  */
-async function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer | BodyFault | null> {
+async function collect(
+  request: IncomingMessage,
+  bytesMax: number,
+  intake: Intake,
+): Promise<Buffer | BodyFault | null> {
   const fault = bodyFault(request);
   if (fault !== null) return fault;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const bytes = gatherBytes();
+  let waits = false;
   return new Promise((resolve, reject) => {
     const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (bytes <= bytesMax) {
-        chunks.push(chunk);
+      if (bytes.length + chunk.length > bytesMax) {
+        request.off('data', onData).pause();
+        resolve(null);
         return;
       }
-      request.off('data', onData).pause();
-      resolve(null);
+      bytes.add(chunk);
+      const room = intake.arrived(chunk.length);
+      if (room === null) return;
+      waits = true;
+      request.pause();
+      void room.then(() => {
+        waits = false;
+        request.resume();
+      });
     };
     const onBreak = (cause?: unknown): void =>
       reject(new RequestAbortedError('the request broke off', { cause }));
-    onceBodyBroken(request, resolve);
+    onceBodyBroken(request, (why) => {
+      if (waits && why === 'did not arrive in time')
+        reject(new NoTurnError('there was no room for the body'));
+      else resolve(why);
+    });
     request.on('data', onData);
     request.once('error', onBreak);
     request.once('close', onBreak);
     request.once('end', () => {
       request.off('close', onBreak); // an error, with its stack, for nobody
-      resolve(Buffer.concat(chunks));
+      resolve(bytes.whole());
     });
   });
 }

@@ -30,11 +30,12 @@ afterEach(() => {
 function asked(): never {
   throw new Error('a keyless route was asked for a key or charged');
 }
+const ROOMY = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100, parsedPerKey: 1 };
 const CLOSED_GATES: Gates = {
   apiKeys: { findActive: asked },
   limitOf: asked,
   charge: asked,
-  bodies: { line: asked },
+  bodies: createBodyGate(),
   metrics: { limiterFailures: { inc: asked } as unknown as Gates['metrics']['limiterFailures'] },
 };
 
@@ -120,7 +121,7 @@ describe('a body that waits for its turn', () => {
         if (cost !== null) charged.push(cost);
         return null;
       },
-      bodies: createBodyGate({ perKey: 1, bytesMax: 100 }),
+      bodies: createBodyGate({ ...ROOMY, turnsPerKey: 1 }),
     };
     const route: KeyedRoute = {
       method: 'post',

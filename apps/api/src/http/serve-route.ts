@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { grants } from '@postrider/domain';
 import type { Metrics } from '@postrider/runtime';
 import type { ApiKey, ApiKeyStore } from '@postrider/store';
-import { forbidden, limitUnknown, unauthorized } from '../problems/answers.ts';
+import { comeAgainLater, forbidden, limitUnknown, noRoom, unauthorized } from '../problems/answers.ts';
 import type { KeyedRoute, KeylessRoute, Route } from '../routes/route.ts';
 import type { Answer } from './answer.ts';
 import { authenticate } from './authenticate.ts';
-import { inTurn, NoTurnError } from './body-gate.ts';
-import type { Admit, BodyGate } from './body-gate.ts';
+import { behindGate, NoTurnError } from './body-gate.ts';
+import type { BodyGate, Intake } from './body-gate.ts';
 import type { Charge, LimitOf } from './charge.ts';
 import { readBytes, readJson } from './read-body.ts';
 import type { BodyRead } from './read-body.ts';
@@ -19,7 +19,7 @@ export interface Gates {
   readonly apiKeys: Pick<ApiKeyStore, 'findActive'>;
   readonly limitOf: LimitOf;
   readonly charge: Charge;
-  /** Before the bodies of routes that charge for what stands in them. */
+  /** Before every body that is read. */
   readonly bodies: BodyGate;
   readonly metrics: Pick<Metrics<'api'>, 'limiterFailures'>;
 }
@@ -32,6 +32,8 @@ interface MatchedRequest extends IncomingMessage {
 /** Of a request, unless its route says otherwise. */
 const COST = 1;
 const NO_BODY = Buffer.alloc(0);
+/** Who shares what there is for bodies with all others that bring no key; no key has this id. */
+const KEYLESS = 'keyless';
 
 /**
  * Serves one route in the order that every route keeps: key (401), limit (429), scope (403), body (413, syntax),
@@ -43,7 +45,7 @@ export function serveRoute(route: Route, gates: Gates, send: Send) {
   return async (request: MatchedRequest, response: ServerResponse): Promise<void> => {
     const answer =
       route.scope === null
-        ? await keylessAnswer(route, request, response)
+        ? await keylessAnswer(route, gates, request, response)
         : await keyedAnswer(route, gates, request, response);
     send(request, response, answer);
   };
@@ -64,7 +66,20 @@ async function keyedAnswer(
     return early ?? pricedAnswer(route, { key, charge }, gates, request, response);
   }
   const early = route.limited ? await charge(COST) : null;
-  return early ?? handled(key, route, request, await bodyFor(key, route, request, response));
+  return early ?? plainAnswer(route, key, gates, request, response);
+}
+
+/** What a request goes through that has been charged, or is not: its body finds room, or it is refused. */
+async function plainAnswer(
+  route: KeyedRoute,
+  key: ApiKey,
+  { bodies }: Gates,
+  request: MatchedRequest,
+  response: ServerResponse,
+): Promise<Answer> {
+  const work = async (intake: Intake) =>
+    handled(key, route, request, await bodyFor(key, route, request, response, intake));
+  return behindGate(bodies.enter(key.id, false), request, response, work).catch(answerTo(noRoom));
 }
 
 /** One whose cost is in its body. */
@@ -88,9 +103,8 @@ async function pricedAnswer(
   request: MatchedRequest,
   response: ServerResponse,
 ): Promise<Answer> {
-  const line = (bytes: number) => bodies.line(key.id, bytes);
-  const work = async (admit: Admit): Promise<Answer> => {
-    const read = await bodyFor(key, route, request, response, admit).catch(async (error: unknown) => {
+  const work = async (intake: Intake): Promise<Answer> => {
+    const read = await bodyFor(key, route, request, response, intake).catch(async (error: unknown) => {
       // Broken off in the middle: not even that is free.
       if (!(error instanceof NoTurnError)) await charge(COST);
       throw error;
@@ -99,10 +113,16 @@ async function pricedAnswer(
     const late = cost > 0 ? await charge(cost) : null;
     return late ?? refusal ?? handled(key, route, request, read);
   };
-  return inTurn(line, request, response, work).catch((error: unknown) => {
-    if (error instanceof NoTurnError) return limitUnknown(null, limitOf(key));
+  const visit = bodies.enter(key.id, true);
+  return behindGate(visit, request, response, work).catch(answerTo(limitUnknown(null, limitOf(key))));
+}
+
+/** Answers to a body that has had no room in time. */
+function answerTo(noTurn: Answer) {
+  return (error: unknown): Answer => {
+    if (error instanceof NoTurnError) return noTurn;
     throw error;
-  });
+  };
 }
 
 async function handled(
@@ -121,24 +141,29 @@ async function bodyFor(
   route: KeyedRoute,
   request: MatchedRequest,
   response: ServerResponse,
-  admit?: Admit,
+  intake: Intake,
 ): Promise<BodyRead<unknown>> {
   if (!grants(key.scopes, route.scope)) return { ok: false, refusal: forbidden(route.scope) };
   return route.body === 'ignored'
     ? { ok: true, body: undefined }
-    : readJson(request, response, route.body, admit);
+    : readJson(request, response, route.body, intake);
 }
 
 async function keylessAnswer(
   route: KeylessRoute,
+  { bodies }: Gates,
   request: MatchedRequest,
   response: ServerResponse,
 ): Promise<Answer> {
   const { requestId } = contextOf(response);
   const given = { id: idOf(request), headers: request.headers, requestId };
-  if (route.body === 'ignored') return route.handle({ ...given, body: NO_BODY });
-  const read = await readBytes(request, response, route.body);
-  return read.ok ? route.handle({ ...given, body: read.body }) : read.refusal;
+  const rule = route.body;
+  if (rule === 'ignored') return route.handle({ ...given, body: NO_BODY });
+  const work = async (intake: Intake): Promise<Answer> => {
+    const read = await readBytes(request, response, rule, intake);
+    return read.ok ? route.handle({ ...given, body: read.body }) : read.refusal;
+  };
+  return behindGate(bodies.enter(KEYLESS, false), request, response, work).catch(answerTo(comeAgainLater));
 }
 
 function idOf({ params }: MatchedRequest): string {

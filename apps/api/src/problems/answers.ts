@@ -38,6 +38,11 @@ export function limitUnknown(cost: number | null, limitPerMinute: number): Probl
   return rateLimited(`${costs(cost)}, which could not be counted against ${limit(limitPerMinute)} just now.`);
 }
 
+/** The rest of a large body found no room in time. */
+export const noRoom = rateLimited(
+  'Too many large requests are being read at the moment for the rest of this one. Send it again later.',
+);
+
 function rateLimited(detail: string): ProblemAnswer {
   return { kind: 'problem', slug: 'rate-limited', detail };
 }
@@ -132,6 +137,14 @@ export const comeAgain: ProblemAnswer = {
   kind: 'problem',
   slug: 'not-ready',
   detail: 'The message cannot be judged at the moment. Send it again later.',
+};
+
+/** As `noRoom`, said to those who have no limit. */
+export const comeAgainLater: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'not-ready',
+  detail:
+    'Too many large requests are being read at the moment for the rest of this one. Send it again later.',
 };
 
 /** Postgres cannot be reached. */
