@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { asciiDomain, domainsAbove, parseDomainName } from './domain-name.ts';
+import { asciiDomain, parseDomainName } from './domain-name.ts';
 
 describe('parseDomainName', () => {
   test.each([
@@ -64,9 +64,4 @@ test('a name in its stored form stays as it is, and no text makes it throw', () 
       if (name !== null) expect([asciiDomain(name), asciiDomain(name.toUpperCase())]).toEqual([name, name]);
     }),
   );
-});
-
-test('the names above a name are its parents, without the top level', () => {
-  expect(domainsAbove('a.b.example.com')).toEqual(['b.example.com', 'example.com']);
-  expect(domainsAbove('example.com')).toEqual([]);
 });

@@ -32,12 +32,6 @@ export function parseDomainName(text: string): DomainNameParse {
   return domain === null ? { ok: false, fault: 'is a public suffix' } : { ok: true, name };
 }
 
-/** `a.b.example.com` → `b.example.com`, `example.com`: the names above it, single labels left out. */
-export function domainsAbove(name: string): string[] {
-  const labels = name.split('.');
-  return labels.slice(1, -1).map((_, index) => labels.slice(index + 1).join('.'));
-}
-
 /** UTS 46, as a URL does it. @returns null for what is no name. */
 function idnaToAscii(text: string): string | null {
   const url = `http://${text}`;

@@ -3,7 +3,7 @@ export type { KeyKind } from './api-key.ts';
 export { blamedBy, SANDBOX_DOMAIN, toBeSuppressed } from './blamed-addresses.ts';
 export type { BlamedAddress } from './blamed-addresses.ts';
 export type { Clock } from './clock.ts';
-export { domainsAbove, parseDomainName } from './domain-name.ts';
+export { parseDomainName } from './domain-name.ts';
 export type { DomainNameParse } from './domain-name.ts';
 export { decideOutcome } from './delivery-outcome.ts';
 export type { AttemptResult, DeadLetterReason, DeliveryOutcome } from './delivery-outcome.ts';

@@ -6,6 +6,8 @@ import type { TestStore } from '../test/open-store.ts';
 import { createDomainStore } from './domains.ts';
 import type { Domain, DomainStore, NewDomain } from './domains.ts';
 
+/** The account's own keys, found in the DNS. */
+const KEYS = [{ record: 'DKIM', status: 'verified' }];
 const RECORD = { record: 'SPF', name: 'send.b.example', value: 'v=spf1' };
 
 let store: TestStore;
@@ -50,8 +52,8 @@ describe('a domain', () => {
 
   test('takes what the provider says of it later', async () => {
     const { id } = await added('b.example');
-    expect(await domains.update(accountId, id, { status: 'verified', records: [] })).toBe(true);
-    expect(await domains.find(accountId, id)).toMatchObject({ status: 'verified', records: [] });
+    expect(await domains.update(accountId, id, { status: 'verified', records: KEYS })).toBe(true);
+    expect(await domains.find(accountId, id)).toMatchObject({ status: 'verified', records: KEYS });
   });
 
   test('is no more once deleted, and its name is free', async () => {
@@ -80,19 +82,75 @@ test('a name has one owner, however many ask at once', async () => {
   expect(answers.filter((answer) => answer !== null)).toHaveLength(1);
 });
 
-test('a name has a domain above it at any depth, which is verified and the account’s own', async () => {
-  const [above] = [await added('b.example'), await added('pending.example'), await added('x.y.c.example')];
-  await domains.update(accountId, above.id, { status: 'verified', records: [] });
-  const names = [
-    'mail.b.example',
-    'a.mail.b.example',
-    'b.example',
-    'ab.example',
-    'a.pending.example',
-    'y.c.example',
-  ];
-  const under = async (owner: AccountId) =>
-    Promise.all(names.map(async (name) => domains.hasVerifiedAbove(owner, name)));
-  expect(await under(accountId)).toEqual([true, true, false, false, false, false]);
-  expect(await under(await store.newAccount())).toEqual(names.map(() => false));
+describe('a domain without keys of its own', () => {
+  const statusOf = async (id: Domain['id']) => (await domains.find(accountId, id))?.status;
+  const verify = async ({ id }: Domain, records: readonly object[] = []) =>
+    domains.update(accountId, id, { status: 'verified', records });
+
+  test('is verified under a verified domain of the account, at any depth', async () => {
+    await verify(await added('b.example'), KEYS);
+    await added('pending.example');
+    await verify(await added('x.y.c.example'), KEYS);
+    const stranger = await store.newAccount();
+    const foreign = await added('d.example', stranger);
+    await domains.update(stranger, foreign.id, { status: 'verified', records: KEYS });
+    const below = [
+      'mail.b.example',
+      'a.mail.b.example',
+      'ab.example',
+      'a.pending.example',
+      'y.c.example',
+      'a.d.example',
+    ];
+    const found: (string | undefined)[] = [];
+    for (const name of below) {
+      const domain = await added(name);
+      await verify(domain);
+      found.push(await statusOf(domain.id));
+    }
+    expect(found).toEqual([
+      'verified',
+      'verified',
+      ...['ab', 'pending', 'above', 'foreign'].map(() => 'pending'),
+    ]);
+    const atOnce = {
+      name: 'at-once.b.example',
+      region: 'eu-central-1',
+      status: 'verified',
+      records: [],
+    } as const;
+    expect(await domains.add(accountId, atOnce)).toMatchObject({ status: 'verified' });
+    expect(await domains.add(stranger, { ...atOnce, name: 'too.b.example' })).toMatchObject({
+      status: 'pending',
+    });
+  });
+
+  test.each<[string, (above: Domain) => Promise<unknown>]>([
+    ['is deleted', async ({ id }) => domains.delete(accountId, id)],
+    ['has failed', async ({ id }) => domains.update(accountId, id, { status: 'failed', records: KEYS })],
+    ['has lost its keys', async (above) => verify(above, [{ record: 'DKIM', status: 'failed' }])],
+  ])('is pending once the one above it %s, but for those with another above', async (_, end) => {
+    const above = await added('b.example');
+    await verify(above, KEYS);
+    const [middle, mail, own, other] = [
+      await added('m.b.example'),
+      await added('a.m.b.example'),
+      await added('own.b.example'),
+      await added('a.own.b.example'),
+    ];
+    for (const domain of [middle, mail, other]) await verify(domain);
+    await verify(own, [{ record: 'DKIM', status: 'temporary_failure' }]);
+    await end(above);
+    const statuses = await Promise.all([middle, mail, own, other].map(async ({ id }) => statusOf(id)));
+    expect(statuses).toEqual(['pending', 'pending', 'verified', 'verified']);
+  });
+
+  test('is not verified by one that goes at the same moment', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const [above, below] = [await added(`${round}.example`), await added(`a.${round}.example`)];
+      await verify(above, KEYS);
+      await Promise.all([verify(below), domains.delete(accountId, above.id)]);
+      expect(await statusOf(below.id)).toBe('pending');
+    }
+  });
 });

@@ -1,5 +1,5 @@
 import type { AccountId, DomainId } from '@postrider/domain';
-import type { DomainProvider, SendingDomain } from '@postrider/mail';
+import type { DomainProvider, DomainRecord, SendingDomain } from '@postrider/mail';
 import type { Domain, DomainState, DomainStore, DomainTurn, DomainTurns } from '@postrider/store';
 
 export type DomainOutcome<Value> =
@@ -51,7 +51,7 @@ export function createSendingDomains(parts: DomainParts): SendingDomains {
       if (domain === null) return MISSING;
       const answer = await provider.get(domain.name);
       if (answer.kind !== 'ok') return answer;
-      const state = await stateOf(store, accountId, domain.name, answer.value);
+      const state = stateOf(answer.value, hasOwnKeys(domain.records as SendingDomain['records']));
       return (await store.update(accountId, id, state)) ? { kind: 'ok', value: id } : MISSING;
     },
     async delete(accountId, id) {
@@ -72,7 +72,7 @@ async function add(
   if (!turn.hasTimeLeft()) return TOO_LATE;
   const answer = await provider.create({ domain: name, accountId });
   if (answer.kind !== 'ok') return answer;
-  const state = await stateOf(store, accountId, name, answer.value);
+  const state = stateOf(answer.value, false);
   const domain = await store.add(accountId, { name, region: provider.region, ...state });
   return domain === null ? TAKEN : { kind: 'ok', value: domain };
 }
@@ -103,20 +103,22 @@ async function inTurn<Value>(
 /**
  * SES sends for a domain as soon as it does for one above it (its guide, "Creating and verifying identities"), whoever put
  * that one there: another account, or the operator, without a row here. So that says nothing about who owns this name: its
- * own keys must be found in the DNS, unless this very account has proved that the domain above is its own.
+ * own keys must be found in the DNS, unless this very account has proved that the domain above is its own; the store sees
+ * to that. Keys that cannot be looked up for a while do not count, and are shown as pending, before they were found once.
  */
-async function stateOf(
-  store: DomainStore,
-  accountId: AccountId,
-  name: string,
-  { status, records }: SendingDomain,
-): Promise<DomainState> {
-  if (status !== 'verified' || hasOwnKeys(records)) return { status, records };
-  const inherited = await store.hasVerifiedAbove(accountId, name);
-  return { status: inherited ? 'verified' : 'pending', records };
+function stateOf({ status, records }: SendingDomain, hadOwnKeys: boolean): DomainState {
+  const isUnproved = ({ record, status: found }: DomainRecord): boolean =>
+    record === 'DKIM' && found === 'temporary_failure' && !hadOwnKeys;
+  return {
+    status,
+    records: records.map((record) => (isUnproved(record) ? { ...record, status: 'pending' } : record)),
+  };
 }
 
+/** Whether they are in the DNS, or were when it could last be looked up. */
 function hasOwnKeys(records: SendingDomain['records']): boolean {
   const keys = records.filter(({ record }) => record === 'DKIM');
-  return keys.length > 0 && keys.every(({ status }) => status === 'verified');
+  return (
+    keys.length > 0 && keys.every(({ status }) => status === 'verified' || status === 'temporary_failure')
+  );
 }
