@@ -35,7 +35,7 @@ export function describedRoutes(): readonly Route[] {
 export function refusalsOf(route: Route, doc: RouteDoc): readonly Refusal[] {
   const gates: Refusal[] = route.scope === null ? [] : ['401 api-key-unauthorized', '403 api-key-forbidden'];
   if (route.scope !== null && route.limited) gates.push('429 rate-limited');
-  if (route.body !== 'ignored') gates.push('413 request-too-large');
+  gates.push('413 request-too-large'); // also where a body is ignored
   return [...gates, ...doc.refusals, ...ANYWHERE];
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '@postrider/domain';
+import { tooLarge } from '../problems/answers.ts';
 import type { Answer } from './answer.ts';
 import { NoTurnError } from './body-gate.ts';
 import type { Intake } from './body-gate.ts';
@@ -68,6 +69,14 @@ export async function readBytes(
   const admitted = await intake.parse(bytes.length, values);
   if (!admitted) throw new RequestAbortedError('the client was gone before its body was parsed');
   return { ok: true, body: bytes };
+}
+
+/**
+ * Of a route that takes no body: null when what it declares is no longer than a body may be. It is not read; what comes of
+ * it is thrown away, and of one in chunks, which declares nothing, too.
+ */
+export function refuseIgnored(request: IncomingMessage): Answer | null {
+  return (declaredBytes(request) ?? 0) > LIMITS.bodyBytes ? tooLarge(LIMITS.bodyBytes) : null;
 }
 
 function refused(refusal: Answer): BodyRead<never> {

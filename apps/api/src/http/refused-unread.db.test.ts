@@ -69,6 +69,36 @@ describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body !== undefined)))('
   });
 });
 
+describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body === undefined)))('%s', (_, route) => {
+  test('ignores its body, but for a declared length over 64 KiB: refused, and nothing is done', async () => {
+    const key = route.scope === null ? null : (await api.newCaller({ scopes: [route.scope] })).authorization;
+    // The domains' answer 503: this deployment has none.
+    const answer = await answerToHead(route, key, `Content-Length: ${64 * 1024 + 1}`);
+    expect(answer).toMatch(/^HTTP\/1.1 413 [^]*\r\nconnection: close\r\n/i);
+    expect(answer).toContain('content-type: application/problem+json\r\n');
+    for (const framing of [`Content-Length: ${64 * 1024}`, CHUNKED]) {
+      expect(await answerToHead(route, key, framing)).toMatch(/^HTTP\/1.1 (?:200|404|503) /);
+    }
+  });
+});
+
+test('a webhook is not deleted by a request with so long a body', async () => {
+  const { authorization } = await api.newCaller();
+  const created = await request(api.url)
+    .post('/v1/webhooks')
+    .set('authorization', authorization)
+    .send({ endpoint: 'https://hooks.example.com' });
+  const { id } = created.body as { id: string };
+  const before = await everythingStored(api.database);
+  const response = await request(api.url)
+    .delete(`/v1/webhooks/${id}`)
+    .set('authorization', authorization)
+    .type('text/plain')
+    .send('x'.repeat(MIB));
+  expectProblem(response, 'request-too-large');
+  expect(await everythingStored(api.database)).toEqual(before);
+});
+
 const SENDS = KEYED_ROUTES.filter(({ scope }) => scope === 'emails:send');
 
 test.each(titled(SENDS))(

@@ -9,7 +9,7 @@ import { authenticate } from './authenticate.ts';
 import { behindGate, NoTurnError } from './body-gate.ts';
 import type { BodyGate, Intake } from './body-gate.ts';
 import type { Charge, LimitOf } from './charge.ts';
-import { readBytes, readJson } from './read-body.ts';
+import { readBytes, readJson, refuseIgnored } from './read-body.ts';
 import type { BodyRead } from './read-body.ts';
 import { contextOf } from './request-context.ts';
 import type { Send } from './send.ts';
@@ -144,9 +144,9 @@ async function bodyFor(
   intake: Intake,
 ): Promise<BodyRead<unknown>> {
   if (!grants(key.scopes, route.scope)) return { ok: false, refusal: forbidden(route.scope) };
-  return route.body === 'ignored'
-    ? { ok: true, body: undefined }
-    : readJson(request, response, route.body, intake);
+  if (route.body !== 'ignored') return readJson(request, response, route.body, intake);
+  const refusal = refuseIgnored(request);
+  return refusal === null ? { ok: true, body: undefined } : { ok: false, refusal };
 }
 
 async function keylessAnswer(
@@ -158,7 +158,7 @@ async function keylessAnswer(
   const { requestId } = contextOf(response);
   const given = { id: idOf(request), headers: request.headers, requestId };
   const rule = route.body;
-  if (rule === 'ignored') return route.handle({ ...given, body: NO_BODY });
+  if (rule === 'ignored') return refuseIgnored(request) ?? route.handle({ ...given, body: NO_BODY });
   const work = async (intake: Intake): Promise<Answer> => {
     const read = await readBytes(request, response, rule, intake);
     return read.ok ? route.handle({ ...given, body: read.body }) : read.refusal;

@@ -182,7 +182,10 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
 export function lawfulKinds(law: RouteLaw): string[] {
   const limit = law.unlimited === true ? [] : ['429 rate-limited'];
   const gates = law.keyed ? ['401 api-key-unauthorized', '403 api-key-forbidden', ...limit] : [];
-  return [...successes(law), ...law.refusals, ...gates];
+  // What the operator alone asks for has no limit; where a body is read, its law has one.
+  const unread =
+    law.body === undefined && (law.keyed || law.noun !== undefined) ? ['413 request-too-large'] : [];
+  return [...successes(law), ...law.refusals, ...gates, ...unread];
 }
 
 /** What a request gets that nothing is wrong with. */
