@@ -355,6 +355,12 @@ describe('the limits of a message (contract 8)', () => {
     expect(faults({ text: half, html: `${half}!` })).toEqual(['text: exceeds 5 MiB together with html']);
   });
 
+  test.each(['text', 'html'])('5 MiB and a byte of %s alone names what was sent', (field) => {
+    expect(faults({ text: undefined, html: '', [field]: 'x'.repeat(5 * 1024 * 1024 + 1) })).toEqual([
+      `${field}: exceeds 5 MiB`,
+    ]);
+  });
+
   test('a subject and a header value of 997 characters are accepted', () => {
     expect(faults({ subject: 'x'.repeat(997), headers: { 'X-A': 'x'.repeat(997) } })).toEqual([]);
   });

@@ -155,7 +155,13 @@ function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
 /** Contract 8: one message including its attachments in base64. */
 function sizeFault({ html, text, attachments }: Record<string, unknown>): FieldFault | null {
   const bodies = byteLength(html) + byteLength(text);
-  if (bodies > LIMITS.messageBytes) return { field: 'text', message: 'exceeds 5 MiB together with html' };
+  if (bodies > LIMITS.messageBytes) {
+    if (byteLength(text) === 0) return { field: 'html', message: 'exceeds 5 MiB' };
+    return {
+      field: 'text',
+      message: byteLength(html) === 0 ? 'exceeds 5 MiB' : 'exceeds 5 MiB together with html',
+    };
+  }
   const files: unknown[] = Array.isArray(attachments) ? attachments : [];
   const encoded = files.reduce<number>(
     (sum, file) => sum + (isRecord(file) ? byteLength(file['content']) : 0),
