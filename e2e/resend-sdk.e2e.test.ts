@@ -103,6 +103,9 @@ test('emails: send, get, list, in a batch, and again under an idempotency key', 
   expect(other.error).toMatchObject({ status: 409, title: 'Idempotency key in conflict' });
 
   await waitFor(() => ses.messages.length === 4, { what: 'the provider to get all four' });
+  await waitFor(async () => typeof (await dataOf(() => resend.emails.get(sent.id))).message_id === 'string', {
+    what: 'its id at the provider to be told',
+  });
   expect(ses.messages.map(({ mail }) => mail.subject).sort()).toEqual([
     'Another',
     'Your order',

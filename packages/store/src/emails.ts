@@ -18,6 +18,8 @@ export interface Email extends Omit<EmailDraft, 'attachments'> {
   /** What last happened to it: `queued`, `sent`, `failed`, or what the provider reported, as `delivered`. */
   readonly lastEvent: string;
   readonly error: string | null;
+  /** By which the provider knows it; null when it says none, or has not accepted it. */
+  readonly providerMessageId: string | null;
   readonly createdAt: Date;
   readonly sentAt: Date | null;
 }
@@ -90,6 +92,7 @@ function listedOf(row: Omit<EmailRow, 'html' | 'text'>): ListedEmail {
     tags: row.tags as unknown as EmailTag[],
     topicId: row.topicId as TopicId | null,
     error: row.error,
+    providerMessageId: row.providerMessageId,
     createdAt: row.createdAt,
     sentAt: row.sentAt,
   };

@@ -25,6 +25,7 @@ const listedEmail = {
   subject: text,
   created_at: time,
   scheduled_at: { type: 'null' },
+  message_id: { ...nullableText, description: 'The provider’s, or its Message-ID; null before it is sent.' },
   last_event: { type: 'string', description: 'The most telling of what is known of it, as `delivered`.' },
   topic_id: nullableText,
 };

@@ -198,10 +198,20 @@ describe('GET /v1/emails/{id}', () => {
       text: 'Hi',
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       scheduled_at: null,
+      message_id: null,
       last_event: 'queued',
       topic_id: null,
       tags: [],
     });
+  });
+
+  test('tells under which id a message was handed over: the provider’s, else its Message-ID', async () => {
+    const id = await sent(MESSAGE);
+    const told = async () => ((await get(id)).body as { message_id: unknown }).message_id;
+    await api.database.query("update emails set status = 'sent' where id = $1", [id]);
+    expect(await told()).toBe(`<${id}@a.example>`);
+    await api.database.query("update emails set provider_message_id = 'p-1' where id = $1", [id]);
+    expect(await told()).toBe('p-1');
   });
 
   test('a malformed id, a missing one and another account’s give the same 404, which names no id', async () => {

@@ -47,6 +47,7 @@ test('answers the account’s messages in the shape of Resend’s list, page by 
     subject: String(3 - index),
     created_at: TIME,
     scheduled_at: null,
+    message_id: null,
     last_event: 'queued',
     topic_id: null,
   }));
