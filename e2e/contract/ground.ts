@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
 import type { KeyKind, Scope } from '@postrider/domain';
-import { startFakeSes, startSystem, startTcpProxy, waitFor } from '@postrider/testing';
+import { createRows, startFakeSes, startSystem, startTcpProxy, waitFor } from '@postrider/testing';
 import type { FakeSes, System, SystemProcess, TcpProxy } from '@postrider/testing';
 
 /** An answer as a customer sees it. */
@@ -15,6 +15,8 @@ export interface Answer {
 }
 
 export interface KeyWish {
+  /** Unset: the one that the system has. */
+  readonly accountId?: string;
   readonly kind?: KeyKind;
   readonly scopes?: readonly Scope[];
   /** Unset: that of the deployment. */
@@ -28,6 +30,8 @@ export interface Ground {
   /** Between Postgres and the API of `calling('cut off', …)`. */
   readonly proxy: TcpProxy;
   readonly newKey: (wish?: KeyWish) => Promise<string>;
+  /** @returns its id */
+  readonly newAccount: () => Promise<string>;
   readonly call: (line: string, options?: CallOptions) => Promise<Answer>;
   close(): Promise<void>;
 }
@@ -62,6 +66,7 @@ export async function startGround(): Promise<Ground> {
     ses,
     proxy,
     newKey,
+    newAccount: () => createRows(system.db).account(),
     // A machine that is too busy may leave a charge without an answer; such a request has done nothing.
     call: (line, options = {}) =>
       waitFor(
@@ -100,7 +105,7 @@ async function insertKey({ db, accountId }: System, wish: KeyWish): Promise<stri
   await db.query(
     `insert into api_keys (id, account_id, digest, kind, scopes, rate_limit_per_minute)
      values ($1, $2, sha256($3::text::bytea), $4::key_kind, $5, $6)`,
-    [id, accountId, key, wish.kind ?? 'live', wish.scopes ?? SCOPES, wish.limit ?? null],
+    [id, wish.accountId ?? accountId, key, wish.kind ?? 'live', wish.scopes ?? SCOPES, wish.limit ?? null],
   );
   return key;
 }

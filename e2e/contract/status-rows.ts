@@ -1,11 +1,18 @@
-import { newId } from '@postrider/domain';
+import { expect } from '@jest/globals';
+import { newApiKey, newId } from '@postrider/domain';
 import { sesError } from '@postrider/testing';
+import type { FakeSes } from '@postrider/testing';
 import { message, padded } from './ground.ts';
 import type { Answer, Ground } from './ground.ts';
 
-/** How a row of contract 7.2 is reached by a request, or by one for each of its conditions; or why it cannot be, yet. */
+/**
+ * How a row of contract 7.2 is reached by a request, or by one for each of its conditions; or why it cannot be, yet. Of the
+ * successes each has a status of its own.
+ */
 export type StatusRow =
-  { readonly reach: (ground: Ground) => Promise<Answer | readonly Answer[]> } | { readonly notBuilt: string };
+  | { readonly reach: (ground: Ground) => Promise<Answer | readonly Answer[]> }
+  | { readonly succeed: (ground: Ground) => Promise<readonly (readonly [status: number, answer: Answer])[]> }
+  | { readonly notBuilt: string };
 
 const ENDPOINT = { endpoint: 'https://hooks.example.com' };
 const INBOUND: StatusRow = { notBuilt: 'inbound mail' };
@@ -23,9 +30,68 @@ async function newComplaint({ system }: Ground): Promise<string> {
   return id;
 }
 
+async function newDomainId({ call }: Ground): Promise<string> {
+  const { json } = await call('POST /v1/domains', { body: newDomain() });
+  return String(json?.['id']);
+}
+
+type SesOperation = Parameters<FakeSes['always']>[0];
+
+/** What adding, verifying and deleting a domain answer while the provider does not do them. */
+async function domainFailures(ground: Ground, status: number, code: string): Promise<Answer[]> {
+  const { call, ses } = ground;
+  const id = await newDomainId(ground);
+  const during = async (operation: SesOperation, line: string, body?: object): Promise<Answer> => {
+    ses.always(operation, sesError(status, code, 'No.'));
+    const answer = await call(line, { body });
+    ses.always(operation, null);
+    return answer;
+  };
+  return [
+    await during('CreateEmailIdentity', 'POST /v1/domains', newDomain()),
+    await during('GetEmailIdentity', `POST /v1/domains/${id}/verify`),
+    await during('DeleteEmailIdentity', `DELETE /v1/domains/${id}`),
+  ];
+}
+
+/** Two batches at once under one key that has not been used. */
+async function raced({ call }: Ground, bodies: readonly [unknown, unknown]): Promise<readonly Answer[]> {
+  const headers = { 'idempotency-key': `race-${(made += 1)}` };
+  return Promise.all(bodies.map(async (body) => call('POST /v1/emails/batch', { headers, body })));
+}
+
+/** The answers to batches that lost a race; each race has a winner. */
+async function lostRaces(ground: Ground): Promise<Answer[]> {
+  const batch = () => Array.from({ length: 100 }, () => message());
+  const others = await raced(ground, [batch(), batch()]);
+  expect(others.map(({ status }) => status).sort()).toEqual([200, 409]);
+  const same = batch();
+  const [first, second] = await raced(ground, [same, same]);
+  const alike = [first, second].filter((answer) => answer?.status === 200).map((answer) => answer?.text);
+  expect(new Set(alike).size).toBe(1);
+  return [...others, first, second].flatMap((answer) =>
+    answer === undefined || answer.status === 200 ? [] : answer,
+  );
+}
+
 /** By status and slug, as contract 7.2 has them. */
 export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
-  '200, 201, 202 -': { reach: ({ call }) => call('POST /v1/webhooks', { body: ENDPOINT }) },
+  '200, 201, 202 -': {
+    // No route queues replies yet, which would be a 202.
+    async succeed({ call }) {
+      const webhook = await call('POST /v1/webhooks', { body: ENDPOINT });
+      return [
+        [201, webhook],
+        [201, await call('POST /v1/suppressions', { body: { email: 'gone@b.example' } })],
+        [200, await call('POST /v1/topics', { body: { name: 'News', default_subscription: 'opt_in' } })],
+        [200, await call('POST /v1/domains', { body: newDomain() })],
+        [200, await call('POST /v1/emails', { body: message() })],
+        [200, await call('POST /v1/emails/batch', { body: [message()] })],
+        [200, await call('GET /v1/webhooks')],
+        [200, await call(`DELETE /v1/webhooks/${String(webhook.json?.['id'])}`)],
+      ];
+    },
+  },
   '400 validation-failed': {
     async reach(ground) {
       const complaint = await newComplaint(ground);
@@ -37,7 +103,17 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       ];
     },
   },
-  '401 api-key-unauthorized': { reach: ({ call }) => call('GET /v1/webhooks', { key: null }) },
+  '401 api-key-unauthorized': {
+    async reach({ call, newKey, system }) {
+      const revoked = await newKey({ limit: 100 });
+      expect(await call('GET /v1/webhooks', { key: revoked })).toMatchObject({ status: 200 });
+      await system.db.query('update api_keys set revoked_at = now() where digest = sha256($1::text::bytea)', [
+        revoked,
+      ]);
+      const keys = [null, 'no key', newApiKey('live'), revoked];
+      return Promise.all(keys.map(async (key) => call('GET /v1/webhooks', { key })));
+    },
+  },
   '403 api-key-forbidden': {
     reach: async ({ call, newKey }) =>
       call('GET /v1/webhooks', { key: await newKey({ scopes: ['emails:read'], limit: 100 }) }),
@@ -48,20 +124,30 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   },
   '403 inbox-limit': INBOUND,
   '403 held-needs-manage': INBOUND,
-  '404 not-found': { reach: ({ call }) => call('DELETE /v1/webhooks/wh_01jd0000000000000000000001') },
+  '404 not-found': {
+    reach: async ({ call }) => [
+      await call('DELETE /v1/webhooks/wh_01jd0000000000000000000001'),
+      await call('GET /v1/nothing', { key: null }),
+      await call('PUT /v1/webhooks', { key: null }),
+    ],
+  },
   '404 link-expired': INBOUND,
   '409 idempotency-conflict': {
-    async reach({ call }) {
+    async reach(ground) {
       const headers = { 'idempotency-key': 'once' };
-      await call('POST /v1/emails', { headers, body: message() });
-      return call('POST /v1/emails', { headers, body: message() });
+      await ground.call('POST /v1/emails', { headers, body: message() });
+      return [
+        await ground.call('POST /v1/emails', { headers, body: message() }),
+        ...(await lostRaces(ground)),
+      ];
     },
   },
   '409 domain-taken': {
-    async reach({ call }) {
+    async reach({ call, newKey, newAccount }) {
       const body = newDomain();
       await call('POST /v1/domains', { body });
-      return call('POST /v1/domains', { body });
+      const other = await newKey({ accountId: await newAccount(), limit: 100 });
+      return [await call('POST /v1/domains', { body }), await call('POST /v1/domains', { body, key: other })];
     },
   },
   '409 inbox-exists': INBOUND,
@@ -71,7 +157,13 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
     reach: ({ call }) => call('POST /v1/webhooks', { body: padded(ENDPOINT, 64 * 1024 + 1) }),
   },
   '422 validation-failed': {
-    reach: ({ call }) => call('POST /v1/emails', { body: message({ to: 'nobody' }) }),
+    reach: async ({ call }) => [
+      await call('POST /v1/emails', { body: message({ to: 'nobody' }) }),
+      await call('POST /v1/emails/batch', { body: [message(), message({ to: 'nobody' })] }),
+      await call('POST /v1/domains', { body: { name: '192.0.2.1' } }),
+      await call('POST /v1/webhooks', { body: { endpoint: 'http://hooks.example.com' } }),
+      await call('POST /v1/webhooks', { body: { ...ENDPOINT, events: ['email.unknown'] } }),
+    ],
   },
   '429 rate-limited': {
     async reach({ call, newKey }) {
@@ -90,20 +182,8 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       return answer;
     },
   },
-  '502 ses-refused': {
-    async reach({ call, ses }) {
-      ses.script('CreateEmailIdentity', [sesError(400, 'BadRequestException', 'No.')]);
-      return call('POST /v1/domains', { body: newDomain() });
-    },
-  },
-  '503 ses-unavailable': {
-    async reach({ call, ses }) {
-      ses.always('CreateEmailIdentity', sesError(503, 'ServiceUnavailable', 'Later.'));
-      const answer = await call('POST /v1/domains', { body: newDomain() });
-      ses.always('CreateEmailIdentity', null);
-      return answer;
-    },
-  },
+  '502 ses-refused': { reach: (ground) => domainFailures(ground, 400, 'BadRequestException') },
+  '503 ses-unavailable': { reach: (ground) => domainFailures(ground, 503, 'ServiceUnavailable') },
   '503 ses-not-configured': {
     reach: ({ call }) => call('POST /v1/domains', { of: 'sandbox', body: newDomain() }),
   },
