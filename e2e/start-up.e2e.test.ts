@@ -21,6 +21,24 @@ async function endOf(name: ProcessName, env: Readonly<Record<string, string>>) {
   return { code, stderr: started.stderr };
 }
 
+test.each<[string, Readonly<Record<string, string>>, number]>([
+  ['ses without PUBLIC_URL', { MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1' }, 1],
+  [
+    'ses with PUBLIC_URL',
+    { MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1', PUBLIC_URL: 'https://x.example' },
+    0,
+  ],
+  ['the sandbox', {}, 0],
+])(
+  'a worker with %s warns of links to unsubscribe that will be missing, or need not',
+  async (_, env, lines) => {
+    const started = startProcess('worker', { ...GOOD, ...env });
+    await started.exited();
+    const warnings = started.log.filter(({ msg }) => String(msg).startsWith('PUBLIC_URL'));
+    expect(warnings.map(({ level }) => level)).toEqual(Array.from({ length: lines }, () => 'warn'));
+  },
+);
+
 describe('a bad configuration stops the process with one line that names the variable', () => {
   test.each<[ProcessName, string, string]>([
     ['api', 'PORT', 'http'],

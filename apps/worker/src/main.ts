@@ -33,6 +33,9 @@ if (config.deliveryAllowedNetworks.length > 0) {
     networks: config.deliveryAllowedNetworks,
   });
 }
+if (config.mailProvider === 'ses' && config.publicUrl === undefined) {
+  logger.warn('PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)');
+}
 
 /** Of the pool, this many connections are for takes, whose commits need not reach the disk. */
 const LEASE_POOL_SIZE = 2;
