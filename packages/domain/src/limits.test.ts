@@ -8,7 +8,6 @@ const MIB = 1024 * KIB;
 test('the limits are those of contract section 8 and its rulings', () => {
   expect(LIMITS).toEqual({
     bodyBytes: 64 * KIB,
-    bodyValues: 250_000,
     emailBodyBytes: 8 * MIB,
     emailBodyPlainTextBytes: 32 * MIB,
     batchBodyBytes: 32 * MIB,

@@ -1,8 +1,6 @@
 /** Contract section 8 and the rulings beside it: sizes in bytes, everything else in pieces. */
 export const LIMITS = {
   bodyBytes: 64 * 1024,
-  /** JSON values in a body: four times as many as a batch can hold in the fields that are known. */
-  bodyValues: 250_000,
   emailBodyBytes: 8 * 1024 * 1024,
   /** A body of a send between its own limit and this is refused in plain text, above it by a problem document. */
   emailBodyPlainTextBytes: 32 * 1024 * 1024,

@@ -1,3 +1,6 @@
+/** In one body: four times as many as a batch can hold in the fields that are known. */
+export const JSON_VALUES_MAX = 250_000;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;

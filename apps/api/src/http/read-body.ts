@@ -8,7 +8,7 @@ import type { BodyRule } from './body-rules.ts';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
 import { gatherBytes } from './gathered-bytes.ts';
-import { countJsonValues } from './json-values.ts';
+import { countJsonValues, JSON_VALUES_MAX } from './json-values.ts';
 import { contextOf } from './request-context.ts';
 import { declaredBytes } from './unread-body.ts';
 
@@ -64,8 +64,7 @@ export async function readBytes(
   if (bytes === null) return refused(rule.tooLarge(declared));
   if (typeof bytes === 'string') return refused(rule.unreadable(bytes));
   const values = countJsonValues(bytes);
-  if (values > LIMITS.bodyValues)
-    return refused(rule.unreadable(`has more than ${LIMITS.bodyValues} values`));
+  if (values > JSON_VALUES_MAX) return refused(rule.unreadable(`has more than ${JSON_VALUES_MAX} values`));
   const admitted = await intake.parse(bytes.length, values);
   if (!admitted) throw new RequestAbortedError('the client was gone before its body was parsed');
   return { ok: true, body: bytes };
