@@ -32,12 +32,32 @@ function claimed(count: number, more: Partial<ClaimedDelivery> = {}): ClaimedDel
 describe('the room of a webhook', () => {
   test('begins small, grows by what each round has ended, and has a bound', () => {
     const rooms = [admissions.of(A).room];
-    for (let round = 0; round < 7; round += 1) {
+    for (let round = 0; round < 8; round += 1) {
       admissions.observe(claimed(admissions.of(A).room));
       rooms.push(admissions.of(A).room);
     }
-    expect(rooms).toEqual([8, 8, 16, 24, 40, 64, 104, 128]);
-    admissions.observe(claimed(128));
+    expect(rooms).toEqual([8, 8, 16, 24, 40, 64, 104, 168, 256]);
+    admissions.observe(claimed(256));
+    expect(admissions.of(A).room).toBe(ROOM.most);
+  });
+
+  test('of a quick endpoint is smaller while others are served, and for two seconds after', () => {
+    for (let round = 0; round < 9; round += 1) admissions.observe(claimed(admissions.of(A).room));
+    admissions.observe(claimed(1, { webhookId: B }));
+    admissions.observe(claimed(100, { inFlight: 20 }));
+    expect(admissions.of(A).room).toBe(ROOM.shared);
+    now += 1_999;
+    admissions.observe(claimed(20));
+    expect(admissions.of(A).room).toBe(ROOM.shared);
+    now += 1;
+    admissions.observe(claimed(20));
+    expect(admissions.of(A).room).toBeGreaterThan(ROOM.shared);
+  });
+
+  test('of an endpoint that takes its time is not: it needs more in hand to be busy', () => {
+    serve(100, 60);
+    admissions.observe(claimed(1, { webhookId: B }));
+    serve(5, 60);
     expect(admissions.of(A).room).toBe(ROOM.most);
   });
 
@@ -112,7 +132,7 @@ describe('the room of a webhook', () => {
 
   test('grows again with an endpoint that has become slower for good, after some minutes', () => {
     serve(100, 60);
-    expect(serve(60_000, 300)).toBe(ROOM.most);
+    expect(serve(100_000, 300)).toBe(ROOM.most);
   });
 
   test('that shrinks takes what it no longer looks at for still in hand', () => {

@@ -4,11 +4,17 @@ import type { Admission, ClaimedDelivery } from '@postrider/store';
 
 /**
  * How many deliveries of a webhook may be in somebody's hands at once. It begins small, grows by one for each that has
- * ended since the last claim (8, 16, 24, 40, 64, 104, 128 while every round ends in time, much as TCP's slow start),
+ * ended since the last claim (8, 16, 24, 40, 64, 104, 168, 256 while every round ends in time, much as TCP's slow start),
  * and falls back when the webhook fails. Beyond `crowded` it grows only while that makes nobody wait: where the workers
- * are what everyone waits for, more in their hands would be a longer queue and no more work done.
+ * are what everyone waits for, more in their hands would be a longer queue and no more work done. An endpoint that answers
+ * quickly needs no more than `shared` to be busy, and while others are served, too, gets no more: they wait behind it.
  */
-export const ROOM = { first: 8, most: 128, crowded: 32, stuck: 32, failing: 4 } as const;
+export const ROOM = { first: 8, most: 256, shared: 48, crowded: 32, stuck: 32, failing: 4 } as const;
+
+/** Others have been served within this time. */
+const COMPANY_MS = 2_000;
+/** Quick: a delivery has been in hand for no longer than this. */
+const QUICK_MS = 50;
 
 /** Crowded: a delivery is in hand for longer than this, and than twice the webhook's own shortest time. */
 const CROWDED_MS = 80;
@@ -92,10 +98,15 @@ export interface Admissions {
 export function createAdmissions(nowMs = () => performance.now()): Admissions {
   const standings = new Map<WebhookId, Standing>();
   let claims = 0;
+  let lastServed: WebhookId | null = null;
+  let companyUntilMs = 0;
 
   function observeWebhook(webhookId: WebhookId, claimed: readonly ClaimedDelivery[]): void {
     const before = standings.get(webhookId) ?? UNKNOWN;
-    const after = { ...standingAfter(before, claimed, nowMs()), served: claims };
+    if (lastServed !== null && lastServed !== webhookId) companyUntilMs = nowMs() + COMPANY_MS;
+    lastServed = webhookId;
+    const alone = nowMs() >= companyUntilMs;
+    const after = { ...standingAfter(before, claimed, { servedAtMs: nowMs(), alone }), served: claims };
     standings.delete(webhookId); // to the end: the map's order is the order of use
     standings.set(webhookId, after);
     forgetOldest(standings);
@@ -147,7 +158,7 @@ function byWebhook(claimed: readonly ClaimedDelivery[]): Map<WebhookId, ClaimedD
 function standingAfter(
   before: Standing,
   claimed: readonly ClaimedDelivery[],
-  servedAtMs: number,
+  { servedAtMs, alone }: { readonly servedAtMs: number; readonly alone: boolean },
 ): Omit<Standing, 'served'> {
   const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
   // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
@@ -167,8 +178,9 @@ function standingAfter(
   const ended = Math.max(0, seen - inFlight - lapsed);
   const sample = lapsed > 0 ? null : heldSample(seen, ended, servedAtMs - before.servedAtMs);
   const heldMs = sample === null ? before.heldMs : heldAfter(before.heldMs, sample);
-  const most = hangs ? ROOM.stuck : ROOM.most;
-  const room = Math.min(most, roomAfter(before.room, ended, heldMs));
+  const isQuick = heldMs === null || heldMs.shortest <= QUICK_MS;
+  const most = isQuick && !alone ? ROOM.shared : ROOM.most;
+  const room = Math.min(hangs ? ROOM.stuck : most, roomAfter(before.room, ended, heldMs));
   return { ...now, room, trust: trustAfter(before, hangs, ended), hung: false, heldMs };
 }
 

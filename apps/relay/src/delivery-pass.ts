@@ -45,7 +45,7 @@ const STUCK_AFTER_SECONDS = 1;
  * While there is work, the next round comes this soon; the database rests at least as long as it worked. A turn that comes
  * before is for those with news only.
  */
-const BUSY_PAUSE_MS = 15;
+const BUSY_PAUSE_MS = 10;
 /** How often every webhook with outstanding work is looked at: the pass that finds whatever was lost. */
 const WALK_EVERY_MS = 250;
 /**

@@ -7,7 +7,7 @@ import type { DeliveryPass } from '../src/delivery-pass.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
 import type { RelayStore } from './open-relay-store.ts';
 
-export const BUSY_PAUSE_MS = 15;
+export const BUSY_PAUSE_MS = 10;
 
 /** A delivery pass on a real database and a queue in memory, with what it does in view. */
 export class DeliveryPassGround {

@@ -23,8 +23,8 @@ type Fetched = 'job' | 'none' | 'failed';
 /** What the end of a job is answered with, if there is a next one. */
 type NextJob = readonly [data?: JobJson | null, id?: string];
 
-/** Jobs asked for in one go, while every answer brings one: 1, 2, 4, 8. */
-const AT_ONCE_MAX = 8;
+/** Jobs asked for in one go, while every answer brings one: 1, 2, 4, 8, 16. */
+const AT_ONCE_MAX = 16;
 /** After the queue could not be reached. */
 const RETRY_MS = 1_000;
 /**
