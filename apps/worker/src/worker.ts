@@ -1,5 +1,5 @@
 import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
-import type { Clock, EmailId } from '@postrider/domain';
+import type { Clock, EmailId, WebhookId } from '@postrider/domain';
 import { createMailProvider } from '@postrider/mail';
 import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
 import { createConsumer } from '@postrider/queue';
@@ -9,6 +9,8 @@ import { createDeliveryWork, createMailWork } from '@postrider/store';
 import type { createPool, Database, DeliveryHandOver, TakenDelivery } from '@postrider/store';
 import type { WorkerConfig } from './config.ts';
 import { makeAttempt } from './delivery/attempt.ts';
+import { createCrowd } from './delivery/crowd.ts';
+import type { Crowd } from './delivery/crowd.ts';
 import { deliver } from './delivery/deliver.ts';
 import type { DeliveryStages } from './delivery/deliver.ts';
 import { createLoader } from './delivery/load.ts';
@@ -47,11 +49,14 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const stages = createDeliveryStages(parts);
   // Each lane has connections of its own, to any one host as many as it has attempts: webhooks that share a host
   // would else wait for each other within their own time limits.
-  const fast = addLane(lifecycle, parts, { ...stages, attemptsMax: 2 * deliveryConcurrency });
+  const crowd = createCrowd();
+  const fast = addLane(lifecycle, parts, {
+    ...{ ...stages, crowd, attemptsMax: 2 * deliveryConcurrency },
+    waitsForSpareTime: (webhookId) => crowd.isCrowding(webhookId),
+  });
   const slow = addLane(lifecycle, parts, {
-    ...stages,
-    attemptsMax: slowLaneConcurrency,
-    beforeAttempt: createSpareTime(),
+    ...{ ...stages, crowd, attemptsMax: slowLaneConcurrency },
+    waitsForSpareTime: () => true,
   });
   const mailStages = addMailStages(lifecycle, parts);
   const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
@@ -107,8 +112,9 @@ function addLane(
   lifecycle: Lifecycle,
   parts: WorkerParts,
   lane: Omit<DeliveryStages, 'attempt'> & {
+    readonly crowd: Crowd;
     readonly attemptsMax: number;
-    readonly beforeAttempt?: () => Promise<void>;
+    readonly waitsForSpareTime: (webhookId: WebhookId) => boolean;
   },
 ): (job: DeliveryHandOver) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
@@ -128,11 +134,17 @@ function addLane(
     clock,
     headerPrefix: config.signatureHeaderPrefix,
   };
+  const spareTime = createSpareTime();
   const stages = {
     ...lane,
     async attempt(delivery: TakenDelivery) {
-      await lane.beforeAttempt?.();
-      return makeAttempt(delivery, attempt);
+      const leave = lane.crowd.enter(delivery.webhookId);
+      try {
+        if (lane.waitsForSpareTime(delivery.webhookId)) await spareTime();
+        return await makeAttempt(delivery, attempt);
+      } finally {
+        leave();
+      }
     },
   };
   return oursLogged<DeliveryHandOver>(
