@@ -18,6 +18,8 @@ describe('an address is read', () => {
     [`${'a'.repeat(64)}@example.net`, null, `${'a'.repeat(64)}@example.net`],
     ['a@xn--bcher-kva.example', null, 'a@xn--bcher-kva.example'],
     ['a@b.c.example', null, 'a@b.c.example'],
+    ['Jörg <j@Bücher.example>', 'Jörg', 'j@xn--bcher-kva.example'],
+    ['j@bücher.例え', null, 'j@xn--bcher-kva.xn--r8jz45g'],
   ])('%j', (text, name, address) => {
     expect(parseEmailAddress(text)).toEqual({ name, address });
   });
@@ -48,7 +50,9 @@ describe('what is no address is refused', () => {
     'jane@example..net',
     'jane@example.net.',
     'jane@[127.0.0.1]',
-    'jane@exämple.net',
+    'jane@ex ämple.net',
+    'jane@exämple',
+    'jane@exämple.net/x',
     'jäne@example.net',
     'jane@example.net, joe@example.net',
     'Jane <jane@example.net> joe',

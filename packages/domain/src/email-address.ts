@@ -1,9 +1,12 @@
+import { asciiDomain } from './domain-name.ts';
+
 /**
  * `local@domain` or `Name <local@domain>`, as mail APIs accept it: strict enough that a header cannot be
  * injected and a typo is caught, not a full RFC 5322 grammar.
  */
 export interface EmailAddress {
   readonly name: string | null;
+  /** As written, but for a domain in Unicode: that is in ASCII here, as mail servers take it (RFC 5891). */
   readonly address: string;
 }
 
@@ -20,7 +23,7 @@ export function parseEmailAddress(text: string): EmailAddress | null {
   if (text.length > 998 || hasControlCharacter(text) || !isWellFormed(text)) return null;
   const whole = text.trim();
   const bracket = whole.endsWith('>') ? whole.lastIndexOf('<') : -1;
-  const address = bracket === -1 ? whole : whole.slice(bracket + 1, -1).trim();
+  const address = withAsciiDomain(bracket === -1 ? whole : whole.slice(bracket + 1, -1).trim());
   const name = bracket === -1 ? '' : displayName(whole.slice(0, bracket).trim());
   if (name === null || !isPlainAddress(address)) return null;
   return { name: name === '' ? null : name, address };
@@ -31,6 +34,13 @@ function displayName(text: string): string | null {
   const quoted = QUOTED.exec(text)?.[1];
   if (quoted !== undefined) return quoted.replaceAll(/\\(.)/g, '$1').trim();
   return /[<>"]/.test(text) ? null : text;
+}
+
+function withAsciiDomain(address: string): string {
+  const domainAt = address.lastIndexOf('@') + 1;
+  const domain = address.slice(domainAt);
+  if (/^[\u0000-\u007f]*$/.test(domain)) return address;
+  return `${address.slice(0, domainAt)}${asciiDomain(domain) ?? ''}`;
 }
 
 function isPlainAddress(address: string): boolean {

@@ -64,6 +64,15 @@ describe('a server that takes mail', () => {
     expect(taken.bytes.toString('latin1')).not.toMatch(/bcc|secret/i);
   });
 
+  test('gets a domain in Unicode as ASCII', async () => {
+    const server = await mailServer();
+    const message = outgoingMessage({ to: ['Jörg <j@bücher.example>'] });
+    expect(await provide(server.url).send(message)).toEqual(accepted);
+    const [taken] = server.taken;
+    expect(taken?.envelope.to).toEqual(['j@bücher.example']); // as smtp-server shows it
+    expect(taken?.bytes.toString('latin1')).toMatch(/^To: .*<j@xn--bcher-kva\.example>\r$/m);
+  });
+
   test('gets many messages over few connections, which are kept', async () => {
     const server = await mailServer();
     const provider = provide(server.url, LONG_MS, 2);
