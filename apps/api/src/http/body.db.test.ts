@@ -126,6 +126,23 @@ describe('a body that is refused unread', () => {
     expect(await raw.closed()).toMatch(/^HTTP\/1.1 401 [^]*"instance"/);
   });
 
+  test.each(['1.0', '1.1'])(
+    'a small one that comes after the answer, on a connection of HTTP/%s that ends with it, does not break the connection',
+    async (version) => {
+      const raw = await openRaw(api.port);
+      let broken = false;
+      raw.socket.once('error', () => (broken = true));
+      raw.send(
+        `GET /v1/webhooks HTTP/${version}\r\nHost: a\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n`,
+      );
+      await raw.until('"instance"');
+      for (let sent = 0; sent < 60_000; sent += 20_000)
+        await new Promise((resolve) => raw.socket.write(Buffer.alloc(20_000, ' '), resolve));
+      expect(await raw.closed()).toMatch(/^HTTP\/1.1 401 [^]*"instance"/);
+      expect(broken).toBe(false);
+    },
+  );
+
   test('an endless one is cut off', async () => {
     const raw = await openRaw(api.port);
     raw.send('POST /v1/nothing HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n\r\n');

@@ -22,7 +22,7 @@ export function createSend(bases: ProblemBases): Send {
     // RFC 9110 11.6.1: a 401 names the scheme.
     if (status === 401) response.setHeader('www-authenticate', 'Bearer');
     const comesNoMore = awaitsContinue || bodyFault(request) !== null;
-    if (comesNoMore || !hasUnreadBody(request)) response.end(text);
+    if (comesNoMore || !hasUnreadBody(request, response)) response.end(text);
     else void sendWhileReceiving(request, response, text);
   };
 }

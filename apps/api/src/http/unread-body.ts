@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '@postrider/domain';
 
 /**
@@ -15,10 +15,13 @@ export function declaredBytes(request: IncomingMessage): number | null {
     : null;
 }
 
-/** Whether more of the body may be on its way than Node reads off by itself without harm. */
-export function hasUnreadBody(request: IncomingMessage): boolean {
+/**
+ * Whether more of the body may be on its way than Node reads off by itself without harm: it reads a small one, but not
+ * where the connection ends with the answer.
+ */
+export function hasUnreadBody(request: IncomingMessage, response: ServerResponse): boolean {
   const bytes = declaredBytes(request);
-  return !request.complete && (bytes === null || bytes > LIMITS.bodyBytes);
+  return !request.complete && (bytes === null || bytes > LIMITS.bodyBytes || !response.shouldKeepAlive);
 }
 
 /** Throws the rest of the body away as it comes. Resolves when it has ended, broken off, or is not worth more time. */
