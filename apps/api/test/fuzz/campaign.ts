@@ -6,7 +6,7 @@ import { createOwnResources } from '../own-resources.ts';
 import type { OwnResources } from '../own-resources.ts';
 import { openRaw } from '../raw-request.ts';
 import { startApi } from '../start-api.ts';
-import type { Caller, TestApi } from '../start-api.ts';
+import type { Caller, TestApi, TestApiOptions } from '../start-api.ts';
 import { discoverRoutes } from './discover-routes.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
 import type { CallerName, IdSpec } from './request-spec.ts';
@@ -43,10 +43,12 @@ export interface Campaign {
 /** Everything is sent and the client has closed its side: nothing of the server's waits longer than this. */
 const ANSWER_BOUND_MS = 20_000;
 
-export async function startCampaign(): Promise<Campaign> {
+export async function startCampaign(
+  options: Pick<TestApiOptions, 'verifiedDomainsOnly'> = {},
+): Promise<Campaign> {
   const domains = await startFakeDomains();
   const { built: api, routes } = await discoverRoutes(() =>
-    startApi({ domainProvider: domains.provider, sns: FUZZED_SNS.access }),
+    startApi({ ...options, domainProvider: domains.provider, sns: FUZZED_SNS.access }),
   );
   const callers = await makeCallers(api);
   const resources = createOwnResources(api, callers.live);

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { LIMITS } from '@postrider/domain';
 import type { Campaign } from './campaign.ts';
 import { bodyBytes } from './hostile-bodies.ts';
 import { BAD_PAGE } from './hostile-targets.ts';
@@ -177,6 +178,10 @@ function judgeSound(aimed: Aimed, verdict: Judged): void {
   const absent =
     law.noun !== undefined && (spec.id.kind === 'missing' || (law.keyed && spec.caller === 'other'));
   const outcomes = absent ? ['404 not-found'] : successes(law);
+  if (law.body === undefined && declaredBytes(spec) > LIMITS.bodyBytes) {
+    expect(verdict.kind).toBe('413 request-too-large');
+    return;
+  }
   if (law.body === undefined || spec.body === null) {
     if (absent) expect(outcomes).toContain(verdict.kind);
     return;
@@ -187,6 +192,10 @@ function judgeSound(aimed: Aimed, verdict: Judged): void {
   if (spec.harmful.length > 0) return;
   const kind = foreseen(law.body, bodyBytes(spec.body));
   expect(kind === null ? [...outcomes, ...invalid] : [kind]).toContain(verdict.kind);
+}
+
+function declaredBytes({ body, framing }: RequestSpec): number {
+  return body === null || framing !== 'length' ? 0 : bodyBytes(body).length;
 }
 
 /** What the key, or its lack, leads to on this route; undefined: to nothing. */
