@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /*
@@ -21,6 +20,9 @@ export interface Measured {
   readonly withChildren?: boolean;
 }
 
+/** USER_HZ, in which Linux tells programs of CPU time: the same on all machines that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
 /** @throws Error on a system without /proc */
 export function requireProcessFigures(): void {
   if (process.platform !== 'linux') {
@@ -32,9 +34,9 @@ export function requireProcessFigures(): void {
 export function cpuSecondsOf({ pid, withChildren = false }: Measured): number {
   const own = statOf(pid);
   if (own === null) return 0;
-  if (!withChildren) return own.ticks / ticksPerSecond();
+  if (!withChildren) return own.ticks / TICKS_PER_SECOND;
   const children = livingChildren(pid).reduce((sum, child) => sum + child.ticks, 0);
-  return (own.ticks + own.endedChildrenTicks + children) / ticksPerSecond();
+  return (own.ticks + own.endedChildrenTicks + children) / TICKS_PER_SECOND;
 }
 
 /** Resident memory in bytes. */
@@ -65,11 +67,4 @@ function statOf(pid: number): ProcessStat | null {
     if (code === 'ENOENT' || code === 'ESRCH') return null;
     throw error;
   }
-}
-
-let ticks: number | null = null;
-
-function ticksPerSecond(): number {
-  ticks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
-  return ticks;
 }

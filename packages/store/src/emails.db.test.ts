@@ -66,6 +66,7 @@ describe('send', () => {
       error: null,
       createdAt: store.clock.now(),
       sentAt: null,
+      providerMessageId: null,
     });
   });
 
