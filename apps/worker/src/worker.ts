@@ -6,13 +6,14 @@ import { createConsumer } from '@postrider/queue';
 import type { MailJob, QueueLocation } from '@postrider/queue';
 import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import { createDeliveryWork, createMailWork } from '@postrider/store';
-import type { createPool, Database, DeliveryHandOver, TakenDelivery } from '@postrider/store';
+import type { createPool, Database, DeliveryHandOver } from '@postrider/store';
 import type { WorkerConfig } from './config.ts';
 import { makeAttempt } from './delivery/attempt.ts';
 import { createCrowd } from './delivery/crowd.ts';
 import type { Crowd } from './delivery/crowd.ts';
 import { deliver } from './delivery/deliver.ts';
 import type { DeliveryStages } from './delivery/deliver.ts';
+import { inTurn } from './delivery/in-turn.ts';
 import { createLoader } from './delivery/load.ts';
 import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
@@ -21,7 +22,6 @@ import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { createParking } from './parking.ts';
-import { createSpareTime } from './spare-time.ts';
 
 export interface WorkerParts {
   readonly config: WorkerConfig;
@@ -134,18 +134,14 @@ function addLane(
     clock,
     headerPrefix: config.signatureHeaderPrefix,
   };
-  const spareTime = createSpareTime();
   const stages = {
     ...lane,
-    async attempt(delivery: TakenDelivery) {
-      const leave = lane.crowd.enter(delivery.webhookId);
-      try {
-        if (lane.waitsForSpareTime(delivery.webhookId)) await spareTime();
-        return await makeAttempt(delivery, attempt);
-      } finally {
-        leave();
-      }
-    },
+    attempt: inTurn((delivery) => makeAttempt(delivery, attempt), {
+      ...lane,
+      attemptMs: config.deliveryTimeoutMs,
+      onLate: ({ deliveryId }) =>
+        logger.warn('attempt not begun within its lease', { delivery_id: deliveryId }),
+    }),
   };
   return oursLogged<DeliveryHandOver>(
     parts,

@@ -9,8 +9,8 @@ import type { Recorder } from './record.ts';
 export interface DeliveryStages {
   /** Null for a job that is stale or doubled. */
   readonly load: (job: DeliveryHandOver) => Promise<LoadedDelivery | null>;
-  /** Refuses, signs and posts. */
-  readonly attempt: (delivery: LoadedDelivery) => Promise<Attempt>;
+  /** Refuses, signs and posts. Null when its turn came too late for its lease: it may be another worker's before it has ended. */
+  readonly attempt: (delivery: LoadedDelivery) => Promise<Attempt | null>;
   readonly record: Recorder;
   readonly schedule: RetrySchedule;
   /** Told of each attempt, with what came of it. */
@@ -31,6 +31,7 @@ export async function deliver(job: DeliveryHandOver, stages: DeliveryStages): Pr
   if (delivery === null) return;
   await untilDue(delivery.earlyMs);
   const attempt = await stages.attempt(delivery);
+  if (attempt === null) return;
   const outcome = decideOutcome(attempt.result, delivery.attemptsMade + 1, stages.schedule);
   const ours = await stages.record(delivery, attempt, outcome);
   stages.report(delivery, attempt, outcome, ours);
