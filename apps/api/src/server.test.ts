@@ -158,6 +158,7 @@ describe('a client that takes its time', () => {
     connectionsCheckingInterval: 10,
     keepAliveTimeout: 20,
     stalledTimeout: 50,
+    lingerTimeout: 20,
   };
 
   test.each([
@@ -207,6 +208,60 @@ describe('a client that takes its time', () => {
     const [, response] = await next();
     response.end('one');
     expect(await raw.closed()).toMatch(/one$/);
+  });
+});
+
+describe('a client that goes on sending behind the end of its connection', () => {
+  const MORE = Buffer.alloc(16 * 1024 * 1024, 'x'); // more than the buffers of both sides take
+  const last: (response: ServerResponse) => void = (response) => {
+    response.setHeader('connection', 'close');
+    response.end('last');
+  };
+
+  test.each([
+    ['the last answer', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', /last$/],
+    ['an upgrade', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n', /last$/],
+    ['what is not HTTP', 'GET nowhere\r\n\r\n', /Bad Request$/],
+    ['a head without end', `GET / HTTP/1.1\r\nX: `, /Request Header Fields Too Large$/],
+    ['a tunnel', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', /Not Found$/],
+    ['a stray byte', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}\0', /last$/],
+  ])('%s, and only then reads, is not robbed of its answer', async (_, bytes, answer) => {
+    const { port, next } = await listening();
+    void next().then(([, response]) => last(response));
+    const raw = await openRaw(port);
+    raw.socket.pause();
+    raw.send(bytes);
+    await new Promise((resolve) => raw.socket.write(MORE, resolve));
+    raw.socket.resume();
+    expect(await raw.closed()).toMatch(answer);
+  });
+
+  test('and never ends, is cut', async () => {
+    const timeouts = { lingerTimeout: 20, keepAliveTimeout: NEVER_MS, stalledTimeout: NEVER_MS };
+    const times = {
+      requestTimeout: NEVER_MS,
+      headersTimeout: NEVER_MS,
+      connectionsCheckingInterval: NEVER_MS,
+    };
+    const { port, next } = await listening({ ...times, ...timeouts });
+    const raw = await openRaw(port, { allowHalfOpen: true });
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    last((await next())[1]);
+    const drip = setInterval(() => raw.send('x'), 5);
+    expect(await raw.closed()).toMatch(/last$/);
+    clearInterval(drip);
+  });
+
+  test('and sends more than anyone would, is cut', async () => {
+    const { port, next } = await listening();
+    const raw = await openRaw(port, { allowHalfOpen: true });
+    raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    last((await next())[1]);
+    await raw.until('last');
+    for (let sent = 0; !raw.socket.closed; sent += MORE.length) {
+      expect(sent).toBeLessThan(20 * MORE.length);
+      await new Promise((resolve) => raw.socket.write(MORE, resolve));
+    }
   });
 });
 

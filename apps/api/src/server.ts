@@ -1,13 +1,15 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endBare, sendBareError } from './http/bare-error.ts';
 import { breakBody } from './http/broken-body.ts';
 import { createConnectionQueue } from './http/connection-queue.ts';
 import type { ConnectionQueue } from './http/connection-queue.ts';
+import { closeInTwoSteps } from './http/lingering-close.ts';
 
 /** In milliseconds. */
 const TIMEOUTS = {
@@ -19,6 +21,8 @@ const TIMEOUTS = {
   keepAliveTimeout: 65_000,
   /** For a connection on which nothing moves in either direction, as when a client does not read its answer. */
   stalledTimeout: 60_000,
+  /** For a client to close its side behind the last answer of its connection. */
+  lingerTimeout: 5_000,
 };
 
 /** Each may have 64 KiB of a body in hand that nobody counts: 128 MiB. One more is closed at once. */
@@ -42,7 +46,7 @@ export function createApiServer(
   let stopping = false;
 
   const server = createBareServer(timeouts, connectionsMax);
-  const queues = new WeakMap<Duplex, ConnectionQueue>();
+  const queues = new WeakMap<Socket, ConnectionQueue>();
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     open.add(response);
@@ -60,14 +64,16 @@ export function createApiServer(
   };
   const take = (request: IncomingMessage, response: ServerResponse): void =>
     queueOf(request.socket).add({ request, response });
+  server.on('connection', (socket) => closeInTwoSteps(socket, timeouts.lingerTimeout));
   server.on('request', take);
   // The app itself says `100 Continue`, when it wants the body; other expectations may be ignored (RFC 9110 10.1.1).
   server.on('checkContinue', take);
   server.on('checkExpectation', take);
-  server.on('connect', (_request, socket) => endBare(socket, '404 Not Found'));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    endConnection(socket, queues.get(socket), error),
-  );
+  server.on('connect', (_request, socket) => endBare(asSocket(socket), '404 Not Found'));
+  server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
+    const socket = asSocket(duplex);
+    endConnection(socket, queues.get(socket), error);
+  });
 
   return {
     async listen(port, host) {
@@ -108,6 +114,12 @@ function createBareServer(timeouts: typeof TIMEOUTS, connectionsMax: number): Se
   return server;
 }
 
+/** What Node calls a Duplex is a socket wherever the server itself has taken the connection. */
+function asSocket(duplex: Duplex): Socket {
+  if (duplex instanceof Socket) return duplex;
+  throw new TypeError('a connection that is no socket');
+}
+
 /**
  * Upgrading is not offered. Node serves such a request, but throws away what it has read behind it: the connection
  * must not go on, or the client would wait for ever for the answer to its next request.
@@ -121,15 +133,16 @@ function asksToUpgrade({ headers }: IncomingMessage): boolean {
  * it has done must not be answered by an error. Called again for whatever still comes.
  */
 function endConnection(
-  socket: Duplex,
+  socket: Socket,
   queue: ConnectionQueue | undefined,
   error: NodeJS.ErrnoException,
 ): void {
   queue?.dropWaiting();
+  if (socket.writableEnded) return; // its last answer is out: whatever comes is thrown away
   const current = queue?.current ?? null;
   if (current === null) {
     // What comes late may be the rest of a request that is answered already: nothing more is owed.
-    if (queue?.last?.request.complete === false) socket.destroy();
+    if (queue?.last?.request.complete === false) socket.destroySoon();
     else sendBareError(socket, error);
     return;
   }
@@ -139,7 +152,7 @@ function endConnection(
     return;
   }
   if (response.headersSent && !request.complete) {
-    socket.end(() => socket.destroy()); // what is written of the answer may still be on its way
+    socket.destroySoon(); // what is written of the answer may still be on its way
     return;
   }
   if (!request.complete) {
@@ -147,6 +160,6 @@ function endConnection(
     breakBody(request, late ? 'did not arrive in time' : 'is not well-formed HTTP');
   }
   // An answer that has begun cannot say so any more.
-  if (response.headersSent) response.once('close', () => socket.end(() => socket.destroy()));
+  if (response.headersSent) response.once('close', () => socket.destroySoon());
   else response.setHeader('connection', 'close');
 }

@@ -13,8 +13,12 @@ export interface RawConnection {
   closed(): Promise<string>;
 }
 
-export async function openRaw(port: number): Promise<RawConnection> {
-  const socket = connect(port, '127.0.0.1');
+/** @param options with `allowHalfOpen` the connection is not ended when the server ends its side. */
+export async function openRaw(
+  port: number,
+  options: { readonly allowHalfOpen?: boolean } = {},
+): Promise<RawConnection> {
+  const socket = connect({ port, host: '127.0.0.1', ...options });
   const chunks: Buffer[] = [];
   const received = (): string => Buffer.concat(chunks).toString('latin1');
   const whenClosed = new Promise<string>((resolve) => socket.once('close', () => resolve(received())));

@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { newRequestId } from './request-context.ts';
 
 /** What Node could not read as a request, by the code of its error; anything else is a 400. */
@@ -9,7 +9,7 @@ const STATUS_LINES: Readonly<Record<string, string>> = {
 };
 
 /** Answers what never became a request, in plain text, and closes the connection. */
-export function sendBareError(socket: Duplex, error: NodeJS.ErrnoException): void {
+export function sendBareError(socket: Socket, error: NodeJS.ErrnoException): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -18,7 +18,7 @@ export function sendBareError(socket: Duplex, error: NodeJS.ErrnoException): voi
 }
 
 /** Answers with a status and no more, and closes the connection. */
-export function endBare(socket: Duplex, statusLine: string): void {
+export function endBare(socket: Socket, statusLine: string): void {
   const text = statusLine.slice(statusLine.indexOf(' ') + 1);
   const head = [
     `HTTP/1.1 ${statusLine}`,
@@ -29,5 +29,6 @@ export function endBare(socket: Duplex, statusLine: string): void {
     'cache-control: no-store',
     'Connection: close',
   ].join('\r\n');
-  socket.end(`${head}\r\n\r\n${text}`, () => socket.destroy());
+  socket.write(`${head}\r\n\r\n${text}`);
+  socket.destroySoon();
 }

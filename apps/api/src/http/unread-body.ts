@@ -5,7 +5,7 @@ import { LIMITS } from '@postrider/domain';
  * How much of a body that nobody wants is read off after the answer, and for how long. Every body that some route
  * takes fits in, so that a client that only reads once it has sent everything does read our answer.
  */
-const READ_OFF_BYTES_MAX = LIMITS.emailBodyPlainTextBytes + 8 * 1024 * 1024;
+export const READ_OFF_BYTES_MAX = LIMITS.emailBodyPlainTextBytes + 8 * 1024 * 1024;
 const READ_OFF_TIMEOUT_MS = 10_000;
 
 /** The declared length of the body in bytes; null when it is chunked. */
