@@ -7,7 +7,7 @@ import { BAD_PAGE, methods, ODD_IDS, targets } from '../test/fuzz/hostile-target
 import { createJudge } from '../test/fuzz/judge-exchange.ts';
 import type { Aimed, Judge } from '../test/fuzz/judge-exchange.ts';
 import { spoiledBytes, spoilings } from '../test/fuzz/spoiled-bytes.ts';
-import { CALLERS, requests } from '../test/fuzz/request-spec.ts';
+import { CALLERS, goodRequest, requests } from '../test/fuzz/request-spec.ts';
 import type { RequestSpec } from '../test/fuzz/request-spec.ts';
 import { MARK } from '../test/fuzz/law.ts';
 import { lawfulKinds, ROUTE_LAWS, successes } from '../test/fuzz/route-laws.ts';
@@ -35,24 +35,6 @@ afterAll(async () => {
 test('the fuzz knows every route of the application', () => {
   expect([...campaign.routes].sort()).toEqual(Object.keys(ROUTE_LAWS).sort());
 });
-
-/** Nothing is wrong with it. */
-function goodRequest(law: RouteLaw, change: Partial<RequestSpec> = {}): RequestSpec {
-  const [from] = law.body?.valid ?? [];
-  return {
-    caller: 'live',
-    id: { kind: 'own' },
-    form: '',
-    query: '',
-    version: '1.1',
-    harmless: [],
-    harmful: [],
-    body: from === undefined ? null : { from, changes: [], coat: 'none' },
-    framing: 'length',
-    pieces: 1,
-    ...change,
-  };
-}
 
 /** Come first, whatever the seed: with these alone every kind of answer is seen that the route has. */
 function examplesOf(law: RouteLaw): RequestSpec[] {

@@ -5,7 +5,7 @@ import type { Campaign } from '../test/fuzz/campaign.ts';
 import { judgeAnswer } from '../test/fuzz/judge-answer.ts';
 import { createJudge } from '../test/fuzz/judge-exchange.ts';
 import { readAnswers } from '../test/fuzz/read-answers.ts';
-import { requests } from '../test/fuzz/request-spec.ts';
+import { goodRequest, requests } from '../test/fuzz/request-spec.ts';
 import type { RequestSpec } from '../test/fuzz/request-spec.ts';
 import { lawfulKinds, ROUTE_LAWS } from '../test/fuzz/route-laws.ts';
 
@@ -36,25 +36,12 @@ describe.each(SENDS)('%s, where live mail leaves from verified domains only', (n
           seen.add(kind);
         }
       });
-      const examples = (law.body?.valid ?? []).map((from): [RequestSpec] => [goodRequest(from)]);
+      const examples = (law.body?.valid ?? []).map((from): [RequestSpec] => [
+        goodRequest(law, { body: { from, changes: [], coat: 'none' } }),
+      ]);
       await fc.assert(property, { numRuns: examples.length + RUNS, examples });
       expect(seen).toContain('403 domain-not-verified');
     },
     TIMEOUT_MS,
   );
 });
-
-function goodRequest(from: object): RequestSpec {
-  return {
-    ...{
-      caller: 'live',
-      id: { kind: 'own' },
-      form: '',
-      query: '',
-      version: '1.1',
-      framing: 'length',
-      pieces: 1,
-    },
-    ...{ harmless: [], harmful: [], body: { from, changes: [], coat: 'none' } },
-  };
-}

@@ -1,6 +1,7 @@
 import { createUnsubscribeTokens, newApiKey, newId, SCOPES } from '@postrider/domain';
 import { systemClock, within } from '@postrider/runtime';
 import { waitFor } from '@postrider/testing';
+import type { FakeSes } from '@postrider/testing';
 import { startFakeDomains } from '../fake-domains.ts';
 import { createOwnResources } from '../own-resources.ts';
 import type { OwnResources } from '../own-resources.ts';
@@ -27,6 +28,8 @@ export interface Campaign {
   readonly api: TestApi;
   /** Every route of the application but those that Express answers for `HEAD`. */
   readonly routes: readonly string[];
+  /** That of the domains. */
+  readonly ses: FakeSes;
   readonly callers: Readonly<Record<'live' | 'test' | 'other', Caller>>;
   /** What the caller writes into `Authorization`. */
   authorization(caller: CallerName): string | null;
@@ -43,10 +46,16 @@ export interface Campaign {
 /** Everything is sent and the client has closed its side: nothing of the server's waits longer than this. */
 const ANSWER_BOUND_MS = 20_000;
 
-export async function startCampaign(
-  options: Pick<TestApiOptions, 'verifiedDomainsOnly'> = {},
-): Promise<Campaign> {
-  const domains = await startFakeDomains();
+export interface CampaignOptions extends Pick<TestApiOptions, 'verifiedDomainsOnly'> {
+  /** How long the provider of domains has for one operation. */
+  readonly domainTimeoutMs?: number;
+}
+
+export async function startCampaign({
+  domainTimeoutMs,
+  ...options
+}: CampaignOptions = {}): Promise<Campaign> {
+  const domains = await startFakeDomains(domainTimeoutMs);
   const { built: api, routes } = await discoverRoutes(() =>
     startApi({ ...options, domainProvider: domains.provider, sns: FUZZED_SNS.access }),
   );
@@ -55,6 +64,7 @@ export async function startCampaign(
   const unknown = `Bearer ${newApiKey('live')}`;
   return {
     api,
+    ses: domains.ses,
     routes: routes.filter((route) => !route.startsWith('HEAD ')),
     callers,
     authorization(caller) {

@@ -4,6 +4,7 @@ import type { BodySpec } from './hostile-bodies.ts';
 import { harmfulHeaders, harmlessHeaders } from './hostile-headers.ts';
 import type { HeaderLine } from './hostile-headers.ts';
 import { oddIds, queries } from './hostile-targets.ts';
+import type { RouteLaw } from './law.ts';
 
 /** Who calls. All keys but `other` belong to one account. */
 export const CALLERS = [
@@ -60,6 +61,24 @@ export interface RequestSpec {
   readonly framing: Framing;
   /** Into how many pieces the bytes are cut on their way. */
   readonly pieces: number;
+}
+
+/** One that nothing is wrong with, but for `change`. */
+export function goodRequest({ body: law }: RouteLaw, change: Partial<RequestSpec> = {}): RequestSpec {
+  const [from] = law?.valid ?? [];
+  return {
+    caller: 'live',
+    id: { kind: 'own' },
+    form: '',
+    query: '',
+    version: '1.1',
+    harmless: [],
+    harmful: [],
+    body: from === undefined ? null : { from, changes: [], coat: 'none' },
+    framing: 'length',
+    pieces: 1,
+    ...change,
+  };
 }
 
 /** Nothing about it is wrong: the route must do what it is for. */

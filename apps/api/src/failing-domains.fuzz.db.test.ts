@@ -1,0 +1,128 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { sesDrip, sesDrop, sesError, sesHang, sesPage, sesThrottle } from '@postrider/testing';
+import type { SesOperation, SesReaction } from '@postrider/testing';
+import fc from 'fast-check';
+import { startCampaign } from '../test/fuzz/campaign.ts';
+import type { Campaign } from '../test/fuzz/campaign.ts';
+import { judgeAnswer } from '../test/fuzz/judge-answer.ts';
+import { createJudge } from '../test/fuzz/judge-exchange.ts';
+import { readAnswers } from '../test/fuzz/read-answers.ts';
+import type { RouteLaw } from '../test/fuzz/law.ts';
+import { goodRequest, requests } from '../test/fuzz/request-spec.ts';
+import type { RequestSpec } from '../test/fuzz/request-spec.ts';
+import { lawfulKinds, ROUTE_LAWS } from '../test/fuzz/route-laws.ts';
+
+const RUNS = 40;
+const TIMEOUT_MS = 120_000;
+const DOMAIN_ROUTES = Object.entries(ROUTE_LAWS).filter(([name]) => name.includes(' /v1/domains'));
+/** Those of SES that the routes call. */
+const OPERATIONS: readonly SesOperation[] = [
+  'CreateEmailIdentity',
+  'GetEmailIdentity',
+  'DeleteEmailIdentity',
+  'PutEmailIdentityMailFromAttributes',
+];
+const REFUSED = '502 ses-refused';
+const UNAVAILABLE = '503 ses-unavailable';
+
+/** A 200 as SES gives it, but for what is in it. */
+const ok = (body: string): SesReaction => {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(body);
+  };
+};
+
+const reactions: fc.Arbitrary<SesReaction | null> = fc.oneof(
+  fc.constantFrom(null, sesThrottle, sesHang, sesDrop, sesDrip(5), sesPage(200), sesPage(502)),
+  fc
+    .record({
+      status: fc.constantFrom(400, 403, 404, 409, 418, 500, 503),
+      name: fc.constantFrom('AlreadyExistsException', 'NotFoundException', 'AccessDeniedException', 'Odd'),
+      message: fc.string({ unit: 'binary', maxLength: 400 }),
+    })
+    .map(({ status, name, message }) => sesError(status, name, message)),
+  fc.json().map(ok),
+  fc
+    .dictionary(
+      fc.constantFrom('VerifiedForSendingStatus', 'DkimAttributes', 'MailFromAttributes', 'Tags'),
+      fc.jsonValue(),
+    )
+    .map((body) => ok(JSON.stringify(body))),
+);
+
+/** Each creates a domain of another name. */
+const goodRequests = (law: RouteLaw): fc.Arbitrary<RequestSpec> =>
+  fc.record({ caller: fc.constantFrom('live', 'test'), name: fc.uuid() }).map(({ caller, name }) => {
+    const body = { from: { name: `${name}.example` }, changes: [], coat: 'none' } as const;
+    return goodRequest(law, law.body === undefined ? { caller } : { caller, body });
+  });
+
+let campaign: Campaign;
+const seen = new Set<string>();
+
+beforeAll(async () => {
+  campaign = await startCampaign({ domainTimeoutMs: 100 });
+});
+afterEach(() => reactAll(null));
+afterAll(() => campaign.stop());
+
+function reactAll(reaction: SesReaction | null): void {
+  for (const operation of OPERATIONS) campaign.ses.always(operation, reaction);
+}
+
+describe.each(DOMAIN_ROUTES)('%s, whatever the provider does', (name, law) => {
+  test(
+    'has the answers that it has elsewhere, 502 ses-refused and 503 ses-unavailable',
+    async () => {
+      const [method = ''] = name.split(' ');
+      const judge = createJudge(campaign);
+      const lawful = [...lawfulKinds(law), REFUSED, UNAVAILABLE];
+      const property = fc.asyncProperty(
+        fc.oneof(goodRequests(law), requests(law.body?.valid ?? [], law.noun !== undefined)),
+        fc.array(reactions, { minLength: OPERATIONS.length, maxLength: OPERATIONS.length }),
+        async (spec, told) => {
+          reactAll(null);
+          const bytes = await judge.bytesOf({ name, spec });
+          OPERATIONS.forEach((operation, index) => campaign.ses.always(operation, told[index] ?? null));
+          for (const answer of readAnswers(await campaign.exchange(bytes, spec.pieces), [method])) {
+            const { kind } = judgeAnswer(answer, method, [502, 503]);
+            if (!kind.startsWith('bare')) expect(lawful).toContain(kind);
+            seen.add(`${name} ${kind}`);
+          }
+        },
+      );
+      await fc.assert(property, { numRuns: RUNS });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+test('the operations that go to the provider have met both', () => {
+  for (const name of ['POST /v1/domains', 'POST /v1/domains/:id/verify', 'DELETE /v1/domains/:id']) {
+    for (const kind of [REFUSED, UNAVAILABLE]) expect(seen).toContain(`${name} ${kind}`);
+  }
+});
+
+test('once the provider answers again, whatever it was left with can be created and deleted', async () => {
+  const { authorization } = campaign.callers.live;
+  const ask = async (path: string, method = 'GET', body?: object) => {
+    const response = await fetch(`${campaign.api.url}/v1/domains${path}`, {
+      method,
+      headers: { authorization },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    return { status: response.status, json: (await response.json()) as { data: { id: string }[] } };
+  };
+  for (const name of campaign.ses.identities.keys()) {
+    expect([200, 409]).toContain((await ask('', 'POST', { name })).status);
+  }
+  for (;;) {
+    const { data } = (await ask('?limit=100')).json;
+    for (const { id } of data) {
+      expect((await ask(`/${id}`, 'DELETE')).status).toBe(200);
+    }
+    if (data.length === 0) break;
+  }
+  expect(campaign.ses.identities).toEqual(new Map());
+});
