@@ -2,11 +2,17 @@ import { request as httpRequest, Agent } from 'node:http';
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
 import { openRaw, rawRequest } from '../test/raw-request.ts';
 import { bodyFault, onceBodyBroken } from './http/broken-body.ts';
 import { createApiServer } from './server.ts';
 import type { ApiServer } from './server.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const HOST = '127.0.0.1';
 const NEVER_MS = 600_000;
@@ -263,6 +269,30 @@ describe('a client that goes on sending behind the end of its connection', () =>
       await new Promise((resolve) => raw.socket.write(MORE, resolve));
     }
   });
+});
+
+test('a connection between two requests holds nothing of what was served on it', async () => {
+  const { port, next } = await listening();
+  const agent = new Agent({ keepAlive: true });
+  const serveOne = async (): Promise<WeakRef<IncomingMessage>> => {
+    const asked = httpRequest({ host: HOST, port, agent, method: 'POST' });
+    asked.end('body');
+    const [request, response] = await next();
+    await text(request);
+    response.end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    await text(answer);
+    return new WeakRef(request);
+  };
+  const served = [await serveOne(), await serveOne(), await serveOne()];
+  await waitFor(
+    () => {
+      collectGarbage();
+      return served.every((request) => request.deref() === undefined);
+    },
+    { what: 'every request to be let go' },
+  );
+  agent.destroy();
 });
 
 describe('many requests at once on one connection', () => {

@@ -142,7 +142,7 @@ function endConnection(
   const current = queue?.current ?? null;
   if (current === null) {
     // What comes late may be the rest of a request that is answered already: nothing more is owed.
-    if (queue?.last?.request.complete === false) socket.destroySoon();
+    if (queue?.owesRest === true) socket.destroySoon();
     else sendBareError(socket, error);
     return;
   }

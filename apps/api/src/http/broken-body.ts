@@ -22,6 +22,8 @@ export function bodyFault(request: IncomingMessage): BodyFault | null {
   return breaks.get(request)?.fault ?? null;
 }
 
-export function onceBodyBroken(request: IncomingMessage, listener: (fault: BodyFault) => void): void {
+/** @returns takes the listener away. */
+export function onceBodyBroken(request: IncomingMessage, listener: (fault: BodyFault) => void): () => void {
   request.once(EVENT, listener);
+  return () => void request.off(EVENT, listener);
 }

@@ -14,8 +14,8 @@ export interface Exchange {
 export interface ConnectionQueue {
   /** The one being served. */
   readonly current: Exchange | null;
-  /** The last one that was served. */
-  readonly last: Exchange | null;
+  /** Whether the last request that was answered has not come whole yet. */
+  readonly owesRest: boolean;
   add(exchange: Exchange): void;
   /** Those that wait are never served: a client may send them again (RFC 9112 9.3.1). */
   dropWaiting(): void;
@@ -28,19 +28,20 @@ export interface ConnectionQueue {
 export function createConnectionQueue(socket: Socket, serve: RequestListener): ConnectionQueue {
   const waiting: Exchange[] = [];
   let current: Exchange | null = null;
-  let last: Exchange | null = null;
+  // Nothing more of what was served is kept: an idle connection would hold its last body.
+  let unfinished: IncomingMessage | null = null;
   let paused = false;
 
   function next(): void {
     // The last answer closed the connection: nothing more can be answered on it.
     if (socket.destroyed || socket.writableEnded) waiting.splice(0);
+    unfinished = current?.request.complete === false ? current.request : null;
     current = waiting.shift() ?? null;
     if (paused && waiting.length < WAITING_MAX) {
       paused = false;
       socket.resume();
     }
     if (current === null) return;
-    last = current;
     current.response.once('close', next);
     serve(current.request, current.response);
   }
@@ -51,8 +52,8 @@ export function createConnectionQueue(socket: Socket, serve: RequestListener): C
     get current() {
       return current;
     },
-    get last() {
-      return last;
+    get owesRest() {
+      return unfinished?.complete === false;
     },
     add(exchange) {
       waiting.push(exchange);

@@ -117,7 +117,8 @@ async function collect(
   if (fault !== null) return fault;
   const bytes = gatherBytes();
   let waits = false;
-  return new Promise((resolve, reject) => {
+  let letGo = (): void => undefined;
+  const read = new Promise<Buffer | BodyFault | null>((resolve, reject) => {
     const onData = (chunk: Buffer): void => {
       if (bytes.length + chunk.length > bytesMax) {
         request.off('data', onData).pause();
@@ -134,20 +135,24 @@ async function collect(
         request.resume();
       });
     };
+    const onEnd = (): void => resolve(bytes.whole());
     const onBreak = (cause?: unknown): void =>
       reject(new RequestAbortedError('the request broke off', { cause }));
-    onceBodyBroken(request, (why) => {
+    const offBodyBroken = onceBodyBroken(request, (why) => {
       if (waits && why === 'did not arrive in time')
         reject(new NoTurnError('there was no room for the body'));
       else resolve(why);
     });
-    request.on('data', onData);
-    request.once('error', onBreak);
-    request.once('close', onBreak);
-    request.once('end', () => {
-      request.off('close', onBreak); // an error, with its stack, for nobody
-      resolve(bytes.whole());
-    });
+    request.on('data', onData).once('end', onEnd).once('error', onBreak).once('close', onBreak);
+    letGo = () => {
+      request.off('data', onData).off('end', onEnd).off('error', onBreak).off('close', onBreak);
+      offBodyBroken();
+    };
+  });
+  return read.finally(() => {
+    // The request may live on for long after its body; and what befalls it then is an error to nobody.
+    request.on('error', () => undefined);
+    letGo();
   });
 }
 
