@@ -8,14 +8,26 @@ import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
+import type { ClaimLimits } from './delivery-timetable.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryHandOver, DeliveryWork, FinishedAttempt } from './delivery-work.ts';
 import { createEmailStore } from './emails.ts';
 import { createMailWork } from './mail-work.ts';
+import { createPool } from './pool.ts';
 
 /** More rows than any of the statements has business with. */
 const GROWN_BY = 20_000;
 const READ_MAX = 1_000;
+
+/** What a relay asks for. */
+const CLAIM: ClaimLimits = {
+  lookAheadSeconds: 60,
+  fastRowsMax: 128,
+  slowRowsMax: 128,
+  failingRoom: 4,
+  leaseSeconds: 30,
+  stuckAfterSeconds: 1,
+};
 
 const clock = { now: () => new Date() };
 
@@ -52,10 +64,10 @@ function keepingPlans(databaseUrl: string): string {
   return url.href;
 }
 
-/** Rows of our tables that were read so far, by whatever way. */
-async function rowsRead(): Promise<number> {
-  await db.pool.query('select pg_stat_force_next_flush()');
-  const { rows: counted } = await db.pool.query<{ n: number }>(
+/** Rows of our tables that were read so far, by whatever way. @param pool its one connection has read them */
+async function rowsRead(pool = db.pool): Promise<number> {
+  await pool.query('select pg_stat_force_next_flush()');
+  const { rows: counted } = await pool.query<{ n: number }>(
     `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
             + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
      from pg_stat_user_tables`,
@@ -169,6 +181,32 @@ test.each(USES)(
     const before = await rowsRead();
     await use(held.slice(1), webhookId);
     expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+  },
+);
+
+test.each(['not counted yet', 'counted'])(
+  'a claim reads the rooms and no more, with a flood that Postgres has %s',
+  async (known) => {
+    const relay = createPool({
+      databaseUrl: database.url,
+      size: 1,
+      applicationName: 'plans-test',
+      durableCommits: false,
+      planEachTime: true,
+      onError: () => undefined,
+    });
+    try {
+      const timetable = createDeliveryTimetable(relay);
+      const webhookId = await rows.webhook();
+      await grow(webhookId);
+      if (known === 'counted') await database.query('analyze');
+      const claim = () => timetable.claim([{ webhookId, room: 48, fastRoom: 48 }], CLAIM);
+      const before = await rowsRead(relay);
+      expect(await claim()).toHaveLength(48);
+      expect((await rowsRead(relay)) - before).toBeLessThan(READ_MAX);
+    } finally {
+      await relay.end();
+    }
   },
 );
 

@@ -13,7 +13,8 @@ import type { Statement } from '../statement.ts';
  * that was made for it finds its claim or is stale.
  *
  * The plan must know the values: with a plan for any values Postgres 15 reads the whole table to update a few rows. The
- * pool that runs this asks for one (plan_cache_mode).
+ * pool that runs this asks for one (plan_cache_mode). How many rows are picked the planner does not know all the same: it
+ * thinks of a share of the backlog, and would read all of it for the join. So they are named by their ids each time.
  *
  * $1 webhook ids, $2 room of each, $3 how much of it is in the fast lane, $4 look-ahead in seconds, $5 rows at the
  * most for the fast lane, $6 for the slow lane, $7 room of a failing webhook, $8 lease in seconds (it begins when the
@@ -59,7 +60,7 @@ export const claimDeliveries: Statement = {
       select d.id, p.in_flight, p.held, p.stuck, p.failing, p.slow, d.leased_until is not null as lapsed
       from deliveries d
       join picked p on p.id = d.id
-      where d.leased_until is null or d.leased_until <= now()
+      where d.id = any (array(select id from picked)) and (d.leased_until is null or d.leased_until <= now())
       for update of d skip locked
     )
     update deliveries d
