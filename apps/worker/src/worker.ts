@@ -49,13 +49,14 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const stages = createDeliveryStages(parts);
   // Each lane has connections of its own, to any one host as many as it has attempts: webhooks that share a host
   // would else wait for each other within their own time limits.
+  // And a crowd of its own: beside nothing but endpoints that hang nobody steps aside.
   const crowd = createCrowd();
   const fast = addLane(lifecycle, parts, {
     ...{ ...stages, crowd, attemptsMax: 2 * deliveryConcurrency },
     waitsForSpareTime: (webhookId) => crowd.isCrowding(webhookId),
   });
   const slow = addLane(lifecycle, parts, {
-    ...{ ...stages, crowd, attemptsMax: slowLaneConcurrency },
+    ...{ ...stages, crowd: createCrowd(), attemptsMax: slowLaneConcurrency },
     waitsForSpareTime: () => true,
   });
   const mailStages = addMailStages(lifecycle, parts);

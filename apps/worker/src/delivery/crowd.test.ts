@@ -42,3 +42,11 @@ test('nor once its attempts have ended', () => {
   leave[0]?.();
   expect(crowd.isCrowding(FLOOD)).toBe(false);
 });
+
+test('one that has less than half as many as another waits itself, whatever has gathered', () => {
+  enter(FLOOD, 48);
+  enter(QUIET, 23);
+  expect([crowd.isCrowding(FLOOD), crowd.isCrowding(QUIET)]).toEqual([true, false]);
+  enter(QUIET, 1);
+  expect([crowd.isCrowding(FLOOD), crowd.isCrowding(QUIET)]).toEqual([true, true]);
+});

@@ -1,10 +1,13 @@
 import type { WebhookId } from '@postrider/domain';
 
-/** Follows of which webhooks this worker makes attempts. */
+/** Follows of which webhooks this worker makes attempts in one lane. */
 export interface Crowd {
   /** An attempt begins. @returns to be called when it has ended. */
   enter(webhookId: WebhookId): () => void;
-  /** Many attempts of it are under way while others are served, too: these wait behind it. */
+  /**
+   * Many attempts of it are under way while others are served, too: these wait behind it. A webhook that has less than
+   * half as many as another is one of those that wait, whatever has gathered.
+   */
   isCrowding(webhookId: WebhookId): boolean;
 }
 
@@ -29,6 +32,9 @@ export function createCrowd(nowMs = () => performance.now()): Crowd {
         else underWay.set(webhookId, left);
       };
     },
-    isCrowding: (webhookId) => (underWay.get(webhookId) ?? 0) > MANY && nowMs() < companyUntilMs,
+    isCrowding(webhookId) {
+      const own = underWay.get(webhookId) ?? 0;
+      return own > MANY && nowMs() < companyUntilMs && 2 * own >= Math.max(...underWay.values());
+    },
   };
 }
