@@ -18,6 +18,9 @@ import { createPool } from './pool.ts';
 /** More rows than any of the statements has business with. */
 const GROWN_BY = 20_000;
 const READ_MAX = 1_000;
+/** The largest batch of a worker, and how often a statement may read a row of it, with what belongs to the row. */
+const BATCH = 200;
+const READS_EACH_MAX = 15;
 
 /** What a relay asks for. */
 const CLAIM: ClaimLimits = {
@@ -181,6 +184,21 @@ test.each(USES)(
     const before = await rowsRead();
     await use(held.slice(1), webhookId);
     expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+  },
+);
+
+test.each(USES.slice(0, 5))(
+  '%s reads the rows of a large batch once each, as those of a small one',
+  async (_, use) => {
+    const webhookId = await rows.webhook();
+    const ids = await rows.deliveries(webhookId, { count: 4 + BATCH });
+    const held = ids.map((deliveryId): DeliveryHandOver => ({ deliveryId, claim: 0 }));
+    await grow(webhookId);
+    await database.query('analyze');
+    await use(held.slice(0, 4), webhookId);
+    const before = await rowsRead();
+    await use(held.slice(4), webhookId);
+    expect((await rowsRead()) - before).toBeLessThan(BATCH * READS_EACH_MAX);
   },
 );
 

@@ -25,7 +25,7 @@ export const finishDone: Statement = {
       for update of d
     ),
     gone as (
-      delete from deliveries d using mine where d.id = mine.id and d.id = any ($1::bigint[])
+      delete from deliveries d where d.id = any (array(select id from mine))
       returning d.id, d.event_id, d.webhook_id, d.attempts
     )
     insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, answer)

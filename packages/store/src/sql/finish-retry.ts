@@ -27,10 +27,9 @@ export const finishRetry: Statement = {
     back as (
       update deliveries d
       set attempts = d.attempts + 1, claim = d.claim + 1, leased_until = null, taken_at = null,
-          last_status = coalesce(u.status, d.last_status),
-          due_at = now() + make_interval(secs => (u.delay - u.ended_ago) / 1000)
-      from mine u
-      where d.id = u.id and d.id = any ($1::bigint[])
+          last_status = coalesce((select u.status from mine u where u.id = d.id limit 1), d.last_status),
+          due_at = now() + (select make_interval(secs => (u.delay - u.ended_ago) / 1000) from mine u where u.id = d.id limit 1)
+      where d.id = any (array(select id from mine))
       returning d.id, d.event_id, d.webhook_id, d.attempts
     )
     insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)

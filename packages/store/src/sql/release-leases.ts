@@ -18,8 +18,7 @@ export const releaseDeliveries: Statement = {
     )
     update deliveries d
     set leased_until = null
-    from mine
-    where d.id = mine.id and d.id = any ($1::bigint[])`,
+    where d.id = any (array(select id from mine))`,
 };
 
 /** The same for mail. */

@@ -26,8 +26,7 @@ export const takeDeliveries: Statement = {
       update deliveries d
       set claim = d.claim + 1, leased_until = greatest(d.due_at, now()) + make_interval(secs => $3),
           taken_at = greatest(d.due_at, now())
-      from mine
-      where d.id = mine.id and d.id = any ($1::bigint[])
+      where d.id = any (array(select id from mine))
       returning d.id, d.claim, d.attempts, d.event_id, d.webhook_id, d.due_at
     )
     select d.id, d.claim, d.attempts, d.event_id, d.webhook_id,
