@@ -47,6 +47,15 @@ describe('a public id', () => {
     expect(new Set(Array.from({ length: 1000 }, () => newId('event', clock))).size).toBe(1000);
   });
 
+  test('has every character of its alphabet in each of its sixteen random places', () => {
+    const places = Array.from({ length: 16 }, () => new Set<string>());
+    for (let n = 0; n < 2000; n += 1) {
+      const random = newId('event', clock).slice(-16);
+      places.forEach((seen, place) => seen.add(random.charAt(place)));
+    }
+    expect(places.map((seen) => seen.size)).toEqual(places.map(() => 32));
+  });
+
   test.each([
     '',
     'wh_',

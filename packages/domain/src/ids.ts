@@ -1,5 +1,6 @@
 import { ulid } from 'ulid';
 import type { Clock } from './clock.ts';
+import { randomFraction } from './random-fraction.ts';
 
 /** The prefixes of every public id. */
 const PREFIXES = {
@@ -33,7 +34,7 @@ export type SuppressionId = Id<'suppression'>;
 const ULID = /^[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
 
 export function newId<N extends Noun>(noun: N, clock: Clock): Id<N> {
-  return `${PREFIXES[noun]}_${ulid(clock.now().getTime()).toLowerCase()}` as Id<N>;
+  return `${PREFIXES[noun]}_${ulid(clock.now().getTime(), randomFraction).toLowerCase()}` as Id<N>;
 }
 
 /** The id in `text`, or null when `text` cannot be one: such an id reads as missing, without asking the store. */
