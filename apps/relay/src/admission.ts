@@ -76,7 +76,7 @@ const UNKNOWN: Standing = {
  * webhook at the first room again, which costs a few milliseconds.
  */
 export interface Admissions {
-  of(webhookId: WebhookId): Admission;
+  of(webhookId: WebhookId): Omit<Admission, 'front'>;
   /** It hangs. */
   suspect(webhookId: WebhookId): void;
   /** Its last claim filled its room. */

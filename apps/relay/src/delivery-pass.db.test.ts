@@ -100,6 +100,24 @@ describe('a turn', () => {
     expect(ground.claims.flat().filter(({ deliveryId }) => deliveryId === first)).toHaveLength(1);
   });
 
+  test('of a webhook with a backlog claims what the walk found to be its first and what comes after, until it walks again', async () => {
+    const webhookId = await store.rows.webhook();
+    const ids = await store.rows.deliveries(webhookId, { count: 40 });
+    await ground.turn(); // walks, and fills the room
+    const [early = ''] = await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
+    await Promise.all([ground.work('fast'), ground.work('slow')]);
+    const walked = ground.walks;
+    ground.pass.note([webhookId]);
+    await ground.turn();
+    expect(ground.walks).toBe(walked);
+    expect(ids).toEqual(expect.arrayContaining(ground.idsQueued()));
+    expect(ground.queued().length).toBeGreaterThan(0);
+    await ground.untilWalked();
+    await Promise.all([ground.work('fast'), ground.work('slow')]);
+    await ground.turn();
+    expect(ground.claims.flat().map(({ deliveryId }) => deliveryId)).toContain(early);
+  });
+
   test('gives a webhook whose attempts hung the slow lane, also when all of them have run out of time', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 40 });

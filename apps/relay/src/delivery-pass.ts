@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Timetable } from '@postrider/queue';
-import type { Admission, ClaimedDelivery, DeliveryTimetable } from '@postrider/store';
+import type { Admission, ClaimedDelivery, DeliveryTimetable, Front } from '@postrider/store';
 import { createAdmissions, ROOM } from './admission.ts';
 import { createLaneDepths } from './lane-depths.ts';
 import type { LaneDepths } from './lane-depths.ts';
@@ -81,6 +81,8 @@ class Pass implements DeliveryPass {
   #restarts = 0;
   /** Whose first attempt is stuck: found in this round of the walk, and in the one before. */
   #stuck = { now: new Set<WebhookId>(), before: new Set<WebhookId>() };
+  /** Where webhooks begin, found in this round of the walk, and in the one before. */
+  #fronts = { now: new Map<WebhookId, Front>(), before: new Map<WebhookId, Front>() };
   #walkDueAt = 0;
   /** When all that is active is claimed for again. */
   #roundDueAt = 0;
@@ -135,17 +137,23 @@ class Pass implements DeliveryPass {
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
     });
     const heldToo = this.#rounds % HELD_TOO_EVERY_ROUNDS === 0;
-    for (const { webhookId, soon, held, stuck } of found) {
+    for (const { webhookId, soon, held, stuck, front } of found) {
+      if (front !== null) this.#fronts.now.set(webhookId, front);
       if (stuck) this.#noteStuck(webhookId);
       const worthALook = soon && (heldToo || !held || this.#admissions.isFull(webhookId));
       if (worthALook && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
     }
     if (this.#restarts > restarts) return; // it begins anew
     const wentRound = found.length < WEBHOOKS_PER_WALK;
-    if (wentRound) this.#rounds += 1;
-    if (wentRound) this.#stuck = { now: new Set(), before: this.#stuck.now };
     this.#walkCursor = wentRound ? '' : (found.at(-1)?.webhookId ?? '');
-    if (wentRound) this.#walkDueAt = this.#nowMs() + WALK_EVERY_MS;
+    if (wentRound) this.#endRound();
+  }
+
+  #endRound(): void {
+    this.#rounds += 1;
+    this.#stuck = { now: new Set(), before: this.#stuck.now };
+    this.#fronts = { now: new Map(), before: this.#fronts.now };
+    this.#walkDueAt = this.#nowMs() + WALK_EVERY_MS;
   }
 
   /** It hangs if it was stuck the last time, too: once, and the database may have been slow to take note of an end. */
@@ -170,13 +178,23 @@ class Pass implements DeliveryPass {
     do {
       const some = this.#nextFew(active, rest);
       if (some.length === 0) return;
-      const { claimed, full } = await this.#claim(some.map((id) => this.#admissions.of(id)));
+      const { claimed, full } = await this.#claim(some.map((id) => this.#admissionOf(id)));
       this.#parts.onClaim(claimed);
       const served = new Set(claimed.map((delivery) => delivery.webhookId));
       // With a full lane, getting nothing does not mean having nothing to do.
       const idle = full ? 0 : 1;
       for (const id of some) this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
     } while (rest.length > 0);
+  }
+
+  /**
+   * Of a webhook with a backlog, which fills its room, only what comes after the first delivery that the walk has found:
+   * what was recorded earlier and committed later waits for the next walk, as it would wait behind the backlog.
+   */
+  #admissionOf(id: WebhookId): Admission {
+    const { now, before } = this.#fronts;
+    const front = this.#admissions.isFull(id) ? (now.get(id) ?? before.get(id)) : undefined;
+    return { ...this.#admissions.of(id), front: front ?? null };
   }
 
   /** Leaves out those whose lane has enough for now; they stay active. */

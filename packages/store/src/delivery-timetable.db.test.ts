@@ -324,7 +324,7 @@ describe('a lease', () => {
     await rows.deliveries(webhookId, { count: 200 });
     const fresh = openPool(); // a session counts its own updates until it hands them in
     await inUndoneTransaction(fresh, async (session) => {
-      const values = [[webhookId], [10], [10], 60, 1000, 1000, 4, 30, 1];
+      const values = [[webhookId], [10], [10], 60, 1000, 1000, 4, 30, 1, [null], [null]];
       expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
       const counted = await session.query(
         `select n_tup_upd::int as updated, n_tup_hot_upd::int as heap_only

@@ -11,6 +11,15 @@ export interface Admission {
   readonly room: number;
   /** How many of them may be in the fast lane, the oldest ones. */
   readonly fastRoom: number;
+  /** What is before it is not looked at; none: all of its deliveries are. */
+  readonly front?: Front | null;
+}
+
+/** The place of a delivery among its webhook's outstanding ones, which are in the order of due time and id. */
+export interface Front {
+  /** As Postgres writes it, to the microsecond. */
+  readonly dueAt: string;
+  readonly deliveryId: string;
 }
 
 export interface ClaimLimits {
@@ -55,6 +64,8 @@ export interface WalkedWebhook {
   readonly held: boolean;
   /** Its attempt takes unusually long. */
   readonly stuck: boolean;
+  /** Its place, if it is due. */
+  readonly front: Front | null;
 }
 
 /** The relay's view of the outstanding deliveries. */
@@ -75,6 +86,8 @@ interface WalkedRow {
   readonly soon: boolean;
   readonly held: boolean;
   readonly stuck: boolean;
+  readonly front_due_at: string | null;
+  readonly front_id: string | null;
 }
 
 interface ClaimedRow {
@@ -100,7 +113,13 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         lookAheadSeconds,
         stuckAfterSeconds,
       ]);
-      return rows.map(({ webhook_id: webhookId, soon, held, stuck }) => ({ webhookId, soon, held, stuck }));
+      return rows.map((row) => ({
+        webhookId: row.webhook_id,
+        soon: row.soon,
+        held: row.held,
+        stuck: row.stuck,
+        front: frontOf(row),
+      }));
     },
     async claim(admissions, limits) {
       const rows = await runOn<ClaimedRow>(pool, claimDeliveries, [
@@ -113,6 +132,8 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         limits.failingRoom,
         limits.leaseSeconds,
         limits.stuckAfterSeconds,
+        admissions.map((admission) => admission.front?.dueAt ?? null),
+        admissions.map((admission) => admission.front?.deliveryId ?? null),
       ]);
       return rows.map((row) => ({
         deliveryId: row.id,
@@ -132,4 +153,8 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
       await runOn(pool, releaseDeliveries, [ids, claimed.map((delivery) => delivery.claim)]);
     },
   };
+}
+
+function frontOf({ front_due_at: dueAt, front_id: deliveryId }: WalkedRow): Front | null {
+  return dueAt === null || deliveryId === null ? null : { dueAt, deliveryId };
 }

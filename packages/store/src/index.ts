@@ -9,7 +9,13 @@ export type { Database } from './database.ts';
 export { createDeadLetterStore } from './dead-letters.ts';
 export type { DeadLetter, DeadLetterStore } from './dead-letters.ts';
 export { createDeliveryTimetable } from './delivery-timetable.ts';
-export type { Admission, ClaimedDelivery, ClaimLimits, DeliveryTimetable } from './delivery-timetable.ts';
+export type {
+  Admission,
+  ClaimedDelivery,
+  ClaimLimits,
+  DeliveryTimetable,
+  Front,
+} from './delivery-timetable.ts';
 export { createDeliveryWork } from './delivery-work.ts';
 export type {
   DeadAttempt,

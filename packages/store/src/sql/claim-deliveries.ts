@@ -3,7 +3,8 @@ import type { Statement } from '../statement.ts';
 /**
  * Leases deliveries that are due soon, fairly over webhooks, and says which lane each goes to.
  *
- * Guarantee: a webhook that is removed gets nothing. What a webhook gets is taken from its oldest rows, as many as its room, leased ones included: so what is
+ * Guarantee: a webhook that is removed gets nothing. What a webhook gets is taken from its oldest rows (from its front
+ * on, where one is given), as many as its room, leased ones included: so what is
  * due and in somebody's hands never exceeds the room. Rows are taken round-robin over the webhooks, for each lane by
  * itself, those asked for first being served first: a lane that is full keeps nobody out of the other, and in a lane
  * the first row of one webhook goes before the second of another. Two relays never get the same row; a row whose lease
@@ -12,39 +13,49 @@ import type { Statement } from '../statement.ts';
  * stale job costs no more than a take, so what waits behind them has a fresh lease. The commit may be lost with a crash of Postgres: then the row is simply free, and the job
  * that was made for it finds its claim or is stale.
  *
+ * A row that was found is gone back to by its place in the table (ctid) rather than by its id, which would be an index
+ * descent each time. One that moves meanwhile, because somebody else writes it, is left for the next claim.
+ *
  * The plan must know the values: with a plan for any values Postgres 15 reads the whole table to update a few rows. The
  * pool that runs this asks for one (plan_cache_mode). How many rows are picked the planner does not know all the same: it
- * thinks of a share of the backlog, and would read all of it for the join. So they are named by their ids each time.
+ * thinks of a share of the backlog, and would read all of it for the join. So they are named by their places each time.
+ *
+ * Before a webhook's front nothing is looked at, nor counted. Rows that have ended stay in the index until a
+ * vacuum, and a claim that begins at the webhook's first row walks over all of them: in a flood that is most of its time.
  *
  * $1 webhook ids, $2 room of each, $3 how much of it is in the fast lane, $4 look-ahead in seconds, $5 rows at the
  * most for the fast lane, $6 for the slow lane, $7 room of a failing webhook, $8 lease in seconds (it begins when the
- * row is due), $9 seconds after which an attempt under way counts as stuck.
+ * row is due), $9 seconds after which an attempt under way counts as stuck, $10 due time and $11 id of each webhook's
+ * front, or nulls.
  */
 export const claimDeliveries: Statement = {
   name: 'claim-deliveries',
   text: `
     with asked as materialized (
       select a.webhook_id, a.fast_room, a.place,
+             coalesce(a.front_due_at, '-infinity') as front_due_at, coalesce(a.front_id, 0) as front_id,
              w.failing_since is not null as failing,
              case when w.failing_since is null then a.room else least(a.room, $7::int) end as room
-      from unnest($1::text[], $2::int[], $3::int[]) with ordinality a (webhook_id, room, fast_room, place)
+      from unnest($1::text[], $2::int[], $3::int[], $10::timestamptz[], $11::bigint[])
+             with ordinality a (webhook_id, room, fast_room, front_due_at, front_id, place)
       join webhooks w on w.id = a.webhook_id and w.removed_at is null
     ),
     free as (
-      select k.id, k.rank, k.in_flight, k.held, k.stuck, a.failing, a.place,
+      select k.at, k.rank, k.in_flight, k.held, k.stuck, a.failing, a.place,
              a.failing or k.stuck or k.rank > a.fast_room as slow
       from asked a
       cross join lateral (
-        select x.id, x.leased_until,
+        select x.at, x.leased_until,
                row_number() over (order by x.due_at, x.id) as rank,
                count(*) filter (where x.leased_until > now() and x.due_at <= now()) over () as in_flight,
                count(*) filter (where x.leased_until > now()) over () as held,
                coalesce(bool_or(x.leased_until > now()
                  and x.taken_at < now() - make_interval(secs => $9)) over (), false) as stuck
         from (
-          select d.id, d.due_at, d.leased_until, d.taken_at
+          select d.ctid as at, d.id, d.due_at, d.leased_until, d.taken_at
           from deliveries d
           where d.webhook_id = a.webhook_id and d.due_at <= now() + make_interval(secs => $4)
+            and (d.due_at, d.id) >= (a.front_due_at, a.front_id)
           order by d.due_at, d.id
           limit a.room
         ) x
@@ -52,22 +63,22 @@ export const claimDeliveries: Statement = {
       where k.leased_until is null or k.leased_until <= now()
     ),
     picked as materialized (
-      select turn.id, turn.in_flight, turn.held, turn.stuck, turn.failing, turn.slow
+      select turn.at, turn.in_flight, turn.held, turn.stuck, turn.failing, turn.slow
       from (select free.*, row_number() over (partition by slow order by rank, place) as turn from free) turn
       where turn.turn <= case when turn.slow then $6::int else $5::int end
     ),
     mine as materialized (
-      select d.id, p.in_flight, p.held, p.stuck, p.failing, p.slow, d.leased_until is not null as lapsed
+      select d.ctid as at, p.in_flight, p.held, p.stuck, p.failing, p.slow, d.leased_until is not null as lapsed
       from deliveries d
-      join picked p on p.id = d.id
-      where d.id = any (array(select id from picked)) and (d.leased_until is null or d.leased_until <= now())
+      join picked p on p.at = d.ctid
+      where d.ctid = any (array(select at from picked)) and (d.leased_until is null or d.leased_until <= now())
       for update of d skip locked
     )
     update deliveries d
     set claim = d.claim + case when mine.lapsed and d.taken_at is null then 1 else 0 end,
         leased_until = greatest(d.due_at, now()) + make_interval(secs => $8), taken_at = null
     from mine
-    where d.id = mine.id
+    where d.ctid = mine.at and d.ctid = any (array(select at from mine))
     returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.held::int, mine.stuck, mine.failing, mine.slow, mine.lapsed,
               greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as delay_ms`,
 };

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { createDeliveryTimetable } from './delivery-timetable.ts';
+import type { ClaimedDelivery, ClaimLimits, DeliveryTimetable, Front } from './delivery-timetable.ts';
+import { createPool } from './pool.ts';
+
+const LIMITS: ClaimLimits = {
+  lookAheadSeconds: 60,
+  fastRowsMax: 1000,
+  slowRowsMax: 1000,
+  failingRoom: 4,
+  leaseSeconds: 30,
+  stuckAfterSeconds: 1,
+};
+
+let database: TestDatabase;
+let rows: Rows;
+let pool: Pool;
+let timetable: DeliveryTimetable;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  rows = createRows(database);
+  pool = createPool({
+    databaseUrl: database.url,
+    size: 1,
+    applicationName: 'front-test',
+    durableCommits: false,
+    planEachTime: true,
+    onError: () => undefined,
+  });
+  timetable = createDeliveryTimetable(pool);
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(() => rows.clear());
+
+async function frontOf(webhookId: WebhookId): Promise<Front | null | undefined> {
+  const walked = await timetable.walk('', 1000, LIMITS);
+  return walked.find((found) => found.webhookId === webhookId)?.front;
+}
+
+async function claim(
+  webhookId: WebhookId,
+  room: number,
+  front: Front | null | undefined,
+): Promise<ClaimedDelivery[]> {
+  return timetable.claim([{ webhookId, room, fastRoom: room, front: front ?? null }], LIMITS);
+}
+
+const idsOf = (claimed: readonly ClaimedDelivery[]) =>
+  claimed.map(({ deliveryId }) => deliveryId).sort((a, b) => Number(a) - Number(b));
+
+/** Pages of the outstanding deliveries' index that `work` reads, each as often as it does. */
+async function indexPagesRead(work: () => Promise<unknown>): Promise<number> {
+  const read = async (): Promise<number> => {
+    await pool.query('select pg_stat_force_next_flush()');
+    const counted = await pool.query<{ n: string }>(
+      `select idx_blks_hit + idx_blks_read as n from pg_statio_user_indexes where indexrelname = 'deliveries_work'`,
+    );
+    return Number(counted.rows[0]?.n);
+  };
+  const before = await read();
+  await work();
+  return (await read()) - before;
+}
+
+describe('the front of a webhook', () => {
+  test('is its first delivery that is due, in somebody’s hands or not', async () => {
+    const webhookId = await rows.webhook();
+    const [first = '', second = ''] = await rows.deliveries(webhookId, { count: 2 });
+    await claim(webhookId, 1, null);
+    const front = await frontOf(webhookId);
+    expect(front?.deliveryId).toBe(first);
+    await database.query('delete from deliveries where id = $1', [first]);
+    expect((await frontOf(webhookId))?.deliveryId).toBe(second);
+  });
+
+  test('is nowhere while nothing is due', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { dueInMs: 30_000 });
+    expect(await frontOf(webhookId)).toBeNull();
+  });
+
+  test('is where a claim begins: what is before it is left alone, though it is due', async () => {
+    const webhookId = await rows.webhook();
+    const ids = await rows.deliveries(webhookId, { count: 3 });
+    const front = await frontOf(webhookId);
+    const earlier = await rows.deliveries(webhookId, { dueInMs: -60_000 });
+    expect(idsOf(await claim(webhookId, 8, front))).toEqual(ids);
+    expect(idsOf(await claim(webhookId, 8, null))).toEqual(earlier);
+  });
+
+  test('is told apart by id from what is due at the same microsecond', async () => {
+    const webhookId = await rows.webhook();
+    const ids = await rows.deliveries(webhookId, { count: 5 });
+    await database.query('update deliveries set due_at = (select min(due_at) from deliveries)');
+    await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, 2)]);
+    const front = await frontOf(webhookId);
+    expect(front?.deliveryId).toBe(ids[2]);
+    expect(idsOf(await claim(webhookId, 2, front))).toEqual(ids.slice(2, 4));
+  });
+
+  test('of one webhook says nothing of another in the same claim', async () => {
+    const [one, other] = [await rows.webhook(), await rows.webhook()];
+    await rows.deliveries(one, { dueInMs: -1_000 });
+    const earlier = await rows.deliveries(other, { dueInMs: -60_000 });
+    const asked = { room: 8, fastRoom: 8 };
+    const claimed = await timetable.claim(
+      [
+        { webhookId: one, ...asked, front: (await frontOf(one)) ?? null },
+        { webhookId: other, ...asked },
+      ],
+      LIMITS,
+    );
+    expect(claimed).toHaveLength(2);
+    expect(idsOf(claimed.filter(({ webhookId }) => webhookId === other))).toEqual(earlier);
+  });
+
+  test('spares a claim the walk over all that has ended since the last vacuum', async () => {
+    const webhookId = await rows.webhook();
+    await database.query('alter table deliveries set (autovacuum_enabled = false)');
+    const ids = await rows.deliveries(webhookId, { count: 10_000 });
+    await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, 9_900)]);
+    const front = await frontOf(webhookId);
+    const fromTheFirst = await indexPagesRead(() => claim(webhookId, 8, null));
+    const fromTheFront = await indexPagesRead(() => claim(webhookId, 16, front));
+    expect(fromTheFirst).toBeGreaterThan(50);
+    expect(fromTheFront).toBeLessThan(10);
+  });
+});
