@@ -19,7 +19,7 @@ export const finishDead: Statement = {
         u (id, claim, started_ago, duration, status, answer, error, letter_id, reason, requests)
     ),
     mine as materialized (
-      select u.*
+      select u.*, d.event_id, d.webhook_id, d.attempts, d.last_status
       from deliveries d
       join u on u.id = d.id and u.claim = d.claim
       where d.id = any ($1::bigint[])
@@ -28,23 +28,21 @@ export const finishDead: Statement = {
     ),
     gone as (
       delete from deliveries d where d.id = any (array(select id from mine))
-      returning d.id, d.event_id, d.webhook_id, d.attempts, d.last_status
     ),
     letters as (
       insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data,
                                 attempts, reason, last_error, status_code)
-      select u.letter_id, e.account_id, g.webhook_id, g.event_id, e.type, e.created_at, e.data,
-             g.attempts + u.requests, u.reason::dead_letter_reason, u.error, coalesce(u.status, g.last_status)
-      from gone g
-      join mine u using (id)
-      cross join lateral (select * from events where id = g.event_id offset 0) e
+      select m.letter_id, e.account_id, m.webhook_id, m.event_id, e.type, e.created_at, e.data,
+             m.attempts + m.requests, m.reason::dead_letter_reason, m.error, coalesce(m.status, m.last_status)
+      from mine m
+      cross join lateral (select * from events where id = m.event_id offset 0) e
     ),
     logged as (
       insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)
-      select now() - make_interval(secs => u.started_ago / 1000), g.id, g.event_id, g.webhook_id, g.attempts + 1,
-             u.duration, u.status, u.error, u.answer
-      from gone g join mine u using (id)
-      where u.requests > 0
+      select now() - make_interval(secs => m.started_ago / 1000), m.id, m.event_id, m.webhook_id, m.attempts + 1,
+             m.duration, m.status, m.error, m.answer
+      from mine m
+      where m.requests > 0
     )
-    select id from gone`,
+    select id from mine`,
 };

@@ -17,7 +17,7 @@ export const finishRetry: Statement = {
         u (id, claim, started_ago, duration, status, answer, error, delay, ended_ago)
     ),
     mine as materialized (
-      select u.*
+      select u.*, d.event_id, d.webhook_id, d.attempts
       from deliveries d
       join u on u.id = d.id and u.claim = d.claim
       where d.id = any ($1::bigint[])
@@ -27,14 +27,15 @@ export const finishRetry: Statement = {
     back as (
       update deliveries d
       set attempts = d.attempts + 1, claim = d.claim + 1, leased_until = null, taken_at = null,
-          last_status = coalesce((select u.status from mine u where u.id = d.id limit 1), d.last_status),
-          due_at = now() + (select make_interval(secs => (u.delay - u.ended_ago) / 1000) from mine u where u.id = d.id limit 1)
+          (last_status, due_at) = (
+            select coalesce(m.status, d.last_status), now() + make_interval(secs => (m.delay - m.ended_ago) / 1000)
+            from mine m where m.id = d.id
+          )
       where d.id = any (array(select id from mine))
-      returning d.id, d.event_id, d.webhook_id, d.attempts
     )
     insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer)
-    select now() - make_interval(secs => u.started_ago / 1000), b.id, b.event_id, b.webhook_id, b.attempts,
-           u.duration, u.status, u.error, u.answer
-    from back b join mine u using (id)
+    select now() - make_interval(secs => m.started_ago / 1000), m.id, m.event_id, m.webhook_id, m.attempts + 1,
+           m.duration, m.status, m.error, m.answer
+    from mine m
     returning delivery_id as id`,
 };

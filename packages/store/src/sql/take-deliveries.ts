@@ -7,7 +7,7 @@ import type { Statement } from '../statement.ts';
  * a stale, doubled or revived job matches nothing. A delivery whose webhook is gone, or marked
  * as removed, matches nothing either. A row that
  * is locked for a moment is waited for, in the order of ids. A job that comes before its time (the queue goes by its
- * clients' clocks) gets the row too: dropped, it would be missed until its lease ran out.
+ * clients' clocks) gets the row too: dropped, it would be missed until its lease ran out. Written as in finish-done.
  *
  * $1 delivery ids, $2 their claims, $3 lease in seconds (it begins when the row is due).
  */
