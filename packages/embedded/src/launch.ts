@@ -21,6 +21,7 @@ export interface LaunchOptions {
   port?: number;
   durable: boolean;
   settings?: Readonly<Record<string, string>>;
+  environment?: Readonly<Record<string, string>>;
 }
 
 /** Starts the server of an existing cluster and waits until it takes connections. */
@@ -31,7 +32,7 @@ export async function launchServer(
 ): Promise<Postmaster> {
   for (let attempt = 1; ; attempt++) {
     const port = await choosePort(place, options.port);
-    const result = await launchOnce(place, binaries, settingsFor(port, options));
+    const result = await launchOnce(place, binaries, settingsFor(port, options), options.environment);
     if (result.server !== null) return result.server;
     if (!isPassing(result.log) || attempt === TRIES) {
       throw new Error(`Postgres did not start; ${place.logFile} says:\n${result.log.trim()}`);
@@ -65,6 +66,7 @@ async function launchOnce(
   place: Placement,
   binaries: PostgresBinaries,
   settings: Record<string, string>,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<Launch> {
   const bytesBefore = statOrNull(place.logFile)?.size ?? 0;
   const keep = bytesBefore < LOG_BYTES_MAX;
@@ -73,7 +75,7 @@ async function launchOnce(
   const child = spawn(binaries.postgres, ['-D', place.dataDir, ...flags], {
     ...place.runAs,
     cwd: '/',
-    env: SERVER_ENVIRONMENT,
+    env: { ...SERVER_ENVIRONMENT, ...environment },
     detached: true, // Ctrl-C must reach the application first, so that it can drain
     stdio: ['ignore', log, log],
   });

@@ -49,6 +49,14 @@ describe('a private Postgres', () => {
     expect(postgres.adopted).toBe(false);
   });
 
+  test('is given the environment that is asked for, and nothing of ours', async () => {
+    const postgres = await start({ environment: { FOR_THE_SERVER: 'yes' } });
+
+    await ask(postgres, 'CREATE TABLE seen (line text)');
+    await ask(postgres, `COPY seen FROM PROGRAM 'echo "$FOR_THE_SERVER/$HOME"'`);
+    expect(await ask(postgres, 'SELECT line FROM seen')).toBe('yes/');
+  });
+
   test('keeps a durable cluster durable', async () => {
     const postgres = await start({ durable: true });
 

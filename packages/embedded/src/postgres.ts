@@ -20,6 +20,8 @@ export interface PostgresOptions {
   password?: string;
   /** Server settings, such as `{ shared_preload_libraries: 'pg_stat_statements' }`. An adopted server keeps its own. */
   settings?: Readonly<Record<string, string>>;
+  /** Beside the little that a server is given: what a library that is preloaded goes by. An adopted server keeps its own. */
+  environment?: Readonly<Record<string, string>>;
   /** True: the server ends with this process, even a killed one, and its files are removed. */
   throwAway?: boolean;
   /** Takes one line for each step that is worth knowing. */
