@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { answer } from '@postrider/testing';
 import type { Receipt } from '../harness/checker/history.ts';
 import type { Experiment } from '../harness/experiment.ts';
+import { clockOff, lacksFaketime } from '../harness/servers/faketime.ts';
 import type { World } from '../harness/world/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -20,7 +20,7 @@ export const clocksOffByAnHour: Experiment = {
     'no retry comes early, none is later than a lease, none is lost; only what the worker with that clock signs is dated wrongly',
   runs: 'long',
   clockOffMs: HOUR_MS,
-  lacks: () => (faketime('+0') === null ? 'faketime (libfaketime) is not on PATH' : null),
+  lacks: lacksFaketime,
   async run(world) {
     const endpoint = await world.endpoint();
     // The first attempt of each event fails, so that there is a retry to come early or to freeze.
@@ -33,7 +33,7 @@ export const clocksOffByAnHour: Experiment = {
     });
     for (const { of, offset, signedOffHours } of CLOCKS) {
       const before = endpoint.receipts.length;
-      const env = faketime(offset) ?? {};
+      const env = clockOff(offset);
       const relay = await world.start('relay', of === 'relay' ? { env } : {});
       const worker = await world.start('worker', of === 'worker' ? { env } : {});
       await world.producer.record(world.scaled(EVENTS));
@@ -53,18 +53,4 @@ function signedOff(world: World, clock: string, receipts: readonly Receipt[], ho
   );
   const saw = [...seen].map((off) => off + 0).join(' '); // no -0
   world.claim(`${clock}: signatures are ${hours} hours off`, saw === String(hours), saw);
-}
-
-/** The environment that gives a process such a clock, its monotonic one left alone; null: there is no such tool. */
-function faketime(offset: string): Record<string, string> | null {
-  let environment: string;
-  try {
-    environment = execFileSync('faketime', ['-f', offset, 'env'], { encoding: 'utf8' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  const library = /^LD_PRELOAD=(.*)$/m.exec(environment)?.[1];
-  if (library === undefined) throw new Error('faketime names no library to preload');
-  return { LD_PRELOAD: library, FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
 }

@@ -19,8 +19,10 @@ import { sessionsTerminated } from './17-sessions-terminated.ts';
 import { postgresHeldForOneWorker } from './18-postgres-held-for-one-worker.ts';
 import { poolExhausted } from './19-pool-exhausted.ts';
 import { longSnapshot } from './20-long-snapshot.ts';
+import { databaseDiskFull } from './21-database-disk-full.ts';
 import { tableLocked } from './22-table-locked.ts';
 import { clocksOffByAnHour } from './23-clocks-off-by-an-hour.ts';
+import { databaseClockStepped } from './24-database-clock-stepped.ts';
 import { endlessEndpoints } from './25-endless-endpoints.ts';
 import { hostileAnswers } from './26-hostile-answers.ts';
 import { redirectsInwards } from './27-redirects-inwards.ts';
@@ -63,8 +65,10 @@ export const EXPERIMENTS: readonly Experiment[] = [
   postgresHeldForOneWorker,
   poolExhausted,
   longSnapshot,
+  databaseDiskFull,
   tableLocked,
   clocksOffByAnHour,
+  databaseClockStepped,
   endlessEndpoints,
   hostileAnswers,
   redirectsInwards,

@@ -1,3 +1,4 @@
+import type { PostgresWish } from './servers/postgres.ts';
 import type { World } from './world/world.ts';
 
 /** One fault, or one kind of faults, under load. Its file says what it does; the checker says whether it held. */
@@ -11,8 +12,11 @@ export interface Experiment {
   readonly runs: 'ci' | 'long';
   /** For `run` (240: many times what it takes on a quiet machine). The rest to come after it has 90 s of its own. */
   readonly deadlineSeconds?: number;
-  /** A Postgres of its own, which it may kill. Otherwise it has a database on the one that all share. */
-  readonly ownPostgres?: boolean;
+  /**
+   * A Postgres of its own, which it may kill, with what it wishes for. Otherwise it has a database on the one that all
+   * share.
+   */
+  readonly ownPostgres?: boolean | PostgresWish;
   /** Why this machine cannot carry it out, or null: it is skipped then, and the reason told. */
   readonly lacks?: () => string | null;
   /** So far off may the clock of a worker be: its signatures are judged with that much patience. */

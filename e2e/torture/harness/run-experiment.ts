@@ -84,8 +84,11 @@ export async function runExperiment(experiment: Experiment, options: RunOptions)
   try {
     if (!result.passed && control !== null) keepEvidence(options.outFolder, result, history, control);
   } finally {
-    await control?.close();
-    await servers.release();
+    try {
+      await control?.close();
+    } finally {
+      await servers.release();
+    }
   }
   return result;
 }

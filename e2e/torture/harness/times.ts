@@ -34,3 +34,13 @@ export const TIMES_ENVIRONMENT: Readonly<Record<string, string>> = {
 export function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }
+
+/**
+ * What a clock meant by a time that was at one time or another so far off. Steps are so large, and experiments so short,
+ * that only one of the offsets puts it near the end.
+ */
+export function trueTimeMs(byClockMs: number, offsetsMs: readonly number[], endedAtMs: number): number {
+  const candidates = offsetsMs.map((offMs) => byClockMs - offMs);
+  const awayMs = (candidateMs: number): number => Math.abs(endedAtMs - candidateMs);
+  return candidates.reduce((best, next) => (awayMs(next) < awayMs(best) ? next : best), candidates[0] ?? NaN);
+}

@@ -205,6 +205,37 @@ describe('I4, the schedule', () => {
     expect(violationsOf({}, { attempts })).toMatchObject([{ invariant: 'I4', text: /began/ }].map(textOnly));
   });
 
+  describe('with a step of the clock of Postgres between two attempts', () => {
+    const early = [receipts[0], receipts[1], receipt(FAILING, 60, 200)] as History['receipts'];
+    const attempts = [
+      store.attempts[0],
+      store.attempts[1],
+      attempt(FAILING, 2, 60, 200),
+    ] as StoreState['attempts'];
+    const found = (atMs: number, clockStepMs: number): string[] => {
+      const step = { ...killedAt(atMs, QUICK_KEY), mayRepeat: false, clockStepMs };
+      return violationsOf({ receipts: early, faults: [step] }, { attempts }).map(
+        ({ invariant, key, text }) => `${invariant} ${key} ${text}`,
+      );
+    };
+
+    test('a retry may come early by as much as that was forwards, and no more', () => {
+      expect(found(30, 60)).toEqual([]);
+      expect(found(30, 40)).toEqual([
+        expect.stringMatching(`^I4 ${FAILING_KEY} attempt 2 began 1?[0-9] ms early`),
+        expect.stringMatching(`^I4 ${FAILING_KEY} request 2 arrived 1?[0-9] ms early`),
+      ]);
+    });
+
+    test.each([
+      ['a step back', 30, -60],
+      ['a step before the first', 5, 60],
+      ['a step after the second', 90, 60],
+    ])('%s explains nothing', (_, atMs, stepMs) => {
+      expect(found(atMs, stepMs)).toHaveLength(2);
+    });
+  });
+
   test('more attempts than the schedule has are found', () => {
     const times = [10, 130, 250, 370];
     const found = violationsOf(

@@ -63,6 +63,8 @@ export interface FaultEntry {
   readonly mayRepeat: boolean;
   /** The attempts begun and not recorded when it struck. */
   readonly inFlight: readonly DeliveryKey[];
+  /** By so much it stepped the clock of Postgres: forwards, what waits for its time comes early by that. */
+  readonly clockStepMs?: number;
 }
 
 export interface StoredEvent {

@@ -18,6 +18,8 @@ export interface HistoryIndex {
   readonly replays: ReadonlyMap<DeliveryKey, readonly DeliveryKey[]>;
   /** The faults that excuse one further attempt each. */
   readonly excuses: ReadonlyMap<DeliveryKey, readonly FaultEntry[]>;
+  /** Those that stepped the clock of Postgres forwards. */
+  readonly clockSteps: readonly FaultEntry[];
 }
 
 export function indexHistory(history: History): HistoryIndex {
@@ -38,6 +40,7 @@ export function indexHistory(history: History): HistoryIndex {
         entries.map(({ fault }) => fault),
       ]),
     ),
+    clockSteps: history.faults.filter(({ clockStepMs = 0 }) => clockStepMs > 0),
   };
 }
 

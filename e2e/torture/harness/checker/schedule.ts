@@ -15,15 +15,20 @@ export function findScheduleFaults(index: HistoryIndex, rules: Rules): Violation
     const receipts = index.receipts.get(key) ?? [];
     return [
       ...(sets.length > setsMax ? [violation('I5', key, `${sets.length} sets of attempts`)] : []),
-      ...sets.flatMap((set) => faultsOfSet(key, set, rules)),
+      ...sets.flatMap((set) => faultsOfSet(key, set, index, rules)),
       ...(receipts.length === attempts.length && !isRemoved(key, index)
-        ? earlyArrivals(key, attempts, receipts, rules)
+        ? earlyArrivals(key, attempts, receipts, index, rules)
         : []),
     ];
   });
 }
 
-function faultsOfSet(key: DeliveryKey, set: readonly StoredAttempt[], rules: Rules): Violation[] {
+function faultsOfSet(
+  key: DeliveryKey,
+  set: readonly StoredAttempt[],
+  index: HistoryIndex,
+  rules: Rules,
+): Violation[] {
   const attemptsMax = rules.retryDelaysMs.length + 1;
   const found: Violation[] = [];
   set.forEach((attempt, at) => {
@@ -34,7 +39,9 @@ function faultsOfSet(key: DeliveryKey, set: readonly StoredAttempt[], rules: Rul
     if (isSuccess(before.status) || before.status === 410) {
       found.push(violation('I5', key, `an attempt follows the answer ${String(before.status)}`));
     }
-    const dueAtMs = before.startedAtMs + before.durationMs + delayBefore(attempt, rules);
+    const endedAtMs = before.startedAtMs + before.durationMs;
+    const dueAtMs =
+      endedAtMs + delayBefore(attempt, rules) - hastenedMs(endedAtMs, attempt.startedAtMs, index);
     const earlyMs = dueAtMs - attempt.startedAtMs;
     if (earlyMs > rules.earlyToleranceMs) {
       found.push(violation('I4', key, `attempt ${attempt.attempt} began ${Math.round(earlyMs)} ms early`));
@@ -49,6 +56,7 @@ function earlyArrivals(
   key: DeliveryKey,
   attempts: readonly StoredAttempt[],
   receipts: readonly Receipt[],
+  index: HistoryIndex,
   rules: Rules,
 ): Violation[] {
   return receipts.flatMap((receipt, at) => {
@@ -58,10 +66,19 @@ function earlyArrivals(
     // An attempt that was given up may have been answered afterwards.
     const answeredAtMs = attempts[at - 1]?.status === null ? null : before.answeredAtMs;
     const endedAtMs = answeredAtMs ?? before.arrivedAtMs;
-    const earlyMs = endedAtMs + delayBefore(attempt, rules) - receipt.arrivedAtMs;
+    const dueAtMs =
+      endedAtMs + delayBefore(attempt, rules) - hastenedMs(endedAtMs, receipt.arrivedAtMs, index);
+    const earlyMs = dueAtMs - receipt.arrivedAtMs;
     if (earlyMs <= rules.earlyToleranceMs) return [];
     return [violation('I4', key, `request ${at + 1} arrived ${Math.round(earlyMs)} ms early`)];
   });
+}
+
+/** What is due is judged by the clock of Postgres: by so much it was stepped forwards in between. */
+function hastenedMs(fromMs: number, toMs: number, { clockSteps }: HistoryIndex): number {
+  return clockSteps
+    .filter((step) => step.endedAtMs >= fromMs && step.atMs <= toMs)
+    .reduce((sum, { clockStepMs = 0 }) => sum + clockStepMs, 0);
 }
 
 function delayBefore(attempt: StoredAttempt, rules: Rules): number {

@@ -5,19 +5,35 @@ import type { RunningPostgres } from '@postrider/embedded';
 import { migrateQueueSchema } from '@postrider/queue';
 import { migrate } from '@postrider/store';
 import { cloneDatabase, databaseUrl, withClient } from '@postrider/testing';
+import { createSteppedClock } from './faketime.ts';
+import type { SteppedClock } from './faketime.ts';
+import { mountSmallDisk } from './small-disk.ts';
+import type { SmallDisk } from './small-disk.ts';
+
+/** What a Postgres of an experiment's own may have, beside itself. */
+export interface PostgresWish {
+  /** A clock that can be stepped: see `lacksFaketime`. */
+  readonly steppedClock?: boolean;
+  /** A disk of this size for all its files, which can be filled: see `lacksSmallDisk`. */
+  readonly diskMib?: number;
+}
 
 /** A private Postgres that writes durably, as in production, and may be killed. */
 export interface PrivatePostgres {
   readonly port: number;
   readonly pid: number;
+  /** @throws when none was wished for. */
+  readonly clock: SteppedClock;
+  /** @throws when none was wished for. */
+  readonly disk: SmallDisk;
   /** A new database with every migration applied, and the table of causes. @returns its address. */
   createDatabase(): Promise<string>;
   dropDatabase(url: string): Promise<void>;
   /** SIGKILL to the postmaster; its children end with it. */
   kill(): void;
-  /** Starts it again where it was, with crash recovery if it was killed. */
+  /** Starts it again where it was, with crash recovery if it did not end in order. Nothing, when it runs. */
   start(): Promise<void>;
-  /** Fast shutdown; the data stay, unless this is the end. */
+  /** The end, of its data, its clock and its disk too. */
   stop(): Promise<void>;
 }
 
@@ -30,17 +46,45 @@ const CAUSES = `
 `;
 
 /** @param folder where the cluster may be made; it goes with this process. */
-export async function startPrivatePostgres(folder: string): Promise<PrivatePostgres> {
-  const dataDir = join(folder, `postgres-${randomBytes(4).toString('hex')}`);
+export async function startPrivatePostgres(
+  folder: string,
+  { steppedClock = false, diskMib }: PostgresWish = {},
+): Promise<PrivatePostgres> {
+  const clock = steppedClock ? createSteppedClock() : null;
+  const disk = diskMib === undefined ? null : mountSmallDisk(diskMib);
+  const dataDir = join(disk?.folder ?? folder, `postgres-${randomBytes(4).toString('hex')}`);
   const start = (port?: number): Promise<RunningPostgres> =>
-    startPostgres({ dataDir, durable: true, throwAway: true, ...(port === undefined ? {} : { port }) });
-  let running = await start();
+    startPostgres({
+      dataDir,
+      durable: true,
+      throwAway: true,
+      ...(port === undefined ? {} : { port }),
+      ...(clock === null ? {} : { environment: clock.environment }),
+    });
+  async function release(): Promise<void> {
+    clock?.remove();
+    await disk?.unmount();
+  }
+
+  let running: RunningPostgres;
+  try {
+    running = await start();
+    await createTemplate(running.url);
+  } catch (error) {
+    await release();
+    throw error;
+  }
   const { port } = running;
-  await createTemplate(running.url);
   return {
     port,
     get pid() {
       return running.pid;
+    },
+    get clock() {
+      return wishedFor(clock, 'a clock');
+    },
+    get disk() {
+      return wishedFor(disk, 'a disk');
     },
     async createDatabase() {
       const name = `torture_${randomBytes(6).toString('hex')}`;
@@ -55,8 +99,20 @@ export async function startPrivatePostgres(folder: string): Promise<PrivatePostg
     async start() {
       running = await start(port);
     },
-    stop: () => running.stop(),
+    async stop() {
+      try {
+        await running.stop();
+      } finally {
+        await release();
+      }
+    },
   };
+}
+
+function wishedFor<T>(part: T | null, what: string): T {
+  if (part === null)
+    throw new Error(`this Postgres has not ${what} of its own: the experiment wished for none`);
+  return part;
 }
 
 async function createTemplate(adminUrl: string): Promise<void> {

@@ -24,7 +24,8 @@ export async function startServers(folder: string): Promise<Servers> {
   const shared = await startPrivatePostgres(folder);
   return {
     async forExperiment({ ownPostgres = false, queue = 'redis' }) {
-      const postgres = ownPostgres ? await startPrivatePostgres(folder) : shared;
+      const wish = ownPostgres === true ? {} : ownPostgres;
+      const postgres = wish === false ? shared : await startPrivatePostgres(folder, wish);
       const redis = queue === 'redis' ? await startPrivateRedis() : null;
       return {
         folder,

@@ -6,7 +6,7 @@ import { createAccountStore, createApiKeyStore, createWebhookStore } from '@post
 import { createTestAuthority, startTcpListener, waitFor } from '@postrider/testing';
 import type { ScriptedReceiver, SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
 import { keyOf } from '../checker/history.ts';
-import type { DeliveryKey, History, NeighbourTimes } from '../checker/history.ts';
+import type { DeliveryKey, FaultEntry, History, NeighbourTimes } from '../checker/history.ts';
 import type { FaultProxy } from '../proxy/fault-proxy.ts';
 import { startFaultProxy } from '../proxy/fault-proxy.ts';
 import { createRandom } from '../random.ts';
@@ -164,6 +164,12 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
       });
     },
     fault: (name, wish, act) => faults.strike(name, wish, act),
+    async stepClock(offMs) {
+      const { clock } = options.postgres;
+      const stepMs = offMs - clock.offMs;
+      const wish = { mayRepeat: stepMs > 0, clockStepMs: stepMs };
+      await faults.strike(`the clock of Postgres steps by ${stepMs / 1000} s`, wish, () => clock.set(offMs));
+    },
     healed: () => recovery.healed(),
     until: (what, condition, withinMs = WAIT_MS) =>
       waitFor(condition, { what, timeoutMs: withinMs, intervalMs: 10 }).then(() => undefined),
@@ -198,7 +204,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
         recoveryMs: recovery.recoveryMs,
         use: use.peaks(),
         neighbours,
-        store: await readStoreState(store),
+        store: await readStoreState(store, clockOffsets(faults.log)),
         rules: rulesFor({
           leaseSeconds: producer.log.some(isMail) ? TIMES.mailLeaseSeconds : options.leaseSeconds,
           clockOffMs: options.clockOffMs,
@@ -236,6 +242,12 @@ function environmentOf(parts: {
     PORT: '0',
     METRICS_PORT: '0',
   };
+}
+
+/** How far the clock of Postgres was off, at one time or another. */
+function clockOffsets(faults: readonly FaultEntry[]): number[] {
+  let offMs = 0;
+  return [0, ...faults.map(({ clockStepMs = 0 }) => (offMs += clockStepMs))];
 }
 
 /** In the half of 127.0.0.0/8 that the workers are not excused from refusing. */

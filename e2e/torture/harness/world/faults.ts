@@ -4,10 +4,16 @@ import { readInFlight } from './in-flight.ts';
 import type { RecoveryWatch } from './recovery.ts';
 import type { StoreLink } from './store-link.ts';
 
+export interface FaultWish {
+  readonly mayRepeat: boolean;
+  /** By so much it steps the clock of Postgres (0). */
+  readonly clockStepMs?: number;
+}
+
 /** The log of the harm done. */
 export interface Faults {
   readonly log: readonly FaultEntry[];
-  strike(name: string, wish: { readonly mayRepeat: boolean }, act: () => unknown): Promise<void>;
+  strike(name: string, wish: FaultWish, act: () => unknown): Promise<void>;
 }
 
 /**
@@ -22,19 +28,19 @@ export function createFaults(parts: {
   const log: FaultEntry[] = [];
 
   /** What cannot be looked at excuses nothing. */
-  async function inFlight(): Promise<DeliveryKey[]> {
-    return readInFlight(parts.store, parts.receipts).catch(() => []);
+  async function inFlight(lapsedByMs = 0): Promise<DeliveryKey[]> {
+    return readInFlight(parts.store, parts.receipts, lapsedByMs).catch(() => []);
   }
 
   return {
     log,
-    async strike(name, { mayRepeat }, act) {
+    async strike(name, { mayRepeat, clockStepMs = 0 }, act) {
       const before = await inFlight();
       const atMs = nowMs();
       await act();
       parts.recovery.healed();
-      const all = new Set([...before, ...(await inFlight())]);
-      log.push({ name, atMs, endedAtMs: nowMs(), mayRepeat, inFlight: [...all] });
+      const all = new Set([...before, ...(await inFlight(Math.max(0, clockStepMs)))]);
+      log.push({ name, atMs, endedAtMs: nowMs(), mayRepeat, inFlight: [...all], clockStepMs });
     },
   };
 }

@@ -1,10 +1,19 @@
-import type { StoreState } from '../checker/history.ts';
+import type { StoredAttempt, StoreState } from '../checker/history.ts';
+import { nowMs, trueTimeMs } from '../times.ts';
 import type { StoreLink } from './store-link.ts';
 
 const MS = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
 
-/** Reads everything the checker joins. For a system at rest. */
-export async function readStoreState(store: Pick<StoreLink, 'query'>): Promise<StoreState> {
+/**
+ * Reads everything the checker joins. For a system at rest.
+ *
+ * @param clockOffsetsMs how far from the harness's the clock of Postgres was, at one time or another
+ */
+export async function readStoreState(
+  store: Pick<StoreLink, 'query'>,
+  clockOffsetsMs: readonly number[] = [0],
+): Promise<StoreState> {
+  const endedAtMs = nowMs();
   const read = <Row extends object>(sql: string): Promise<Row[]> =>
     store.query<Row & Record<string, unknown>>(sql);
   return {
@@ -15,11 +24,13 @@ export async function readStoreState(store: Pick<StoreLink, 'query'>): Promise<S
               data::json ->> 'email_id' as "emailId"
        from events`,
     ),
-    attempts: await read(
-      `select delivery_id::text as "deliveryId", event_id as "eventId", webhook_id as "webhookId", attempt,
+    attempts: (
+      await read<StoredAttempt>(
+        `select delivery_id::text as "deliveryId", event_id as "eventId", webhook_id as "webhookId", attempt,
               ${MS('started_at')} as "startedAtMs", duration_ms as "durationMs", status
        from attempts`,
-    ),
+      )
+    ).map((row) => ({ ...row, startedAtMs: trueTimeMs(row.startedAtMs, clockOffsetsMs, endedAtMs) })),
     deadLetters: await read(
       `select event_id as "eventId", webhook_id as "webhookId", last_error as "lastError" from dead_letters`,
     ),

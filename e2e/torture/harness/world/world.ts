@@ -70,6 +70,11 @@ export interface World {
    * `mayRepeat: false`, and the checker then excuses none.
    */
   fault(name: string, wish: { readonly mayRepeat: boolean }, act: () => unknown): Promise<void>;
+  /**
+   * Steps the clock of an own Postgres to so far from the machine's, a fault of its own. Forwards it ends leases before
+   * their time: attempts in flight may be made again.
+   */
+  stepClock(offMs: number): Promise<void>;
   /** From now on nothing is broken any more: recovery is measured from here (else from the last fault or start). */
   healed(): void;
   /** Waits for a condition. @throws after `withinMs` (a minute), saying what was waited for. */

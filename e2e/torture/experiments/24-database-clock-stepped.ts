@@ -1,0 +1,73 @@
+import { answer, takingMs } from '@postrider/testing';
+import type { Reaction } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import { lacksFaketime } from '../harness/servers/faketime.ts';
+import type { Endpoint } from '../harness/world/endpoint.ts';
+import type { World } from '../harness/world/world.ts';
+
+const HOUR_MS = 3_600_000;
+const ROUNDS = 2;
+const PER_SECOND = 10;
+/** So many, and so many failures of each event there, that at any moment some wait for their retry. */
+const TROUBLED = 4;
+const FAILURES = 3;
+const ARRIVALS = 40;
+const AFTERWARDS = 20;
+
+export const databaseClockStepped: Experiment = {
+  number: 24,
+  title: 'the clock of the database host steps an hour back and forth under load',
+  shows:
+    'what comes goes out whatever the clock says; a step forwards hastens what waits and may repeat what was in flight, one back keeps it until the clock is right; nothing is lost',
+  runs: 'long',
+  ownPostgres: { steppedClock: true },
+  lacks: lacksFaketime,
+  async run(world) {
+    const endpoint = await world.endpoint({ reaction: takingMs(20, answer(200)) });
+    for (let made = 0; made < TROUBLED; made += 1) {
+      await world.endpoint({ reaction: failingFirst(FAILURES) });
+    }
+    await world.start('relay');
+    await world.start('worker');
+    for (let round = 1; round <= world.scaled(ROUNDS); round += 1) {
+      const load = world.producer.load({ perSecond: PER_SECOND });
+      await goesOn(endpoint);
+      await world.stepClock(-HOUR_MS);
+      await strand(world);
+      await goesOn(endpoint);
+      await world.stepClock(0);
+      await goesOn(endpoint);
+      await world.stepClock(HOUR_MS);
+      await goesOn(endpoint);
+      await load.stop();
+      await world.drained();
+      // Nothing is outstanding: whatever else was dated by the clock that was fast must not matter.
+      await world.stepClock(0);
+      await world.producer.record(world.scaled(AFTERWARDS));
+      await world.drained();
+    }
+  },
+};
+
+/** By the time they have come, events that were recorded after the step are among them. */
+async function goesOn(endpoint: Endpoint): Promise<void> {
+  await endpoint.arrived(endpoint.receipts.length + ARRIVALS);
+}
+
+/** With the timetable gone, only leases say what becomes of the retries; and by the clock now they end in an hour. */
+async function strand(world: World): Promise<void> {
+  await world.fault('FLUSHALL', { mayRepeat: false }, () => world.redis.command('flushall'));
+  const later = `now() + interval '30 minutes'`;
+  const stranded = await world.count(`deliveries where leased_until > ${later} or due_at > ${later}`);
+  world.claim('what waited before the step back is kept', stranded > 0, `${stranded} deliveries`);
+}
+
+function failingFirst(times: number): Reaction {
+  const met = new Map<string, number>();
+  return ({ headers }) => {
+    const id = String(headers['service-event-id']);
+    const before = met.get(id) ?? 0;
+    met.set(id, before + 1);
+    return answer(before < times ? 503 : 200);
+  };
+}
