@@ -77,6 +77,9 @@ export const soak: Experiment = {
       await world.random.pick(NEMESES)(world, victims);
       await next;
       sizes.push([await tableBytes(world), ...(await Promise.all(witnesses.map(residentBytes)))]);
+      world.note(
+        `minute ${minute} of ${minutes}: ${await world.outstandingOf(world.accountId)} deliveries outstanding`,
+      );
     }
     await load.stop();
     const warm = sizes[Math.min(Math.ceil(minutes / 6), minutes) - 1] ?? [];
