@@ -22,6 +22,7 @@ import type { Processes } from './processes.ts';
 import { createProducer } from './producer.ts';
 import { startReceiverHosts } from './receiver-hosts.ts';
 import { watchRecovery } from './recovery.ts';
+import { stepClock } from './step-clock.ts';
 import { openStoreLink } from './store-link.ts';
 import type { StoreLink } from './store-link.ts';
 import { readStoreState } from './store-state.ts';
@@ -164,12 +165,14 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
       });
     },
     fault: (name, wish, act) => faults.strike(name, wish, act),
-    async stepClock(offMs) {
-      const { clock } = options.postgres;
-      const stepMs = offMs - clock.offMs;
-      const wish = { mayRepeat: stepMs > 0, clockStepMs: stepMs };
-      await faults.strike(`the clock of Postgres steps by ${stepMs / 1000} s`, wish, () => clock.set(offMs));
-    },
+    stepClock: (offMs) =>
+      stepClock(offMs, {
+        clock: options.postgres.clock,
+        store,
+        receipts: endpoints.receipts,
+        processes: processes.all,
+        faults,
+      }),
     healed: () => recovery.healed(),
     until: (what, condition, withinMs = WAIT_MS) =>
       waitFor(condition, { what, timeoutMs: withinMs, intervalMs: 10 }).then(() => undefined),

@@ -28,8 +28,8 @@ export function createFaults(parts: {
   const log: FaultEntry[] = [];
 
   /** What cannot be looked at excuses nothing. */
-  async function inFlight(lapsedByMs = 0): Promise<DeliveryKey[]> {
-    return readInFlight(parts.store, parts.receipts, lapsedByMs).catch(() => []);
+  async function inFlight(): Promise<DeliveryKey[]> {
+    return readInFlight(parts.store, parts.receipts).catch(() => []);
   }
 
   return {
@@ -39,7 +39,7 @@ export function createFaults(parts: {
       const atMs = nowMs();
       await act();
       parts.recovery.healed();
-      const all = new Set([...before, ...(await inFlight(Math.max(0, clockStepMs)))]);
+      const all = new Set([...before, ...(await inFlight())]);
       log.push({ name, atMs, endedAtMs: nowMs(), mayRepeat, inFlight: [...all], clockStepMs });
     },
   };

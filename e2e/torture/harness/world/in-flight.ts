@@ -13,23 +13,29 @@ interface Row {
 /**
  * The attempts that are begun and not recorded: what a worker has taken, and what an endpoint has seen more often than
  * the log of attempts has it (after a crash of Postgres, which may undo a lease, only the endpoint knows).
- *
- * @param lapsedByMs a lease that ran out less than so long ago still counts: the clock went over it
  */
 export async function readInFlight(
   store: Pick<StoreLink, 'query'>,
   receipts: readonly Receipt[],
-  lapsedByMs = 0,
 ): Promise<DeliveryKey[]> {
+  return (await readUnderWay(store, receipts)).map(({ key }) => key);
+}
+
+/** The same, each with how many attempts of it were recorded before. */
+export async function readUnderWay(
+  store: Pick<StoreLink, 'query'>,
+  receipts: readonly Receipt[],
+): Promise<{ readonly key: DeliveryKey; readonly attempts: number }[]> {
   const rows = await store.query<Row & Record<string, unknown>>(
     `select d.event_id as "eventId", d.webhook_id as "webhookId",
-            d.taken_at is not null and d.leased_until > now() - make_interval(secs => $1::float8 / 1000) as taken,
+            d.taken_at is not null and d.leased_until > now() as taken,
             (select count(*)::int from attempts a
              where a.event_id = d.event_id and a.webhook_id = d.webhook_id) as attempts
      from deliveries d`,
-    [lapsedByMs],
   );
   const seen = new Map<DeliveryKey, number>();
   for (const receipt of receipts) seen.set(keyOf(receipt), (seen.get(keyOf(receipt)) ?? 0) + 1);
-  return rows.filter((row) => row.taken || (seen.get(keyOf(row)) ?? 0) > row.attempts).map(keyOf);
+  return rows
+    .filter((row) => row.taken || (seen.get(keyOf(row)) ?? 0) > row.attempts)
+    .map((row) => ({ key: keyOf(row), attempts: row.attempts }));
 }

@@ -1,0 +1,69 @@
+import { waitFor } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
+import { keyOf } from '../checker/history.ts';
+import type { Receipt } from '../checker/history.ts';
+import type { SteppedClock } from '../servers/faketime.ts';
+import type { Faults } from './faults.ts';
+import { readUnderWay } from './in-flight.ts';
+import type { StoreLink } from './store-link.ts';
+
+const WITHIN_MS = 60_000;
+
+interface Surroundings {
+  readonly clock: SteppedClock;
+  readonly store: Pick<StoreLink, 'query' | 'count'>;
+  readonly receipts: readonly Receipt[];
+  readonly processes: readonly SystemProcess[];
+  readonly faults: Faults;
+}
+
+/**
+ * Steps the clock of Postgres. Forwards it ends every lease at once, and a relay is quick to give the deliveries to
+ * others: what was in flight could not be told a moment later. So the step falls between two statements, and is over
+ * when every request that was under way has arrived.
+ */
+export async function stepClock(offMs: number, around: Surroundings): Promise<void> {
+  const { clock, faults } = around;
+  const stepMs = offMs - clock.offMs;
+  const name = `the clock of Postgres steps by ${stepMs / 1000} s`;
+  const wish = { mayRepeat: stepMs > 0, clockStepMs: stepMs };
+  if (stepMs <= 0) {
+    await faults.strike(name, wish, () => clock.set(offMs));
+    return;
+  }
+  const frozen = around.processes.filter((process) => process.running);
+  const thaw = (): void => frozen.forEach((process) => process.signal('SIGCONT'));
+  try {
+    frozen.forEach((process) => process.signal('SIGSTOP'));
+    await betweenStatements(around);
+    await faults.strike(name, wish, async () => {
+      const underWay = await readUnderWay(around.store, around.receipts);
+      clock.set(offMs);
+      thaw();
+      await arrived(underWay, around);
+    });
+  } finally {
+    thaw();
+  }
+}
+
+async function betweenStatements({ store }: Surroundings): Promise<void> {
+  const busy = `pg_stat_activity
+    where datname = current_database() and application_name like 'postrider%' and state = 'active'`;
+  await waitFor(async () => (await store.count(busy)) === 0, {
+    what: 'the last statements to end',
+    timeoutMs: WITHIN_MS,
+  });
+}
+
+async function arrived(
+  underWay: Awaited<ReturnType<typeof readUnderWay>>,
+  { receipts }: Surroundings,
+): Promise<void> {
+  const hasArrived = ({ key, attempts }: (typeof underWay)[number]): boolean =>
+    receipts.filter((receipt) => keyOf(receipt) === key).length > attempts;
+  await waitFor(() => underWay.every(hasArrived), {
+    what: 'the requests under way to arrive',
+    timeoutMs: WITHIN_MS,
+  });
+}
