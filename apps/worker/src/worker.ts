@@ -15,6 +15,7 @@ import { deliver } from './delivery/deliver.ts';
 import type { DeliveryStages } from './delivery/deliver.ts';
 import { inTurn } from './delivery/in-turn.ts';
 import { createLoader } from './delivery/load.ts';
+import { createOpenedSecrets } from './delivery/opened-secrets.ts';
 import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
 import { outgoingMessage } from './mail/outgoing-message.ts';
@@ -131,7 +132,7 @@ function addLane(
   lifecycle.add('endpoint client', { stop: async () => client.close() });
   const attempt = {
     client,
-    secrets: createSecretBox(config.secretsKey),
+    secrets: createOpenedSecrets(createSecretBox(config.secretsKey)),
     clock,
     headerPrefix: config.signatureHeaderPrefix,
   };
