@@ -3,6 +3,7 @@ import type { Logger } from '../logging/logger.ts';
 import { messageOf } from '../logging/error-words.ts';
 import { maskSecrets } from '../logging/redact.ts';
 import { within } from '../within.ts';
+import { settleHeap } from './settle-heap.ts';
 import { nodeProcess, type ProcessControl, type StopSignal } from './process-control.ts';
 
 /** A part of a process. What has nothing to start, or nothing to stop, leaves that out. */
@@ -72,6 +73,7 @@ class StartList implements Lifecycle {
         return;
       }
     }
+    await settleHeap();
     if (!this.#isStopping()) this.#logger.info('started');
   }
 
