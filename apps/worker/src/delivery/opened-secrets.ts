@@ -1,7 +1,9 @@
 import type { SealedSecret, SecretBox } from '@postrider/domain';
 
 interface Opened {
-  readonly box: SealedSecret;
+  readonly keyId: string;
+  /** A copy: what a row brings is a piece of a larger buffer, and would keep all of it. */
+  readonly sealed: Uint8Array;
   readonly secret: string;
 }
 
@@ -21,16 +23,20 @@ export function createOpenedSecrets(
   return {
     open(box, owner) {
       const known = opened.get(owner);
-      const secret = known !== undefined && isSame(known.box, box) ? known.secret : secrets.open(box, owner);
+      const current = known !== undefined && isSame(known, box) ? known : openedNow(secrets, box, owner);
       opened.delete(owner); // to the end: the map's order is the order of use
-      opened.set(owner, known?.secret === secret ? known : { box, secret });
+      opened.set(owner, current);
       if (opened.size > openedMax) forgetOldest(opened);
-      return secret;
+      return current.secret;
     },
   };
 }
 
-function isSame(one: SealedSecret, other: SealedSecret): boolean {
+function openedNow(secrets: Pick<SecretBox, 'open'>, { keyId, sealed }: SealedSecret, owner: string): Opened {
+  return { keyId, sealed: new Uint8Array(sealed), secret: secrets.open({ keyId, sealed }, owner) };
+}
+
+function isSame(one: Opened, other: SealedSecret): boolean {
   return one.keyId === other.keyId && Buffer.compare(one.sealed, other.sealed) === 0;
 }
 
