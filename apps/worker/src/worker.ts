@@ -23,6 +23,7 @@ import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { createParking } from './parking.ts';
+import { createSpareTime } from './spare-time.ts';
 
 export interface WorkerParts {
   readonly config: WorkerConfig;
@@ -38,6 +39,8 @@ export interface WorkerParts {
 
 /** Attempts that take longer than this give their slot of the fast lane to others, if there is a place to wait. */
 const PARK_AFTER_MS = 1_000;
+/** Who crowds others steps aside for a moment each time; any longer, and it would fall behind for good on a busy machine. */
+const CROWD_RESTS_MAX = 1;
 /** Left of the stop's time for what comes after the attempts: closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Recording a hand-over of mail, after the provider's own time limit. */
@@ -55,10 +58,12 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const fast = addLane(lifecycle, parts, {
     ...{ ...stages, crowd, attemptsMax: 2 * deliveryConcurrency },
     waitsForSpareTime: (webhookId) => crowd.isCrowding(webhookId),
+    spareTime: createSpareTime({ restsMax: CROWD_RESTS_MAX }),
   });
   const slow = addLane(lifecycle, parts, {
     ...{ ...stages, crowd: createCrowd(), attemptsMax: slowLaneConcurrency },
     waitsForSpareTime: () => true,
+    spareTime: createSpareTime(),
   });
   const mailStages = addMailStages(lifecycle, parts);
   const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
@@ -117,6 +122,7 @@ function addLane(
     readonly crowd: Crowd;
     readonly attemptsMax: number;
     readonly waitsForSpareTime: (webhookId: WebhookId) => boolean;
+    readonly spareTime: () => Promise<void>;
   },
 ): (job: DeliveryHandOver) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
