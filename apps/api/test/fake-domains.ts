@@ -10,17 +10,17 @@ export interface FakeDomains {
   stop(): Promise<void>;
 }
 
+/** In milliseconds, of one operation. */
 const TIMEOUT_MS = 20_000;
 
-/** @param timeoutMs of one operation. */
-export async function startFakeDomains(timeoutMs = TIMEOUT_MS): Promise<FakeDomains> {
+export async function startFakeDomains(): Promise<FakeDomains> {
   const ses = await startFakeSes();
   const noSession = { AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined };
   const restore = setEnvironment({ ...ses.environment, ...noSession });
   const provider = createDomainProvider({
     provider: 'ses',
     awsRegion: 'eu-central-1',
-    timeoutMs,
+    timeoutMs: TIMEOUT_MS,
   });
   if (provider === null) throw new Error('ses has domains');
   return {

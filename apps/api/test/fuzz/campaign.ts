@@ -46,16 +46,10 @@ export interface Campaign {
 /** Everything is sent and the client has closed its side: nothing of the server's waits longer than this. */
 const ANSWER_BOUND_MS = 20_000;
 
-export interface CampaignOptions extends Pick<TestApiOptions, 'verifiedDomainsOnly'> {
-  /** How long the provider of domains has for one operation. */
-  readonly domainTimeoutMs?: number;
-}
-
-export async function startCampaign({
-  domainTimeoutMs,
-  ...options
-}: CampaignOptions = {}): Promise<Campaign> {
-  const domains = await startFakeDomains(domainTimeoutMs);
+export async function startCampaign(
+  options: Pick<TestApiOptions, 'verifiedDomainsOnly'> = {},
+): Promise<Campaign> {
+  const domains = await startFakeDomains();
   const { built: api, routes } = await discoverRoutes(() =>
     startApi({ ...options, domainProvider: domains.provider, sns: FUZZED_SNS.access }),
   );
