@@ -1,5 +1,4 @@
 import type { WebhookId } from '@postrider/domain';
-import { createSpareTime } from '../spare-time.ts';
 import type { Attempt } from './attempt.ts';
 import type { Crowd } from './crowd.ts';
 import type { LoadedDelivery } from './load.ts';
@@ -7,7 +6,8 @@ import type { LoadedDelivery } from './load.ts';
 export interface TurnParts {
   readonly crowd: Crowd;
   readonly waitsForSpareTime: (webhookId: WebhookId) => boolean;
-  readonly spareTime?: () => Promise<void>;
+  /** Resolves when it is the caller's turn. */
+  readonly spareTime: () => Promise<void>;
   /** What an attempt takes at the most. */
   readonly attemptMs: number;
   /** Told of a delivery whose turn came too late. */
@@ -21,7 +21,7 @@ export interface TurnParts {
  */
 export function inTurn(
   makeAttempt: (delivery: LoadedDelivery) => Promise<Attempt>,
-  { crowd, waitsForSpareTime, spareTime = createSpareTime(), attemptMs, onLate }: TurnParts,
+  { crowd, waitsForSpareTime, spareTime, attemptMs, onLate }: TurnParts,
 ): (delivery: LoadedDelivery) => Promise<Attempt | null> {
   return async (delivery) => {
     const leave = crowd.enter(delivery.webhookId);
