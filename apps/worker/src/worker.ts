@@ -1,5 +1,5 @@
 import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
-import type { Clock, EmailId, WebhookId } from '@postrider/domain';
+import type { Clock, EmailId } from '@postrider/domain';
 import { createMailProvider } from '@postrider/mail';
 import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
 import { createConsumer } from '@postrider/queue';
@@ -9,15 +9,15 @@ import { createDeliveryWork, createMailWork } from '@postrider/store';
 import type { createPool, Database, DeliveryHandOver } from '@postrider/store';
 import type { WorkerConfig } from './config.ts';
 import { makeAttempt } from './delivery/attempt.ts';
-import { createCrowd } from './delivery/crowd.ts';
-import type { Crowd } from './delivery/crowd.ts';
 import { deliver } from './delivery/deliver.ts';
 import type { DeliveryStages } from './delivery/deliver.ts';
 import { inTurn } from './delivery/in-turn.ts';
 import { createLoader } from './delivery/load.ts';
+import type { LoadedDelivery } from './delivery/load.ts';
 import { createOpenedSecrets } from './delivery/opened-secrets.ts';
 import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
+import { createRightOfWay } from './delivery/right-of-way.ts';
 import { outgoingMessage } from './mail/outgoing-message.ts';
 import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
@@ -39,8 +39,6 @@ export interface WorkerParts {
 
 /** Attempts that take longer than this give their slot of the fast lane to others, if there is a place to wait. */
 const PARK_AFTER_MS = 1_000;
-/** Who crowds others steps aside for a moment each time; any longer, and it would fall behind for good on a busy machine. */
-const CROWD_RESTS_MAX = 1;
 /** Left of the stop's time for what comes after the attempts: closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Recording a hand-over of mail, after the provider's own time limit. */
@@ -53,17 +51,15 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const stages = createDeliveryStages(parts);
   // Each lane has connections of its own, to any one host as many as it has attempts: webhooks that share a host
   // would else wait for each other within their own time limits.
-  // And a crowd of its own: beside nothing but endpoints that hang nobody steps aside.
-  const crowd = createCrowd();
   const fast = addLane(lifecycle, parts, {
-    ...{ ...stages, crowd, attemptsMax: 2 * deliveryConcurrency },
-    waitsForSpareTime: (webhookId) => crowd.isCrowding(webhookId),
-    spareTime: createSpareTime({ restsMax: CROWD_RESTS_MAX }),
+    ...stages,
+    attemptsMax: 2 * deliveryConcurrency,
+    waitsForSpareTime: createRightOfWay(),
   });
   const slow = addLane(lifecycle, parts, {
-    ...{ ...stages, crowd: createCrowd(), attemptsMax: slowLaneConcurrency },
+    ...stages,
+    attemptsMax: slowLaneConcurrency,
     waitsForSpareTime: () => true,
-    spareTime: createSpareTime(),
   });
   const mailStages = addMailStages(lifecycle, parts);
   const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
@@ -119,10 +115,8 @@ function addLane(
   lifecycle: Lifecycle,
   parts: WorkerParts,
   lane: Omit<DeliveryStages, 'attempt'> & {
-    readonly crowd: Crowd;
     readonly attemptsMax: number;
-    readonly waitsForSpareTime: (webhookId: WebhookId) => boolean;
-    readonly spareTime: () => Promise<void>;
+    readonly waitsForSpareTime: (delivery: LoadedDelivery) => boolean;
   },
 ): (job: DeliveryHandOver) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
@@ -145,7 +139,8 @@ function addLane(
   const stages = {
     ...lane,
     attempt: inTurn((delivery) => makeAttempt(delivery, attempt), {
-      ...lane,
+      waitsForSpareTime: lane.waitsForSpareTime,
+      spareTime: createSpareTime(),
       attemptMs: config.deliveryTimeoutMs,
       onLate: ({ deliveryId }) =>
         logger.warn('attempt not begun within its lease', { delivery_id: deliveryId }),

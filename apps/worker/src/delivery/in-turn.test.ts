@@ -1,7 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { WebhookId } from '@postrider/domain';
 import type { Attempt } from './attempt.ts';
-import { createCrowd } from './crowd.ts';
 import { inTurn } from './in-turn.ts';
 import type { LoadedDelivery } from './load.ts';
 
@@ -15,31 +13,16 @@ beforeEach(() => {
 });
 
 function delivery(leaseMs: number): LoadedDelivery {
-  return {
-    webhookId: 'wh_a' as WebhookId,
-    leaseEndsAtMs: performance.now() + leaseMs,
-  } as LoadedDelivery;
+  return { leaseEndsAtMs: performance.now() + leaseMs } as LoadedDelivery;
 }
 
 function attempts(waits: boolean) {
-  const crowd = createCrowd();
   return inTurn(
     async () => {
       steps.push('attempt');
       return ATTEMPT;
     },
     {
-      crowd: {
-        ...crowd,
-        enter(webhookId) {
-          const leave = crowd.enter(webhookId);
-          steps.push('enter');
-          return () => {
-            leave();
-            steps.push('leave');
-          };
-        },
-      },
       waitsForSpareTime: () => waits,
       attemptMs: ATTEMPT_MS,
       spareTime: async () => void steps.push('wait'),
@@ -48,17 +31,17 @@ function attempts(waits: boolean) {
   );
 }
 
-test('an attempt that need not wait is made at once, and is under way until it has ended', async () => {
+test('an attempt that need not wait is made at once', async () => {
   expect(await attempts(false)(delivery(HOUR_MS))).toBe(ATTEMPT);
-  expect(steps).toEqual(['enter', 'attempt', 'leave']);
+  expect(steps).toEqual(['attempt']);
 });
 
 test('another is made when it is its turn', async () => {
   expect(await attempts(true)(delivery(HOUR_MS))).toBe(ATTEMPT);
-  expect(steps).toEqual(['enter', 'wait', 'attempt', 'leave']);
+  expect(steps).toEqual(['wait', 'attempt']);
 });
 
 test('none is made that might outlast the lease: another worker may have been answered meanwhile', async () => {
   expect(await attempts(true)(delivery(ATTEMPT_MS - 1))).toBeNull();
-  expect(steps).toEqual(['enter', 'wait', 'late', 'leave']);
+  expect(steps).toEqual(['wait', 'late']);
 });

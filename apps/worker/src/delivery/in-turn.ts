@@ -1,11 +1,8 @@
-import type { WebhookId } from '@postrider/domain';
 import type { Attempt } from './attempt.ts';
-import type { Crowd } from './crowd.ts';
 import type { LoadedDelivery } from './load.ts';
 
 export interface TurnParts {
-  readonly crowd: Crowd;
-  readonly waitsForSpareTime: (webhookId: WebhookId) => boolean;
+  readonly waitsForSpareTime: (delivery: LoadedDelivery) => boolean;
   /** Resolves when it is the caller's turn. */
   readonly spareTime: () => Promise<void>;
   /** What an attempt takes at the most. */
@@ -21,17 +18,12 @@ export interface TurnParts {
  */
 export function inTurn(
   makeAttempt: (delivery: LoadedDelivery) => Promise<Attempt>,
-  { crowd, waitsForSpareTime, spareTime, attemptMs, onLate }: TurnParts,
+  { waitsForSpareTime, spareTime, attemptMs, onLate }: TurnParts,
 ): (delivery: LoadedDelivery) => Promise<Attempt | null> {
   return async (delivery) => {
-    const leave = crowd.enter(delivery.webhookId);
-    try {
-      if (waitsForSpareTime(delivery.webhookId)) await spareTime();
-      if (performance.now() + attemptMs <= delivery.leaseEndsAtMs) return await makeAttempt(delivery);
-      onLate(delivery);
-      return null;
-    } finally {
-      leave();
-    }
+    if (waitsForSpareTime(delivery)) await spareTime();
+    if (performance.now() + attemptMs <= delivery.leaseEndsAtMs) return makeAttempt(delivery);
+    onLate(delivery);
+    return null;
   };
 }
