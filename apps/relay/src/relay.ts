@@ -1,5 +1,6 @@
+import type { WebhookId } from '@postrider/domain';
 import { createTimetable } from '@postrider/queue';
-import type { QueueLocation } from '@postrider/queue';
+import type { QueueLocation, Timetable } from '@postrider/queue';
 import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import {
   createDeliveryTimetable,
@@ -8,12 +9,15 @@ import {
   createWakeUpListener,
   readOutstanding,
 } from '@postrider/store';
-import type { ClaimedDelivery, createPool } from '@postrider/store';
+import type { createPool } from '@postrider/store';
 import type { RelayConfig } from './config.ts';
-import { createDeliveryPass } from './delivery-pass.ts';
+import { createDeliveryClaims } from './delivery-claims.ts';
+import { createDeliveryNews } from './delivery-news.ts';
+import { createDeliveryRounds } from './delivery-rounds.ts';
 import { housekeepingTurn, removalsTurn } from './housekeeping.ts';
 import { mailTurn } from './mail-pass.ts';
 import { createPacemaker } from './pacemaker.ts';
+import type { Pacemaker } from './pacemaker.ts';
 import { REPORT_EVERY_MS, reportTurn } from './reports.ts';
 
 export interface RelayParts {
@@ -29,34 +33,22 @@ export interface RelayParts {
 const PASS_PAUSE_AFTER_ERROR_MS = 500;
 const TENDING_PAUSE_AFTER_ERROR_MS = 60_000;
 
+type Timed = (name: string, turn: () => Promise<number>, pauseAfterErrorMs: number) => Pacemaker;
+
 /** Builds the relay's passes and adds them to the start list; what wakes them is added last. */
 export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const { config, pool, logger, metrics } = parts;
   const queue = createTimetable(parts.location, parts.onQueueError);
   lifecycle.add('queue', { stop: () => queue.close() });
 
-  const deliveryPass = createDeliveryPass({
-    store: createDeliveryTimetable(pool),
-    queue,
-    leaseSeconds: config.leaseSeconds,
-    onClaim: (claimed) => countClaim(metrics, claimed),
-  });
-  const mailStore = createMailTimetable(pool);
-  const mail = () =>
-    mailTurn({
-      store: mailStore,
-      queue,
-      leaseSeconds: config.leaseSeconds,
-      onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
-    });
+  const timed = timedFor(parts);
+  const deliveries = createDeliveryPasses(parts, queue, timed);
+  const mails = createMailPass(parts, queue, timed);
   const housekeeping = createHousekeeping(pool);
   const retention = { eventDays: config.eventRetentionDays, attemptDays: config.attemptRetentionDays };
-
   const tend = () => housekeepingTurn(housekeeping, retention, logger);
-  const deliveries = timed('deliveries', () => deliveryPass.turn(), PASS_PAUSE_AFTER_ERROR_MS);
-  const mails = timed('mail', mail, PASS_PAUSE_AFTER_ERROR_MS);
   const passes = [
-    deliveries,
+    ...deliveries.passes,
     mails,
     timed('housekeeping', tend, TENDING_PAUSE_AFTER_ERROR_MS),
     timed('removals', () => removalsTurn(housekeeping, logger), TENDING_PAUSE_AFTER_ERROR_MS),
@@ -71,16 +63,61 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     databaseUrl: config.databaseUrl,
     applicationName: 'postrider-relay',
     onError: parts.onStoreError,
-    onWakeUp: ({ webhooks, mail: mailQueued, everything }) => {
-      deliveryPass.note(webhooks);
-      if (everything) deliveryPass.noteEverything();
-      if (webhooks.length > 0 || everything) deliveries.wake();
-      if (mailQueued) mails.wake();
+    onWakeUp: ({ webhooks, mail, everything }) => {
+      deliveries.wake(webhooks, everything);
+      if (mail) mails.wake();
     },
   });
   lifecycle.add('wake-ups', { start: async () => listener.start(), stop: () => listener.stop() });
+}
 
-  function timed(name: string, turn: () => Promise<number>, pauseAfterErrorMs: number) {
+/** Deliveries have two passes that share their claims: the rounds, and the news beside them. */
+function createDeliveryPasses(parts: RelayParts, queue: Timetable, timed: Timed) {
+  const { config, metrics } = parts;
+  const store = createDeliveryTimetable(parts.pool);
+  const claims = createDeliveryClaims({
+    ...{ store, queue },
+    leaseSeconds: config.leaseSeconds,
+    onClaim(claimed) {
+      metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length);
+      metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.lapsed).length);
+    },
+  });
+  const rounds = createDeliveryRounds({ store, claims });
+  const roundsPass = timed('deliveries', () => rounds.turn(), PASS_PAUSE_AFTER_ERROR_MS);
+  const news = createDeliveryNews({
+    claims,
+    onBacklog(webhooks) {
+      rounds.note(webhooks);
+      roundsPass.wake();
+    },
+  });
+  const newsPass = timed('news', () => news.turn(), PASS_PAUSE_AFTER_ERROR_MS);
+  return {
+    passes: [roundsPass, newsPass],
+    wake(webhooks: readonly WebhookId[], everything: boolean): void {
+      news.note(webhooks);
+      if (webhooks.length > 0) newsPass.wake();
+      if (!everything) return;
+      rounds.noteEverything();
+      roundsPass.wake();
+    },
+  };
+}
+
+function createMailPass({ config, pool, metrics }: RelayParts, queue: Timetable, timed: Timed): Pacemaker {
+  const store = createMailTimetable(pool);
+  const turn = () =>
+    mailTurn({
+      ...{ store, queue },
+      leaseSeconds: config.leaseSeconds,
+      onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
+    });
+  return timed('mail', turn, PASS_PAUSE_AFTER_ERROR_MS);
+}
+
+function timedFor({ metrics, logger }: RelayParts): Timed {
+  return (name, turn, pauseAfterErrorMs) => {
     const measured = async (): Promise<number> => {
       const end = metrics.passDuration.startTimer({ pass: name });
       try {
@@ -90,10 +127,5 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
       }
     };
     return createPacemaker({ name, turn: measured, pauseAfterErrorMs, logger });
-  }
-}
-
-function countClaim(metrics: Metrics<'relay'>, claimed: readonly ClaimedDelivery[]): void {
-  metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length);
-  metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.lapsed).length);
+  };
 }

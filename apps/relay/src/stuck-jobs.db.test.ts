@@ -6,7 +6,8 @@ import { createDeliveryTimetable, createDeliveryWork, createMailTimetable } from
 import { describeWithRedis, waitFor } from '@postrider/testing';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
-import { createDeliveryPass } from './delivery-pass.ts';
+import { createDeliveryClaims } from './delivery-claims.ts';
+import { createDeliveryRounds } from './delivery-rounds.ts';
 import { mailTurn } from './mail-pass.ts';
 
 const HOUR_MS = 3_600_000;
@@ -51,11 +52,12 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     const stuck = { deliveryId, claim: 0, delayMs: HOUR_MS };
     for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, [stuck]);
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
-    const pass = createDeliveryPass({
-      store: createDeliveryTimetable(store.pool),
+    const timetable = createDeliveryTimetable(store.pool);
+    const claims = createDeliveryClaims({
+      store: timetable,
       ...{ queue, leaseSeconds: LEASE_SECONDS, onClaim: quiet },
     });
-    await pass.turn();
+    await createDeliveryRounds({ store: timetable, claims }).turn();
     await waitFor(() => deliveries.length > 0, { what: 'the next job', timeoutMs: 5_000 });
     const work = createDeliveryWork(store.pool, store.pool);
     expect(await work.take(deliveries, LEASE_SECONDS)).toMatchObject([{ deliveryId }]);

@@ -15,7 +15,7 @@ export const connectionSettings = {
     description: 'Connections to Postgres that this process may open.',
     unit: 'connections',
     schema: wholeNumber(1, 1000),
-    default: { api: '10', relay: '4', worker: '6' },
+    default: { api: '10', relay: '6', worker: '6' },
     processes: ['api', 'relay', 'worker'],
   }),
   redisUrl: defineOptionalSetting({

@@ -2,15 +2,18 @@ import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, Timed } from '@postrider/queue';
 import { createDeliveryTimetable, createDeliveryWork } from '@postrider/store';
 import type { ClaimedDelivery } from '@postrider/store';
-import { createDeliveryPass } from '../src/delivery-pass.ts';
-import type { DeliveryPass } from '../src/delivery-pass.ts';
+import { createDeliveryClaims } from '../src/delivery-claims.ts';
+import { createDeliveryNews } from '../src/delivery-news.ts';
+import type { DeliveryNews } from '../src/delivery-news.ts';
+import { createDeliveryRounds } from '../src/delivery-rounds.ts';
+import type { DeliveryRounds } from '../src/delivery-rounds.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
 import type { RelayStore } from './open-relay-store.ts';
 
 export const BUSY_PAUSE_MS = 10;
 
-/** A delivery pass on a real database and a queue in memory, with what it does in view. */
-export class DeliveryPassGround {
+/** A relay's rounds and news on a real database and a queue in memory, with what they do in view. */
+export class DeliveryGround {
   readonly store: RelayStore;
   readonly queue = inMemoryQueue();
   readonly claims: (readonly ClaimedDelivery[])[] = [];
@@ -19,35 +22,48 @@ export class DeliveryPassGround {
   /** How often the store was asked to walk. */
   walks = 0;
   duringWalk: () => void = () => undefined;
-  pass: DeliveryPass;
-  /** The pass's clock stands still but for the pauses between turns. */
+  duringClaim: () => Promise<void> = async () => undefined;
+  rounds: DeliveryRounds;
+  news: DeliveryNews;
+  /** The rounds' clock stands still but for the pauses between turns. */
   #nowMs = 0;
 
   constructor(store: RelayStore) {
     this.store = store;
-    this.pass = this.newPass();
+    ({ rounds: this.rounds, news: this.news } = this.newRelay());
   }
 
-  newPass(): DeliveryPass {
+  newRelay(): { rounds: DeliveryRounds; news: DeliveryNews } {
     const timetable = createDeliveryTimetable(this.store.pool);
-    return createDeliveryPass({
+    const nowMs = () => this.#nowMs;
+    const claims = createDeliveryClaims({
       store: {
         ...timetable,
         claim: async (admissions, limits) => {
           this.asked.push(admissions.map(({ webhookId }) => webhookId));
-          return timetable.claim(admissions, limits);
-        },
-        walk: async (...args) => {
-          this.walks += 1;
-          this.duringWalk();
-          return timetable.walk(...args);
+          const claimed = await timetable.claim(admissions, limits);
+          const hook = this.duringClaim;
+          this.duringClaim = async () => undefined;
+          await hook();
+          return claimed;
         },
       },
-      queue: this.queue,
-      leaseSeconds: 30,
+      ...{ queue: this.queue, leaseSeconds: 30, nowMs },
       onClaim: (claimed) => this.claims.push(claimed),
-      nowMs: () => this.#nowMs,
     });
+    const walk: typeof timetable.walk = async (...args) => {
+      this.walks += 1;
+      this.duringWalk();
+      return timetable.walk(...args);
+    };
+    const rounds = createDeliveryRounds({ store: { walk }, claims, nowMs });
+    return { rounds, news: createDeliveryNews({ claims, onBacklog: (ids) => rounds.note(ids) }) };
+  }
+
+  /** A wake-up for these arrives. @returns the pause that the turn asks for. */
+  async tell(...webhooks: WebhookId[]): Promise<number> {
+    this.news.note(webhooks);
+    return this.news.turn();
   }
 
   jobs(lane: Lane): Timed<DeliveryJob>[] {
@@ -67,13 +83,13 @@ export class DeliveryPassGround {
     return found.length;
   }
 
-  /** One turn, when the one before wants it. */
+  /** A round, when the one before wants it. */
   async turn(): Promise<number> {
     this.#nowMs += BUSY_PAUSE_MS;
-    return this.pass.turn();
+    return this.rounds.turn();
   }
 
-  /** Turns until the pass has walked once more. */
+  /** Rounds until all webhooks have been walked over once more. */
   async untilWalked(): Promise<void> {
     for (const before = this.walks; this.walks === before;) await this.turn();
   }

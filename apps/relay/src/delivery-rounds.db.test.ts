@@ -1,22 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { WebhookId } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
-import { BUSY_PAUSE_MS, DeliveryPassGround } from '../test/delivery-pass-ground.ts';
+import { BUSY_PAUSE_MS, DeliveryGround } from '../test/delivery-ground.ts';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
 
 const WAITING_MAX = 128;
-const WEBHOOKS_PER_CLAIM = 500;
 const HELD_TOO_EVERY_ROUNDS = 8;
 
 let store: RelayStore;
-let ground: DeliveryPassGround;
+let ground: DeliveryGround;
 
 beforeAll(async () => void (store = await openRelayStore()));
 afterAll(() => store.close());
 beforeEach(async () => {
   await store.rows.clear();
-  ground = new DeliveryPassGround(store);
+  ground = new DeliveryGround(store);
 });
 
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
@@ -43,33 +41,6 @@ describe('a turn', () => {
     for (let n = 0; n < 3; n += 1) await ground.untilWalked();
     expect(ground.queued()).toHaveLength(3);
     expect(ground.claims.flat()).toHaveLength(3);
-  });
-
-  test('for webhooks with news claims at once, without waiting for the walk', async () => {
-    await ground.untilWalked();
-    const before = ground.walks;
-    const webhookId = await store.rows.webhook();
-    const ids = await store.rows.deliveries(webhookId, { count: 2 });
-    ground.pass.note([webhookId]);
-    await ground.turn();
-    expect(byNumber(ground.idsQueued())).toEqual(ids);
-    expect(ground.walks - before).toBeLessThanOrEqual(1);
-    expect(ground.claims.at(-1)).toHaveLength(2);
-  });
-
-  test('over many webhooks serves in between those that have news meanwhile', async () => {
-    for (let n = 0; n < WEBHOOKS_PER_CLAIM + 1; n += 1) {
-      await store.rows.deliveries(await store.rows.webhook(), { dueInMs: 50_000 });
-    }
-    const newcomer = await store.rows.webhook();
-    ground.queue.onNextDeliveries(async () => {
-      await store.rows.deliveries(newcomer);
-      ground.pass.note([newcomer]);
-    });
-    ground.pass.noteEverything();
-    await ground.turn();
-    expect(ground.claims).toHaveLength(2);
-    expect(ground.claims[1]?.map(({ webhookId }) => webhookId)).toContain(newcomer);
   });
 
   test('looks at webhooks whose first delivery is in hand only every eighth round', async () => {
@@ -107,7 +78,7 @@ describe('a turn', () => {
     const [early = ''] = await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
     await Promise.all([ground.work('fast'), ground.work('slow')]);
     const walked = ground.walks;
-    ground.pass.note([webhookId]);
+    ground.rounds.note([webhookId]);
     await ground.turn();
     expect(ground.walks).toBe(walked);
     expect(ids).toEqual(expect.arrayContaining(ground.idsQueued()));
@@ -159,7 +130,7 @@ describe('a turn', () => {
     expect([ground.jobs('fast').length > 0, ground.jobs('slow').length]).toEqual([true, 0]);
   });
 
-  test('does not fill up a lane that has enough, but for webhooks with news', async () => {
+  test('fills up a lane that has enough for a few only, each time it has walked', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 4 });
     await ground.turn();
@@ -170,39 +141,24 @@ describe('a turn', () => {
     ground.queue.fill('fast', 'waiting', WAITING_MAX / 2 + 1);
     await ground.untilWalked(); // what was known of the queue is old by now
     const [waits = ''] = await store.rows.deliveries(webhookId);
-    await ground.untilWalked();
-    expect(ground.idsQueued()).toEqual([]);
-    ground.pass.note([webhookId]);
+    ground.rounds.note([webhookId]);
     await ground.turn();
+    expect(ground.idsQueued()).toEqual([]);
+    await ground.untilWalked();
     expect(ground.idsQueued()).toEqual([waits]);
   });
 
-  test('that comes before the next round is for those with news only, and they join the round', async () => {
-    const [busy, newcomer] = [await store.rows.webhook(), await store.rows.webhook()];
-    await store.rows.deliveries(busy, { count: 20 });
+  test('for webhooks with a claim under way leaves them to the next round', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 2 });
+    ground.duringClaim = async () => {
+      ground.rounds.note([webhookId]);
+      await ground.turn();
+      expect(ground.asked).toHaveLength(1);
+    };
+    await ground.tell(webhookId);
     await ground.turn();
-    ground.pass.note([newcomer]);
-    const pauseMs = await ground.pass.turn();
-    expect(ground.asked.at(-1)).toEqual([newcomer]);
-    expect(pauseMs).toBeLessThanOrEqual(BUSY_PAUSE_MS);
-    await ground.turn();
-    expect(ground.asked.at(-1)?.sort()).toEqual([busy, newcomer].sort());
-  });
-
-  test('for news alone is followed by a round soon, also where there was nothing to do', async () => {
-    await ground.turn();
-    ground.pass.note([await store.rows.webhook()]);
-    expect(await ground.pass.turn()).toBe(BUSY_PAUSE_MS);
-  });
-
-  test('takes no more than half of a claim for those with news while others wait', async () => {
-    for (let n = 0; n < 10; n += 1)
-      await store.rows.deliveries(await store.rows.webhook(), { dueInMs: 50_000 });
-    const absent = Array.from({ length: 2 * WEBHOOKS_PER_CLAIM }, (_, n) => `wh_absent_${n}` as WebhookId);
-    ground.pass.noteEverything();
-    ground.pass.note(absent);
-    await ground.turn();
-    expect(ground.claims[0]).toHaveLength(10);
+    expect(ground.asked).toEqual([[webhookId], [webhookId]]);
   });
 
   test('asks for a short pause while there is work, and for the next walk when there is none', async () => {
@@ -211,8 +167,8 @@ describe('a turn', () => {
     expect(idle).toBeGreaterThanOrEqual(1);
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
-    ground.pass.note([webhookId]);
-    expect(await ground.turn()).toBeGreaterThanOrEqual(BUSY_PAUSE_MS);
+    ground.rounds.note([webhookId]);
+    expect(await ground.turn()).toBe(BUSY_PAUSE_MS);
   });
 
   test('finds by itself what nobody told it of', async () => {
@@ -225,13 +181,13 @@ describe('a turn', () => {
   test('told that something may have been missed looks at everything in the next turn', async () => {
     await ground.turn();
     const before = ground.walks;
-    ground.pass.noteEverything();
+    ground.rounds.noteEverything();
     await ground.turn();
     expect(ground.walks).toBe(before + 1);
   });
 
   test('told so while it walks, looks at everything again', async () => {
-    ground.duringWalk = () => ground.pass.noteEverything();
+    ground.duringWalk = () => ground.rounds.noteEverything();
     await ground.untilWalked();
     ground.duringWalk = () => undefined;
     const before = ground.walks;

@@ -1,0 +1,155 @@
+import type { WebhookId } from '@postrider/domain';
+import type { Timetable } from '@postrider/queue';
+import type { ClaimedDelivery, DeliveryTimetable, Front } from '@postrider/store';
+import { createAdmissions, ROOM } from './admission.ts';
+import type { Admissions } from './admission.ts';
+import { createLaneDepths } from './lane-depths.ts';
+import type { LaneDepths, LaneDepthsNow } from './lane-depths.ts';
+
+/** What the claims have of the store and of the queue. */
+export interface DeliveryClaimsParts {
+  readonly store: Pick<DeliveryTimetable, 'claim' | 'release'>;
+  readonly queue: Pick<Timetable, 'addDeliveries' | 'depth'>;
+  readonly leaseSeconds: number;
+  /** Told what each claim came to. */
+  readonly onClaim: (claimed: readonly ClaimedDelivery[]) => void;
+  /** A monotonic clock. */
+  readonly nowMs?: () => number;
+}
+
+export interface ClaimOptions {
+  /** Waiting jobs that a queue may hold afterwards. */
+  readonly waitingMax: number;
+  /** Where a webhook's deliveries begin, if that is known and what may be before it can wait. */
+  readonly frontOf?: (webhookId: WebhookId) => Front | undefined;
+}
+
+export interface ClaimOutcome {
+  readonly claimed: readonly ClaimedDelivery[];
+  /** Another claim for these was under way. */
+  readonly passedOver: readonly WebhookId[];
+  /** A lane took all that it may hold: getting nothing does not mean having nothing to do. */
+  readonly full: boolean;
+}
+
+/** Leases deliveries and puts them on the timetable as delayed jobs, for one caller or several at a time. */
+export interface DeliveryClaims {
+  /** What is known of the webhooks. */
+  readonly admissions: Pick<Admissions, 'isFull' | 'laneOf' | 'inOrder' | 'suspect'>;
+  /** It has more to do than the last claim for it gave: it fills its room, or a lane was full. */
+  isBehind(webhookId: WebhookId): boolean;
+  /** How many jobs the lanes hold. @throws QueueUnavailableError */
+  depths(): Promise<LaneDepthsNow>;
+  /**
+   * Those asked for first are served first.
+   *
+   * @throws QueueUnavailableError, StoreUnavailableError: nothing is leased then, or only until the lease runs out
+   */
+  claim(webhooks: readonly WebhookId[], options: ClaimOptions): Promise<ClaimOutcome>;
+}
+
+/** Waiting jobs a queue may hold: enough to keep the workers busy between two rounds, little to lose. */
+export const WAITING_MAX = 128;
+/** A claim is for no more webhooks than this. */
+export const WEBHOOKS_PER_CLAIM = 500;
+/** Deliveries due within this are put on the timetable as delayed jobs; what is due later waits in Postgres. */
+export const LOOK_AHEAD_SECONDS = 60;
+/** An attempt that takes longer than this is "stuck": its endpoint goes to the slow lane. */
+export const STUCK_AFTER_SECONDS = 1;
+/** Delayed jobs the queues may hold (about 0.8 KB each); beyond it only what is due now goes in. */
+const DELAYED_MAX = 20_000;
+
+export const LANES = ['fast', 'slow'] as const;
+
+const NOTHING: readonly ClaimedDelivery[] = [];
+
+export function createDeliveryClaims(parts: DeliveryClaimsParts): DeliveryClaims {
+  return new Claims(parts);
+}
+
+class Claims implements DeliveryClaims {
+  readonly admissions = createAdmissions();
+  readonly #parts: DeliveryClaimsParts;
+  readonly #depths: LaneDepths;
+  /** Of two claims for one webhook at a time the later would take for ended what the other has not seen yet. */
+  readonly #underWay = new Set<WebhookId>();
+  /** The last claim for these found a lane full. Who gets them asks until one does not. */
+  readonly #shortOfLane = new Set<WebhookId>();
+
+  constructor(parts: DeliveryClaimsParts) {
+    this.#parts = parts;
+    this.#depths = createLaneDepths({
+      queue: parts.queue,
+      nowMs: parts.nowMs ?? (() => performance.now()),
+      waitingFew: WAITING_MAX / 2,
+      delayedFew: DELAYED_MAX / 2,
+    });
+  }
+
+  isBehind(webhookId: WebhookId): boolean {
+    return this.#shortOfLane.has(webhookId) || this.admissions.isFull(webhookId);
+  }
+
+  depths(): Promise<LaneDepthsNow> {
+    return this.#depths.now();
+  }
+
+  async claim(webhooks: readonly WebhookId[], options: ClaimOptions): Promise<ClaimOutcome> {
+    const passedOver = webhooks.filter((id) => this.#underWay.has(id));
+    const mine = webhooks.filter((id) => !this.#underWay.has(id));
+    if (mine.length === 0) return { claimed: NOTHING, passedOver, full: false };
+    for (const id of mine) this.#underWay.add(id);
+    try {
+      const outcome = await this.#claimFor(mine, options);
+      for (const id of mine) {
+        if (outcome.full) this.#shortOfLane.add(id);
+        else this.#shortOfLane.delete(id);
+      }
+      this.#parts.onClaim(outcome.claimed);
+      return { ...outcome, passedOver };
+    } finally {
+      for (const id of mine) this.#underWay.delete(id);
+    }
+  }
+
+  async #claimFor(webhooks: readonly WebhookId[], { waitingMax, frontOf }: ClaimOptions) {
+    const { store, leaseSeconds } = this.#parts;
+    const { fast, slow } = await this.#depths.now();
+    const fastRowsMax = Math.max(0, waitingMax - fast.waiting);
+    const slowRowsMax = Math.max(0, waitingMax - slow.waiting);
+    if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: NOTHING, full: true };
+    const admissions = webhooks.map((id) => ({ ...this.admissions.of(id), front: frontOf?.(id) ?? null }));
+    const claimed = await store.claim(admissions, {
+      lookAheadSeconds: fast.delayed + slow.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
+      fastRowsMax,
+      slowRowsMax,
+      failingRoom: ROOM.failing,
+      leaseSeconds,
+      stuckAfterSeconds: STUCK_AFTER_SECONDS,
+    });
+    await this.#enqueue(claimed);
+    const slowRows = claimed.filter((delivery) => delivery.slow).length;
+    return { claimed, full: claimed.length - slowRows === fastRowsMax || slowRows === slowRowsMax };
+  }
+
+  /** After the leases are committed: no row is locked while the queue is talked to. */
+  async #enqueue(claimed: readonly ClaimedDelivery[]): Promise<void> {
+    const { queue, store } = this.#parts;
+    this.admissions.observe(claimed);
+    try {
+      for (const lane of LANES) {
+        const jobs = claimed
+          .filter((delivery) => delivery.slow === (lane === 'slow'))
+          .map(({ deliveryId, claim, delayMs }) => ({ deliveryId, claim, delayMs }));
+        await queue.addDeliveries(lane, jobs);
+        this.#depths.added(lane, jobs);
+      }
+    } catch (error) {
+      // Without this they would wait for their leases to run out. What did get in is added again, to no effect.
+      this.#depths.forget();
+      this.admissions.takeBack(claimed);
+      await store.release(claimed);
+      throw error;
+    }
+  }
+}

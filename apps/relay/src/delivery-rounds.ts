@@ -1,0 +1,194 @@
+import type { WebhookId } from '@postrider/domain';
+import type { DeliveryTimetable, Front } from '@postrider/store';
+import {
+  LANES,
+  LOOK_AHEAD_SECONDS,
+  STUCK_AFTER_SECONDS,
+  WAITING_MAX,
+  WEBHOOKS_PER_CLAIM,
+} from './delivery-claims.ts';
+import type { DeliveryClaims } from './delivery-claims.ts';
+
+export interface DeliveryRoundsParts {
+  readonly store: Pick<DeliveryTimetable, 'walk'>;
+  readonly claims: DeliveryClaims;
+  /** A monotonic clock. */
+  readonly nowMs?: () => number;
+}
+
+export interface DeliveryRounds {
+  /** These webhooks have work: they are claimed for in the next round. */
+  note(webhooks: readonly WebhookId[]): void;
+  /** Something may have been missed: the next turn looks at every webhook with outstanding work. */
+  noteEverything(): void;
+  /** One turn. @returns the pause before the next, in milliseconds, unless something is noted. */
+  turn(): Promise<number>;
+}
+
+/**
+ * A lane that holds more than this is not filled up: a claim reads the rooms of all webhooks with a backlog, whether it
+ * may take a hundred rows or one.
+ */
+const REFILL_AT = WAITING_MAX / 2;
+/**
+ * At the end of each walk so many webhooks whose lane has enough get their turn all the same, those that have waited for
+ * longest, and as many jobs more than else may wait there: or others, whose news keep the lane full, would starve them.
+ */
+const IN_TURN = 32;
+const WEBHOOKS_PER_WALK = 1_000;
+
+/** While there is work, the next round comes this soon; the database rests at least as long as it worked. */
+const BUSY_PAUSE_MS = 10;
+/** How often every webhook with outstanding work is looked at: the pass that finds whatever was lost. */
+const WALK_EVERY_MS = 250;
+/**
+ * Every so many rounds of the walk also those webhooks are claimed for whose first delivery is in somebody's hands, and
+ * whose room was not full. What is behind it has mostly been heard of; where thousands of endpoints wait for a retry,
+ * looking at them all each time would be most of what the relay does.
+ */
+const HELD_TOO_EVERY_ROUNDS = 8;
+/** A webhook that had work is asked again for this many turns before it is left to the walk. */
+const TURNS_WITHOUT_WORK_MAX = 10;
+
+/**
+ * Claims in rounds for all webhooks that have work, and finds by itself what nobody told of: a retry, a
+ * replay, a fresh event and a job that was lost are all the same here, a row that is due and in nobody's hands.
+ */
+export function createDeliveryRounds(parts: DeliveryRoundsParts): DeliveryRounds {
+  return new Rounds(parts);
+}
+
+class Rounds implements DeliveryRounds {
+  readonly #store: DeliveryRoundsParts['store'];
+  readonly #claims: DeliveryClaims;
+  readonly #nowMs: () => number;
+  /** Webhooks to claim for, each with the turns it has been without work. */
+  #active = new Map<WebhookId, number>();
+  #walkCursor = '';
+  /** Rounds of the walk so far. */
+  #walks = 0;
+  /** Asked to begin the walk anew so often. */
+  #restarts = 0;
+  /** Whose first attempt is stuck: found in this round of the walk, and in the one before. */
+  #stuck = { now: new Set<WebhookId>(), before: new Set<WebhookId>() };
+  /** Where webhooks begin, found in this round of the walk, and in the one before. */
+  #fronts = { now: new Map<WebhookId, Front>(), before: new Map<WebhookId, Front>() };
+  #walkDueAt = 0;
+  #restUntil = 0;
+
+  constructor({ store, claims, nowMs = () => performance.now() }: DeliveryRoundsParts) {
+    this.#store = store;
+    this.#claims = claims;
+    this.#nowMs = nowMs;
+  }
+
+  note(webhooks: readonly WebhookId[]): void {
+    for (const id of webhooks) this.#keepActive(id, 0);
+  }
+
+  noteEverything(): void {
+    this.#restarts += 1;
+    this.#walkDueAt = 0;
+    this.#restUntil = 0;
+    this.#walkCursor = '';
+    this.#walks = 0;
+  }
+
+  async turn(): Promise<number> {
+    const begun = this.#nowMs();
+    if (begun < this.#restUntil) return this.#restUntil - begun;
+    await this.#round(begun);
+    const now = this.#nowMs();
+    this.#restUntil = now + Math.max(BUSY_PAUSE_MS, now - begun);
+    const hasWork = this.#active.size > 0 || this.#walkCursor !== '';
+    return (hasWork ? this.#restUntil : Math.max(this.#restUntil, this.#walkDueAt)) - now;
+  }
+
+  async #round(begun: number): Promise<void> {
+    const active = new Map(this.#active);
+    const walked = begun >= this.#walkDueAt && (await this.#walk(active));
+    this.#active = new Map();
+    try {
+      await this.#claimAll(active, walked);
+    } catch (error) {
+      for (const id of active.keys()) this.#keepActive(id, 0);
+      throw error;
+    }
+  }
+
+  /** One step over the webhooks with outstanding work; the next turn goes on where it ended. @returns true with the last. */
+  async #walk(active: Map<WebhookId, number>): Promise<boolean> {
+    const restarts = this.#restarts;
+    const found = await this.#store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, {
+      lookAheadSeconds: LOOK_AHEAD_SECONDS,
+      stuckAfterSeconds: STUCK_AFTER_SECONDS,
+    });
+    const heldToo = this.#walks % HELD_TOO_EVERY_ROUNDS === 0;
+    for (const { webhookId, soon, held, stuck, front } of found) {
+      if (front !== null) this.#fronts.now.set(webhookId, front);
+      if (stuck) this.#noteStuck(webhookId);
+      const worthALook = soon && (heldToo || !held || this.#claims.admissions.isFull(webhookId));
+      if (worthALook && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
+    }
+    if (this.#restarts > restarts) return false; // it begins anew
+    const wentRound = found.length < WEBHOOKS_PER_WALK;
+    this.#walkCursor = wentRound ? '' : (found.at(-1)?.webhookId ?? '');
+    if (wentRound) this.#endWalk();
+    return wentRound;
+  }
+
+  #endWalk(): void {
+    this.#walks += 1;
+    this.#stuck = { now: new Set(), before: this.#stuck.now };
+    this.#fronts = { now: new Map(), before: this.#fronts.now };
+    this.#walkDueAt = this.#nowMs() + WALK_EVERY_MS;
+  }
+
+  /** It hangs if it was stuck the last time, too: once, and the database may have been slow to take note of an end. */
+  #noteStuck(webhookId: WebhookId): void {
+    this.#stuck.now.add(webhookId);
+    if (this.#stuck.before.has(webhookId)) this.#claims.admissions.suspect(webhookId);
+  }
+
+  async #claimAll(active: Map<WebhookId, number>, walked: boolean): Promise<void> {
+    const { inTurn, rest } = await this.#byLane([...active.keys()]);
+    if (walked) await this.#claimFor(inTurn.splice(0, IN_TURN), active, WAITING_MAX + IN_TURN);
+    for (const id of inTurn) this.#keepActive(id, 0);
+    while (rest.length > 0) await this.#claimFor(rest.splice(0, WEBHOOKS_PER_CLAIM), active, WAITING_MAX);
+  }
+
+  async #claimFor(some: readonly WebhookId[], active: Map<WebhookId, number>, waitingMax: number) {
+    const options = { waitingMax, frontOf: (id: WebhookId) => this.#frontOf(id) };
+    const { claimed, passedOver, full } = await this.#claims.claim(some, options);
+    const workedFor = new Set([...claimed.map((delivery) => delivery.webhookId), ...passedOver]);
+    const idle = full ? 0 : 1;
+    for (const id of some) this.#keepActive(id, workedFor.has(id) ? 0 : (active.get(id) ?? 0) + idle);
+  }
+
+  /**
+   * Of a webhook with a backlog, which fills its room, only what comes after the first delivery that the walk has found:
+   * what was recorded earlier and committed later waits for the next walk, as it would wait behind the backlog.
+   */
+  #frontOf(id: WebhookId): Front | undefined {
+    const { now, before } = this.#fronts;
+    return this.#claims.admissions.isFull(id) ? (now.get(id) ?? before.get(id)) : undefined;
+  }
+
+  /** Those whose lane has enough for now, and the rest. */
+  async #byLane(ids: readonly WebhookId[]): Promise<{ inTurn: WebhookId[]; rest: WebhookId[] }> {
+    if (ids.length === 0) return { inTurn: [], rest: [] };
+    const { admissions } = this.#claims;
+    const depths = await this.#claims.depths();
+    const hasEnough = (id: WebhookId): boolean => {
+      const lane = admissions.laneOf(id);
+      return (lane === null ? LANES : [lane]).every((each) => depths[each].waiting > REFILL_AT);
+    };
+    const ordered = admissions.inOrder(ids);
+    return { inTurn: ordered.filter(hasEnough), rest: ordered.filter((id) => !hasEnough(id)) };
+  }
+
+  #keepActive(id: WebhookId, turnsWithoutWork: number): void {
+    const turns = Math.min(turnsWithoutWork, this.#active.get(id) ?? turnsWithoutWork);
+    if (turns <= TURNS_WITHOUT_WORK_MAX) this.#active.set(id, turns);
+  }
+}
