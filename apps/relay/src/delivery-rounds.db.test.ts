@@ -166,9 +166,19 @@ describe('a turn', () => {
     const idle = await ground.turn();
     expect(idle).toBeGreaterThanOrEqual(1);
     const webhookId = await store.rows.webhook();
-    await store.rows.deliveries(webhookId);
+    await store.rows.deliveries(webhookId, { count: 20 });
     ground.rounds.note([webhookId]);
     expect(await ground.turn()).toBe(BUSY_PAUSE_MS);
+  });
+
+  test('asks nobody again who got all that there was', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: 3 });
+    ground.rounds.note([webhookId]);
+    expect(await ground.turn()).toBeGreaterThan(BUSY_PAUSE_MS);
+    expect(ground.queued()).toHaveLength(3);
+    await ground.turn();
+    expect(ground.asked).toEqual([[webhookId]]);
   });
 
   test('finds by itself what nobody told it of', async () => {

@@ -47,7 +47,7 @@ const WALK_EVERY_MS = 250;
  * looking at them all each time would be most of what the relay does.
  */
 const HELD_TOO_EVERY_ROUNDS = 8;
-/** A webhook that had work is asked again for this many turns before it is left to the walk. */
+/** A webhook that is behind is asked again for this many turns without work before it is left to the walk. */
 const TURNS_WITHOUT_WORK_MAX = 10;
 
 /**
@@ -162,7 +162,10 @@ class Rounds implements DeliveryRounds {
     const { claimed, passedOver, full } = await this.#claims.claim(some, options);
     const workedFor = new Set([...claimed.map((delivery) => delivery.webhookId), ...passedOver]);
     const idle = full ? 0 : 1;
-    for (const id of some) this.#keepActive(id, workedFor.has(id) ? 0 : (active.get(id) ?? 0) + idle);
+    for (const id of some) {
+      const turns = workedFor.has(id) ? 0 : (active.get(id) ?? 0) + idle;
+      if (this.#claims.isBehind(id) || passedOver.includes(id)) this.#keepActive(id, turns);
+    }
   }
 
   /**
