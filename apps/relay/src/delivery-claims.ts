@@ -1,5 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
-import type { Timetable } from '@postrider/queue';
+import type { Lane, Timetable } from '@postrider/queue';
 import type { ClaimedDelivery, DeliveryTimetable, Front } from '@postrider/store';
 import { createAdmissions, ROOM } from './admission.ts';
 import type { Admissions } from './admission.ts';
@@ -28,16 +28,18 @@ export interface ClaimOutcome {
   readonly claimed: readonly ClaimedDelivery[];
   /** Another claim for these was under way. */
   readonly passedOver: readonly WebhookId[];
-  /** A lane took all that it may hold: getting nothing does not mean having nothing to do. */
-  readonly full: boolean;
+  /** Their lane took all that it may hold: getting nothing does not mean having nothing to do. */
+  readonly shortOfLane: ReadonlySet<WebhookId>;
 }
 
 /** Leases deliveries and puts them on the timetable as delayed jobs, for one caller or several at a time. */
 export interface DeliveryClaims {
   /** What is known of the webhooks. */
-  readonly admissions: Pick<Admissions, 'isFull' | 'laneOf' | 'inOrder' | 'suspect'>;
+  readonly admissions: Pick<Admissions, 'isFull' | 'inOrder' | 'suspect'>;
   /** It has more to do than the last claim for it gave: it fills its room, or a lane was full. */
   isBehind(webhookId: WebhookId): boolean;
+  /** The lanes that may take deliveries of it, as far as is known. */
+  lanesOf(webhookId: WebhookId): readonly Lane[];
   /** How many jobs the lanes hold. @throws QueueUnavailableError */
   depths(): Promise<LaneDepthsNow>;
   /**
@@ -59,9 +61,7 @@ export const STUCK_AFTER_SECONDS = 1;
 /** Delayed jobs the queues may hold (about 0.8 KB each); beyond it only what is due now goes in. */
 const DELAYED_MAX = 20_000;
 
-export const LANES = ['fast', 'slow'] as const;
-
-const NOTHING: readonly ClaimedDelivery[] = [];
+const LANES = ['fast', 'slow'] as const;
 
 export function createDeliveryClaims(parts: DeliveryClaimsParts): DeliveryClaims {
   return new Claims(parts);
@@ -97,16 +97,17 @@ class Claims implements DeliveryClaims {
   async claim(webhooks: readonly WebhookId[], options: ClaimOptions): Promise<ClaimOutcome> {
     const passedOver = webhooks.filter((id) => this.#underWay.has(id));
     const mine = webhooks.filter((id) => !this.#underWay.has(id));
-    if (mine.length === 0) return { claimed: NOTHING, passedOver, full: false };
+    if (mine.length === 0) return { claimed: [], passedOver, shortOfLane: new Set() };
     for (const id of mine) this.#underWay.add(id);
     try {
-      const outcome = await this.#claimFor(mine, options);
+      const { claimed, full } = await this.#claimFor(mine, options);
+      const shortOfLane = new Set(mine.filter((id) => this.lanesOf(id).some((lane) => full[lane])));
       for (const id of mine) {
-        if (outcome.full) this.#shortOfLane.add(id);
+        if (shortOfLane.has(id)) this.#shortOfLane.add(id);
         else this.#shortOfLane.delete(id);
       }
-      this.#parts.onClaim(outcome.claimed);
-      return { ...outcome, passedOver };
+      this.#parts.onClaim(claimed);
+      return { claimed, passedOver, shortOfLane };
     } finally {
       for (const id of mine) this.#underWay.delete(id);
     }
@@ -117,7 +118,7 @@ class Claims implements DeliveryClaims {
     const { fast, slow } = await this.#depths.now();
     const fastRowsMax = Math.max(0, waitingMax - fast.waiting);
     const slowRowsMax = Math.max(0, waitingMax - slow.waiting);
-    if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: NOTHING, full: true };
+    if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: [], full: { fast: true, slow: true } };
     const admissions = webhooks.map((id) => ({ ...this.admissions.of(id), front: frontOf?.(id) ?? null }));
     const claimed = await store.claim(admissions, {
       lookAheadSeconds: fast.delayed + slow.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
@@ -129,7 +130,13 @@ class Claims implements DeliveryClaims {
     });
     await this.#enqueue(claimed);
     const slowRows = claimed.filter((delivery) => delivery.slow).length;
-    return { claimed, full: claimed.length - slowRows === fastRowsMax || slowRows === slowRowsMax };
+    const full = { fast: claimed.length - slowRows === fastRowsMax, slow: slowRows === slowRowsMax };
+    return { claimed, full };
+  }
+
+  lanesOf(webhookId: WebhookId): readonly Lane[] {
+    const lane = this.admissions.laneOf(webhookId);
+    return lane === null ? LANES : [lane];
   }
 
   /** After the leases are committed: no row is locked while the queue is talked to. */

@@ -86,6 +86,21 @@ describe('news of a webhook', () => {
     expect(ground.idsQueued()).toEqual(ids);
   });
 
+  test('goes at once where only the other lane is full', async () => {
+    const { webhookId } = await webhookWith(1);
+    await ground.tell(webhookId);
+    await ground.work('fast');
+    await store.rows.deliveries(webhookId);
+    await ground.tell(webhookId); // it has been seen to answer
+    await ground.work('fast');
+    ground.queue.fill('slow', 'waiting', WAITING_MAX);
+    for (let n = 0; n < 2; n += 1) {
+      await store.rows.deliveries(webhookId);
+      await ground.tell(webhookId);
+    }
+    expect(ground.queued()).toHaveLength(2);
+  });
+
   test('is not forgotten when the queue is away', async () => {
     const { webhookId, ids } = await webhookWith(1);
     ground.queue.fail('depth', 'addDeliveries');

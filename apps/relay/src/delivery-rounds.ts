@@ -1,7 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryTimetable, Front } from '@postrider/store';
 import {
-  LANES,
   LOOK_AHEAD_SECONDS,
   STUCK_AFTER_SECONDS,
   WAITING_MAX,
@@ -159,10 +158,10 @@ class Rounds implements DeliveryRounds {
 
   async #claimFor(some: readonly WebhookId[], active: Map<WebhookId, number>, waitingMax: number) {
     const options = { waitingMax, frontOf: (id: WebhookId) => this.#frontOf(id) };
-    const { claimed, passedOver, full } = await this.#claims.claim(some, options);
+    const { claimed, passedOver, shortOfLane } = await this.#claims.claim(some, options);
     const workedFor = new Set([...claimed.map((delivery) => delivery.webhookId), ...passedOver]);
-    const idle = full ? 0 : 1;
     for (const id of some) {
+      const idle = shortOfLane.has(id) ? 0 : 1;
       const turns = workedFor.has(id) ? 0 : (active.get(id) ?? 0) + idle;
       if (this.#claims.isBehind(id) || passedOver.includes(id)) this.#keepActive(id, turns);
     }
@@ -180,13 +179,10 @@ class Rounds implements DeliveryRounds {
   /** Those whose lane has enough for now, and the rest. */
   async #byLane(ids: readonly WebhookId[]): Promise<{ inTurn: WebhookId[]; rest: WebhookId[] }> {
     if (ids.length === 0) return { inTurn: [], rest: [] };
-    const { admissions } = this.#claims;
     const depths = await this.#claims.depths();
-    const hasEnough = (id: WebhookId): boolean => {
-      const lane = admissions.laneOf(id);
-      return (lane === null ? LANES : [lane]).every((each) => depths[each].waiting > REFILL_AT);
-    };
-    const ordered = admissions.inOrder(ids);
+    const hasEnough = (id: WebhookId): boolean =>
+      this.#claims.lanesOf(id).every((lane) => depths[lane].waiting > REFILL_AT);
+    const ordered = this.#claims.admissions.inOrder(ids);
     return { inTurn: ordered.filter(hasEnough), rest: ordered.filter((id) => !hasEnough(id)) };
   }
 
