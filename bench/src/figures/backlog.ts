@@ -10,8 +10,9 @@ import { median } from '../result/statistics.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
-/** The relay's own measurements of its delivery pass, and of the rows it claimed. */
-const PASS_SECONDS = 'postrider_relay_pass_duration_seconds_sum{pass="deliveries"}';
+/** The relay's own measurements of its passes for deliveries, and of the rows it claimed. */
+const ROUNDS_SECONDS = 'postrider_relay_pass_duration_seconds_sum{pass="deliveries"}';
+const NEWS_SECONDS = 'postrider_relay_pass_duration_seconds_sum{pass="news"}';
 const PASSES = 'postrider_relay_pass_duration_seconds_count{pass="deliveries"}';
 const CLAIMED_ROWS = 'postrider_relay_claimed_rows_sum{kind="delivery"}';
 const IDLE_MS = 2_000;
@@ -85,7 +86,8 @@ async function drainOnce(ground: Ground, bed: Bed): Promise<Drained> {
 
   const read = async () => {
     const page = await fetchMetrics(relay.port);
-    return { seconds: page.read(PASS_SECONDS), passes: page.read(PASSES), rows: page.read(CLAIMED_ROWS) };
+    const seconds = page.read(ROUNDS_SECONDS) + page.read(NEWS_SECONDS);
+    return { seconds, passes: page.read(PASSES), rows: page.read(CLAIMED_ROWS) };
   };
   const before = await read();
   const { seconds } = await drainBurst(ground, installation, receiver, { webhooks, count: burst });

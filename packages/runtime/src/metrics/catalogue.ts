@@ -87,7 +87,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'histogram',
     name: 'postrider_relay_pass_duration_seconds',
-    help: 'Time of one turn of a pass of the relay, by pass: deliveries, mail, housekeeping, report.',
+    help: 'Time of one turn of a pass of the relay, by pass: deliveries, news (of deliveries), mail, housekeeping, removals, report.',
     labels: ['pass'],
     buckets: PASS_SECONDS,
   },
