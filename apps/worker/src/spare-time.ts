@@ -12,26 +12,26 @@ export interface SpareTimeOptions {
   readonly meter?: LoopMeter;
   /** A pause in which the event loop does what else there is to do. */
   readonly rest?: () => Promise<unknown>;
-  /** After so many rests of a millisecond one is let through even if the loop is never idle. */
-  readonly restsMax?: number;
 }
 
 /** One is let through when, since the one before it, the event loop has been idle for half of the time. */
 const BUSY_SHARE_MAX = 0.5;
+/** After so many rests of a millisecond one is let through even if the loop is never idle. */
 const RESTS_MAX = 10;
 
 /**
  * Lets work through one by one, each when the event loop can spare the time: what costs much and comes in bursts, like
- * hundreds of TLS handshakes with endpoints that all ran out of time together, so stays out of the way of the rest.
+ * hundreds of TLS handshakes with endpoints that all ran out of time together, or a backlog, so stays out of the way of the
+ * rest.
  *
  * @returns resolves when it is the caller's turn; the first to ask is the first to go.
  */
 export function createSpareTime(options: SpareTimeOptions = {}): () => Promise<void> {
-  const { meter = eventLoopMeter(), rest = () => delay(1), restsMax = RESTS_MAX } = options;
+  const { meter = eventLoopMeter(), rest = () => delay(1) } = options;
   let last = Promise.resolve();
 
   async function turn(): Promise<void> {
-    for (let rests = 0; meter.busyShare() > BUSY_SHARE_MAX && rests < restsMax; rests += 1) await rest();
+    for (let rests = 0; meter.busyShare() > BUSY_SHARE_MAX && rests < RESTS_MAX; rests += 1) await rest();
     meter.reset();
   }
 
