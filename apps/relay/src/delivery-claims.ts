@@ -28,16 +28,14 @@ export interface ClaimOutcome {
   readonly claimed: readonly ClaimedDelivery[];
   /** Another claim for these was under way. */
   readonly passedOver: readonly WebhookId[];
-  /** Their lane took all that it may hold: getting nothing does not mean having nothing to do. */
-  readonly shortOfLane: ReadonlySet<WebhookId>;
+  /** A lane took all that it may hold: getting nothing does not mean having nothing to do. */
+  readonly full: Readonly<Record<Lane, boolean>>;
 }
 
 /** Leases deliveries and puts them on the timetable as delayed jobs, for one caller or several at a time. */
 export interface DeliveryClaims {
   /** What is known of the webhooks. */
-  readonly admissions: Pick<Admissions, 'isFull' | 'inOrder' | 'suspect'>;
-  /** It has more to do than the last claim for it gave: it fills its room, or a lane was full. */
-  isBehind(webhookId: WebhookId): boolean;
+  readonly admissions: Pick<Admissions, 'isFull' | 'isBehind' | 'inOrder' | 'suspect'>;
   /** The lanes that may take deliveries of it, as far as is known. */
   lanesOf(webhookId: WebhookId): readonly Lane[];
   /** How many jobs the lanes hold. @throws QueueUnavailableError */
@@ -62,6 +60,7 @@ export const STUCK_AFTER_SECONDS = 1;
 const DELAYED_MAX = 20_000;
 
 const LANES = ['fast', 'slow'] as const;
+const NEITHER = { fast: false, slow: false };
 
 export function createDeliveryClaims(parts: DeliveryClaimsParts): DeliveryClaims {
   return new Claims(parts);
@@ -73,8 +72,6 @@ class Claims implements DeliveryClaims {
   readonly #depths: LaneDepths;
   /** Of two claims for one webhook at a time the later would take for ended what the other has not seen yet. */
   readonly #underWay = new Set<WebhookId>();
-  /** The last claim for these found a lane full. Who gets them asks until one does not. */
-  readonly #shortOfLane = new Set<WebhookId>();
 
   constructor(parts: DeliveryClaimsParts) {
     this.#parts = parts;
@@ -86,10 +83,6 @@ class Claims implements DeliveryClaims {
     });
   }
 
-  isBehind(webhookId: WebhookId): boolean {
-    return this.#shortOfLane.has(webhookId) || this.admissions.isFull(webhookId);
-  }
-
   depths(): Promise<LaneDepthsNow> {
     return this.#depths.now();
   }
@@ -97,17 +90,12 @@ class Claims implements DeliveryClaims {
   async claim(webhooks: readonly WebhookId[], options: ClaimOptions): Promise<ClaimOutcome> {
     const passedOver = webhooks.filter((id) => this.#underWay.has(id));
     const mine = webhooks.filter((id) => !this.#underWay.has(id));
-    if (mine.length === 0) return { claimed: [], passedOver, shortOfLane: new Set() };
+    if (mine.length === 0) return { claimed: [], passedOver, full: NEITHER };
     for (const id of mine) this.#underWay.add(id);
     try {
       const { claimed, full } = await this.#claimFor(mine, options);
-      const shortOfLane = new Set(mine.filter((id) => this.lanesOf(id).some((lane) => full[lane])));
-      for (const id of mine) {
-        if (shortOfLane.has(id)) this.#shortOfLane.add(id);
-        else this.#shortOfLane.delete(id);
-      }
       this.#parts.onClaim(claimed);
-      return { claimed, passedOver, shortOfLane };
+      return { claimed, passedOver, full };
     } finally {
       for (const id of mine) this.#underWay.delete(id);
     }

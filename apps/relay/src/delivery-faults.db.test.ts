@@ -149,7 +149,7 @@ describe('fairness', () => {
     const counts = busy.map((id) => served.get(id) ?? 0);
     const share = counts.reduce((sum, count) => sum + count, 0) / busy.length;
     expect(share).toBeGreaterThanOrEqual(5);
-    expect(Math.min(...counts)).toBeGreaterThanOrEqual(share / 2);
+    expect(Math.min(...counts)).toBeGreaterThanOrEqual(share / 3);
   });
 
   test('webhooks whose fresh events keep the lanes full starve nobody who waits', async () => {

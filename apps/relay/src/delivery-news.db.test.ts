@@ -8,6 +8,7 @@ import type { RelayStore } from '../test/open-relay-store.ts';
 const WAITING_MAX = 128;
 const FIRST_ROOM = 8;
 const NO_NEWS_MS = 60_000;
+const RETRY_MS = 5;
 
 let store: RelayStore;
 let ground: DeliveryGround;
@@ -52,7 +53,7 @@ describe('news of a webhook', () => {
     const { webhookId } = await webhookWith(1);
     ground.duringClaim = async () => {
       await store.rows.deliveries(webhookId);
-      expect(await ground.tell(webhookId)).toBe(1);
+      expect(await ground.tell(webhookId)).toBe(RETRY_MS);
       expect(ground.asked).toHaveLength(1);
     };
     await ground.turn();
@@ -71,6 +72,17 @@ describe('news of a webhook', () => {
     await ground.turn();
     expect(ground.queued()).toHaveLength(3);
     await ground.tell(webhookId); // nothing is behind it any more
+    expect(ground.asked).toHaveLength(3);
+  });
+
+  test('is claimed for at once also where its room is full of what waits for its time', async () => {
+    const { webhookId } = await webhookWith(0);
+    await store.rows.deliveries(webhookId, { count: FIRST_ROOM - 1, dueInMs: 50_000 });
+    await ground.turn();
+    for (let n = 0; n < 2; n += 1) {
+      await store.rows.deliveries(webhookId);
+      await ground.tell(webhookId);
+    }
     expect(ground.asked).toHaveLength(3);
   });
 

@@ -17,7 +17,7 @@ export interface DeliveryNews {
 }
 
 /** While a round's claim for them is under way. */
-const RETRY_MS = 1;
+const RETRY_MS = 5;
 const NO_NEWS_MS = 60_000;
 
 /**
@@ -35,9 +35,10 @@ export function createDeliveryNews({ claims, onBacklog }: DeliveryNewsParts): De
   }
 
   async function claimFor(webhooks: readonly WebhookId[]): Promise<void> {
-    const { passedOver } = await claims.claim(webhooks, { waitingMax: WAITING_MAX });
+    const { passedOver, full } = await claims.claim(webhooks, { waitingMax: WAITING_MAX });
     for (const id of passedOver) news.add(id);
-    leaveToRounds(webhooks.filter((id) => claims.isBehind(id)));
+    const isShort = (id: WebhookId) => claims.lanesOf(id).some((lane) => full[lane]);
+    leaveToRounds(webhooks.filter((id) => isShort(id) || claims.admissions.isBehind(id)));
   }
 
   return {
@@ -47,8 +48,8 @@ export function createDeliveryNews({ claims, onBacklog }: DeliveryNewsParts): De
     async turn() {
       const few = [...news].slice(0, WEBHOOKS_PER_CLAIM);
       for (const id of few) news.delete(id);
-      leaveToRounds(few.filter((id) => claims.isBehind(id)));
-      const fresh = claims.admissions.inOrder(few.filter((id) => !claims.isBehind(id)));
+      leaveToRounds(few.filter((id) => claims.admissions.isBehind(id)));
+      const fresh = claims.admissions.inOrder(few.filter((id) => !claims.admissions.isBehind(id)));
       try {
         await claimFor(fresh);
       } catch (error) {

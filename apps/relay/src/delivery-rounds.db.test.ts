@@ -205,7 +205,24 @@ describe('a turn', () => {
     expect(ground.walks).toBe(before + 1);
   });
 
-  test('walks over more webhooks than one step holds', async () => {
+  test('forgets nobody who is noted while it walks', async () => {
+    const webhookId = await store.rows.webhook();
+    ground.afterWalk = () => ground.rounds.note([webhookId]);
+    await ground.untilWalked();
+    await store.rows.deliveries(webhookId);
+    ground.afterWalk = () => undefined;
+    ground.rounds.note([]);
+    await ground.turn();
+    expect(ground.asked).toEqual([[webhookId]]);
+  });
+
+  test.each([
+    ['walks over more webhooks than one step holds', () => undefined],
+    [
+      'walks on to the end, however often something may have been missed',
+      () => ground.rounds.noteEverything(),
+    ],
+  ])('%s', async (_, beforeEachTurn) => {
     await store.database.query(
       `with many as (
          insert into webhooks (id, account_id, endpoint, secret_key_id, secret_sealed)
@@ -216,6 +233,7 @@ describe('a turn', () => {
     );
     await waitFor(
       async () => {
+        beforeEachTurn();
         await ground.turn();
         ground.queue.lose();
         return ground.claims.flat().length === 2300;

@@ -30,8 +30,8 @@ export interface DeliveryRounds {
  */
 const REFILL_AT = WAITING_MAX / 2;
 /**
- * At the end of each walk so many webhooks whose lane has enough get their turn all the same, those that have waited for
- * longest, and as many jobs more than else may wait there: or others, whose news keep the lane full, would starve them.
+ * At the end of each walk those whose lane has enough get their turn all the same, for so many jobs more than else may wait
+ * there: or others, whose news keep the lane full, would starve them.
  */
 const IN_TURN = 32;
 const WEBHOOKS_PER_WALK = 1_000;
@@ -66,8 +66,8 @@ class Rounds implements DeliveryRounds {
   #walkCursor = '';
   /** Rounds of the walk so far. */
   #walks = 0;
-  /** Asked to begin the walk anew so often. */
-  #restarts = 0;
+  /** To be walked over once more, when this walk has ended: what it has passed may have been missed. */
+  #again = false;
   /** Whose first attempt is stuck: found in this round of the walk, and in the one before. */
   #stuck = { now: new Set<WebhookId>(), before: new Set<WebhookId>() };
   /** Where webhooks begin, found in this round of the walk, and in the one before. */
@@ -86,11 +86,9 @@ class Rounds implements DeliveryRounds {
   }
 
   noteEverything(): void {
-    this.#restarts += 1;
-    this.#walkDueAt = 0;
     this.#restUntil = 0;
-    this.#walkCursor = '';
-    this.#walks = 0;
+    this.#walkDueAt = 0;
+    this.#again = true;
   }
 
   async turn(): Promise<number> {
@@ -104,8 +102,9 @@ class Rounds implements DeliveryRounds {
   }
 
   async #round(begun: number): Promise<void> {
-    const active = new Map(this.#active);
-    const walked = begun >= this.#walkDueAt && (await this.#walk(active));
+    const found = new Map<WebhookId, number>();
+    const walked = begun >= this.#walkDueAt && (await this.#walk(found));
+    const active = new Map([...found, ...this.#active]); // what was noted during the walk as well
     this.#active = new Map();
     try {
       await this.#claimAll(active, walked);
@@ -116,8 +115,11 @@ class Rounds implements DeliveryRounds {
   }
 
   /** One step over the webhooks with outstanding work; the next turn goes on where it ended. @returns true with the last. */
-  async #walk(active: Map<WebhookId, number>): Promise<boolean> {
-    const restarts = this.#restarts;
+  async #walk(worthALook: Map<WebhookId, number>): Promise<boolean> {
+    if (this.#walkCursor === '' && this.#again) {
+      this.#again = false;
+      this.#walks = 0;
+    }
     const found = await this.#store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, {
       lookAheadSeconds: LOOK_AHEAD_SECONDS,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
@@ -126,10 +128,10 @@ class Rounds implements DeliveryRounds {
     for (const { webhookId, soon, held, stuck, front } of found) {
       if (front !== null) this.#fronts.now.set(webhookId, front);
       if (stuck) this.#noteStuck(webhookId);
-      const worthALook = soon && (heldToo || !held || this.#claims.admissions.isFull(webhookId));
-      if (worthALook && !active.has(webhookId)) active.set(webhookId, TURNS_WITHOUT_WORK_MAX);
+      if (soon && (heldToo || !held || this.#claims.admissions.isFull(webhookId))) {
+        worthALook.set(webhookId, TURNS_WITHOUT_WORK_MAX);
+      }
     }
-    if (this.#restarts > restarts) return false; // it begins anew
     const wentRound = found.length < WEBHOOKS_PER_WALK;
     this.#walkCursor = wentRound ? '' : (found.at(-1)?.webhookId ?? '');
     if (wentRound) this.#endWalk();
@@ -140,7 +142,7 @@ class Rounds implements DeliveryRounds {
     this.#walks += 1;
     this.#stuck = { now: new Set(), before: this.#stuck.now };
     this.#fronts = { now: new Map(), before: this.#fronts.now };
-    this.#walkDueAt = this.#nowMs() + WALK_EVERY_MS;
+    this.#walkDueAt = this.#again ? 0 : this.#nowMs() + WALK_EVERY_MS;
   }
 
   /** It hangs if it was stuck the last time, too: once, and the database may have been slow to take note of an end. */
@@ -150,20 +152,24 @@ class Rounds implements DeliveryRounds {
   }
 
   async #claimAll(active: Map<WebhookId, number>, walked: boolean): Promise<void> {
-    const { inTurn, rest } = await this.#byLane([...active.keys()]);
-    if (walked) await this.#claimFor(inTurn.splice(0, IN_TURN), active, WAITING_MAX + IN_TURN);
-    for (const id of inTurn) this.#keepActive(id, 0);
+    const { waiting, others } = await this.#byLane([...active.keys()]);
+    for (const id of waiting) this.#keepActive(id, 0);
+    const inTurn = walked ? this.#claims.admissions.inOrder(waiting).slice(0, WEBHOOKS_PER_CLAIM) : [];
+    if (inTurn.length > 0) await this.#claimFor(inTurn, active, WAITING_MAX + IN_TURN);
+    const rest = this.#claims.admissions.inOrder(others);
     while (rest.length > 0) await this.#claimFor(rest.splice(0, WEBHOOKS_PER_CLAIM), active, WAITING_MAX);
   }
 
   async #claimFor(some: readonly WebhookId[], active: Map<WebhookId, number>, waitingMax: number) {
     const options = { waitingMax, frontOf: (id: WebhookId) => this.#frontOf(id) };
-    const { claimed, passedOver, shortOfLane } = await this.#claims.claim(some, options);
-    const workedFor = new Set([...claimed.map((delivery) => delivery.webhookId), ...passedOver]);
+    const { claimed, passedOver, full } = await this.#claims.claim(some, options);
+    const served = new Set(claimed.map((delivery) => delivery.webhookId));
+    this.note(passedOver);
     for (const id of some) {
-      const idle = shortOfLane.has(id) ? 0 : 1;
-      const turns = workedFor.has(id) ? 0 : (active.get(id) ?? 0) + idle;
-      if (this.#claims.isBehind(id) || passedOver.includes(id)) this.#keepActive(id, turns);
+      const lanes = this.#claims.lanesOf(id);
+      const mayHaveMore = lanes.some((lane) => full[lane]) || this.#claims.admissions.isFull(id);
+      const idle = lanes.every((lane) => full[lane]) ? 0 : 1;
+      if (mayHaveMore) this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
     }
   }
 
@@ -176,14 +182,13 @@ class Rounds implements DeliveryRounds {
     return this.#claims.admissions.isFull(id) ? (now.get(id) ?? before.get(id)) : undefined;
   }
 
-  /** Those whose lane has enough for now, and the rest. */
-  async #byLane(ids: readonly WebhookId[]): Promise<{ inTurn: WebhookId[]; rest: WebhookId[] }> {
-    if (ids.length === 0) return { inTurn: [], rest: [] };
+  /** Those whose lane has enough for now, and the others. */
+  async #byLane(ids: readonly WebhookId[]): Promise<{ waiting: WebhookId[]; others: WebhookId[] }> {
+    if (ids.length === 0) return { waiting: [], others: [] };
     const depths = await this.#claims.depths();
     const hasEnough = (id: WebhookId): boolean =>
       this.#claims.lanesOf(id).every((lane) => depths[lane].waiting > REFILL_AT);
-    const ordered = this.#claims.admissions.inOrder(ids);
-    return { inTurn: ordered.filter(hasEnough), rest: ordered.filter((id) => !hasEnough(id)) };
+    return { waiting: ids.filter(hasEnough), others: ids.filter((id) => !hasEnough(id)) };
   }
 
   #keepActive(id: WebhookId, turnsWithoutWork: number): void {

@@ -22,6 +22,8 @@ export class DeliveryGround {
   /** How often the store was asked to walk. */
   walks = 0;
   duringWalk: () => void = () => undefined;
+  /** Its answer is there, and the relay does not have it yet. */
+  afterWalk: () => void = () => undefined;
   duringClaim: () => Promise<void> = async () => undefined;
   rounds: DeliveryRounds;
   news: DeliveryNews;
@@ -54,7 +56,9 @@ export class DeliveryGround {
     const walk: typeof timetable.walk = async (...args) => {
       this.walks += 1;
       this.duringWalk();
-      return timetable.walk(...args);
+      const found = await timetable.walk(...args);
+      this.afterWalk();
+      return found;
     };
     const rounds = createDeliveryRounds({ store: { walk }, claims, nowMs });
     return { rounds, news: createDeliveryNews({ claims, onBacklog: (ids) => rounds.note(ids) }) };

@@ -43,6 +43,20 @@ test('an event loop that is never idle lets one through after ten rests', async 
   expect(await letThrough(3, loopThatNeeds(Infinity))).toEqual([10, 20, 30]);
 });
 
+test('who may not wait for long shares the time that there is with those who ask as well', async () => {
+  const loop = loopThatNeeds(Infinity);
+  const options = { meter: loop.meter, rest: () => loop.rest(), nowMs: () => loop.rests };
+  const spareTime = createSpareTime({ ...options, waitMaxMs: 12 });
+  const restsBefore: number[] = [];
+  await Promise.all(
+    Array.from({ length: 4 }, async (_, n) => {
+      await spareTime();
+      restsBefore[n] = loop.rests;
+    }),
+  );
+  expect(restsBefore).toEqual([3, 6, 9, 12]);
+});
+
 test('the real event loop lets a burst through, and lets others have their turn in between', async () => {
   const spareTime = createSpareTime();
   const seen: string[] = [];

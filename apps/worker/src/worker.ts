@@ -39,6 +39,8 @@ export interface WorkerParts {
 
 /** Attempts that take longer than this give their slot of the fast lane to others, if there is a place to wait. */
 const PARK_AFTER_MS = 1_000;
+/** A backlog gives way to fresh deliveries, but not for long: a webhook must be able to catch up beside others. */
+const GIVES_WAY_MAX_MS = 150;
 /** Left of the stop's time for what comes after the attempts: closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Recording a hand-over of mail, after the provider's own time limit. */
@@ -55,11 +57,13 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
     ...stages,
     attemptsMax: 2 * deliveryConcurrency,
     waitsForSpareTime: createRightOfWay(),
+    spareTime: createSpareTime({ waitMaxMs: GIVES_WAY_MAX_MS }),
   });
   const slow = addLane(lifecycle, parts, {
     ...stages,
     attemptsMax: slowLaneConcurrency,
     waitsForSpareTime: () => true,
+    spareTime: createSpareTime(),
   });
   const mailStages = addMailStages(lifecycle, parts);
   const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
@@ -117,6 +121,7 @@ function addLane(
   lane: Omit<DeliveryStages, 'attempt'> & {
     readonly attemptsMax: number;
     readonly waitsForSpareTime: (delivery: LoadedDelivery) => boolean;
+    readonly spareTime: () => Promise<void>;
   },
 ): (job: DeliveryHandOver) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
@@ -139,8 +144,7 @@ function addLane(
   const stages = {
     ...lane,
     attempt: inTurn((delivery) => makeAttempt(delivery, attempt), {
-      waitsForSpareTime: lane.waitsForSpareTime,
-      spareTime: createSpareTime(),
+      ...lane,
       attemptMs: config.deliveryTimeoutMs,
       onLate: ({ deliveryId }) =>
         logger.warn('attempt not begun within its lease', { delivery_id: deliveryId }),

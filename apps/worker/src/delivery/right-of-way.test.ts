@@ -27,17 +27,3 @@ test('among late ones only nobody waits, nor two seconds after the last fresh on
   now = 2_000;
   expect(givesWay(60_000)).toBe(false);
 });
-
-test('one that is less than half as late as another is held up by it, and does not wait as well', () => {
-  givesWay(0);
-  expect([givesWay(60_000), givesWay(29_999), givesWay(30_000)]).toEqual([true, false, true]);
-});
-
-test('the latest counts for two seconds', () => {
-  givesWay(60_000);
-  now = 1_999;
-  expect([givesWay(0), givesWay(20_000)]).toEqual([false, false]);
-  now = 2_000;
-  expect(givesWay(20_000)).toBe(true);
-  expect(givesWay(9_000)).toBe(false);
-});
