@@ -24,7 +24,7 @@ async function letThrough(count: number, loop: ReturnType<typeof loopThatNeeds>)
   const restsBefore: number[] = [];
   await Promise.all(
     Array.from({ length: count }, async (_, n) => {
-      await spareTime();
+      await spareTime('a');
       restsBefore[n] = loop.rests;
     }),
   );
@@ -43,18 +43,21 @@ test('an event loop that is never idle lets one through after ten rests', async 
   expect(await letThrough(3, loopThatNeeds(Infinity))).toEqual([10, 20, 30]);
 });
 
-test('who may not wait for long shares the time that there is with those who ask as well', async () => {
+test.each([
+  { names: ['a', 'a', 'a'], before: [4, 8, 12] },
+  { names: ['a', 'b', 'a', 'b'], before: [2, 4, 6, 10] },
+  { names: ['a', 'b', 'c', 'd', 'e'], before: [1, 2, 4, 6, 10] },
+])('everybody has a turn every so often: $names', async ({ names, before }) => {
   const loop = loopThatNeeds(Infinity);
-  const options = { meter: loop.meter, rest: () => loop.rest(), nowMs: () => loop.rests };
-  const spareTime = createSpareTime({ ...options, waitMaxMs: 12 });
+  const spareTime = createSpareTime({ meter: loop.meter, rest: () => loop.rest(), everyMs: 4 });
   const restsBefore: number[] = [];
   await Promise.all(
-    Array.from({ length: 4 }, async (_, n) => {
-      await spareTime();
+    names.map(async (name, n) => {
+      await spareTime(name);
       restsBefore[n] = loop.rests;
     }),
   );
-  expect(restsBefore).toEqual([3, 6, 9, 12]);
+  expect(restsBefore).toEqual(before);
 });
 
 test('the real event loop lets a burst through, and lets others have their turn in between', async () => {
@@ -63,7 +66,7 @@ test('the real event loop lets a burst through, and lets others have their turn 
   const timer = setInterval(() => void seen.push('other'), 1);
   await Promise.all(
     Array.from({ length: 20 }, async () => {
-      await spareTime();
+      await spareTime('a');
       seen.push('work');
       for (const until = performance.now() + 5; performance.now() < until;); // holds the event loop
     }),

@@ -12,10 +12,8 @@ export interface SpareTimeOptions {
   readonly meter?: LoopMeter;
   /** A pause in which the event loop does what else there is to do. */
   readonly rest?: () => Promise<unknown>;
-  /** About so long anybody waits, however busy the loop is and however many ask; without it as long as it takes. */
-  readonly waitMaxMs?: number;
-  /** A monotonic clock. */
-  readonly nowMs?: () => number;
+  /** So often everybody who waits has a turn, however busy the loop is; without it they share one in ten milliseconds. */
+  readonly everyMs?: number;
 }
 
 /** One is let through when, since the one before it, the event loop has been idle for half of the time. */
@@ -28,26 +26,25 @@ const RESTS_MAX = 10;
  * hundreds of TLS handshakes with endpoints that all ran out of time together, or a backlog, so stays out of the way of the
  * rest.
  *
- * @returns resolves when it is the caller's turn, or it has waited for long enough; the first to ask is the first to go.
+ * @returns resolves when it is the turn of what was asked for, in somebody's name; the first to ask is the first to go.
  */
-export function createSpareTime(options: SpareTimeOptions = {}): () => Promise<void> {
-  const { meter = eventLoopMeter(), rest = () => delay(1) } = options;
-  const { waitMaxMs = Infinity, nowMs = () => performance.now() } = options;
+export function createSpareTime(options: SpareTimeOptions = {}): (name: string) => Promise<void> {
+  const { meter = eventLoopMeter(), rest = () => delay(1), everyMs = Infinity } = options;
   let last = Promise.resolve();
-  let waiting = 0;
+  const waiting = new Map<string, number>();
 
-  /** Rests for its share of the time that is left for all that wait. */
-  async function turn(askedAtMs: number): Promise<void> {
-    const restsMax = Math.min(RESTS_MAX, (askedAtMs + waitMaxMs - nowMs()) / waiting);
+  async function turn(name: string): Promise<void> {
+    const restsMax = Math.min(RESTS_MAX, everyMs / waiting.size);
     for (let rests = 0; meter.busyShare() > BUSY_SHARE_MAX && rests < restsMax; rests += 1) await rest();
     meter.reset();
-    waiting -= 1;
+    const left = (waiting.get(name) ?? 1) - 1;
+    if (left === 0) waiting.delete(name);
+    else waiting.set(name, left);
   }
 
-  return () => {
-    const askedAtMs = nowMs();
-    waiting += 1;
-    last = last.then(() => turn(askedAtMs));
+  return (name) => {
+    waiting.set(name, (waiting.get(name) ?? 0) + 1);
+    last = last.then(() => turn(name));
     return last;
   };
 }

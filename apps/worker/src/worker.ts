@@ -1,5 +1,5 @@
 import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
-import type { Clock, EmailId } from '@postrider/domain';
+import type { Clock, EmailId, WebhookId } from '@postrider/domain';
 import { createMailProvider } from '@postrider/mail';
 import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
 import { createConsumer } from '@postrider/queue';
@@ -39,8 +39,8 @@ export interface WorkerParts {
 
 /** Attempts that take longer than this give their slot of the fast lane to others, if there is a place to wait. */
 const PARK_AFTER_MS = 1_000;
-/** A backlog gives way to fresh deliveries, but not for long: a webhook must be able to catch up beside others. */
-const GIVES_WAY_MAX_MS = 150;
+/** What gives way has a turn as often as this: a webhook must be able to catch up beside others. */
+const GIVES_WAY_EVERY_MS = 3;
 /** Left of the stop's time for what comes after the attempts: closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Recording a hand-over of mail, after the provider's own time limit. */
@@ -57,7 +57,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
     ...stages,
     attemptsMax: 2 * deliveryConcurrency,
     waitsForSpareTime: createRightOfWay(),
-    spareTime: createSpareTime({ waitMaxMs: GIVES_WAY_MAX_MS }),
+    spareTime: createSpareTime({ everyMs: GIVES_WAY_EVERY_MS }),
   });
   const slow = addLane(lifecycle, parts, {
     ...stages,
@@ -121,7 +121,7 @@ function addLane(
   lane: Omit<DeliveryStages, 'attempt'> & {
     readonly attemptsMax: number;
     readonly waitsForSpareTime: (delivery: LoadedDelivery) => boolean;
-    readonly spareTime: () => Promise<void>;
+    readonly spareTime: (webhookId: WebhookId) => Promise<void>;
   },
 ): (job: DeliveryHandOver) => Promise<void> {
   const { config, clock, logger, metrics } = parts;

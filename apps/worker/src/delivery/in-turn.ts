@@ -1,10 +1,11 @@
+import type { WebhookId } from '@postrider/domain';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 
 export interface TurnParts {
   readonly waitsForSpareTime: (delivery: LoadedDelivery) => boolean;
-  /** Resolves when it is the caller's turn. */
-  readonly spareTime: () => Promise<void>;
+  /** Resolves when it is the webhook's turn. */
+  readonly spareTime: (webhookId: WebhookId) => Promise<void>;
   /** What an attempt takes at the most. */
   readonly attemptMs: number;
   /** Told of a delivery whose turn came too late. */
@@ -21,7 +22,7 @@ export function inTurn(
   { waitsForSpareTime, spareTime, attemptMs, onLate }: TurnParts,
 ): (delivery: LoadedDelivery) => Promise<Attempt | null> {
   return async (delivery) => {
-    if (waitsForSpareTime(delivery)) await spareTime();
+    if (waitsForSpareTime(delivery)) await spareTime(delivery.webhookId);
     if (performance.now() + attemptMs <= delivery.leaseEndsAtMs) return makeAttempt(delivery);
     onLate(delivery);
     return null;
