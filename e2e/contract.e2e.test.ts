@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PROBLEMS } from '@postrider/domain';
-import { startGround } from './contract/ground.ts';
+import { PROBLEM_BASES, startGround } from './contract/ground.ts';
 import type { Answer, Ground } from './contract/ground.ts';
 import { LIMIT_ROWS } from './contract/limit-rows.ts';
 import { STATUS_ROWS } from './contract/status-rows.ts';
@@ -39,13 +39,23 @@ test('every row of the contract has an entry, and every entry a row', () => {
   expect(Object.keys(LIMIT_ROWS).sort()).toEqual([...limits].sort());
 });
 
-/** `201`, `413 text`, `422 validation-failed`. */
+/** What the catalogue says of a problem, under the bases that the deployment was given. */
+function catalogued(type: unknown, status: number): object {
+  const slug = String(type).split('/').at(-1) ?? '';
+  const problem = Object.entries(PROBLEMS).find(([name]) => name === slug)?.[1];
+  if (problem === undefined) throw new Error(`the catalogue has no ${slug}`);
+  const statuses: number[] = [problem.status, ...('alsoStatus' in problem ? [problem.alsoStatus] : [])];
+  expect(statuses).toContain(status);
+  return { type: `${PROBLEM_BASES[problem.family]}/${slug}`, title: problem.title, status };
+}
+
+/** `201`, `413 text`, `422 validation-failed`; of a problem only where all of it is as catalogued. */
 function kindOf({ status, mediaType, json, requestId }: Answer): string {
   expect(requestId).toMatch(/^req_/);
   if (status < 300) return String(status);
   if (mediaType !== 'application/problem+json')
     return `${status} ${mediaType.startsWith('text/plain') ? 'text' : mediaType}`;
-  expect(json).toMatchObject({ status, instance: requestId });
+  expect(json).toMatchObject({ ...catalogued(json?.['type'], status), instance: requestId });
   return `${status} ${String(json?.['type']).split('/').at(-1)}`;
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
-import type { KeyKind, Scope } from '@postrider/domain';
+import type { KeyKind, ProblemBases, Scope } from '@postrider/domain';
 import { createRows, startFakeSes, startSystem, startTcpProxy, waitFor } from '@postrider/testing';
 import type { FakeSes, System, SystemProcess, TcpProxy } from '@postrider/testing';
 
@@ -47,9 +47,22 @@ export interface CallOptions {
 
 const MANY = 1_000_000;
 
+/** Of every deployment here; none of them is what it would be if nobody had set it. */
+export const PROBLEM_BASES: ProblemBases = {
+  service: 'https://service.example/contract',
+  platform: 'https://platform.example/contract',
+};
+
 export async function startGround(): Promise<Ground> {
   const ses = await startFakeSes();
-  const system = await startSystem({ env: { ...ses.environment, MAIL_PROVIDER: 'ses' } });
+  const system = await startSystem({
+    env: {
+      ...ses.environment,
+      MAIL_PROVIDER: 'ses',
+      PROBLEMS_BASE: PROBLEM_BASES.service,
+      PLATFORM_PROBLEMS_BASE: PROBLEM_BASES.platform,
+    },
+  });
   const proxy = await startTcpProxy(system.db.url);
   const apis: Record<NonNullable<CallOptions['of']>, SystemProcess> = {
     ses: await system.start('api'),
