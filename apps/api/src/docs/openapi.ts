@@ -5,12 +5,13 @@ import type { Route } from '../routes/route.ts';
 import { routeTable } from '../routes/table.ts';
 import type { RouteParts, RouteStores } from '../routes/table.ts';
 import type { Schema } from './json-schema.ts';
-import type { Refusal, RouteDoc } from './route-doc.ts';
+import { answeredRefusal } from './route-doc.ts';
+import type { AnsweredRefusal, Refusal, RouteDoc } from './route-doc.ts';
 import { ROUTE_DOCS } from './route-docs.ts';
 import { envelopeSchema, SCHEMAS } from './schemas.ts';
 import type { SchemaName } from './schemas.ts';
 
-const ANYWHERE: readonly Refusal[] = ['500 internal', '503 not-ready'];
+const ANYWHERE: readonly Refusal[] = ['internal', 'not-ready'];
 
 const INFO = {
   title: 'Postrider',
@@ -32,11 +33,11 @@ export function describedRoutes(): readonly Route[] {
 }
 
 /** Every refusal that a route may answer with: its own, and those that follow from the table. */
-export function refusalsOf(route: Route, doc: RouteDoc): readonly Refusal[] {
-  const gates: Refusal[] = route.scope === null ? [] : ['401 api-key-unauthorized', '403 api-key-forbidden'];
-  if (route.scope !== null && route.limited) gates.push('429 rate-limited');
-  gates.push('413 request-too-large'); // also where a body is ignored
-  return [...gates, ...doc.refusals, ...ANYWHERE];
+export function refusalsOf(route: Route, doc: RouteDoc): readonly AnsweredRefusal[] {
+  const gates: Refusal[] = route.scope === null ? [] : ['api-key-unauthorized', 'api-key-forbidden'];
+  if (route.scope !== null && route.limited) gates.push('rate-limited');
+  gates.push('request-too-large'); // also where a body is ignored
+  return [...gates, ...doc.refusals, ...ANYWHERE].map(answeredRefusal);
 }
 
 /** `docs/openapi.json`: OpenAPI 3.1, also of the events that are posted to customers. */
@@ -151,7 +152,7 @@ function responses(route: Route, doc: RouteDoc): Schema {
   return Object.fromEntries([...entries].sort());
 }
 
-function refusalResponse(refusals: readonly Refusal[]): Schema {
+function refusalResponse(refusals: readonly AnsweredRefusal[]): Schema {
   const words = refusals.map((refusal) => refusal.split(' ')[1] ?? '');
   const slugs = words.filter((word): word is ProblemSlug => word in PROBLEMS);
   const content: Record<string, Schema> = {};

@@ -2,9 +2,9 @@ import { DOMAIN_DOCS, SUPPRESSION_DOCS, TOPIC_DOCS, UNSUBSCRIBE_DOCS } from './r
 import type { Refusal, RouteDoc } from './route-doc.ts';
 
 const SEND_REFUSALS: readonly Refusal[] = [
-  '403 domain-not-verified',
-  '409 idempotency-conflict',
-  '422 validation-failed',
+  'domain-not-verified',
+  'idempotency-conflict',
+  'validation-failed',
 ];
 
 /** By method and path, as the table has them. A route without an entry fails a test. */
@@ -15,7 +15,7 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
     description: 'The one answer that carries the signing secret. `events` empty or absent means all types.',
     request: 'WebhookRequest',
     success: { status: 201, schema: 'CreatedWebhook' },
-    refusals: ['400 text', '422 text', '422 validation-failed'],
+    refusals: ['400 text', '422 text', 'validation-failed'],
   },
   'GET /v1/webhooks': {
     operationId: 'listWebhooks',
@@ -27,7 +27,7 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
     operationId: 'deleteWebhook',
     summary: 'Delete a webhook, with its queued deliveries and its dead letters',
     success: { status: 200, schema: 'DeletedWebhook' },
-    refusals: ['404 not-found'],
+    refusals: ['not-found'],
   },
   'GET /v1/webhooks/dead-letters': {
     operationId: 'listDeadLetters',
@@ -40,7 +40,7 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
     summary: 'Queue the event of a dead letter again',
     description: 'With a fresh set of attempts; the event keeps its id. The dead letter is gone.',
     success: { status: 200, schema: 'ReplayedDeadLetter' },
-    refusals: ['404 not-found'],
+    refusals: ['not-found'],
   },
   'POST /v1/emails': {
     operationId: 'sendEmail',
@@ -65,13 +65,13 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
     summary: 'List messages, newest first',
     success: { status: 200, schema: 'EmailPage' },
     paged: true,
-    refusals: ['422 validation-failed'],
+    refusals: ['validation-failed'],
   },
   'GET /v1/emails/:id': {
     operationId: 'getEmail',
     summary: 'Read a message and what is last known of it',
     success: { status: 200, schema: 'Email' },
-    refusals: ['404 not-found'],
+    refusals: ['not-found'],
   },
   'POST /internal/ses/sns': {
     operationId: 'receiveSns',
