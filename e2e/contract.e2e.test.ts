@@ -75,6 +75,10 @@ describe('contract 7.2', () => {
         return;
       }
       for (const answer of [await row.reach(ground)].flat()) expect(kindOf(answer)).toBe(name);
+      for (const answer of (await row.inPlainText?.(ground)) ?? []) {
+        expect(kindOf(answer)).toBe(`${name.slice(0, 3)} text`);
+        expect(answer.text).toMatch(/^[A-Z].{1,100}[.]$/);
+      }
     },
     TIMEOUT_MS,
   );

@@ -7,6 +7,7 @@ import type { FakeSes, System, SystemProcess, TcpProxy } from '@postrider/testin
 /** An answer as a customer sees it. */
 export interface Answer {
   readonly status: number;
+  readonly headers: Headers;
   readonly mediaType: string;
   readonly text: string;
   /** Null where it is no JSON. */
@@ -105,11 +106,12 @@ async function ask(url: string, line: string, { key, body, headers = {} }: CallO
     headers: { ...(typeof key === 'string' ? { authorization: `Bearer ${key}` } : {}), ...headers },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
-  const mediaType = response.headers.get('content-type') ?? '';
+  const answered = response.headers;
+  const mediaType = answered.get('content-type') ?? '';
   const text = await response.text();
   const json = mediaType.endsWith('json') ? (JSON.parse(text) as Answer['json']) : null;
-  const requestId = response.headers.get('x-request-id');
-  return { status: response.status, mediaType, text, json, requestId };
+  const requestId = answered.get('x-request-id');
+  return { status: response.status, headers: answered, mediaType, text, json, requestId };
 }
 
 async function insertKey({ db, accountId }: System, wish: KeyWish): Promise<string> {

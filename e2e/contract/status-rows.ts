@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { newApiKey, newId } from '@postrider/domain';
-import { sesError } from '@postrider/testing';
+import { publishKeys, sesError } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
 import { message, padded } from './ground.ts';
 import type { Answer, Ground } from './ground.ts';
@@ -10,10 +10,16 @@ import type { Answer, Ground } from './ground.ts';
  * successes each has a status of its own.
  */
 export type StatusRow =
-  | { readonly reach: (ground: Ground) => Promise<Answer | readonly Answer[]> }
+  | {
+      readonly reach: (ground: Ground) => Promise<Answer | readonly Answer[]>;
+      /** What has the same status and is no problem document but a short text. */
+      readonly inPlainText?: (ground: Ground) => Promise<readonly Answer[]>;
+    }
   | { readonly succeed: (ground: Ground) => Promise<readonly (readonly [status: number, answer: Answer])[]> }
   | { readonly notBuilt: string };
 
+const KIB = 1024;
+const MIB = 1024 * KIB;
 const ENDPOINT = { endpoint: 'https://hooks.example.com' };
 const INBOUND: StatusRow = { notBuilt: 'inbound mail' };
 let made = 0;
@@ -33,6 +39,60 @@ async function newComplaint({ system }: Ground): Promise<string> {
 async function newDomainId({ call }: Ground): Promise<string> {
   const { json } = await call('POST /v1/domains', { body: newDomain() });
   return String(json?.['id']);
+}
+
+/** How much an account has stored of what it can store. */
+async function storedBy({ system }: Ground, accountId: string): Promise<number> {
+  const counts = ['webhooks', 'domains', 'emails', 'idempotency_keys'].map(
+    (table) => `(select count(*) from ${table} where account_id = $1)`,
+  );
+  const [row] = await system.db.query<{ n: number }>(`select (${counts.join(' + ')})::int as n`, [accountId]);
+  return row?.n ?? NaN;
+}
+
+/** What a key is answered that has spent its limit, and what a batch is that does not fit in what is left of another. */
+async function overTheLimit(ground: Ground): Promise<Answer[]> {
+  const { call, newKey } = ground;
+  const accountId = await ground.newAccount();
+  const spent = await newKey({ accountId, kind: 'test', limit: 1 });
+  const nearlySpent = await newKey({ accountId, kind: 'test', limit: 3 });
+  for (const key of [spent, nearlySpent]) {
+    expect(await call('POST /v1/webhooks', { key, body: ENDPOINT })).toMatchObject({ status: 201 });
+  }
+  const headers = { 'idempotency-key': 'over' };
+  const batch = [message(), message(), message()];
+  const answers = [
+    await call('POST /v1/emails', { key: spent, headers, body: message() }),
+    await call('POST /v1/emails/batch', { key: spent, headers, body: batch }),
+    await call('POST /v1/webhooks', { key: spent, body: ENDPOINT }),
+    await call('POST /v1/domains', { key: spent, body: newDomain() }),
+    await call('GET /v1/emails', { key: spent }),
+    await call('POST /v1/emails/batch', { key: nearlySpent, headers, body: batch }),
+  ];
+  expect(await storedBy(ground, accountId)).toBe(2);
+  for (const answer of answers) expect(answer.headers.has('retry-after')).toBe(false);
+  return answers;
+}
+
+/** What live mail is answered from a domain of nobody's, alone and beside mail from one that is verified. */
+async function unverifiedSends(ground: Ground): Promise<Answer[]> {
+  const { call, ses } = ground;
+  const accountId = await ground.newAccount();
+  const key = await ground.newKey({ accountId, limit: 100 });
+  const domain = newDomain();
+  const { json } = await call('POST /v1/domains', { key, body: domain });
+  const identity = ses.identities.get(domain.name);
+  if (identity === undefined) throw new Error('the provider was not asked');
+  publishKeys(identity);
+  await call(`POST /v1/domains/${String(json?.['id'])}/verify`, { key });
+  const verified = { from: `a@${domain.name}` };
+  const answers = [
+    await call('POST /v1/emails', { key, body: message() }),
+    await call('POST /v1/emails/batch', { key, body: [message(verified), message()] }),
+  ];
+  expect(await storedBy(ground, accountId)).toBe(1);
+  expect(await call('POST /v1/emails', { key, body: message(verified) })).toMatchObject({ status: 200 });
+  return answers;
 }
 
 type SesOperation = Parameters<FakeSes['always']>[0];
@@ -111,17 +171,18 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
         revoked,
       ]);
       const keys = [null, 'no key', newApiKey('live'), revoked];
-      return Promise.all(keys.map(async (key) => call('GET /v1/webhooks', { key })));
+      const answers = await Promise.all(keys.map(async (key) => call('GET /v1/webhooks', { key })));
+      expect(new Set(answers.map(({ requestId }) => requestId)).size).toBe(4);
+      const alike = answers.map(({ text, requestId }) => text.replace(String(requestId), ''));
+      expect(alike).toEqual(Array<string>(4).fill(alike[0] ?? ''));
+      return answers;
     },
   },
   '403 api-key-forbidden': {
     reach: async ({ call, newKey }) =>
       call('GET /v1/webhooks', { key: await newKey({ scopes: ['emails:read'], limit: 100 }) }),
   },
-  '403 domain-not-verified': {
-    reach: async ({ call, newKey }) =>
-      call('POST /v1/emails', { key: await newKey({ limit: 100 }), body: message() }),
-  },
+  '403 domain-not-verified': { reach: unverifiedSends },
   '403 inbox-limit': INBOUND,
   '403 held-needs-manage': INBOUND,
   '404 not-found': {
@@ -154,7 +215,18 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   '409 route-exists': INBOUND,
   '409 not-held': INBOUND,
   '413 request-too-large': {
-    reach: ({ call }) => call('POST /v1/webhooks', { body: padded(ENDPOINT, 64 * 1024 + 1) }),
+    reach: async ({ call }) => [
+      await call('POST /v1/webhooks', { body: padded(ENDPOINT, 64 * KIB + 1) }),
+      await call('POST /v1/domains', { body: padded(newDomain(), 64 * KIB + 1) }),
+      await call('POST /v1/suppressions', { body: padded({ email: 'a@b.example' }, 64 * KIB + 1) }),
+      await call('POST /v1/topics', { body: padded({ name: 'News' }, 64 * KIB + 1) }),
+      await call('POST /v1/emails', { body: padded(message(), 32 * MIB + 1) }),
+      await call('POST /v1/emails/batch', { body: padded([message()], 32 * MIB + 1) }),
+    ],
+    inPlainText: async ({ call }) => [
+      await call('POST /v1/emails', { body: padded(message(), 8 * MIB + 1) }),
+      await call('POST /v1/emails', { body: padded(message(), 32 * MIB) }),
+    ],
   },
   '422 validation-failed': {
     reach: async ({ call }) => [
@@ -165,13 +237,7 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       await call('POST /v1/webhooks', { body: { ...ENDPOINT, events: ['email.unknown'] } }),
     ],
   },
-  '429 rate-limited': {
-    async reach({ call, newKey }) {
-      const key = await newKey({ limit: 1 });
-      await call('GET /v1/webhooks', { key });
-      return call('GET /v1/webhooks', { key });
-    },
-  },
+  '429 rate-limited': { reach: overTheLimit },
   '429 inbox-rate-limited': INBOUND,
   '429 thread-rate-limited': INBOUND,
   '500 internal': {
