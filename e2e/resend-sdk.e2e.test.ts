@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
-import type { FakeSes, System } from '@postrider/testing';
+import type { FakeSes, SesMessage, System } from '@postrider/testing';
 import { Resend } from 'resend';
 
 /* Resend's own SDK, with nothing changed but the base address. */
+
+const PUBLIC_URL = 'https://mail.example.com';
 
 let ses: FakeSes;
 let system: System;
@@ -12,7 +14,7 @@ let resend: Resend;
 beforeEach(async () => {
   ses = await startFakeSes();
   system = await startSystem({
-    env: { ...ses.environment, MAIL_PROVIDER: 'ses', KEY_RATE_LIMIT_PER_MINUTE: '10000' },
+    env: { ...ses.environment, MAIL_PROVIDER: 'ses', KEY_RATE_LIMIT_PER_MINUTE: '10000', PUBLIC_URL },
   });
   const api = await system.start('api');
   await system.start('relay');
@@ -112,6 +114,107 @@ test('emails: send, get, list, in a batch, and again under an idempotency key', 
     'Your order',
     'Your order',
   ]);
+}, 60_000);
+
+/** Messages that the provider has got, by their subjects. */
+async function handedOver(subjects: readonly string[]): Promise<SesMessage[]> {
+  await ses.waitForRequests('SendEmail', subjects.length, 30_000);
+  expect(ses.messages.map(({ mail }) => mail.subject).sort()).toEqual([...subjects].sort());
+  return subjects.flatMap((subject) => ses.messages.filter(({ mail }) => mail.subject === subject));
+}
+
+test('emails: every field of a message reaches the provider', async () => {
+  await verifiedDomain('shop.example');
+  const topic = await dataOf(() => resend.topics.create({ name: 'News', defaultSubscription: 'opt_in' }));
+  const logo = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]);
+  const whole = await dataOf(() =>
+    resend.emails.send({
+      ...MESSAGE,
+      to: ['Ann <ann@example.net>', 'ben@example.net'],
+      cc: 'Cleo Grün <cleo@example.net>',
+      bcc: ['dan@example.net', 'eve@example.net'],
+      replyTo: ['Help <help@shop.example>', 'owner@shop.example'],
+      subject: 'Grüße',
+      html: '<p>Thanks <img src="cid:logo"></p>',
+      text: 'Thanks',
+      headers: { 'X-Order': '4711', References: '<1@shop.example>' },
+      tags: [
+        { name: 'kind', value: 'order' },
+        { name: 'plan', value: 'free-2' },
+      ],
+      attachments: [
+        { filename: 'a.txt', content: Buffer.from('hello') },
+        { filename: 'logo', content: logo.toString('base64'), contentType: 'image/png', contentId: 'logo' },
+      ],
+    }),
+  );
+  const news = await dataOf(() => resend.emails.send({ ...MESSAGE, subject: 'News', topicId: topic.id }));
+  const [message, aboutTopic] = await handedOver(['Grüße', 'News']);
+
+  expect(message?.destination).toEqual({
+    ToAddresses: ['ann@example.net', 'ben@example.net'],
+    CcAddresses: ['cleo@example.net'],
+    BccAddresses: ['dan@example.net', 'eve@example.net'],
+  });
+  expect(message?.tags).toEqual({ email_id: whole.id, kind: 'order', plan: 'free-2' });
+  expect(message?.mail).toMatchObject({
+    from: { name: 'Shop', address: 'orders@shop.example' },
+    to: [
+      { name: 'Ann', address: 'ann@example.net' },
+      { name: '', address: 'ben@example.net' },
+    ],
+    cc: [{ name: 'Cleo Grün', address: 'cleo@example.net' }],
+    replyTo: [
+      { name: 'Help', address: 'help@shop.example' },
+      { name: '', address: 'owner@shop.example' },
+    ],
+    headers: expect.arrayContaining([
+      expect.objectContaining({ key: 'x-order', value: '4711' }),
+      expect.objectContaining({ key: 'references', value: '<1@shop.example>' }),
+    ]),
+    attachments: [
+      { filename: 'logo', mimeType: 'image/png', disposition: 'inline', contentId: '<logo>' },
+      { filename: 'a.txt', mimeType: 'text/plain', disposition: 'attachment' },
+    ],
+  });
+  expect(message?.mail.html?.trim()).toBe('<p>Thanks <img src="cid:logo"></p>');
+  expect(message?.mail.text?.trim()).toBe('Thanks');
+  expect(message?.mail.attachments.map(({ content }) => Buffer.from(content as ArrayBuffer))).toEqual([
+    logo,
+    Buffer.from('hello'),
+  ]);
+  expect(message?.raw.toString('latin1')).not.toMatch(/dan@|eve@/);
+
+  expect(aboutTopic?.mail.headers).toContainEqual(
+    expect.objectContaining({
+      key: 'list-unsubscribe',
+      value: expect.stringMatching(/^<https:\/\/mail[.]example[.]com\/u\/.+>$/),
+    }),
+  );
+  expect(await dataOf(() => resend.emails.get(news.id))).toMatchObject({ topic_id: topic.id });
+}, 60_000);
+
+test('emails: a batch under an idempotency key is sent once, and listed in pages, forwards and back', async () => {
+  await verifiedDomain('shop.example');
+  const subjects = ['One', 'Two', 'Three', 'Four', 'Five'];
+  const batch = subjects.map((subject) => ({ ...MESSAGE, subject }));
+  const sent = await dataOf(() => resend.batch.send(batch, { idempotencyKey: 'batch-1' }));
+  expect(sent.data).toHaveLength(5);
+  expect(await dataOf(() => resend.batch.send(batch, { idempotencyKey: 'batch-1' }))).toEqual(sent);
+  const other = await counted(() => resend.batch.send(batch.slice(1), { idempotencyKey: 'batch-1' }));
+  expect(other.error).toMatchObject({ status: 409, title: 'Idempotency key in conflict' });
+  await handedOver(subjects);
+
+  const [five = '', four = '', three = '', two = '', one = ''] = sent.data.map(({ id }) => id).reverse();
+  const page = async (options: Parameters<typeof resend.emails.list>[0]) => {
+    const { data, has_more } = await dataOf(() => resend.emails.list(options));
+    return [data.map(({ id }) => id), has_more];
+  };
+  expect(await page({ limit: 2 })).toEqual([[five, four], true]);
+  expect(await page({ limit: 2, after: four })).toEqual([[three, two], true]);
+  expect(await page({ limit: 2, after: two })).toEqual([[one], false]);
+  expect(await page({ limit: 2, before: two })).toEqual([[four, three], true]);
+  expect(await page({ limit: 2, before: three })).toEqual([[five, four], false]);
 }, 60_000);
 
 test('suppressions: add, list, get, remove, and many at once', async () => {
