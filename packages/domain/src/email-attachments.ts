@@ -69,7 +69,7 @@ const attachment = z
     contentId: written.content_id ?? null,
   }));
 
-/** A list that is too long is not looked into: its length is the fault. */
+/** Of a list that is too long, what is behind the limit is not looked into; its length is a fault of its own. */
 export const attachmentsField = z.preprocess(
   (value) => (Array.isArray(value) ? (value.slice(0, LIMITS.attachments) as unknown[]) : (value ?? [])),
   z.array(attachment, { error: 'must be an array of attachments' }),

@@ -326,6 +326,28 @@ describe('the limits of a message (contract 8)', () => {
     expect(faults({ headers: headers(51) })).toEqual(['headers: has more than 50 headers']);
   });
 
+  test('of one too many, the first 50 are judged all the same, and nothing behind them', () => {
+    const among = <T>(good: T, bad: T): T[] => [bad, ...Array<T>(48).fill(good), bad, bad];
+    const names = among('X-', 'X ').map((prefix, index) => `${prefix}${index}`);
+    expect(faults({ headers: Object.fromEntries(names.map((name) => [name, 'v'])) })).toEqual([
+      'headers.X 0: is not a valid header name',
+      'headers.X 49: is not a valid header name',
+      'headers: has more than 50 headers',
+    ]);
+    const tags = among({ name: 'a', value: 'b' }, { name: 'a', value: '' });
+    expect(faults({ tags })).toEqual([
+      'tags[0].value: is empty',
+      'tags[49].value: is empty',
+      'tags: has more than 50 tags',
+    ]);
+    const attachments = among({ filename: 'a', content: '' }, { filename: 'a', content: '?' });
+    expect(faults({ attachments })).toEqual([
+      expect.stringMatching(/^attachments\[0\][.]content: /),
+      expect.stringMatching(/^attachments\[49\][.]content: /),
+      'attachments: has more than 50 attachments',
+    ]);
+  });
+
   test('50 tags are accepted, 51 are not', () => {
     const tags = (count: number) => Array<object>(count).fill({ name: 'a', value: 'b' });
     expect(faults({ tags: tags(50) })).toEqual([]);

@@ -47,7 +47,7 @@ const address = z
   .string({ error: 'must be a string' })
   .refine((text) => parseEmailAddress(text) !== null, { error: 'is not a valid email address' });
 
-/** A list that is too long is not looked into: its length is the fault, told by `wholeMessageFaults`. */
+/** Of a list that is too long, what is behind the limit is not looked into; its length is told by `wholeMessageFaults`. */
 const addressList = z.preprocess(
   (value) => {
     const list: unknown = typeof value === 'string' ? [value] : (value ?? []);

@@ -32,19 +32,21 @@ export interface HeaderFault {
   readonly message: string;
 }
 
-/** The faults of extra headers as a request wrote them; none for an object of acceptable strings. */
+/**
+ * The faults of extra headers as a request wrote them; none for an object of acceptable strings. Of too many, those that
+ * there may be are judged all the same.
+ */
 export function headerFaults(written: unknown): HeaderFault[] {
   if (typeof written !== 'object' || written === null || Array.isArray(written)) {
     return [{ name: null, message: 'must be an object of strings' }];
   }
   const entries = Object.entries(written);
-  if (entries.length > LIMITS.headers) {
-    return [{ name: null, message: `has more than ${LIMITS.headers} headers` }];
-  }
-  return entries.flatMap(([name, value]) => {
+  const faults = entries.slice(0, LIMITS.headers).flatMap(([name, value]): HeaderFault[] => {
     const message = nameFault(name) ?? valueFault(value);
     return message === null ? [] : [{ name, message }];
   });
+  const tooMany = entries.length > LIMITS.headers;
+  return tooMany ? [...faults, { name: null, message: `has more than ${LIMITS.headers} headers` }] : faults;
 }
 
 function nameFault(name: string): string | null {

@@ -14,7 +14,7 @@ const tagPart = z
   .max(LIMITS.tagLength, { error: `is longer than ${LIMITS.tagLength} characters` })
   .regex(/^[A-Za-z0-9_-]*$/, { error: 'has other characters than ASCII letters, digits, _ and -' });
 
-/** A list that is too long is not looked into: its length is the fault. */
+/** Of a list that is too long, what is behind the limit is not looked into; its length is a fault of its own. */
 export const tagsField = z.preprocess(
   (value) => (Array.isArray(value) ? (value.slice(0, LIMITS.tags) as unknown[]) : (value ?? [])),
   z.array(
