@@ -104,11 +104,13 @@ describe('a message that SES accepts', () => {
     ]);
   });
 
-  test('has 50 tags at most, ours among them', async () => {
+  test('has 50 tags at most, ours among them, and so not the last of 50', async () => {
     const tags = Array.from({ length: 50 }, (_, n) => ({ name: `tag-${n}`, value: 'x' }));
     await provide().send(outgoingMessage({ tags }));
     expect(Object.keys(ses.messages[0]?.tags ?? {})).toHaveLength(50);
     expect(ses.messages[0]?.tags).toHaveProperty('email_id');
+    expect(ses.messages[0]?.tags).toHaveProperty('tag-48');
+    expect(ses.messages[0]?.tags).not.toHaveProperty('tag-49');
   });
 
   test('names the configuration set when there is one', async () => {
