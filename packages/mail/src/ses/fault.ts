@@ -4,8 +4,8 @@ import { SESv2ServiceException } from '@aws-sdk/client-sesv2';
 export class SesSilence extends Error {
   override readonly name = 'SesSilence';
 
-  constructor(when: string) {
-    super(`no answer from the mail provider ${when}`);
+  constructor(when: string, options?: ErrorOptions) {
+    super(`no answer from the mail provider ${when}`, options);
   }
 }
 

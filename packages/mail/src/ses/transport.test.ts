@@ -225,7 +225,7 @@ describe('the time limit fires whatever SES does, and its connection goes', () =
     const provider = provide({ timeoutMs: SHORT_MS });
     expect(await provider.send(outgoingMessage())).toEqual({
       kind: 'deferred',
-      error: `no answer from the mail provider within ${SHORT_MS} ms`,
+      error: 'no answer from the mail provider in time',
     });
     await waitFor(() => ses.openSockets === 0, { what: 'the connection to end' });
     expect((await provider.send(outgoingMessage())).kind).toBe('accepted');
@@ -263,7 +263,7 @@ describe('credentials', () => {
     const answer = await provide({ timeoutMs: SHORT_MS }).send(outgoingMessage());
     expect(answer).toEqual({
       kind: 'deferred',
-      error: `no answer from the mail provider within ${SHORT_MS} ms`,
+      error: 'no answer from the mail provider in time',
     });
     expect(metadata.requests()).toBeGreaterThan(0);
     expect(ses.requests).toHaveLength(0);

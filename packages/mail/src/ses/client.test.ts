@@ -1,0 +1,77 @@
+import { GetEmailIdentityCommand } from '@aws-sdk/client-sesv2';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { newIdentity, sesHang, setEnvironment, startFakeSes, waitFor } from '@postrider/testing';
+import type { FakeSes } from '@postrider/testing';
+import { createSesClient, sdkTimeouts } from './client.ts';
+import type { SdkTimeouts, SesClient } from './client.ts';
+
+/** Of an operation: far longer than any exchange here takes. */
+const LONG_MS = 20_000;
+const DOMAIN = 'mail.example.com';
+
+let ses: FakeSes;
+const cleanups: (() => Promise<void> | void)[] = [];
+beforeEach(async () => {
+  ses = await startFakeSes();
+  cleanups.push(() => ses.close());
+  cleanups.push(setEnvironment({ ...ses.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }));
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function connect(timeouts?: SdkTimeouts): SesClient {
+  const client = createSesClient({ region: 'eu-central-1', timeoutMs: LONG_MS, connectionsMax: 1 }, timeouts);
+  cleanups.push(() => client.close());
+  return client;
+}
+
+function getDomain(client: SesClient): Promise<unknown> {
+  const command = new GetEmailIdentityCommand({ EmailIdentity: DOMAIN });
+  return client.operation((sdk, options) => sdk.send(command, options));
+}
+
+describe('long before the time of an operation is up', () => {
+  test('the SDK throws for a request that is not answered in its time, and ends its connection', async () => {
+    ses.always('GetEmailIdentity', sesHang);
+    await expect(getDomain(connect({ connectionMs: LONG_MS, requestMs: 100 }))).rejects.toMatchObject({
+      name: 'SesSilence',
+      message: 'no answer from the mail provider in time',
+      cause: { name: 'TimeoutError', code: 'ETIMEDOUT' },
+    });
+    await waitFor(() => ses.openSockets === 0, { what: 'the connection to end' });
+  });
+
+  test('the SDK throws for a request that gets no connection in its time', async () => {
+    ses.always('GetEmailIdentity', sesHang);
+    const client = connect({ connectionMs: 1000, requestMs: LONG_MS });
+    const first = getDomain(client);
+    await ses.waitForRequests('GetEmailIdentity', 1);
+    await expect(getDomain(client)).rejects.toMatchObject({
+      name: 'TimeoutError',
+      message: expect.stringContaining('did not establish a connection'),
+    });
+    client.close();
+    await expect(first).rejects.toMatchObject({ name: 'SesSilence' });
+    expect(ses.requests).toHaveLength(1);
+  });
+});
+
+test('an operation gives the SDK less time than it has itself, and waits for a connection for 5 s at the most', async () => {
+  for (const operationMs of [2, 100, 5000, 30_000, 600_000]) {
+    const { connectionMs, requestMs } = sdkTimeouts(operationMs);
+    expect(requestMs).toBeLessThan(operationMs);
+    expect(connectionMs).toBe(Math.min(5000, requestMs));
+  }
+  ses.identities.set(DOMAIN, newIdentity());
+  const client = connect();
+  await getDomain(client);
+  const used = await client.operation(async ({ config }) =>
+    (config.requestHandler as unknown as { httpHandlerConfigs(): object }).httpHandlerConfigs(),
+  );
+  expect(used).toMatchObject({
+    connectionTimeout: sdkTimeouts(LONG_MS).connectionMs,
+    requestTimeout: sdkTimeouts(LONG_MS).requestMs,
+    throwOnRequestTimeout: true,
+  });
+});
