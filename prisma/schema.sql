@@ -213,6 +213,16 @@ CREATE TABLE topics (
 );
 CREATE INDEX topics_of_account ON topics USING btree (account_id, created_at DESC, id DESC);
 
+CREATE TABLE unclaimed_notifications (
+  message_id text NOT NULL,
+  provider_message_id text NOT NULL,
+  report text NOT NULL,
+  received_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT unclaimed_notifications_pkey PRIMARY KEY (message_id)
+);
+CREATE INDEX unclaimed_notifications_by_age ON unclaimed_notifications USING btree (received_at);
+CREATE INDEX unclaimed_notifications_of_message ON unclaimed_notifications USING hash (provider_message_id);
+
 CREATE TABLE webhooks (
   id text NOT NULL,
   account_id text NOT NULL,

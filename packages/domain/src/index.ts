@@ -41,7 +41,11 @@ export { LIMITS } from './limits.ts';
 export { isMediaType } from './media-type.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
 export type { HandOver, MailOutcome, ProviderNotification } from './mail-outcome.ts';
-export { NOTIFICATION_AGE_HOURS_MAX, NOTIFICATION_ID_HOURS } from './notification-age.ts';
+export {
+  NOTIFICATION_AGE_HOURS_MAX,
+  NOTIFICATION_ID_HOURS,
+  UNCLAIMED_NOTIFICATION_HOURS,
+} from './notification-age.ts';
 export { plainAddress } from './plain-address.ts';
 export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';
@@ -49,6 +53,8 @@ export { CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS, windowMs } from './rate-l
 export type { RateDecision, RateLimiter } from './rate-limit.ts';
 export { recordEvent } from './record-event.ts';
 export type { EventDraft, EventRecord, OutboxTransaction } from './record-event.ts';
+export { draftOfReported } from './reported-event.ts';
+export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
 export { requestDigest } from './request-digest.ts';
 export { CONTRACT_RETRY_DELAYS_SECONDS, delayAfter, retrySchedule } from './retry-schedule.ts';
 export type { RetrySchedule } from './retry-schedule.ts';

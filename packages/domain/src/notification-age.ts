@@ -8,3 +8,9 @@ export const NOTIFICATION_AGE_HOURS_MAX = 7 * 24;
 
 /** How long its id is remembered: for as long, and for as much as the clocks of SNS, the API and Postgres may be apart. */
 export const NOTIFICATION_ID_HOURS = NOTIFICATION_AGE_HOURS_MAX + 24;
+
+/**
+ * How long a notification is kept that names no message we know: the provider may be faster than the commit of its own
+ * answer, but that commit is made within a lease, or never.
+ */
+export const UNCLAIMED_NOTIFICATION_HOURS = 1;

@@ -1,4 +1,4 @@
-export { eventDraftOf, type SesEvent, type SesReading, type SuppressionWish } from './ses/ses-event.ts';
+export type { SesEvent, SesReading, SuppressionWish } from './ses/ses-event.ts';
 export { readSesNotification } from './ses/read-notification.ts';
 export { authenticateSns, type SnsReception, type SnsTrust } from './sns/authenticate.ts';
 export { confirmSubscription, type Confirmation } from './sns/confirm-subscription.ts';

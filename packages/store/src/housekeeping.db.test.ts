@@ -326,7 +326,7 @@ describe('a replay at the same time as retention', () => {
   });
 });
 
-describe('what is kept against repetitions', () => {
+describe('what is kept for a time', () => {
   test('is dropped when its time is over, in as many batches as it takes, and not before', async () => {
     const accountId = await rows.account();
     await database.query(
@@ -340,13 +340,20 @@ describe('what is kept against repetitions', () => {
       `insert into provider_notifications
        values ('old', now() - interval '8 days'), ('young', now() - interval '7 days 23 hours')`,
     );
-    expect(await housekeeping.dropExpired()).toBe(2501);
+    await database.query(
+      `insert into unclaimed_notifications
+       values ('old', 'p', '{}', now() - interval '1 hour'), ('young', 'p', '{}', now() - interval '59 minutes')`,
+    );
+    expect(await housekeeping.dropExpired()).toBe(2502);
     expect(await database.query('select key from idempotency_keys')).toEqual([{ key: '2501' }]);
     expect(await database.query('select message_id from provider_notifications')).toEqual([
       { message_id: 'young' },
     ]);
+    expect(await database.query('select message_id from unclaimed_notifications')).toEqual([
+      { message_id: 'young' },
+    ]);
     expect(await housekeeping.dropExpired()).toBe(0);
-    await database.query('truncate provider_notifications');
+    await database.query('truncate provider_notifications, unclaimed_notifications');
   });
 });
 

@@ -1,4 +1,11 @@
-import { blamedBy, lastEventAfter, parseEmailAddress, plainAddress, recordEvent } from '@postrider/domain';
+import {
+  blamedBy,
+  draftOfReported,
+  lastEventAfter,
+  parseEmailAddress,
+  plainAddress,
+  recordEvent,
+} from '@postrider/domain';
 import type {
   AccountId,
   Clock,
@@ -6,8 +13,8 @@ import type {
   EmailDraft,
   EmailId,
   EmailTag,
-  EventDraft,
   ProviderNotification,
+  ReportedEvent,
   TopicId,
 } from '@postrider/domain';
 import type { Database } from './database.ts';
@@ -20,6 +27,8 @@ import { takeEmail } from './sql/take-email.ts';
 import { runIn } from './statement.ts';
 import { suppressBlamed } from './suppress-blamed.ts';
 import type { Transaction } from './transaction.ts';
+import { claimReports } from './unclaimed-notifications.ts';
+import type { ReportedChange } from './unclaimed-notifications.ts';
 
 /** A message by the hand-over a job was made for. */
 export interface MailHandOver {
@@ -50,7 +59,7 @@ export interface MailWork {
   take(job: MailHandOver, leaseSeconds: number): Promise<TakenEmail | null>;
   /**
    * The provider accepted: the message is sent and `email.sent` exists, and so do the events of what the provider reports
-   * at once, and the suppressions that follow from it; all in one transaction.
+   * at once or has reported before, and the suppressions that follow from it; all in one transaction.
    */
   sent(email: TakenEmail, answer: AcceptedAnswer): Promise<boolean>;
   /** The service gave up: `email.failed` exists, in the same transaction. */
@@ -92,22 +101,23 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
       return row === undefined ? null : takenOf(row, await standingOf(db, row));
     },
     async sent(email, answer) {
-      return endSend(db, email, async (tx, known) => {
-        const sentAt = clock.now();
-        const told = ['email.sent' as const, ...answer.notifications.map(({ type }) => type)];
-        const lastEvent = told.reduce<string>(lastEventAfter, known);
-        const values = [email.emailId, lastEvent, sentAt.toISOString(), answer.providerMessageId];
-        await runIn(tx.client, markSent, values);
+      const { providerMessageId } = answer;
+      return endSend(db, email, providerMessageId, async (tx, known) => {
+        const sentAt = clock.now().toISOString();
+        const atOnce = answer.notifications.map((notification) => reportedAt(sentAt, notification));
+        const reports = [...atOnce, ...(await claimReports(tx, providerMessageId))];
         const { emailId: id, accountId } = email;
-        await suppressBlamed(tx, answer.notifications.flatMap(blamedBy), { id, accountId }, clock);
+        const told = ['email.sent' as const, ...reports.map(({ event }) => event.type)];
+        const lastEvent = told.reduce<string>(lastEventAfter, known);
+        await runIn(tx.client, markSent, [id, lastEvent, sentAt, providerMessageId]);
+        const blamed = reports.flatMap(({ suppress }) => suppress);
+        await suppressBlamed(tx, blamed, { id, accountId }, clock);
         await recordEvent(tx, { type: 'email.sent', ...resultOf(email, null) }, clock);
-        for (const notification of answer.notifications) {
-          await recordEvent(tx, notificationEvent(email, notification, sentAt), clock);
-        }
+        for (const { event } of reports) await tell(tx, email, event, clock);
       });
     },
     async failed(email, error) {
-      return endSend(db, email, async (tx, known) => {
+      return endSend(db, email, null, async (tx, known) => {
         const lastEvent = lastEventAfter(known, 'email.failed');
         const data = { status: 'failed', lastEvent, error } as const;
         await tx.client.email.update({ where: { id: email.emailId }, data, select: { id: true } });
@@ -124,18 +134,23 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
 /**
  * Ends a send in one transaction, if its claim is still the one held.
  *
+ * @param providerMessageId the provider's id of the message, where this makes it known
  * @param work is given the message's last event; nobody else changes the message until it is done.
  */
 async function endSend(
   db: Database,
   email: TakenEmail,
+  providerMessageId: string | null,
   work: (tx: Transaction, lastEvent: string) => Promise<void>,
 ): Promise<boolean> {
   return db.transactions.run(async (tx) => {
     const { emailId, claim } = email;
     const { count } = await tx.client.emailSend.deleteMany({ where: { emailId, claim } });
     if (count === 0) return false;
-    const [known] = await runIn<{ last_event: string }>(tx.client, lockSentEmail, [emailId]);
+    const [known] = await runIn<{ last_event: string }>(tx.client, lockSentEmail, [
+      emailId,
+      providerMessageId,
+    ]);
     if (known === undefined) return false;
     if (email.suppressed.length > 0) {
       const data = { suppressed: [...email.suppressed] };
@@ -151,17 +166,20 @@ function resultOf<E extends string | null>(email: TakenEmail, error: E) {
   return { accountId: email.accountId, data: { email_id: email.emailId, from, subject, error } };
 }
 
-function notificationEvent(email: TakenEmail, notification: ProviderNotification, at: Date): EventDraft {
-  return {
-    type: notification.type,
-    accountId: email.accountId,
-    data: {
-      email_id: email.emailId,
-      recipients: [...notification.recipients],
-      occurred_at: at.toISOString(),
-      detail: notification.detail,
-    },
-  };
+/** What the provider reports with its own answer. */
+function reportedAt(occurredAt: string, notification: ProviderNotification): ReportedChange {
+  return { event: { ...notification, occurredAt }, suppress: blamedBy(notification) };
+}
+
+/** Records the event of a report; of a message that could not be rendered, also that it has failed. */
+async function tell(tx: Transaction, email: TakenEmail, event: ReportedEvent, clock: Clock): Promise<void> {
+  const { emailId: id, accountId, draft } = email;
+  if (event.type === 'email.failed') {
+    const data = { status: 'failed', error: event.error } as const;
+    await tx.client.email.update({ where: { id }, data, select: { id: true } });
+  }
+  const { from, subject } = draft;
+  await recordEvent(tx, draftOfReported(event, { id, accountId, from, subject }), clock);
 }
 
 /** What stands in the way of a message when it is taken. */

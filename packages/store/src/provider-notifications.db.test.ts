@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
-import type { AccountId, EmailId, EventDraft } from '@postrider/domain';
+import type { AccountId, EmailId, ReportedEvent } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
-import type { NotifiedEmail, ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';
+import type { ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';
 
 let store: TestStore;
 let rows: Rows;
@@ -28,23 +28,15 @@ beforeEach(async () => {
 
 type Reported = 'email.delivered' | 'email.bounced' | 'email.complained' | 'email.clicked';
 
-function eventOf(type: Reported): (email: NotifiedEmail) => EventDraft {
-  return ({ id, accountId }) => ({
-    type,
-    accountId,
-    data: {
-      email_id: id,
-      recipients: ['b@b.example'],
-      occurred_at: '2026-03-01T11:59:59.000Z',
-      detail: notificationDetailOf({}),
-    },
-  });
+function eventOf(type: Reported, recipients = ['b@b.example']): ReportedEvent {
+  return { type, recipients, occurredAt: '2026-03-01T11:59:59.000Z', detail: notificationDetailOf({}) };
 }
 
 let made = 0;
 function report(type: Reported, more: Partial<ProviderReport> = {}): ProviderReport {
   const messageId = `n-${(made += 1)}`;
-  return { messageId, emailId, providerMessageId: null, suppress: [], eventOf: eventOf(type), ...more };
+  const whose = { emailId, providerMessageId: null, writtenEmailId: null };
+  return { messageId, ...whose, suppress: [], event: eventOf(type), ...more };
 }
 
 async function lastEvent(): Promise<unknown> {
@@ -105,11 +97,23 @@ describe('whose it is', () => {
       () => ({ emailId: 'x', providerMessageId: 'p-1' }),
       'recorded',
     ],
+    [
+      'our id in the header, when the provider’s names none',
+      () => ({ emailId: null, providerMessageId: 'p-2', writtenEmailId: emailId }),
+      'recorded',
+    ],
     ['neither', () => ({ emailId: 'x', providerMessageId: 'p-2' }), 'unknown-mail'],
   ])('is said by %s', async (_, named, outcome) => {
     expect(await notifications.record(report('email.delivered', named()))).toBe(outcome);
     expect(await eventTypes()).toHaveLength(outcome === 'recorded' ? 1 : 0);
-    expect(await taken()).toHaveLength(1);
+    expect(await taken()).toHaveLength(outcome === 'recorded' ? 1 : 0);
+  });
+
+  test('the provider’s id outranks ours in the header', async () => {
+    const other = await rows.email();
+    const named = { emailId: null, providerMessageId: 'p-1', writtenEmailId: other };
+    await notifications.record(report('email.delivered', named));
+    expect(await lastEvent()).toBe('delivered');
   });
 
   test('our id outranks the provider’s', async () => {
@@ -177,25 +181,15 @@ describe('suppression', () => {
 });
 
 test('a template that could not be rendered: the message has failed, with the reason', async () => {
-  const failed: ProviderReport['eventOf'] = ({ id, accountId, from, subject }) => ({
-    type: 'email.failed',
-    accountId,
-    data: { email_id: id, from, subject, error: 'no such attribute' },
-  });
-  await notifications.record(report('email.delivered', { eventOf: failed }));
+  const failed = { type: 'email.failed', error: 'no such attribute' } as const;
+  await notifications.record(report('email.delivered', { event: failed }));
   const [row] = await store.outside.query('select status, last_event, error from emails');
   expect(row).toEqual({ status: 'failed', last_event: 'failed', error: 'no such attribute' });
 });
 
 test('when the event cannot be written nothing has changed, and the repetition can be taken', async () => {
   const one = report('email.bounced', { suppress: [{ address: 'b@b.example', reason: 'bounce' }] });
-  const broken: ProviderReport = {
-    ...one,
-    eventOf: (email) => {
-      const draft = eventOf('email.bounced')(email);
-      return { ...draft, data: { ...draft.data, recipients: [] } } as unknown as EventDraft;
-    },
-  };
+  const broken: ProviderReport = { ...one, event: eventOf('email.bounced', []) };
   await expect(notifications.record(broken)).rejects.toThrow();
   expect([await taken(), await suppressions(), await eventTypes(), await lastEvent()]).toEqual([
     [],

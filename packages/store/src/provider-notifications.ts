@@ -1,39 +1,35 @@
-import { lastEventAfter, recordEvent } from '@postrider/domain';
-import type { AccountId, BlamedAddress, Clock, EmailId, EventDraft, KeyKind } from '@postrider/domain';
+import { draftOfReported, lastEventAfter, recordEvent } from '@postrider/domain';
+import type { AccountId, Clock, EmailId, KeyKind } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { lockNotifiedEmail } from './sql/lock-notified-email.ts';
 import { takeNotification } from './sql/take-notification.ts';
 import { runIn } from './statement.ts';
 import { suppressBlamed } from './suppress-blamed.ts';
 import type { Transaction } from './transaction.ts';
-
-/** The message that a notification is about, as far as its event tells of it. */
-export interface NotifiedEmail {
-  readonly id: EmailId;
-  readonly accountId: AccountId;
-  readonly from: string;
-  readonly subject: string;
-}
+import { keepForHandOver, waitForHandOver } from './unclaimed-notifications.ts';
+import type { ReportedChange } from './unclaimed-notifications.ts';
 
 /** What the provider has reported of one message. */
-export interface ProviderReport {
+export interface ProviderReport extends ReportedChange {
   /** The provider's id of the notification itself: the same on every repetition of it. */
   readonly messageId: string;
-  /** Whose notification it is: our id of the message decides, else the provider's. */
+  /** Whose notification it is: our id of the message decides, else the provider's, else ours in the message's header. */
   readonly emailId: string | null;
   readonly providerMessageId: string | null;
-  /** Nothing more may be sent to them. */
-  readonly suppress: readonly BlamedAddress[];
-  readonly eventOf: (email: NotifiedEmail) => EventDraft;
+  readonly writtenEmailId: string | null;
 }
 
-/** `test-mail`: sent with a test key, so nothing is told of it; it was never handed over either. */
+/**
+ * `unknown-mail`: of somebody else, or of a hand-over that is not committed yet. `test-mail`: sent with a test key, so
+ * nothing is told of it; it was never handed over either.
+ */
 export type ReportOutcome = 'recorded' | 'repeated' | 'unknown-mail' | 'test-mail';
 
 export interface ProviderNotificationStore {
   /**
    * Takes a report in: its event, what is last known of the message, and the suppressed addresses, in one transaction
-   * with the notification's id. One that was taken before changes nothing.
+   * with the notification's id. One that was taken before changes nothing. One of unknown mail is not taken: it is kept
+   * for as long as the mail may yet become known by the provider's id, and then taken in by whatever makes it known.
    *
    * @throws StoreUnavailableError; then nothing has changed, or all of it and the repetition will change nothing.
    */
@@ -53,14 +49,10 @@ export function createProviderNotificationStore(db: Database, clock: Clock): Pro
   return {
     record: (report) =>
       db.transactions.run(async (tx) => {
-        const { messageId, emailId, providerMessageId } = report;
-        const taken = await runIn(tx.client, takeNotification, [messageId]);
-        if (taken.length === 0) return 'repeated';
-        const [email] = await runIn<NotifiedEmailRow>(tx.client, lockNotifiedEmail, [
-          emailId,
-          providerMessageId,
-        ]);
+        const email = (await emailOf(tx, report)) ?? (await emailJustHandedOver(tx, report));
         if (email === undefined) return 'unknown-mail';
+        const taken = await runIn(tx.client, takeNotification, [report.messageId]);
+        if (taken.length === 0) return 'repeated';
         if (email.kind === 'test') return 'test-mail';
         await apply(tx, report, email, clock);
         return 'recorded';
@@ -68,17 +60,36 @@ export function createProviderNotificationStore(db: Database, clock: Clock): Pro
   };
 }
 
-async function apply(
+async function emailOf(tx: Transaction, report: ProviderReport): Promise<NotifiedEmailRow | undefined> {
+  const { emailId, providerMessageId, writtenEmailId } = report;
+  const ids = [emailId, providerMessageId, writtenEmailId];
+  const [email] = await runIn<NotifiedEmailRow>(tx.client, lockNotifiedEmail, ids);
+  return email;
+}
+
+/** Of a report that has met no message: the message, if it becomes known at this very moment; else the report is kept. */
+async function emailJustHandedOver(
   tx: Transaction,
   report: ProviderReport,
+): Promise<NotifiedEmailRow | undefined> {
+  const { messageId, providerMessageId } = report;
+  if (providerMessageId === null) return undefined;
+  await waitForHandOver(tx, providerMessageId);
+  const email = await emailOf(tx, report);
+  if (email === undefined) await keepForHandOver(tx, { messageId, providerMessageId }, report);
+  return email;
+}
+
+async function apply(
+  tx: Transaction,
+  { event, suppress }: ReportedChange,
   email: NotifiedEmailRow,
   clock: Clock,
 ): Promise<void> {
   const { id, account_id: accountId, from_address: from, subject } = email;
-  const draft = report.eventOf({ id, accountId, from, subject });
-  const lastEvent = lastEventAfter(email.last_event, draft.type);
-  const failure = draft.type === 'email.failed' ? { status: 'failed' as const, error: draft.data.error } : {};
+  const lastEvent = lastEventAfter(email.last_event, event.type);
+  const failure = event.type === 'email.failed' ? { status: 'failed' as const, error: event.error } : {};
   await tx.client.email.update({ where: { id }, data: { lastEvent, ...failure }, select: { id: true } });
-  await suppressBlamed(tx, report.suppress, { id, accountId }, clock);
-  await recordEvent(tx, draft, clock);
+  await suppressBlamed(tx, suppress, { id, accountId }, clock);
+  await recordEvent(tx, draftOfReported(event, { id, accountId, from, subject }), clock);
 }

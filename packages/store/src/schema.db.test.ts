@@ -126,6 +126,10 @@ describe('the models of the client', () => {
       await store.outside.query(`insert into provider_notifications (message_id) values ('m')`);
       return store.db.prisma.providerNotification.findFirst();
     },
+    unclaimed_notifications: async () => {
+      await store.outside.query(`insert into unclaimed_notifications values ('m', 'p', '{}')`);
+      return store.db.prisma.unclaimedNotification.findFirst();
+    },
   } as const;
 
   async function ofAnAccount(sql: string): Promise<void> {

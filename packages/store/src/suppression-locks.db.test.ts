@@ -54,17 +54,14 @@ function reported(): Promise<string> {
     messageId: 'n-1',
     emailId,
     providerMessageId: null,
+    writtenEmailId: null,
     suppress: [LAST, FIRST].map((address) => ({ address, reason: 'complaint' })),
-    eventOf: ({ id }) => ({
+    event: {
       type: 'email.complained',
-      accountId,
-      data: {
-        email_id: id,
-        recipients: [LAST, FIRST],
-        occurred_at: '2026-03-01T11:59:59.000Z',
-        detail: notificationDetailOf({}),
-      },
-    }),
+      recipients: [LAST, FIRST],
+      occurredAt: '2026-03-01T11:59:59.000Z',
+      detail: notificationDetailOf({}),
+    },
   };
   return createProviderNotificationStore(store.db, store.clock).record(report);
 }

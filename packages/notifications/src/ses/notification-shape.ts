@@ -22,6 +22,8 @@ const recipient = z
   .catch({ emailAddress: null, diagnosticCode: null });
 const recipients = z.array(recipient).catch([]);
 
+const headers = z.array(z.object({ name: text, value: text }).catch({ name: null, value: null })).catch([]);
+
 function part<T extends z.ZodRawShape>(shape: T) {
   const object = z.object(shape);
   // Every field of a shape has a value for "not there", so an empty object is always one of the shape.
@@ -31,7 +33,15 @@ function part<T extends z.ZodRawShape>(shape: T) {
 const notification = z.object({
   eventType: text,
   notificationType: text,
-  mail: part({ timestamp: text, messageId: text, destination: texts, tags: part({ email_id: texts }) }),
+  mail: part({
+    timestamp: text,
+    messageId: text,
+    destination: texts,
+    /** As the sender wrote them. An identity's notifications have them where it is set to include them. */
+    headers,
+    /** In those of an event destination alone. */
+    tags: part({ email_id: texts }),
+  }),
   bounce: part({ timestamp: text, bounceType: text, bounceSubType: text, bouncedRecipients: recipients }),
   complaint: part({
     timestamp: text,

@@ -1,37 +1,38 @@
 import { describe, expect, test } from '@jest/globals';
-import type { AccountId, EmailId, EventRecord } from '@postrider/domain';
-import { recordEvent } from '@postrider/domain';
+import type { AccountId, EmailId, EventRecord, ReportedEvent } from '@postrider/domain';
+import { draftOfReported, recordEvent } from '@postrider/domain';
 import { fakeClock, sesSampleText } from '@postrider/testing';
 import fc from 'fast-check';
 import { envelopes, expectedEvents, sample } from '../../test/samples.ts';
 import { readSesNotification } from './read-notification.ts';
-import { eventDraftOf, type SesEvent } from './ses-event.ts';
+import type { SesEvent } from './ses-event.ts';
 
 const publishedAt = '2026-11-20T10:15:36.675Z';
 const clock = fakeClock();
 
 /** What an endpoint would be sent, through the domain's own check of `data`. */
-async function sentEvent(event: SesEvent): Promise<{ type: string; data: unknown }> {
+async function sentEvent({ emailId, event }: SesEvent): Promise<{ type: string; data: unknown }> {
   const records: EventRecord[] = [];
   const email = {
-    id: (event.emailId ?? 'em_unknown') as EmailId,
+    id: (emailId ?? 'em_unknown') as EmailId,
     accountId: 'acct_1' as AccountId,
     from: '<stored>',
     subject: '<stored>',
   };
   const tx = { appendEvent: async (record: EventRecord) => void records.push(record) };
-  await recordEvent(tx, eventDraftOf(event, email), clock);
+  await recordEvent(tx, draftOfReported(event, email), clock);
   expect(records).toHaveLength(1);
   return { type: records[0]?.type ?? '', data: JSON.parse(records[0]?.data ?? '') };
 }
 
-function eventOf(notification: unknown): SesEvent {
+/** What is read, with its event's own fields beside the rest. */
+function eventOf(notification: unknown): SesEvent & ReportedEvent {
   const reading = readSesNotification(JSON.stringify(notification), publishedAt);
   if (reading.kind === 'ignored') throw new Error(`ignored: ${reading.why}`);
-  return reading;
+  return { ...reading, ...reading.event };
 }
 
-function reportOf(notification: unknown): Extract<SesEvent, { recipients: unknown }> {
+function reportOf(notification: unknown): Extract<SesEvent & ReportedEvent, { recipients: unknown }> {
   const event = eventOf(notification);
   if (event.type === 'email.failed') throw new Error('a rendering failure');
   return event;
@@ -271,6 +272,32 @@ describe('whose it is', () => {
       expect(of({ tags })).toMatchObject({ emailId: null, providerMessageId: expect.any(String) });
     },
   );
+
+  describe('says, where there is no tag, the Message-ID that the mail was composed with', () => {
+    const id = 'em_01jd0000000000000000000001';
+    const written = (value: unknown, more: object = {}) =>
+      of({ tags: {}, headers: [{ name: 'From', value: 'a' }, 7, { name: 'Message-Id', value }], ...more })
+        .writtenEmailId;
+
+    test('if it is one of ours', () => {
+      expect(written(`<${id}@a.example>`)).toBe(id);
+      expect(written(`<${id}@a.example>`, { messageId: null })).toBe(id);
+      expect(written(`<${id}@a.example>`, { tags: { email_id: ['em_1'] } })).toBeNull();
+    });
+
+    test.each([
+      `<x${id}@a.example>`,
+      `<${id}>`,
+      `${id}@a.example`,
+      `<${id}@a.example> <b@b.example>`,
+      '<em_1@a.example>',
+      '',
+      null,
+      [id],
+    ])('if it is one of ours, which %j is not', (value) => {
+      expect(written(value)).toBeNull();
+    });
+  });
 
   test('says the tag alone when there is no message id', () => {
     expect(of({ messageId: null })).toMatchObject({ emailId: expect.any(String), providerMessageId: null });

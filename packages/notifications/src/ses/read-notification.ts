@@ -1,9 +1,10 @@
-import { notificationDetailOf, parseEmailAddress } from '@postrider/domain';
+import { notificationDetailOf, parseEmailAddress, parseId } from '@postrider/domain';
+import type { EmailId, ReportedEvent } from '@postrider/domain';
 import { utcTimestamp } from '../utc-timestamp.ts';
 import { parseNotification, type SesNotification, type SesRecipient } from './notification-shape.ts';
-import type { SesEvent, SesReading, SuppressionWish } from './ses-event.ts';
+import type { SesReading, SuppressionWish } from './ses-event.ts';
 
-type Report = Extract<SesEvent, { recipients: unknown }>;
+type Report = Extract<ReportedEvent, { recipients: unknown }>;
 
 /** What one kind of notification says, in SES's own words. */
 interface Findings {
@@ -44,19 +45,16 @@ export function readSesNotification(messageText: string, publishedAt: string): S
   const { mail } = notification;
   const word = notification.eventType ?? notification.notificationType;
   if (word === null) return ignored('no eventType and no notificationType');
-  const origin = {
-    kind: 'event',
-    emailId: mail.tags.email_id[0] ?? null,
-    providerMessageId: mail.messageId,
-  } as const;
+  const origin = originOf(mail);
 
   const isFailure = RENDERING_FAILURES.has(word);
   const findings = READERS.get(word)?.(notification);
   if (findings === undefined && !isFailure) return ignored('of a type that makes no event');
-  if (origin.emailId === null && origin.providerMessageId === null) return ignored('names no message');
+  const { emailId, providerMessageId, writtenEmailId } = origin;
+  if ((emailId ?? providerMessageId ?? writtenEmailId) === null) return ignored('names no message');
   if (findings === undefined) {
     const error = notification.failure.errorMessage ?? 'the template could not be rendered';
-    return { ...origin, type: 'email.failed', error };
+    return { ...origin, event: { type: 'email.failed', error }, suppress: [] };
   }
 
   const recipients = namedIn(findings.addresses, mail.destination);
@@ -65,12 +63,26 @@ export function readSesNotification(messageText: string, publishedAt: string): S
   if (occurredAt === null) return ignored('names no time');
   return {
     ...origin,
-    type: findings.type,
-    recipients,
-    occurredAt,
-    detail: notificationDetailOf(findings.detail),
+    event: { type: findings.type, recipients, occurredAt, detail: notificationDetailOf(findings.detail) },
     suppress: findings.suppressAs === undefined ? [] : wishes(findings.addresses, findings.suppressAs),
   };
+}
+
+function originOf({ tags, headers, messageId }: SesNotification['mail']) {
+  const emailId = tags.email_id[0] ?? null;
+  return {
+    kind: 'event',
+    emailId,
+    providerMessageId: messageId,
+    writtenEmailId: emailId === null ? emailIdIn(headers) : null,
+  } as const;
+}
+
+/** SES replaces the Message-ID on the way, and reports it as it was written: `<email id@domain>` in mail of ours. */
+function emailIdIn(headers: SesNotification['mail']['headers']): EmailId | null {
+  const written = headers.find(({ name }) => name?.toLowerCase() === 'message-id')?.value ?? '';
+  const [, local = ''] = /^<([^@<>\s]+)@[^@<>\s]+>$/.exec(written) ?? [];
+  return parseId('email', local);
 }
 
 function ignored(why: string): SesReading {

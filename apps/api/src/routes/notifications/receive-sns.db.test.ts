@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LIMITS } from '@postrider/domain';
+import type { EmailId } from '@postrider/domain';
 import { fetchedCertificates } from '@postrider/notifications';
 import { systemClock } from '@postrider/runtime';
+import { createMailWork, openDatabase } from '@postrider/store';
 import {
   adminDatabaseUrl,
   createSnsSigner,
@@ -33,7 +35,9 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 beforeEach(async () => {
-  await api.database.query('truncate accounts, events, deliveries, provider_notifications cascade');
+  await api.database.query(
+    'truncate accounts, events, deliveries, provider_notifications, unclaimed_notifications cascade',
+  );
   sns.answerWith({ kind: 'answered', statusCode: 200, body: Buffer.from('<Confirmed/>') });
   caller = await api.newCaller();
   emailId = await send(caller);
@@ -151,13 +155,56 @@ test('it is looked for by the provider’s id where the tag names no message of 
   expect(await events()).toMatchObject([{ type: 'email.opened', data: { email_id: emailId } }]);
 });
 
-test('a notification for unknown mail is taken, and only its id is kept', async () => {
+test('it is looked for by the Message-ID of the mail where it has no tag, and the answer with the provider’s id was lost', async () => {
+  const { eventType, mail, ...rest } = JSON.parse(sample('05-bounce-permanent-general')) as {
+    eventType: string;
+    mail: { tags?: object };
+  };
+  delete mail.tags; // as the notifications of an identity have it
+  await expectTaken(sns.notification({ ...rest, notificationType: eventType, mail }));
+  expect(await events()).toMatchObject([{ type: 'email.bounced', data: { email_id: emailId } }]);
+});
+
+test('a notification for unknown mail is taken, and changes nothing until its mail is known', async () => {
   const unknown = sns.notification(sesSampleText('05-bounce-permanent-general'), { MessageId: 'unknown-1' });
   await expectTaken(unknown);
   expect([await events(), await suppressions()]).toEqual([[], []]);
-  expect(await takenIds()).toEqual([{ message_id: 'unknown-1' }]);
+  expect(await takenIds()).toEqual([]);
   expect(lines().at(-1)).toMatchObject({ result: 'unknown_mail', message_id: 'unknown-1', level: 'info' });
 });
+
+test('one that is there before the answer of SES has been committed makes its event with that commit', async () => {
+  const { eventType, mail, ...rest } = JSON.parse(sesSampleText('05-bounce-permanent-general')) as {
+    eventType: string;
+    mail: { messageId: string; tags?: object };
+  };
+  delete mail.tags; // as the notifications of an identity have it
+  const bounce = sns.notification({ ...rest, notificationType: eventType, mail });
+  await expectTaken(bounce);
+  expect(await events()).toEqual([]);
+  await acceptedAs(mail.messageId);
+  await expectTaken(bounce);
+  expect((await events()).map(({ type }) => type).sort()).toEqual(['email.bounced', 'email.sent']);
+  expect(await lastEvent()).toBe('bounced');
+  expect(await suppressions()).toMatchObject([{ address: 'jane@example.net', email_id: emailId }]);
+});
+
+/** As a worker ends a hand-over. */
+async function acceptedAs(providerMessageId: string): Promise<void> {
+  const connection = { databaseUrl: api.database.url, applicationName: 'worker', onError: () => undefined };
+  const db = openDatabase(
+    { ...connection, size: 1 },
+    { send: () => undefined, close: async () => undefined },
+  );
+  try {
+    const work = createMailWork(db, systemClock);
+    const email = await work.take({ emailId: emailId as EmailId, claim: 0 }, 30);
+    if (email === null) throw new Error('the message was not taken');
+    expect(await work.sent(email, { providerMessageId, notifications: [] })).toBe(true);
+  } finally {
+    await db.close();
+  }
+}
 
 test('mail of a test key makes no event and suppresses nobody', async () => {
   emailId = await send(await api.newCaller({ accountId: caller.accountId, kind: 'test' }));

@@ -1,9 +1,4 @@
-import {
-  authenticateSns,
-  confirmSubscription,
-  eventDraftOf,
-  readSesNotification,
-} from '@postrider/notifications';
+import { authenticateSns, confirmSubscription, readSesNotification } from '@postrider/notifications';
 import type { SnsEnvelope, SnsReception } from '@postrider/notifications';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { ProviderNotificationStore } from '@postrider/store';
@@ -98,12 +93,6 @@ async function takeNotification(
   if (reading.kind === 'ignored') {
     return { result: 'ignored', answer: TAKEN, fields: { reason: reading.why } };
   }
-  const outcome = await notifications.record({
-    messageId,
-    emailId: reading.emailId,
-    providerMessageId: reading.providerMessageId,
-    suppress: 'suppress' in reading ? reading.suppress : [],
-    eventOf: (email) => eventDraftOf(reading, email),
-  });
-  return { result: outcome.replaceAll('-', '_'), answer: TAKEN, fields: { type: reading.type } };
+  const outcome = await notifications.record({ ...reading, messageId });
+  return { result: outcome.replaceAll('-', '_'), answer: TAKEN, fields: { type: reading.event.type } };
 }

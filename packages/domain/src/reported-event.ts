@@ -1,0 +1,44 @@
+import type { NotificationDetail } from './event-data.ts';
+import type { AccountId, EmailId } from './ids.ts';
+import type { EventDraft } from './record-event.ts';
+
+/** What the provider reports of a message, whosever the message is. Nothing but JSON: it can be kept as text. */
+export type ReportedEvent =
+  /** The template could not be rendered: the message was never sent. */
+  | { readonly type: 'email.failed'; readonly error: string }
+  /** What happened to a message after the provider had accepted it. */
+  | {
+      readonly type:
+        | 'email.delivered'
+        | 'email.delivery_delayed'
+        | 'email.bounced'
+        | 'email.soft_bounced'
+        | 'email.complained'
+        | 'email.rejected'
+        | 'email.opened'
+        | 'email.clicked';
+      /** Everyone the notification names, each once, in its order; never empty. */
+      readonly recipients: readonly string[];
+      /** ISO 8601 UTC with milliseconds. */
+      readonly occurredAt: string;
+      readonly detail: NotificationDetail;
+    };
+
+/** The message that a report is about, as far as its event tells of it. */
+export interface ReportedEmail {
+  readonly id: EmailId;
+  readonly accountId: AccountId;
+  readonly from: string;
+  readonly subject: string;
+}
+
+/** The event that a report makes for its message, with `data` as contract 2.3 has it. */
+export function draftOfReported(event: ReportedEvent, email: ReportedEmail): EventDraft {
+  const { accountId, id, from, subject } = email;
+  if (event.type === 'email.failed') {
+    return { type: event.type, accountId, data: { email_id: id, from, subject, error: event.error } };
+  }
+  const { type, recipients, occurredAt, detail } = event;
+  const data = { email_id: id, recipients: [...recipients], occurred_at: occurredAt, detail };
+  return { type, accountId, data };
+}
