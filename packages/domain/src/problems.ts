@@ -113,7 +113,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Service not ready',
     family: 'service',
-    when: 'The storage cannot be reached, or a large body on a route without a key found no room in time.',
+    when: 'The storage cannot be reached, or a large body on a route without a limit found no room in time.',
     remedy: BACK_OFF,
   },
 } as const satisfies Record<string, ProblemDefinition>;

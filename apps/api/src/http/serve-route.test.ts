@@ -13,8 +13,9 @@ import { openRaw } from '../../test/raw-request.ts';
 import { BASES } from '../../test/start-api.ts';
 import type { KeyedRoute, KeylessRequest, KeylessRoute, Route } from '../routes/route.ts';
 import { json } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { createBodyGate } from './body-gate.ts';
-import { resourceBody } from './body-rules.ts';
+import { emailBody, resourceBody } from './body-rules.ts';
 import { breakBody } from './broken-body.ts';
 import { openRequest } from './request-context.ts';
 import { createSend } from './send.ts';
@@ -99,16 +100,17 @@ test('one that ignores its body is given none', async () => {
   expect(handed).toMatchObject([{ body: Buffer.alloc(0) }]);
 });
 
+const KEY: ApiKey = {
+  id: newId('apiKey', systemClock),
+  accountId: newId('account', systemClock),
+  kind: 'live',
+  scopes: SCOPES,
+  rateLimitPerMinute: null,
+  createdAt: new Date(),
+  revokedAt: null,
+};
+
 describe('a body that waits for its turn', () => {
-  const KEY: ApiKey = {
-    id: newId('apiKey', systemClock),
-    accountId: newId('account', systemClock),
-    kind: 'live',
-    scopes: SCOPES,
-    rateLimitPerMinute: null,
-    createdAt: new Date(),
-    revokedAt: null,
-  };
   const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${newApiKey('live')}\r\nContent-Length: 2\r\n`;
 
   /** A route that charges for its body, behind a gate that one body passes at a time. */
@@ -151,7 +153,7 @@ describe('a body that waits for its turn', () => {
     breakBody(waiting, 'did not arrive in time'); // as the server does
     const refused = await second.until('"instance"');
     expect(refused).toMatch(
-      /^HTTP\/1.1 429 [^]*costs 1 or more, which could not be counted [^]*limit of 60 per/,
+      /^HTTP\/1.1 429 [^]*costs 1 or more, which could not be counted [^]*limit of 60 per minute\. Too many other requests/,
     );
     answer();
     await first.until('done');
@@ -190,5 +192,92 @@ describe('a body that waits for its turn', () => {
     lookUps[1]?.();
     expect(await next.until('done')).toMatch(/^HTTP\/1.1 200 /);
     next.socket.destroy();
+  });
+});
+
+describe('a body that finds no room in time', () => {
+  /** More than the gate has room for, but for its last byte. */
+  const LARGE = `"${'x'.repeat(2_000)}`;
+  const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${newApiKey('live')}\r\n`;
+  const TOO_MANY = 'Too many other requests are in hand at the moment for the body of this one to be read.';
+
+  /** A route behind a gate that one large body fills. @param route without its path, body rule and handler. */
+  async function crowded(route: Pick<KeyedRoute, 'scope' | 'limited' | 'cost'> | { readonly scope: null }) {
+    const charged: (number | null)[] = [];
+    const keyed: Partial<Gates> = {
+      apiKeys: { findActive: async () => KEY },
+      limitOf: () => 60,
+      charge: async (_, cost) => {
+        charged.push(cost);
+        return null;
+      },
+    };
+    const bodies = createBodyGate({ ...ROOMY, bytesFree: 0, turnsPerKey: 9 });
+    const handle = async (): Promise<Answer> => json(200, { done: true });
+    const port = await listening(
+      { ...route, method: 'post', path: '/', body: emailBody, handle },
+      {
+        ...CLOSED_GATES,
+        ...(route.scope === null ? {} : keyed),
+        bodies,
+      },
+    );
+    const begun = async () => {
+      const raw = await openRaw(port);
+      const come = once(server as Server, 'request');
+      raw.send(`${HEAD}Content-Length: ${LARGE.length + 1}\r\n\r\n${LARGE}`);
+      const [incoming] = (await come) as [IncomingMessage];
+      return { raw, incoming };
+    };
+    return { charged, begun };
+  }
+
+  /** What is said to the one of two that waits when its time is over. The other, and one more, are served. */
+  async function refusal({ begun }: Awaited<ReturnType<typeof crowded>>): Promise<string> {
+    const both = [await begun(), await begun()];
+    const waiting = await waitFor(() => both.find(({ incoming }) => incoming.isPaused()), {
+      what: 'one to find no room',
+    });
+    breakBody(waiting.incoming, 'did not arrive in time'); // as the server does
+    const refused = await waiting.raw.until('"instance"');
+    for (const { raw } of [...both.filter((each) => each !== waiting), await begun()]) {
+      raw.send('"');
+      expect(await raw.until('done')).toMatch(/^HTTP\/1.1 200 /);
+      raw.socket.destroy();
+    }
+    waiting.raw.socket.destroy();
+    return refused;
+  }
+
+  test('is a 429 that says what was charged for it, and the limit', async () => {
+    const route = await crowded({ scope: 'emails:send', limited: true });
+    const refused = await refusal(route);
+    expect(refused).toMatch(/^HTTP\/1.1 429 [^]*platform.test\/rate-limited"/);
+    expect(refused).toContain(
+      `The request costs 1, which was counted against the key's limit of 60 per minute. ${TOO_MANY}`,
+    );
+    expect(route.charged).toEqual([1, 1, 1]);
+  });
+
+  test('and in which its cost stands is a 429 that says so, and is charged nothing', async () => {
+    const cost = () => ({ cost: 7, refusal: null });
+    const route = await crowded({ scope: 'emails:send', limited: true, cost });
+    const refused = await refusal(route);
+    expect(refused).toMatch(/^HTTP\/1.1 429 [^]*platform.test\/rate-limited"/);
+    expect(refused).toContain(
+      `The request costs 1 or more, which could not be counted against the key's limit of 60 per minute. ${TOO_MANY}`,
+    );
+    expect(route.charged.filter((each) => each !== null)).toEqual([7, 7]);
+  });
+
+  test.each([
+    ['no key', { scope: null }],
+    ['no limit', { scope: 'suppressions:manage', limited: false }],
+  ] as const)('is a 503 on a route with %s', async (_, whose) => {
+    const route = await crowded(whose);
+    const refused = await refusal(route);
+    expect(refused).toMatch(/^HTTP\/1.1 503 [^]*problems.test\/not-ready"/);
+    expect(refused).toContain(TOO_MANY);
+    expect(route.charged).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { grants } from '@postrider/domain';
 import type { Metrics } from '@postrider/runtime';
 import type { ApiKey, ApiKeyStore } from '@postrider/store';
-import { comeAgainLater, forbidden, limitUnknown, noRoom, unauthorized } from '../problems/answers.ts';
+import { forbidden, noRoom, noRoomNow, unauthorized } from '../problems/answers.ts';
 import type { KeyedRoute, KeylessRoute, Route } from '../routes/route.ts';
 import type { Answer } from './answer.ts';
 import { authenticate } from './authenticate.ts';
@@ -73,13 +73,15 @@ async function keyedAnswer(
 async function plainAnswer(
   route: KeyedRoute,
   key: ApiKey,
-  { bodies }: Gates,
+  { bodies, limitOf }: Gates,
   request: MatchedRequest,
   response: ServerResponse,
 ): Promise<Answer> {
   const work = async (intake: Intake) =>
     handled(key, route, request, await bodyFor(key, route, request, response, intake));
-  return behindGate(bodies.enter(key.id, false), request, response, work).catch(answerTo(noRoom));
+  const visit = bodies.enter(key.id, false);
+  const noTurn = route.limited ? noRoom(COST, limitOf(key)) : noRoomNow;
+  return behindGate(visit, request, response, work).catch(answerTo(noTurn));
 }
 
 /** One whose cost is in its body. */
@@ -114,7 +116,7 @@ async function pricedAnswer(
     return late ?? refusal ?? handled(key, route, request, read);
   };
   const visit = bodies.enter(key.id, true);
-  return behindGate(visit, request, response, work).catch(answerTo(limitUnknown(null, limitOf(key))));
+  return behindGate(visit, request, response, work).catch(answerTo(noRoom(null, limitOf(key))));
 }
 
 /** Answers to a body that has had no room in time. */
@@ -163,7 +165,7 @@ async function keylessAnswer(
     const read = await readBytes(request, response, rule, intake);
     return read.ok ? route.handle({ ...given, body: read.body }) : read.refusal;
   };
-  return behindGate(bodies.enter(KEYLESS, false), request, response, work).catch(answerTo(comeAgainLater));
+  return behindGate(bodies.enter(KEYLESS, false), request, response, work).catch(answerTo(noRoomNow));
 }
 
 function idOf({ params }: MatchedRequest): string {

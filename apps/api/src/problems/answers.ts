@@ -38,10 +38,18 @@ export function limitUnknown(cost: number | null, limitPerMinute: number): Probl
   return rateLimited(`${costs(cost)}, which could not be counted against ${limit(limitPerMinute)} just now.`);
 }
 
-/** The rest of a large body found no room in time. */
-export const noRoom = rateLimited(
-  'Too many large requests are being read at the moment for the rest of this one. Send it again later.',
-);
+const NO_ROOM =
+  'Too many other requests are in hand at the moment for the body of this one to be read. Send it again later.';
+
+/**
+ * The body, or the rest of it, found no room in time.
+ *
+ * @param cost what was charged before the body; null where it stands in the body, which nobody knows: nothing was charged.
+ */
+export function noRoom(cost: number | null, limitPerMinute: number): ProblemAnswer {
+  const counted = `${cost === null ? 'could not be' : 'was'} counted against ${limit(limitPerMinute)}`;
+  return rateLimited(`${costs(cost)}, which ${counted}. ${NO_ROOM}`);
+}
 
 function rateLimited(detail: string): ProblemAnswer {
   return { kind: 'problem', slug: 'rate-limited', detail };
@@ -140,12 +148,7 @@ export const comeAgain: ProblemAnswer = {
 };
 
 /** As `noRoom`, said to those who have no limit. */
-export const comeAgainLater: ProblemAnswer = {
-  kind: 'problem',
-  slug: 'not-ready',
-  detail:
-    'Too many large requests are being read at the moment for the rest of this one. Send it again later.',
-};
+export const noRoomNow: ProblemAnswer = { kind: 'problem', slug: 'not-ready', detail: NO_ROOM };
 
 /** Postgres cannot be reached. */
 export const notReady: ProblemAnswer = {
