@@ -19,11 +19,13 @@ export type StartableSnsAccess = SnsAccess & {
   start(): Promise<void>;
 };
 
+/** @param boundedGet how SNS is reached; another one only where somebody plays SNS. */
 export function createSnsAccess(
   config: Pick<ApiConfiguration, 'snsTopicArns' | 'snsSigningCertFile'>,
   clock: Clock,
+  boundedGet: (limits: typeof FETCH) => HttpsGet = createBoundedGet,
 ): StartableSnsAccess {
-  const get = createBoundedGet(FETCH);
+  const get = boundedGet(FETCH);
   const { snsSigningCertFile: file } = config;
   let certificates: SigningCertificates = fetchedCertificates({ get, clock });
   return {

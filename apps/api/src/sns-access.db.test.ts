@@ -1,0 +1,103 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createBoundedGet } from '@postrider/outbound';
+import {
+  answer,
+  createSnsSigner,
+  createTestAuthority,
+  fakeClock,
+  hang,
+  snsCertUrl,
+  snsSamples,
+  startScriptedReceiver,
+} from '@postrider/testing';
+import type { FakeClock, Reaction, ScriptedReceiver, SnsFields, SnsSigner } from '@postrider/testing';
+import request from 'supertest';
+import { expectProblem } from '../test/expect-problem.ts';
+import { startApi } from '../test/start-api.ts';
+import type { TestApi } from '../test/start-api.ts';
+import { createSnsAccess } from './sns-access.ts';
+
+/* How the API asks SNS itself, as `main.ts` has it; but SNS is on loopback, and another authority vouches for it. */
+
+const KIB = 1024;
+const HOUR_MS = 60 * 60_000;
+const CERTIFICATE = new URL(snsCertUrl).pathname;
+const samples = snsSamples();
+
+let signer: SnsSigner;
+let sns: ScriptedReceiver;
+let clock: FakeClock;
+let api: TestApi;
+
+beforeAll(async () => {
+  signer = await createSnsSigner({ notAfter: new Date(Date.now() + 48 * HOUR_MS) });
+});
+beforeEach(async () => {
+  const authority = await createTestAuthority();
+  sns = await startScriptedReceiver({ authority });
+  clock = fakeClock(new Date().toISOString());
+  const config = { snsTopicArns: [String(samples.notification['TopicArn'])], snsSigningCertFile: undefined };
+  const access = createSnsAccess(config, clock, (limits) => {
+    const get = createBoundedGet({ ...limits, ca: [authority.caPem] });
+    return (url) => get(new URL(sns.url(`${url.pathname}${url.search}`)));
+  });
+  api = await startApi({ sns: access });
+});
+afterEach(async () => {
+  await api.stop();
+  await sns.close();
+});
+
+/** Signed, and of this moment. */
+function signed(fields: SnsFields): SnsFields {
+  return signer.sign({ ...fields, Timestamp: clock.now().toISOString() });
+}
+
+const notification = () => signed({ ...samples.notification, Message: 'of no kind that makes an event' });
+const confirmation = () => signed(samples.subscriptionConfirmation);
+
+function post(body: SnsFields) {
+  return request(api.url).post('/internal/ses/sns').send(JSON.stringify(body));
+}
+
+const asked = (path: string) => sns.requests.filter((each) => each.path.startsWith(path)).length;
+const certificate = (padding = 0): Reaction => answer(200, { body: signer.certPem.padEnd(padding, '\n') });
+
+describe('the signing certificate', () => {
+  test('is fetched with the first message, and again when it has been kept for a day', async () => {
+    sns.always(CERTIFICATE, certificate());
+    for (const hours of [0, 12, 11]) {
+      clock.advance(hours * HOUR_MS);
+      expect((await post(notification())).status).toBe(200);
+    }
+    expect(asked(CERTIFICATE)).toBe(1);
+    clock.advance(2 * HOUR_MS);
+    expect((await post(notification())).status).toBe(200);
+    expect(asked(CERTIFICATE)).toBe(2);
+  });
+
+  test('may be of 64 KiB, and is not read beyond', async () => {
+    sns.script(CERTIFICATE, [certificate(64 * KIB + 1), certificate(64 * KIB)]);
+    expectProblem(await post(notification()), 'not-ready');
+    expect(api.log()).toContain('signing certificate: response larger than 65536 bytes');
+    clock.advance(HOUR_MS);
+    expect((await post(notification())).status).toBe(200);
+  });
+});
+
+describe('a subscription', () => {
+  beforeEach(() => sns.script(CERTIFICATE, [certificate()]));
+
+  test('is confirmed by SNS’s yes, of which no more than 64 KiB is read', async () => {
+    sns.script('/', [answer(200, { body: Buffer.alloc(64 * KIB + 1) }), answer(200)]);
+    expectProblem(await post(confirmation()), 'not-ready');
+    expect(api.log()).toContain('response larger than 65536 bytes');
+    expect((await post(confirmation())).status).toBe(200);
+  });
+
+  test('of which SNS says nothing is left to its next try', async () => {
+    sns.script('/', [hang()]);
+    expectProblem(await post(confirmation()), 'not-ready');
+    expect(api.log()).toContain('timeout after 5000 ms');
+  }, 60_000);
+});
