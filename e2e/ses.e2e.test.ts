@@ -1,23 +1,37 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import {
+  createSnsSigner,
   publishKeys,
   sesDrop,
   sesError,
   sesHang,
+  sesSampleText,
   sesThrottle,
+  snsSamples,
   startFakeSes,
   startSystem,
   waitFor,
 } from '@postrider/testing';
-import type { FakeSes, System, SystemProcess } from '@postrider/testing';
+import type { FakeSes, SesReaction, SnsSigner, System, SystemProcess } from '@postrider/testing';
 
 /* The whole way of a message through Amazon SES, of which only the far end is not real. */
 
+const { notification } = snsSamples();
+
+let folder: string;
+let signer: SnsSigner;
 let ses: FakeSes;
 let system: System;
 let api: SystemProcess;
 
 beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sns-'));
+  signer = await createSnsSigner();
+  const certificate = join(folder, 'sns.pem');
+  writeFileSync(certificate, signer.certPem);
   ses = await startFakeSes();
   system = await startSystem({
     env: {
@@ -26,6 +40,8 @@ beforeEach(async () => {
       SES_CONFIGURATION_SET: 'events',
       MAIL_RETRY_DELAYS_SECONDS: '0.05,0.05,0.05',
       MAIL_TIMEOUT_MS: '2000',
+      SNS_TOPIC_ARNS: String(notification['TopicArn']),
+      SNS_SIGNING_CERT_FILE: certificate,
     },
   });
   api = await system.start('api');
@@ -37,6 +53,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await system.close();
   await ses.close();
+  rmSync(folder, { recursive: true });
 });
 
 /** Live mail leaves only from a domain that the account has verified. */
@@ -71,14 +88,31 @@ async function post(path: string, body: object): Promise<string> {
   return ((await answer.json()) as { id: string }).id;
 }
 
-async function eventOf(emailId: string): Promise<unknown> {
+async function eventOf(emailId: string, type?: string): Promise<unknown> {
   return waitFor(
     () =>
       system.receiver.requests
         .map(({ body }) => JSON.parse(String(body)) as { type: string; data: { email_id: string } })
-        .find(({ data }) => data.email_id === emailId),
+        .find((event) => event.data.email_id === emailId && event.type === (type ?? event.type)),
     { what: `the event of ${emailId}`, timeoutMs: 60_000 },
   );
+}
+
+/** What SES reports of a message of this id, as an identity has it: without tags. */
+async function reportBounceOf(messageId: string): Promise<void> {
+  const { eventType, mail, ...rest } = JSON.parse(sesSampleText('05-bounce-permanent-general')) as {
+    eventType: string;
+    mail: { tags?: object };
+  };
+  delete mail.tags;
+  const Message = JSON.stringify({ ...rest, notificationType: eventType, mail: { ...mail, messageId } });
+  const Timestamp = new Date().toISOString();
+  const signed = signer.sign({ ...notification, Timestamp, MessageId: `of-${messageId}`, Message });
+  const answer = await fetch(`http://127.0.0.1:${await api.port()}/internal/ses/sns`, {
+    method: 'POST',
+    body: JSON.stringify(signed),
+  });
+  expect(answer.status).toBe(200);
 }
 
 test('mail is handed to SES as asked for, after a throttle, a silence and a lost connection, and its event arrives', async () => {
@@ -103,4 +137,24 @@ test("a refusal ends at once as email.failed, in SES's words", async () => {
     data: { error: 'MessageRejected: Email address is not verified.' },
   });
   expect(ses.messages).toHaveLength(1);
+}, 90_000);
+
+test('a report that is faster than the answer of SES makes its event once the answer is there', async () => {
+  let answered = (): void => undefined;
+  const late: SesReaction = (response) => {
+    answered = () => response.end(JSON.stringify({ MessageId: 'early-1' }));
+    response.writeHead(200, { 'content-type': 'application/json' });
+  };
+  // Where the answer is late beyond the limit, the next hand-over has it at once.
+  ses.script('SendEmail', [late]);
+  ses.always('SendEmail', (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ MessageId: 'early-1' }));
+  });
+  const id = await send('Early');
+  await ses.waitForRequests('SendEmail', 1, 60_000);
+  await reportBounceOf('early-1');
+  answered();
+  expect(await eventOf(id, 'email.sent')).toMatchObject({ data: { error: null } });
+  expect(await eventOf(id, 'email.bounced')).toMatchObject({ data: { recipients: ['jane@example.net'] } });
 }, 90_000);
