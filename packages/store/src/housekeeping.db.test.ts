@@ -160,6 +160,20 @@ describe('the attempt log', () => {
     expect(await places()).toEqual({ 1: `attempts_${await day(0)}` });
   });
 
+  testOfDays('fails nobody who logs an attempt while a partition is made', async () => {
+    await inUndoneTransaction(pool, async (worker) => {
+      await worker.query(LOGGED, [0, 1]);
+      const tended = housekeeping.tendAttemptLog(30);
+      await untilWaitingForLock(database);
+      const another = pool.query(LOGGED, [0, 2]);
+      await untilWaitingForLock(database, 2);
+      await worker.query('commit');
+      await Promise.all([tended, another]);
+    });
+    const today = `attempts_${await day(0)}`;
+    expect(await places()).toEqual({ 1: today, 2: today });
+  });
+
   test('has its index on every partition', async () => {
     await housekeeping.tendAttemptLog(30);
     const without = await database.query(

@@ -75,8 +75,9 @@ async function tendAttemptLog(
 
 /**
  * Attaches a partition for one day. Rows of that day that already went to the default partition (a relay that was
- * away for more than a week) are moved, because the default may not hold rows of a partition's range. It is locked
- * first: a row that comes in between would make the attaching fail.
+ * away for more than a week) are moved, because the default may not hold rows of a partition's range. Who logs an attempt
+ * meanwhile waits, and at the whole log: at the default partition it would find, after its wait, that its row no longer belongs
+ * there, and fail. The outcome of an attempt would go with it, and the attempt be made again.
  */
 async function makePartition(pool: Pool, day: string): Promise<boolean> {
   return underLock(pool, async (client) => {
@@ -85,7 +86,7 @@ async function makePartition(pool: Pool, day: string): Promise<boolean> {
     const from = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)} 00:00:00+00`;
     const range = `started_at >= '${from}'::timestamptz and started_at < '${from}'::timestamptz + interval '1 day'`;
     await client.query(`create table ${name} (like attempts including defaults)`);
-    await client.query('lock table attempts_default in access exclusive mode');
+    await client.query('lock table only attempts in share row exclusive mode');
     await client.query(`with moved as (delete from attempts_default where ${range} returning *)
                         insert into ${name} select * from moved`);
     await client.query(`alter table attempts attach partition ${name}
