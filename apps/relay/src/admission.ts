@@ -49,8 +49,6 @@ interface Standing {
   handed: number;
   /** The last claim got all that the room had left: there may be more behind it. */
   filled: boolean;
-  /** The same of what is due. */
-  behind: boolean;
   trust: Trust;
   /** It has been seen to hang since it was last served. */
   hung: boolean;
@@ -66,7 +64,6 @@ const UNKNOWN: Standing = {
   room: ROOM.first,
   handed: 0,
   filled: false,
-  behind: false,
   trust: 'unknown',
   hung: false,
   served: 0,
@@ -84,8 +81,6 @@ export interface Admissions {
   suspect(webhookId: WebhookId): void;
   /** Its last claim filled its room, be it with what waits for its time. */
   isFull(webhookId: WebhookId): boolean;
-  /** Its last claim filled its room with what is due: more of it waits behind itself. */
-  isBehind(webhookId: WebhookId): boolean;
   /** Where its deliveries go, as far as is known: to the fast lane when it answers, to the slow one when it fails. */
   laneOf(webhookId: WebhookId): Lane | null;
   /**
@@ -127,7 +122,6 @@ export function createAdmissions(nowMs = () => performance.now()): Admissions {
       forgetOldest(standings);
     },
     isFull: (webhookId) => standings.get(webhookId)?.filled ?? false,
-    isBehind: (webhookId) => standings.get(webhookId)?.behind ?? false,
     laneOf(webhookId) {
       const { trust, room } = standings.get(webhookId) ?? UNKNOWN;
       if (trust === 'proven') return 'fast';
@@ -173,7 +167,7 @@ function standingAfter(
   const hangs = claimed.some((delivery) => delivery.stuck);
   const fails = claimed.some((delivery) => delivery.failing);
   const had = fails ? Math.min(before.room, ROOM.failing) : before.room;
-  const now = { handed, filled: held >= had, behind: handed >= had, servedAtMs };
+  const now = { handed, filled: held >= had, servedAtMs };
   if (fails) {
     return { ...now, room: ROOM.failing, trust: 'unknown', hung: false, heldMs: null };
   }

@@ -21,7 +21,7 @@ export interface ClaimOptions {
   /** Waiting jobs that a queue may hold afterwards. */
   readonly waitingMax: number;
   /** Where a webhook's deliveries begin, if that is known and what may be before it can wait. */
-  readonly frontOf?: (webhookId: WebhookId) => Front | undefined;
+  readonly frontOf: (webhookId: WebhookId) => Front | undefined;
 }
 
 export interface ClaimOutcome {
@@ -35,7 +35,7 @@ export interface ClaimOutcome {
 /** Leases deliveries and puts them on the timetable as delayed jobs, for one caller or several at a time. */
 export interface DeliveryClaims {
   /** What is known of the webhooks. */
-  readonly admissions: Pick<Admissions, 'isFull' | 'isBehind' | 'inOrder' | 'suspect'>;
+  readonly admissions: Pick<Admissions, 'isFull' | 'inOrder' | 'suspect'>;
   /** The lanes that may take deliveries of it, as far as is known. */
   lanesOf(webhookId: WebhookId): readonly Lane[];
   /** How many jobs the lanes hold. @throws QueueUnavailableError */
@@ -107,7 +107,7 @@ class Claims implements DeliveryClaims {
     const fastRowsMax = Math.max(0, waitingMax - fast.waiting);
     const slowRowsMax = Math.max(0, waitingMax - slow.waiting);
     if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: [], full: { fast: true, slow: true } };
-    const admissions = webhooks.map((id) => ({ ...this.admissions.of(id), front: frontOf?.(id) ?? null }));
+    const admissions = webhooks.map((id) => ({ ...this.admissions.of(id), front: frontOf(id) ?? null }));
     const claimed = await store.claim(admissions, {
       lookAheadSeconds: fast.delayed + slow.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
       fastRowsMax,

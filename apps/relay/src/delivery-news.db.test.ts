@@ -62,17 +62,22 @@ describe('news of a webhook', () => {
     expect(ground.queued()).toHaveLength(2);
   });
 
-  test('is left to the rounds when it queues behind itself', async () => {
+  test('is left to the rounds where there is more than its room holds', async () => {
     const { webhookId } = await webhookWith(FIRST_ROOM + 3);
     await ground.tell(webhookId);
     expect(ground.queued()).toHaveLength(FIRST_ROOM);
     await Promise.all([ground.work('fast'), ground.work('slow')]);
-    await ground.tell(webhookId);
-    expect(ground.queued()).toHaveLength(0);
     await ground.turn();
     expect(ground.queued()).toHaveLength(3);
-    await ground.tell(webhookId); // nothing is behind it any more
-    expect(ground.asked).toHaveLength(3);
+  });
+
+  test('is claimed for at once also where it waits behind itself', async () => {
+    const { webhookId } = await webhookWith(FIRST_ROOM + 3);
+    for (let n = 0; n < 2; n += 1) {
+      await ground.tell(webhookId);
+      await Promise.all([ground.work('fast'), ground.work('slow')]);
+    }
+    expect(ground.claims.flat()).toHaveLength(FIRST_ROOM + 3);
   });
 
   test('is claimed for at once also where its room is full of what waits for its time', async () => {

@@ -20,6 +20,8 @@ export interface DeliveryRounds {
   note(webhooks: readonly WebhookId[]): void;
   /** Something may have been missed: the next turn looks at every webhook with outstanding work. */
   noteEverything(): void;
+  /** Where a webhook with a backlog begins, as the last walk found it. */
+  frontOf(webhookId: WebhookId): Front | undefined;
   /** One turn. @returns the pause before the next, in milliseconds, unless something is noted. */
   turn(): Promise<number>;
 }
@@ -161,7 +163,7 @@ class Rounds implements DeliveryRounds {
   }
 
   async #claimFor(some: readonly WebhookId[], active: Map<WebhookId, number>, waitingMax: number) {
-    const options = { waitingMax, frontOf: (id: WebhookId) => this.#frontOf(id) };
+    const options = { waitingMax, frontOf: (id: WebhookId) => this.frontOf(id) };
     const { claimed, passedOver, full } = await this.#claims.claim(some, options);
     const served = new Set(claimed.map((delivery) => delivery.webhookId));
     this.note(passedOver);
@@ -177,7 +179,7 @@ class Rounds implements DeliveryRounds {
    * Of a webhook with a backlog, which fills its room, only what comes after the first delivery that the walk has found:
    * what was recorded earlier and committed later waits for the next walk, as it would wait behind the backlog.
    */
-  #frontOf(id: WebhookId): Front | undefined {
+  frontOf(id: WebhookId): Front | undefined {
     const { now, before } = this.#fronts;
     return this.#claims.admissions.isFull(id) ? (now.get(id) ?? before.get(id)) : undefined;
   }

@@ -87,6 +87,7 @@ function createDeliveryPasses(parts: RelayParts, queue: Timetable, timed: Timed)
   const roundsPass = timed('deliveries', () => rounds.turn(), PASS_PAUSE_AFTER_ERROR_MS);
   const news = createDeliveryNews({
     claims,
+    frontOf: (id) => rounds.frontOf(id),
     onBacklog(webhooks) {
       rounds.note(webhooks);
       roundsPass.wake();

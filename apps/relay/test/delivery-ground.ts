@@ -61,7 +61,8 @@ export class DeliveryGround {
       return found;
     };
     const rounds = createDeliveryRounds({ store: { walk }, claims, nowMs });
-    return { rounds, news: createDeliveryNews({ claims, onBacklog: (ids) => rounds.note(ids) }) };
+    const frontOf = rounds.frontOf.bind(rounds);
+    return { rounds, news: createDeliveryNews({ claims, frontOf, onBacklog: (ids) => rounds.note(ids) }) };
   }
 
   /** A wake-up for these arrives. @returns the pause that the turn asks for. */
