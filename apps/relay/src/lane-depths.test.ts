@@ -82,6 +82,29 @@ describe('the queue is asked each time', () => {
   });
 });
 
+describe('while the queue is being asked', () => {
+  test('others who ask get the same answer', async () => {
+    const both = await Promise.all([depths.now(), depths.now()]);
+    expect([both[0] === both[1], asked]).toEqual([true, 1]);
+  });
+
+  test('what is added counts on top of the answer', async () => {
+    const answer = depths.now();
+    depths.added('fast', [NOW, LATER]);
+    expect(await answer).toMatchObject({ fast: { waiting: 1, delayed: 1 } });
+    expect(await depths.now()).toMatchObject({ fast: { waiting: 1, delayed: 1 } });
+    expect(asked).toBe(1);
+  });
+
+  test('a call that fails makes the answer old', async () => {
+    const answer = depths.now();
+    depths.forget();
+    expect(await answer).toMatchObject({ fast: NOTHING });
+    await depths.now();
+    expect(asked).toBe(2);
+  });
+});
+
 test('a queue that is away is the caller’s to know', async () => {
   const away = createLaneDepths({
     queue: { depth: () => Promise.reject(new QueueUnavailableError(new Error('gone'))) },

@@ -25,34 +25,54 @@ export interface LaneDepthsOptions {
 }
 
 const FRESH_FOR_MS = 50;
+const NOTHING: LaneDepthsNow = { fast: { waiting: 0, delayed: 0 }, slow: { waiting: 0, delayed: 0 } };
+
+/** What has happened since the queue was last asked, while its answer is on the way. */
+interface SinceAsked {
+  readonly added: LaneDepthsNow;
+  readonly forgotten: boolean;
+}
 
 export function createLaneDepths(options: LaneDepthsOptions): LaneDepths {
   const { queue, waitingFew, delayedFew, nowMs = () => performance.now() } = options;
-  let known: Record<Lane, QueueDepth> | null = null;
+  let known: LaneDepthsNow | null = null;
   let askedAt = 0;
+  let asking: Promise<LaneDepthsNow> | null = null;
+  let sinceAsked: SinceAsked = { added: NOTHING, forgotten: false };
 
   const plentyOfRoom = ({ waiting, delayed }: QueueDepth) => waiting <= waitingFew && delayed <= delayedFew;
   const isFresh = () => nowMs() - askedAt < FRESH_FOR_MS;
 
+  async function ask(): Promise<LaneDepthsNow> {
+    sinceAsked = { added: NOTHING, forgotten: false };
+    const { fast, slow } = await queue.depth();
+    askedAt = nowMs();
+    const { added, forgotten } = sinceAsked;
+    const answer = { fast: sum(fast, added.fast), slow: sum(slow, added.slow) };
+    known = forgotten ? null : answer;
+    return answer;
+  }
+
   return {
     async now() {
       if (known !== null && isFresh() && plentyOfRoom(known.fast) && plentyOfRoom(known.slow)) return known;
-      const { fast, slow } = await queue.depth();
-      askedAt = nowMs();
-      known = { fast, slow };
-      return known;
+      asking ??= ask().finally(() => (asking = null));
+      return asking;
     },
     added(lane, jobs) {
-      if (known === null) return;
       const delayed = jobs.filter((job) => job.delayMs > 0).length;
-      const before = known[lane];
-      known = {
-        ...known,
-        [lane]: { waiting: before.waiting + jobs.length - delayed, delayed: before.delayed + delayed },
-      };
+      const more = { waiting: jobs.length - delayed, delayed };
+      const { added } = sinceAsked;
+      sinceAsked = { ...sinceAsked, added: { ...added, [lane]: sum(added[lane], more) } };
+      if (known !== null) known = { ...known, [lane]: sum(known[lane], more) };
     },
     forget() {
       known = null;
+      sinceAsked = { ...sinceAsked, forgotten: true };
     },
   };
+}
+
+function sum(a: QueueDepth, b: QueueDepth): QueueDepth {
+  return { waiting: a.waiting + b.waiting, delayed: a.delayed + b.delayed };
 }
