@@ -19,7 +19,7 @@ function claimed(count: number, more: Partial<ClaimedDelivery> = {}): ClaimedDel
     claim: 0,
     webhookId: A,
     inFlight: 0,
-    held: more.inFlight ?? 0,
+    seen: (more.inFlight ?? 0) + count,
     stuck: false,
     failing: false,
     slow: false,
@@ -158,10 +158,15 @@ describe('the room of a webhook', () => {
     expect(admissions.isFull(A)).toBe(true);
   });
 
+  test('is full of what a claim has seen, also where another relay got most of it', () => {
+    admissions.observe(claimed(1, { seen: ROOM.first }));
+    expect(admissions.isFull(A)).toBe(true);
+  });
+
   test('is full also of deliveries that wait for their time: the next may be due right behind them', () => {
     admissions.observe(claimed(2, { failing: true, delayMs: 30_000 }));
     expect(admissions.isFull(A)).toBe(false);
-    admissions.observe(claimed(2, { failing: true, delayMs: 30_000, held: 2 }));
+    admissions.observe(claimed(2, { failing: true, delayMs: 30_000, seen: 4 }));
     expect(admissions.isFull(A)).toBe(true);
   });
 

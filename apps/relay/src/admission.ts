@@ -47,7 +47,7 @@ interface Standing {
   room: number;
   /** In somebody's hands after the last claim, as far as this relay knows. */
   handed: number;
-  /** The last claim got all that the room had left: there may be more behind it. */
+  /** The last claim saw as many as the room holds: there may be more behind them. */
   filled: boolean;
   trust: Trust;
   /** It has been seen to hang since it was last served. */
@@ -163,20 +163,21 @@ function standingAfter(
   const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
   // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
   const handed = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
-  const held = Math.max(...claimed.map((delivery) => delivery.held)) + claimed.length;
+  // Not what it got: of two relays that claim at a time each gets a part.
+  const seen = Math.max(...claimed.map((delivery) => delivery.seen));
   const hangs = claimed.some((delivery) => delivery.stuck);
   const fails = claimed.some((delivery) => delivery.failing);
   const had = fails ? Math.min(before.room, ROOM.failing) : before.room;
-  const now = { handed, filled: held >= had, servedAtMs };
+  const now = { handed, filled: seen >= had, servedAtMs };
   if (fails) {
     return { ...now, room: ROOM.failing, trust: 'unknown', hung: false, heldMs: null };
   }
   // Those that come back because their job or their worker was lost have not ended.
   const lapsed = claimed.filter((delivery) => delivery.lapsed).length;
   // The claim looked at no more rows than the room: where that has shrunk, the others may be in hand still.
-  const seen = Math.min(before.handed, before.room);
-  const ended = Math.max(0, seen - inFlight - lapsed);
-  const sample = lapsed > 0 ? null : heldSample(seen, ended, servedAtMs - before.servedAtMs);
+  const expected = Math.min(before.handed, before.room);
+  const ended = Math.max(0, expected - inFlight - lapsed);
+  const sample = lapsed > 0 ? null : heldSample(expected, ended, servedAtMs - before.servedAtMs);
   const heldMs = sample === null ? before.heldMs : heldAfter(before.heldMs, sample);
   const isQuick = heldMs === null || heldMs.shortest <= QUICK_MS;
   const most = isQuick && !alone ? ROOM.shared : ROOM.most;

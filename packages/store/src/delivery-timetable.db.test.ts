@@ -99,12 +99,12 @@ describe('the room of a webhook', () => {
     expect((await claim(webhookId, 5)).map(({ inFlight }) => inFlight)).toEqual([3, 3]);
   });
 
-  test('comes with how many are in somebody’s hands or wait for their time', async () => {
+  test('comes with how many are in somebody’s hands, and how many it saw', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId);
     await rows.deliveries(webhookId, { dueInMs: 30_000, count: 2 });
     await claim(webhookId, 2);
-    expect(await claim(webhookId, 3)).toMatchObject([{ inFlight: 1, held: 2 }]);
+    expect(await claim(webhookId, 3)).toMatchObject([{ inFlight: 1, seen: 3 }]);
   });
 
   test('is small while the webhook fails, and may be none', async () => {

@@ -42,8 +42,8 @@ export interface ClaimedDelivery {
   readonly webhookId: WebhookId;
   /** Of its webhook, how many that are due were in somebody's hands before this claim. */
   readonly inFlight: number;
-  /** The same with those that wait for their time on the timetable. */
-  readonly held: number;
+  /** Of its webhook, how many the claim looked at, whoever has got them: as many as its room, if there are so many. */
+  readonly seen: number;
   /** The webhook has an attempt under way that takes unusually long. */
   readonly stuck: boolean;
   /** The webhook's answers have lately been mostly failures. */
@@ -95,7 +95,7 @@ interface ClaimedRow {
   readonly claim: number;
   readonly webhook_id: WebhookId;
   readonly in_flight: number;
-  readonly held: number;
+  readonly seen: number;
   readonly stuck: boolean;
   readonly failing: boolean;
   readonly slow: boolean;
@@ -140,7 +140,7 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         claim: row.claim,
         webhookId: row.webhook_id,
         inFlight: row.in_flight,
-        held: row.held,
+        seen: row.seen,
         stuck: row.stuck,
         failing: row.failing,
         slow: row.slow,

@@ -148,7 +148,7 @@ const USES: [string, (held: readonly DeliveryHandOver[], webhookId: WebhookId) =
           ...one,
           webhookId,
           inFlight: 0,
-          held: 0,
+          seen: 1,
           stuck: false,
           failing: false,
           slow: false,

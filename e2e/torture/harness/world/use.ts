@@ -24,7 +24,7 @@ const MEMORY_MIB_MAX = 1_024;
  */
 const OPEN_FILES_MAX = 1_200;
 /** Those of DATABASE_POOL_SIZE, its defaults, and of relay and worker one for wake-ups (docs/operations.md). */
-const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 5, worker: 7 };
+const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 7, worker: 7 };
 /** Postgres learns of a killed process with the next byte it sends there: its connections count for so long. */
 const NOTICED_WITHIN_MS = 10_000;
 /** The queue holds what is due within a minute and no bodies: however long the backlog is. */

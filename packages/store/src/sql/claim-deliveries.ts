@@ -41,14 +41,14 @@ export const claimDeliveries: Statement = {
       join webhooks w on w.id = a.webhook_id and w.removed_at is null
     ),
     free as (
-      select k.at, k.rank, k.in_flight, k.held, k.stuck, a.failing, a.place,
+      select k.at, k.rank, k.in_flight, k.seen, k.stuck, a.failing, a.place,
              a.failing or k.stuck or k.rank > a.fast_room as slow
       from asked a
       cross join lateral (
         select x.at, x.leased_until,
                row_number() over (order by x.due_at, x.id) as rank,
                count(*) filter (where x.leased_until > now() and x.due_at <= now()) over () as in_flight,
-               count(*) filter (where x.leased_until > now()) over () as held,
+               count(*) over () as seen,
                coalesce(bool_or(x.leased_until > now()
                  and x.taken_at < now() - make_interval(secs => $9)) over (), false) as stuck
         from (
@@ -63,12 +63,12 @@ export const claimDeliveries: Statement = {
       where k.leased_until is null or k.leased_until <= now()
     ),
     picked as materialized (
-      select turn.at, turn.in_flight, turn.held, turn.stuck, turn.failing, turn.slow
+      select turn.at, turn.in_flight, turn.seen, turn.stuck, turn.failing, turn.slow
       from (select free.*, row_number() over (partition by slow order by rank, place) as turn from free) turn
       where turn.turn <= case when turn.slow then $6::int else $5::int end
     ),
     mine as materialized (
-      select d.ctid as at, p.in_flight, p.held, p.stuck, p.failing, p.slow, d.leased_until is not null as lapsed
+      select d.ctid as at, p.in_flight, p.seen, p.stuck, p.failing, p.slow, d.leased_until is not null as lapsed
       from deliveries d
       join picked p on p.at = d.ctid
       where d.ctid = any (array(select at from picked)) and (d.leased_until is null or d.leased_until <= now())
@@ -79,6 +79,6 @@ export const claimDeliveries: Statement = {
         leased_until = greatest(d.due_at, now()) + make_interval(secs => $8), taken_at = null
     from mine
     where d.ctid = mine.at and d.ctid = any (array(select at from mine))
-    returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.held::int, mine.stuck, mine.failing, mine.slow, mine.lapsed,
+    returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.seen::int, mine.stuck, mine.failing, mine.slow, mine.lapsed,
               greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as delay_ms`,
 };
