@@ -25,6 +25,7 @@ test('a long value is cut between two characters', () => {
 
 test('what a terminal would obey is escaped', () => {
   expect(quoted('a\u007f\u009b\u2028\u202e\u2069b')).toBe('"a\\u007f\\u009b\\u2028\\u202e\\u2069b"');
+  expect(shortened('a name\0\r\n')).toBe('a name\\u0000\\u000d\\u000a');
 });
 
 test('a number beyond all bounds is not called null', () => {

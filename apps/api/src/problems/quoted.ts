@@ -10,8 +10,8 @@ export function quoted(value: unknown): string {
   return shortened(rendered(value, DEPTH_MAX));
 }
 
-/** What a terminal or a log viewer obeys rather than shows: DEL, C1, line separators, changes of direction. */
-const UNSEEN = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+/** What a terminal or a log viewer obeys rather than shows: C0, DEL, C1, line separators, changes of direction. */
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Cuts between characters, never inside one; what cannot be seen is escaped as JSON does. */
 export function shortened(text: string): string {
