@@ -30,11 +30,12 @@ export function createDeliveryNews({ claims, frontOf, onBacklog }: DeliveryNewsP
   const news = new Set<WebhookId>();
 
   async function claimFor(webhooks: readonly WebhookId[]): Promise<void> {
-    const { passedOver, full } = await claims.claim(webhooks, { waitingMax: WAITING_MAX, frontOf });
+    const { claimed, passedOver, full } = await claims.claim(webhooks, { waitingMax: WAITING_MAX, frontOf });
     for (const id of passedOver) news.add(id);
-    const mayHaveMore = (id: WebhookId) =>
-      claims.admissions.isFull(id) || claims.lanesOf(id).some((lane) => full[lane]);
-    const backlog = webhooks.filter(mayHaveMore);
+    const served = new Set(claimed.map((delivery) => delivery.webhookId));
+    const gotAll = (id: WebhookId) =>
+      served.has(id) && !claims.admissions.isFull(id) && !claims.lanesOf(id).some((lane) => full[lane]);
+    const backlog = webhooks.filter((id) => !gotAll(id));
     if (backlog.length > 0) onBacklog(backlog);
   }
 

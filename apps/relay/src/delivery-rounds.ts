@@ -169,9 +169,11 @@ class Rounds implements DeliveryRounds {
     this.note(passedOver);
     for (const id of some) {
       const lanes = this.#claims.lanesOf(id);
-      const mayHaveMore = lanes.some((lane) => full[lane]) || this.#claims.admissions.isFull(id);
+      const gotAll =
+        served.has(id) && !lanes.some((lane) => full[lane]) && !this.#claims.admissions.isFull(id);
       const idle = lanes.every((lane) => full[lane]) ? 0 : 1;
-      if (mayHaveMore) this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
+      // Who got nothing may share its backlog with another relay.
+      if (!gotAll) this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
     }
   }
 
