@@ -25,7 +25,13 @@ export interface ClaimOptions {
 }
 
 export interface ClaimOutcome {
-  readonly claimed: readonly ClaimedDelivery[];
+  /** These got something. */
+  readonly served: ReadonlySet<WebhookId>;
+  /**
+   * These may have more to do: their room is full, or a lane of theirs, or they got nothing, perhaps because another relay
+   * shares their backlog.
+   */
+  readonly unfinished: readonly WebhookId[];
   /** Another claim for these was under way. */
   readonly passedOver: readonly WebhookId[];
   /** A lane took all that it may hold: getting nothing does not mean having nothing to do. */
@@ -83,6 +89,11 @@ class Claims implements DeliveryClaims {
     });
   }
 
+  lanesOf(webhookId: WebhookId): readonly Lane[] {
+    const lane = this.admissions.laneOf(webhookId);
+    return lane === null ? LANES : [lane];
+  }
+
   depths(): Promise<LaneDepthsNow> {
     return this.#depths.now();
   }
@@ -90,12 +101,15 @@ class Claims implements DeliveryClaims {
   async claim(webhooks: readonly WebhookId[], options: ClaimOptions): Promise<ClaimOutcome> {
     const passedOver = webhooks.filter((id) => this.#underWay.has(id));
     const mine = webhooks.filter((id) => !this.#underWay.has(id));
-    if (mine.length === 0) return { claimed: [], passedOver, full: NEITHER };
+    if (mine.length === 0) return { served: new Set(), unfinished: [], passedOver, full: NEITHER };
     for (const id of mine) this.#underWay.add(id);
     try {
       const { claimed, full } = await this.#claimFor(mine, options);
       this.#parts.onClaim(claimed);
-      return { claimed, passedOver, full };
+      const served = new Set(claimed.map((delivery) => delivery.webhookId));
+      const gotAll = (id: WebhookId): boolean =>
+        served.has(id) && !this.admissions.isFull(id) && !this.lanesOf(id).some((lane) => full[lane]);
+      return { served, unfinished: mine.filter((id) => !gotAll(id)), passedOver, full };
     } finally {
       for (const id of mine) this.#underWay.delete(id);
     }
@@ -120,11 +134,6 @@ class Claims implements DeliveryClaims {
     const slowRows = claimed.filter((delivery) => delivery.slow).length;
     const full = { fast: claimed.length - slowRows === fastRowsMax, slow: slowRows === slowRowsMax };
     return { claimed, full };
-  }
-
-  lanesOf(webhookId: WebhookId): readonly Lane[] {
-    const lane = this.admissions.laneOf(webhookId);
-    return lane === null ? LANES : [lane];
   }
 
   /** After the leases are committed: no row is locked while the queue is talked to. */

@@ -30,13 +30,9 @@ export function createDeliveryNews({ claims, frontOf, onBacklog }: DeliveryNewsP
   const news = new Set<WebhookId>();
 
   async function claimFor(webhooks: readonly WebhookId[]): Promise<void> {
-    const { claimed, passedOver, full } = await claims.claim(webhooks, { waitingMax: WAITING_MAX, frontOf });
+    const { passedOver, unfinished } = await claims.claim(webhooks, { waitingMax: WAITING_MAX, frontOf });
     for (const id of passedOver) news.add(id);
-    const served = new Set(claimed.map((delivery) => delivery.webhookId));
-    const gotAll = (id: WebhookId) =>
-      served.has(id) && !claims.admissions.isFull(id) && !claims.lanesOf(id).some((lane) => full[lane]);
-    const backlog = webhooks.filter((id) => !gotAll(id));
-    if (backlog.length > 0) onBacklog(backlog);
+    if (unfinished.length > 0) onBacklog(unfinished);
   }
 
   return {

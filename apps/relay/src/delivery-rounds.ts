@@ -48,7 +48,7 @@ const WALK_EVERY_MS = 250;
  * looking at them all each time would be most of what the relay does.
  */
 const HELD_TOO_EVERY_ROUNDS = 8;
-/** A webhook that is behind is asked again for this many turns without work before it is left to the walk. */
+/** A webhook that may have more to do is asked again for this many turns without work before it is left to the walk. */
 const TURNS_WITHOUT_WORK_MAX = 10;
 
 /**
@@ -164,16 +164,11 @@ class Rounds implements DeliveryRounds {
 
   async #claimFor(some: readonly WebhookId[], active: Map<WebhookId, number>, waitingMax: number) {
     const options = { waitingMax, frontOf: (id: WebhookId) => this.frontOf(id) };
-    const { claimed, passedOver, full } = await this.#claims.claim(some, options);
-    const served = new Set(claimed.map((delivery) => delivery.webhookId));
+    const { served, unfinished, passedOver, full } = await this.#claims.claim(some, options);
     this.note(passedOver);
-    for (const id of some) {
-      const lanes = this.#claims.lanesOf(id);
-      const gotAll =
-        served.has(id) && !lanes.some((lane) => full[lane]) && !this.#claims.admissions.isFull(id);
-      const idle = lanes.every((lane) => full[lane]) ? 0 : 1;
-      // Who got nothing may share its backlog with another relay.
-      if (!gotAll) this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
+    for (const id of unfinished) {
+      const idle = this.#claims.lanesOf(id).every((lane) => full[lane]) ? 0 : 1;
+      this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
     }
   }
 
