@@ -1,5 +1,5 @@
 import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
-import type { Clock, EmailId, WebhookId } from '@postrider/domain';
+import type { Clock, EmailId } from '@postrider/domain';
 import { createMailProvider } from '@postrider/mail';
 import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
 import { createConsumer } from '@postrider/queue';
@@ -12,6 +12,7 @@ import { makeAttempt } from './delivery/attempt.ts';
 import { deliver } from './delivery/deliver.ts';
 import type { DeliveryStages } from './delivery/deliver.ts';
 import { inTurn } from './delivery/in-turn.ts';
+import type { TurnParts } from './delivery/in-turn.ts';
 import { createLoader } from './delivery/load.ts';
 import type { LoadedDelivery } from './delivery/load.ts';
 import { createOpenedSecrets } from './delivery/opened-secrets.ts';
@@ -39,8 +40,10 @@ export interface WorkerParts {
 
 /** Attempts that take longer than this give their slot of the fast lane to others, if there is a place to wait. */
 const PARK_AFTER_MS = 1_000;
-/** What gives way has a turn as often as this: a webhook must be able to catch up beside others. */
+/** What gives way has a turn as often as this in each webhook's name: it must be able to catch up beside others. */
 const GIVES_WAY_EVERY_MS = 3;
+/** The slow lane has a turn as often as this, whoever it is. */
+const SLOW_LANE_EVERY_MS = 10;
 /** Left of the stop's time for what comes after the attempts: closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Recording a hand-over of mail, after the provider's own time limit. */
@@ -54,16 +57,17 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   // Each lane has connections of its own, to any one host as many as it has attempts: webhooks that share a host
   // would else wait for each other within their own time limits.
   const fast = addLane(lifecycle, parts, {
-    ...stages,
+    stages,
     attemptsMax: 2 * deliveryConcurrency,
-    waitsForSpareTime: createRightOfWay(),
-    spareTime: createSpareTime({ everyMs: GIVES_WAY_EVERY_MS }),
+    givesWay: {
+      waitsForSpareTime: createRightOfWay(),
+      spareTime: createSpareTime({ everyMs: GIVES_WAY_EVERY_MS }),
+    },
   });
+  const slowTurn = createSpareTime({ everyMs: SLOW_LANE_EVERY_MS });
   const slow = addLane(lifecycle, parts, {
-    ...stages,
+    stages: { ...stages, turn: () => slowTurn('slow lane') },
     attemptsMax: slowLaneConcurrency,
-    waitsForSpareTime: () => true,
-    spareTime: createSpareTime(),
   });
   const mailStages = addMailStages(lifecycle, parts);
   const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
@@ -118,10 +122,11 @@ function createDeliveryStages(parts: WorkerParts): Omit<DeliveryStages, 'attempt
 function addLane(
   lifecycle: Lifecycle,
   parts: WorkerParts,
-  lane: Omit<DeliveryStages, 'attempt'> & {
+  lane: {
+    readonly stages: Omit<DeliveryStages, 'attempt'>;
     readonly attemptsMax: number;
-    readonly waitsForSpareTime: (delivery: LoadedDelivery) => boolean;
-    readonly spareTime: (webhookId: WebhookId) => Promise<void>;
+    /** Which of its deliveries give way to others when they have been taken; none: nobody does. */
+    readonly givesWay?: Pick<TurnParts, 'waitsForSpareTime' | 'spareTime'>;
   },
 ): (job: DeliveryHandOver) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
@@ -135,21 +140,20 @@ function addLane(
     },
   });
   lifecycle.add('endpoint client', { stop: async () => client.close() });
-  const attempt = {
-    client,
-    secrets: createOpenedSecrets(createSecretBox(config.secretsKey)),
-    clock,
-    headerPrefix: config.signatureHeaderPrefix,
-  };
-  const stages = {
-    ...lane,
-    attempt: inTurn((delivery) => makeAttempt(delivery, attempt), {
-      ...lane,
-      attemptMs: config.deliveryTimeoutMs,
-      onLate: ({ deliveryId }) =>
-        logger.warn('attempt not begun within its lease', { delivery_id: deliveryId }),
-    }),
-  };
+  const secrets = createOpenedSecrets(createSecretBox(config.secretsKey));
+  const headerPrefix = config.signatureHeaderPrefix;
+  const atOnce = (delivery: LoadedDelivery) =>
+    makeAttempt(delivery, { client, secrets, clock, headerPrefix });
+  const attempt =
+    lane.givesWay === undefined
+      ? atOnce
+      : inTurn(atOnce, {
+          ...lane.givesWay,
+          attemptMs: config.deliveryTimeoutMs,
+          onLate: ({ deliveryId }) =>
+            logger.warn('attempt not begun within its lease', { delivery_id: deliveryId }),
+        });
+  const stages = { ...lane.stages, attempt };
   return oursLogged<DeliveryHandOver>(
     parts,
     (job) => deliver(job, stages),

@@ -50,6 +50,7 @@ export interface WorkerWish {
   readonly foreignKeys?: boolean;
   /** The database by another way than the ground's own. */
   readonly database?: Database;
+  readonly turn?: DeliveryStages['turn'];
 }
 
 /** A database, an endpoint's server and a name server, all real, for the stages of deliveries between them. */
@@ -128,6 +129,7 @@ function createWorker(parts: WorkerParts, wish: WorkerWish): (job: DeliveryHandO
   parts.clients.push(client);
   const secrets = wish.foreignKeys === true ? createSecretBox([Buffer.alloc(32, 2)]) : SECRETS;
   const stages: DeliveryStages = {
+    ...(wish.turn && { turn: wish.turn }),
     load: createLoader(store, wish.leaseSeconds ?? 30),
     attempt: (delivery) => makeAttempt(delivery, { client, secrets, headerPrefix: 'Service', clock }),
     record: createRecorder(store, clock),
@@ -164,7 +166,7 @@ function rowsOf(
         'update deliveries set due_at = least(due_at, now()), leased_until = null where webhook_id = $1',
         [webhookId],
       );
-      const lanes = { fastRowsMax: 9, slowRowsMax: 9, failingRoom: 1 };
+      const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingRoom: 1 };
       const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
       const [job] = await createDeliveryTimetable(db.pool).claim(
         [{ webhookId, room: 1, fastRoom: 1 }],

@@ -7,6 +7,11 @@ import type { Recorder } from './record.ts';
 
 /** The stages of a delivery, as design names them. */
 export interface DeliveryStages {
+  /**
+   * Resolves when it is the job's turn to be taken; none: at once. The relay takes for hanging what has been taken for long,
+   * so what waits for its turn is not taken yet.
+   */
+  readonly turn?: () => Promise<void>;
   /** Null for a job that is stale or doubled. */
   readonly load: (job: DeliveryHandOver) => Promise<LoadedDelivery | null>;
   /** Refuses, signs and posts. Null when its turn came too late for its lease: it may be another worker's before it has ended. */
@@ -27,6 +32,7 @@ export interface DeliveryStages {
  * own (Postgres away, a key missing) rejects: nothing is recorded, no attempt counts, and the lease heals it.
  */
 export async function deliver(job: DeliveryHandOver, stages: DeliveryStages): Promise<void> {
+  await stages.turn?.();
   const delivery = await stages.load(job);
   if (delivery === null) return;
   await untilDue(delivery.earlyMs);

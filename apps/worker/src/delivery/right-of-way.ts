@@ -6,19 +6,19 @@ const LATE_MS = 500;
 const COMPANY_MS = 2_000;
 
 /**
- * Tells of each delivery that is taken whether it lets others go first: late ones do while there are fresh ones, which
- * need little, and would wait behind a backlog that is not theirs.
+ * Tells of each delivery that is taken whether it lets others go first. Fresh are first attempts that are not late: they
+ * need little, and would else wait behind a backlog that is not theirs. A retry has waited for half a minute or more.
  *
  * @param nowMs a monotonic clock
  */
 export function createRightOfWay(
   nowMs = () => performance.now(),
-): (delivery: Pick<LoadedDelivery, 'lateMs'>) => boolean {
+): (delivery: Pick<LoadedDelivery, 'lateMs' | 'attemptsMade'>) => boolean {
   let companyUntilMs = 0;
 
-  return ({ lateMs }) => {
-    const isLate = lateMs > LATE_MS;
-    if (!isLate) companyUntilMs = nowMs() + COMPANY_MS;
-    return isLate && nowMs() < companyUntilMs;
+  return ({ lateMs, attemptsMade }) => {
+    const isFresh = attemptsMade === 0 && lateMs <= LATE_MS;
+    if (isFresh) companyUntilMs = nowMs() + COMPANY_MS;
+    return !isFresh && nowMs() < companyUntilMs;
   };
 }
