@@ -24,6 +24,7 @@ function claimed(count: number, more: Partial<ClaimedDelivery> = {}): ClaimedDel
     failing: false,
     slow: false,
     lapsed: false,
+    leftOut: false,
     delayMs: 0,
     ...more,
   }));

@@ -34,7 +34,7 @@ export interface ClaimOutcome {
   readonly unfinished: readonly WebhookId[];
   /** Another claim for these was under way. */
   readonly passedOver: readonly WebhookId[];
-  /** A lane took all that it may hold: getting nothing does not mean having nothing to do. */
+  /** A lane took no more, though there was more for it: getting nothing does not mean having nothing to do. */
   readonly full: Readonly<Record<Lane, boolean>>;
 }
 
@@ -46,6 +46,8 @@ export interface DeliveryClaims {
   lanesOf(webhookId: WebhookId): readonly Lane[];
   /** How many jobs the lanes hold. @throws QueueUnavailableError */
   depths(): Promise<LaneDepthsNow>;
+  /** What is due later than this stays in Postgres for now. @throws QueueUnavailableError */
+  lookAheadSeconds(): Promise<number>;
   /**
    * Those asked for first are served first.
    *
@@ -58,12 +60,17 @@ export interface DeliveryClaims {
 export const WAITING_MAX = 128;
 /** A claim is for no more webhooks than this. */
 export const WEBHOOKS_PER_CLAIM = 500;
+/** Rows that wait for their time, in one claim: a job each is made of them in one call. */
+const EARLY_ROWS_MAX = 500;
 /** Deliveries due within this are put on the timetable as delayed jobs; what is due later waits in Postgres. */
-export const LOOK_AHEAD_SECONDS = 60;
+const LOOK_AHEAD_SECONDS = 60;
 /** An attempt that takes longer than this is "stuck": its endpoint goes to the slow lane. */
 export const STUCK_AFTER_SECONDS = 1;
-/** Delayed jobs the queues may hold (about 0.8 KB each); beyond it only what is due now goes in. */
-const DELAYED_MAX = 20_000;
+/**
+ * Delayed jobs the queues may hold. The more they hold, the less far ahead is looked: when their time comes they wait before
+ * everybody else, whom nobody could choose from them then. At this many only what is due goes in.
+ */
+const DELAYED_MAX = 2_000;
 
 const LANES = ['fast', 'slow'] as const;
 const NEITHER = { fast: false, slow: false };
@@ -98,6 +105,10 @@ class Claims implements DeliveryClaims {
     return this.#depths.now();
   }
 
+  async lookAheadSeconds(): Promise<number> {
+    return lookAheadSeconds(await this.#depths.now());
+  }
+
   async claim(webhooks: readonly WebhookId[], options: ClaimOptions): Promise<ClaimOutcome> {
     const passedOver = webhooks.filter((id) => this.#underWay.has(id));
     const mine = webhooks.filter((id) => !this.#underWay.has(id));
@@ -117,22 +128,25 @@ class Claims implements DeliveryClaims {
 
   async #claimFor(webhooks: readonly WebhookId[], { waitingMax, frontOf }: ClaimOptions) {
     const { store, leaseSeconds } = this.#parts;
-    const { fast, slow } = await this.#depths.now();
+    const depths = await this.#depths.now();
+    const { fast, slow } = depths;
     const fastRowsMax = Math.max(0, waitingMax - fast.waiting);
     const slowRowsMax = Math.max(0, waitingMax - slow.waiting);
     if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: [], full: { fast: true, slow: true } };
     const admissions = webhooks.map((id) => ({ ...this.admissions.of(id), front: frontOf(id) ?? null }));
     const claimed = await store.claim(admissions, {
-      lookAheadSeconds: fast.delayed + slow.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
+      lookAheadSeconds: lookAheadSeconds(depths),
       fastRowsMax,
       slowRowsMax,
+      earlyRowsMax: EARLY_ROWS_MAX,
       failingRoom: ROOM.failing,
       leaseSeconds,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
     });
     await this.#enqueue(claimed);
-    const slowRows = claimed.filter((delivery) => delivery.slow).length;
-    const full = { fast: claimed.length - slowRows === fastRowsMax, slow: slowRows === slowRowsMax };
+    const leftOut = (slowLane: boolean): boolean =>
+      claimed.some((delivery) => delivery.leftOut && delivery.slow === slowLane && delivery.delayMs === 0);
+    const full = { fast: fastRowsMax === 0 || leftOut(false), slow: slowRowsMax === 0 || leftOut(true) };
     return { claimed, full };
   }
 
@@ -156,4 +170,8 @@ class Claims implements DeliveryClaims {
       throw error;
     }
   }
+}
+
+function lookAheadSeconds({ fast, slow }: LaneDepthsNow): number {
+  return LOOK_AHEAD_SECONDS * Math.max(0, 1 - (fast.delayed + slow.delayed) / DELAYED_MAX);
 }

@@ -9,7 +9,9 @@ import type { RelayStore } from '../test/open-relay-store.ts';
 const WAITING_MAX = 128;
 /** So many more may wait at the end of a walk. */
 const IN_TURN = 32;
-const DELAYED_MAX = 20_000;
+const DELAYED_MAX = 2_000;
+const FIRST_ROOM = 8;
+const WEBHOOKS_PER_CLAIM = 500;
 
 let store: RelayStore;
 let ground: DeliveryGround;
@@ -111,8 +113,20 @@ describe('the depth of the queues', () => {
     await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
     ground.queue.fill('slow', 'delayed', DELAYED_MAX);
     ground.queue.fill('fast', 'delayed', 1);
+    const early = await store.rows.webhook();
+    await store.rows.deliveries(early, { dueInMs: 1_000 });
     await ground.untilWalked();
     expect(ground.idsQueued()).toEqual(due);
+    expect(ground.asked).toEqual([[webhookId]]);
+  });
+
+  test('the more delayed jobs there are, the less far ahead is looked', async () => {
+    const webhookId = await store.rows.webhook();
+    const [soon = ''] = await store.rows.deliveries(webhookId, { dueInMs: 25_000 });
+    await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
+    ground.queue.fill('slow', 'delayed', DELAYED_MAX / 2);
+    await ground.untilWalked();
+    expect(ground.idsQueued()).toEqual([soon]);
   });
 });
 
@@ -136,7 +150,7 @@ describe('fairness', () => {
     const ids = await store.rows.deliveries(quiet);
     await ground.tell(quiet);
     expect(ground.idsQueued()).toEqual(expect.arrayContaining(ids));
-    expect(ground.queued().length).toBeLessThanOrEqual(2 * WAITING_MAX);
+    expect(ground.queued()).toHaveLength(FIRST_ROOM + 1);
   });
 
   test('of many busy webhooks each gets its turn when the workers keep up with a few only', async () => {
@@ -164,6 +178,24 @@ describe('fairness', () => {
       await ground.tell(...chatty);
     });
     expect(waiting.map((id) => (served.get(id) ?? 0) > 0)).toEqual([true, true]);
+  });
+
+  test('however many wait for one lane, who waits for the other has its turn', async () => {
+    const failing: WebhookId[] = [];
+    for (let n = 0; n < WEBHOOKS_PER_CLAIM + 300; n += 1)
+      failing.push(await store.rows.webhook({ failing: true }));
+    for (const id of failing) await store.rows.deliveries(id, { count: 12 });
+    const well = await store.rows.webhook();
+    await work(7, async () => ground.rounds.note(failing)); // each is known for what it is
+    await store.rows.deliveries(well);
+    await work(1, () => ground.tell(well));
+    for (const lane of ['fast', 'slow'] as const) ground.queue.fill(lane, 'waiting', WAITING_MAX);
+    await ground.untilWalked(); // what was known of the queue is old by now
+    await Promise.all([ground.work('fast'), ground.work('slow')]);
+    await store.rows.deliveries(well);
+    ground.rounds.note([...failing, well]);
+    await ground.untilWalked();
+    expect((await ground.work('fast')).get(well)).toBe(1);
   });
 
   /** Rounds, before each of which something happens and after each of which workers take all. @returns what they served */

@@ -9,6 +9,7 @@ const WAITING_MAX = 128;
 const FIRST_ROOM = 8;
 const NO_NEWS_MS = 60_000;
 const RETRY_MS = 5;
+const FULL_FOR_MS = 15;
 
 let store: RelayStore;
 let ground: DeliveryGround;
@@ -78,6 +79,19 @@ describe('news of a webhook', () => {
       await Promise.all([ground.work('fast'), ground.work('slow')]);
     }
     expect(ground.claims.flat()).toHaveLength(FIRST_ROOM + 3);
+  });
+
+  test('waits a moment where the room is full of what has not ended', async () => {
+    const { webhookId } = await webhookWith(FIRST_ROOM + 3);
+    for (let n = 0; n < 2; n += 1) await ground.tell(webhookId);
+    expect([ground.asked.length, ground.queued().length]).toEqual([2, FIRST_ROOM]);
+    await Promise.all([ground.work('fast'), ground.work('slow')]);
+    ground.pass(FULL_FOR_MS - 1);
+    expect(await ground.tell(webhookId)).toBe(RETRY_MS);
+    expect(ground.asked).toHaveLength(2);
+    ground.pass(1);
+    expect(await ground.tell()).toBe(NO_NEWS_MS);
+    expect([ground.asked.length, ground.queued().length]).toEqual([3, 3]);
   });
 
   test('is claimed for at once also where its room is full of what waits for its time', async () => {

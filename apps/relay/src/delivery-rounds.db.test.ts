@@ -178,6 +178,15 @@ describe('a turn', () => {
     expect(ground.asked).toEqual(Array.from({ length: 11 }, () => [webhookId]));
   });
 
+  test('leaves who found the lane full to the next walk, the one that was served as well as the others', async () => {
+    for (let n = 0; n < 3; n += 1) await store.rows.deliveries(await store.rows.webhook());
+    ground.queue.fill('fast', 'waiting', WAITING_MAX - 1);
+    await ground.untilWalked();
+    expect(ground.queued()).toHaveLength(1);
+    for (let n = 0; n < 3; n += 1) await ground.turn();
+    expect(ground.asked).toHaveLength(1);
+  });
+
   test('asks nobody again who got all that there was', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 3 });
@@ -186,6 +195,16 @@ describe('a turn', () => {
     expect(ground.queued()).toHaveLength(3);
     await ground.turn();
     expect(ground.asked).toEqual([[webhookId]]);
+  });
+
+  test('takes no lane for full of what waits for its time', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
+    ground.queue.fill('fast', 'waiting', WAITING_MAX - 2);
+    ground.rounds.note([webhookId]);
+    for (let n = 0; n < 2; n += 1) await ground.turn();
+    expect([ground.asked.length, ground.queued().length]).toEqual([1, 2]);
   });
 
   test('finds by itself what nobody told it of', async () => {

@@ -1,11 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryTimetable, Front } from '@postrider/store';
-import {
-  LOOK_AHEAD_SECONDS,
-  STUCK_AFTER_SECONDS,
-  WAITING_MAX,
-  WEBHOOKS_PER_CLAIM,
-} from './delivery-claims.ts';
+import { STUCK_AFTER_SECONDS, WAITING_MAX, WEBHOOKS_PER_CLAIM } from './delivery-claims.ts';
 import type { DeliveryClaims } from './delivery-claims.ts';
 
 export interface DeliveryRoundsParts {
@@ -88,7 +83,6 @@ class Rounds implements DeliveryRounds {
   }
 
   noteEverything(): void {
-    this.#restUntil = 0;
     this.#walkDueAt = 0;
     this.#again = true;
   }
@@ -122,22 +116,21 @@ class Rounds implements DeliveryRounds {
       this.#again = false;
       this.#walks = 0;
     }
-    const found = await this.#store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, {
-      lookAheadSeconds: LOOK_AHEAD_SECONDS,
+    const { webhooks, cursor } = await this.#store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, {
+      lookAheadSeconds: await this.#claims.lookAheadSeconds(),
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
     });
     const heldToo = this.#walks % HELD_TOO_EVERY_ROUNDS === 0;
-    for (const { webhookId, soon, held, stuck, front } of found) {
+    for (const { webhookId, held, stuck, front } of webhooks) {
       if (front !== null) this.#fronts.now.set(webhookId, front);
       if (stuck) this.#noteStuck(webhookId);
-      if (soon && (heldToo || !held || this.#claims.admissions.isFull(webhookId))) {
+      if (heldToo || !held || this.#claims.admissions.isFull(webhookId)) {
         worthALook.set(webhookId, TURNS_WITHOUT_WORK_MAX);
       }
     }
-    const wentRound = found.length < WEBHOOKS_PER_WALK;
-    this.#walkCursor = wentRound ? '' : (found.at(-1)?.webhookId ?? '');
-    if (wentRound) this.#endWalk();
-    return wentRound;
+    this.#walkCursor = cursor ?? '';
+    if (cursor === null) this.#endWalk();
+    return cursor === null;
   }
 
   #endWalk(): void {
@@ -156,10 +149,21 @@ class Rounds implements DeliveryRounds {
   async #claimAll(active: Map<WebhookId, number>, walked: boolean): Promise<void> {
     const { waiting, others } = await this.#byLane([...active.keys()]);
     for (const id of waiting) this.#keepActive(id, 0);
-    const inTurn = walked ? this.#claims.admissions.inOrder(waiting).slice(0, WEBHOOKS_PER_CLAIM) : [];
-    if (inTurn.length > 0) await this.#claimFor(inTurn, active, WAITING_MAX + IN_TURN);
+    for (const some of walked ? this.#inTurn(waiting) : [])
+      await this.#claimFor(some, active, WAITING_MAX + IN_TURN);
     const rest = this.#claims.admissions.inOrder(others);
     while (rest.length > 0) await this.#claimFor(rest.splice(0, WEBHOOKS_PER_CLAIM), active, WAITING_MAX);
+  }
+
+  /** For each lane, by itself, those of whom it is the turn. */
+  #inTurn(waiting: readonly WebhookId[]): WebhookId[][] {
+    const inOrder = this.#claims.admissions.inOrder(waiting);
+    const fast = inOrder
+      .filter((id) => this.#claims.lanesOf(id).includes('fast'))
+      .slice(0, WEBHOOKS_PER_CLAIM);
+    const isFast = new Set(fast);
+    const slow = inOrder.filter((id) => !isFast.has(id)).slice(0, WEBHOOKS_PER_CLAIM);
+    return [fast, slow].filter((some) => some.length > 0);
   }
 
   async #claimFor(some: readonly WebhookId[], active: Map<WebhookId, number>, waitingMax: number) {
@@ -167,8 +171,9 @@ class Rounds implements DeliveryRounds {
     const { served, unfinished, passedOver, full } = await this.#claims.claim(some, options);
     this.note(passedOver);
     for (const id of unfinished) {
+      const hasMore = served.has(id) && this.#claims.admissions.isFull(id);
       const idle = this.#claims.lanesOf(id).every((lane) => full[lane]) ? 0 : 1;
-      this.#keepActive(id, served.has(id) ? 0 : (active.get(id) ?? 0) + idle);
+      this.#keepActive(id, hasMore ? 0 : (active.get(id) ?? 0) + idle);
     }
   }
 

@@ -27,7 +27,7 @@ export class DeliveryGround {
   duringClaim: () => Promise<void> = async () => undefined;
   rounds: DeliveryRounds;
   news: DeliveryNews;
-  /** The rounds' clock stands still but for the pauses between turns. */
+  /** The relay's clock stands still but for the pauses between rounds. */
   #nowMs = 0;
 
   constructor(store: RelayStore) {
@@ -62,7 +62,8 @@ export class DeliveryGround {
     };
     const rounds = createDeliveryRounds({ store: { walk }, claims, nowMs });
     const frontOf = rounds.frontOf.bind(rounds);
-    return { rounds, news: createDeliveryNews({ claims, frontOf, onBacklog: (ids) => rounds.note(ids) }) };
+    const news = createDeliveryNews({ claims, frontOf, onBacklog: (ids) => rounds.note(ids), nowMs });
+    return { rounds, news };
   }
 
   /** A wake-up for these arrives. @returns the pause that the turn asks for. */
@@ -88,9 +89,13 @@ export class DeliveryGround {
     return found.length;
   }
 
+  pass(ms: number): void {
+    this.#nowMs += ms;
+  }
+
   /** A round, when the one before wants it. */
   async turn(): Promise<number> {
-    this.#nowMs += BUSY_PAUSE_MS;
+    this.pass(BUSY_PAUSE_MS);
     return this.rounds.turn();
   }
 

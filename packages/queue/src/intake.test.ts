@@ -18,6 +18,13 @@ class FakeQueue implements JobSource {
   askedAtOnce = 0;
   #wake: (() => void)[] = [];
 
+  /** What BullMQ's own jobs want of their worker. */
+  readonly toKey = (type: string): string => type;
+  readonly opts = {};
+  readonly backend = {
+    moveJobFromActiveToWait: async (id: string) => void this.returned.push(Number(id)),
+  };
+
   /** What the end of a job comes to. */
   end: (n: number, fetchNext: boolean) => Promise<unknown> = async (n) => void this.ended.push(n);
 
@@ -212,13 +219,13 @@ describe('an intake that is stopped', () => {
   test('gives back a job that came with the end of another', async () => {
     queue.end = async () => {
       stop.abort();
-      return [{ id: 'next', name: 'job', data: '8', opts: {} }, 'next'];
+      return [{ id: '8', name: 'job', data: '8', opts: '{}' }, '8'];
     };
     queue.add(1);
     start(1);
     await until(() => begun.length === 1, 'the job');
     endWork.get(1)?.();
     await intake.ended();
-    expect(begun).toEqual([1]);
+    expect([begun, queue.returned]).toEqual([[1], [8]]);
   });
 });

@@ -28,7 +28,7 @@ interface Producer {
 
 /** Nobody reads the event stream; BullMQ's default of 10,000 entries would be memory for nothing. */
 const STREAMS = { events: { maxLen: 100 } };
-/** A Postgres pool for a relay: each of its passes awaits one call at a time. */
+/** A Postgres pool for a relay: its passes make few calls, and wait for each other where they come together. */
 const POOL_SIZE = 3;
 /** A back-end that is gone does not keep the process. */
 const CLOSE_TIMEOUT_MS = 2_000;

@@ -13,6 +13,7 @@ const LIMITS: ClaimLimits = {
   lookAheadSeconds: 60,
   fastRowsMax: 1000,
   slowRowsMax: 1000,
+  earlyRowsMax: 1000,
   failingRoom: 4,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
@@ -43,8 +44,8 @@ afterAll(async () => {
 beforeEach(() => rows.clear());
 
 async function frontOf(webhookId: WebhookId): Promise<Front | null | undefined> {
-  const walked = await timetable.walk('', 1000, LIMITS);
-  return walked.find((found) => found.webhookId === webhookId)?.front;
+  const { webhooks } = await timetable.walk('', 1000, LIMITS);
+  return webhooks.find((found) => found.webhookId === webhookId)?.front;
 }
 
 async function claim(
@@ -61,7 +62,20 @@ const idsOf = (claimed: readonly ClaimedDelivery[]) =>
 /** Pages that a claim goes to, each as often as it does. It is undone. */
 async function pagesRead(webhookId: WebhookId, front: Front | null): Promise<number> {
   return inUndoneTransaction(pool, async (session) => {
-    const values = [[webhookId], [8], [8], 60, 1000, 1000, 4, 30, 1, [front?.dueAt], [front?.deliveryId]];
+    const values = [
+      [webhookId],
+      [8],
+      [8],
+      60,
+      1000,
+      1000,
+      4,
+      30,
+      1,
+      [front?.dueAt],
+      [front?.deliveryId],
+      1000,
+    ];
     const explained = await session.query<{ 'QUERY PLAN': [{ Plan: Record<string, unknown> }] }>(
       `explain (analyze, buffers, format json) ${claimDeliveries.text}`,
       values,

@@ -176,7 +176,7 @@ function finished({ deliveryId, claim }: DeliveryHandOver): FinishedAttempt {
 
 async function claimFor(webhookId: WebhookId): Promise<ClaimedDelivery[]> {
   return createDeliveryTimetable(store.db.pool).claim([{ webhookId, room: 8, fastRoom: 8 }], {
-    ...{ lookAheadSeconds: 60, fastRowsMax: 100, slowRowsMax: 100 },
+    ...{ lookAheadSeconds: 60, fastRowsMax: 100, slowRowsMax: 100, earlyRowsMax: 100 },
     ...{ failingRoom: 4, leaseSeconds: 30, stuckAfterSeconds: 1 },
   });
 }

@@ -13,6 +13,7 @@ const LIMITS: ClaimLimits = {
   lookAheadSeconds: 60,
   fastRowsMax: 1000,
   slowRowsMax: 1000,
+  earlyRowsMax: 1000,
   failingRoom: 4,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
@@ -253,6 +254,49 @@ describe('what is claimed', () => {
     expect(idsOf(await claim(webhookId, 8, { lookAheadSeconds: 0 }))).toEqual(due);
   });
 
+  test('before its time uses up nothing of what may wait, nor the other way round', async () => {
+    const webhooks = [await rows.webhook(), await rows.webhook({ failing: true })];
+    for (const id of webhooks) {
+      await rows.deliveries(id, { count: 3 });
+      await rows.deliveries(id, { count: 5, dueInMs: 50_000 });
+    }
+    const limits = { fastRowsMax: 2, slowRowsMax: 1, earlyRowsMax: 4, failingRoom: 8 };
+    const claimed = await claim(webhooks, 8, limits);
+    const counts = webhooks.map((id) => {
+      const mine = claimed.filter(({ webhookId }) => webhookId === id);
+      return { due: mine.filter(({ delayMs }) => delayMs === 0).length, all: mine.length };
+    });
+    expect(counts).toEqual([
+      { due: 2, all: 6 },
+      { due: 1, all: 5 },
+    ]);
+  });
+
+  test('tells of rows that the limit left out, of its own kind only', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 5 });
+    await rows.deliveries(webhookId, { count: 2, dueInMs: 50_000 });
+    const cut = await claim(webhookId, 9, { fastRowsMax: 3 });
+    expect(cut.map(({ delayMs, leftOut }) => [delayMs > 0, leftOut])).toEqual([
+      ...Array.from({ length: 3 }, () => [false, true]),
+      ...Array.from({ length: 2 }, () => [true, false]),
+    ]);
+    expect((await claim(webhookId, 9, { fastRowsMax: 2 })).map(({ leftOut }) => leftOut)).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  test('tells of rows that the limit left out also where another has some of the first', async () => {
+    const webhookId = await rows.webhook();
+    const [first = ''] = await rows.deliveries(webhookId, { count: 5 });
+    const claimed = await inUndoneTransaction(pool, async (other) => {
+      await other.query('select from deliveries where id = $1 for update', [first]);
+      return claim(webhookId, 9, { fastRowsMax: 3 });
+    });
+    expect(claimed.map(({ leftOut }) => leftOut)).toEqual([true, true]);
+  });
+
   test('is never of a webhook that is gone', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId);
@@ -324,7 +368,7 @@ describe('a lease', () => {
     await rows.deliveries(webhookId, { count: 200 });
     const fresh = openPool(); // a session counts its own updates until it hands them in
     await inUndoneTransaction(fresh, async (session) => {
-      const values = [[webhookId], [10], [10], 60, 1000, 1000, 4, 30, 1, [null], [null]];
+      const values = [[webhookId], [10], [10], 60, 1000, 1000, 4, 30, 1, [null], [null], 1000];
       expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
       const counted = await session.query(
         `select n_tup_upd::int as updated, n_tup_hot_upd::int as heap_only

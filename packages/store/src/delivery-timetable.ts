@@ -24,9 +24,11 @@ export interface Front {
 
 export interface ClaimLimits {
   readonly lookAheadSeconds: number;
-  /** Rows at the most for the fast lane, and for the slow one. */
+  /** Rows that are due, at the most for the fast lane, and for the slow one. */
   readonly fastRowsMax: number;
   readonly slowRowsMax: number;
+  /** Rows that wait for their time, at the most for each lane. */
+  readonly earlyRowsMax: number;
   readonly failingRoom: number;
   readonly leaseSeconds: number;
   readonly stuckAfterSeconds: number;
@@ -52,14 +54,22 @@ export interface ClaimedDelivery {
   readonly slow: boolean;
   /** An earlier lease of it ran out unfinished: its job was lost, or the worker that had it. */
   readonly lapsed: boolean;
+  /** Of its kind (its lane, and due or before its time) there were more than the limit. */
+  readonly leftOut: boolean;
   readonly delayMs: number;
+}
+
+/** A step over the webhooks with outstanding work. */
+export interface Walk {
+  /** Those of which something is due within the look-ahead. */
+  readonly webhooks: readonly WalkedWebhook[];
+  /** Where the next step begins; null: this was the last. */
+  readonly cursor: string | null;
 }
 
 /** A webhook with outstanding work, and what the first of its deliveries says. */
 export interface WalkedWebhook {
   readonly webhookId: WebhookId;
-  /** It is due within the look-ahead. */
-  readonly soon: boolean;
   /** It is in somebody's hands. */
   readonly held: boolean;
   /** Its attempt takes unusually long. */
@@ -70,8 +80,8 @@ export interface WalkedWebhook {
 
 /** The relay's view of the outstanding deliveries. */
 export interface DeliveryTimetable {
-  /** The next webhooks with outstanding work after `cursor`, in the order of their ids. */
-  walk(cursor: string, webhooksMax: number, limits: WalkLimits): Promise<WalkedWebhook[]>;
+  /** Looks at the next webhooks with outstanding work after `cursor` ('' to begin), in the order of their ids. */
+  walk(cursor: string, webhooksMax: number, limits: WalkLimits): Promise<Walk>;
   /**
    * Round-robin over the admissions. Where there is not enough for a whole round, those asked for first are served:
    * put those first that were served least lately.
@@ -82,8 +92,8 @@ export interface DeliveryTimetable {
 }
 
 interface WalkedRow {
-  readonly webhook_id: WebhookId;
-  readonly soon: boolean;
+  readonly cursor: string | null;
+  readonly webhook_id: WebhookId | null;
   readonly held: boolean;
   readonly stuck: boolean;
   readonly front_due_at: string | null;
@@ -100,6 +110,7 @@ interface ClaimedRow {
   readonly failing: boolean;
   readonly slow: boolean;
   readonly lapsed: boolean;
+  readonly left_out: boolean;
   readonly delay_ms: number;
 }
 
@@ -113,13 +124,7 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         lookAheadSeconds,
         stuckAfterSeconds,
       ]);
-      return rows.map((row) => ({
-        webhookId: row.webhook_id,
-        soon: row.soon,
-        held: row.held,
-        stuck: row.stuck,
-        front: frontOf(row),
-      }));
+      return { webhooks: rows.flatMap(walkedWebhooks), cursor: rows[0]?.cursor ?? null };
     },
     async claim(admissions, limits) {
       const rows = await runOn<ClaimedRow>(pool, claimDeliveries, [
@@ -134,6 +139,7 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         limits.stuckAfterSeconds,
         admissions.map((admission) => admission.front?.dueAt ?? null),
         admissions.map((admission) => admission.front?.deliveryId ?? null),
+        limits.earlyRowsMax,
       ]);
       return rows.map((row) => ({
         deliveryId: row.id,
@@ -145,6 +151,7 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         failing: row.failing,
         slow: row.slow,
         lapsed: row.lapsed,
+        leftOut: row.left_out,
         delayMs: row.delay_ms,
       }));
     },
@@ -153,6 +160,12 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
       await runOn(pool, releaseDeliveries, [ids, claimed.map((delivery) => delivery.claim)]);
     },
   };
+}
+
+/** None, if the row is there for the cursor alone. */
+function walkedWebhooks(row: WalkedRow): WalkedWebhook[] {
+  const { webhook_id: webhookId, held, stuck } = row;
+  return webhookId === null ? [] : [{ webhookId, held, stuck, front: frontOf(row) }];
 }
 
 function frontOf({ front_due_at: dueAt, front_id: deliveryId }: WalkedRow): Front | null {

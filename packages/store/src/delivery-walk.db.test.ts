@@ -4,7 +4,7 @@ import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
-import type { DeliveryTimetable, WalkLimits } from './delivery-timetable.ts';
+import type { DeliveryTimetable, WalkedWebhook, WalkLimits } from './delivery-timetable.ts';
 import { createPool } from './pool.ts';
 
 const LIMITS: WalkLimits = { lookAheadSeconds: 60, stuckAfterSeconds: 1 };
@@ -32,6 +32,21 @@ afterAll(async () => {
 });
 beforeEach(() => rows.clear());
 
+async function walkOnce(): Promise<readonly WalkedWebhook[]> {
+  return (await timetable.walk('', 10, LIMITS)).webhooks;
+}
+
+/** @returns the webhooks that each step found */
+async function walkAll(perStep: number): Promise<WebhookId[][]> {
+  const steps: WebhookId[][] = [];
+  for (let next: string | null = ''; next !== null;) {
+    const { webhooks, cursor } = await timetable.walk(next, perStep, LIMITS);
+    steps.push(webhooks.map(({ webhookId }) => webhookId));
+    next = cursor;
+  }
+  return steps;
+}
+
 describe('the walk', () => {
   test('finds every webhook with work, in order, in steps, whatever the backlog behind each', async () => {
     const webhooks: WebhookId[] = [];
@@ -39,32 +54,28 @@ describe('the walk', () => {
     await rows.webhook(); // has nothing to do
     for (const [n, id] of webhooks.entries())
       await rows.deliveries(id, { count: n === 7 ? 5000 : 1 + (n % 3) });
-    const found: WebhookId[] = [];
-    for (let cursor = ''; ;) {
-      const step = await timetable.walk(cursor, 10, LIMITS);
-      found.push(...step.map(({ webhookId }) => webhookId));
-      if (step.length < 10) break;
-      cursor = step.at(-1)?.webhookId ?? '';
-    }
-    expect(found).toEqual([...webhooks].sort());
+    expect(await walkAll(10)).toEqual([10, 10, 5].map((count) => webhooks.sort().splice(0, count)));
   });
 
-  test('says of each whether its first row is due within the look-ahead', async () => {
-    const [due, soon, later] = [await rows.webhook(), await rows.webhook(), await rows.webhook()];
+  test('ends with a step that finds nothing where there is nothing after a whole one', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId);
+    expect(await walkAll(1)).toEqual([[webhookId], []]);
+  });
+
+  test('tells of those only whose first row is due within the look-ahead, and walks on over the others', async () => {
+    const webhooks: WebhookId[] = [];
+    for (let n = 0; n < 3; n += 1) webhooks.push(await rows.webhook());
+    for (const id of webhooks) await rows.deliveries(id, { dueInMs: 70_000, count: 3 });
+    const [due, soon] = [await rows.webhook(), await rows.webhook()];
     await rows.deliveries(due);
-    for (const id of [due, soon, later]) await rows.deliveries(id, { dueInMs: 1_900_000 });
+    for (const id of [due, soon]) await rows.deliveries(id, { dueInMs: 1_900_000 });
     await rows.deliveries(soon, { dueInMs: 50_000 });
-    await rows.deliveries(later, { dueInMs: 70_000, count: 3 });
-    const found = new Map(
-      (await timetable.walk('', 10, LIMITS)).map(({ webhookId, soon }) => [webhookId, soon]),
-    );
-    expect(found).toEqual(
-      new Map([
-        [due, true],
-        [soon, true],
-        [later, false],
-      ]),
-    );
+    for (const perStep of [1, 2, 10]) {
+      const steps = await walkAll(perStep);
+      expect(steps.flat()).toEqual([due, soon].sort());
+      expect(steps).toHaveLength(Math.floor(5 / perStep) + 1);
+    }
   });
 
   test('says of each whether its first row is in somebody’s hands', async () => {
@@ -78,9 +89,7 @@ describe('the walk', () => {
       );
     await lease(held, 30);
     await lease(lapsed, -1);
-    const found = new Map(
-      (await timetable.walk('', 10, LIMITS)).map((walked) => [walked.webhookId, walked.held]),
-    );
+    const found = new Map((await walkOnce()).map((walked) => [walked.webhookId, walked.held]));
     expect(found).toEqual(
       new Map([
         [held, true],
@@ -101,13 +110,12 @@ describe('the walk', () => {
         `update deliveries set leased_until = ${leased}, taken_at = ${taken} where webhook_id = $1`,
         [id],
       );
-      found[name] =
-        (await timetable.walk('', 10, LIMITS)).find(({ webhookId }) => webhookId === id)?.stuck ?? false;
+      found[name] = (await walkOnce()).find(({ webhookId }) => webhookId === id)?.stuck ?? false;
     }
     expect(found).toEqual({ stuck: true, brisk: false, queued: false, lapsed: false });
   });
 
   test('of an empty table finds nothing', async () => {
-    expect(await timetable.walk('', 10, LIMITS)).toEqual([]);
+    expect(await timetable.walk('', 10, LIMITS)).toEqual({ webhooks: [], cursor: null });
   });
 });

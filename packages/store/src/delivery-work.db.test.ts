@@ -83,7 +83,7 @@ function died(delivery: DeliveryHandOver, more: Partial<DeadAttempt> = {}): Dead
 /** The lease of the one who holds the row runs out, and another takes it. */
 async function takenByAnother(held: DeliveryHandOver): Promise<TakenDelivery> {
   await database.query('update deliveries set leased_until = now() where id = $1', [held.deliveryId]);
-  const lanes = { fastRowsMax: 9, slowRowsMax: 9, failingRoom: 1 };
+  const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingRoom: 1 };
   const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
   const claimed = await createDeliveryTimetable(pool).claim([{ webhookId, room: 9, fastRoom: 9 }], limits);
   const [other] = await work.take(claimed, LEASE_SECONDS);

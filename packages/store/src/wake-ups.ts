@@ -27,7 +27,9 @@ const CHANNEL = 'postrider_wake';
 const EVERYTHING = '*';
 const MAIL = 'mail';
 /** Postgres takes less than 8000 bytes; an id has 29 and a comma. */
-const WEBHOOKS_PER_WAKE_UP = 200;
+const WEBHOOKS_PER_NOTIFY = 200;
+/** Beyond it a look at everything costs less. */
+const WEBHOOKS_PER_WAKE_UP = 2_000;
 const WAKE_UP_INTERVAL_MS = 5;
 const RECONNECT_DELAY_MS = 500;
 /** For LISTEN and for a probe to be answered, and for a goodbye. */
@@ -56,8 +58,8 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
         const sentAt = performance.now();
         await pool.query({
           name: 'wake',
-          text: 'select pg_notify($1, $2)',
-          values: [CHANNEL, parts.join(',')],
+          text: 'select pg_notify($1, payload) from unnest($2::text[]) payload',
+          values: [CHANNEL, payloadsOf(parts)],
         });
         const sinceMs = performance.now() - sentAt;
         await new Promise((resolve) => setTimeout(resolve, WAKE_UP_INTERVAL_MS - sinceMs));
@@ -175,6 +177,13 @@ async function endWithin(timeoutMs: number, client: Client): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+function payloadsOf(parts: readonly string[]): string[] {
+  const count = Math.ceil(parts.length / WEBHOOKS_PER_NOTIFY);
+  return Array.from({ length: count }, (_, n) =>
+    parts.slice(n * WEBHOOKS_PER_NOTIFY, (n + 1) * WEBHOOKS_PER_NOTIFY).join(','),
+  );
 }
 
 function parseWakeUp(payload: string): WakeUp & { everything: boolean } {

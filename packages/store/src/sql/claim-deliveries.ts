@@ -24,9 +24,9 @@ import type { Statement } from '../statement.ts';
  * vacuum, and a claim that begins at the webhook's first row walks over all of them: in a flood that is most of its time.
  *
  * $1 webhook ids, $2 room of each, $3 how much of it is in the fast lane, $4 look-ahead in seconds, $5 rows at the
- * most for the fast lane, $6 for the slow lane, $7 room of a failing webhook, $8 lease in seconds (it begins when the
+ * most that are due for the fast lane, $6 for the slow lane, $7 room of a failing webhook, $8 lease in seconds (it begins when the
  * row is due), $9 seconds after which an attempt under way counts as stuck, $10 due time and $11 id of each webhook's
- * front, or nulls.
+ * front, or nulls, $12 rows at the most that are not due yet, for each lane.
  */
 export const claimDeliveries: Statement = {
   name: 'claim-deliveries',
@@ -41,11 +41,11 @@ export const claimDeliveries: Statement = {
       join webhooks w on w.id = a.webhook_id and w.removed_at is null
     ),
     free as (
-      select k.at, k.rank, k.in_flight, k.seen, k.stuck, a.failing, a.place,
+      select k.at, k.rank, k.early, k.in_flight, k.seen, k.stuck, a.failing, a.place,
              a.failing or k.stuck or k.rank > a.fast_room as slow
       from asked a
       cross join lateral (
-        select x.at, x.leased_until,
+        select x.at, x.leased_until, x.due_at > now() as early,
                row_number() over (order by x.due_at, x.id) as rank,
                count(*) filter (where x.leased_until > now() and x.due_at <= now()) over () as in_flight,
                count(*) over () as seen,
@@ -63,12 +63,17 @@ export const claimDeliveries: Statement = {
       where k.leased_until is null or k.leased_until <= now()
     ),
     picked as materialized (
-      select turn.at, turn.in_flight, turn.seen, turn.stuck, turn.failing, turn.slow
-      from (select free.*, row_number() over (partition by slow order by rank, place) as turn from free) turn
-      where turn.turn <= case when turn.slow then $6::int else $5::int end
+      select turn.*, turn.free > turn.rows_max as left_out
+      from (
+        select free.*, case when early then $12::int when slow then $6::int else $5::int end as rows_max,
+               row_number() over (partition by early, slow order by rank, place) as turn,
+               count(*) over (partition by early, slow) as free
+        from free
+      ) turn
+      where turn.turn <= turn.rows_max
     ),
     mine as materialized (
-      select d.ctid as at, p.in_flight, p.seen, p.stuck, p.failing, p.slow, d.leased_until is not null as lapsed
+      select d.ctid as at, p.in_flight, p.seen, p.stuck, p.failing, p.slow, p.left_out, d.leased_until is not null as lapsed
       from deliveries d
       join picked p on p.at = d.ctid
       where d.ctid = any (array(select at from picked)) and (d.leased_until is null or d.leased_until <= now())
@@ -79,6 +84,6 @@ export const claimDeliveries: Statement = {
         leased_until = greatest(d.due_at, now()) + make_interval(secs => $8), taken_at = null
     from mine
     where d.ctid = mine.at and d.ctid = any (array(select at from mine))
-    returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.seen::int, mine.stuck, mine.failing, mine.slow, mine.lapsed,
+    returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.seen::int, mine.stuck, mine.failing, mine.slow, mine.lapsed, mine.left_out,
               greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as delay_ms`,
 };

@@ -1,13 +1,14 @@
 import type { Statement } from '../statement.ts';
 
 /**
- * Lists webhooks that have outstanding work, in the order of their ids, each with what its first row says: one index
- * descent per webhook, whatever the backlog behind it.
+ * Looks at webhooks that have outstanding work, in the order of their ids, and lists those whose first row is due within the
+ * look-ahead, each with what that row says: one index descent per webhook, whatever the backlog behind it.
  *
  * $1 cursor (a webhook id, '' to begin), $2 webhooks per step, $3 look-ahead in seconds, $4 seconds after which an attempt
  * under way counts as stuck.
- * Returns webhook_id, and of its first row whether it is due within the look-ahead, whether it is in somebody's hands,
- * whether its attempt is stuck, and, if it is due, its place (due time and id).
+ * Returns webhook_id, and of its first row whether it is in somebody's hands, whether its attempt is stuck, and, if it is
+ * due, its place (due time and id); on every row, if need be the only one and of no webhook, where the next step begins
+ * (null: there is none).
  */
 export const walkEndpoints: Statement = {
   name: 'walk-endpoints',
@@ -30,10 +31,11 @@ export const walkEndpoints: Statement = {
       ) next
       where walk.n < $2
     )
-    select webhook_id, due_at <= now() + make_interval(secs => $3) as soon, coalesce(leased_until > now(), false) as held,
-           coalesce(leased_until > now() and taken_at < now() - make_interval(secs => $4), false) as stuck,
-           case when due_at <= now() then due_at end::text as front_due_at,
-           case when due_at <= now() then id end as front_id
-    from walk
-    order by webhook_id`,
+    select step.cursor, first.webhook_id, coalesce(first.leased_until > now(), false) as held,
+           coalesce(first.leased_until > now() and first.taken_at < now() - make_interval(secs => $4), false) as stuck,
+           case when first.due_at <= now() then first.due_at end::text as front_due_at,
+           case when first.due_at <= now() then first.id end as front_id
+    from (select case when count(*) = $2 then max(webhook_id) end as cursor from walk) step
+    left join walk first on first.due_at <= now() + make_interval(secs => $3)
+    order by first.webhook_id`,
 };

@@ -124,6 +124,7 @@ export async function claim(
       ...{
         fastRowsMax: 1000,
         slowRowsMax: 1000,
+        earlyRowsMax: 1000,
         failingRoom: 1,
         stuckAfterSeconds: 1,
       },
@@ -143,6 +144,7 @@ async function release(world: World, jobs: readonly DeliveryHandOver[]): Promise
     failing: false,
     slow: false,
     lapsed: false,
+    leftOut: false,
     delayMs: 0,
   };
   const [webhookId] = world.registered;

@@ -41,25 +41,21 @@ export async function quiesce(
 
 /** @returns the webhooks with something due soon; throws unless the index tells exactly what the model does. */
 async function walkAll(world: World, state: State): Promise<WebhookId[]> {
-  const found: { webhookId: WebhookId; soon: boolean }[] = [];
-  for (let cursor = ''; ; cursor = found.at(-1)?.webhookId ?? '') {
-    const step = await world.timetable.walk(cursor, WEBHOOKS_PER_STEP, {
+  const found: WebhookId[] = [];
+  for (let next: string | null = ''; next !== null;) {
+    const { webhooks, cursor } = await world.timetable.walk(next, WEBHOOKS_PER_STEP, {
       lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
       stuckAfterSeconds: 1,
     });
-    found.push(...step.map(({ webhookId, soon }) => ({ webhookId, soon })));
-    if (step.length < WEBHOOKS_PER_STEP) break;
+    found.push(...webhooks.map(({ webhookId }) => webhookId));
+    next = cursor;
   }
-  const soon = new Map<WebhookId, boolean>();
-  for (const { webhookId, dueAt } of state.deliveries.values()) {
-    soon.set(webhookId, soon.get(webhookId) === true || dueAt <= state.now + LOOK_AHEAD_UNITS);
-  }
-  const expected = [...soon].map(([webhookId, isSoon]) => ({ webhookId, soon: isSoon }));
-  expected.sort((a, b) => (a.webhookId < b.webhookId ? -1 : 1));
+  const soon = [...state.deliveries.values()].filter(({ dueAt }) => dueAt <= state.now + LOOK_AHEAD_UNITS);
+  const expected = [...new Set(soon.map(({ webhookId }) => webhookId))].sort();
   if (JSON.stringify(found) !== JSON.stringify(expected)) {
-    throw new Error(`the walk found ${JSON.stringify(found)}, outstanding is ${JSON.stringify(expected)}`);
+    throw new Error(`the walk found ${JSON.stringify(found)}, due soon is ${JSON.stringify(expected)}`);
   }
-  return found.filter(({ soon: isSoon }) => isSoon).map(({ webhookId }) => webhookId);
+  return found;
 }
 
 /** Jobs that the queue held back until their delivery was due. */
