@@ -12,6 +12,7 @@ export const frozenWorker: Experiment = {
   title: 'SIGSTOP the worker for two leases, then SIGCONT while another has its deliveries in hand',
   shows: 'another takes over, and what the frozen one records late changes nothing',
   runs: 'ci',
+  signatureOffMs: FROZEN_MS + 10_000,
   async run(world) {
     const first = gate();
     const second = gate();

@@ -19,7 +19,7 @@ export const clocksOffByAnHour: Experiment = {
   shows:
     'no retry comes early, none is later than a lease, none is lost; only what the worker with that clock signs is dated wrongly',
   runs: 'long',
-  clockOffMs: HOUR_MS,
+  signatureOffMs: HOUR_MS,
   lacks: lacksFaketime,
   async run(world) {
     const endpoint = await world.endpoint();

@@ -19,8 +19,11 @@ export interface Experiment {
   readonly ownPostgres?: boolean | PostgresWish;
   /** Why this machine cannot carry it out, or null: it is skipped then, and the reason told. */
   readonly lacks?: () => string | null;
-  /** So far off may the clock of a worker be: its signatures are judged with that much patience. */
-  readonly clockOffMs?: number;
+  /**
+   * So far off may signatures be: the clock of a worker is off, or it is frozen when it has signed and has not sent. They
+   * are judged with that much patience.
+   */
+  readonly signatureOffMs?: number;
   /** In place of the harness's own, for everything in the world. */
   readonly leaseSeconds?: number;
   /** Where the queue is (`redis`). With `postgres` there is no Redis in the world. */

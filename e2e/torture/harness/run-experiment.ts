@@ -55,7 +55,7 @@ export async function runExperiment(experiment: Experiment, options: RunOptions)
       ...options,
       ...servers,
       leaseSeconds: experiment.leaseSeconds ?? TIMES.leaseSeconds,
-      clockOffMs: experiment.clockOffMs ?? 0,
+      signatureOffMs: experiment.signatureOffMs ?? 0,
       signal: deadline.signal,
     });
     error = await runWithin(experiment, control, deadline);

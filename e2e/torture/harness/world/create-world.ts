@@ -39,7 +39,7 @@ export interface WorldOptions {
   /** Null: the queue is in Postgres. */
   readonly redis: PrivateRedis | null;
   readonly leaseSeconds: number;
-  readonly clockOffMs: number;
+  readonly signatureOffMs: number;
   readonly signal: AbortSignal;
   readonly note: (text: string) => void;
 }
@@ -90,7 +90,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
     hosts,
     webhooks: createWebhookStore(store.database, createSecretBox([secretsKey]), CLOCK),
     accountId: account.id,
-    clockOffMs: options.clockOffMs,
+    signatureOffMs: options.signatureOffMs,
   });
   const recovery = watchRecovery(store);
   const faults = createFaults({ store, receipts: endpoints.receipts, recovery });
@@ -210,7 +210,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
         store: await readStoreState(store, clockOffsets(faults.log)),
         rules: rulesFor({
           leaseSeconds: producer.log.some(isMail) ? TIMES.mailLeaseSeconds : options.leaseSeconds,
-          clockOffMs: options.clockOffMs,
+          signatureOffMs: options.signatureOffMs,
         }),
       };
     },
@@ -300,12 +300,12 @@ function isMail(entry: { readonly kind: string }): boolean {
 
 function rulesFor({
   leaseSeconds,
-  clockOffMs,
-}: Pick<WorldOptions, 'leaseSeconds' | 'clockOffMs'>): History['rules'] {
+  signatureOffMs,
+}: Pick<WorldOptions, 'leaseSeconds' | 'signatureOffMs'>): History['rules'] {
   return {
     retryDelaysMs: TIMES.retryDelaysMs,
     earlyToleranceMs: 50,
-    signedWithinMs: TIMES.attemptTimeoutMs + 1_000 + clockOffMs,
+    signedWithinMs: TIMES.attemptTimeoutMs + 1_000 + signatureOffMs,
     afterRemovalMs: TIMES.attemptTimeoutMs + 1_000,
     recoveryMsMax: 2 * leaseSeconds * 1_000 + TIMES.pollMs + RECOVERY_MARGIN_MS,
     neighbourRatioMax: NEIGHBOUR_RATIO_MAX,

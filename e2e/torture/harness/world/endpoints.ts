@@ -24,7 +24,7 @@ export function createEndpoints(parts: {
   readonly hosts: readonly ScriptedReceiver[];
   readonly webhooks: Pick<WebhookStore, 'create'>;
   readonly accountId: string;
-  readonly clockOffMs: number;
+  readonly signatureOffMs: number;
 }): Endpoints {
   const receipts: Receipt[] = [];
   const webhooks: WebhookEntry[] = [];
@@ -56,7 +56,7 @@ export function createEndpoints(parts: {
         foreign: url !== undefined,
         removed: null,
       });
-      const recipient = { webhookId: webhook.id, signingSecret, clockOffMs: parts.clockOffMs };
+      const recipient = { webhookId: webhook.id, signingSecret, signatureOffMs: parts.signatureOffMs };
       const own: Receipt[] = [];
       const log = (receipt: Receipt): void => {
         receipts.push(receipt);

@@ -11,7 +11,7 @@ interface Recipient {
   readonly webhookId: string;
   readonly signingSecret: string;
   /** Of the sender, at the most. */
-  readonly clockOffMs: number;
+  readonly signatureOffMs: number;
 }
 
 /**
@@ -66,8 +66,8 @@ function receiptOf(recipient: Recipient, request: ReceivedRequest, bodyRead: boo
   };
 }
 
-function judge(header: string, body: Buffer, { signingSecret, clockOffMs }: Recipient): string {
-  const toleranceSeconds = TOLERANCE_SECONDS + clockOffMs / 1000;
+function judge(header: string, body: Buffer, { signingSecret, signatureOffMs }: Recipient): string {
+  const toleranceSeconds = TOLERANCE_SECONDS + signatureOffMs / 1000;
   try {
     verifySignature({ header, body, secret: signingSecret, toleranceSeconds });
     return 'valid';
