@@ -5,7 +5,8 @@ import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
 
 const WAITING_MAX = 128;
-const HELD_TOO_EVERY_ROUNDS = 8;
+const WALK_EVERY_MS = 250;
+const HELD_TOO_EVERY_WALKS = 8;
 
 let store: RelayStore;
 let ground: DeliveryGround;
@@ -18,6 +19,18 @@ beforeEach(async () => {
 });
 
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
+
+/** Each with a delivery: 2,300 of them, of which a step of the walk holds a thousand. */
+async function threeStepsOfWebhooks(dueIn: string): Promise<void> {
+  await store.database.query(
+    `with many as (
+       insert into webhooks (id, account_id, endpoint, secret_key_id, secret_sealed)
+       select 'wh_' || lpad(n::text, 5, '0'), $1, 'https://a.example/', 'k', '\\x01' from generate_series(1, 2300) n
+       returning id)
+     insert into deliveries (event_id, webhook_id, due_at) select 'evt_1', id, now() + $2::interval from many`,
+    [await store.rows.account(), dueIn],
+  );
+}
 
 describe('a turn', () => {
   test('puts what is due and what is due soon on the timetable, each with its delay, under its claim', async () => {
@@ -43,13 +56,13 @@ describe('a turn', () => {
     expect(ground.claims.flat()).toHaveLength(3);
   });
 
-  test('looks at webhooks whose first delivery is in hand only every eighth round', async () => {
+  test('looks at webhooks whose first delivery is in hand only every two seconds', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
     for (let n = 0; n < 12; n += 1) await ground.turn(); // served, and then left to the walk
     const asked: number[] = [];
     await store.rows.deliveries(webhookId); // nobody is told
-    for (let n = 0; n < 2 * HELD_TOO_EVERY_ROUNDS && ground.queued().length < 2; n += 1) {
+    for (let n = 0; n < 2 * HELD_TOO_EVERY_WALKS && ground.queued().length < 2; n += 1) {
       asked.push(n);
       await ground.untilWalked();
     }
@@ -171,6 +184,37 @@ describe('a turn', () => {
     expect(await ground.turn()).toBe(BUSY_PAUSE_MS);
   });
 
+  test.each([
+    [1, WALK_EVERY_MS],
+    [10, 500],
+    [100, 2_000],
+  ])('after a walk that took %i ms asks for a rest of %i ms', async (tookMs, restMs) => {
+    ground.duringWalk = () => ground.pass(tookMs);
+    expect(await ground.turn()).toBe(restMs);
+  });
+
+  test('counts the time of all steps of a walk', async () => {
+    await threeStepsOfWebhooks('1 h');
+    ground.duringWalk = () => ground.pass(10);
+    const pauses = [await ground.turn(), await ground.turn(), await ground.turn()];
+    expect(pauses).toEqual([BUSY_PAUSE_MS, BUSY_PAUSE_MS, 1_500]);
+  });
+
+  test('looks at webhooks whose first delivery is in hand also in the walk after one that failed', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    for (let n = 0; n < 12; n += 1) await ground.turn();
+    await store.rows.deliveries(webhookId); // nobody is told
+    ground.rounds.noteEverything();
+    ground.duringWalk = () => {
+      ground.duringWalk = () => undefined;
+      throw new Error('the database is away');
+    };
+    await expect(ground.untilWalked()).rejects.toThrow('the database is away');
+    await ground.untilWalked();
+    expect(ground.queued()).toHaveLength(2);
+  });
+
   test('asks some more times for who got nothing: another relay may share its backlog', async () => {
     const webhookId = await store.rows.webhook();
     ground.rounds.note([webhookId]);
@@ -245,14 +289,7 @@ describe('a turn', () => {
       () => ground.rounds.noteEverything(),
     ],
   ])('%s', async (_, beforeEachTurn) => {
-    await store.database.query(
-      `with many as (
-         insert into webhooks (id, account_id, endpoint, secret_key_id, secret_sealed)
-         select 'wh_' || lpad(n::text, 5, '0'), $1, 'https://a.example/', 'k', '\\x01' from generate_series(1, 2300) n
-         returning id)
-       insert into deliveries (event_id, webhook_id) select 'evt_1', id from many`,
-      [await store.rows.account()],
-    );
+    await threeStepsOfWebhooks('0 s');
     await waitFor(
       async () => {
         beforeEachTurn();

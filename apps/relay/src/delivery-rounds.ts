@@ -37,12 +37,16 @@ const WEBHOOKS_PER_WALK = 1_000;
 const BUSY_PAUSE_MS = 10;
 /** How often every webhook with outstanding work is looked at: the pass that finds whatever was lost. */
 const WALK_EVERY_MS = 250;
+/** A walk over thousands of webhooks, or on a busy machine, takes no more than this share of the time... */
+const WALK_SHARE_MAX = 0.02;
+/** ...until it would come as seldom as this. */
+const WALK_EVERY_MAX_MS = 2_000;
 /**
- * Every so many rounds of the walk also those webhooks are claimed for whose first delivery is in somebody's hands, and
+ * How often a walk also has those webhooks claimed for whose first delivery is in somebody's hands, and
  * whose room was not full. What is behind it has mostly been heard of; where thousands of endpoints wait for a retry,
  * looking at them all each time would be most of what the relay does.
  */
-const HELD_TOO_EVERY_ROUNDS = 8;
+const HELD_TOO_EVERY_MS = 2_000;
 /** A webhook that may have more to do is asked again for this many turns without work before it is left to the walk. */
 const TURNS_WITHOUT_WORK_MAX = 10;
 
@@ -61,8 +65,11 @@ class Rounds implements DeliveryRounds {
   /** Webhooks to claim for, each with the turns it has been without work. */
   #active = new Map<WebhookId, number>();
   #walkCursor = '';
-  /** Rounds of the walk so far. */
-  #walks = 0;
+  /** What this round of the walk has taken so far. */
+  #walkTookMs = 0;
+  /** In this round of the walk also those whose first delivery is in hand are claimed for. */
+  #heldToo = false;
+  #heldTooDueAt = 0;
   /** To be walked over once more, when this walk has ended: what it has passed may have been missed. */
   #again = false;
   /** Whose first attempt is stuck: found in this round of the walk, and in the one before. */
@@ -112,19 +119,18 @@ class Rounds implements DeliveryRounds {
 
   /** One step over the webhooks with outstanding work; the next turn goes on where it ended. @returns true with the last. */
   async #walk(worthALook: Map<WebhookId, number>): Promise<boolean> {
-    if (this.#walkCursor === '' && this.#again) {
-      this.#again = false;
-      this.#walks = 0;
-    }
+    const lookAheadSeconds = await this.#claims.lookAheadSeconds();
+    const begun = this.#nowMs();
+    if (this.#walkCursor === '') this.#beginWalk(begun);
     const { webhooks, cursor } = await this.#store.walk(this.#walkCursor, WEBHOOKS_PER_WALK, {
-      lookAheadSeconds: await this.#claims.lookAheadSeconds(),
+      lookAheadSeconds,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
     });
-    const heldToo = this.#walks % HELD_TOO_EVERY_ROUNDS === 0;
+    this.#walkTookMs += this.#nowMs() - begun;
     for (const { webhookId, held, stuck, front } of webhooks) {
       if (front !== null) this.#fronts.now.set(webhookId, front);
       if (stuck) this.#noteStuck(webhookId);
-      if (heldToo || !held || this.#claims.admissions.isFull(webhookId)) {
+      if (this.#heldToo || !held || this.#claims.admissions.isFull(webhookId)) {
         worthALook.set(webhookId, TURNS_WITHOUT_WORK_MAX);
       }
     }
@@ -133,11 +139,20 @@ class Rounds implements DeliveryRounds {
     return cursor === null;
   }
 
+  #beginWalk(nowMs: number): void {
+    if (this.#again) this.#heldTooDueAt = 0;
+    this.#again = false;
+    this.#heldToo = nowMs >= this.#heldTooDueAt;
+  }
+
   #endWalk(): void {
-    this.#walks += 1;
     this.#stuck = { now: new Set(), before: this.#stuck.now };
     this.#fronts = { now: new Map(), before: this.#fronts.now };
-    this.#walkDueAt = this.#again ? 0 : this.#nowMs() + WALK_EVERY_MS;
+    const now = this.#nowMs();
+    const restMs = Math.min(WALK_EVERY_MAX_MS, Math.max(WALK_EVERY_MS, this.#walkTookMs / WALK_SHARE_MAX));
+    this.#walkTookMs = 0;
+    this.#walkDueAt = this.#again ? 0 : now + restMs;
+    if (this.#heldToo) this.#heldTooDueAt = now + HELD_TOO_EVERY_MS;
   }
 
   /** It hangs if it was stuck the last time, too: once, and the database may have been slow to take note of an end. */
