@@ -182,10 +182,18 @@ export class Attempt {
     if (this.#settled) return;
     this.#settled = true;
     clearTimeout(this.#deadline);
-    // Cuts the connection, unless request and answer are both complete: then it is back in the pool and no longer ours.
-    this.#stream?.destroy();
+    this.#letGo();
     if (isNativeError(outcome)) this.#reject(outcome);
     else this.#resolve(outcome);
+  }
+
+  /** Cuts the connection, unless request and answer are both complete: then it is back in the pool and no longer ours. */
+  #letGo(): void {
+    const stream = this.#stream;
+    const isAnswered = this.#statusCode !== null;
+    // Node may read the answer before it tells of the end of its own write, which it does once in each round of the event loop.
+    if (isAnswered && this.#native?.writableFinished === false) setImmediate(() => stream?.destroy());
+    else stream?.destroy();
   }
 }
 

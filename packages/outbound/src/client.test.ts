@@ -30,6 +30,7 @@ import {
   truncatedBody,
   waitFor,
 } from '@postrider/testing';
+import { startThreadedReceiver } from '../test/threaded-receiver.ts';
 import { createEndpointClient, type EndpointClient, type EndpointClientOptions } from './client.ts';
 import type { EndpointAnswer } from './endpoint-answer.ts';
 import { createAddressGuard } from './guard/address-guard.ts';
@@ -242,6 +243,23 @@ describe('connections', () => {
     receiver.script('/hook', [answer(200), answer(500, { body: 'x'.repeat(16_384) }), answer(204)]);
     for (let count = 0; count < 6; count += 1) await post(client);
     expect(receiver.connections).toBe(1);
+  });
+
+  test('one serves many attempts, also when this process reads the answer before it has heard that the request went out', async () => {
+    const threaded = await startThreadedReceiver(authority);
+    const client = createClient();
+    const connectionsSoFar: (string | undefined)[] = [];
+    for (let count = 1; count <= 4; count += 1) {
+      // Written by one immediate: Node tells of it in the next round of the event loop, after it has read what came meanwhile.
+      const posting = new Promise<EndpointAnswer>((resolve) => {
+        setImmediate(() => resolve(post(client, threaded.url)));
+        if (count > 1) setImmediate(() => threaded.holdUntilAnswered(count));
+      });
+      const answered = await posting;
+      connectionsSoFar.push(answered.kind === 'answered' ? answered.excerpt.toString() : answered.kind);
+    }
+    await threaded.close();
+    expect(connectionsSoFar).toEqual(['1', '1', '1', '1']);
   });
 
   test('is not used again after a body over 16 KiB', async () => {
