@@ -25,7 +25,9 @@ function claimed(count: number, more: Partial<ClaimedDelivery> = {}): ClaimedDel
     slow: false,
     lapsed: false,
     leftOut: false,
+    attemptsMade: 0,
     delayMs: 0,
+    lateMs: 0,
     ...more,
   }));
 }

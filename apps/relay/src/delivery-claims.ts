@@ -1,5 +1,6 @@
+import { isFresh } from '@postrider/domain';
 import type { WebhookId } from '@postrider/domain';
-import type { Lane, Timetable } from '@postrider/queue';
+import type { DeliveryJob, Lane, Timed, Timetable } from '@postrider/queue';
 import type { ClaimedDelivery, DeliveryTimetable, Front } from '@postrider/store';
 import { createAdmissions, ROOM } from './admission.ts';
 import type { Admissions } from './admission.ts';
@@ -158,7 +159,7 @@ class Claims implements DeliveryClaims {
       for (const lane of LANES) {
         const jobs = claimed
           .filter((delivery) => delivery.slow === (lane === 'slow'))
-          .map(({ deliveryId, claim, delayMs }) => ({ deliveryId, claim, delayMs }));
+          .map((delivery) => jobOf(delivery, lane));
         await queue.addDeliveries(lane, jobs);
         this.#depths.added(lane, jobs);
       }
@@ -174,4 +175,9 @@ class Claims implements DeliveryClaims {
 
 function lookAheadSeconds({ fast, slow }: LaneDepthsNow): number {
   return LOOK_AHEAD_SECONDS * Math.max(0, 1 - (fast.delayed + slow.delayed) / DELAYED_MAX);
+}
+
+/** In the slow lane nobody gives way: fresh events of endpoints that fail would starve their retries. */
+function jobOf({ deliveryId, claim, delayMs, ...delivery }: ClaimedDelivery, lane: Lane): Timed<DeliveryJob> {
+  return { deliveryId, claim, delayMs, givesWay: lane === 'fast' && !isFresh(delivery) };
 }

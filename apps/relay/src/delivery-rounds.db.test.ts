@@ -49,6 +49,17 @@ describe('a turn', () => {
     expect(await ground.leased()).toBe(2);
   });
 
+  test('has what is not fresh give way in the fast lane, and nothing in the slow one', async () => {
+    const wishes = [{ dueInMs: 0 }, { dueInMs: -60_000 }, { dueInMs: 5_000, attempts: 1 }];
+    const ids: (string | undefined)[] = [];
+    for (const wish of wishes) ids.push(...(await store.rows.deliveries(await store.rows.webhook(), wish)));
+    await store.rows.deliveries(await store.rows.webhook({ failing: true }), { dueInMs: -60_000 });
+    await ground.turn();
+    const seen = new Map(ground.jobs('fast').map(({ deliveryId, givesWay }) => [deliveryId, givesWay]));
+    expect(ids.map((id) => seen.get(id ?? ''))).toEqual([false, true, true]);
+    expect(ground.jobs('slow').map(({ givesWay }) => givesWay)).toEqual([false]);
+  });
+
   test('leaves what it has put there alone, however often it comes round', async () => {
     await store.rows.deliveries(await store.rows.webhook(), { count: 3 });
     for (let n = 0; n < 3; n += 1) await ground.untilWalked();

@@ -22,6 +22,7 @@ export type { EventData, NotificationDetail } from './event-data.ts';
 export { EVENT_TYPES, isEventType, receivedTypes } from './event-types.ts';
 export type { EventType } from './event-types.ts';
 export { fieldPath, valueAt } from './field-path.ts';
+export { isFresh } from './freshness.ts';
 export { newId, parseId } from './ids.ts';
 export type {
   AccountId,

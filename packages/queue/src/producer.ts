@@ -12,7 +12,7 @@ import type { QueueDepth, Timed, Timetable } from './timetable.ts';
 interface BullQueue {
   waitUntilReady(): Promise<unknown>;
   addBulk(jobs: { name: string; data: unknown; opts: JobsOptions }[]): Promise<{ id?: string | undefined }[]>;
-  getJobCounts(...types: ('waiting' | 'delayed')[]): Promise<Record<string, number>>;
+  getJobCounts(...types: ('waiting' | 'prioritized' | 'delayed')[]): Promise<Record<string, number>>;
   close(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
@@ -28,6 +28,8 @@ interface Producer {
 
 /** Nobody reads the event stream; BullMQ's default of 10,000 entries would be memory for nothing. */
 const STREAMS = { events: { maxLen: 100 } };
+/** BullMQ keeps jobs with a priority apart, and fetches them when there are none without. */
+const LOW_PRIORITY = 1;
 /** A Postgres pool for a relay: its passes make few calls, and wait for each other where they come together. */
 const POOL_SIZE = 3;
 /** A back-end that is gone does not keep the process. */
@@ -81,7 +83,9 @@ export function createTimetable(location: QueueLocation, onError: (error: Error)
     async depth() {
       const counts = await mappingUnavailable(async () => {
         const open = await queues();
-        return Promise.all(QUEUE_KEYS.map((key) => open[key].getJobCounts('waiting', 'delayed')));
+        return Promise.all(
+          QUEUE_KEYS.map((key) => open[key].getJobCounts('waiting', 'prioritized', 'delayed')),
+        );
       });
       return Object.fromEntries(QUEUE_KEYS.map((key, index) => [key, depthOf(counts[index])])) as Record<
         QueueKey,
@@ -96,7 +100,7 @@ export function createTimetable(location: QueueLocation, onError: (error: Error)
   };
 }
 
-function bulkJob({ delayMs, ...data }: { readonly delayMs: number }, jobId: string) {
+function bulkJob({ delayMs, givesWay = false, ...data }: Timed<object>, jobId: string) {
   return {
     name: 'job',
     data,
@@ -105,6 +109,7 @@ function bulkJob({ delayMs, ...data }: { readonly delayMs: number }, jobId: stri
     opts: {
       jobId,
       delay: Math.max(0, Math.ceil(delayMs)),
+      ...(givesWay ? { priority: LOW_PRIORITY } : {}),
       attempts: 1,
       removeOnComplete: true,
       removeOnFail: true,
@@ -113,7 +118,8 @@ function bulkJob({ delayMs, ...data }: { readonly delayMs: number }, jobId: stri
 }
 
 function depthOf(counts: Record<string, number> | undefined): QueueDepth {
-  return { waiting: counts?.['waiting'] ?? 0, delayed: counts?.['delayed'] ?? 0 };
+  const { waiting = 0, prioritized = 0, delayed = 0 } = counts ?? {};
+  return { waiting: waiting + prioritized, delayed };
 }
 
 function eachQueue(make: (name: string) => BullQueue): Record<QueueKey, BullQueue> {

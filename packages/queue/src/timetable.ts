@@ -1,7 +1,11 @@
 import type { DeliveryJob, Lane, MailJob, QueueKey } from './jobs.ts';
 
 /** A job to be handed to a worker after a delay. */
-export type Timed<Job> = Job & { readonly delayMs: number };
+export type Timed<Job> = Job & {
+  readonly delayMs: number;
+  /** Of the jobs that could run those without it go first. */
+  readonly givesWay?: boolean;
+};
 
 export interface QueueDepth {
   /** Jobs that could run now. */

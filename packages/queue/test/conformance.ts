@@ -40,6 +40,7 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
   describe('a job', () => {
     jobTests(bench);
     delayTests(bench);
+    precedenceTests(bench);
     doubleTests(bench);
   });
   describe('the timetable', () => timetableTests(bench));
@@ -109,6 +110,17 @@ function delayTests(bench: Bench): void {
     const seen = bench.queue.noting();
     await bench.queue.timetable.addDeliveries('fast', jobs(1, { delayMs: -1_500.5 }));
     await reaches(seen, 1);
+  });
+}
+
+function precedenceTests(bench: Bench): void {
+  test('that gives way comes after those that do not, each in their order', async () => {
+    const added = jobs(4).map((job, index) => ({ ...job, givesWay: index % 2 === 0 }));
+    await bench.queue.timetable.addDeliveries('fast', added);
+    expect((await bench.queue.timetable.depth()).fast).toEqual({ waiting: 4, delayed: 0 });
+    const seen = bench.queue.noting();
+    await reaches(seen, 4);
+    expect(seen.map(({ deliveryId }) => deliveryId)).toEqual(['2', '4', '1', '3']);
   });
 }
 

@@ -225,13 +225,17 @@ describe('the lane', () => {
 });
 
 describe('what is claimed', () => {
-  test('is due within the look-ahead, told with the time that is left', async () => {
+  test('is due within the look-ahead, told with its attempts and the time that is left or over', async () => {
     const webhookId = await rows.webhook();
     const [due = ''] = await rows.deliveries(webhookId);
-    const [soon = ''] = await rows.deliveries(webhookId, { dueInMs: 50_000 });
+    const [soon = ''] = await rows.deliveries(webhookId, { dueInMs: 50_000, attempts: 3 });
     await rows.deliveries(webhookId, { dueInMs: 70_000 });
     const claimed = await claim(webhookId);
     expect(idsOf(claimed)).toEqual([due, soon]);
+    expect(claimed.map((row) => [row.attemptsMade, row.lateMs >= 1_000])).toEqual([
+      [0, true],
+      [3, false],
+    ]);
     const delays = new Map(claimed.map((row) => [row.deliveryId, row.delayMs]));
     expect(delays.get(due)).toBe(0);
     // The test's own time is taken off the 50 s; the lease tells how much: it ends 30 s after the due time.
@@ -319,7 +323,9 @@ describe('a lease', () => {
     expect(first).toMatchObject({ claim: 0, lapsed: false });
     expect(await claim(webhookId)).toEqual([]);
     await expireLeases([first?.deliveryId ?? '']);
-    expect(await claim(webhookId)).toEqual([{ ...first, claim: 1, lapsed: true }]);
+    expect(await claim(webhookId)).toEqual([
+      { ...first, claim: 1, lapsed: true, lateMs: expect.any(Number) },
+    ]);
   });
 
   test('of a worker that died is given again under the claim the worker left', async () => {

@@ -1,6 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from './database.ts';
+import type { DeliveryHandOver } from './delivery-work.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 import { releaseDeliveries } from './sql/release-leases.ts';
 import { walkEndpoints } from './sql/walk-endpoints.ts';
@@ -56,7 +57,11 @@ export interface ClaimedDelivery {
   readonly lapsed: boolean;
   /** Of its kind (its lane, and due or before its time) there were more than the limit. */
   readonly leftOut: boolean;
+  readonly attemptsMade: number;
+  /** Until it is due. */
   readonly delayMs: number;
+  /** Since it was due. */
+  readonly lateMs: number;
 }
 
 /** A step over the webhooks with outstanding work. */
@@ -88,7 +93,7 @@ export interface DeliveryTimetable {
    */
   claim(admissions: readonly Admission[], limits: ClaimLimits): Promise<ClaimedDelivery[]>;
   /** Gives back what was claimed and could not be queued. */
-  release(claimed: readonly ClaimedDelivery[]): Promise<void>;
+  release(claimed: readonly DeliveryHandOver[]): Promise<void>;
 }
 
 interface WalkedRow {
@@ -111,7 +116,9 @@ interface ClaimedRow {
   readonly slow: boolean;
   readonly lapsed: boolean;
   readonly left_out: boolean;
+  readonly attempts: number;
   readonly delay_ms: number;
+  readonly late_ms: number;
 }
 
 /** @param pool commits need not be durable: a lost lease is a free row. */
@@ -152,7 +159,9 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         slow: row.slow,
         lapsed: row.lapsed,
         leftOut: row.left_out,
+        attemptsMade: row.attempts,
         delayMs: row.delay_ms,
+        lateMs: row.late_ms,
       }));
     },
     async release(claimed) {

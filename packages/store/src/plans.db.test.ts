@@ -141,24 +141,7 @@ const USES: [string, (held: readonly DeliveryHandOver[], webhookId: WebhookId) =
         })),
       ),
   ],
-  [
-    'release',
-    (held, webhookId) =>
-      createDeliveryTimetable(db.pool).release(
-        held.map((one) => ({
-          ...one,
-          webhookId,
-          inFlight: 0,
-          seen: 1,
-          stuck: false,
-          failing: false,
-          slow: false,
-          lapsed: false,
-          leftOut: false,
-          delayMs: 0,
-        })),
-      ),
-  ],
+  ['release', (held) => createDeliveryTimetable(db.pool).release(held)],
   [
     'record-event',
     async (_, webhookId) => {

@@ -85,5 +85,6 @@ export const claimDeliveries: Statement = {
     from mine
     where d.ctid = mine.at and d.ctid = any (array(select at from mine))
     returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.seen::int, mine.stuck, mine.failing, mine.slow, mine.lapsed, mine.left_out,
-              greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as delay_ms`,
+              d.attempts, greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as delay_ms,
+              greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as late_ms`,
 };

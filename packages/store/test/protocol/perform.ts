@@ -137,19 +137,7 @@ export async function claim(
 }
 
 async function release(world: World, jobs: readonly DeliveryHandOver[]): Promise<Act[]> {
-  const given = {
-    inFlight: 0,
-    seen: 1,
-    stuck: false,
-    failing: false,
-    slow: false,
-    lapsed: false,
-    leftOut: false,
-    delayMs: 0,
-  };
-  const [webhookId] = world.registered;
-  if (webhookId === undefined) return [];
-  await world.timetable.release(jobs.map((job) => ({ ...given, ...job, webhookId })));
+  await world.timetable.release(jobs);
   return [{ kind: 'release', jobs }];
 }
 
