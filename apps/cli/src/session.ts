@@ -41,7 +41,7 @@ export async function withDatabase(io: Io, work: (session: Session) => Promise<v
   const logger = diagnostics(config, io);
   // What an operator asks is asked once, and may need a whole table.
   const connection = {
-    planEachTime: true,
+    plans: 'each time' as const,
     databaseUrl: config.databaseUrl,
     applicationName: APPLICATION_NAME,
     onError: (error: Error) => logger.debug('postgres error', { error }),
@@ -68,6 +68,7 @@ export async function withPool<T>(
     size: 1,
     applicationName: APPLICATION_NAME,
     durableCommits: true,
+    plans: 'each time',
     onError: (error) => logger.debug('postgres error', { error }),
   });
   try {

@@ -9,7 +9,7 @@ import {
 } from '@postrider/runtime';
 import { readiness, requireMigrated } from '@postrider/store';
 import { relayConfig } from './config.ts';
-import { openRelayPool } from './open-pool.ts';
+import { openRelayPools } from './open-pools.ts';
 import { addRelay } from './relay.ts';
 
 const config = relayConfig();
@@ -29,13 +29,13 @@ const onQueueError = (error: Error) => {
 
 logger.info('configuration', { ...maskedConfig('relay', config), queue: location.kind });
 
-const pool = openRelayPool(config, onStoreError);
+const { claims, pool } = openRelayPools(config, onStoreError);
 lifecycle.add('database', {
   async start() {
     await requireMigrated(pool);
     await requireQueueSchema(location);
   },
-  stop: () => pool.end(),
+  stop: () => Promise.all([claims.end(), pool.end()]),
 });
 lifecycle.add(
   'operations server',
@@ -47,6 +47,6 @@ lifecycle.add(
     logger,
   }),
 );
-addRelay(lifecycle, { config, location, pool, logger, metrics, onQueueError, onStoreError });
+addRelay(lifecycle, { config, location, claims, pool, logger, metrics, onQueueError, onStoreError });
 
 await lifecycle.run();

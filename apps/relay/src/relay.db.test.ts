@@ -65,7 +65,7 @@ async function startRelay(): Promise<() => Promise<number>> {
   const location = queueLocation(config);
   const onError = () => undefined;
   addRelay(lifecycle, {
-    ...{ config, location, pool: store.pool, logger, metrics },
+    ...{ config, location, claims: store.claims, pool: store.pool, logger, metrics },
     onQueueError: onError,
     onStoreError: onError,
   });

@@ -23,6 +23,8 @@ import { REPORT_EVERY_MS, reportTurn } from './reports.ts';
 export interface RelayParts {
   readonly config: RelayConfig;
   readonly location: QueueLocation;
+  /** For claims of deliveries. */
+  readonly claims: ReturnType<typeof createPool>;
   readonly pool: ReturnType<typeof createPool>;
   readonly logger: Logger;
   readonly metrics: Metrics<'relay'>;
@@ -74,7 +76,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
 /** Deliveries have two passes that share their claims: the rounds, and the news beside them. */
 function createDeliveryPasses(parts: RelayParts, queue: Timetable, timed: Timed) {
   const { config, metrics } = parts;
-  const store = createDeliveryTimetable(parts.pool);
+  const store = createDeliveryTimetable(parts.claims);
   const claims = createDeliveryClaims({
     ...{ store, queue },
     leaseSeconds: config.leaseSeconds,

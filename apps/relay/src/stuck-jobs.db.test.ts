@@ -52,7 +52,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     const stuck = { deliveryId, claim: 0, delayMs: HOUR_MS };
     for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, [stuck]);
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
-    const timetable = createDeliveryTimetable(store.pool);
+    const timetable = createDeliveryTimetable(store.claims);
     const claims = createDeliveryClaims({
       store: timetable,
       ...{ queue, leaseSeconds: LEASE_SECONDS, onClaim: quiet },

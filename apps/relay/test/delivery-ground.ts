@@ -36,7 +36,7 @@ export class DeliveryGround {
   }
 
   newRelay(): { rounds: DeliveryRounds; news: DeliveryNews } {
-    const timetable = createDeliveryTimetable(this.store.pool);
+    const timetable = createDeliveryTimetable(this.store.claims);
     const nowMs = () => this.#nowMs;
     const claims = createDeliveryClaims({
       store: {

@@ -1,24 +1,24 @@
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
-import { openRelayPool } from '../src/open-pool.ts';
+import { openRelayPools } from '../src/open-pools.ts';
+import type { RelayPools } from '../src/open-pools.ts';
 
-export interface RelayStore {
+export interface RelayStore extends RelayPools {
   readonly database: TestDatabase;
   readonly rows: Rows;
-  readonly pool: ReturnType<typeof openRelayPool>;
   close(): Promise<void>;
 }
 
-/** A database of its own, with the pool that the relay has. */
+/** A database of its own, with the pools that the relay has. */
 export async function openRelayStore(): Promise<RelayStore> {
   const database = await createTestDatabase();
-  const pool = openRelayPool({ databaseUrl: database.url, databasePoolSize: 4 }, () => undefined);
+  const pools = openRelayPools({ databaseUrl: database.url, databasePoolSize: 4 }, () => undefined);
   return {
+    ...pools,
     database,
     rows: createRows(database),
-    pool,
     async close() {
-      await pool.end();
+      await Promise.all([pools.claims.end(), pools.pool.end()]);
       await database.drop();
     },
   };

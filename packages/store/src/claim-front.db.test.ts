@@ -32,7 +32,6 @@ beforeAll(async () => {
     size: 1,
     applicationName: 'front-test',
     durableCommits: false,
-    planEachTime: true,
     onError: () => undefined,
   });
   timetable = createDeliveryTimetable(pool);

@@ -55,7 +55,7 @@ test('options that the URL brings are kept beside our own', async () => {
   url.searchParams.set('options', '-c geqo=off');
   expect(await settingOf({ databaseUrl: url.href }, 'geqo')).toBe('off');
   expect(await settingOf({ databaseUrl: url.href }, 'jit')).toBe('off');
-  expect(await settingOf({ databaseUrl: url.href, planEachTime: true }, 'plan_cache_mode')).toBe(
+  expect(await settingOf({ databaseUrl: url.href, plans: 'each time' }, 'plan_cache_mode')).toBe(
     'force_custom_plan',
   );
 });

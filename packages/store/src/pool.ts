@@ -13,10 +13,11 @@ export interface PoolOptions {
    */
   readonly durableCommits: boolean;
   /**
-   * True: statements are planned for their values each time, half a millisecond each. For the claim, whose plan for any
-   * values would read the whole backlog.
+   * Once (the default): each named statement is planned once a connection, for any values, and reads rows by indexes, one after
+   * the other. For all that reads few rows, however many there are.
+   * Each time: for its values, which may be a whole table. For counts and clean-ups.
    */
-  readonly planEachTime?: boolean;
+  readonly plans?: 'once' | 'each time';
   /** Told of a connection that broke while idle; the pool replaces it by itself. */
   readonly onError: (error: Error) => void;
 }
@@ -48,17 +49,29 @@ export function createPool(options: PoolOptions): Pool {
 }
 
 /**
- * Short statements on large tables: compiling them would take far longer than running them. And where plans are kept, each
- * statement goes by an index: one that was planned while a table was small would go on reading it whole when it has
- * grown, until Postgres next counts its rows, a minute or more later. (A join has to be written so that it cannot turn
- * round.)
+ * Left to itself, Postgres keeps a plan only if it costs no more than one for the values. It thinks of ten where a batch has one,
+ * so most would be planned each time, which takes longer than running them. And a plan that is kept must not depend
+ * on how many rows there are: made for small tables, it would go on reading them whole when they have grown, until Postgres next
+ * counts the rows, a minute or more later. (A join has to be written so that it cannot turn round.)
  */
-function sessionOptions(options: PoolOptions): string[] {
-  return [
-    '-c jit=off',
-    ...(options.durableCommits ? [] : ['-c synchronous_commit=off']),
-    options.planEachTime === true ? '-c plan_cache_mode=force_custom_plan' : '-c enable_seqscan=off',
+const PLANNED = {
+  once: [
+    'plan_cache_mode=force_generic_plan',
+    'enable_seqscan=off',
+    'enable_bitmapscan=off',
+    'enable_hashjoin=off',
+    'enable_mergejoin=off',
+  ],
+  'each time': ['plan_cache_mode=force_custom_plan'],
+} as const;
+
+function sessionOptions({ plans = 'once', durableCommits }: PoolOptions): string[] {
+  const settings = [
+    'jit=off', // compiling a short statement would take far longer than running it
+    ...(durableCommits ? [] : ['synchronous_commit=off']),
+    ...PLANNED[plans],
   ];
+  return settings.map((setting) => `-c ${setting}`);
 }
 
 /** Adds to what the URL may bring of its own: of two lists, the driver would drop ours. */

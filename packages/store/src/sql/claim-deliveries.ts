@@ -16,9 +16,8 @@ import type { Statement } from '../statement.ts';
  * A row that was found is gone back to by its place in the table (ctid) rather than by its id, which would be an index
  * descent each time. One that moves meanwhile, because somebody else writes it, is left for the next claim.
  *
- * The plan must know the values: with a plan for any values Postgres 15 reads the whole table to update a few rows. The
- * pool that runs this asks for one (plan_cache_mode). How many rows are picked the planner does not know all the same: it
- * thinks of a share of the backlog, and would read all of it for the join. So they are named by their places each time.
+ * How many rows are picked the planner cannot know: it thinks of a share of the backlog, and would read all of it for a join.
+ * The connections that run this leave it no join but one place after the other (`plans: 'once'`).
  *
  * Before a webhook's front nothing is looked at, nor counted. Rows that have ended stay in the index until a
  * vacuum, and a claim that begins at the webhook's first row walks over all of them: in a flood that is most of its time.
@@ -76,14 +75,14 @@ export const claimDeliveries: Statement = {
       select d.ctid as at, p.in_flight, p.seen, p.stuck, p.failing, p.slow, p.left_out, d.leased_until is not null as lapsed
       from deliveries d
       join picked p on p.at = d.ctid
-      where d.ctid = any (array(select at from picked)) and (d.leased_until is null or d.leased_until <= now())
+      where d.leased_until is null or d.leased_until <= now()
       for update of d skip locked
     )
     update deliveries d
     set claim = d.claim + case when mine.lapsed and d.taken_at is null then 1 else 0 end,
         leased_until = greatest(d.due_at, now()) + make_interval(secs => $8), taken_at = null
     from mine
-    where d.ctid = mine.at and d.ctid = any (array(select at from mine))
+    where d.ctid = mine.at
     returning d.id, d.claim, d.webhook_id, mine.in_flight::int, mine.seen::int, mine.stuck, mine.failing, mine.slow, mine.lapsed, mine.left_out,
               d.attempts, greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as delay_ms,
               greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as late_ms`,

@@ -70,7 +70,6 @@ export async function openWorld(): Promise<World> {
     ...options,
     applicationName: 'leases',
     durableCommits: false,
-    planEachTime: true,
   });
   const outcomes = createPool({ ...options, applicationName: 'outcomes', durableCommits: true });
   const db = openDatabase(

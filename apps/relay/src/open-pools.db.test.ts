@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createTestDatabase } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { openRelayPools } from './open-pools.ts';
+
+let database: TestDatabase;
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.drop());
+
+test('claims are planned once, all else for its values; no commit waits for the disk', async () => {
+  const url = new URL(database.url);
+  url.searchParams.set('options', '-c synchronous_commit=on'); // the tests' Postgres has it off already
+  const pools = openRelayPools({ databaseUrl: url.href, databasePoolSize: 1 }, () => undefined);
+  const settingsOf = async (pool: (typeof pools)['pool']): Promise<unknown> => {
+    const { rows } = await pool.query(
+      `select current_setting('plan_cache_mode') as plans, current_setting('synchronous_commit') as commits`,
+    );
+    await pool.end();
+    return rows[0];
+  };
+  expect(await settingsOf(pools.claims)).toEqual({ plans: 'force_generic_plan', commits: 'off' });
+  expect(await settingsOf(pools.pool)).toEqual({ plans: 'force_custom_plan', commits: 'off' });
+});
