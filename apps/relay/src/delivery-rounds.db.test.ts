@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
 import { BUSY_PAUSE_MS, DeliveryGround } from '../test/delivery-ground.ts';
 import { openRelayStore } from '../test/open-relay-store.ts';
@@ -58,6 +59,14 @@ describe('a turn', () => {
     const seen = new Map(ground.jobs('fast').map(({ deliveryId, givesWay }) => [deliveryId, givesWay]));
     expect(ids.map((id) => seen.get(id ?? ''))).toEqual([false, true, true]);
     expect(ground.jobs('slow').map(({ givesWay }) => givesWay)).toEqual([false]);
+  });
+
+  test('claims for few webhooks at a time: a job each for hundreds would hold up relay and queue', async () => {
+    const ids: WebhookId[] = [];
+    for (let n = 0; n < 100; n += 1) ids.push(await store.rows.webhook());
+    for (const id of ids) await store.rows.deliveries(id, { dueInMs: 5_000, attempts: 1 });
+    await ground.turn();
+    expect(ground.claims.map((claimed) => claimed.length)).toEqual([48, 48, 4]);
   });
 
   test('leaves what it has put there alone, however often it comes round', async () => {

@@ -32,6 +32,11 @@ const REFILL_AT = WAITING_MAX / 2;
  */
 const IN_TURN = 32;
 const WEBHOOKS_PER_WALK = 1_000;
+/**
+ * A round claims for so few at a time: of hundreds of endpoints that wait for a retry a claim puts a job each into the queue at
+ * once, and for tens of milliseconds neither the relay nor Redis does anything else.
+ */
+const WEBHOOKS_AT_ONCE = 48;
 
 /** While there is work, the next round comes this soon; the database rests at least as long as it worked. */
 const BUSY_PAUSE_MS = 10;
@@ -167,7 +172,7 @@ class Rounds implements DeliveryRounds {
     for (const some of walked ? this.#inTurn(waiting) : [])
       await this.#claimFor(some, active, WAITING_MAX + IN_TURN);
     const rest = this.#claims.admissions.inOrder(others);
-    while (rest.length > 0) await this.#claimFor(rest.splice(0, WEBHOOKS_PER_CLAIM), active, WAITING_MAX);
+    while (rest.length > 0) await this.#claimFor(rest.splice(0, WEBHOOKS_AT_ONCE), active, WAITING_MAX);
   }
 
   /** For each lane, by itself, those of whom it is the turn. */
