@@ -14,6 +14,7 @@ export interface Sizes {
   readonly backlogWebhooks: number;
   /** Redis’ memory has settled when it has not risen for so long. */
   readonly redisSettledSeconds: number;
+  readonly redisUntilDueSeconds: number;
   readonly memoryDeliveries: number;
   readonly commitSeconds: number;
   /** Messages of one round, and requests of the yardstick's. */
@@ -41,6 +42,7 @@ export const FULL: Sizes = {
   backlog: 1_000_000,
   backlogWebhooks: 1_000,
   redisSettledSeconds: 4,
+  redisUntilDueSeconds: 60,
   memoryDeliveries: 200_000,
   commitSeconds: 2,
   sends: 4_000,
@@ -65,6 +67,7 @@ export const QUICK: Sizes = {
   backlog: 10_000,
   backlogWebhooks: 50,
   redisSettledSeconds: 1.5,
+  redisUntilDueSeconds: 1.5,
   memoryDeliveries: 4_000,
   commitSeconds: 0.3,
   sends: 200,

@@ -4,12 +4,15 @@ import { queueBacklog } from '../load/queue-backlog.ts';
 import type { Backlog } from '../load/queue-backlog.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
+import { FULL } from '../sizes.ts';
 
 interface Scene {
   readonly name: string;
   /** When how many of so many deliveries are due. */
   readonly parts: (count: number) => readonly Backlog[];
   readonly withWorker: boolean;
+  /** Redis is watched until their time has come; else until the relay has put in all that it will. */
+  readonly untilDue?: boolean;
   /** How many times as many webhooks as in the other figures have a share in it. */
   readonly webhooksTimes: number;
 }
@@ -31,8 +34,9 @@ const SCENES: readonly Scene[] = [
     withWorker: false,
     webhooksTimes: 1,
   },
-  // The relay puts what is due within a minute into the queue, up to a bound: this is the most it may ever hold. Those
-  // come last into the table, so that they are still due in the future when the relay starts.
+  // The relay puts what is due within a minute into the queue, up to a bound, and less far ahead the more there is: so it
+  // comes to the bound little by little, as the time of all comes nearer. This is the most it may ever hold. Those come
+  // last into the table, so that they are still due in the future when the relay starts.
   {
     name: 'many due within the next minute, all workers stopped',
     parts: (count) => {
@@ -40,6 +44,7 @@ const SCENES: readonly Scene[] = [
       return [later(count - near), { count: near, fromSeconds: 50, toSeconds: 60 }];
     },
     withWorker: false,
+    untilDue: true,
     webhooksTimes: 10,
   },
 ];
@@ -48,7 +53,6 @@ const SHARES = [0.1, 1];
 const SAMPLE_EVERY_MS = 250;
 /** Less is the breathing of its buffers. */
 const RISE = 1.01;
-/** What is due within a minute must still be waiting when the answer is taken. */
 const SETTLED_AFTER_MS_MAX = 35_000;
 const MIB = 1024 * 1024;
 
@@ -61,7 +65,8 @@ export const redisMemory: Figure = {
     'until it rises no more; the highest answer counts. Three times: nothing due for an hour, with a worker; everything ' +
     `due and no worker; ${NEAR_MAX.toLocaleString('en')} of the backlog due within the next minute and no worker, which ` +
     'is when the queue is fullest (there, ten times as many webhooks share it, since of each the relay puts in a few ' +
-    'only). Flat is what takes no more than 1.1 times what a tenth of the backlog takes. One run each: the numbers do ' +
+    `only, and Redis is asked for ${FULL.redisUntilDueSeconds} seconds, until their time has come). Flat is what takes no ` +
+    'more than 1.1 times what a tenth of the backlog takes. One run each: the numbers do ' +
     'not vary.',
   limitSeconds: 480,
   async run(ground) {
@@ -92,7 +97,10 @@ async function peakOf(ground: Ground, scene: Scene, count: number): Promise<numb
   try {
     await installation.start('relay');
     if (scene.withWorker) await installation.start('worker');
-    return await highestMemory(redis, ground.sizes.redisSettledSeconds * 1000);
+    const { redisSettledSeconds, redisUntilDueSeconds } = ground.sizes;
+    return await (scene.untilDue === true
+      ? highestFor(redis, redisUntilDueSeconds * 1000)
+      : settledMemory(redis, redisSettledSeconds * 1000));
   } finally {
     redis.disconnect();
     await installation.close();
@@ -100,19 +108,33 @@ async function peakOf(ground: Ground, scene: Scene, count: number): Promise<numb
 }
 
 /** Asks until the answer has not risen for some time: then the relay has put in all that it will. */
-async function highestMemory(redis: Redis, settledMs: number): Promise<number> {
+async function settledMemory(redis: Redis, settledMs: number): Promise<number> {
   const begun = performance.now();
   let highest = 0;
   let lastRise = begun;
   while (performance.now() - lastRise < settledMs) {
     if (performance.now() - begun > SETTLED_AFTER_MS_MAX) throw new Error('Redis’ memory does not settle');
-    const [, bytes] = /^used_memory:(\d+)/m.exec(await redis.info('memory')) ?? [];
-    if (bytes === undefined) throw new Error('Redis does not tell its memory');
-    if (Number(bytes) > highest * RISE) lastRise = performance.now();
-    highest = Math.max(highest, Number(bytes));
+    const bytes = await usedMemory(redis);
+    if (bytes > highest * RISE) lastRise = performance.now();
+    highest = Math.max(highest, bytes);
     await new Promise((resolve) => setTimeout(resolve, SAMPLE_EVERY_MS));
   }
   return highest;
+}
+
+async function highestFor(redis: Redis, watchMs: number): Promise<number> {
+  let highest = 0;
+  for (const begun = performance.now(); performance.now() - begun < watchMs;) {
+    highest = Math.max(highest, await usedMemory(redis));
+    await new Promise((resolve) => setTimeout(resolve, SAMPLE_EVERY_MS));
+  }
+  return highest;
+}
+
+async function usedMemory(redis: Redis): Promise<number> {
+  const [, bytes] = /^used_memory:(\d+)/m.exec(await redis.info('memory')) ?? [];
+  if (bytes === undefined) throw new Error('Redis does not tell its memory');
+  return Number(bytes);
 }
 
 function measurement(
