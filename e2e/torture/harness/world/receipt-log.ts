@@ -41,9 +41,13 @@ async function playLogged(
 ): Promise<void> {
   log(receipt);
   const { response } = exchange;
+  const nowMs = (): number => performance.timeOrigin + performance.now();
+  // Node tells of the end of a write in the next round of the event loop, by when the sender may have had the answer for long.
+  let writtenAtMs: number | null = null;
+  response.once('prefinish', () => (writtenAtMs = nowMs()));
   const sent = (): void => {
     receipt.status = behaviour.status;
-    receipt.answeredAtMs = performance.timeOrigin + performance.now();
+    receipt.answeredAtMs = writtenAtMs ?? nowMs();
   };
   response.once('finish', sent);
   await behaviour.play(exchange);

@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
+import type { Exchange, ReceivedRequest } from '@postrider/testing';
+import type { Receipt } from '../checker/history.ts';
+import { logging } from './receipt-log.ts';
+
+const nowMs = (): number => performance.timeOrigin + performance.now();
+
+test('an answer is given when it is written, however late Node tells that it has been', async () => {
+  let receipt: Receipt | null = null;
+  let writtenAtMs = 0;
+  const recipient = { webhookId: 'wh_1', signingSecret: 'whsec_none', signatureOffMs: 0 };
+  const busyAfterwards = logging(
+    recipient,
+    {
+      status: 200,
+      beforeBody: true,
+      async play({ response }: Exchange) {
+        response.end('ok');
+        writtenAtMs = nowMs();
+        while (nowMs() < writtenAtMs + 20);
+      },
+    },
+    (line) => (receipt = line),
+  );
+  const server = createServer((incoming, response) => {
+    if (typeof busyAfterwards === 'function') throw new Error('it waits for the body');
+    const request = { headers: incoming.headers, receivedAtMs: performance.now() } as ReceivedRequest;
+    void busyAfterwards.play({ request, response, socket: incoming.socket } as unknown as Exchange);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const answered = await waitFor(() => receipt?.answeredAtMs ?? false, { what: 'the answer to be logged' });
+  server.close();
+  server.closeAllConnections();
+  expect(answered).toBeLessThanOrEqual(writtenAtMs);
+});
