@@ -41,7 +41,7 @@ export interface WorkerParts {
 /** Attempts that take longer than this give their slot of the fast lane to others, if there is a place to wait. */
 const PARK_AFTER_MS = 1_000;
 /** What gives way has a turn as often as this in each webhook's name: it must be able to catch up beside others. */
-const GIVES_WAY_EVERY_MS = 3;
+const GIVES_WAY_EVERY_MS = 6;
 /** The slow lane has a turn as often as this, whoever it is. */
 const SLOW_LANE_EVERY_MS = 10;
 /** Left of the stop's time for what comes after the attempts: closing connections. */
