@@ -24,6 +24,7 @@ import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { createParking } from './parking.ts';
+import { createSpacing } from './spacing.ts';
 import { createSpareTime } from './spare-time.ts';
 
 export interface WorkerParts {
@@ -69,6 +70,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
     stages: { ...stages, turn: () => slowTurn('slow lane') },
     attemptsMax: slowLaneConcurrency,
   });
+  const spaced = createSpacing({ slots: slowLaneConcurrency });
   const mailStages = addMailStages(lifecycle, parts);
   const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
   lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
@@ -83,7 +85,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
     }),
     slow: createConsumer(location, 'slow', {
       concurrency: slowLaneConcurrency,
-      handle: slow,
+      handle: (job) => spaced(() => slow(job)),
       ...lock,
       onError: onQueueError,
     }),

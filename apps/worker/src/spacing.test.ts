@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { createSpacing } from './spacing.ts';
+
+/** At 1.25 of the rate at which they come free: 100 ms apart when work takes a second. */
+const SLOTS = 8;
+
+let spaced: ReturnType<typeof createSpacing>;
+let startedMs: number;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  spaced = createSpacing({ slots: SLOTS, nowMs: () => Date.now() });
+  startedMs = Date.now();
+});
+afterEach(() => void jest.useRealTimers());
+
+/** Asks for so many works at once, which take so long each. @returns when each began, as they begin */
+function ask(count: number, tookMs: number): number[] {
+  const began: number[] = [];
+  for (let n = 0; n < count; n += 1) {
+    void spaced(async () => {
+      began.push(Date.now() - startedMs);
+      await new Promise((resolve) => setTimeout(resolve, tookMs));
+    });
+  }
+  return began;
+}
+
+/** Lets so much work of a second come to its end that this is the mean. */
+async function learnThatWorkTakesASecond(): Promise<void> {
+  for (let n = 0; n < 10; n += 1) {
+    ask(SLOTS, 1_000);
+    await jest.advanceTimersByTimeAsync(10_000);
+  }
+  startedMs = Date.now();
+}
+
+test('work begins at once while nothing is known', async () => {
+  const began = ask(3, 1_000);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(began).toEqual([0, 0, 0]);
+});
+
+test('work that was begun together and took long is not begun together again', async () => {
+  await learnThatWorkTakesASecond();
+  const began = ask(SLOTS, 1_000);
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(began).toEqual([0, 100, 200, 300, 400, 500, 600, 700]);
+});
+
+test('quick work is not held up, even for the shortest timer', async () => {
+  for (let n = 0; n < 10; n += 1) {
+    ask(SLOTS, 5);
+    await jest.advanceTimersByTimeAsync(100);
+  }
+  startedMs = Date.now();
+  const began = ask(SLOTS, 5);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(began).toEqual(Array(SLOTS).fill(0));
+});
+
+test('those that wait already gain from work that has become quick', async () => {
+  await learnThatWorkTakesASecond();
+  const began = ask(4 * SLOTS, 0);
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(began).toHaveLength(4 * SLOTS);
+  expect(began.at(-1)).toBeLessThan((4 * SLOTS - 1) * 100);
+});
+
+test('work that fails counts, and rejects', async () => {
+  for (let n = 0; n < 80; n += 1) {
+    const failed = spaced(
+      () => new Promise((_, reject) => setTimeout(() => reject(new Error('away')), 1_000)),
+    );
+    const [result] = await Promise.all([
+      failed.catch((error: unknown) => error),
+      jest.advanceTimersByTimeAsync(2_000),
+    ]);
+    expect(result).toEqual(new Error('away'));
+  }
+  startedMs = Date.now();
+  const began = ask(2, 0);
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(began).toEqual([0, 100]);
+});
