@@ -197,7 +197,7 @@ describe('the room of a webhook', () => {
       admissions.observe(deliveries);
       admissions.takeBack(deliveries);
     }
-    expect(admissions.of(A)).toEqual({ webhookId: A, room: ROOM.first, fastRoom: 2 });
+    expect(admissions.of(A)).toEqual({ webhookId: A, room: ROOM.first, fastRoom: 1 });
   });
 
   test('is each webhook’s own', () => {
@@ -221,25 +221,25 @@ describe('the room of a webhook', () => {
 describe('the room in the fast lane', () => {
   const fastRoom = () => admissions.of(A).fastRoom;
 
-  test('is two until the webhook has ended some, and then all of its room', () => {
-    expect(fastRoom()).toBe(2);
+  test('is one until the webhook has ended some, and then all of its room', () => {
+    expect(fastRoom()).toBe(1);
     admissions.observe(claimed(8));
-    expect(fastRoom()).toBe(2);
+    expect(fastRoom()).toBe(1);
     admissions.observe(claimed(8, { inFlight: 7 }));
     expect(fastRoom()).toBe(admissions.of(A).room);
   });
 
-  test('stays two with deliveries that were only delayed, or come back lapsed', () => {
+  test('stays one with deliveries that were only delayed, or come back lapsed', () => {
     admissions.observe(claimed(4, { delayMs: 30_000 }));
     admissions.observe(claimed(2));
     admissions.observe(claimed(2, { lapsed: true }));
-    expect(admissions.of(A)).toEqual({ webhookId: A, room: ROOM.first, fastRoom: 2 });
+    expect(admissions.of(A)).toEqual({ webhookId: A, room: ROOM.first, fastRoom: 1 });
   });
 
-  test('is two after a failure, until it has ended some again', () => {
+  test('is one after a failure, until it has ended some again', () => {
     for (const more of [{}, {}, { failing: true }]) admissions.observe(claimed(4, more));
     admissions.observe(claimed(4, { inFlight: 4 }));
-    expect(fastRoom()).toBe(2);
+    expect(fastRoom()).toBe(1);
     admissions.observe(claimed(4, { inFlight: 0 }));
     expect(fastRoom()).toBe(admissions.of(A).room);
   });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
+import { TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   after,
@@ -47,12 +48,20 @@ async function startReceiver(): Promise<ScriptedReceiver> {
 }
 
 async function get(agent: GuardedAgent, options: RequestOptions): Promise<number | undefined> {
+  return (await exchange(agent, options)).status;
+}
+
+async function exchange(
+  agent: GuardedAgent,
+  options: RequestOptions,
+): Promise<{ status: number | undefined; resumed: boolean }> {
   const sent = request({ ...options, agent });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const resumed = response.socket instanceof TLSSocket && response.socket.isSessionReused();
   response.resume();
   await once(response, 'end');
-  return response.statusCode;
+  return { status: response.statusCode, resumed };
 }
 
 describe('a request through the agent itself', () => {
@@ -87,6 +96,23 @@ describe('a request through the agent itself', () => {
     await expect(get(agent, options)).rejects.toThrow(/unable to verify/);
     expect(receiver.requests).toHaveLength(0);
   });
+});
+
+test('a new connection to one of many hosts resumes the session of the last one', async () => {
+  const receiver = await startScriptedReceiver({ authority, names: ['*.hooks.example.com'] });
+  open.push(() => receiver.close());
+  const agent = createAgent(['127.0.0.1/32']);
+  const headers = { connection: 'close' };
+  const visitAll = async () => {
+    const resumed: boolean[] = [];
+    for (let n = 0; n < 300; n += 1) {
+      const host = `c${n}.hooks.example.com`;
+      resumed.push((await exchange(agent, { host, port: receiver.port, headers })).resumed);
+    }
+    return new Set(resumed);
+  };
+  expect(await visitAll()).toEqual(new Set([false]));
+  expect(await visitAll()).toEqual(new Set([true]));
 });
 
 describe('idle connections', () => {

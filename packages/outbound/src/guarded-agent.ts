@@ -22,6 +22,8 @@ export interface GuardedAgentOptions {
 const idleMsDefault = 12_000;
 /** Enough for a burst to a busy endpoint: a connection made anew costs as much CPU as several deliveries. */
 const idleSocketsPerHost = 128;
+/** TLS sessions kept, of the endpoints met last, some kilobytes each: to resume one spares both sides the certificates. */
+const sessionsKept = 1_000;
 /** How long one address of several may take to connect before the next is tried; Node's 250 ms is too short across oceans. */
 const addressAttemptMs = 1000;
 
@@ -46,6 +48,7 @@ export class GuardedAgent extends Agent {
       maxSockets: options.socketsPerHost,
       maxFreeSockets: idleSocketsPerHost,
       scheduling: 'lifo',
+      maxCachedSessions: sessionsKept,
       timeout: options.idleMs ?? idleMsDefault,
     });
     this.#guard = options.guard;
