@@ -61,7 +61,7 @@ export interface DeliveryClaims {
 export const WAITING_MAX = 128;
 /** A claim is for no more webhooks than this. */
 export const WEBHOOKS_PER_CLAIM = 500;
-/** Rows that wait for their time, in one claim: a job each is made of them in one call. */
+/** Rows that wait for their time, of each lane in one claim: a job each is made of them in one call. */
 const EARLY_ROWS_MAX = 500;
 /** Deliveries due within this are put on the timetable as delayed jobs; what is due later waits in Postgres. */
 const LOOK_AHEAD_SECONDS = 60;
@@ -139,7 +139,7 @@ class Claims implements DeliveryClaims {
       lookAheadSeconds: lookAheadSeconds(depths),
       fastRowsMax,
       slowRowsMax,
-      earlyRowsMax: EARLY_ROWS_MAX,
+      earlyRowsMax: earlyRowsMax(depths),
       failingRoom: ROOM.failing,
       leaseSeconds,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
@@ -173,8 +173,17 @@ class Claims implements DeliveryClaims {
   }
 }
 
-function lookAheadSeconds({ fast, slow }: LaneDepthsNow): number {
-  return LOOK_AHEAD_SECONDS * Math.max(0, 1 - (fast.delayed + slow.delayed) / DELAYED_MAX);
+function lookAheadSeconds(depths: LaneDepthsNow): number {
+  return LOOK_AHEAD_SECONDS * (delayedRoom(depths) / DELAYED_MAX);
+}
+
+/** Each lane takes up to half of the room: what the other leaves is there for the next claim. */
+function earlyRowsMax(depths: LaneDepthsNow): number {
+  return Math.min(EARLY_ROWS_MAX, Math.floor(delayedRoom(depths) / LANES.length));
+}
+
+function delayedRoom({ fast, slow }: LaneDepthsNow): number {
+  return Math.max(0, DELAYED_MAX - fast.delayed - slow.delayed);
 }
 
 /** In the slow lane nobody gives way: fresh events of endpoints that fail would starve their retries. */

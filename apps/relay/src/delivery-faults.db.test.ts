@@ -128,6 +128,16 @@ describe('the depth of the queues', () => {
     await ground.untilWalked();
     expect(ground.idsQueued()).toEqual([soon]);
   });
+
+  test('one claim puts in no more delayed jobs than there may still be', async () => {
+    for (let n = 0; n < 40; n += 1) {
+      await store.rows.deliveries(await store.rows.webhook(), { count: 8, dueInMs: 2_900 });
+    }
+    ground.queue.fill('slow', 'delayed', DELAYED_MAX - 100);
+    await ground.untilWalked();
+    const delayed = ground.queued().filter(({ delayMs }) => delayMs > 0);
+    expect([delayed.length > 0, delayed.length <= 100]).toEqual([true, true]);
+  });
 });
 
 describe('fairness', () => {
