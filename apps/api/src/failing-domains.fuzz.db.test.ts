@@ -10,6 +10,7 @@ import { readAnswers } from '../test/fuzz/read-answers.ts';
 import type { RouteLaw } from '../test/fuzz/law.ts';
 import { goodRequest, requests } from '../test/fuzz/request-spec.ts';
 import type { RequestSpec } from '../test/fuzz/request-spec.ts';
+import type { Caller } from '../test/start-api.ts';
 import { lawfulKinds, ROUTE_LAWS } from '../test/fuzz/route-laws.ts';
 
 const RUNS = 40;
@@ -116,24 +117,36 @@ test('the operations that go to the provider have met both', () => {
 });
 
 test('once the provider answers again, whatever it was left with can be created and deleted', async () => {
-  const { authorization } = campaign.callers.live;
-  const ask = async (path: string, method = 'GET', body?: object) => {
-    const response = await fetch(`${campaign.api.url}/v1/domains${path}`, {
-      method,
-      headers: { authorization },
-      body: body === undefined ? null : JSON.stringify(body),
-    });
-    return { status: response.status, json: (await response.json()) as { data: { id: string }[] } };
-  };
-  for (const name of campaign.ses.identities.keys()) {
-    expect([200, 409]).toContain((await ask('', 'POST', { name })).status);
-  }
-  for (;;) {
-    const { data } = (await ask('?limit=100')).json;
-    for (const { id } of data) {
-      expect((await ask(`/${id}`, 'DELETE')).status).toBe(200);
+  const { live, other } = campaign.callers;
+  const asked = await requestDomain(other, '', 'POST', { name: 'of-another-account.example' });
+  expect(asked.status).toBe(200);
+  for (const caller of [live, other]) {
+    for (const name of identitiesOf(caller)) {
+      expect([200, 409]).toContain((await requestDomain(caller, '', 'POST', { name })).status);
     }
-    if (data.length === 0) break;
+    for (;;) {
+      const { data } = (await requestDomain(caller, '?limit=100')).json;
+      for (const { id } of data) {
+        expect((await requestDomain(caller, `/${id}`, 'DELETE')).status).toBe(200);
+      }
+      if (data.length === 0) break;
+    }
   }
   expect(campaign.ses.identities).toEqual(new Map());
 });
+
+async function requestDomain({ authorization }: Caller, path: string, method = 'GET', body?: object) {
+  const response = await fetch(`${campaign.api.url}/v1/domains${path}`, {
+    method,
+    headers: { authorization },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  return { status: response.status, json: (await response.json()) as { data: { id: string }[] } };
+}
+
+/** The names of those that the provider was left with in its account's name. */
+function identitiesOf({ accountId }: Caller): string[] {
+  return [...campaign.ses.identities]
+    .filter(([, { Tags }]) => Tags.some(({ Value }) => Value === accountId))
+    .map(([name]) => name);
+}
