@@ -13,6 +13,8 @@ const CONCURRENCY = 8;
 const ENDPOINT_TAKES_SECONDS = 0.05;
 /** What one worker could do if nothing but the endpoints took time. */
 const CEILING_PER_SECOND = CONCURRENCY / ENDPOINT_TAKES_SECONDS;
+/** From this share on there is no core left for one more worker. */
+const CORES_FULL = 0.9;
 const EACH_WARM_UP = 4;
 /** The relay learns from the second that the endpoints have answered the first: then all goes to the fast lane. */
 const WARM_UPS = 2;
@@ -25,8 +27,8 @@ export const scaling: Figure = {
     `Workers with ${CONCURRENCY} deliveries in hand each, against endpoints on hosts of their own that take ` +
     `${ENDPOINT_TAKES_SECONDS * 1000} ms. One relay. Within a round workers are added one after the other; the rate is ` +
     'that of the arrivals between the first and the last tenth of a burst. The share is that of the rate of one worker, ' +
-    'in the same round, times the number of workers. The cores that linear would need are those that were busy, divided by ' +
-    'this share. Where they are more than there are, there is nothing to scale with: such a step is shown and not judged.',
+    'in the same round, times the number of workers. Where the cores were busy to 90 % and more there is nothing to ' +
+    'scale with: such a step is shown and not judged.',
   limitSeconds: 360,
   async run(ground) {
     const { process: receiver, origins } = await ground.receiver();
@@ -96,11 +98,7 @@ function measurement(workerCounts: readonly number[], rounds: readonly (readonly
   const busy = (workers: number): number[] => stepsOf(workers).map(({ step }) => step.coresBusy);
   const rates = (workers: number): number[] => stepsOf(workers).map(({ step }) => step.perSecond);
   const several = workerCounts.slice(1);
-  const needs = (workers: number): number[] => {
-    const reached = shares(workers);
-    return busy(workers).map((share, round) => share / (reached[round] ?? Number.NaN));
-  };
-  const isFull = (workers: number): boolean => median(needs(workers)) > 1;
+  const isFull = (workers: number): boolean => median(busy(workers)) >= CORES_FULL;
   if (several.every(isFull)) {
     throw new Error(`the cores were full with ${several[0] ?? 0} workers already: nothing to scale with`);
   }
@@ -121,13 +119,6 @@ function measurement(workerCounts: readonly number[], rounds: readonly (readonly
           `${workers} workers: cores busy`,
           '%',
           busy(workers).map((share) => share * 100),
-        ),
-      ),
-      ...several.map((workers) =>
-        valueOf(
-          `${workers} workers: cores that linear would need`,
-          '%',
-          needs(workers).map((share) => share * 100),
         ),
       ),
     ],
