@@ -10,8 +10,8 @@ import { readAnswers } from '../test/fuzz/read-answers.ts';
 import type { RouteLaw } from '../test/fuzz/law.ts';
 import { goodRequest, requests } from '../test/fuzz/request-spec.ts';
 import type { RequestSpec } from '../test/fuzz/request-spec.ts';
-import type { Caller } from '../test/start-api.ts';
 import { lawfulKinds, ROUTE_LAWS } from '../test/fuzz/route-laws.ts';
+import type { Caller } from '../test/start-api.ts';
 
 const RUNS = 40;
 const TIMEOUT_MS = 120_000;

@@ -130,13 +130,13 @@ describe('the depth of the queues', () => {
   });
 
   test('one claim puts in no more delayed jobs than there may still be', async () => {
-    for (let n = 0; n < 40; n += 1) {
-      await store.rows.deliveries(await store.rows.webhook(), { count: 8, dueInMs: 2_900 });
+    for (let n = 0; n < 48; n += 1) {
+      await store.rows.deliveries(await store.rows.webhook(), { count: 8, dueInMs: 8_900 });
     }
-    ground.queue.fill('slow', 'delayed', DELAYED_MAX - 100);
+    ground.queue.fill('slow', 'delayed', DELAYED_MAX - 300);
     await ground.untilWalked();
     const delayed = ground.queued().filter(({ delayMs }) => delayMs > 0);
-    expect([delayed.length > 0, delayed.length <= 100]).toEqual([true, true]);
+    expect([delayed.length > 0, delayed.length <= 300]).toEqual([true, true]);
   });
 });
 
