@@ -45,7 +45,7 @@ export interface DeliveryClaims {
   readonly admissions: Pick<Admissions, 'isFull' | 'inOrder' | 'suspect'>;
   /** The lanes that may take deliveries of it, as far as is known. */
   lanesOf(webhookId: WebhookId): readonly Lane[];
-  /** How many jobs the lanes hold. @throws QueueUnavailableError */
+  /** How many jobs the lanes hold, for whoever would fill them up. @throws QueueUnavailableError */
   depths(): Promise<LaneDepthsNow>;
   /** What is due later than this stays in Postgres for now. @throws QueueUnavailableError */
   lookAheadSeconds(): Promise<number>;
@@ -59,6 +59,13 @@ export interface DeliveryClaims {
 
 /** Waiting jobs a queue may hold: enough to keep the workers busy between two rounds, little to lose. */
 export const WAITING_MAX = 128;
+/**
+ * A lane that holds more than this is not filled up: a claim reads the rooms of all webhooks with a backlog, whether it
+ * may take a hundred rows or one.
+ */
+export const REFILL_AT = WAITING_MAX / 2;
+/** With less room than this, by what is known, the queue is asked: workers may have made more. */
+const ROOM_WANTED = 32;
 /** A claim is for no more webhooks than this. */
 export const WEBHOOKS_PER_CLAIM = 500;
 /** Rows that wait for their time, of each lane in one claim: a job each is made of them in one call. */
@@ -92,8 +99,6 @@ class Claims implements DeliveryClaims {
     this.#depths = createLaneDepths({
       queue: parts.queue,
       nowMs: parts.nowMs ?? (() => performance.now()),
-      waitingFew: WAITING_MAX / 2,
-      delayedFew: DELAYED_MAX / 2,
     });
   }
 
@@ -103,11 +108,11 @@ class Claims implements DeliveryClaims {
   }
 
   depths(): Promise<LaneDepthsNow> {
-    return this.#depths.now();
+    return this.#depths.now(LANES, REFILL_AT);
   }
 
   async lookAheadSeconds(): Promise<number> {
-    return lookAheadSeconds(await this.#depths.now());
+    return lookAheadSeconds(await this.#depths.now([], 0));
   }
 
   async claim(webhooks: readonly WebhookId[], options: ClaimOptions): Promise<ClaimOutcome> {
@@ -129,7 +134,8 @@ class Claims implements DeliveryClaims {
 
   async #claimFor(webhooks: readonly WebhookId[], { waitingMax, frontOf }: ClaimOptions) {
     const { store, leaseSeconds } = this.#parts;
-    const depths = await this.#depths.now();
+    const lanes = LANES.filter((lane) => webhooks.some((id) => this.lanesOf(id).includes(lane)));
+    const depths = await this.#depths.now(lanes, waitingMax - ROOM_WANTED);
     const { fast, slow } = depths;
     const fastRowsMax = Math.max(0, waitingMax - fast.waiting);
     const slowRowsMax = Math.max(0, waitingMax - slow.waiting);

@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryTimetable, Front } from '@postrider/store';
-import { STUCK_AFTER_SECONDS, WAITING_MAX, WEBHOOKS_PER_CLAIM } from './delivery-claims.ts';
+import { REFILL_AT, STUCK_AFTER_SECONDS, WAITING_MAX, WEBHOOKS_PER_CLAIM } from './delivery-claims.ts';
 import type { DeliveryClaims } from './delivery-claims.ts';
 
 export interface DeliveryRoundsParts {
@@ -21,11 +21,6 @@ export interface DeliveryRounds {
   turn(): Promise<number>;
 }
 
-/**
- * A lane that holds more than this is not filled up: a claim reads the rooms of all webhooks with a backlog, whether it
- * may take a hundred rows or one.
- */
-const REFILL_AT = WAITING_MAX / 2;
 /**
  * At the end of each walk those whose lane has enough get their turn all the same, for so many jobs more than else may wait
  * there: or others, whose news keep the lane full, would starve them.

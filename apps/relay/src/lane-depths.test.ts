@@ -25,18 +25,19 @@ beforeEach(() => {
         return held;
       },
     },
-    waitingFew: 4,
-    delayedFew: 10,
     nowMs: () => nowMs,
   });
 });
 
-describe('while there is plenty of room', () => {
+const BOTH = ['fast', 'slow'] as const;
+const now = () => depths.now(BOTH, 4);
+
+describe('while few wait', () => {
   test('the queue is asked now and then, and what is added is counted on from there', async () => {
-    await depths.now();
+    await now();
     depths.added('fast', [NOW, NOW, LATER]);
     depths.added('slow', [LATER]);
-    expect(await depths.now()).toEqual({
+    expect(await now()).toEqual({
       fast: { waiting: 2, delayed: 1 },
       slow: { waiting: 0, delayed: 1 },
     });
@@ -44,13 +45,29 @@ describe('while there is plenty of room', () => {
   });
 
   test('what the workers have taken is heard of soon', async () => {
-    await depths.now();
+    await now();
     depths.added('fast', [NOW]);
     nowMs += 49;
-    expect(await depths.now()).toMatchObject({ fast: { waiting: 1 } });
+    expect(await now()).toMatchObject({ fast: { waiting: 1 } });
     nowMs += 1;
-    expect(await depths.now()).toMatchObject({ fast: NOTHING });
+    expect(await now()).toMatchObject({ fast: NOTHING });
     expect(asked).toBe(2);
+  });
+
+  test('many delayed jobs are no reason to ask: they can only have grown fewer', async () => {
+    held = { ...held, slow: { waiting: 0, delayed: 2_000 } };
+    await now();
+    depths.added('slow', [LATER]);
+    expect(await now()).toMatchObject({ slow: { delayed: 2_001 } });
+    expect(asked).toBe(1);
+  });
+
+  test('many in a lane that does not matter are none either', async () => {
+    held = { ...held, slow: { waiting: 128, delayed: 0 } };
+    await now();
+    await depths.now(['fast'], 4);
+    await depths.now([], 0);
+    expect(asked).toBe(1);
   });
 });
 
@@ -58,49 +75,48 @@ describe('the queue is asked each time', () => {
   test.each([
     ['many jobs wait in the fast lane', { fast: { waiting: 5, delayed: 0 } }],
     ['many jobs wait in the slow lane', { slow: { waiting: 5, delayed: 0 } }],
-    ['many jobs are delayed', { slow: { waiting: 0, delayed: 11 } }],
   ])('while %s', async (_, more) => {
     held = { ...held, ...more };
-    await depths.now();
+    await now();
     held = { ...held, fast: { waiting: 7, delayed: 0 } };
-    expect(await depths.now()).toMatchObject({ fast: { waiting: 7 } });
+    expect(await now()).toMatchObject({ fast: { waiting: 7 } });
     expect(asked).toBe(2);
   });
 
   test('once so many have been added', async () => {
-    await depths.now();
+    await now();
     depths.added('fast', [NOW, NOW, NOW, NOW, NOW]);
-    expect(await depths.now()).toMatchObject({ fast: NOTHING });
+    expect(await now()).toMatchObject({ fast: NOTHING });
   });
 
   test('after a call to it has failed', async () => {
-    await depths.now();
+    await now();
     depths.forget();
     depths.added('fast', [NOW]); // of a call that was under way
-    expect(await depths.now()).toMatchObject({ fast: NOTHING });
+    expect(await now()).toMatchObject({ fast: NOTHING });
     expect(asked).toBe(2);
   });
 });
 
 describe('while the queue is being asked', () => {
   test('others who ask get the same answer', async () => {
-    const both = await Promise.all([depths.now(), depths.now()]);
+    const both = await Promise.all([now(), now()]);
     expect([both[0] === both[1], asked]).toEqual([true, 1]);
   });
 
   test('what is added counts on top of the answer', async () => {
-    const answer = depths.now();
+    const answer = now();
     depths.added('fast', [NOW, LATER]);
     expect(await answer).toMatchObject({ fast: { waiting: 1, delayed: 1 } });
-    expect(await depths.now()).toMatchObject({ fast: { waiting: 1, delayed: 1 } });
+    expect(await now()).toMatchObject({ fast: { waiting: 1, delayed: 1 } });
     expect(asked).toBe(1);
   });
 
   test('a call that fails makes the answer old', async () => {
-    const answer = depths.now();
+    const answer = now();
     depths.forget();
     expect(await answer).toMatchObject({ fast: NOTHING });
-    await depths.now();
+    await now();
     expect(asked).toBe(2);
   });
 });
@@ -108,8 +124,6 @@ describe('while the queue is being asked', () => {
 test('a queue that is away is the caller’s to know', async () => {
   const away = createLaneDepths({
     queue: { depth: () => Promise.reject(new QueueUnavailableError(new Error('gone'))) },
-    waitingFew: 4,
-    delayedFew: 10,
   });
-  await expect(away.now()).rejects.toThrow(QueueUnavailableError);
+  await expect(away.now(BOTH, 4)).rejects.toThrow(QueueUnavailableError);
 });

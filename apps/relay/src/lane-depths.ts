@@ -3,12 +3,17 @@ import type { Lane, QueueDepth, Timetable } from '@postrider/queue';
 export type LaneDepthsNow = Readonly<Record<Lane, QueueDepth>>;
 
 /**
- * How many jobs the lanes hold. Asked of the queue at most every 50 ms while there is plenty of room, and counted on
- * from there: a fresh event does not wait for an answer that would change nothing.
+ * How many jobs the lanes hold. Asked of the queue at most every 50 ms while few wait, and counted on from there: a fresh
+ * event does not wait for an answer that would change nothing.
+ *
+ * Delayed jobs only grow fewer by themselves, so an answer that is not quite new never has too few of them.
  */
 export interface LaneDepths {
-  /** What was last heard, and what has been added since; asked anew when that is old or leaves little room. */
-  now(): Promise<LaneDepthsNow>;
+  /**
+   * What was last heard, and what has been added since; asked anew when that is old, or when more jobs wait than
+   * `waitingFew` in one of these lanes.
+   */
+  now(lanes: readonly Lane[], waitingFew: number): Promise<LaneDepthsNow>;
   added(lane: Lane, jobs: readonly { readonly delayMs: number }[]): void;
   /** A call to the queue failed: the next turn asks before it claims anything. */
   forget(): void;
@@ -16,10 +21,6 @@ export interface LaneDepths {
 
 export interface LaneDepthsOptions {
   readonly queue: Pick<Timetable, 'depth'>;
-  /** As many waiting jobs as leave plenty of room; with more, the depth is asked for each time. */
-  readonly waitingFew: number;
-  /** The same of delayed jobs. */
-  readonly delayedFew: number;
   /** A monotonic clock. */
   readonly nowMs?: () => number;
 }
@@ -34,13 +35,12 @@ interface SinceAsked {
 }
 
 export function createLaneDepths(options: LaneDepthsOptions): LaneDepths {
-  const { queue, waitingFew, delayedFew, nowMs = () => performance.now() } = options;
+  const { queue, nowMs = () => performance.now() } = options;
   let known: LaneDepthsNow | null = null;
   let askedAt = 0;
   let asking: Promise<LaneDepthsNow> | null = null;
   let sinceAsked: SinceAsked = { added: NOTHING, forgotten: false };
 
-  const plentyOfRoom = ({ waiting, delayed }: QueueDepth) => waiting <= waitingFew && delayed <= delayedFew;
   const isFresh = () => nowMs() - askedAt < FRESH_FOR_MS;
 
   async function ask(): Promise<LaneDepthsNow> {
@@ -54,8 +54,10 @@ export function createLaneDepths(options: LaneDepthsOptions): LaneDepths {
   }
 
   return {
-    async now() {
-      if (known !== null && isFresh() && plentyOfRoom(known.fast) && plentyOfRoom(known.slow)) return known;
+    async now(lanes, waitingFew) {
+      const heard = known;
+      if (heard !== null && isFresh() && lanes.every((lane) => heard[lane].waiting <= waitingFew))
+        return heard;
       asking ??= ask().finally(() => (asking = null));
       return asking;
     },

@@ -110,6 +110,19 @@ describe('an intake', () => {
     expect(queue.askedAtOnce).toBe(1);
   });
 
+  test('asks one question after a job that came by itself, too', async () => {
+    start(8);
+    for (const n of [0, 1, 2]) {
+      await until(() => queue.asked === 1, 'the next question');
+      queue.add(n);
+      await until(() => begun.length === n + 1, 'the work to begin');
+      endWork.get(n)?.();
+      await until(() => queue.asked > 0, 'the one after it');
+      queue.wake(); // none: as BullMQ says before it waits
+    }
+    expect(queue.askedAtOnce).toBe(1);
+  });
+
   test('asks again at once when BullMQ says that there is nothing more, which it does before it waits', async () => {
     const getNextJob = queue.getNextJob.bind(queue);
     let questions = 0;

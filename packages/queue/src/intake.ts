@@ -23,7 +23,10 @@ type Fetched = 'job' | 'none' | 'failed';
 /** What the end of a job is answered with, if there is a next one. */
 type NextJob = readonly [data?: JobJson | null, id?: string];
 
-/** Jobs asked for in one go, while every answer brings one: 1, 2, 4, 8, 16. */
+/**
+ * Jobs asked for in one go, while every answer brings one: 1, 1, 2, 4, 8, 16. That one job came says little, as behind each
+ * of those that come now and then there is none; a second one says that there may be more.
+ */
 const AT_ONCE_MAX = 16;
 /** After the queue could not be reached. */
 const RETRY_MS = 1_000;
@@ -55,6 +58,8 @@ export class Intake {
   #onFree: (() => void) | null = null;
   #taken = 0;
   #atOnce = 1;
+  /** Answers one after the other that brought all that was asked for. */
+  #allCame = 0;
 
   constructor(options: IntakeOptions) {
     this.#options = options;
@@ -73,7 +78,8 @@ export class Intake {
       const asked = Math.min(this.#atOnce, slots - this.#taken);
       const askedAt = performance.now();
       const came = await Promise.all(Array.from({ length: asked }, () => this.#fetch(source)));
-      this.#atOnce = came.every((each) => each === 'job') ? Math.min(2 * this.#atOnce, AT_ONCE_MAX) : 1;
+      this.#allCame = came.every((each) => each === 'job') ? this.#allCame + 1 : 0;
+      this.#atOnce = Math.min(2 ** Math.max(0, this.#allCame - 1), AT_ONCE_MAX);
       if (came.includes('failed') && !came.includes('job')) await pause(RETRY_MS, stopped);
       const isNoneAtOnce = !came.includes('job') && performance.now() - askedAt < AT_ONCE_WITHIN_MS;
       answeredAtOnce = isNoneAtOnce ? answeredAtOnce + 1 : 0;
