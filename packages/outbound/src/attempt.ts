@@ -4,6 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { isNativeError } from 'node:util/types';
 import type { Got, Request } from 'got';
 import type { EndpointAnswer, EndpointRequest, Failure } from './endpoint-answer.ts';
+import type { EarlyConnection } from './early-connections.ts';
 import { describeFailure, failed, refused } from './failure.ts';
 import { RefusedError } from './guard/refused-error.ts';
 
@@ -18,6 +19,8 @@ const interimHeadsMax = 32;
 interface AttemptEnvironment {
   http: Got;
   timeoutMs: number;
+  /** Connects before there is a request. Null: there is a connection to this host already. */
+  connectEarly(host: string, port: string): EarlyConnection | null;
   /** Makes sure that the next request to this host opens a connection of its own. */
   closeIdle(host: string, port: string): void;
 }
@@ -36,6 +39,7 @@ export class Attempt {
   readonly #deadline: NodeJS.Timeout;
   #settled = false;
   #retried = false;
+  #early: EarlyConnection | null = null;
   #stream: Request | null = null;
   #native: ClientRequest | null = null;
   #socket: TLSSocket | null = null;
@@ -48,7 +52,7 @@ export class Attempt {
 
   static run(environment: AttemptEnvironment, url: URL, request: EndpointRequest): Promise<EndpointAnswer> {
     return new Promise((resolve, reject) => {
-      new Attempt(environment, url, request, resolve, reject).#send();
+      new Attempt(environment, url, request, resolve, reject).#connect();
     });
   }
 
@@ -69,7 +73,22 @@ export class Attempt {
     this.#deadline = setTimeout(() => setImmediate(() => this.#expire()), environment.timeoutMs);
   }
 
+  #connect(): void {
+    this.#early = this.#environment.connectEarly(this.#url.hostname, this.#port);
+    if (this.#early === null) this.#send();
+    else
+      this.#early.made.then(
+        () => this.#send(),
+        (error: unknown) => this.#failToConnect(error),
+      );
+  }
+
+  get #port(): string {
+    return this.#url.port || '443';
+  }
+
   #send(): void {
+    if (this.#settled) return;
     const { body, headers } = this.#request;
     this.#native = null;
     const stream = this.#environment.http.stream.post(this.#url, { body, headers });
@@ -142,6 +161,14 @@ export class Attempt {
     else this.#finish();
   }
 
+  #failToConnect(error: unknown): void {
+    if (error instanceof RefusedError) this.#settle(refused(error.message));
+    else
+      this.#settle(
+        describeFailure(error, { hostname: this.#url.hostname, inHandshake: false }) ?? asError(error),
+      );
+  }
+
   #fail(error: unknown): void {
     if (this.#statusCode !== null) this.#finish();
     else if (error instanceof RefusedError) this.#settle(refused(error.message));
@@ -166,7 +193,7 @@ export class Attempt {
   #sendAgain(): void {
     if (this.#settled) return;
     this.#retried = true;
-    this.#environment.closeIdle(this.#url.hostname, this.#url.port || '443');
+    this.#environment.closeIdle(this.#url.hostname, this.#port);
     this.#send();
   }
 
@@ -189,6 +216,7 @@ export class Attempt {
 
   /** Cuts the connection, unless request and answer are both complete: then it is back in the pool and no longer ours. */
   #letGo(): void {
+    this.#early?.discard();
     const stream = this.#stream;
     const isAnswered = this.#statusCode !== null;
     // Node may read the answer before it tells of the end of its own write, which it does once in each round of the event loop.

@@ -98,7 +98,8 @@ describe('the request', () => {
       headers: { 'x-bad': 'a\nb' },
     });
     await expect(unusable).rejects.toThrow(/Invalid character in header content/);
-    expect(receiver.connections).toBe(0);
+    await waitFor(() => receiver.openSockets === 0, { what: 'the connection made for it to be closed' });
+    expect(receiver.requests).toEqual([]);
   });
 });
 

@@ -38,7 +38,12 @@ export function createEndpointClient(options: EndpointClientOptions): EndpointCl
   const resolver = options.resolver ?? createNameResolver();
   const agent = new GuardedAgent({ guard, resolver, socketsPerHost, ca, onTripwire });
   const http = createStrictGot({ agent, headers: { 'content-type': 'application/json' } });
-  const environment = { http, timeoutMs, closeIdle: agent.closeIdle.bind(agent) };
+  const environment = {
+    http,
+    timeoutMs,
+    connectEarly: agent.connectEarly.bind(agent),
+    closeIdle: agent.closeIdle.bind(agent),
+  };
   let closed = false;
 
   async function post(request: EndpointRequest): Promise<EndpointAnswer> {

@@ -1,6 +1,8 @@
 import { Agent, type RequestOptions } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { EarlyConnections, type EarlyConnection } from './early-connections.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
 import { RefusedError } from './guard/refused-error.ts';
 import { createGuardedLookup } from './resolve/guarded-lookup.ts';
@@ -41,6 +43,9 @@ export class GuardedAgent extends Agent {
   readonly #lookup: ReturnType<typeof createGuardedLookup>;
   readonly #secureContext: SecureContext;
   readonly #onTripwire: ((address: string) => void) | undefined;
+  readonly #early = new EarlyConnections();
+  /** Connections of requests, idle ones too, by host and port. */
+  readonly #connections = new Map<string, number>();
 
   constructor(options: GuardedAgentOptions) {
     super({
@@ -69,28 +74,68 @@ export class GuardedAgent extends Agent {
       callback?.(new RefusedError(refusal), undefined as unknown as Duplex);
       return undefined;
     }
+    const key = keyOf(options.host ?? '', options.port ?? '');
     const socket = super.createConnection({
       ...options,
       lookup: this.#lookup,
       secureContext: this.#secureContext,
       rejectUnauthorized: true,
       autoSelectFamilyAttemptTimeout: addressAttemptMs,
+      socket: this.#early.take(key),
     } as RequestOptions) as TLSSocket;
     // A socket between two requests has no listener of Node's own for a moment; without this one an error would end the process.
     socket.on('error', () => undefined);
     socket.once('connect', () => this.#trip(socket));
+    this.#count(key, 1);
+    socket.once('close', () => this.#count(key, -1));
     return socket;
+  }
+
+  /**
+   * Connects to a host before there is a request for it, if there is no connection to it; the next request takes this one.
+   * While it is being made others wait for it, or they would open one more than a host may have.
+   * Null: the request may go its way at once.
+   *
+   * @param host an IPv6 literal with or without brackets
+   */
+  connectEarly(host: string, port: string): EarlyConnection | null {
+    const name = withoutBrackets(host);
+    const key = keyOf(name, port);
+    if (this.#connections.has(key)) return null;
+    if (this.#early.has(key)) return this.#early.another(key);
+    // The request is refused for the same reason, and tells it.
+    if (this.#guard.judgeHost(name) !== null) return null;
+    const options = {
+      host: name,
+      port: Number(port),
+      lookup: this.#lookup,
+      noDelay: true,
+      keepAlive: true,
+      autoSelectFamilyAttemptTimeout: addressAttemptMs,
+    };
+    return this.#early.open(key, options, (socket) => this.#trip(socket));
+  }
+
+  override destroy(): void {
+    this.#early.closeAll();
+    super.destroy();
   }
 
   /** Closes the idle connections to a host (an IPv6 literal with or without brackets), so that the next request to it opens a new one. */
   closeIdle(host: string, port: string): void {
-    const prefix = `${host.replace(/^\[|\]$/g, '')}:${port}:`;
+    const prefix = `${keyOf(withoutBrackets(host), port)}:`;
     for (const [name, sockets] of Object.entries(this.freeSockets)) {
       if (name.startsWith(prefix)) for (const socket of sockets ?? []) socket.destroy();
     }
   }
 
-  #trip(socket: TLSSocket): void {
+  #count(key: string, more: number): void {
+    const connections = (this.#connections.get(key) ?? 0) + more;
+    if (connections > 0) this.#connections.set(key, connections);
+    else this.#connections.delete(key);
+  }
+
+  #trip(socket: Socket): void {
     const address = socket.remoteAddress;
     if (address === undefined) return;
     const refusal = this.#guard.judgeAddress(address);
@@ -98,4 +143,12 @@ export class GuardedAgent extends Agent {
     this.#onTripwire?.(address);
     socket.destroy(new RefusedError(refusal));
   }
+}
+
+function keyOf(host: string, port: string | number): string {
+  return `${host}:${port}`;
+}
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
 }

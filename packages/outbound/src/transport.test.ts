@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -159,6 +160,28 @@ describe('connecting', () => {
       cause: 'connect',
       error: `connect ECONNREFUSED 127.0.0.1:${port}`,
     });
+  });
+
+  test('a refused connection costs no request, which would be most of an attempt', async () => {
+    let requests = 0;
+    const count = () => void (requests += 1);
+    subscribe('http.client.request.start', count);
+    open.push(() => unsubscribe('http.client.request.start', count));
+    const receiver = await startReceiver();
+    await post(createClient(), receiver.url('/hook'));
+    expect(requests).toBe(1);
+    const port = await closedPort();
+    expect(await post(createClient(), `https://127.0.0.1:${port}/`)).toMatchObject({ cause: 'connect' });
+    expect(requests).toBe(1);
+  });
+
+  test('an endpoint that speaks before TLS does fails as any other that does not speak TLS', async () => {
+    const listener = await startListener((socket) => void socket.write('220 mail.example ESMTP\r\n'));
+    expect(await post(createClient(), `https://127.0.0.1:${listener.port}/`)).toMatchObject({
+      kind: 'failed',
+      cause: 'tls',
+    });
+    await waitFor(() => listener.openSockets === 0, { what: 'the connection to be closed' });
   });
 
   test('an IPv6 address is named in brackets', async () => {
