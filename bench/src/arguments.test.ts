@@ -10,6 +10,7 @@ describe('without arguments', () => {
       action: 'run',
       only: KNOWN,
       rounds: null,
+      cores: null,
       quick: false,
       out: '.data/bench',
       publish: false,
@@ -29,12 +30,12 @@ describe('--only', () => {
   });
 });
 
-describe('--rounds', () => {
+describe.each(['rounds', 'cores'])('--%s', (option) => {
   test('takes a whole number', () => {
-    expect(parse('--rounds', '7')).toMatchObject({ rounds: 7 });
+    expect(parse(`--${option}`, '7')).toMatchObject({ [option]: 7 });
   });
   test.each(['0', '-1', '1.5', 'five', '101', '1e2', ''])('refuses %p', (text) => {
-    expect(() => parse(`--rounds=${text}`)).toThrow(UsageError);
+    expect(() => parse(`--${option}=${text}`)).toThrow(UsageError);
   });
 });
 

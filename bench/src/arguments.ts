@@ -10,18 +10,21 @@ export interface RunWish {
   /** Null: five, or one with `quick`. */
   readonly rounds: number | null;
   readonly quick: boolean;
+  /** How many of the machine's cores everything is held to. Null: all. */
+  readonly cores: number | null;
   readonly out: string;
   readonly publish: boolean;
   readonly profile: boolean;
 }
 
-export const USAGE = `usage: npm run bench -- [--only ID,ID] [--rounds N] [--quick] [--out FOLDER] [--publish] [--profile]
+export const USAGE = `usage: npm run bench -- [--only ID,ID] [--rounds N] [--cores N] [--quick] [--out FOLDER] [--publish] [--profile]
        npm run bench -- --list
        npm run bench -- --page-of RESULT_FILE`;
 
 const OPTIONS = {
   only: { type: 'string' },
   rounds: { type: 'string' },
+  cores: { type: 'string' },
   quick: { type: 'boolean', default: false },
   out: { type: 'string', default: '.data/bench' },
   publish: { type: 'boolean', default: false },
@@ -44,7 +47,8 @@ export function parseWish(args: readonly string[], known: readonly string[]): Wi
   return {
     action: 'run',
     only: values.only === undefined ? known : chosen(values.only, known),
-    rounds: values.rounds === undefined ? null : rounds(values.rounds),
+    rounds: values.rounds === undefined ? null : count('--rounds', values.rounds),
+    cores: values.cores === undefined ? null : count('--cores', values.cores),
     quick: values.quick,
     out: values.out,
     publish: values.publish,
@@ -70,10 +74,10 @@ function chosen(list: string, known: readonly string[]): string[] {
   return known.filter((id) => wanted.includes(id));
 }
 
-function rounds(text: string): number {
+function count(option: string, text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > 100) {
-    throw new UsageError(`--rounds takes a whole number from 1 to 100, not '${text}'`);
+    throw new UsageError(`${option} takes a whole number from 1 to 100, not '${text}'`);
   }
   return value;
 }

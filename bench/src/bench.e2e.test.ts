@@ -28,6 +28,7 @@ describe('wrong input', () => {
   test.each([
     [['--only', 'speed'], "there is no figure 'speed'"],
     [['--rounds', 'many'], '--rounds takes a whole number'],
+    [['--cores', '0'], '--cores takes a whole number'],
     [['--fast'], "Unknown option '--fast'"],
   ])('%p ends with 2 and one line on stderr', async (args, words) => {
     const { code, stdout, stderr } = await bench(...args);
@@ -85,6 +86,15 @@ describeWithRedis('a quick run', () => {
     for (const check of checks) expect(page).toContain(check.name);
     expect(readdirSync(join(out, 'benchmark')).sort()).toEqual(['cpu-by-process.svg', 'result.json']);
     expect(stdout).toContain('drain: round 1 of 1');
+  }, 180_000);
+
+  test('with --cores runs on so many, and its page says so by name', async () => {
+    const { stderr } = await bench('--quick', '--only', 'record-event', '--cores', '1', '--out', out);
+    expect(stderr).toBe('');
+    const result = readResult(join(out, 'benchmark-1-cores', 'result.json'));
+    expect(result.command).toBe('npm run bench -- --only record-event --cores 1 --quick');
+    expect(result.machine['cores']).toMatch(/^1 × /);
+    expect(readFileSync(join(out, 'benchmark-1-cores.md'), 'utf8')).toContain('1 × ');
   }, 180_000);
 });
 

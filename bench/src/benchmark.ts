@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
 import type { RunWish } from './arguments.ts';
+import { holdToCores } from './cores.ts';
 import { configurationFacts, machineFacts, versionFacts } from './facts.ts';
 import { openGround } from './ground/ground.ts';
 import { summarizeProfiles } from './profile.ts';
@@ -27,6 +28,7 @@ const LIMIT_SECONDS = 40 * 60;
 /** Runs the figures, writes the result and the page. @returns whether every figure was measured and every aim reached */
 export async function runBenchmark(wish: RunWish, places: Places): Promise<boolean> {
   if (findRedisServer() === null) throw new Error('redis-server or valkey-server is needed on PATH');
+  if (wish.cores !== null) holdToCores(wish.cores);
   const rounds = wish.rounds ?? (wish.quick ? 1 : ROUNDS);
   const limitFactor = Math.max(1, rounds / ROUNDS);
   const say = startProgress(LIMIT_SECONDS * limitFactor, (text) => process.stdout.write(text));
@@ -65,11 +67,12 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
       holds: figures.every(figureHolds),
     };
     const notes = join(places.root, 'bench', 'notes');
-    writePage(result, out, notes);
-    if (wish.publish) writePage(result, join(places.root, 'docs'), notes);
+    const name = wish.cores === null ? 'benchmark' : `benchmark-${wish.cores}-cores`;
+    writePage(result, { folder: out, name }, notes);
+    if (wish.publish) writePage(result, { folder: join(places.root, 'docs'), name }, notes);
     if (profileFolder !== null) summarizeProfiles(profileFolder);
     say(
-      `${result.holds ? 'every aim is reached' : 'NOT every aim is reached'}; the page is ${join(out, 'benchmark.md')}`,
+      `${result.holds ? 'every aim is reached' : 'NOT every aim is reached'}; the page is ${join(out, `${name}.md`)}`,
     );
     return result.holds;
   } finally {
@@ -82,6 +85,7 @@ function commandOf(wish: RunWish): string {
   const flags = [
     ...(wish.only.length === FIGURES.length ? [] : [`--only ${wish.only.join(',')}`]),
     ...(wish.rounds === null ? [] : [`--rounds ${wish.rounds}`]),
+    ...(wish.cores === null ? [] : [`--cores ${wish.cores}`]),
     ...(wish.quick ? ['--quick'] : []),
     ...(wish.profile ? ['--profile'] : []),
   ];

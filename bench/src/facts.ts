@@ -3,14 +3,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem, type as systemType } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
+import { usableCores } from './cores.ts';
 import type { Cluster } from './ground/cluster.ts';
 import type { Sizes } from './sizes.ts';
 
 /** What the page says of the machine. The load is that before the run: an idle machine has next to none. */
 export function machineFacts(): Record<string, string> {
-  const [first] = cpus();
+  const usable = usableCores();
+  const heldTo = usable.length < cpus().length ? `, of the ${cpus().length} that there are` : '';
   return {
-    cores: `${cpus().length} × ${first?.model.trim() ?? 'unknown'}`,
+    cores: `${usable.length} × ${usable[0]?.model.trim() ?? 'unknown'}${heldTo}`,
     memory: `${(totalmem() / 1024 ** 3).toFixed(0)} GiB`,
     system: `${systemType()} ${release()}`,
     'load before the run': loadavg()

@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseWish, USAGE, UsageError } from './arguments.ts';
 import { runBenchmark } from './benchmark.ts';
-import { readResult, writePage } from './publish.ts';
+import { placeOf, readResult, writePage } from './publish.ts';
 import { FIGURES } from './registry.ts';
 import { bareExpressCommands } from './roles/bare-express.ts';
 import { bareCommands } from './roles/bare-got.ts';
@@ -65,7 +65,7 @@ async function act(args: readonly string[]): Promise<number> {
       for (const { id, title } of FIGURES) process.stdout.write(`${id.padEnd(20)}${title}\n`);
       return 0;
     case 'page':
-      writePage(readResult(resolve(wish.of)), join(root, 'docs'), join(root, 'bench', 'notes'));
+      writePage(readResult(wish.of), placeOf(resolve(wish.of)), join(root, 'bench', 'notes'));
       return 0;
     case 'run':
       return (await runBenchmark(wish, { root, bundles })) ? 0 : 1;

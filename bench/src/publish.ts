@@ -1,23 +1,26 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { readNotes } from './page/notes.ts';
 import { pageOf, plotsOf } from './page/page.ts';
 import { plotSvg } from './page/plot.ts';
 import { resultSchema } from './result/result.ts';
 import type { Result } from './result/result.ts';
 
-/**
- * Writes `benchmark.md` and, beside it, `benchmark/result.json` with a plot for each that the page shows.
- * @param folder of the page @param notesFolder where the notes on the figures are
- */
-export function writePage(measured: Result, folder: string, notesFolder: string): void {
+/** A page is `NAME.md`, with `NAME/result.json` and a plot for each that it shows beside it. */
+export interface PagePlace {
+  readonly folder: string;
+  readonly name: string;
+}
+
+/** @param notesFolder where the notes on the figures are */
+export function writePage(measured: Result, { folder, name }: PagePlace, notesFolder: string): void {
   const result = rounded(measured);
-  const assets = join(folder, 'benchmark');
+  const assets = join(folder, name);
   mkdirSync(assets, { recursive: true });
-  for (const name of readdirSync(assets).filter((file) => file.endsWith('.svg'))) rmSync(join(assets, name));
+  for (const file of readdirSync(assets)) if (file.endsWith('.svg')) rmSync(join(assets, file));
   for (const plot of plotsOf(result)) writeFileSync(join(assets, `${plot.id}.svg`), plotSvg(plot));
   writeFileSync(join(assets, 'result.json'), `${JSON.stringify(result, null, 1)}\n`);
-  writeFileSync(join(folder, 'benchmark.md'), pageOf(result, readNotes(notesFolder)));
+  writeFileSync(join(folder, `${name}.md`), pageOf(result, { notes: readNotes(notesFolder), name }));
 }
 
 /** To six digits that count: more are noise, and the file is read by people, too. */
@@ -26,6 +29,12 @@ function rounded(result: Result): Result {
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value,
   );
   return resultSchema.parse(JSON.parse(text));
+}
+
+/** Where the page of a result belongs. */
+export function placeOf(resultFile: string): PagePlace {
+  const assets = dirname(resultFile);
+  return { folder: dirname(assets), name: basename(assets) };
 }
 
 /** @throws ZodError when it is no result, or one of another format */

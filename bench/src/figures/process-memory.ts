@@ -12,8 +12,12 @@ import type { RoleProcess } from '../roles/role-process.ts';
 const NAMES = ['api', 'relay', 'worker'] as const;
 const SAMPLE_EVERY_MS = 250;
 const MIB = 1024 * 1024;
-/** Events are queued in portions of a fiftieth, so that the backlog stays the same from the beginning to the end. */
-const PORTIONS = 50;
+/** Events are queued in so many portions, so that the backlog stays the same from the beginning to the end. */
+const PORTIONS = 75;
+/** What the end is compared with: 20,000 of 300,000. */
+const EARLY_SHARE = 1 / 15;
+/** Of the API. Its heap is collected whole every fifth second then: with fewer, half the run would be two or three such waves. */
+const REQUESTS_PER_SECOND = 250;
 /** Of the resident memory, over the second half: less is the noise of a heap that is collected now and then. */
 const GROWTH_PERCENT_MAX = 2;
 
@@ -28,9 +32,10 @@ export const processMemory: Figure = {
   title: 'Memory of api, relay and worker over many deliveries',
   group: 'load',
   how:
-    'Started once, api, relay and worker run while events are queued portion by portion; the api answers 50 requests a ' +
-    'second meanwhile. Resident memory is read from /proc four times a second. Compared are the medians around a tenth of ' +
-    'the deliveries (± a tenth of that) and over their last tenth. The slope over the second half is the median of the ' +
+    'Started once, api, relay and worker run while events are queued portion by portion; the api answers ' +
+    `${REQUESTS_PER_SECOND} requests a second meanwhile. Resident memory is read from /proc four times a second. ` +
+    'Compared are the medians around a fifteenth of the deliveries (± a tenth of that) and over their last tenth. ' +
+    'The slope over the second half is the median of the ' +
     `slopes between all pairs of samples (Theil–Sen); up to ${GROWTH_PERCENT_MAX} % of the memory counts as none. One long ` +
     'run: its spread is that of the samples.',
   limitSeconds: 480,
@@ -58,7 +63,7 @@ async function runOnce(
     `${origins[0] ?? ''}/at-once`,
   ]);
   for (const name of NAMES) await installation.start(name);
-  const traffic = await createApiTraffic(installation, { perSecond: 50 });
+  const traffic = await createApiTraffic(installation, { perSecond: REQUESTS_PER_SECOND });
   const samples: Sample[] = [];
   const sampling = setInterval(() => {
     void sample(installation, receiver).then((one) => samples.push(one), traffic.fail);
@@ -100,14 +105,14 @@ async function sample({ processes }: Installation, receiver: RoleProcess<Receive
 function measurement(samples: readonly Sample[], count: number): Measurement {
   const within = (from: number, to: number) =>
     samples.filter(({ deliveries }) => deliveries >= from && deliveries <= to);
-  const early = within(0.09 * count, 0.11 * count);
+  const early = within(0.9 * EARLY_SHARE * count, 1.1 * EARLY_SHARE * count);
   const late = within(0.9 * count, count);
   const secondHalf = within(0.5 * count, count);
   const of = (some: readonly Sample[], name: (typeof NAMES)[number]) => some.map(({ bytes }) => bytes[name]);
   return {
     checks: NAMES.flatMap((name) => [
       checkOf(
-        `${name}: memory after all, against a tenth of the deliveries`,
+        `${name}: memory after all, against a fifteenth of the deliveries`,
         '×',
         of(late, name).map((bytes) => bytes / median(of(early, name))),
         { atMost: 1.25 },
@@ -126,7 +131,7 @@ function measurement(samples: readonly Sample[], count: number): Measurement {
     ]),
     values: NAMES.flatMap((name) => [
       valueOf(
-        `${name}: resident memory after a tenth`,
+        `${name}: resident memory after a fifteenth`,
         'MiB',
         of(early, name).map((bytes) => bytes / MIB),
       ),

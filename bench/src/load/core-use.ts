@@ -1,6 +1,6 @@
-import { cpus } from 'node:os';
+import { usableCores } from '../cores.ts';
 
-/** @returns what tells the share of all cores that has been busy since this call, whoever kept them so; 0 to 1 */
+/** @returns what tells the share of the cores of this run that has been busy since this call, whoever kept them so; 0 to 1 */
 export function watchCores(): () => number {
   const before = coreTimes();
   return () => {
@@ -12,7 +12,7 @@ export function watchCores(): () => number {
 function coreTimes(): { busy: number; total: number } {
   let busy = 0;
   let total = 0;
-  for (const { times } of cpus()) {
+  for (const { times } of usableCores()) {
     const all = times.user + times.nice + times.sys + times.irq + times.idle;
     busy += all - times.idle;
     total += all;

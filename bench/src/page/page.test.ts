@@ -41,7 +41,7 @@ function result(figures: FigureResult[], wish: Partial<Result> = {}): Result {
 }
 
 const page = (figures: FigureResult[], wish: Partial<Result> = {}, notes: [string, string][] = []) =>
-  pageOf(result(figures, wish), new Map(notes));
+  pageOf(result(figures, wish), { notes: new Map(notes), name: 'benchmark' });
 
 describe('an aim', () => {
   test('that is reached is shown with its median and spread', () => {
@@ -133,7 +133,7 @@ describe('a run', () => {
 
 test('what the page is made of is what result.json holds', () => {
   const whole = result([figure({ checks: [reached, missed] })]);
-  expect(pageOf(resultSchema.parse(JSON.parse(JSON.stringify(whole))), new Map())).toBe(
-    pageOf(whole, new Map()),
+  expect(pageOf(resultSchema.parse(JSON.parse(JSON.stringify(whole))), { notes: new Map(), name: 'x' })).toBe(
+    pageOf(whole, { notes: new Map(), name: 'x' }),
   );
 });

@@ -7,14 +7,20 @@ import { table } from './table.ts';
 /** Notes by figure: where the time goes, and what was tried. Markdown, written by hand. */
 export type Notes = ReadonlyMap<string, string>;
 
+/** What a page has besides its result. */
+interface Beside {
+  readonly notes: Notes;
+  /** Of the page's file, and of the folder that its plots are in. */
+  readonly name: string;
+}
+
 const NOT_REACHED = '**not reached**';
-const PLOT_FOLDER = 'benchmark';
 
 /**
  * The page of a result: nothing is in it but constant sentences, what the result says, and the notes. It shows each
- * plot of `plotsOf` as `benchmark/ID.svg`.
+ * plot of `plotsOf` as `NAME/ID.svg`.
  */
-export function pageOf(result: Result, notes: Notes): string {
+export function pageOf(result: Result, beside: Beside): string {
   return `${[
     '# Benchmark',
     'Made by `npm run bench -- --publish`; do not edit. Notes are in `bench/notes`.',
@@ -27,10 +33,10 @@ export function pageOf(result: Result, notes: Notes): string {
       ['what', 'which'],
       [...facts(result.machine), ...facts(result.versions), ...facts(result.configuration)],
     ),
-    ...section('## Load', result, 'load', notes),
-    ...section('## Isolation', result, 'isolation', notes),
+    ...section('## Load', result, 'load', beside),
+    ...section('## Isolation', result, 'isolation', beside),
     '## Repeat it',
-    REPEAT,
+    repeat(beside.name),
   ].join('\n\n')}\n`;
 }
 
@@ -40,18 +46,20 @@ export function plotsOf(result: Result): Plot[] {
   return [...result.figures.flatMap((figure) => figure.plots), ...(isolation === null ? [] : [isolation])];
 }
 
-const REPEAT = [
-  '```sh',
-  'npm run bench                          # everything; 40 minutes at the most on two cores',
-  'npm run bench -- --list                # the figures',
-  'npm run bench -- --only drain,latency  # some of them',
-  'npm run bench -- --quick               # small sizes, to try the tool; the figures mean nothing',
-  '```',
-  '',
-  'It needs a `redis-server` or `valkey-server` on PATH, and Linux for the CPU and the memory of processes. It starts',
-  'everything itself, on loopback only, and exits with 0 when every aim is reached. The result is',
-  '[result.json](benchmark/result.json): all numbers of this page and more.',
-].join('\n');
+const repeat = (name: string): string =>
+  [
+    '```sh',
+    'npm run bench                          # everything; 40 minutes at the most on two cores',
+    'npm run bench -- --list                # the figures',
+    'npm run bench -- --only drain,latency  # some of them',
+    'npm run bench -- --cores 2             # on two cores of a machine that has more',
+    'npm run bench -- --quick               # small sizes, to try the tool; the figures mean nothing',
+    '```',
+    '',
+    'It needs a `redis-server` or `valkey-server` on PATH, and Linux for the CPU and the memory of processes. It starts',
+    'everything itself, on loopback only, and exits with 0 when every aim is reached. The result is',
+    `[result.json](${name}/result.json): all numbers of this page and more.`,
+  ].join('\n');
 
 function warnings(result: Result): string[] {
   const missing = result.figures.filter((figure) => figure.status === 'not measured').length;
@@ -92,18 +100,19 @@ function glance(figures: readonly FigureResult[]): string {
   return table(['figure', 'aim', 'measured', 'reached'], rows);
 }
 
-function section(heading: string, result: Result, group: FigureResult['group'], notes: Notes): string[] {
+function section(heading: string, result: Result, group: FigureResult['group'], beside: Beside): string[] {
   const figures = result.figures.filter((figure) => figure.group === group);
   if (figures.length === 0) return [];
   const overview = group === 'isolation' ? isolationPlot(figures) : null;
   return [
     heading,
-    ...(overview === null ? [] : [image(overview)]),
-    ...figures.flatMap((figure) => figureSection(figure, notes.get(figure.id))),
+    ...(overview === null ? [] : [image(overview, beside)]),
+    ...figures.flatMap((figure) => figureSection(figure, beside)),
   ];
 }
 
-function figureSection(figure: FigureResult, note: string | undefined): string[] {
+function figureSection(figure: FigureResult, beside: Beside): string[] {
+  const note = beside.notes.get(figure.id);
   const state = figureHolds(figure)
     ? []
     : [figure.status === 'measured' ? NOT_REACHED : `**not measured**: ${figure.reason ?? ''}`];
@@ -116,7 +125,7 @@ function figureSection(figure: FigureResult, note: string | undefined): string[]
     ...state,
     figure.how,
     ...(rows.length === 0 ? [] : [table(['', 'aim', 'measured', 'reached'], rows)]),
-    ...figure.plots.map(image),
+    ...figure.plots.map((plot) => image(plot, beside)),
     ...figure.tables.flatMap(({ title, head, rows: cells }) => [
       `${title}:`,
       table(
@@ -152,8 +161,8 @@ function isolationPlot(figures: readonly FigureResult[]): Plot | null {
   };
 }
 
-function image({ id, title }: Plot): string {
-  return `![${title}](${PLOT_FOLDER}/${id}.svg)`;
+function image({ id, title }: Plot, { name }: Pick<Beside, 'name'>): string {
+  return `![${title}](${name}/${id}.svg)`;
 }
 
 /** As GitHub makes them. */
