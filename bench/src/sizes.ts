@@ -43,7 +43,7 @@ export const FULL: Sizes = {
   backlogWebhooks: 1_000,
   redisSettledSeconds: 4,
   redisUntilDueSeconds: 60,
-  memoryDeliveries: 300_000,
+  memoryDeliveries: 200_000,
   commitSeconds: 2,
   sends: 4_000,
   isolation: {
@@ -68,7 +68,7 @@ export const QUICK: Sizes = {
   backlogWebhooks: 50,
   redisSettledSeconds: 1.5,
   redisUntilDueSeconds: 1.5,
-  memoryDeliveries: 4_500,
+  memoryDeliveries: 20_000,
   commitSeconds: 0.3,
   sends: 200,
   isolation: {
