@@ -55,7 +55,7 @@ async function createClientWithNames(
   return { client: createClient({ resolver, ...options }), queries: server.queries };
 }
 
-async function startReceiver(options: { certificate?: TestCertificate; tls?: object } = {}) {
+async function startReceiver(options: { certificate?: TestCertificate; tls?: object; host?: string } = {}) {
   const receiver = await startScriptedReceiver({ authority, names: [name], ...options });
   open.push(() => receiver.close());
   return receiver;
@@ -173,6 +173,18 @@ describe('connecting', () => {
     const port = await closedPort();
     expect(await post(createClient(), `https://127.0.0.1:${port}/`)).toMatchObject({ cause: 'connect' });
     expect(requests).toBe(1);
+  });
+
+  test.each([
+    ['an address', '127.0.0.1', undefined],
+    ['an IPv6 address', '::1', undefined],
+    ['a name', '127.0.0.1', name],
+  ])('to %s opens one connection, which the request then has', async (_, host, hostname) => {
+    const receiver = await startReceiver({ host });
+    const { client } = await createClientWithNames(() => ({ addresses: [host] }));
+    expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
+    expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
+    expect(receiver.connections).toBe(1);
   });
 
   test('an endpoint that speaks before TLS does fails as any other that does not speak TLS', async () => {
