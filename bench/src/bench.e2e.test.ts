@@ -30,6 +30,7 @@ describe('wrong input', () => {
     [['--rounds', 'many'], '--rounds takes a whole number'],
     [['--cores', '0'], '--cores takes a whole number'],
     [['--fast'], "Unknown option '--fast'"],
+    [['--page-of', 'bench/result.json'], '--page-of takes the result.json of a page'],
   ])('%p ends with 2 and one line on stderr', async (args, words) => {
     const { code, stdout, stderr } = await bench(...args);
     expect([code, stdout]).toEqual([2, '']);

@@ -5,8 +5,12 @@ import { UsageError } from './arguments.ts';
 
 /** The processors that this process may run on, and so all that it starts: all, unless it was held to some. */
 export function usableCores(): CpuInfo[] {
-  const usable = usableNumbers();
-  return usable === null ? cpus() : cpus().filter((_, number) => usable.includes(number));
+  const all = cpus();
+  const usable = usableNumbers() ?? [];
+  // Where the system numbers them otherwise, as with a processor switched off, nobody can tell which are meant.
+  return usable.some((number) => number < all.length)
+    ? all.filter((_, number) => usable.includes(number))
+    : all;
 }
 
 /** Holds this process, and all that it starts from now on, to the first of its processors. @throws UsageError */

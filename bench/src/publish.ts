@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { UsageError } from './arguments.ts';
 import { readNotes } from './page/notes.ts';
 import { pageOf, plotsOf } from './page/page.ts';
 import { plotSvg } from './page/plot.ts';
@@ -31,10 +32,14 @@ function rounded(result: Result): Result {
   return resultSchema.parse(JSON.parse(text));
 }
 
-/** Where the page of a result belongs. */
+/** The page that a result was written with. @throws UsageError when there is none: its folder would be cleared for it */
 export function placeOf(resultFile: string): PagePlace {
   const assets = dirname(resultFile);
-  return { folder: dirname(assets), name: basename(assets) };
+  const place = { folder: dirname(assets), name: basename(assets) };
+  if (basename(resultFile) !== 'result.json' || !existsSync(`${assets}.md`)) {
+    throw new UsageError(`--page-of takes the result.json of a page: there is no ${assets}.md`);
+  }
+  return place;
 }
 
 /** @throws ZodError when it is no result, or one of another format */

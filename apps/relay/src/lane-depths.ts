@@ -6,7 +6,8 @@ export type LaneDepthsNow = Readonly<Record<Lane, QueueDepth>>;
  * How many jobs the lanes hold. Asked of the queue at most every 50 ms while few wait, and counted on from there: a fresh
  * event does not wait for an answer that would change nothing.
  *
- * Delayed jobs only grow fewer by themselves, so an answer that is not quite new never has too few of them.
+ * Delayed jobs only grow fewer by themselves, so an answer that is not quite new has too few of them by no more than other
+ * relays added in that time.
  */
 export interface LaneDepths {
   /**

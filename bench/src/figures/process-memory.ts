@@ -15,7 +15,7 @@ const SAMPLE_EVERY_MS = 250;
 const MIB = 1024 * 1024;
 /** Events are queued in so many portions, so that the backlog stays the same from the beginning to the end. */
 const PORTIONS = 50;
-/** A run takes minutes. What a heap takes between two collections makes the growth of a single one uncertain by 2 %. */
+/** A run takes one to three minutes. What a heap takes between two collections makes the growth of a single one uncertain by 3 %. */
 const RUNS_MAX = 3;
 /** Of the API. Its heap is collected whole every fifth second then: with fewer, half the run would be two or three such waves. */
 const REQUESTS_PER_SECOND = 250;

@@ -19,7 +19,7 @@ const interimHeadsMax = 32;
 interface AttemptEnvironment {
   http: Got;
   timeoutMs: number;
-  /** Connects before there is a request. Null: there is a connection to this host already. */
+  /** Connects before there is a request. Null: the request may go its way at once. */
   connectEarly(host: string, port: string): EarlyConnection | null;
   /** Makes sure that the next request to this host opens a connection of its own. */
   closeIdle(host: string, port: string): void;
@@ -111,6 +111,7 @@ export class Attempt {
     // got listens for one error; a connection that dies twice would end the process.
     native.on('error', () => undefined);
     native.once('socket', (socket: TLSSocket) => {
+      this.#early?.discard(); // it has another: the early one would grow old
       this.#socket = socket;
       this.#socketBytesBefore = socket.bytesRead;
     });

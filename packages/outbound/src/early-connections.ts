@@ -2,7 +2,7 @@ import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 
 /** A connection made before there is a request for it. */
 export interface EarlyConnection {
-  /** Resolves when the request may go its way; rejects as its own connection would have. */
+  /** Resolves when the request may go its way; rejects when it need not. */
   readonly made: Promise<void>;
   /** Gives it up, unless a request has it. */
   discard(): void;
@@ -14,6 +14,9 @@ interface Kept {
   readonly settled: Promise<void>;
 }
 
+/** How long others wait for a connection that is being made: it may be the one that does not come up. */
+const patienceMs = 250;
+
 /**
  * Connections made before there is a request for them, of each host and port one at a time.
  *
@@ -22,15 +25,16 @@ interface Kept {
  */
 export class EarlyConnections {
   readonly #kept = new Map<string, Kept>();
+  #closed = false;
 
   /** @param onConnect called before anybody else hears of it; it may destroy the socket with an error */
   open(key: string, options: TcpNetConnectOpts, onConnect: (socket: Socket) => void): EarlyConnection {
     const socket = connect(options);
-    // What comes before the request has it stays in the kernel: TLS would not see what was read here.
+    // What comes before the request has it stays in the kernel: an end or an error that was read here would be nobody's.
     socket.pause();
     const made = new Promise<void>((resolve, reject) => {
       socket.on('error', reject);
-      socket.once('close', () => reject(new Error('the connection was given up')));
+      socket.once('close', () => reject(givenUp()));
       socket.once('connect', () => {
         onConnect(socket);
         if (!socket.destroyed) resolve();
@@ -44,10 +48,22 @@ export class EarlyConnections {
     return { made, discard };
   }
 
-  /** For one more request, while the connection of another is being made: until it is there or has failed. */
+  /**
+   * For one more request, while the connection of another is being made: resolves when that is there, has failed, or takes
+   * its time.
+   */
   another(key: string): EarlyConnection | null {
     const kept = this.#kept.get(key);
-    return kept?.socket.connecting === true ? { made: kept.settled, discard: () => undefined } : null;
+    if (kept?.socket.connecting !== true) return null;
+    const made = new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(resolve, patienceMs);
+      void kept.settled.then(() => {
+        clearTimeout(timer);
+        if (this.#closed) reject(givenUp());
+        else resolve();
+      });
+    });
+    return { made, discard: () => undefined };
   }
 
   /** The connection is the caller's from now on. Undefined: there is none, or it is not there yet, or not any more. */
@@ -63,6 +79,7 @@ export class EarlyConnections {
   }
 
   closeAll(): void {
+    this.#closed = true;
     for (const { socket } of this.#kept.values()) socket.destroy();
   }
 
@@ -70,4 +87,8 @@ export class EarlyConnections {
   #forget(key: string, socket: Socket): boolean {
     return this.#kept.get(key)?.socket === socket && this.#kept.delete(key);
   }
+}
+
+function givenUp(): Error {
+  return new Error('the connection was given up');
 }

@@ -142,15 +142,10 @@ describe('an early connection', () => {
     await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be closed' });
   });
 
-  test('that was given up while it was being made is not waited for', async () => {
-    const receiver = await startReceiver();
-    const agent = createAgent(['127.0.0.1/32']);
-    const first = connectEarly(agent, receiver);
-    const another = connectEarly(agent, receiver);
+  test('that was given up while it was being made rejects', async () => {
+    const first = connectEarly(createAgent(['127.0.0.1/32']), await startReceiver());
     first?.discard();
     await expect(first?.made).rejects.toThrow('given up');
-    await another?.made;
-    expect(await get(agent, { host: '127.0.0.1', port: receiver.port })).toBe(200);
   });
 
   test('is one to each host: whoever else asks waits until it is there', async () => {
@@ -163,6 +158,30 @@ describe('an early connection', () => {
     expect(connectEarly(agent, receiver)).toBeNull();
     await waitFor(() => receiver.openSockets === 1, { what: 'the connection' });
     expect(receiver.connections).toBe(1);
+  });
+
+  test('that does not come up keeps nobody else waiting', async () => {
+    const receiver = await startReceiver();
+    let lookUps = 0;
+    const resolver: NameResolver = {
+      resolve: () => (lookUps++ === 0 ? new Promise(() => undefined) : Promise.resolve(['127.0.0.1'])),
+      close: () => undefined,
+    };
+    const agent = createAgent(['127.0.0.1/32'], { resolver });
+    const name = 'hooks.example.com';
+    const stuck = agent.connectEarly(name, String(receiver.port));
+    stuck?.made.catch(() => undefined);
+    await agent.connectEarly(name, String(receiver.port))?.made;
+    expect(await get(agent, { host: name, port: receiver.port })).toBe(200);
+    stuck?.discard();
+  });
+
+  test('is waited for by nobody once the agent is closed', async () => {
+    const resolver: NameResolver = { resolve: () => new Promise(() => undefined), close: () => undefined };
+    const agent = createAgent(['127.0.0.1/32'], { resolver });
+    const all = [1, 2].map(() => agent.connectEarly('hooks.example.com', '443')?.made);
+    agent.destroy();
+    for (const made of all) await expect(made).rejects.toThrow('given up');
   });
 
   test('is not made to a host to which there is a connection', async () => {

@@ -93,7 +93,7 @@ export class GuardedAgent extends Agent {
 
   /**
    * Connects to a host before there is a request for it, if there is no connection to it; the next request takes this one.
-   * While it is being made others wait for it, or they would open one more than a host may have.
+   * While it is being made others wait a moment for it, or they would open one more than a host may have.
    * Null: the request may go its way at once.
    *
    * @param host an IPv6 literal with or without brackets
