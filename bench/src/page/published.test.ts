@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..');
 const DOCS = join(ROOT, 'docs');
 const notes = readNotes(join(ROOT, 'bench', 'notes'));
 
-describe.each(['benchmark'])('the published page %s', (name) => {
+describe.each(['benchmark', 'benchmark-2-cores'])('the published page %s', (name) => {
   const result = readResult(join(DOCS, name, 'result.json'));
 
   test('is what its result and the notes make: nobody has edited a number', () => {
