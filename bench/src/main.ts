@@ -64,9 +64,11 @@ async function act(args: readonly string[]): Promise<number> {
     case 'list':
       for (const { id, title } of FIGURES) process.stdout.write(`${id.padEnd(20)}${title}\n`);
       return 0;
-    case 'page':
-      writePage(readResult(wish.of), placeOf(resolve(wish.of)), join(root, 'bench', 'notes'));
+    case 'page': {
+      const place = placeOf(resolve(wish.of));
+      writePage(readResult(wish.of), place, join(root, 'bench', 'notes'));
       return 0;
+    }
     case 'run':
       return (await runBenchmark(wish, { root, bundles })) ? 0 : 1;
   }
