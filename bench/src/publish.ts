@@ -37,7 +37,9 @@ export function placeOf(resultFile: string): PagePlace {
   const assets = dirname(resultFile);
   const place = { folder: dirname(assets), name: basename(assets) };
   if (basename(resultFile) !== 'result.json' || !existsSync(`${assets}.md`)) {
-    throw new UsageError(`--page-of takes the result.json of a page: there is no ${assets}.md`);
+    throw new UsageError(
+      `--page-of takes the result.json of a page, as docs/benchmark/result.json, not '${resultFile}'`,
+    );
   }
   return place;
 }

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   createTestAuthority,
+  hang,
   type NameReply,
   startNameServer,
   startScriptedReceiver,
@@ -14,7 +15,7 @@ import {
 import { createEndpointClient, type EndpointClient, type EndpointClientOptions } from './client.ts';
 import type { EndpointAnswer } from './endpoint-answer.ts';
 import { type AddressGuard, createAddressGuard } from './guard/address-guard.ts';
-import { createNameResolver } from './resolve/name-resolver.ts';
+import { createNameResolver, type NameResolver } from './resolve/name-resolver.ts';
 
 const guard = createAddressGuard({ allowedNetworks: ['127.0.0.1/32', '::1/128'] });
 const name = 'hooks.example.com';
@@ -185,6 +186,28 @@ describe('connecting', () => {
     expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
     expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
     expect(receiver.connections).toBe(1);
+  });
+
+  test('a connection made for a request that then took another is closed while that request is under way', async () => {
+    const receiver = await startReceiver();
+    receiver.script('/late', [hang()]);
+    let found: (addresses: string[]) => void = () => undefined;
+    const first = new Promise<string[]>((resolve) => (found = resolve));
+    let lookUps = 0;
+    const resolver: NameResolver = {
+      resolve: () => (lookUps++ === 0 ? first : Promise.resolve(['127.0.0.1'])),
+      close: () => undefined,
+    };
+    const client = createClient({ resolver });
+    const late = post(client, receiver.url('/late', name));
+    late.catch(() => undefined); // it ends with its client
+    expect(await post(client, receiver.url('/hook', name))).toMatchObject({ statusCode: 200 });
+    found(['127.0.0.1']);
+    await waitFor(() => receiver.requests.length === 2, { what: 'the late request' });
+    await waitFor(() => receiver.openSockets === 1, {
+      what: 'the connection that was not needed to be closed',
+    });
+    expect(receiver.connections).toBe(2);
   });
 
   test('an endpoint that speaks before TLS does fails as any other that does not speak TLS', async () => {
