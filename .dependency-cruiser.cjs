@@ -63,10 +63,10 @@ module.exports = {
       '^(packages/outbound|bench)/',
     ),
     onlyIn(
-      'aws-only-in-mail',
-      'packages/mail hides which provider it is. The fake provider of the tests speaks its protocol without it.',
+      'aws-only-in-mail-and-blobs',
+      'packages/mail hides the provider, packages/blobs the store. The fakes of the tests do without the SDK.',
       ['@aws-sdk/[^/]+', '@smithy/[^/]+'],
-      '^packages/mail/',
+      '^packages/(mail|blobs)/',
     ),
     onlyIn('winston-only-in-runtime', 'Everything else takes a Logger.', ['winston'], '^packages/runtime/'),
     {

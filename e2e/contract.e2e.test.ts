@@ -4,6 +4,7 @@ import { PROBLEMS } from '@postrider/domain';
 import { PROBLEM_BASES, startGround } from './contract/ground.ts';
 import type { Answer, Ground } from './contract/ground.ts';
 import { LIMIT_ROWS } from './contract/limit-rows.ts';
+import type { NotBuilt } from './contract/not-built.ts';
 import { STATUS_ROWS } from './contract/status-rows.ts';
 
 /* The contract's table of statuses (7.2) and its table of limits (8), row by row, against real processes. */
@@ -39,6 +40,28 @@ test('every row of the contract has an entry, and every entry a row', () => {
   expect(Object.keys(LIMIT_ROWS).sort()).toEqual([...limits].sort());
 });
 
+/** The rows that can be tested, with their entries; of every other row a `todo` that names what it waits for. */
+function testable<Row extends object>(
+  names: readonly string[],
+  rows: Readonly<Record<string, Row | NotBuilt>>,
+): [name: string, row: Row][] {
+  const tested: [string, Row][] = [];
+  for (const name of names) {
+    const row = rows[name];
+    // A row without an entry fails the first test of this file.
+    if (row === undefined) continue;
+    if ('notBuilt' in row) test.todo(`${name} (${row.notBuilt})`);
+    else tested.push([name, row]);
+  }
+  return tested;
+}
+
+test('a row is still to do only while the product has not its problem', () => {
+  const toDo = Object.entries(STATUS_ROWS).filter(([, row]) => 'notBuilt' in row);
+  const slugs = toDo.map(([name]) => name.split(' ').at(-1) ?? '');
+  expect(Object.keys(PROBLEMS).filter((slug) => slugs.includes(slug))).toEqual([]);
+});
+
 /** What the catalogue says of a problem, under the bases that the deployment was given. */
 function catalogued(type: unknown, status: number): object {
   const slug = String(type).split('/').at(-1) ?? '';
@@ -60,16 +83,9 @@ function kindOf({ status, mediaType, json, requestId }: Answer): string {
 }
 
 describe('contract 7.2', () => {
-  test.each(statuses)(
+  test.each(testable(statuses, STATUS_ROWS))(
     '%s',
-    async (name) => {
-      const row = STATUS_ROWS[name];
-      if (row === undefined) throw new Error('the row has no entry');
-      if ('notBuilt' in row) {
-        // Once there is such a problem, it can be reached, and this entry has to say how.
-        expect(Object.keys(PROBLEMS)).not.toContain(name.split(' ').at(-1));
-        return;
-      }
+    async (name, row) => {
       if ('succeed' in row) {
         for (const [status, answer] of await row.succeed(ground)) expect(kindOf(answer)).toBe(String(status));
         return;
@@ -82,26 +98,23 @@ describe('contract 7.2', () => {
     },
     TIMEOUT_MS,
   );
+  test.todo('202: a reply is queued (inbound mail)');
 });
 
 describe('contract 8', () => {
-  test.each(limits)(
+  test.each(testable(limits, LIMIT_ROWS))(
     '%s',
-    async (name) => {
-      const row = LIMIT_ROWS[name];
-      if (row === undefined) throw new Error('the row has no entry');
-      if ('notBuilt' in row) {
-        expect(kindOf(await ground.call('GET /v1/inboxes'))).toBe('404 not-found');
-      } else if ('listed' in row) {
+    async (_, row) => {
+      if ('listed' in row) {
         const { json } = await row.listed(ground);
         expect(json?.['data']).toHaveLength(row.entries);
-      } else {
-        for (const { within, over, refusal, field } of row.bounds) {
-          expect(kindOf(await within(ground))).toMatch(/^20[01]$/);
-          const refused = await over(ground);
-          expect(kindOf(refused)).toBe(refusal);
-          if (field !== undefined) expect(refused.json?.['errors']).toMatchObject([{ field }]);
-        }
+        return;
+      }
+      for (const { within, over, refusal, field } of row.bounds) {
+        expect(kindOf(await within(ground))).toMatch(/^20[01]$/);
+        const refused = await over(ground);
+        expect(kindOf(refused)).toBe(refusal);
+        if (field !== undefined) expect(refused.json?.['errors']).toMatchObject([{ field }]);
       }
     },
     TIMEOUT_MS,

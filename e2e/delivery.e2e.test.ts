@@ -8,7 +8,8 @@ let system: System;
 
 afterEach(() => system.close());
 
-const FAST_RETRIES = { DELIVERY_RETRY_DELAYS_SECONDS: '0.05,0.1,0.1,0.1,0.1,0.1,0.1' };
+/** A signature counts in whole seconds: the second attempt is a second and more after the first. */
+const FAST_RETRIES = { DELIVERY_RETRY_DELAYS_SECONDS: '1.1,0.1,0.1,0.1,0.1,0.1,0.1' };
 
 function deliveryTests(options: () => SystemOptions): void {
   test('an event reaches its endpoint, signed for any verifier of its kind, and leaves nothing outstanding', async () => {
@@ -36,10 +37,32 @@ function deliveryTests(options: () => SystemOptions): void {
     await system.drained();
   });
 
+  test('a customer reads what the endpoint answered to each attempt', async () => {
+    system = await startSystem({ ...options(), env: FAST_RETRIES });
+    system.receiver.script('/hook', [answer(503, { body: 'busy' })]);
+    const { id } = await system.webhook('/hook');
+    const api = await system.start('api');
+    await system.start('relay');
+    await system.start('worker');
+    const [eventId] = await system.record(1);
+    await system.drained();
+    const url = `http://127.0.0.1:${await api.port()}/v1/webhooks/${id}/attempts`;
+    const response = await fetch(url, { headers: { authorization: `Bearer ${system.apiKey}` } });
+    expect(response.status).toBe(200);
+    const each = { object: 'attempt', event_id: eventId, type: 'email.sent' };
+    expect(await response.json()).toMatchObject({
+      has_more: false,
+      data: [
+        { ...each, attempt: 2, status_code: 200, error: null },
+        { ...each, attempt: 1, status_code: 503, error: 'HTTP 503', response: 'busy' },
+      ],
+    });
+  }, 120_000);
+
   test('a failed attempt is made again with the same bytes and a fresh signature; the eighth is the last', async () => {
     system = await startSystem({ ...options(), env: FAST_RETRIES });
     system.receiver.always('/down', answer(503));
-    await system.webhook('/down');
+    const { signingSecret } = await system.webhook('/down');
     await system.start('relay');
     await system.start('worker');
     await system.record(1);
@@ -47,6 +70,12 @@ function deliveryTests(options: () => SystemOptions): void {
     const requests = system.receiver.requests;
     expect(requests).toHaveLength(8);
     expect(new Set(requests.map((request) => String(request.body))).size).toBe(1);
+    const [first, second, ...others] = requests.map(({ headers, body }) => {
+      const header = String(headers['service-signature']);
+      verifySignature({ header, body, secret: signingSecret });
+      return header;
+    });
+    for (const later of [second, ...others]) expect(later).not.toBe(first);
     const [letter] = await system.db.query('select * from dead_letters');
     expect(letter).toMatchObject({
       reason: 'attempts_exhausted',
@@ -90,6 +119,21 @@ describe('with the queue in Postgres', () => {
     });
     expect(await system.db.query('select from attempts')).toEqual([]);
   });
+});
+
+test('a denied network wins over an allowed one: no connection, a dead letter at once', async () => {
+  system = await startSystem({
+    env: { DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8', DELIVERY_DENIED_NETWORKS: '10.0.0.0/8,127.0.0.1/32' },
+  });
+  await system.webhook('/hook');
+  await system.start('relay');
+  await system.start('worker');
+  await system.record(1);
+  await system.drained();
+  expect(system.receiver.connections).toBe(0);
+  expect(await system.db.query('select reason, last_error from dead_letters')).toEqual([
+    { reason: 'rejected', last_error: 'refused address 127.0.0.1 (denied network)' },
+  ]);
 });
 
 describeWithRedis('with the queue in Redis', (redisUrl) => deliveryTests(() => ({ redisUrl })));

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { after, answer, createRows, startSystem } from '@postrider/testing';
+import { after, answer, createRows, startSystem, waitFor } from '@postrider/testing';
 import type { System } from '@postrider/testing';
 
 /* Every webhook here is on one host, the receiver: what its lanes allow at once is what its connections allow. */
@@ -7,8 +7,16 @@ import type { System } from '@postrider/testing';
 /** Longer than any test: an attempt that waits for a connection would use up its time, and count as failed. */
 const TIMEOUT = { DELIVERY_TIMEOUT_MS: '60000' };
 
+/** A healthy endpoint's answers; the first slow one comes when its flight time is known. */
+const SLOW_EVERY = 100;
+/** A scan comes every two seconds at least. */
+const LONGER_THAN_TWO_SCANS_MS = 6_000;
+/** After so many answers the fast lane is open to more than one attempt at a time. */
+const PROVEN_AFTER = 2;
+
 let system: System;
 let open: () => void;
+let release: () => void = () => undefined;
 
 /** @param env how many slots each lane has. */
 async function startWithStuckHost(env: Readonly<Record<string, string>>): Promise<void> {
@@ -19,6 +27,7 @@ async function startWithStuckHost(env: Readonly<Record<string, string>>): Promis
 
 afterEach(async () => {
   open();
+  release();
   await system.close();
 });
 
@@ -31,6 +40,10 @@ async function stuck(webhooks: number, deliveriesEach: number): Promise<void> {
   }
 }
 
+async function attempts(): Promise<number> {
+  return (await system.db.query('select from attempts')).length;
+}
+
 async function expectAllDoneAtOnce(): Promise<void> {
   open();
   await system.drained();
@@ -41,7 +54,7 @@ async function expectAllDoneAtOnce(): Promise<void> {
 }
 
 test('the slow lane, full of attempts at a host, leaves the fast lane’s connections to that host alone', async () => {
-  await startWithStuckHost({ DELIVERY_CONCURRENCY: '1', SLOW_LANE_CONCURRENCY: '6' });
+  await startWithStuckHost({ DELIVERY_CONCURRENCY: '3', SLOW_LANE_CONCURRENCY: '6' });
   await stuck(3, 2);
   await system.db.query('update webhooks set failing_since = now()');
   await system.webhook('/quick', ['email.sent']);
@@ -50,6 +63,30 @@ test('the slow lane, full of attempts at a host, leaves the fast lane’s connec
   await system.receiver.waitForRequests(6, { path: '/stuck', withinMs: 40_000 });
   await system.record(1);
   await system.receiver.waitForRequests(1, { path: '/quick', withinMs: 40_000 });
+  await expectAllDoneAtOnce();
+}, 120_000);
+
+test('a quick endpoint with a slow answer now and then does not need the slow lane', async () => {
+  await startWithStuckHost({ DELIVERY_CONCURRENCY: '64', SLOW_LANE_CONCURRENCY: '2' });
+  await stuck(2, 4);
+  await system.db.query('update webhooks set failing_since = now()');
+  await system.webhook('/quick', ['email.sent']);
+  const opened = new Promise<void>((resolve) => (release = resolve));
+  let answers = 0;
+  system.receiver.always('/quick', () => {
+    answers += 1;
+    return answers % SLOW_EVERY === 0 ? after(opened, answer(200)) : answer(200);
+  });
+  await system.start('relay');
+  await system.start('worker');
+  await system.receiver.waitForRequests(2, { path: '/stuck', withinMs: 40_000 });
+  const endsAtMs = performance.now() + LONGER_THAN_TWO_SCANS_MS;
+  for (let sent = 1; sent <= 2 * SLOW_EVERY || performance.now() < endsAtMs; sent += 1) {
+    await system.record(1);
+    await system.receiver.waitForRequests(sent, { path: '/quick', withinMs: 30_000 });
+    if (sent <= PROVEN_AFTER) await waitFor(async () => (await attempts()) === sent, { what: 'its outcome' });
+  }
+  release();
   await expectAllDoneAtOnce();
 }, 120_000);
 

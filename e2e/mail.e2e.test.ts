@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { EVENT_TYPES } from '@postrider/domain';
+import type { EventType } from '@postrider/domain';
 import { verifySignature } from '@postrider/receiver';
 import { startSystem, waitFor } from '@postrider/testing';
 import type { System, SystemProcess } from '@postrider/testing';
@@ -92,6 +94,47 @@ test('what the sandbox reports of its special recipients arrives as events of th
   });
   await received('email.sent');
 }, 60_000);
+
+type MailEvent = Extract<EventType, `email.${string}`>;
+
+/** Whom to write to for an event; null: it comes of a suppression, not of a message. */
+const RECIPIENT_OF: Record<MailEvent, string | null> = {
+  'email.sent': 'anyone',
+  'email.failed': 'refused',
+  'email.delivered': 'delivered',
+  'email.delivery_delayed': 'delayed',
+  'email.bounced': 'bounced',
+  'email.soft_bounced': 'soft-bounced',
+  'email.complained': 'complained',
+  'email.rejected': 'rejected',
+  'email.opened': 'opened',
+  'email.clicked': 'clicked',
+  'email.unsubscribed': null,
+};
+
+test('every type of event that mail can have is made on purpose with the sandbox', async () => {
+  await startAll();
+  await system.webhook('/hook');
+  const types = EVENT_TYPES.filter((type): type is MailEvent => type.startsWith('email.'));
+  for (const type of types) {
+    const name = RECIPIENT_OF[type];
+    // A machine that is too busy may leave the limiter without an answer; such a request may be repeated.
+    const made = await waitFor(
+      async () => {
+        const answer =
+          name === null
+            ? await call('POST', '/v1/suppressions', { email: 'ann@example.net' })
+            : await call('POST', '/v1/emails', mailTo(`${name}@sandbox.postrider.example`));
+        return answer.status === 429 ? false : answer;
+      },
+      { what: `an answer other than 429 for ${type}` },
+    );
+    expect([type, made.status]).toEqual([type, name === null ? 201 : 200]);
+  }
+  const found: unknown[] = [];
+  for (const type of types) found.push((await received(type))['type']);
+  expect(found).toEqual(types);
+}, 120_000);
 
 test('an API killed again and again: what it acknowledged exists, and every message has exactly its event', async () => {
   await startAll();

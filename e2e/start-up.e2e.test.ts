@@ -32,8 +32,11 @@ test.each<[string, Readonly<Record<string, string>>, number]>([
 ])(
   'a worker with %s warns of links to unsubscribe that will be missing, or need not',
   async (_, env, lines) => {
-    const started = startProcess('worker', { ...GOOD, ...env });
-    await started.exited();
+    const database = await createTestDatabase();
+    const started = startProcess('worker', { ...GOOD, DATABASE_URL: database.url, ...env });
+    await started.port();
+    await started.kill();
+    await database.drop();
     const warnings = started.log.filter(({ msg }) => String(msg).startsWith('PUBLIC_URL'));
     expect(warnings.map(({ level }) => level)).toEqual(Array.from({ length: lines }, () => 'warn'));
   },
@@ -69,12 +72,23 @@ describe('a bad configuration stops the process with one line that names the var
     expect(stderr).toEqual([expect.stringMatching(/DELIVERY_TIMEOUT_MS.*DELIVERY_CONCURRENCY/)]);
   });
 
-  test('excused networks are refused in production', async () => {
-    const env = { NODE_ENV: 'production', DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32' };
-    const { code, stderr } = await endOf('worker', env);
-    expect(code).toBe(1);
-    expect(stderr).toEqual([expect.stringContaining('DELIVERY_ALLOWED_NETWORKS')]);
-  });
+  test.each([
+    ['worker', 'DELIVERY_ALLOWED_NETWORKS', '127.0.0.1/32'],
+    ['api', 'SNS_SIGNING_CERT_FILE', 'a.pem'],
+  ] as const)(
+    'what is for development only stops the %s unless NODE_ENV says so',
+    async (name, key, value) => {
+      for (const env of [{}, { NODE_ENV: 'production' }]) {
+        const { code, stderr } = await endOf(name, { ...env, [key]: value });
+        expect(code).toBe(1);
+        expect(stderr).toEqual([expect.stringContaining(`${key} is for development only`)]);
+      }
+      const started = startProcess(name, { ...GOOD, NODE_ENV: 'development', [key]: value });
+      await started.exited();
+      const said = started.log.filter(({ msg }) => String(msg).startsWith('DEVELOPMENT ONLY'));
+      expect(said.map(({ level }) => level)).toEqual(['warn']);
+    },
+  );
 });
 
 describe('a database that is not migrated stops the process with one line that names the remedy', () => {

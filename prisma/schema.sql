@@ -4,6 +4,8 @@ CREATE TYPE dead_letter_reason AS ENUM ('attempts_exhausted', 'rejected');
 CREATE TYPE domain_status AS ENUM ('pending', 'verified', 'failed', 'temporary_failure');
 CREATE TYPE email_status AS ENUM ('queued', 'sent', 'failed', 'stored');
 CREATE TYPE key_kind AS ENUM ('live', 'test');
+CREATE TYPE mail_provider AS ENUM ('sandbox', 'smtp', 'ses');
+CREATE TYPE message_status AS ENUM ('received', 'held', 'released');
 CREATE TYPE suppression_origin AS ENUM ('bounce', 'complaint', 'manual', 'unsubscribe');
 CREATE TYPE topic_subscription AS ENUM ('opt_in', 'opt_out');
 
@@ -11,6 +13,9 @@ CREATE TABLE accounts (
   id text NOT NULL,
   name text NOT NULL,
   created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  webhooks_max integer,
+  domains_max integer,
+  unverified_domains_max integer,
   CONSTRAINT accounts_pkey PRIMARY KEY (id)
 );
 
@@ -37,11 +42,24 @@ CREATE TABLE attempts (
   duration_ms integer NOT NULL,
   status smallint,
   error text,
-  answer bytea
+  answer bytea,
+  type text
 ) PARTITION BY RANGE (started_at);
 CREATE INDEX attempts_of_event ON ONLY attempts USING btree (event_id);
+CREATE INDEX attempts_of_webhook ON ONLY attempts USING btree (webhook_id, started_at);
 
 CREATE TABLE attempts_default PARTITION OF attempts DEFAULT;
+CREATE INDEX attempts_default_by_age ON attempts_default USING btree (started_at);
+
+CREATE TABLE blocked_senders (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  sender text NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT blocked_senders_pkey PRIMARY KEY (id)
+);
+CREATE INDEX blocked_senders_of_account ON blocked_senders USING btree (account_id, created_at DESC, id DESC);
+CREATE UNIQUE INDEX blocked_senders_sender ON blocked_senders USING btree (account_id, sender);
 
 CREATE TABLE dead_letters (
   id text NOT NULL,
@@ -58,14 +76,15 @@ CREATE TABLE dead_letters (
   created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
   CONSTRAINT dead_letters_pkey PRIMARY KEY (id)
 );
-CREATE INDEX dead_letters_of_account ON dead_letters USING btree (account_id, created_at DESC, id DESC);
-CREATE INDEX dead_letters_of_webhook ON dead_letters USING btree (webhook_id);
+CREATE INDEX dead_letters_by_age ON dead_letters USING btree (created_at);
+CREATE INDEX dead_letters_of_account_by_age ON dead_letters USING btree (account_id, created_at DESC, id DESC, type, reason);
+CREATE INDEX dead_letters_of_webhook_by_age ON dead_letters USING btree (webhook_id, created_at, id, type, reason);
 
 CREATE TABLE deliveries (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   event_id text NOT NULL,
   webhook_id text NOT NULL,
-  due_at timestamp with time zone NOT NULL DEFAULT now(),
+  due_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
   leased_until timestamp with time zone,
   taken_at timestamp with time zone,
   claim integer NOT NULL DEFAULT 0,
@@ -73,12 +92,14 @@ CREATE TABLE deliveries (
   last_status smallint,
   CONSTRAINT deliveries_pkey PRIMARY KEY (id)
 ) WITH (autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=70);
+CREATE INDEX deliveries_of_event ON deliveries USING btree (event_id);
 CREATE INDEX deliveries_work ON deliveries USING btree (webhook_id, due_at, id);
 
 CREATE TABLE domain_turns (
   name text NOT NULL,
   holder text NOT NULL,
   ends_at timestamp with time zone NOT NULL,
+  account_id text,
   CONSTRAINT domain_turns_pkey PRIMARY KEY (name)
 );
 
@@ -90,9 +111,12 @@ CREATE TABLE domains (
   status domain_status NOT NULL,
   records json NOT NULL,
   created_at timestamp(3) with time zone NOT NULL,
+  first_verified_at timestamp(3) with time zone,
+  claimed_at timestamp(3) with time zone DEFAULT now(),
   CONSTRAINT domains_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX domains_name ON domains USING btree (name);
+CREATE INDEX domains_never_verified ON domains USING btree (claimed_at) WHERE first_verified_at IS NULL;
 CREATE INDEX domains_of_account ON domains USING btree (account_id, created_at DESC, id DESC);
 
 CREATE TABLE email_attachments (
@@ -112,6 +136,7 @@ CREATE TABLE email_sends (
   claim integer NOT NULL DEFAULT 0,
   attempts smallint NOT NULL DEFAULT 0,
   taken_at timestamp with time zone,
+  unrecorded integer NOT NULL DEFAULT 0,
   CONSTRAINT email_sends_pkey PRIMARY KEY (email_id)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, fillfactor=70);
 CREATE INDEX email_sends_due ON email_sends USING btree (due_at, email_id);
@@ -138,10 +163,30 @@ CREATE TABLE emails (
   tags json NOT NULL DEFAULT '[]'::json,
   topic_id text,
   suppressed_addresses text[] NOT NULL DEFAULT '{}'::text[],
+  from_domain text,
   CONSTRAINT emails_pkey PRIMARY KEY (id)
 );
+CREATE INDEX emails_by_age ON emails USING btree (created_at);
 CREATE INDEX emails_of_account ON emails USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX emails_of_account_by_kind ON emails USING btree (account_id, kind, created_at DESC, id DESC);
 CREATE INDEX emails_of_provider_message ON emails USING btree (provider_message_id) WHERE provider_message_id IS NOT NULL;
+CREATE INDEX emails_with_contents ON emails USING btree (created_at) WHERE html IS NOT NULL OR text IS NOT NULL;
+
+CREATE TABLE erased_emails (
+  account_id text NOT NULL,
+  address text NOT NULL,
+  email_id text NOT NULL,
+  CONSTRAINT erased_emails_pkey PRIMARY KEY (account_id, address, email_id)
+);
+
+CREATE TABLE erasures (
+  account_id text NOT NULL,
+  address text NOT NULL,
+  requested_at timestamp with time zone NOT NULL DEFAULT now(),
+  resume_from timestamp(3) with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT erasures_pkey PRIMARY KEY (account_id, address)
+);
 
 CREATE TABLE events (
   id text NOT NULL,
@@ -165,6 +210,116 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys USING btree (created_at);
 
+CREATE TABLE inbound_routes (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  match text NOT NULL,
+  name text,
+  webhook_id text NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT inbound_routes_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX inbound_routes_match ON inbound_routes USING btree (match, account_id);
+CREATE INDEX inbound_routes_of_account ON inbound_routes USING btree (account_id, created_at DESC, id DESC);
+
+CREATE TABLE inbox_sends (
+  email_id text NOT NULL,
+  inbox_id text NOT NULL,
+  thread_id text NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT inbox_sends_pkey PRIMARY KEY (email_id)
+);
+CREATE INDEX inbox_sends_of_inbox ON inbox_sends USING btree (inbox_id, created_at);
+CREATE INDEX inbox_sends_of_thread ON inbox_sends USING btree (thread_id, created_at, email_id);
+
+CREATE TABLE inbox_threads (
+  id text NOT NULL,
+  inbox_id text NOT NULL,
+  subject text,
+  created_at timestamp(3) with time zone NOT NULL,
+  last_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT inbox_threads_pkey PRIMARY KEY (id)
+);
+CREATE INDEX inbox_threads_of_inbox ON inbox_threads USING btree (inbox_id, last_at DESC, id DESC);
+
+CREATE TABLE inboxes (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  kind key_kind NOT NULL,
+  address text NOT NULL,
+  name text NOT NULL,
+  from_name text,
+  created_at timestamp(3) with time zone NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT inboxes_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX inboxes_address ON inboxes USING btree (address, account_id);
+CREATE INDEX inboxes_of_account ON inboxes USING btree (account_id, created_at DESC, id DESC);
+
+CREATE TABLE installation (
+  single boolean NOT NULL DEFAULT true,
+  mail_provider mail_provider NOT NULL,
+  CONSTRAINT installation_single_check CHECK (single),
+  CONSTRAINT installation_pkey PRIMARY KEY (single)
+);
+
+CREATE TABLE message_attachments (
+  id text NOT NULL,
+  message_id text NOT NULL,
+  "position" integer NOT NULL,
+  filename text,
+  content_type text NOT NULL,
+  content_id text,
+  size integer NOT NULL,
+  blob text NOT NULL,
+  CONSTRAINT message_attachments_pkey PRIMARY KEY (id)
+);
+CREATE INDEX message_attachments_by_blob ON message_attachments USING btree (blob);
+CREATE UNIQUE INDEX message_attachments_of_message ON message_attachments USING btree (message_id, "position");
+
+CREATE TABLE messages (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  kind key_kind NOT NULL,
+  inbox_id text,
+  thread_id text,
+  rule_id text,
+  status message_status NOT NULL,
+  held_reason text,
+  created_at timestamp(3) with time zone NOT NULL,
+  released_at timestamp(3) with time zone,
+  read boolean NOT NULL DEFAULT false,
+  content_digest bytea NOT NULL,
+  blob text NOT NULL,
+  size integer NOT NULL,
+  message_id text,
+  in_reply_to text,
+  reference_ids text[] NOT NULL DEFAULT '{}'::text[],
+  from_address text NOT NULL,
+  to_addresses text[] NOT NULL,
+  cc_addresses text[] NOT NULL,
+  reply_to_addresses text[] NOT NULL,
+  received_for text[] NOT NULL,
+  subject text,
+  text text,
+  html text,
+  headers json NOT NULL,
+  spf text NOT NULL,
+  dkim text NOT NULL,
+  dmarc text NOT NULL,
+  automatic boolean NOT NULL,
+  CONSTRAINT messages_pkey PRIMARY KEY (id)
+);
+CREATE INDEX messages_by_age ON messages USING btree (created_at);
+CREATE INDEX messages_by_blob ON messages USING btree (blob);
+CREATE INDEX messages_by_digest ON messages USING btree (content_digest);
+CREATE INDEX messages_by_in_reply_to ON messages USING btree (inbox_id, in_reply_to) WHERE thread_id IS NOT NULL;
+CREATE INDEX messages_by_message_id ON messages USING btree (inbox_id, message_id) WHERE thread_id IS NOT NULL;
+CREATE INDEX messages_of_account ON messages USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX messages_of_inbox ON messages USING btree (inbox_id, created_at DESC, id DESC);
+CREATE INDEX messages_of_thread ON messages USING btree (thread_id, created_at, id);
+CREATE INDEX messages_unread ON messages USING btree (inbox_id) WHERE NOT read AND status <> 'held'::message_status;
+
 CREATE TABLE provider_notifications (
   message_id text NOT NULL,
   received_at timestamp(3) with time zone NOT NULL DEFAULT now(),
@@ -178,6 +333,12 @@ CREATE UNLOGGED TABLE rate_limits (
   ends_at timestamp with time zone NOT NULL,
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 ) WITH (fillfactor=50);
+
+CREATE TABLE released_domains (
+  name text NOT NULL,
+  released_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT released_domains_pkey PRIMARY KEY (name)
+);
 
 CREATE TABLE removed_complaints (
   suppression_id text NOT NULL,
@@ -239,12 +400,31 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_being_removed ON webhooks USING btree (removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX webhooks_of_account ON webhooks USING btree (account_id);
 
+CREATE UNLOGGED TABLE workers (
+  id text NOT NULL,
+  slots integer NOT NULL,
+  heard_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT workers_slots_check CHECK (slots > 0),
+  CONSTRAINT workers_pkey PRIMARY KEY (id)
+);
+
 ALTER TABLE api_keys ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+ALTER TABLE blocked_senders ADD CONSTRAINT blocked_senders_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE domains ADD CONSTRAINT domains_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE email_attachments ADD CONSTRAINT email_attachments_email_id_fkey FOREIGN KEY (email_id) REFERENCES emails(id) ON DELETE CASCADE;
 ALTER TABLE email_sends ADD CONSTRAINT email_sends_email_id_fkey FOREIGN KEY (email_id) REFERENCES emails(id) ON DELETE CASCADE;
 ALTER TABLE emails ADD CONSTRAINT emails_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+ALTER TABLE erased_emails ADD CONSTRAINT erased_emails_account_id_address_fkey FOREIGN KEY (account_id, address) REFERENCES erasures(account_id, address) ON DELETE CASCADE;
+ALTER TABLE erasures ADD CONSTRAINT erasures_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE idempotency_keys ADD CONSTRAINT idempotency_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+ALTER TABLE inbound_routes ADD CONSTRAINT inbound_routes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+ALTER TABLE inbox_sends ADD CONSTRAINT inbox_sends_email_id_fkey FOREIGN KEY (email_id) REFERENCES emails(id) ON DELETE CASCADE;
+ALTER TABLE inbox_threads ADD CONSTRAINT inbox_threads_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE;
+ALTER TABLE inboxes ADD CONSTRAINT inboxes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+ALTER TABLE message_attachments ADD CONSTRAINT message_attachments_message_id_fkey FOREIGN KEY (message_id) REFERENCES messages(id) ON DELETE CASCADE;
+ALTER TABLE messages ADD CONSTRAINT messages_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+ALTER TABLE messages ADD CONSTRAINT messages_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE;
+ALTER TABLE messages ADD CONSTRAINT messages_thread_id_fkey FOREIGN KEY (thread_id) REFERENCES inbox_threads(id) ON DELETE CASCADE;
 ALTER TABLE removed_complaints ADD CONSTRAINT removed_complaints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE suppressions ADD CONSTRAINT suppressions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE topics ADD CONSTRAINT topics_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;

@@ -9,7 +9,7 @@ import { fingerprint, packageFolders, ROOT } from './workspace.mjs';
 
 const DIST = join(ROOT, 'dist');
 const STATE_FILE = join(DIST, '.build.json');
-const APPS = ['api', 'relay', 'worker', 'cli', 'quickstart'];
+const APPS = ['api', 'relay', 'worker', 'inbound', 'cli', 'quickstart'];
 
 /** Bundled CommonJS packages call `require`, which an ES module does not have. */
 const BANNER =
@@ -49,12 +49,21 @@ export function bundleOf(app) {
 }
 
 async function build(sources) {
+  const result = await bundle({ entryPoints: entryPoints(), outdir: DIST, write: false });
+  mkdirSync(DIST, { recursive: true });
+  for (const file of result.outputFiles) replaceFile(file.path, file.contents);
+  replaceFile(join(DIST, 'package.json'), '{ "type": "module" }\n'); // so that the folder runs alone, in an image
+  replaceFile(
+    STATE_FILE,
+    `${JSON.stringify({ sources, files: result.outputFiles.map(({ path }) => basename(path)) })}\n`,
+  );
+}
+
+/** Bundles with the options of every build. @param options of esbuild: what, and where to */
+export async function bundle(options) {
   const esbuild = await import('esbuild'); // may just have been installed
-  const result = await esbuild.build({
+  return esbuild.build({
     absWorkingDir: ROOT,
-    entryPoints: entryPoints(),
-    outdir: DIST,
-    write: false,
     bundle: true,
     platform: 'node',
     target: 'node20.19',
@@ -65,19 +74,15 @@ async function build(sources) {
     banner: { js: BANNER },
     external: ['pg-native'], // optional; pg tries it and goes on without
     logLevel: 'warning',
+    ...options,
   });
-  mkdirSync(DIST, { recursive: true });
-  for (const file of result.outputFiles) replaceFile(file.path, file.contents);
-  replaceFile(join(DIST, 'package.json'), '{ "type": "module" }\n'); // so that the folder runs alone, in an image
-  replaceFile(
-    STATE_FILE,
-    `${JSON.stringify({ sources, files: result.outputFiles.map(({ path }) => basename(path)) })}\n`,
-  );
 }
 
 function entryPoints() {
   const candidates = [
     ...APPS.map((app) => [app, `apps/${app}/src/main.ts`]),
+    ['parse-thread', 'packages/received-mail/src/parse-thread.ts'],
+    ['authenticate-thread', 'packages/screening/src/authentication/authenticate-thread.ts'],
     ['bench', 'bench/src/main.ts'],
     ['torture', 'e2e/torture/main.ts'],
   ];

@@ -30,8 +30,10 @@ const FAULTS: readonly [rule: string, file: string, imported: string][] = [
   ['bullmq-only-in-queue', 'e2e/src/bullmq.test.ts', 'bullmq'],
   ['express-only-in-api', 'apps/worker/src/express.ts', 'express'],
   ['got-only-in-outbound', 'apps/worker/src/got.ts', 'got'],
-  ['aws-only-in-mail', 'apps/worker/src/ses.ts', '@aws-sdk/client-sesv2'],
-  ['aws-only-in-mail', 'e2e/src/ses.test.ts', '@aws-sdk/client-sesv2'],
+  ['aws-only-in-mail-and-blobs', 'apps/worker/src/ses.ts', '@aws-sdk/client-sesv2'],
+  ['aws-only-in-mail-and-blobs', 'apps/worker/src/s3.ts', '@aws-sdk/client-s3'],
+  ['aws-only-in-mail-and-blobs', 'packages/testing/src/s3.ts', '@aws-sdk/client-s3'],
+  ['aws-only-in-mail-and-blobs', 'e2e/src/ses.test.ts', '@aws-sdk/client-sesv2'],
   ['winston-only-in-runtime', 'packages/store/src/winston.ts', 'winston'],
   ['drivers-only-in-adapters', 'apps/api/src/pg.ts', 'pg'],
   ['drivers-only-in-adapters', 'apps/worker/src/ioredis.ts', 'ioredis'],
@@ -58,6 +60,7 @@ const ALLOWED: readonly [file: string, imported: string][] = [
   ['packages/queue/src/job.test.ts', '@postrider/testing'],
   ['packages/outbound/src/client.ts', 'got'],
   ['packages/mail/src/ses.ts', '@aws-sdk/client-sesv2'],
+  ['packages/blobs/src/s3.ts', '@aws-sdk/client-s3'],
   ['bench/src/load.ts', 'got'],
   ['apps/api/src/app.ts', 'express'],
   ['apps/api/src/app.test.ts', 'supertest'],
@@ -68,7 +71,7 @@ const ALLOWED: readonly [file: string, imported: string][] = [
   ['e2e/src/rows.test.ts', 'pg'],
 ];
 
-const PACKAGES = ['domain', 'store', 'queue', 'outbound', 'mail', 'testing'];
+const PACKAGES = ['domain', 'store', 'queue', 'outbound', 'mail', 'blobs', 'testing'];
 const FROM_NPM = [
   'zod',
   'ulid',
@@ -78,6 +81,7 @@ const FROM_NPM = [
   '@prisma/client',
   'pg',
   'got',
+  '@aws-sdk/client-s3',
   '@aws-sdk/client-sesv2',
   'winston',
   'supertest',

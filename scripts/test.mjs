@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bootstrap, exitOnSetupError } from './bootstrap.mjs';
+import { summaryOf } from './test-summary.mjs';
 import { ROOT } from './workspace.mjs';
 
 const MODULES = join(ROOT, 'node_modules');
@@ -76,13 +77,6 @@ async function runJest(args) {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** A file that could not even be loaded has no test to count, and is one failure. */
-function summaryOf(result) {
-  const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
-  const skipped = result.numPendingTests + result.numTodoTests;
-  return `${result.numPassedTests} passed, ${failed} failed, ${skipped} skipped`;
 }
 
 async function runNode(args, stdio, output = []) {

@@ -59,20 +59,27 @@ describeWithRedis('a quick run', () => {
   afterEach(() => rmSync(out, { recursive: true, force: true }));
 
   test('measures what was asked for, writes result, page and plots, and exits by what came out', async () => {
-    const { code, stdout, stderr } = await bench('--quick', '--only', 'record-event,drain', '--out', out);
+    const { code, stdout, stderr } = await bench(
+      '--quick',
+      '--only',
+      'record-event,drain,latency',
+      '--out',
+      out,
+    );
     expect(stderr).toBe('');
     const result = readResult(join(out, 'benchmark', 'result.json'));
     expect(result).toMatchObject({
       quick: true,
       rounds: 1,
-      command: 'npm run bench -- --only drain,record-event --quick',
+      command: 'npm run bench -- --only drain,latency,record-event --quick',
       figures: [
         { id: 'drain', status: 'measured' },
+        { id: 'latency', status: 'measured' },
         { id: 'record-event', status: 'measured' },
       ],
     });
     const checks = result.figures.flatMap((figure) => figure.checks);
-    expect(checks).toHaveLength(3);
+    expect(checks).toHaveLength(5);
     for (const check of checks) expect(check.holds).toBe(within(check));
     expect(result.holds).toBe(checks.every(within));
     expect(code).toBe(result.holds ? 0 : 1);
@@ -85,7 +92,11 @@ describeWithRedis('a quick run', () => {
 
     const page = readFileSync(join(out, 'benchmark.md'), 'utf8');
     for (const check of checks) expect(page).toContain(check.name);
-    expect(readdirSync(join(out, 'benchmark')).sort()).toEqual(['cpu-by-process.svg', 'result.json']);
+    expect(readdirSync(join(out, 'benchmark')).sort()).toEqual([
+      'cpu-by-process.svg',
+      'latency.svg',
+      'result.json',
+    ]);
     expect(stdout).toContain('drain: round 1 of 1');
   }, 180_000);
 

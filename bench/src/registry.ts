@@ -1,18 +1,27 @@
 import type { Figure } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
 import { drain } from './figures/drain.ts';
+import { halfLoad } from './figures/half-load.ts';
 import { latency } from './figures/latency.ts';
+import { oldSnapshot } from './figures/old-snapshot.ts';
 import { processMemory } from './figures/process-memory.ts';
 import { recordEvent } from './figures/record-event.ts';
 import { redisMemory } from './figures/redis-memory.ts';
+import { retryLateness } from './figures/retry-lateness.ts';
 import { scaling } from './figures/scaling.ts';
 import { send } from './figures/send.ts';
 import { statements } from './figures/statements.ts';
+import { answersLate } from './isolation/answers-late.ts';
+import { coldStart } from './isolation/cold-start.ts';
 import { deadInRetry } from './isolation/dead-in-retry.ts';
 import { drips } from './isolation/drips.ts';
 import { flood } from './isolation/flood.ts';
+import { frozenWorker } from './isolation/frozen-worker.ts';
 import { manyNeverAnswer } from './isolation/many-never-answer.ts';
+import { manyWebhooks } from './isolation/many-webhooks.ts';
 import { neverAnswers } from './isolation/never-answers.ts';
+import { slowEndpoints } from './isolation/slow-endpoints.ts';
+import { suppressionBatches } from './isolation/suppression-batches.ts';
 
 /** Every figure, in the order of the page. */
 export const FIGURES: readonly Figure[] = [
@@ -20,14 +29,23 @@ export const FIGURES: readonly Figure[] = [
   latency,
   scaling,
   backlog,
+  oldSnapshot,
   redisMemory,
   statements,
   processMemory,
   recordEvent,
   send,
+  halfLoad,
+  retryLateness,
+  coldStart,
+  frozenWorker,
   neverAnswers,
   manyNeverAnswer,
   flood,
   deadInRetry,
   drips,
+  ...slowEndpoints,
+  answersLate,
+  manyWebhooks,
+  suppressionBatches,
 ];

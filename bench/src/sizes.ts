@@ -12,6 +12,13 @@ export interface Sizes {
   readonly scalingEndpoints: number;
   readonly backlog: number;
   readonly backlogWebhooks: number;
+  readonly oldSnapshot: {
+    readonly perSecond: number;
+    /** Of one round. */
+    readonly seconds: number;
+    /** Deliveries that come and go while the snapshot is held. */
+    readonly dead: number;
+  };
   /** Redis’ memory has settled when it has not risen for so long. */
   readonly redisSettledSeconds: number;
   readonly redisUntilDueSeconds: number;
@@ -29,6 +36,42 @@ export interface Sizes {
     readonly hangingQueue: number;
     readonly floodQueue: number;
     readonly deadEndpoints: number;
+    /** For each of the endpoints that answer late. */
+    readonly lateQueue: number;
+    /** Instead of `leadInSeconds`, beside these. */
+    readonly lateLeadInSeconds: number;
+    readonly busyWebhooks: number;
+    /** For each of these. */
+    readonly busyQueue: number;
+  };
+  readonly recovery: {
+    /** Events of the two tenants. */
+    readonly perSecond: { readonly A: number; readonly B: number };
+    /** How long the load lasts before it is disturbed. */
+    readonly leadInSeconds: number;
+    /** How long a worker is frozen; a start takes less. */
+    readonly stumbleSeconds: number;
+    /** After the disturbance; then it is to be over. */
+    readonly withinSeconds: number;
+    /** Of what is compared. */
+    readonly windowSeconds: number;
+  };
+  readonly halfLoad: {
+    /** Events whose delivery tells the capacity. */
+    readonly capacityBurst: number;
+    readonly seconds: number;
+  };
+  readonly retries: {
+    /** Retries that are due within the time. */
+    readonly pending: readonly number[];
+    readonly withinSeconds: number;
+    readonly webhooks: number;
+  };
+  readonly slowEndpoint: {
+    readonly quickPerSecond: number;
+    /** How long the load lasts before it counts. */
+    readonly leadInSeconds: number;
+    readonly windowSeconds: number;
   };
 }
 
@@ -41,6 +84,7 @@ export const FULL: Sizes = {
   scalingEndpoints: 64,
   backlog: 1_000_000,
   backlogWebhooks: 1_000,
+  oldSnapshot: { perSecond: 100, seconds: 8, dead: 1_000_000 },
   redisSettledSeconds: 4,
   redisUntilDueSeconds: 60,
   memoryDeliveries: 200_000,
@@ -54,7 +98,21 @@ export const FULL: Sizes = {
     hangingQueue: 100,
     floodQueue: 200_000,
     deadEndpoints: 5_000,
+    lateQueue: 1_000,
+    lateLeadInSeconds: 19,
+    busyWebhooks: 100,
+    busyQueue: 100,
   },
+  recovery: {
+    perSecond: { A: 300, B: 80 },
+    leadInSeconds: 1,
+    stumbleSeconds: 2,
+    withinSeconds: 10,
+    windowSeconds: 5,
+  },
+  halfLoad: { capacityBurst: 5_000, seconds: 6 },
+  retries: { pending: [200, 5_000], withinSeconds: 30, webhooks: 100 },
+  slowEndpoint: { quickPerSecond: 100, leadInSeconds: 5, windowSeconds: 10 },
 };
 
 export const QUICK: Sizes = {
@@ -66,6 +124,7 @@ export const QUICK: Sizes = {
   scalingEndpoints: 8,
   backlog: 10_000,
   backlogWebhooks: 50,
+  oldSnapshot: { perSecond: 20, seconds: 5, dead: 10_000 },
   redisSettledSeconds: 1.5,
   redisUntilDueSeconds: 1.5,
   memoryDeliveries: 20_000,
@@ -79,5 +138,19 @@ export const QUICK: Sizes = {
     hangingQueue: 10,
     floodQueue: 2_000,
     deadEndpoints: 50,
+    lateQueue: 20,
+    lateLeadInSeconds: 1,
+    busyWebhooks: 10,
+    busyQueue: 20,
   },
+  recovery: {
+    perSecond: { A: 30, B: 8 },
+    leadInSeconds: 0.5,
+    stumbleSeconds: 0.5,
+    withinSeconds: 1,
+    windowSeconds: 1,
+  },
+  halfLoad: { capacityBurst: 200, seconds: 1 },
+  retries: { pending: [20, 200], withinSeconds: 3, webhooks: 10 },
+  slowEndpoint: { quickPerSecond: 20, leadInSeconds: 1, windowSeconds: 1 },
 };

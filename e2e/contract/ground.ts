@@ -1,6 +1,11 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createBlobStore } from '@postrider/blobs';
+import type { BlobStore } from '@postrider/blobs';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
-import type { KeyKind, ProblemBases, Scope } from '@postrider/domain';
+import type { AccountId, KeyKind, MessageId, ProblemBases, Scope } from '@postrider/domain';
 import { createRows, startFakeSes, startSystem, startTcpProxy, waitFor } from '@postrider/testing';
 import type { FakeSes, System, SystemProcess, TcpProxy } from '@postrider/testing';
 
@@ -28,22 +33,26 @@ export interface KeyWish {
 export interface Ground {
   readonly system: System;
   readonly ses: FakeSes;
+  /** The APIs', for what no process here receives. */
+  readonly blobs: BlobStore;
+  /** That of the deployment. */
+  readonly secretsKey: Buffer;
   /** Between Postgres and the API of `calling('cut off', …)`. */
   readonly proxy: TcpProxy;
   readonly newKey: (wish?: KeyWish) => Promise<string>;
   /** @returns its id */
-  readonly newAccount: () => Promise<string>;
+  readonly newAccount: () => Promise<AccountId>;
   readonly call: (line: string, options?: CallOptions) => Promise<Answer>;
   close(): Promise<void>;
 }
 
 export interface CallOptions {
-  /** Unset: a key with every scope and no limit to speak of, of mail that goes nowhere; null: none. */
+  /** Unset: a key with every scope that its kind can have and no limit to speak of, a test key for mail; null: none. */
   readonly key?: string | null;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Which of the deployments answers. */
-  readonly of?: 'ses' | 'sandbox' | 'cut off';
+  readonly of?: 'ses' | 'no region' | 'cut off';
 }
 
 const MANY = 1_000_000;
@@ -56,29 +65,37 @@ export const PROBLEM_BASES: ProblemBases = {
 
 export async function startGround(): Promise<Ground> {
   const ses = await startFakeSes();
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-contract-'));
+  const secretsKey = randomBytes(32);
   const system = await startSystem({
     env: {
       ...ses.environment,
       MAIL_PROVIDER: 'ses',
       PROBLEMS_BASE: PROBLEM_BASES.service,
       PLATFORM_PROBLEMS_BASE: PROBLEM_BASES.platform,
+      INBOUND_DOMAINS: SHARED_DOMAIN,
+      BLOB_STORE: `file:${folder}`,
+      SECRETS_KEY: secretsKey.toString('base64'),
     },
   });
   const proxy = await startTcpProxy(system.db.url);
   const apis: Record<NonNullable<CallOptions['of']>, SystemProcess> = {
     ses: await system.start('api'),
-    sandbox: await system.start('api', { MAIL_PROVIDER: 'sandbox' }),
+    // Takes the provider that the installation keeps, and cannot reach its routes of domains.
+    'no region': await system.start('api', { MAIL_PROVIDER: '', AWS_REGION: '' }),
     'cut off': await system.start('api', { DATABASE_URL: proxy.url(system.db.url) }),
   };
   await system.start('relay');
   await system.start('worker');
   const newKey = (wish: KeyWish = {}) => insertKey(system, wish);
-  const usual = await newKey({ kind: 'test', limit: MANY });
+  const usual = { mail: await newKey({ kind: 'test', limit: MANY }), other: await newKey({ limit: MANY }) };
 
   return {
     system,
     ses,
     proxy,
+    blobs: createBlobStore(`file:${folder}`),
+    secretsKey,
     newKey,
     newAccount: () => createRows(system.db).account(),
     // A machine that is too busy may leave a charge without an answer; such a request has done nothing.
@@ -86,7 +103,8 @@ export async function startGround(): Promise<Ground> {
       waitFor(
         async () => {
           const url = `http://127.0.0.1:${await apis[options.of ?? 'ses'].port()}`;
-          const answer = await ask(url, line, { key: usual, ...options });
+          const key = line.includes(' /v1/emails') ? usual.mail : usual.other;
+          const answer = await ask(url, line, { key, ...options });
           return answer.text.includes('could not be counted') ? false : answer;
         },
         { what: `an answer to ${line}` },
@@ -95,6 +113,7 @@ export async function startGround(): Promise<Ground> {
       await system.close();
       await proxy.close();
       await ses.close();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -133,4 +152,32 @@ export function message(more: object = {}): object {
 /** JSON of exactly so many bytes: white space behind it says nothing. */
 export function padded(body: object, bytes: number): string {
   return JSON.stringify(body).padEnd(bytes, ' ');
+}
+
+const SHARED_DOMAIN = 'in.example';
+
+/** An inbox on an address that nobody has had before. */
+export function newInbox(): { email_address: string } {
+  return { email_address: `${randomUUID()}@${SHARED_DOMAIN}` };
+}
+
+/** Makes inboxes for the key's account. */
+export async function fillInboxes(call: Ground['call'], key: string, count = 100): Promise<void> {
+  for (let made = 0; made < count; made += 1) {
+    const { status, text } = await call('POST /v1/inboxes', { key, body: newInbox() });
+    if (status !== 201) throw new Error(`an inbox was answered ${status}: ${text}`);
+  }
+}
+
+/** A message that the system's account has, with its bytes. @returns its id */
+export async function newReceivedMessage({ blobs, system }: Ground): Promise<MessageId> {
+  const blob = await blobs.put(Buffer.from('Subject: Hi\r\n\r\nHello\r\n'));
+  return createRows(system.db).message({ accountId: system.accountId, blob });
+}
+
+/** The path of a new link to a new message. */
+export async function newLink(ground: Ground): Promise<string> {
+  const id = await newReceivedMessage(ground);
+  const { json } = await ground.call(`GET /v1/inbound/messages/${id}/raw`);
+  return new URL(String(json?.['download_url'])).pathname;
 }

@@ -1,6 +1,9 @@
+import { createLinkTokens } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { message, padded } from './ground.ts';
+import { fillInboxes, message, newInbox, newReceivedMessage, padded } from './ground.ts';
 import type { Answer, Ground } from './ground.ts';
+import { INBOUND } from './not-built.ts';
+import type { NotBuilt } from './not-built.ts';
 
 /** Of a limit: what just fits, and what is just over, with the answer to it. */
 interface Bound {
@@ -12,16 +15,16 @@ interface Bound {
   readonly field?: string;
 }
 
-/** The limits of a row, each of which is met alone; or why none can be asked for, yet. */
+/** The limits of a row, each of which is met alone. */
 export type LimitRow =
   | { readonly bounds: readonly Bound[] }
-  | { readonly listed: (ground: Ground) => Promise<Answer>; readonly entries: number }
-  | { readonly notBuilt: string };
+  | { readonly listed: (ground: Ground) => Promise<Answer>; readonly entries: number };
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+const MINUTE_MS = 60_000;
+const SEVEN_DAYS_MS = 7 * 24 * 60 * MINUTE_MS;
 const ENDPOINT = { endpoint: 'https://hooks.example.com' };
-const INBOUND: LimitRow = { notBuilt: 'inbound mail' };
 
 /** A body of a route, just within its limit and just over. */
 function sized(line: string, at: (over: 0 | 1) => unknown, refusal: string): Bound {
@@ -57,21 +60,40 @@ const labelled = ({ attachments = 0, headers = 0, tags = 0 }: Surplus) =>
 async function spent(ground: Ground, limit: number | undefined, requests: number): Promise<string> {
   const key = await ground.newKey({ kind: 'test', ...(limit === undefined ? {} : { limit }) });
   for (let n = 0; n < requests;) {
-    const { status } = await ground.call('GET /v1/webhooks', { key });
+    const { status } = await ground.call('GET /v1/emails', { key });
     // A busy machine may leave a charge without an answer: such a request has consumed nothing.
     if (status === 200) n += 1;
   }
   return key;
 }
 
+/** What the account is answered that has so many inboxes already, of both kinds of keys. */
+async function lastInbox({ call, newKey, newAccount }: Ground, inboxes: number): Promise<Answer> {
+  const accountId = await newAccount();
+  const [live, test] = [
+    await newKey({ accountId, limit: 200 }),
+    await newKey({ accountId, kind: 'test', limit: 200 }),
+  ];
+  await fillInboxes(call, live, inboxes - 1);
+  await fillInboxes(call, test, 1);
+  return call('POST /v1/inboxes', { key: live, body: newInbox() });
+}
+
+/** What a link is answered that was made so long ago. */
+async function openLinkOfAge(ground: Ground, ageMs: number): Promise<Answer> {
+  const messageId = await newReceivedMessage(ground);
+  const tokens = createLinkTokens([ground.secretsKey], { now: () => new Date(Date.now() - ageMs) });
+  const { token } = tokens.seal({ messageId, attachmentId: null });
+  return ground.call(`GET /links/${token}`, { key: null });
+}
+
 /** By what is limited, as contract 8 has it. */
-export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
+export const LIMIT_ROWS: Readonly<Record<string, LimitRow | NotBuilt>> = {
   'Requests per API key': {
     bounds: [
       {
-        within: async (ground) =>
-          ground.call('GET /v1/webhooks', { key: await spent(ground, undefined, 59) }),
-        over: async (ground) => ground.call('GET /v1/webhooks', { key: await spent(ground, undefined, 60) }),
+        within: async (ground) => ground.call('GET /v1/emails', { key: await spent(ground, undefined, 59) }),
+        over: async (ground) => ground.call('GET /v1/emails', { key: await spent(ground, undefined, 60) }),
         refusal: '429 rate-limited',
       },
     ],
@@ -95,7 +117,15 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   },
   'Inbox sends': INBOUND,
   Thread: INBOUND,
-  'Inboxes per account': INBOUND,
+  'Inboxes per account': {
+    bounds: [
+      {
+        within: async (ground) => lastInbox(ground, 99),
+        over: async (ground) => lastInbox(ground, 100),
+        refusal: '403 inbox-limit',
+      },
+    ],
+  },
   'One message incl. attachments after base64': {
     bounds: [
       sized(
@@ -140,5 +170,13 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
       return call('GET /v1/webhooks/dead-letters');
     },
   },
-  'Attachment link validity': INBOUND,
+  'Attachment link validity': {
+    bounds: [
+      {
+        within: (ground) => openLinkOfAge(ground, SEVEN_DAYS_MS - MINUTE_MS),
+        over: (ground) => openLinkOfAge(ground, SEVEN_DAYS_MS),
+        refusal: '404 link-expired',
+      },
+    ],
+  },
 };

@@ -1,13 +1,14 @@
 import { expect } from '@jest/globals';
 import { newApiKey, newId } from '@postrider/domain';
-import { publishKeys, sesError } from '@postrider/testing';
+import { createRows, publishKeys, sesError } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
-import { message, padded } from './ground.ts';
+import { fillInboxes, message, newInbox, newLink, padded } from './ground.ts';
 import type { Answer, Ground } from './ground.ts';
+import type { NotBuilt } from './not-built.ts';
 
 /**
- * How a row of contract 7.2 is reached by a request, or by one for each of its conditions; or why it cannot be, yet. Of the
- * successes each has a status of its own.
+ * How a row of contract 7.2 is reached by a request, or by one for each of its conditions. Of the successes each has a
+ * status of its own.
  */
 export type StatusRow =
   | {
@@ -15,13 +16,11 @@ export type StatusRow =
       /** What has the same status and is no problem document but a short text. */
       readonly inPlainText?: (ground: Ground) => Promise<readonly Answer[]>;
     }
-  | { readonly succeed: (ground: Ground) => Promise<readonly (readonly [status: number, answer: Answer])[]> }
-  | { readonly notBuilt: string };
+  | { readonly succeed: (ground: Ground) => Promise<readonly (readonly [status: number, answer: Answer])[]> };
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const ENDPOINT = { endpoint: 'https://hooks.example.com' };
-const INBOUND: StatusRow = { notBuilt: 'inbound mail' };
 let made = 0;
 const newDomain = () => ({ name: `shop-${(made += 1)}.example` });
 
@@ -57,7 +56,7 @@ async function overTheLimit(ground: Ground): Promise<Answer[]> {
   const spent = await newKey({ accountId, kind: 'test', limit: 1 });
   const nearlySpent = await newKey({ accountId, kind: 'test', limit: 3 });
   for (const key of [spent, nearlySpent]) {
-    expect(await call('POST /v1/webhooks', { key, body: ENDPOINT })).toMatchObject({ status: 201 });
+    expect(await call('POST /v1/emails', { key, body: message() })).toMatchObject({ status: 200 });
   }
   const headers = { 'idempotency-key': 'over' };
   const batch = [message(), message(), message()];
@@ -74,6 +73,29 @@ async function overTheLimit(ground: Ground): Promise<Answer[]> {
   return answers;
 }
 
+/** What is answered to live mail from an inbox that has sent so much already, into one thread or each into its own. */
+async function fromInbox(
+  { call, system, newKey, newAccount }: Ground,
+  sent: number,
+  { thread = false },
+): Promise<Answer> {
+  const accountId = await newAccount();
+  const key = await newKey({ accountId, limit: 1_000 });
+  const { name } = newDomain();
+  await system.db.query(
+    `insert into domains (id, account_id, name, region, status, records, created_at)
+     values ($1, $2, $3, 'eu-central-1', 'verified', '[]', now())`,
+    [newId('domain', { now: () => new Date() }), accountId, name],
+  );
+  const from = `agent@${name}`;
+  await call('POST /v1/inboxes', { key, body: { email_address: from } });
+  const first = await call('POST /v1/emails', { key, body: message({ from }) });
+  const headers = thread ? { 'In-Reply-To': `<${String(first.json?.['id'])}@${name}>` } : {};
+  const more = Array.from({ length: sent - 1 }, () => message({ from, headers }));
+  expect(await call('POST /v1/emails/batch', { key, body: more })).toMatchObject({ status: 200 });
+  return call('POST /v1/emails', { key, body: message({ from, headers }) });
+}
+
 /** What live mail is answered from a domain of nobody's, alone and beside mail from one that is verified. */
 async function unverifiedSends(ground: Ground): Promise<Answer[]> {
   const { call, ses } = ground;
@@ -83,16 +105,19 @@ async function unverifiedSends(ground: Ground): Promise<Answer[]> {
   const { json } = await call('POST /v1/domains', { key, body: domain });
   const identity = ses.identities.get(domain.name);
   if (identity === undefined) throw new Error('the provider was not asked');
+  const verified = { from: `a@${domain.name}` };
+  const early = message(verified);
+  const tooEarly = await call('POST /v1/emails', { key, body: early });
   publishKeys(identity);
   await call(`POST /v1/domains/${String(json?.['id'])}/verify`, { key });
-  const verified = { from: `a@${domain.name}` };
   const answers = [
     await call('POST /v1/emails', { key, body: message() }),
     await call('POST /v1/emails/batch', { key, body: [message(verified), message()] }),
   ];
   expect(await storedBy(ground, accountId)).toBe(1);
-  expect(await call('POST /v1/emails', { key, body: message(verified) })).toMatchObject({ status: 200 });
-  return answers;
+  // The same request again, as docs/problems.md says.
+  expect(await call('POST /v1/emails', { key, body: early })).toMatchObject({ status: 200 });
+  return [tooEarly, ...answers];
 }
 
 type SesOperation = Parameters<FakeSes['always']>[0];
@@ -135,14 +160,18 @@ async function lostRaces(ground: Ground): Promise<Answer[]> {
 }
 
 /** By status and slug, as contract 7.2 has them. */
-export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
+export const STATUS_ROWS: Readonly<Record<string, StatusRow | NotBuilt>> = {
   '200, 201, 202 -': {
-    // No route queues replies yet, which would be a 202.
     async succeed({ call }) {
       const webhook = await call('POST /v1/webhooks', { body: ENDPOINT });
       return [
         [201, webhook],
         [201, await call('POST /v1/suppressions', { body: { email: 'gone@b.example' } })],
+        [
+          201,
+          await call('POST /v1/inbound/routes', { body: { match: newInbox().email_address, ...ENDPOINT } }),
+        ],
+        [201, await call('POST /v1/inbound/blocked-senders', { body: { sender: 'spam.example' } })],
         [200, await call('POST /v1/topics', { body: { name: 'News', default_subscription: 'opt_in' } })],
         [200, await call('POST /v1/domains', { body: newDomain() })],
         [200, await call('POST /v1/emails', { body: message() })],
@@ -183,8 +212,27 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       call('GET /v1/webhooks', { key: await newKey({ scopes: ['emails:read'], limit: 100 }) }),
   },
   '403 domain-not-verified': { reach: unverifiedSends },
-  '403 inbox-limit': INBOUND,
-  '403 held-needs-manage': INBOUND,
+  '403 inbox-limit': {
+    async reach({ call, newKey, newAccount }) {
+      const key = await newKey({ accountId: await newAccount(), limit: 200 });
+      await fillInboxes(call, key);
+      return call('POST /v1/inboxes', { key, body: newInbox() });
+    },
+  },
+  '403 held-needs-manage': {
+    async reach({ call, newKey, newAccount, system }) {
+      const accountId = await newAccount();
+      const id = await createRows(system.db).message({ accountId, held: true });
+      const key = await newKey({ accountId, scopes: ['inbound:read'], limit: 100 });
+      expect(await call('GET /v1/inbound/messages', { key })).toMatchObject({ status: 200 });
+      return [
+        await call('GET /v1/inbound/messages?status=held', { key }),
+        await call(`GET /v1/inbound/messages/${id}`, { key }),
+        await call(`GET /v1/inbound/messages/${id}/raw`, { key }),
+        await call(`GET /v1/inbound/messages/${id}/attachments`, { key }),
+      ];
+    },
+  },
   '404 not-found': {
     reach: async ({ call }) => [
       await call('DELETE /v1/webhooks/wh_01jd0000000000000000000001'),
@@ -192,7 +240,18 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       await call('PUT /v1/webhooks', { key: null }),
     ],
   },
-  '404 link-expired': INBOUND,
+  '404 link-expired': {
+    async reach(ground) {
+      const link = await newLink(ground);
+      const open = (path: string) => ground.call(`GET ${path}`, { key: null });
+      expect(await open(link)).toMatchObject({ status: 200 });
+      const altered = [`${link.slice(0, -10)}AAAAAAAAAA`, link.slice(0, -1), `${link}A`, '/links/none'];
+      const answers = [];
+      for (const path of altered) answers.push(await open(path));
+      await ground.system.db.query('delete from messages');
+      return [...answers, await open(link)];
+    },
+  },
   '409 idempotency-conflict': {
     async reach(ground) {
       const headers = { 'idempotency-key': 'once' };
@@ -211,9 +270,49 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       return [await call('POST /v1/domains', { body }), await call('POST /v1/domains', { body, key: other })];
     },
   },
-  '409 inbox-exists': INBOUND,
-  '409 route-exists': INBOUND,
-  '409 not-held': INBOUND,
+  '409 inbox-exists': {
+    async reach({ call, newKey, newAccount }) {
+      const { email_address: address } = newInbox();
+      await call('POST /v1/inboxes', { body: { email_address: address } });
+      const key = await newKey({ accountId: await newAccount(), limit: 100 });
+      const { email_address: match } = newInbox();
+      await call('POST /v1/inbound/routes', { body: { match, ...ENDPOINT } });
+      return [
+        await call('POST /v1/inboxes', { key, body: { email_address: match } }),
+        await call('POST /v1/inboxes', { body: { email_address: address } }),
+        await call('POST /v1/inboxes', { body: { email_address: address.toUpperCase() } }),
+        await call('POST /v1/inboxes', { key, body: { email_address: address.replace('@', '+tag@') } }),
+      ];
+    },
+  },
+  '409 route-exists': {
+    async reach({ call, newKey, newAccount }) {
+      const { email_address: match } = newInbox();
+      const rule = (written: string) => ({ match: written, ...ENDPOINT });
+      await call('POST /v1/inbound/routes', { body: rule(match) });
+      const key = await newKey({ accountId: await newAccount(), limit: 100 });
+      const inbox = newInbox();
+      await call('POST /v1/inboxes', { body: inbox });
+      return [
+        await call('POST /v1/inbound/routes', { body: rule(match.toUpperCase()) }),
+        await call('POST /v1/inbound/routes', { key, body: rule(match.replace('@', '+tag@')) }),
+        await call('POST /v1/inbound/routes', { key, body: rule(inbox.email_address) }),
+      ];
+    },
+  },
+  '409 not-held': {
+    async reach({ call, system }) {
+      const { accountId } = system;
+      const rows = createRows(system.db);
+      const [held, received] = [
+        await rows.message({ accountId, held: true }),
+        await rows.message({ accountId }),
+      ];
+      const release = (id: string) => call(`POST /v1/inbound/messages/${id}/release`);
+      expect(await release(held)).toMatchObject({ status: 200, json: { status: 'released' } });
+      return [await release(held), await release(received)];
+    },
+  },
   '413 request-too-large': {
     reach: async ({ call }) => [
       await call('POST /v1/webhooks', { body: padded(ENDPOINT, 64 * KIB + 1) }),
@@ -238,8 +337,8 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
     ],
   },
   '429 rate-limited': { reach: overTheLimit },
-  '429 inbox-rate-limited': INBOUND,
-  '429 thread-rate-limited': INBOUND,
+  '429 inbox-rate-limited': { reach: async (ground) => fromInbox(ground, 60, {}) },
+  '429 thread-rate-limited': { reach: async (ground) => fromInbox(ground, 10, { thread: true }) },
   '500 internal': {
     async reach({ call, system }) {
       await system.db.query('alter table topics rename to topics_gone');
@@ -251,7 +350,7 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   '502 ses-refused': { reach: (ground) => domainFailures(ground, 400, 'BadRequestException') },
   '503 ses-unavailable': { reach: (ground) => domainFailures(ground, 503, 'ServiceUnavailable') },
   '503 ses-not-configured': {
-    reach: ({ call }) => call('POST /v1/domains', { of: 'sandbox', body: newDomain() }),
+    reach: ({ call }) => call('POST /v1/domains', { of: 'no region', body: newDomain() }),
   },
   '503 not-ready': {
     async reach({ call, proxy }) {

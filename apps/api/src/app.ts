@@ -4,6 +4,7 @@ import { createMetricsHandler, createReadinessHandler, healthHandler } from '@po
 import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
 import type { ApiKeyStore } from '@postrider/store';
 import express from 'express';
+import { createUnmeteredTurns } from './http/account-turns.ts';
 import { createAccessLog } from './http/access-log.ts';
 import { createBodyGate } from './http/body-gate.ts';
 import { createCharge } from './http/charge.ts';
@@ -19,6 +20,8 @@ import type { RouteParts, RouteStores } from './routes/table.ts';
 export interface AppOptions extends RouteParts {
   readonly stores: RouteStores & { readonly apiKeys: Pick<ApiKeyStore, 'findActive'> };
   readonly limiter: RateLimiter;
+  /** Connections to Postgres that all routes share. */
+  readonly storeConnections: number;
   /** The limit of a key that has none of its own. */
   readonly keyRateLimitPerMinute: number;
   readonly problemBases: ProblemBases;
@@ -33,10 +36,12 @@ type RoutingListener = (request: IncomingMessage, response: ServerResponse, noRo
 /** Builds the API; listening is another's affair. A `HEAD` is answered as the `GET` of its path is, without the body. */
 export function createApp(options: AppOptions): RequestListener {
   const { logger, metrics, stores } = options;
-  const send = createSend(options.problemBases);
+  const send = createSend(options.problemBases, logger);
   const limitOf: LimitOf = (key) => key.rateLimitPerMinute ?? options.keyRateLimitPerMinute;
   const charge = createCharge(options.limiter, limitOf);
-  const gates = { apiKeys: stores.apiKeys, limitOf, charge, bodies: createBodyGate(), metrics };
+  const bodies = createBodyGate();
+  const turns = createUnmeteredTurns(options.storeConnections);
+  const gates = { apiKeys: stores.apiKeys, limitOf, charge, bodies, turns, metrics };
 
   const app = express();
   for (const setting of ['x-powered-by', 'etag', 'query parser']) app.disable(setting);

@@ -2,10 +2,13 @@ import { expect, test } from '@jest/globals';
 import { connectionShares } from './config.ts';
 
 test.each([
-  [10, { stores: 7, limiter: 2 }, { stores: 9, limiter: 0 }],
-  [4, { stores: 2, limiter: 1 }, { stores: 3, limiter: 0 }],
-  [1, { stores: 1, limiter: 1 }, { stores: 1, limiter: 0 }],
-])('of %i connections, stores and limiter get theirs, and the wake-ups one', (size, inPostgres, inRedis) => {
-  expect(connectionShares(size, true)).toEqual(inPostgres);
-  expect(connectionShares(size, false)).toEqual(inRedis);
-});
+  [10, { stores: 5, limiter: 2, keys: 2 }, { stores: 7, limiter: 0, keys: 2 }],
+  [4, { stores: 1, limiter: 1, keys: 1 }, { stores: 2, limiter: 0, keys: 1 }],
+  [1, { stores: 1, limiter: 1, keys: 1 }, { stores: 1, limiter: 0, keys: 1 }],
+])(
+  'of %i connections, stores, limiter and keys get theirs, and the wake-ups one',
+  (size, inPostgres, inRedis) => {
+    expect(connectionShares(size, true)).toEqual(inPostgres);
+    expect(connectionShares(size, false)).toEqual(inRedis);
+  },
+);

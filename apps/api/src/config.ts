@@ -14,12 +14,15 @@ export interface ConnectionShares {
   readonly stores: number;
   /** Of its own: a charge has 250 ms, and must not wait behind the statements of other requests. */
   readonly limiter: number;
+  /** Authentication has its own connections. Account work cannot block it. */
+  readonly keys: number;
 }
 
 /** The wake-ups take one more. Each share has one connection at the least. */
 export function connectionShares(poolSize: number, limiterIsInPostgres: boolean): ConnectionShares {
   const limiter = limiterIsInPostgres ? Math.max(1, Math.floor(poolSize / 4)) : 0;
-  return { stores: Math.max(1, poolSize - limiter - 1), limiter };
+  const keys = Math.max(1, Math.floor(poolSize / 5));
+  return { stores: Math.max(1, poolSize - limiter - keys - 1), limiter, keys };
 }
 
 /** Beside the provider's operation a turn of work on a domain has a few statements in Postgres. */

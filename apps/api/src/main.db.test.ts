@@ -2,11 +2,15 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, startTcpListener, waitFor } from '@postrider/testing';
+import { newApiKey } from '@postrider/domain';
+import type { Scope } from '@postrider/domain';
+import { createTestDatabase, startTcpListener, waitFor, withClient } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { build } from 'esbuild';
 import request from 'supertest';
@@ -17,6 +21,12 @@ mkdirSync(dist, { recursive: true });
 const folder = mkdtempSync(join(dist, 'test-'));
 const bundle = join(folder, 'api.mjs');
 const SECRETS_KEY = Buffer.alloc(32, 5).toString('base64');
+
+const OWN_ADDRESS = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+
+const BLOCKED = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 let database: TestDatabase;
 let children: RunningApi[] = [];
@@ -74,7 +84,7 @@ async function listening(env: Record<string, string>) {
   const port = await waitFor(() => /"msg":"listening".*"port":(\d+)/.exec(started.log())?.[1], {
     what: 'the API to listen',
   });
-  return { ...started, url: `http://127.0.0.1:${port}` };
+  return { ...started, port: Number(port), url: `http://127.0.0.1:${port}` };
 }
 
 async function expectRefusesToStart(env: Record<string, string>, line: string): Promise<void> {
@@ -95,6 +105,31 @@ describe('the process', () => {
     expect(log()).not.toContain(SECRETS_KEY);
   });
 
+  test('says at its start which mail provider it uses, and who says so', async () => {
+    const line = async (env: Record<string, string>) => {
+      const { log } = await listening({ DATABASE_URL: database.url, ...env });
+      return /"msg":"mail provider".*/.exec(log())?.[0];
+    };
+    expect(await line({})).toContain('"provider":"sandbox","origin":"default"');
+    expect(await line({ MAIL_PROVIDER: 'smtp' })).toContain('"provider":"smtp","origin":"environment"');
+    expect(await line({})).toContain('"provider":"smtp","origin":"kept"');
+  }, 90_000);
+
+  // Loopback is exempt from the limit: this needs another address of the machine.
+  (OWN_ADDRESS === undefined ? test.skip : test)(
+    'has HTTP_CONNECTIONS_PER_ADDRESS_MAX connections of one address',
+    async () => {
+      const env = { DATABASE_URL: database.url, HOST: '0.0.0.0', HTTP_CONNECTIONS_PER_ADDRESS_MAX: '1' };
+      const { port } = await listening(env);
+      const silent = connect({ port, host: OWN_ADDRESS });
+      await once(silent, 'connect');
+      const closed = once(silent, 'close');
+      const url = `http://${OWN_ADDRESS}:${port}`;
+      expect((await request(url).get('/readyz')).status).toBe(200);
+      await closed;
+    },
+  );
+
   test('charges requests with the limiter in Postgres', async () => {
     const { url } = await listening({ DATABASE_URL: database.url });
     const authorization = await newKey();
@@ -105,6 +140,29 @@ describe('the process', () => {
       return row?.used;
     };
     expect(await waitFor(used, { what: 'a charge' })).toBeGreaterThan(0);
+  });
+
+  test('looks keys up on connections of their own, whatever the routes have taken', async () => {
+    const { url } = await listening({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: '5' });
+    const authorization = await newKey(['webhooks:manage']);
+    await withClient(database.url, async (session) => {
+      await session.query('begin; lock table webhooks in access exclusive mode');
+      const taken: Promise<unknown>[] = [];
+      const take = async () => request(url).get('/v1/webhooks').set('authorization', authorization);
+      await waitFor(
+        async () => {
+          taken.push(take()); // again, where the limiter had no answer in time
+          return (await database.query(BLOCKED)).length === 2;
+        },
+        { what: 'both connections of the routes to be taken' },
+      );
+      const stranger = await request(url)
+        .get('/v1/webhooks')
+        .set('authorization', `Bearer ${newApiKey('live')}`);
+      expect(stranger.status).toBe(401);
+      await session.query('rollback');
+      await Promise.all(taken);
+    });
   });
 
   test('with a Redis that is silent it starts, is ready, refuses with 429, and exits with 0', async () => {
@@ -143,7 +201,11 @@ describe('the process', () => {
 
   test('refuses to start with a file in SNS_SIGNING_CERT_FILE that holds no certificate, in one line', async () => {
     await expectRefusesToStart(
-      { DATABASE_URL: database.url, SNS_SIGNING_CERT_FILE: fileURLToPath(import.meta.url) },
+      {
+        DATABASE_URL: database.url,
+        NODE_ENV: 'test',
+        SNS_SIGNING_CERT_FILE: fileURLToPath(import.meta.url),
+      },
       'postrider: cannot start SNS_SIGNING_CERT_FILE: it holds no RSA certificate in PEM',
     );
   });
@@ -158,14 +220,14 @@ describe('the process', () => {
   });
 });
 
-/** A key of an account of its own that may do nothing; gives back the header it is sent in. */
-async function newKey(): Promise<string> {
+/** A key of an account of its own that may do nothing else; gives back the header it is sent in. */
+async function newKey(scopes: readonly Scope[] = []): Promise<string> {
   const key = `pr_live_${'k'.repeat(43)}`;
   await database.query(`insert into accounts (id, name) values ('acct_1', 'Test')`);
   await database.query(
     `insert into api_keys (id, account_id, digest, kind, scopes)
-     values ('key_1', 'acct_1', sha256($1::text::bytea), 'live', '{}')`,
-    [key],
+     values ('key_1', 'acct_1', sha256($1::text::bytea), 'live', $2)`,
+    [key, scopes],
   );
   return `Bearer ${key}`;
 }

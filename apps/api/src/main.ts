@@ -1,5 +1,13 @@
-import { createSecretBox, createUnsubscribeTokens } from '@postrider/domain';
+import { createBlobStore } from '@postrider/blobs';
+import {
+  createLinkTokens,
+  createSecretBox,
+  createUnsubscribeTokens,
+  LIMITS,
+  sharedInboundDomains,
+} from '@postrider/domain';
 import { createDomainProvider } from '@postrider/mail';
+import type { DomainProvider } from '@postrider/mail';
 import {
   createLifecycle,
   createLogger,
@@ -10,12 +18,19 @@ import {
   systemClock,
 } from '@postrider/runtime';
 import {
+  agreeOnMailProvider,
   createApiKeyStore,
+  createAttemptStore,
+  createBlockedSenderStore,
   createDeadLetterStore,
   createDomainStore,
   createDomainTurns,
   createEmailStore,
+  createInboundRouteStore,
+  createInboxStore,
+  createMessageStore,
   createSuppressionStore,
+  createThreadStore,
   createTopicStore,
   createUnsubscribeStore,
   createProviderNotificationStore,
@@ -25,8 +40,11 @@ import {
   readiness,
   requireMigrated,
 } from '@postrider/store';
+import type { MailProviderName } from '@postrider/store';
 import { createApp } from './app.ts';
 import { connectionShares, domainTurn, problemBasesOf } from './config.ts';
+import { createDomainClaims } from './domains/domain-claims.ts';
+import { createSendingDomains } from './domains/sending-domains.ts';
 import { createLimiter } from './limiter.ts';
 import { createApiServer } from './server.ts';
 import { createSnsAccess } from './sns-access.ts';
@@ -50,6 +68,7 @@ const postgres = {
 };
 const wakeUps = createWakeUps(postgres);
 const database = openDatabase({ ...postgres, size: shares.stores }, wakeUps);
+const keysDatabase = openDatabase({ ...postgres, size: shares.keys }, wakeUps);
 const limiter = createLimiter({
   redisUrl: config.redisUrl,
   postgres: { ...postgres, size: shares.limiter },
@@ -57,54 +76,121 @@ const limiter = createLimiter({
   metrics,
 });
 const secrets = createSecretBox(config.secretsKey);
+const blobs = createBlobStore(config.blobStore);
+const domains = createDomainStore(database, systemClock);
 const sns = createSnsAccess(config, systemClock);
 if (config.snsSigningCertFile !== undefined) {
   logger.warn('DEVELOPMENT ONLY: notifications are checked with the certificate of SNS_SIGNING_CERT_FILE');
 }
 
-const domainProvider = createDomainProvider({
-  provider: config.mailProvider,
-  awsRegion: config.awsRegion,
-  timeoutMs: config.domainTimeoutMs,
-});
+const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
 
-const app = createApp({
-  stores: {
-    apiKeys: createApiKeyStore(database, systemClock),
-    webhooks: createWebhookStore(database, secrets, systemClock),
-    deadLetters: createDeadLetterStore(database),
-    emails: createEmailStore(database, systemClock),
-    domains: createDomainStore(database, systemClock),
-    domainTurns: createDomainTurns(database, domainTurn(config.domainTimeoutMs)),
-    suppressions: createSuppressionStore(database, systemClock),
-    topics: createTopicStore(database, systemClock),
-    unsubscribes: createUnsubscribeStore(database, systemClock),
-    notifications: createProviderNotificationStore(database, systemClock),
-  },
-  domainProvider,
-  unsubscribeTokens: createUnsubscribeTokens(config.secretsKey),
-  limiter,
-  keyRateLimitPerMinute: config.keyRateLimitPerMinute,
-  problemBases: problemBasesOf(config),
-  rules: { verifiedDomainsOnly: config.mailProvider === 'ses' },
-  sns,
-  readiness: async () => (server.stopping ? { ready: false, reason: 'stopping' } : readiness(database.pool)),
-  logger,
-  metrics,
-});
-const server = createApiServer(app);
+/** Adds the API itself, which depends on the installation's mail provider. */
+function addServer(provider: MailProviderName): void {
+  const { sendingDomains, domainWork } = openSendingDomains(provider);
+  const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
 
-await createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs })
-  .add('wake-ups', { stop: () => wakeUps.close() })
-  .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
-  .add('SNS_SIGNING_CERT_FILE', { start: () => sns.start() })
-  .add('rate limiter', { stop: () => limiter.close() })
-  .add('domain provider', { stop: async () => domainProvider?.close() })
-  .add('HTTP server', {
+  const app = createApp({
+    stores: {
+      apiKeys: createApiKeyStore(keysDatabase, systemClock),
+      webhooks: createWebhookStore(database, secrets, systemClock),
+      attempts: createAttemptStore(database),
+      deadLetters: createDeadLetterStore(database),
+      emails: createEmailStore(database, systemClock),
+      domains,
+      suppressions: createSuppressionStore(database, systemClock),
+      topics: createTopicStore(database, systemClock),
+      threads: createThreadStore(database),
+      messages: createMessageStore(database, systemClock),
+      inboxes: createInboxStore(database, systemClock, { sharedDomains, perAccountMax: LIMITS.inboxes }),
+      inboundRoutes: createInboundRouteStore(database, secrets, systemClock, {
+        ...{ sharedDomains, webhooksPerAccountMax: config.webhooksPerAccountMax },
+      }),
+      blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),
+      unsubscribes: createUnsubscribeStore(database, systemClock),
+      notifications: createProviderNotificationStore(database, systemClock),
+    },
+    sendingDomains,
+    unsubscribeTokens: createUnsubscribeTokens(config.secretsKey),
+    links: { tokens: createLinkTokens(config.secretsKey, systemClock), publicUrl: config.publicUrl },
+    blobs,
+    limiter,
+    storeConnections: shares.stores,
+    keyRateLimitPerMinute: config.keyRateLimitPerMinute,
+    problemBases: problemBasesOf(config),
+    rules: {
+      verifiedDomainsOnly: provider === 'ses',
+      webhooksPerAccountMax: config.webhooksPerAccountMax,
+      awsRegion: provider === 'ses' ? config.awsRegion : undefined,
+    },
+    sns,
+    readiness: async () =>
+      server.stopping ? { ready: false, reason: 'stopping' } : readiness(database.pool),
+    logger,
+    metrics,
+  });
+  const server = createApiServer(app, { connectionsPerAddressMax: config.httpConnectionsPerAddressMax });
+  lifecycle.add('domain provider', domainWork).add('HTTP server', {
     start: async () => {
       const port = await server.listen(config.port, config.host);
       logger.info('listening', { host: config.host, port });
     },
     stop: (remainingMs) => server.stop(Math.max(0, remainingMs - CLOSING_TIME_MS)),
+  });
+}
+
+/** Null where the mail provider has no domains. */
+function openSendingDomains(provider: MailProviderName) {
+  const domainProvider = openDomains(provider);
+  if (domainProvider === null) return { sendingDomains: null, domainWork: {} };
+  const sendingDomains = createSendingDomains({
+    store: domains,
+    turns: createDomainTurns(database, domainTurn(config.domainTimeoutMs)),
+    provider: domainProvider,
+    limits: { all: config.domainsPerAccountMax, unverified: config.unverifiedDomainsPerAccountMax },
+  });
+  const claims = createDomainClaims({
+    store: domains,
+    domains: sendingDomains,
+    claimDays: config.domainClaimDays,
+    clock: systemClock,
+    logger,
+  });
+  const domainWork = {
+    start: async () => claims.start(),
+    async stop() {
+      const stopped = claims.stop();
+      await domainProvider.close(); // breaks off the call that the claims may wait for
+      await stopped;
+    },
+  };
+  return { sendingDomains, domainWork };
+}
+
+/** Without a region the routes of sending domains answer 503; the rule for live mail holds all the same. */
+function openDomains(provider: MailProviderName): DomainProvider | null {
+  const { awsRegion, domainTimeoutMs } = config;
+  if (provider === 'ses' && awsRegion === undefined) {
+    logger.warn(
+      'AWS_REGION is not set, and the mail provider is ses: the routes of sending domains answer 503',
+    );
+    return null;
+  }
+  return createDomainProvider({ provider, awsRegion, timeoutMs: domainTimeoutMs });
+}
+
+await lifecycle
+  .add('wake-ups', { stop: () => wakeUps.close() })
+  .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
+  .add('database of the keys', { stop: () => keysDatabase.close() })
+  .add('SNS_SIGNING_CERT_FILE', { start: () => sns.start() })
+  .add('blob store', { stop: async () => blobs.close() })
+  .add('rate limiter', { stop: () => limiter.close() })
+  .add('the mail provider', {
+    async start() {
+      const { name, origin } = await agreeOnMailProvider(database, config.mailProvider);
+      logger.info('mail provider', { provider: name, origin });
+      addServer(name);
+    },
   })
   .run();

@@ -9,7 +9,7 @@ import { waitFor } from '@postrider/testing';
 import { openRaw, rawRequest } from '../test/raw-request.ts';
 import { bodyFault, onceBodyBroken } from './http/broken-body.ts';
 import { createApiServer } from './server.ts';
-import type { ApiServer } from './server.ts';
+import type { ApiServer, ApiServerOptions } from './server.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -24,10 +24,7 @@ afterEach(async () => {
 });
 
 /** An app that leaves every request to the test. */
-async function listening(
-  timeouts?: Parameters<typeof createApiServer>[1],
-  connectionsMax?: number,
-): Promise<{
+async function listening(options: Partial<ApiServerOptions> = {}): Promise<{
   port: number;
   next: () => Promise<[IncomingMessage, ServerResponse]>;
   /** Those that `next` has not given out. */
@@ -39,7 +36,7 @@ async function listening(
     waiting.push([request, response]);
     wake();
   };
-  server = createApiServer(app, timeouts, connectionsMax);
+  server = createApiServer(app, { connectionsPerAddressMax: 0, ...options });
   const port = await server.listen(0, HOST);
   return {
     port,
@@ -53,21 +50,6 @@ async function listening(
     },
   };
 }
-
-test('one connection more than there may be is closed unserved, until another has gone', async () => {
-  const { port, next } = await listening(undefined, 1);
-  const first = await openRaw(port);
-  first.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-  const [, response] = await next();
-  expect(await rawRequest(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).toBe('');
-  response.end('served');
-  await first.until('served');
-  first.socket.end();
-  await first.closed();
-  const second = await openRaw(port);
-  second.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-  await next();
-});
 
 describe('what is no request', () => {
   test.each([
@@ -171,13 +153,13 @@ describe('a client that takes its time', () => {
     ['sends nothing', ''],
     ['sends half of the headers', 'GET / HTTP/1.1\r\nHo'],
   ])('and %s is answered 408 and cut', async (_, bytes) => {
-    const { port } = await listening(HASTY);
+    const { port } = await listening({ timeouts: HASTY });
     expect(await rawRequest(port, bytes)).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n[^]*x-request-id: req_/);
   });
 
   test('and sends half of the body gets the answer of whoever reads it', async () => {
     // On a busy machine both times may be over when they are looked at.
-    const { port, next } = await listening({ ...HASTY, stalledTimeout: 20_000 });
+    const { port, next } = await listening({ timeouts: { ...HASTY, stalledTimeout: 20_000 } });
     const raw = await openRaw(port);
     raw.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{');
     const [request, response] = await next();
@@ -186,7 +168,7 @@ describe('a client that takes its time', () => {
   });
 
   test('and drips a body after its answer is cut without another', async () => {
-    const { port, next } = await listening(HASTY);
+    const { port, next } = await listening({ timeouts: HASTY });
     const raw = await openRaw(port);
     raw.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{');
     const [, response] = await next();
@@ -195,7 +177,7 @@ describe('a client that takes its time', () => {
   });
 
   test('and never reads its answer is cut', async () => {
-    const { port, next } = await listening(HASTY);
+    const { port, next } = await listening({ timeouts: HASTY });
     const raw = await openRaw(port);
     raw.socket.pause();
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -208,7 +190,7 @@ describe('a client that takes its time', () => {
   });
 
   test('between two requests is cut without a word', async () => {
-    const { port, next } = await listening(HASTY);
+    const { port, next } = await listening({ timeouts: HASTY });
     const raw = await openRaw(port);
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     const [, response] = await next();
@@ -249,7 +231,7 @@ describe('a client that goes on sending behind the end of its connection', () =>
       headersTimeout: NEVER_MS,
       connectionsCheckingInterval: NEVER_MS,
     };
-    const { port, next } = await listening({ ...times, ...timeouts });
+    const { port, next } = await listening({ timeouts: { ...times, ...timeouts } });
     const raw = await openRaw(port, { allowHalfOpen: true });
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     last((await next())[1]);
@@ -412,6 +394,6 @@ describe('stopping', () => {
 
 test('listening on a port that is taken fails', async () => {
   const { port } = await listening();
-  const second = createApiServer(() => undefined);
+  const second = createApiServer(() => undefined, { connectionsPerAddressMax: 0 });
   await expect(second.listen(port, HOST)).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });

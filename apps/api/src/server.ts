@@ -7,9 +7,11 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endBare, sendBareError } from './http/bare-error.ts';
 import { breakBody } from './http/broken-body.ts';
+import { createConnectionLimits } from './http/connection-limits.ts';
 import { createConnectionQueue } from './http/connection-queue.ts';
 import type { ConnectionQueue } from './http/connection-queue.ts';
 import { closeInTwoSteps } from './http/lingering-close.ts';
+import { peerAddress } from './http/peer-address.ts';
 
 /** In milliseconds. */
 const TIMEOUTS = {
@@ -25,8 +27,17 @@ const TIMEOUTS = {
   lingerTimeout: 5_000,
 };
 
-/** Each may have 64 KiB of a body in hand that nobody counts: 128 MiB. One more is closed at once. */
+/** Each connection may buffer 64 KiB outside the memory budget: 2,048 × 64 KiB = 128 MiB. */
 const CONNECTIONS_MAX = 2_048;
+
+export interface ApiServerOptions {
+  /** Connections of one address at the most; 0: as many as there may be in all. */
+  readonly connectionsPerAddressMax: number;
+  /** The rest is for tests, which cannot wait so long, nor open so many connections, nor come from other machines. */
+  readonly timeouts?: typeof TIMEOUTS;
+  readonly connectionsMax?: number;
+  readonly addressOf?: (socket: Socket) => string | null;
+}
 
 export interface ApiServer {
   /** @returns the port: with 0 asked for, the one that was free. */
@@ -36,22 +47,25 @@ export interface ApiServer {
   readonly stopping: boolean;
 }
 
-/** @param timeouts other ones are for tests, which cannot wait so long; nor open so many connections. */
-export function createApiServer(
-  app: RequestListener,
-  timeouts = TIMEOUTS,
-  connectionsMax = CONNECTIONS_MAX,
-): ApiServer {
+export function createApiServer(app: RequestListener, options: ApiServerOptions): ApiServer {
+  const { timeouts = TIMEOUTS, connectionsMax = CONNECTIONS_MAX, addressOf = remoteAddressOf } = options;
   const open = new Set<ServerResponse>();
   let stopping = false;
 
-  const server = createBareServer(timeouts, connectionsMax);
+  const server = createBareServer(timeouts);
   const queues = new WeakMap<Socket, ConnectionQueue>();
+  const limits = createConnectionLimits({
+    max: connectionsMax,
+    perAddressMax: options.connectionsPerAddressMax,
+    addressOf,
+    isServing: (socket) => (queues.get(socket)?.current ?? null) !== null,
+  });
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     open.add(response);
     response.once('close', () => {
       open.delete(response);
+      limits.answered(request.socket);
       if (stopping) server.closeIdleConnections();
     });
     if (stopping || asksToUpgrade(request)) response.setHeader('connection', 'close');
@@ -64,7 +78,10 @@ export function createApiServer(
   };
   const take = (request: IncomingMessage, response: ServerResponse): void =>
     queueOf(request.socket).add({ request, response });
-  server.on('connection', (socket) => closeInTwoSteps(socket, timeouts.lingerTimeout));
+  server.on('connection', (socket) => {
+    closeInTwoSteps(socket, timeouts.lingerTimeout);
+    limits.add(socket);
+  });
   server.on('request', take);
   // The app itself says `100 Continue`, when it wants the body; other expectations may be ignored (RFC 9110 10.1.1).
   server.on('checkContinue', take);
@@ -83,18 +100,10 @@ export function createApiServer(
     },
     async stop(deadlineMs) {
       stopping = true;
-      const closed = new Promise((resolve) => server.close(resolve));
       for (const response of open) {
         if (!response.headersSent) response.setHeader('connection', 'close');
       }
-      const deadline = new AbortController();
-      const cut = delay(deadlineMs, undefined, { signal: deadline.signal }).then(
-        () => server.closeAllConnections(),
-        () => undefined, // all were done in time
-      );
-      await closed;
-      deadline.abort();
-      await cut;
+      await closeServer(server, deadlineMs);
     },
     get stopping() {
       return stopping;
@@ -102,12 +111,28 @@ export function createApiServer(
   };
 }
 
+/** Cuts what is left at the deadline. */
+async function closeServer(server: Server, deadlineMs: number): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  const deadline = new AbortController();
+  const cut = delay(deadlineMs, undefined, { signal: deadline.signal }).then(
+    () => server.closeAllConnections(),
+    () => undefined, // all were done in time
+  );
+  await closed;
+  deadline.abort();
+  await cut;
+}
+
+function remoteAddressOf(socket: Socket): string | null {
+  return peerAddress(socket.remoteAddress);
+}
+
 /** A server to which nothing listens yet. */
-function createBareServer(timeouts: typeof TIMEOUTS, connectionsMax: number): Server {
+function createBareServer(timeouts: typeof TIMEOUTS): Server {
   const server = createServer({ ...timeouts, requireHostHeader: false });
   Object.assign(server, {
     timeout: timeouts.stalledTimeout,
-    maxConnections: connectionsMax,
     maxHeadersCount: 0, // they have 16 KiB together; over a count Node would drop some without a word
     httpAllowHalfOpen: true, // a client may close its side once it has sent everything, and still read the answer
   });

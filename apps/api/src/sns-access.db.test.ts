@@ -36,7 +36,11 @@ beforeEach(async () => {
   const authority = await createTestAuthority();
   sns = await startScriptedReceiver({ authority });
   clock = fakeClock(new Date().toISOString());
-  const config = { snsTopicArns: [String(samples.notification['TopicArn'])], snsSigningCertFile: undefined };
+  const config = {
+    snsTopicArns: [String(samples.notification['TopicArn'])],
+    snsAllowSha1: false,
+    snsSigningCertFile: undefined,
+  };
   const access = createSnsAccess(config, clock, (limits) => {
     const get = createBoundedGet({ ...limits, ca: [authority.caPem] });
     return (url) => get(new URL(sns.url(`${url.pathname}${url.search}`)));

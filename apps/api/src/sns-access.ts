@@ -21,7 +21,7 @@ export type StartableSnsAccess = SnsAccess & {
 
 /** @param boundedGet how SNS is reached; another one only where somebody plays SNS. */
 export function createSnsAccess(
-  config: Pick<ApiConfiguration, 'snsTopicArns' | 'snsSigningCertFile'>,
+  config: Pick<ApiConfiguration, 'snsTopicArns' | 'snsAllowSha1' | 'snsSigningCertFile'>,
   clock: Clock,
   boundedGet: (limits: typeof FETCH) => HttpsGet = createBoundedGet,
 ): StartableSnsAccess {
@@ -33,6 +33,7 @@ export function createSnsAccess(
     trust: {
       topics: new Set(config.snsTopicArns),
       certificates: { find: (url) => certificates.find(url) },
+      allowSha1: config.snsAllowSha1,
       clock,
     },
     async start() {

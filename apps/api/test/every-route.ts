@@ -1,12 +1,10 @@
-import { createUnsubscribeTokens, newId } from '@postrider/domain';
 import type { Scope } from '@postrider/domain';
-import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { describedRoutes, routeName } from '../src/docs/openapi.ts';
 import type { Route } from '../src/routes/route.ts';
 import type { RouteLaw } from './fuzz/law.ts';
 import { ROUTE_LAWS } from './fuzz/route-laws.ts';
-import { SECRET_KEYS } from './start-api.ts';
+import { filledPath, idOfNothing } from './route-paths.ts';
 
 /**
  * A route of the table, with what the contract says of it: that is written down a second time, for the table is under
@@ -35,6 +33,10 @@ const SCOPES_OF: ReadonlyMap<string, Scope> = new Map([
   ['suppressions', 'suppressions:manage'],
   ['topics', 'suppressions:manage'],
 ]);
+
+const INBOUND_FAMILIES = ['inboxes', 'inbound'];
+/** Of which reading, too, needs the scope to manage. */
+const INBOUND_RULES = /^\/v1\/inbound\/(routes|blocked-senders)(\/|$)/;
 
 export const EVERY_ROUTE: readonly KnownRoute[] = describedRoutes().map(({ method, path }) => {
   const name = routeName({ method, path });
@@ -65,6 +67,11 @@ function scopeOf(method: Route['method'], path: string): Scope | null {
   const [, version, family = ''] = path.split('/');
   if (version !== 'v1') return null;
   if (family === 'emails') return method === 'get' ? 'emails:read' : 'emails:send';
+  if (INBOUND_FAMILIES.includes(family)) {
+    if (method === 'get' && !INBOUND_RULES.test(path)) return 'inbound:read';
+    // A reply; every other write manages.
+    return path.endsWith('/reply') ? 'inbound:send' : 'inbound:manage';
+  }
   const scope = SCOPES_OF.get(family);
   if (scope === undefined) throw new Error(`nobody knows the scope of ${path}`);
   return scope;
@@ -72,13 +79,7 @@ function scopeOf(method: Route['method'], path: string): Scope | null {
 
 /** The path with an id in it: of something that is nowhere, unless it is given. */
 export function pathOf({ path, law: { noun } }: KnownRoute, id?: string): string {
-  return path.replace(':id', () => id ?? (noun === undefined ? '' : idOfNothing(noun)));
-}
-
-function idOfNothing(noun: NonNullable<RouteLaw['noun']>): string {
-  if (noun !== 'token') return newId(noun, systemClock);
-  const target = { accountId: newId('account', systemClock), topicId: newId('topic', systemClock) };
-  return createUnsubscribeTokens(SECRET_KEYS).seal({ ...target, address: 'bob@b.example' });
+  return filledPath(path, id ?? (noun === undefined ? '' : idOfNothing(noun)));
 }
 
 /** A request of the route that lacks nothing but a key. */

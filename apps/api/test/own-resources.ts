@@ -1,7 +1,10 @@
-import { createUnsubscribeTokens } from '@postrider/domain';
-import type { TopicId } from '@postrider/domain';
+import { createLinkTokens, createUnsubscribeTokens } from '@postrider/domain';
+import type { AccountId, MessageId, TopicId } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import { createRows } from '@postrider/testing';
 import type { RouteLaw } from './fuzz/law.ts';
-import { SECRET_KEYS } from './start-api.ts';
+import { attachmentIdOf, companionOf } from './route-paths.ts';
+import { SECRET_KEYS, SHARED_DOMAIN } from './start-api.ts';
 import type { Caller, TestApi } from './start-api.ts';
 
 type Noun = NonNullable<RouteLaw['noun']>;
@@ -36,6 +39,18 @@ export function createOwnResources(api: TestApi, { accountId, authorization }: C
   const webhook = () => create('/v1/webhooks', { endpoint: 'https://own.example/' });
   const topic = () => create('/v1/topics', { name: 'Own', default_subscription: 'opt_in' });
   const email = () => create('/v1/emails', { from: 'a@a.example', to: 'b@b.example', subject: '', text: '' });
+  const noting = async <Id extends string>(id: Promise<Id>): Promise<Id> => {
+    made.add(await id);
+    return id;
+  };
+  const message = (held: boolean) => noting(insertMessage(api, accountId, held));
+  const inbox = () =>
+    create('/v1/inboxes', { email_address: `own${(names += 1)}.${accountId.slice(-10)}@${SHARED_DOMAIN}` });
+  async function threadedInbox(): Promise<string> {
+    const id = await inbox();
+    await noting(insertThread(api, accountId, id));
+    return id;
+  }
   const kept: { webhook?: Promise<string>; topic?: Promise<string>; email?: Promise<string> } = {};
 
   const makers: Readonly<Record<Noun, () => Promise<string>>> = {
@@ -45,11 +60,52 @@ export function createOwnResources(api: TestApi, { accountId, authorization }: C
     email: () => (kept.email ??= email()),
     domain: () => create('/v1/domains', { name: name() }),
     topic,
+    inbox,
+    threadedInbox,
+    message: () => message(false),
+    heldMessage: () => message(true),
+    inboundRoute: () =>
+      create('/v1/inbound/routes', {
+        match: `rule${(names += 1)}.${accountId.slice(-10)}@${SHARED_DOMAIN}`,
+        endpoint: 'https://own.example/rule',
+      }),
+    blockedSender: () => create('/v1/inbound/blocked-senders', { sender: `own@${name()}` }),
     suppression: () => create('/v1/suppressions', { email: `own@${name()}` }),
     async token() {
       const topicId = (await (kept.topic ??= topic())) as TopicId;
       return createUnsubscribeTokens(SECRET_KEYS).seal({ accountId, topicId, address: `own@${name()}` });
     },
+    async link() {
+      const target = { messageId: await message(false), attachmentId: null };
+      return createLinkTokens(SECRET_KEYS, systemClock).seal(target).token;
+    },
   };
   return { made, idOf: (noun) => makers[noun]() };
+}
+
+/** A message with one attachment, and its bytes. */
+async function insertMessage(api: TestApi, accountId: AccountId, held: boolean): Promise<MessageId> {
+  const blob = await api.blobs.put(Buffer.from('Subject: Own\r\n\r\nOwn\r\n'));
+  const id = await createRows(api.database).message({ accountId, held, blob, attachments: [{ blob }] });
+  await api.database.query('update message_attachments set id = $2 where message_id = $1', [
+    ...[id, attachmentIdOf(id)],
+  ]);
+  return id;
+}
+
+/** A thread of an inbox, with one message. @returns the message's id. */
+async function insertThread(api: TestApi, accountId: AccountId, inboxId: string): Promise<string> {
+  const [threadId, messageId] = [
+    companionOf('thread', 'thr', inboxId),
+    companionOf('message', 'msg', inboxId),
+  ];
+  await api.database.query(`insert into inbox_threads values ($1, $2, 'Hi', now(), now())`, [
+    threadId,
+    inboxId,
+  ]);
+  const own = await createRows(api.database).message({ accountId });
+  await api.database.query('update messages set id = $2, inbox_id = $3, thread_id = $4 where id = $1', [
+    ...[own, messageId, inboxId, threadId],
+  ]);
+  return messageId;
 }

@@ -32,6 +32,7 @@ export async function createTestSns(): Promise<TestSns> {
       trust: {
         topics: new Set([String(samples.notification['TopicArn'])]),
         certificates: certificateFromPem(signer.certPem),
+        allowSha1: false,
         clock: systemClock,
       },
       async get(url) {

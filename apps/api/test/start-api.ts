@@ -1,18 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { createSecretBox, createUnsubscribeTokens, newId } from '@postrider/domain';
+import { createBlobStore } from '@postrider/blobs';
+import type { BlobStore } from '@postrider/blobs';
+import { createLinkTokens, createSecretBox, createUnsubscribeTokens, LIMITS, newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, KeyKind, RateLimiter, Scope, WebhookId } from '@postrider/domain';
 import type { DomainProvider } from '@postrider/mail';
 import { createPostgresRateLimiter } from '@postrider/rate-limit';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
-import type { Metrics } from '@postrider/runtime';
+import type { Logger, Metrics } from '@postrider/runtime';
 import {
   createAccountStore,
   createApiKeyStore,
+  createAttemptStore,
+  createBlockedSenderStore,
   createDeadLetterStore,
   createDomainStore,
   createDomainTurns,
   createEmailStore,
+  createInboundRouteStore,
+  createInboxStore,
+  createMessageStore,
   createSuppressionStore,
+  createThreadStore,
   createTopicStore,
   createUnsubscribeStore,
   createProviderNotificationStore,
@@ -21,10 +32,12 @@ import {
   openDatabase,
   readiness,
 } from '@postrider/store';
-import type { TurnLength } from '@postrider/store';
+import type { Database, DomainLimits, TurnLength } from '@postrider/store';
 import { createTestDatabase } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { createApp } from '../src/app.ts';
+import type { RouteRules } from '../src/routes/table.ts';
+import { createSendingDomains } from '../src/domains/sending-domains.ts';
 import { createApiServer } from '../src/server.ts';
 import type { ApiServer } from '../src/server.ts';
 import { createSnsAccess } from '../src/sns-access.ts';
@@ -47,6 +60,8 @@ export interface TestApi {
   readonly server: ApiServer;
   readonly metrics: Metrics<'api'>;
   readonly database: TestDatabase;
+  /** In a folder that the API reads. */
+  readonly blobs: BlobStore;
   /** Everything that was logged so far, as written. */
   readonly log: () => string;
   newCaller(wish?: CallerWish): Promise<Caller>;
@@ -73,18 +88,34 @@ export interface TestApiOptions {
   readonly keyRateLimitPerMinute?: number;
   /** As `MAIL_PROVIDER=ses` has it. */
   readonly verifiedDomainsOnly?: boolean;
+  /** Without: as many as no test makes. */
+  /** Which the API believes its routes to share. Default: all there are. */
+  readonly storeConnections?: number;
+  readonly webhooksPerAccountMax?: number;
   /** None: the deployment has no domains. */
   readonly domainProvider?: Omit<DomainProvider, 'close'>;
   readonly domainTurn?: TurnLength;
+  /** Without: as many as no test makes. */
+  readonly domainLimits?: Partial<DomainLimits>;
   /** Without: no topic is allowed. */
   readonly sns?: SnsAccess;
+  readonly publicUrl?: string;
+  /** Where the API reads blobs, if not where the test puts them. */
+  readonly blobsThrough?: (blobs: BlobStore) => Pick<BlobStore, 'open' | 'sizeOf'>;
 }
 
-const NOBODY_BELIEVED = createSnsAccess({ snsTopicArns: [], snsSigningCertFile: undefined }, systemClock);
+const NOBODY_BELIEVED = createSnsAccess(
+  { snsTopicArns: [], snsAllowSha1: false, snsSigningCertFile: undefined },
+  systemClock,
+);
 
 /** What the API's tokens are made with. */
 export const SECRET_KEYS: readonly Buffer[] = [Buffer.alloc(32, 7)];
 
+/** On which every account may have inboxes, and rules for an address. */
+export const SHARED_DOMAIN = 'inbound.postrider.example';
+
+const POOL_SIZE = 10;
 const MANY = 1_000_000;
 const DOMAIN_TURN: TurnLength = { operationMs: 10_000, marginMs: 50_000 };
 const SHUTDOWN_MS = 5_000;
@@ -97,37 +128,35 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const onError = (error: Error): void => logger.warn('connection lost', { error });
   const connection = { databaseUrl, applicationName: 'api-test', onError };
   const wakeUps = createWakeUps(connection);
-  const database = openDatabase({ ...connection, size: 10 }, wakeUps);
+  const database = openDatabase({ ...connection, size: POOL_SIZE }, wakeUps);
   const storesUrl = options.storesThrough?.(testDatabase.url);
   const behind =
     storesUrl === undefined
       ? database
-      : openDatabase({ ...connection, databaseUrl: storesUrl, size: 10 }, wakeUps);
+      : openDatabase({ ...connection, databaseUrl: storesUrl, size: POOL_SIZE }, wakeUps);
   const metrics = createMetrics('api', { processMetrics: false });
-  const limiter =
-    options.limiter ??
-    createPostgresRateLimiter({
-      query: async (sql, params) => (await database.pool.query<object>(sql, [...params])).rows,
-      onUnavailable: (error) => logger.warn('rate limiter unavailable', { error }),
-      timeoutMs: 10_000,
-    });
+  const limiter = options.limiter ?? limiterIn(database, logger);
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-api-blobs-'));
+  const blobs = createBlobStore(`file:${folder}`);
   const app = createApp({
     stores: {
       apiKeys: createApiKeyStore(database, systemClock),
-      ...createStores(behind, options.domainTurn ?? DOMAIN_TURN),
+      ...createStores(behind, webhooksMax(options)),
     },
-    domainProvider: options.domainProvider ?? null,
+    sendingDomains: sendingDomainsOf(behind, options),
     unsubscribeTokens: createUnsubscribeTokens(SECRET_KEYS),
-    limiter,
+    links: { tokens: createLinkTokens(SECRET_KEYS, systemClock), publicUrl: options.publicUrl },
+    blobs: options.blobsThrough?.(blobs) ?? blobs,
+    ...{ limiter, storeConnections: options.storeConnections ?? POOL_SIZE },
     keyRateLimitPerMinute: options.keyRateLimitPerMinute ?? MANY,
     problemBases: BASES,
-    rules: { verifiedDomainsOnly: options.verifiedDomainsOnly ?? false },
+    rules: rulesOf(options),
     sns: options.sns ?? NOBODY_BELIEVED,
     readiness: () => readiness(database.pool),
     logger,
     metrics,
   });
-  const server = createApiServer(app);
+  const server = createApiServer(app, { connectionsPerAddressMax: 0 });
   const port = await server.listen(0, '127.0.0.1');
   const operator = await openOperator(testDatabase);
   return {
@@ -137,6 +166,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     server,
     metrics,
     database: testDatabase,
+    blobs,
     log,
     async stop() {
       await server.stop(SHUTDOWN_MS);
@@ -144,23 +174,64 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await wakeUps.close();
       await operator.close();
       await testDatabase.drop();
+      blobs.close();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** Those behind the routes: all but that of the keys. */
-function createStores(database: ReturnType<typeof openDatabase>, domainTurn: TurnLength) {
+function rulesOf(options: TestApiOptions): RouteRules {
   return {
-    webhooks: createWebhookStore(database, createSecretBox(SECRET_KEYS), systemClock),
+    verifiedDomainsOnly: options.verifiedDomainsOnly ?? false,
+    webhooksPerAccountMax: webhooksMax(options),
+    awsRegion: undefined,
+  };
+}
+
+function limiterIn(database: Database, logger: Logger): RateLimiter {
+  return createPostgresRateLimiter({
+    query: async (sql, params) => (await database.pool.query<object>(sql, [...params])).rows,
+    onUnavailable: (error) => logger.warn('rate limiter unavailable', { error }),
+    timeoutMs: 10_000,
+  });
+}
+
+function webhooksMax({ webhooksPerAccountMax = MANY }: TestApiOptions): number {
+  return webhooksPerAccountMax;
+}
+
+/** Those behind the routes: all but that of the keys. */
+function createStores(database: Database, webhooksPerAccountMax: number) {
+  const secrets = createSecretBox(SECRET_KEYS);
+  const sharedDomains = [SHARED_DOMAIN];
+  return {
+    webhooks: createWebhookStore(database, secrets, systemClock),
+    attempts: createAttemptStore(database),
     deadLetters: createDeadLetterStore(database),
     emails: createEmailStore(database, systemClock),
     domains: createDomainStore(database, systemClock),
-    domainTurns: createDomainTurns(database, domainTurn),
     suppressions: createSuppressionStore(database, systemClock),
     topics: createTopicStore(database, systemClock),
+    threads: createThreadStore(database),
+    messages: createMessageStore(database, systemClock),
+    inboxes: createInboxStore(database, systemClock, { sharedDomains, perAccountMax: MANY }),
+    inboundRoutes: createInboundRouteStore(database, secrets, systemClock, {
+      ...{ sharedDomains, webhooksPerAccountMax },
+    }),
+    blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),
     unsubscribes: createUnsubscribeStore(database, systemClock),
     notifications: createProviderNotificationStore(database, systemClock),
   };
+}
+
+function sendingDomainsOf(database: Database, options: TestApiOptions) {
+  if (options.domainProvider === undefined) return null;
+  return createSendingDomains({
+    store: createDomainStore(database, systemClock),
+    turns: createDomainTurns(database, options.domainTurn ?? DOMAIN_TURN),
+    provider: options.domainProvider,
+    limits: { all: MANY, unverified: MANY, ...options.domainLimits },
+  });
 }
 
 function capturedLog() {

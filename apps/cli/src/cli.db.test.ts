@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiKeyDigest } from '@postrider/domain';
+import { startRedis } from '@postrider/embedded';
 import { createTestDatabase, describeWithRedis } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { runInProcess } from '../test/run-in-process.ts';
@@ -61,12 +62,61 @@ describe('migrate', () => {
   });
 });
 
+describe('account limit', () => {
+  test('sets how many webhooks an account may have, shows it, and gives it back to the installation', async () => {
+    const id = await makeAccount();
+    expect(await json('account', 'limit', id)).toMatchObject({ id, webhooks: null });
+    expect(await json('account', 'limit', id, '--webhooks', '250')).toMatchObject({ id, webhooks: 250 });
+    expect(await json('account', 'limit', id)).toMatchObject({ id, webhooks: 250 });
+    expect((await cli('account', 'limit', id)).stdout).toMatch(/^webhooks: 250\n/);
+    expect(await json('account', 'limit', id, '--webhooks', 'default')).toMatchObject({ id, webhooks: null });
+    expect((await cli('account', 'limit', id)).stdout).toBe(
+      'webhooks: WEBHOOKS_PER_ACCOUNT_MAX of the API\n' +
+        'domains: DOMAINS_PER_ACCOUNT_MAX of the API\n' +
+        'unverified domains: UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX of the API\n',
+    );
+  });
+
+  test('of an account that is not there fails in one line', async () => {
+    const missing = 'acct_01jd0000000000000000000009';
+    expect(await cli('account', 'limit', missing, '--webhooks', '5', '--json')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `postrider: no account ${missing}\n`,
+    });
+  });
+});
+
+describe('installation', () => {
+  test('the mail provider is set for every process, and what it was is told', async () => {
+    const set = (value: string) => json('installation', 'set', 'mail-provider', value);
+    expect(await set('ses')).toEqual({ mail_provider: 'ses', was: null });
+    expect(await set('smtp')).toEqual({ mail_provider: 'smtp', was: 'ses' });
+    expect((await cli('installation', 'set', 'mail-provider', 'sandbox')).stdout).toMatch(
+      /^the mail provider is sandbox \(was: smtp\)\nrestart every API and worker/,
+    );
+    expect(await database.query('select mail_provider from installation')).toEqual([
+      { mail_provider: 'sandbox' },
+    ]);
+  });
+
+  test.each([
+    ['set', 'mail-provider', 'pigeon'],
+    ['set', 'mail-sender', 'ses'],
+    ['set', 'mail-provider'],
+  ])('%s %s %s is wrong usage', async (...args) => {
+    const { code, stdout, stderr } = await cli('installation', ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^postrider: [^\n]+\n$/);
+  });
+});
+
 describe('account and key', () => {
   test('a key has the form, the scopes, the kind and the limit asked for, and only its digest is stored', async () => {
     const account = await json('account', 'create', '--name', ' Acme ');
     expect(account).toEqual({ id: expect.stringMatching(/^acct_/), name: 'Acme' });
     const id = String(account['id']);
-    const scopes = 'webhooks:manage, emails:send,webhooks:manage';
+    const scopes = 'emails:read, emails:send,emails:read';
     const made = await json(
       ...['key', 'create', '--account', id, '--scopes', scopes, '--kind', 'test', '--rate-limit', '7'],
     );
@@ -75,7 +125,7 @@ describe('account and key', () => {
       key: expect.stringMatching(/^pr_test_/),
       account: id,
       kind: 'test',
-      scopes: ['webhooks:manage', 'emails:send'],
+      scopes: ['emails:read', 'emails:send'],
       rate_limit: 7,
       created_at: '2026-01-01T00:00:00.000Z',
       revoked_at: null,
@@ -131,6 +181,50 @@ describe('account and key', () => {
   });
 });
 
+describe('account erase', () => {
+  test('forgets a person, and says what it erased and what has to end first', async () => {
+    const id = await makeAccount();
+    await database.query(
+      `insert into events (id, account_id, type, created_at, data)
+       select 'evt_' || n, $1, 'email.unsubscribed', '2026-01-01', '{"to":"Bob@b.example"}' from generate_series(1, 2) n`,
+      [id],
+    );
+    await database.query(`insert into deliveries (event_id, webhook_id) values ('evt_1', 'wh_1')`);
+    expect(await json('account', 'erase', id, '--address', 'BOB@b.example')).toEqual({
+      account: id,
+      address: 'bob@b.example',
+      erased: { emails: 0, events: 1, attempts: 0, dead_letters: 0 },
+      pending: { emails: 0, events: 1, dead_letters: 0 },
+    });
+    const waiting = await cli('account', 'erase', id, '--address', 'bob@b.example');
+    expect(waiting.stdout).toBe(
+      'bob@b.example: erased 0 emails, 0 events, 0 attempts, 0 dead letters\n' +
+        'pending: 0 emails to be handed over, 1 events to be delivered, 0 dead letters being replayed\n' +
+        'a relay erases these when they have ended\n',
+    );
+    await database.query('delete from deliveries');
+    const done = await cli('account', 'erase', id, '--address', 'bob@b.example');
+    expect(done.stdout).toBe(
+      'bob@b.example: erased 0 emails, 1 events, 0 attempts, 0 dead letters\nnothing is pending\n',
+    );
+    expect(await database.query('select from events')).toEqual([]);
+  });
+
+  test('of an account that is not there fails, and what is no address is wrong usage', async () => {
+    const id = 'acct_01arz3ndektsv4rrffq69g5fav';
+    const missing = await cli('account', 'erase', id, '--address', 'b@b.example');
+    expect(missing).toEqual({ code: 1, stdout: '', stderr: `postrider: no account ${id}\n` });
+    for (const address of ['bob', 'Bob <bob@b.example>']) {
+      const wrong = await cli('account', 'erase', await makeAccount(), '--address', address);
+      expect(wrong).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `postrider: "${address}" is not an e-mail address\n`,
+      });
+    }
+  });
+});
+
 describe('dead letters', () => {
   const WEBHOOK = 'wh_01jd0000000000000000000001';
   const OTHER = 'wh_01jd0000000000000000000002';
@@ -180,6 +274,42 @@ describe('dead letters', () => {
     expect(all.data.map(({ id }) => id)).toEqual([idOf(2), idOf(1)]);
   });
 
+  test('of one webhook are found behind any number of another’s, and by type and reason', async () => {
+    const account = await makeAccount();
+    await bury(account, OTHER, 1, 2);
+    await bury(account, WEBHOOK, 1_001, 1_150);
+    await database.query(`update dead_letters set type = 'email.opened', reason = 'rejected' where id = $1`, [
+      idOf(1),
+    ]);
+    const found = async (...options: string[]) => {
+      const { code, stdout } = await cli('dead-letters', 'list', '--account', account, ...options, '--json');
+      expect(code).toBe(0);
+      return (JSON.parse(stdout) as { data: { id: string }[] }).data.map(({ id }) => id);
+    };
+    expect(await found('--webhook', OTHER)).toEqual([idOf(2), idOf(1)]);
+    expect(await found('--type', 'email.opened')).toEqual([idOf(1)]);
+    expect(await found('--reason', 'rejected')).toEqual([idOf(1)]);
+    expect(await found('--after', idOf(1_001))).toEqual([idOf(2), idOf(1)]);
+    const { stderr } = await cli('dead-letters', 'list', '--account', account);
+    expect(stderr).toBe(`postrider: there are more: --after ${idOf(1_051)}\n`);
+    const missing = await cli('dead-letters', 'list', '--account', account, '--after', idOf(7));
+    expect(missing).toEqual({ code: 1, stdout: '', stderr: `postrider: no dead letter ${idOf(7)}\n` });
+  });
+
+  test('--all replays only what is of the type and of the reason', async () => {
+    const account = await makeAccount();
+    await bury(account, WEBHOOK, 1, 3);
+    await database.query(`update dead_letters set type = 'email.opened' where id = $1`, [idOf(1)]);
+    await database.query(`update dead_letters set reason = 'rejected' where id = $1`, [idOf(2)]);
+    const all = ['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', account];
+    expect(await json(...all, '--type', 'email.sent', '--reason', 'attempts_exhausted')).toEqual({
+      replayed: 1,
+      missing: [],
+    });
+    expect(await counted('dead_letters')).toBe(2);
+    expect(await json(...all)).toEqual({ replayed: 2, missing: [] });
+  });
+
   test('replay queues the named ones again and names those that are not there', async () => {
     const account = await makeAccount();
     await bury(account, WEBHOOK, 1, 3);
@@ -200,9 +330,8 @@ describe('dead letters', () => {
     const stranger = await makeAccount();
     const { code } = await cli('dead-letters', 'replay', idOf(1), '--account', stranger);
     expect(code).toBe(1);
-    expect(
-      await json('dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', stranger),
-    ).toEqual({ replayed: 0, missing: [] });
+    const all = ['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', stranger];
+    expect(await cli(...all)).toEqual({ code: 1, stdout: '', stderr: `postrider: no webhook ${WEBHOOK}\n` });
     expect(await counted('dead_letters')).toBe(1);
   });
 
@@ -221,6 +350,14 @@ describe('dead letters', () => {
     expect(await counted('dead_letters')).toBe(150);
     expect(await counted('deliveries')).toBe(1_100);
   }, 120_000);
+
+  test('--all of a webhook that is not there fails in one line', async () => {
+    const account = await makeAccount();
+    const missing = 'wh_01jd0000000000000000000099';
+    expect(
+      await cli('dead-letters', 'replay', '--all', '--webhook', missing, '--account', account, '--json'),
+    ).toEqual({ code: 1, stdout: '', stderr: `postrider: no webhook ${missing}\n` });
+  });
 
   test('--all leaves what died after it began, so that it comes to an end', async () => {
     const account = await makeAccount();
@@ -249,13 +386,18 @@ describe('status', () => {
         outstanding: 2,
         due_now: 1,
         oldest_due_seconds: expect.any(Number),
+        oldest_first_attempt_seconds: expect.any(Number),
         unsent_emails: 0,
         dead_letters: { attempts_exhausted: 0, rejected: 0 },
         failing_webhooks: 0,
       },
+      mail_provider: null,
       faults: [],
     });
+    await json('installation', 'set', 'mail-provider', 'ses');
+    expect(await json('status')).toMatchObject({ mail_provider: 'ses' });
     const { stdout } = await cli('status');
+    expect(stdout).toMatch(/mail provider +ses/);
     expect(stdout).toMatch(/Postgres +reachable/);
     expect(stdout).toMatch(/deliveries outstanding +2, due now 1/);
   });
@@ -269,6 +411,17 @@ describe('status', () => {
       });
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ redis: { reachable: true }, queue: { backend: 'redis' } });
+    });
+
+    test('a Redis that may evict jobs is a fault', async () => {
+      const redis = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
+      const env = { DATABASE_URL: database.url, REDIS_URL: redis.url };
+      const { code, stdout, stderr } = await runInProcess(['status', '--json'], env);
+      await redis.stop();
+      const fault = 'Redis may evict jobs (maxmemory-policy allkeys-lru): set it to noeviction';
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({ ok: false, redis: { reachable: true }, faults: [fault] });
+      expect(stderr).toBe(`postrider: ${fault}\n`);
     });
   });
 });

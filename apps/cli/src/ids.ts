@@ -12,6 +12,15 @@ export function requireId<N extends Noun>(noun: N, text: string, inWords: string
   return id;
 }
 
+/** As `requireId`, of an option that may be left out. */
+export function optionalId<N extends Noun>(
+  noun: N,
+  text: string | undefined,
+  inWords: string,
+): Id<N> | undefined {
+  return text === undefined ? undefined : requireId(noun, text, inWords);
+}
+
 /** @throws Failure when there is no such account. */
 export async function requireAccount(database: Database, io: Io, id: AccountId): Promise<void> {
   if ((await createAccountStore(database, io.clock).find(id)) === null) throw new Failure(`no account ${id}`);

@@ -1,7 +1,11 @@
 import { Command } from 'commander';
 import { addAccountCreate } from './commands/account-create.ts';
+import { addAccountErase } from './commands/account-erase.ts';
+import { addAccountLimit } from './commands/account-limit.ts';
 import { addDeadLettersList } from './commands/dead-letters-list.ts';
 import { addDeadLettersReplay } from './commands/dead-letters-replay.ts';
+import { addInstallationSet } from './commands/installation-set.ts';
+import { addDomainRelease } from './commands/domain-release.ts';
 import { addKeyCreate } from './commands/key-create.ts';
 import { addKeyList } from './commands/key-list.ts';
 import { addKeyRevoke } from './commands/key-revoke.ts';
@@ -22,10 +26,15 @@ export function createProgram(io: Io): Command {
   addStatus(program, io);
   const account = program.command('account').description('customers');
   addAccountCreate(account, io);
+  addAccountErase(account, io);
+  addAccountLimit(account, io);
   const key = program.command('key').description('API keys of an account');
   addKeyCreate(key, io);
   addKeyList(key, io);
   addKeyRevoke(key, io);
+  const installation = program.command('installation').description('what holds for every process');
+  addInstallationSet(installation, io);
+  addDomainRelease(program.command('domain').description('sending domains'), io);
   const deadLetters = program.command('dead-letters').description('events that could not be delivered');
   addDeadLettersList(deadLetters, io);
   addDeadLettersReplay(deadLetters, io);

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTimetable, queueLocation, queueSchemaIsCurrent } from '@postrider/queue';
+import { createTimetable, evicts, queueLocation, queueSchemaIsCurrent } from '@postrider/queue';
 import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
-import { mappingUnavailable, pendingMigrations, readBacklog } from '@postrider/store';
-import type { Backlog } from '@postrider/store';
+import { keptMailProvider, mappingUnavailable, pendingMigrations, readBacklog } from '@postrider/store';
+import type { Backlog, MailProviderName } from '@postrider/store';
 import { withPool } from './session.ts';
 
 /** What an operator asks first. What could not be read is null, and `faults` says why. */
@@ -14,12 +14,14 @@ export interface Status {
   /** Migrations that the database lacks, the queue's tables included where they are needed. */
   readonly pending: readonly string[] | null;
   readonly backlog: Backlog | null;
+  /** Which one the installation keeps. Null also where none is kept. */
+  readonly mailProvider: MailProviderName | null;
   readonly depths: Readonly<Record<QueueKey, QueueDepth>> | null;
   /** Everything that keeps the system from working, in words. */
   readonly faults: readonly string[];
 }
 
-type StoreStatus = Pick<Status, 'postgres' | 'pending' | 'backlog' | 'faults'>;
+type StoreStatus = Pick<Status, 'postgres' | 'pending' | 'backlog' | 'mailProvider' | 'faults'>;
 type QueueStatus = Pick<Status, 'depths' | 'faults'>;
 
 /** The queue's connection is made in the background and refuses calls until it stands. */
@@ -47,16 +49,23 @@ async function readStore(
       const pending = await mappingUnavailable(() => pendingMigrations(pool));
       const current = pending.length === 0;
       const backlog = current ? await readBacklog(pool) : null;
+      const mailProvider = current ? await keptMailProvider(pool) : null;
       if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
         pending.push(QUEUE_TABLES);
       }
       const faults =
         pending.length === 0 ? [] : [`the database lacks ${pending.join(', ')}: run \`npm run migrate\``];
-      return { postgres: true, pending, backlog, faults };
+      return { postgres: true, pending, backlog, mailProvider, faults };
     } catch (error) {
       // Reached and refused, as by a wrong password, is no more use than not reached.
       logger.debug('postgres error', { error });
-      return { postgres: false, pending: null, backlog: null, faults: [messageOf(error)] };
+      return {
+        postgres: false,
+        pending: null,
+        backlog: null,
+        mailProvider: null,
+        faults: [messageOf(error)],
+      };
     }
   });
 }
@@ -72,7 +81,8 @@ async function readQueue(location: QueueLocation, logger: Logger): Promise<Queue
   try {
     for (;;) {
       try {
-        return { depths: await timetable.depth(), faults: [] };
+        const [depths, policy] = [await timetable.depth(), await timetable.evictionPolicy()];
+        return { depths, faults: evicts(policy) ? [evictionFault(policy)] : [] };
       } catch (error) {
         if (performance.now() > deadline) {
           return { depths: null, faults: [`the queue is not available: ${messageOf(fault ?? error)}`] };
@@ -83,4 +93,8 @@ async function readQueue(location: QueueLocation, logger: Logger): Promise<Queue
   } finally {
     await timetable.close();
   }
+}
+
+function evictionFault(policy: string | null): string {
+  return `Redis may evict jobs (maxmemory-policy ${policy}): set it to noeviction`;
 }

@@ -26,6 +26,9 @@ describe('wrong usage ends with 2, nothing on stdout and one line on stderr', ()
     [['migrate', 'now'], 'too many arguments'],
     [['account', 'create'], '--name'],
     [['account', 'create', '--name', '  '], 'A name has 1 to 200 characters.'],
+    [['account', 'limit', 'me', '--webhooks', '5'], '"me" is not the id of an account'],
+    [['account', 'limit', ACCOUNT, '--webhooks', '-1'], 'whole number from 0 to 10000'],
+    [['account', 'limit', ACCOUNT, '--webhooks', '10001'], 'whole number from 0 to 10000'],
     [['key', 'create', '--account', ACCOUNT], '--scopes'],
     [['key', 'create', '--account', ACCOUNT, '--scopes', 'emails:send,mail'], 'Unknown: mail.'],
     [['key', 'create', '--account', ACCOUNT, '--scopes', ','], 'At least one of'],
@@ -33,6 +36,10 @@ describe('wrong usage ends with 2, nothing on stdout and one line on stderr', ()
     [
       ['key', 'create', '--account', ACCOUNT, '--scopes', 'emails:send', '--kind', 'free'],
       'choices are live, test',
+    ],
+    [
+      ['key', 'create', '--account', ACCOUNT, '--kind', 'test', '--scopes', 'emails:send,webhooks:manage'],
+      'a test key cannot have webhooks:manage: only emails:send, emails:read, inbound:read, inbound:send, inbound:manage',
     ],
     [['key', 'create', '--account', ACCOUNT, '--scopes', 'emails:send', '--rate-limit', '0'], 'whole number'],
     [
@@ -47,6 +54,13 @@ describe('wrong usage ends with 2, nothing on stdout and one line on stderr', ()
       ['dead-letters', 'replay', DEAD, '--account', ACCOUNT, '--webhook', WEBHOOK],
       '--webhook goes with --all',
     ],
+    [
+      ['dead-letters', 'replay', DEAD, '--account', ACCOUNT, '--type', 'email.sent'],
+      '--type goes with --all',
+    ],
+    [['dead-letters', 'replay', '--account', ACCOUNT, '--all', '--reason', 'tired'], 'Allowed choices are'],
+    [['dead-letters', 'list', '--account', ACCOUNT, '--type', 'moon'], 'Allowed choices are email.sent'],
+    [['dead-letters', 'list', '--account', ACCOUNT, '--after', 'x'], '"x" is not the id of a dead letter'],
     [['dead-letters', 'replay', DEAD, '--account', ACCOUNT, '--all', '--webhook', WEBHOOK], 'not both'],
     [['dead-letters', 'replay', 'x', '--account', ACCOUNT], '"x" is not the id of a dead letter'],
   ])('%j', async (args, words) => {

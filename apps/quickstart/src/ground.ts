@@ -7,7 +7,7 @@ import type { RunningFile } from './state/running-file.ts';
 import { keptSecretsKey } from './state/secrets-key.ts';
 import { prepare } from './system/database.ts';
 import type { Places } from './system/environment.ts';
-import { requirePort } from './system/ports.ts';
+import { portOrFree, requirePort } from './system/ports.ts';
 import { supplyPostgres } from './system/postgres.ts';
 import type { StartedServer } from './system/postgres.ts';
 import { supplyRedis } from './system/redis.ts';
@@ -18,6 +18,8 @@ import type { Terminal } from './terminal.ts';
 export interface Ground {
   readonly dataDir: Resource<RunningFile>;
   readonly port: Resource<number>;
+  /** On which mail is received. */
+  readonly smtpPort: Resource<number>;
   readonly secretsKey: Resource<string>;
   readonly postgres: Resource<StartedServer>;
   readonly redis: Resource<QueueServer>;
@@ -33,6 +35,7 @@ export function createGround(settings: Settings, terminal: Terminal): Ground {
     async (taken) => taken.remove(),
   );
   const port = resource(() => requirePort(settings.host, settings.port));
+  const smtpPort = resource(() => portOrFree(settings.smtpHost, settings.smtpPort));
   const secretsKey = resource(async () => settings.env['SECRETS_KEY'] ?? keptSecretsKey(settings.dataDir));
   const postgres = resource(
     () => supplyPostgres(settings, dataDir.value, terminal),
@@ -48,5 +51,5 @@ export function createGround(settings: Settings, terminal: Terminal): Ground {
     secretsKey: secretsKey.value,
   });
   const database = { start: () => prepare(settings, places(), terminal) };
-  return { dataDir, port, secretsKey, postgres, redis, database, places };
+  return { dataDir, port, smtpPort, secretsKey, postgres, redis, database, places };
 }

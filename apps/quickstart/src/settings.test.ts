@@ -13,17 +13,23 @@ describe('readSettings', () => {
       ownRedis: false,
       host: '127.0.0.1',
       port: 3000,
-      metricsPorts: { relay: 9101, worker: 9102 },
+      metricsPorts: { relay: 9101, worker: 9102, inbound: 9103 },
+      smtpHost: '127.0.0.1',
+      smtpPort: 2525,
+      blobStore: 'file:/project/.data/blobs',
       dataDir: '/project/.data',
       sandboxDir: '/project/.data/sandbox',
-      sandbox: true,
       signatureHeader: 'service-signature',
     });
   });
 
   test('a METRICS_PORT gives relay and worker a port each, and 0 any free ones', () => {
-    expect(settingsFor({ METRICS_PORT: '9500' }).metricsPorts).toEqual({ relay: 9500, worker: 9501 });
-    expect(settingsFor({ METRICS_PORT: '0' }).metricsPorts).toEqual({ relay: 0, worker: 0 });
+    expect(settingsFor({ METRICS_PORT: '9500' }).metricsPorts).toEqual({
+      relay: 9500,
+      worker: 9501,
+      inbound: 9502,
+    });
+    expect(settingsFor({ METRICS_PORT: '0' }).metricsPorts).toEqual({ relay: 0, worker: 0, inbound: 0 });
   });
 
   test.each([
@@ -31,6 +37,7 @@ describe('readSettings', () => {
     ['the relay', { EVENT_RETENTION_DAYS: 'x' }, 'EVENT_RETENTION_DAYS must be'],
     ['the worker', { DELIVERY_TIMEOUT_MS: 'x' }, 'DELIVERY_TIMEOUT_MS must be'],
     ['production', { NODE_ENV: 'production' }, 'refuses NODE_ENV=production'],
+    ['another environment', { NODE_ENV: 'staging' }, 'refuses NODE_ENV=staging'],
   ])('a wrong value for %s is named before anything starts', (_, env, words) => {
     expect(() => settingsFor(env as unknown as Record<string, string>)).toThrow(words);
   });
@@ -49,11 +56,18 @@ describe('the environment of the processes', () => {
     expect(systemEnvironment(settings, places)).toEqual({
       LOG_LEVEL: 'debug',
       SHUTDOWN_DEADLINE_MS: '9',
+      NODE_ENV: 'development',
       DATABASE_URL: 'postgres://127.0.0.1/x',
       REDIS_URL: undefined,
       SECRETS_KEY: 'key',
+      BLOB_STORE: 'file:/project/.data/blobs',
       SANDBOX_DIR: '/project/.data/sandbox',
     });
+  });
+
+  test("is the person's own test environment, if it is one", () => {
+    const settings = settingsFor({ NODE_ENV: 'test', DELIVERY_ALLOWED_NETWORKS: '10.0.0.0/8' });
+    expect(systemEnvironment(settings, places)).toMatchObject({ NODE_ENV: 'test' });
   });
 
   test('excuses 127.0.0.1 alone for the worker, beside what the person excuses', () => {

@@ -6,7 +6,7 @@ import type { Environment } from '@postrider/runtime';
 export interface Launch {
   readonly args: readonly string[];
   readonly env: Environment;
-  /** Where api.js, relay.js, worker.js and cli.js lie. */
+  /** Where api.js, relay.js, worker.js, inbound.js and cli.js lie. */
   readonly distDir: string;
   readonly rootDir: string;
 }
@@ -26,9 +26,11 @@ export interface Settings {
   /** 0: any free one. */
   readonly port: number;
   readonly metricsHost: string;
-  readonly metricsPorts: { readonly relay: number; readonly worker: number };
-  /** False: the mail provider is a real one, which gets no mail without being asked. */
-  readonly sandbox: boolean;
+  readonly metricsPorts: { readonly relay: number; readonly worker: number; readonly inbound: number };
+  readonly smtpHost: string;
+  /** 0: any free one. */
+  readonly smtpPort: number;
+  readonly blobStore: string;
   readonly sandboxDir: string;
   readonly signatureHeader: string;
 }
@@ -41,29 +43,37 @@ export class StartError extends Error {
 /** The deliveries' only excuse: our own receiver. */
 export const OWN_NETWORK = '127.0.0.1/32';
 
+/** Of those that may deliver to it: what the processes run in, unless the person says the other. */
+const OWN_ENVIRONMENT = 'development';
+const ENVIRONMENTS = [OWN_ENVIRONMENT, 'test'];
+
 /** Stand in for what is made later, so that everything else can be checked before anything is started. */
 const LATER = { DATABASE_URL: 'postgres://127.0.0.1/', SECRETS_KEY: Buffer.alloc(32).toString('base64') };
 
 /**
- * Checks the whole environment of all three processes.
+ * Checks the whole environment of all four processes.
  *
  * @throws ConfigurationError or StartError, before anything was started.
  */
 export function readSettings({ args, env, distDir, rootDir }: Launch): Settings {
   const unknown = args.find((arg) => arg !== '--redis');
   if (unknown !== undefined) throw new StartError(`unknown argument "${unknown}"; there is one: --redis`);
-  const given = Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
-  );
-  if (given['NODE_ENV']?.trim() === 'production') {
+  const set = Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== '');
+  const given: Environment = { NODE_ENV: OWN_ENVIRONMENT, ...Object.fromEntries(set) };
+  const nodeEnv = given['NODE_ENV']?.trim() ?? '';
+  if (!ENVIRONMENTS.includes(nodeEnv)) {
     throw new StartError(
-      'npm start delivers to 127.0.0.1 and refuses NODE_ENV=production; there, run start:api, start:relay and start:worker',
+      `npm start delivers to 127.0.0.1 and refuses NODE_ENV=${nodeEnv}; there, run start:api, start:relay, start:worker and start:inbound`,
     );
   }
   const complete = { ...LATER, ...given };
   const api = loadConfig('api', complete);
   const relay = loadConfig('relay', complete);
   const worker = loadConfig('worker', complete);
+  const inbound = loadConfig('inbound', complete);
+  // One variable for three processes: each takes the next port, as it does by default.
+  const metricsPort = (port: number, place: number): number =>
+    given['METRICS_PORT'] === undefined || port === 0 ? port : port + place;
   const dataDir = resolve(given['POSTRIDER_DATA_DIR'] ?? join(rootDir, '.data'));
   return {
     env: given,
@@ -77,13 +87,12 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
     metricsHost: relay.metricsHost,
     metricsPorts: {
       relay: relay.metricsPort,
-      // One variable for two processes: the second takes the next port, as it does by default.
-      worker:
-        given['METRICS_PORT'] === undefined || worker.metricsPort === 0
-          ? worker.metricsPort
-          : worker.metricsPort + 1,
+      worker: metricsPort(worker.metricsPort, 1),
+      inbound: metricsPort(inbound.metricsPort, 2),
     },
-    sandbox: worker.mailProvider === 'sandbox',
+    smtpHost: inbound.inboundSmtpHost,
+    smtpPort: inbound.inboundSmtpPort,
+    blobStore: given['BLOB_STORE'] ?? `file:${join(dataDir, 'blobs')}`,
     sandboxDir: resolve(given['SANDBOX_DIR'] ?? join(dataDir, 'sandbox')),
     signatureHeader: `${worker.signatureHeaderPrefix}-Signature`.toLowerCase(),
   };

@@ -7,18 +7,19 @@ import type { Terminal } from './terminal.ts';
 
 /**
  * Adds everything in the order it starts. It stops in reverse, so that each process can finish while what it needs
- * still runs: worker, relay, api, receiver, Redis, Postgres.
+ * still runs: inbound, worker, relay, api, receiver, Redis, Postgres.
  */
 export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Terminal): void {
   const ground = createGround(settings, terminal);
   const demonstration = createDemonstration({ settings, ground, terminal });
   const trustFile = () => demonstration.receiver.value.trustFile;
-  const { api, relay, worker } = createProcesses({ settings, ground, terminal, trustFile });
+  const { api, relay, worker, inbound } = createProcesses({ settings, ground, terminal, trustFile });
   const { first, last } = farewell(settings, terminal);
   lifecycle
     .add('the farewell', last)
     .add('npm start', ground.dataDir)
     .add('the API', ground.port)
+    .add('the SMTP port', ground.smtpPort)
     .add('the secrets', ground.secretsKey)
     .add('Postgres', ground.postgres)
     .add('Redis', ground.redis)
@@ -27,6 +28,7 @@ export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Ter
     .add('the API', api)
     .add('the relay', relay)
     .add('the worker', worker)
+    .add('the inbound process', inbound)
     .add('the farewell', first)
     .add('the demonstration', demonstration.show);
 }
@@ -36,10 +38,10 @@ function farewell(settings: Settings, terminal: Terminal): { first: Part; last: 
   let begun = false;
   return {
     first: {
-      start: async () => terminal.say('start', 'api, relay and worker run'),
+      start: async () => terminal.say('start', 'api, relay, worker and inbound run'),
       async stop() {
         begun = true;
-        terminal.say('stop', 'stopping worker, relay, api and the servers …');
+        terminal.say('stop', 'stopping inbound, worker, relay, api and the servers …');
       },
     },
     last: {

@@ -5,6 +5,8 @@ export interface SummaryParts {
   readonly accountId: string;
   readonly key: string;
   readonly logsDir: string;
+  /** Where mail is received. */
+  readonly smtp: { readonly host: string; readonly port: number };
   /** Null: mail goes to a real provider. */
   readonly mailDir: string | null;
 }
@@ -22,6 +24,7 @@ export function summary(parts: SummaryParts): string {
   const lines = [
     '',
     `  API      ${parts.baseUrl}`,
+    `  SMTP     ${parts.smtp.host}:${parts.smtp.port}`,
     `  key      ${parts.key}`,
     `  account  ${parts.accountId}`,
     `  logs     ${shown(parts.logsDir)}`,

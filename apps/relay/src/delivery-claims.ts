@@ -1,28 +1,26 @@
 import { isFresh } from '@postrider/domain';
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, Timed, Timetable } from '@postrider/queue';
-import type { ClaimedDelivery, DeliveryTimetable, Front } from '@postrider/store';
-import { createAdmissions, ROOM } from './admission.ts';
-import type { Admissions } from './admission.ts';
+import type { ClaimedDelivery, DeliveryTimetable } from '@postrider/store';
+import { createConcurrencyLimits } from './concurrency-limits.ts';
+import type { ConcurrencyLimits } from './concurrency-limits.ts';
 import { createLaneDepths } from './lane-depths.ts';
 import type { LaneDepths, LaneDepthsNow } from './lane-depths.ts';
+import { createOutstandingWebhooks } from './outstanding-webhooks.ts';
+import type { OutstandingWebhooks } from './outstanding-webhooks.ts';
+import { LIMITS } from './webhook-standing.ts';
 
 /** What the claims have of the store and of the queue. */
 export interface DeliveryClaimsParts {
   readonly store: Pick<DeliveryTimetable, 'claim' | 'release'>;
   readonly queue: Pick<Timetable, 'addDeliveries' | 'depth'>;
   readonly leaseSeconds: number;
+  /** Attempts that all workers together can have in flight. */
+  readonly fleetSlots: () => number;
   /** Told what each claim came to. */
   readonly onClaim: (claimed: readonly ClaimedDelivery[]) => void;
   /** A monotonic clock. */
   readonly nowMs?: () => number;
-}
-
-export interface ClaimOptions {
-  /** Waiting jobs that a queue may hold afterwards. */
-  readonly waitingMax: number;
-  /** Where a webhook's deliveries begin, if that is known and what may be before it can wait. */
-  readonly frontOf: (webhookId: WebhookId) => Front | undefined;
 }
 
 export interface ClaimOutcome {
@@ -42,7 +40,9 @@ export interface ClaimOutcome {
 /** Leases deliveries and puts them on the timetable as delayed jobs, for one caller or several at a time. */
 export interface DeliveryClaims {
   /** What is known of the webhooks. */
-  readonly admissions: Pick<Admissions, 'isFull' | 'inOrder' | 'suspect'>;
+  readonly limits: Pick<ConcurrencyLimits, 'isFull' | 'inOrder' | 'suspect'>;
+  /** Which of them may have outstanding deliveries, and where these begin. */
+  readonly outstanding: OutstandingWebhooks;
   /** The lanes that may take deliveries of it, as far as is known. */
   lanesOf(webhookId: WebhookId): readonly Lane[];
   /** How many jobs the lanes hold, for whoever would fill them up. @throws QueueUnavailableError */
@@ -50,11 +50,11 @@ export interface DeliveryClaims {
   /** What is due later than this stays in Postgres for now. @throws QueueUnavailableError */
   lookAheadSeconds(): Promise<number>;
   /**
-   * Those asked for first are served first.
+   * Those asked for first are served first. A queue holds at most `waitingMax` waiting jobs afterwards.
    *
    * @throws QueueUnavailableError, StoreUnavailableError: nothing is leased then, or only until the lease runs out
    */
-  claim(webhooks: readonly WebhookId[], options: ClaimOptions): Promise<ClaimOutcome>;
+  claim(webhooks: readonly WebhookId[], waitingMax: number): Promise<ClaimOutcome>;
 }
 
 /** Waiting jobs a queue may hold: enough to keep the workers busy between two rounds, little to lose. */
@@ -88,7 +88,8 @@ export function createDeliveryClaims(parts: DeliveryClaimsParts): DeliveryClaims
 }
 
 class Claims implements DeliveryClaims {
-  readonly admissions = createAdmissions();
+  readonly limits: ConcurrencyLimits;
+  readonly outstanding = createOutstandingWebhooks();
   readonly #parts: DeliveryClaimsParts;
   readonly #depths: LaneDepths;
   /** Of two claims for one webhook at a time the later would take for ended what the other has not seen yet. */
@@ -96,6 +97,7 @@ class Claims implements DeliveryClaims {
 
   constructor(parts: DeliveryClaimsParts) {
     this.#parts = parts;
+    this.limits = createConcurrencyLimits({ fleetSlots: parts.fleetSlots });
     this.#depths = createLaneDepths({
       queue: parts.queue,
       nowMs: parts.nowMs ?? (() => performance.now()),
@@ -103,7 +105,7 @@ class Claims implements DeliveryClaims {
   }
 
   lanesOf(webhookId: WebhookId): readonly Lane[] {
-    const lane = this.admissions.laneOf(webhookId);
+    const lane = this.limits.laneOf(webhookId);
     return lane === null ? LANES : [lane];
   }
 
@@ -115,24 +117,24 @@ class Claims implements DeliveryClaims {
     return lookAheadSeconds(await this.#depths.now([], 0));
   }
 
-  async claim(webhooks: readonly WebhookId[], options: ClaimOptions): Promise<ClaimOutcome> {
+  async claim(webhooks: readonly WebhookId[], waitingMax: number): Promise<ClaimOutcome> {
     const passedOver = webhooks.filter((id) => this.#underWay.has(id));
     const mine = webhooks.filter((id) => !this.#underWay.has(id));
     if (mine.length === 0) return { served: new Set(), unfinished: [], passedOver, full: NEITHER };
     for (const id of mine) this.#underWay.add(id);
     try {
-      const { claimed, full } = await this.#claimFor(mine, options);
+      const { claimed, full } = await this.#claimFor(mine, waitingMax);
       this.#parts.onClaim(claimed);
       const served = new Set(claimed.map((delivery) => delivery.webhookId));
       const gotAll = (id: WebhookId): boolean =>
-        served.has(id) && !this.admissions.isFull(id) && !this.lanesOf(id).some((lane) => full[lane]);
+        served.has(id) && !this.limits.isFull(id) && !this.lanesOf(id).some((lane) => full[lane]);
       return { served, unfinished: mine.filter((id) => !gotAll(id)), passedOver, full };
     } finally {
       for (const id of mine) this.#underWay.delete(id);
     }
   }
 
-  async #claimFor(webhooks: readonly WebhookId[], { waitingMax, frontOf }: ClaimOptions) {
+  async #claimFor(webhooks: readonly WebhookId[], waitingMax: number) {
     const { store, leaseSeconds } = this.#parts;
     const lanes = LANES.filter((lane) => webhooks.some((id) => this.lanesOf(id).includes(lane)));
     const depths = await this.#depths.now(lanes, waitingMax - ROOM_WANTED);
@@ -140,13 +142,17 @@ class Claims implements DeliveryClaims {
     const fastRowsMax = Math.max(0, waitingMax - fast.waiting);
     const slowRowsMax = Math.max(0, waitingMax - slow.waiting);
     if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: [], full: { fast: true, slow: true } };
-    const admissions = webhooks.map((id) => ({ ...this.admissions.of(id), front: frontOf(id) ?? null }));
+    this.outstanding.add(webhooks);
+    const admissions = this.limits.allow(webhooks).map((admission) => {
+      const { webhookId } = admission;
+      return { ...admission, front: this.outstanding.startOf(webhookId, this.limits.isFull(webhookId)) };
+    });
     const claimed = await store.claim(admissions, {
       lookAheadSeconds: lookAheadSeconds(depths),
       fastRowsMax,
       slowRowsMax,
       earlyRowsMax: earlyRowsMax(depths),
-      failingRoom: ROOM.failing,
+      failingRoom: LIMITS.failing,
       leaseSeconds,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
     });
@@ -160,7 +166,7 @@ class Claims implements DeliveryClaims {
   /** After the leases are committed: no row is locked while the queue is talked to. */
   async #enqueue(claimed: readonly ClaimedDelivery[]): Promise<void> {
     const { queue, store } = this.#parts;
-    this.admissions.observe(claimed);
+    this.limits.observe(claimed);
     try {
       for (const lane of LANES) {
         const jobs = claimed
@@ -172,7 +178,7 @@ class Claims implements DeliveryClaims {
     } catch (error) {
       // Without this they would wait for their leases to run out. What did get in is added again, to no effect.
       this.#depths.forget();
-      this.admissions.takeBack(claimed);
+      this.limits.takeBack(claimed);
       await store.release(claimed);
       throw error;
     }

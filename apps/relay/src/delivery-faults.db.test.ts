@@ -7,7 +7,7 @@ import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
 
 const WAITING_MAX = 128;
-/** So many more may wait at the end of a walk. */
+/** So many more may wait at the end of a scan. */
 const IN_TURN = 32;
 const DELAYED_MAX = 2_000;
 const FIRST_ROOM = 8;
@@ -26,14 +26,14 @@ beforeEach(async () => {
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
 
 describe('what was lost', () => {
-  test('a job that went with Redis is found by the walk once its lease ran out, under a new claim', async () => {
+  test('a job that went with Redis is found once its lease ran out, under a new claim', async () => {
     const ids = await store.rows.deliveries(await store.rows.webhook(), { count: 2 });
     await ground.turn();
     ground.queue.lose();
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect(ground.queued()).toEqual([]);
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect(byNumber(ground.idsQueued())).toEqual(ids);
     expect(ground.queued().map(({ claim }) => claim)).toEqual([1, 1]);
     expect(ground.claims.flat().map(({ lapsed }) => lapsed)).toEqual([false, false, true, true]);
@@ -44,7 +44,7 @@ describe('what was lost', () => {
     await ground.turn();
     ground.queue.lose();
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
-    ground.rounds = ground.newRelay().rounds;
+    ({ rounds: ground.rounds, sweep: ground.sweep } = ground.newRelay());
     await ground.turn();
     expect(ground.idsQueued()).toEqual(ids);
   });
@@ -91,7 +91,7 @@ describe('the depth of the queues', () => {
     for (let n = 0; n < 15; n += 1) await ground.turn();
     expect([ground.queued(), await ground.leased()]).toEqual([[], 0]);
     ground.queue.fill('fast', 'waiting', WAITING_MAX + IN_TURN - 1);
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect(await ground.leased()).toBe(1);
   });
 
@@ -99,11 +99,11 @@ describe('the depth of the queues', () => {
     const [failing, well] = [await store.rows.webhook({ failing: true }), await store.rows.webhook()];
     for (const id of [failing, well]) await store.rows.deliveries(id, { count: 2 });
     ground.queue.fill('slow', 'waiting', WAITING_MAX + IN_TURN);
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect(ground.claims.flat().map(({ webhookId }) => webhookId)).toEqual([well]); // a new one has one of the fast lane
     ground.queue.fill('slow', 'waiting', 0);
     ground.queue.fill('fast', 'waiting', WAITING_MAX + IN_TURN);
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect(ground.claims.flat().filter(({ webhookId }) => webhookId === failing)).toHaveLength(2);
   });
 
@@ -115,7 +115,7 @@ describe('the depth of the queues', () => {
     ground.queue.fill('fast', 'delayed', 1);
     const early = await store.rows.webhook();
     await store.rows.deliveries(early, { dueInMs: 1_000 });
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect(ground.idsQueued()).toEqual(due);
     expect(ground.asked).toEqual([[webhookId]]);
   });
@@ -125,7 +125,7 @@ describe('the depth of the queues', () => {
     const [soon = ''] = await store.rows.deliveries(webhookId, { dueInMs: 25_000 });
     await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
     ground.queue.fill('slow', 'delayed', DELAYED_MAX / 2);
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect(ground.idsQueued()).toEqual([soon]);
   });
 
@@ -134,7 +134,7 @@ describe('the depth of the queues', () => {
       await store.rows.deliveries(await store.rows.webhook(), { count: 8, dueInMs: 8_900 });
     }
     ground.queue.fill('slow', 'delayed', DELAYED_MAX - 300);
-    await ground.untilWalked();
+    await ground.untilSwept();
     const delayed = ground.queued().filter(({ delayMs }) => delayMs > 0);
     expect([delayed.length > 0, delayed.length <= 300]).toEqual([true, true]);
   });
@@ -200,11 +200,11 @@ describe('fairness', () => {
     await store.rows.deliveries(well);
     await work(1, () => ground.tell(well));
     for (const lane of ['fast', 'slow'] as const) ground.queue.fill(lane, 'waiting', WAITING_MAX);
-    await ground.untilWalked(); // what was known of the queue is old by now
+    await ground.untilSwept(); // what was known of the queue is old by now
     await Promise.all([ground.work('fast'), ground.work('slow')]);
     await store.rows.deliveries(well);
     ground.rounds.note([...failing, well]);
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect((await ground.work('fast')).get(well)).toBe(1);
   });
 

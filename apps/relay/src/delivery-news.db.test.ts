@@ -27,12 +27,12 @@ async function webhookWith(count: number): Promise<{ webhookId: WebhookId; ids: 
 }
 
 describe('news of a webhook', () => {
-  test('is claimed for at once, without a walk, and for nobody else', async () => {
+  test('is claimed for at once, without a scan, and for nobody else', async () => {
     const { webhookId, ids } = await webhookWith(2);
     await webhookWith(1);
     expect(await ground.tell(webhookId)).toBe(NO_NEWS_MS);
     expect(ground.idsQueued()).toEqual(ids);
-    expect([ground.asked, ground.walks]).toEqual([[[webhookId]], 0]);
+    expect([ground.asked, ground.scans, ground.sweeps]).toEqual([[[webhookId]], 0, 0]);
   });
 
   test('is claimed for while a round is under way', async () => {
@@ -125,7 +125,7 @@ describe('news of a webhook', () => {
     await ground.tell(webhookId); // it has been seen to answer
     await ground.work('fast');
     ground.queue.fill('slow', 'waiting', WAITING_MAX);
-    for (let n = 0; n < 2; n += 1) await ground.untilWalked(); // what was known of the queue is old by now
+    for (let n = 0; n < 2; n += 1) await ground.untilSwept(); // what was known of the queue is old by now
     for (let n = 0; n < 2; n += 1) {
       await store.rows.deliveries(webhookId);
       await ground.tell(webhookId);

@@ -1,11 +1,9 @@
 import type { WebhookId } from '@postrider/domain';
 import { WAITING_MAX, WEBHOOKS_PER_CLAIM } from './delivery-claims.ts';
-import type { ClaimOptions, DeliveryClaims } from './delivery-claims.ts';
+import type { DeliveryClaims } from './delivery-claims.ts';
 
 export interface DeliveryNewsParts {
   readonly claims: DeliveryClaims;
-  /** Where a webhook with a backlog begins. */
-  readonly frontOf: ClaimOptions['frontOf'];
   /** Told of webhooks that may have more to do than was claimed: that is the rounds' business. */
   readonly onBacklog: (webhooks: readonly WebhookId[]) => void;
   /** A monotonic clock. */
@@ -27,22 +25,19 @@ const FULL_FOR_MS = 15;
 const NO_NEWS_MS = 60_000;
 
 /**
- * Claims for webhooks with news. Beside the rounds rather than in them: a walk over thousands of webhooks and a claim for
+ * Claims for webhooks with news. Beside the rounds rather than in them: a scan of thousands of webhooks and a claim for
  * hundreds take milliseconds each, which a fresh event would else wait for.
  */
 export function createDeliveryNews(parts: DeliveryNewsParts): DeliveryNews {
-  const { claims, frontOf, onBacklog, nowMs = () => performance.now() } = parts;
+  const { claims, onBacklog, nowMs = () => performance.now() } = parts;
   const news = new Set<WebhookId>();
   const fullUntilMs = new Map<WebhookId, number>();
 
   async function claimFor(webhooks: readonly WebhookId[]): Promise<void> {
     if (webhooks.length === 0) return;
-    const { served, passedOver, unfinished } = await claims.claim(webhooks, {
-      waitingMax: WAITING_MAX,
-      frontOf,
-    });
+    const { served, passedOver, unfinished } = await claims.claim(webhooks, WAITING_MAX);
     for (const id of passedOver) news.add(id);
-    const full = unfinished.filter((id) => !served.has(id) && claims.admissions.isFull(id));
+    const full = unfinished.filter((id) => !served.has(id) && claims.limits.isFull(id));
     for (const id of full) fullUntilMs.set(id, nowMs() + FULL_FOR_MS);
     if (unfinished.length > 0) onBacklog(unfinished);
   }
@@ -58,7 +53,7 @@ export function createDeliveryNews(parts: DeliveryNewsParts): DeliveryNews {
       for (const id of webhooks) news.add(id);
     },
     async turn() {
-      const few = claims.admissions.inOrder(ready().slice(0, WEBHOOKS_PER_CLAIM));
+      const few = claims.limits.inOrder(ready().slice(0, WEBHOOKS_PER_CLAIM));
       for (const id of few) news.delete(id);
       try {
         await claimFor(few);

@@ -6,8 +6,8 @@ import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
 
 const WAITING_MAX = 128;
-const WALK_EVERY_MS = 250;
-const HELD_TOO_EVERY_WALKS = 8;
+const SCAN_EVERY_MS = 250;
+const SCAN_EVERY_MAX_MS = 2_000;
 
 let store: RelayStore;
 let ground: DeliveryGround;
@@ -21,16 +21,18 @@ beforeEach(async () => {
 
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
 
-/** Each with a delivery: 2,300 of them, of which a step of the walk holds a thousand. */
-async function threeStepsOfWebhooks(dueIn: string): Promise<void> {
-  await store.database.query(
+/** Each with a delivery: 2,300 of them, of which a step of a scan or a sweep holds a thousand. */
+async function threeStepsOfWebhooks(dueIn: string): Promise<WebhookId[]> {
+  const made = await store.database.query<{ webhook_id: WebhookId }>(
     `with many as (
        insert into webhooks (id, account_id, endpoint, secret_key_id, secret_sealed)
        select 'wh_' || lpad(n::text, 5, '0'), $1, 'https://a.example/', 'k', '\\x01' from generate_series(1, 2300) n
        returning id)
-     insert into deliveries (event_id, webhook_id, due_at) select 'evt_1', id, now() + $2::interval from many`,
+     insert into deliveries (event_id, webhook_id, due_at) select 'evt_1', id, now() + $2::interval from many
+     returning webhook_id`,
     [await store.rows.account(), dueIn],
   );
+  return made.map(({ webhook_id }) => webhook_id);
 }
 
 describe('a turn', () => {
@@ -71,55 +73,80 @@ describe('a turn', () => {
 
   test('leaves what it has put there alone, however often it comes round', async () => {
     await store.rows.deliveries(await store.rows.webhook(), { count: 3 });
-    for (let n = 0; n < 3; n += 1) await ground.untilWalked();
+    for (let n = 0; n < 3; n += 1) await ground.untilSwept();
     expect(ground.queued()).toHaveLength(3);
     expect(ground.claims.flat()).toHaveLength(3);
   });
 
-  test('looks at webhooks whose first delivery is in hand only every two seconds', async () => {
+  test('looks behind a first delivery that is leased with each sweep only', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
-    for (let n = 0; n < 12; n += 1) await ground.turn(); // served, and then left to the walk
-    const asked: number[] = [];
-    await store.rows.deliveries(webhookId); // nobody is told
-    for (let n = 0; n < 2 * HELD_TOO_EVERY_WALKS && ground.queued().length < 2; n += 1) {
-      asked.push(n);
-      await ground.untilWalked();
-    }
+    for (let n = 0; n < 12; n += 1) await ground.turn(); // served, and then left to scan and sweep
+    await store.rows.deliveries(webhookId); // no wake-up
+    await ground.untilScanned();
+    await ground.turn();
+    expect(ground.queued()).toHaveLength(1);
+    await ground.untilSwept();
     expect(ground.queued()).toHaveLength(2);
-    expect(asked.length).toBeGreaterThan(1);
   });
 
-  test('with a room that was full looks behind the first delivery in every round', async () => {
+  test('looks behind the first delivery of a full webhook with each scan', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 20 });
     await ground.turn();
     const [first = '', ...others] = byNumber(ground.idsQueued());
-    for (let n = 0; n < 12; n += 1) await ground.turn(); // the room is full: nothing to claim, and left to the walk
+    for (let n = 0; n < 12; n += 1) await ground.turn(); // the room is full: nothing to claim
     await store.database.query('delete from deliveries where id = any ($1)', [others]);
     const before = ground.claims.flat().length;
-    const walked = ground.walks;
-    while (ground.claims.flat().length === before && ground.walks < walked + 2) await ground.untilWalked();
+    await ground.untilScanned();
+    await ground.turn();
     expect(ground.claims.flat().length).toBeGreaterThan(before);
     expect(ground.claims.flat().filter(({ deliveryId }) => deliveryId === first)).toHaveLength(1);
   });
 
-  test('of a webhook with a backlog claims what the walk found to be its first and what comes after, until it walks again', async () => {
+  test('claims for a full webhook from its first due delivery on, and what lies before it after a sweep', async () => {
     const webhookId = await store.rows.webhook();
     const ids = await store.rows.deliveries(webhookId, { count: 40 });
-    await ground.turn(); // walks, and fills the room
+    await ground.turn(); // sweeps, scans, and fills the room
     const [early = ''] = await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
     await Promise.all([ground.work('fast'), ground.work('slow')]);
-    const walked = ground.walks;
+    const { scans } = ground;
     ground.rounds.note([webhookId]);
     await ground.turn();
-    expect(ground.walks).toBe(walked);
+    expect(ground.scans).toBe(scans);
     expect(ids).toEqual(expect.arrayContaining(ground.idsQueued()));
     expect(ground.queued().length).toBeGreaterThan(0);
-    await ground.untilWalked();
+    await ground.untilSwept();
     await Promise.all([ground.work('fast'), ground.work('slow')]);
     await ground.turn();
     expect(ground.claims.flat().map(({ deliveryId }) => deliveryId)).toContain(early);
+  });
+
+  test('claims for a webhook behind what has ended, also when it has nothing outstanding', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
+    await ground.tell(webhookId);
+    expect(ground.begunAt.get(webhookId)).toBeNull(); // the relay knows nothing of it yet
+    await ground.work('fast');
+    await ground.untilScanned();
+    await store.rows.deliveries(webhookId);
+    await ground.tell(webhookId);
+    const [row] = await store.database.query<{ later: boolean }>(
+      `select $1::timestamptz > now() - interval '50 s' as later`,
+      [ground.begunAt.get(webhookId)?.dueAt],
+    );
+    expect([row?.later, ground.queued().length]).toEqual([true, 1]);
+  });
+
+  test('finds what a slow transaction commits behind the mark with the next sweep', async () => {
+    const webhookId = await store.rows.webhook();
+    await ground.tell(webhookId);
+    await ground.untilScanned();
+    await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
+    await ground.tell(webhookId);
+    expect(ground.queued()).toHaveLength(0);
+    await ground.untilSwept();
+    expect(ground.queued()).toHaveLength(1);
   });
 
   test('gives a webhook whose attempts hung the slow lane, also when all of them have run out of time', async () => {
@@ -127,7 +154,7 @@ describe('a turn', () => {
     await store.rows.deliveries(webhookId, { count: 40 });
     await ground.turn();
     await Promise.all([ground.work('fast'), ground.work('slow')]); // it is proven now
-    await ground.untilWalked();
+    await ground.untilScanned();
     const hanging = ground.queue.take('fast').length + ground.queue.take('slow').length;
     const takenAgo = (seconds: number) =>
       store.database.query(
@@ -135,10 +162,10 @@ describe('a turn', () => {
         [seconds],
       );
     await takenAgo(2);
-    await ground.untilWalked();
-    await ground.untilWalked();
+    await ground.untilScanned();
+    await ground.untilScanned();
     await store.database.query('delete from deliveries where leased_until > now()');
-    await ground.untilWalked();
+    await ground.untilScanned();
     expect([hanging > 0, ground.jobs('fast').length, ground.jobs('slow').length > 0]).toEqual([
       true,
       0,
@@ -151,33 +178,33 @@ describe('a turn', () => {
     await store.rows.deliveries(webhookId, { count: 40 });
     await ground.turn();
     await Promise.all([ground.work('fast'), ground.work('slow')]);
-    await ground.untilWalked();
+    await ground.untilScanned();
     ground.queue.take('fast');
     await store.database.query(
       `update deliveries set taken_at = now() - interval '2 s' where leased_until > now()`,
     );
-    await ground.untilWalked();
+    await ground.untilScanned();
     ground.queue.take('slow'); // what was claimed while it was slow
     await store.database.query('delete from deliveries where leased_until > now()');
-    await ground.untilWalked();
+    await ground.untilScanned();
     expect([ground.jobs('fast').length > 0, ground.jobs('slow').length]).toEqual([true, 0]);
   });
 
-  test('fills up a lane that has enough for a few only, each time it has walked', async () => {
+  test('fills up a lane that has enough for a few only, each time it has scanned', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 4 });
     await ground.turn();
     await Promise.all([ground.work('fast'), ground.work('slow')]);
     await store.rows.deliveries(webhookId);
-    await ground.untilWalked(); // it has been seen to answer
+    await ground.untilSwept(); // it has been seen to answer
     await ground.work('fast');
     ground.queue.fill('fast', 'waiting', WAITING_MAX / 2 + 1);
-    await ground.untilWalked(); // what was known of the queue is old by now
+    await ground.untilSwept(); // what was known of the queue is old by now
     const [waits = ''] = await store.rows.deliveries(webhookId);
     ground.rounds.note([webhookId]);
     await ground.turn();
     expect(ground.idsQueued()).toEqual([]);
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect(ground.idsQueued()).toEqual([waits]);
   });
 
@@ -194,7 +221,7 @@ describe('a turn', () => {
     expect(ground.asked).toEqual([[webhookId], [webhookId]]);
   });
 
-  test('asks for a short pause while there is work, and for the next walk when there is none', async () => {
+  test('asks for a short pause while there is work, and for the next scan when there is none', async () => {
     await ground.turn();
     const idle = await ground.turn();
     expect(idle).toBeGreaterThanOrEqual(1);
@@ -205,34 +232,53 @@ describe('a turn', () => {
   });
 
   test.each([
-    [1, WALK_EVERY_MS],
+    [1, SCAN_EVERY_MS],
     [10, 500],
     [100, 2_000],
-  ])('after a walk that took %i ms asks for a rest of %i ms', async (tookMs, restMs) => {
-    ground.duringWalk = () => ground.pass(tookMs);
+  ])('after a scan that took %i ms asks for a rest of %i ms', async (tookMs, restMs) => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId);
+    await ground.tell(webhookId);
+    ground.duringScan = () => ground.pass(tookMs);
     expect(await ground.turn()).toBe(restMs);
   });
 
-  test('counts the time of all steps of a walk', async () => {
-    await threeStepsOfWebhooks('1 h');
-    ground.duringWalk = () => ground.pass(10);
+  test('counts the time of all steps of a scan', async () => {
+    const webhooks = await threeStepsOfWebhooks('1 h');
+    while (webhooks.length > 0) await ground.tell(...webhooks.splice(0, 500));
+    for (let n = 0; n < 15; n += 1) await ground.turn(); // nothing is due: all are left to scan and sweep
+    ground.pass(SCAN_EVERY_MAX_MS);
+    ground.duringScan = () => ground.pass(10);
     const pauses = [await ground.turn(), await ground.turn(), await ground.turn()];
     expect(pauses).toEqual([BUSY_PAUSE_MS, BUSY_PAUSE_MS, 1_500]);
   });
 
-  test('looks at webhooks whose first delivery is in hand also in the walk after one that failed', async () => {
+  test('scans again what it could not read', async () => {
     const webhookId = await store.rows.webhook();
-    await store.rows.deliveries(webhookId);
-    for (let n = 0; n < 12; n += 1) await ground.turn();
-    await store.rows.deliveries(webhookId); // nobody is told
-    ground.rounds.noteEverything();
-    ground.duringWalk = () => {
-      ground.duringWalk = () => undefined;
+    await store.rows.deliveries(webhookId, { dueInMs: 70_000 }); // no sweep finds it
+    await ground.tell(webhookId);
+    ground.duringScan = () => {
+      ground.duringScan = () => undefined;
       throw new Error('the database is away');
     };
-    await expect(ground.untilWalked()).rejects.toThrow('the database is away');
-    await ground.untilWalked();
-    expect(ground.queued()).toHaveLength(2);
+    await expect(ground.untilScanned()).rejects.toThrow('the database is away');
+    await store.database.query('update deliveries set due_at = now()');
+    await ground.untilScanned();
+    expect(ground.queued()).toHaveLength(1);
+  });
+
+  test('does not lose a webhook that gets its delivery while it is scanned', async () => {
+    const webhookId = await store.rows.webhook();
+    await ground.tell(webhookId);
+    ground.afterScan = async () => {
+      ground.afterScan = async () => undefined;
+      await store.rows.deliveries(webhookId, { dueInMs: 70_000 }); // no sweep finds it
+      await ground.tell(webhookId);
+    };
+    await ground.untilScanned();
+    await store.database.query('update deliveries set due_at = now()');
+    await ground.untilScanned();
+    expect(ground.queued()).toHaveLength(1);
   });
 
   test('asks some more times for who got nothing: another relay may share its backlog', async () => {
@@ -242,10 +288,10 @@ describe('a turn', () => {
     expect(ground.asked).toEqual(Array.from({ length: 11 }, () => [webhookId]));
   });
 
-  test('leaves who found the lane full to the next walk, the one that was served as well as the others', async () => {
+  test('leaves who found the lane full to the next scan, the one that was served as well as the others', async () => {
     for (let n = 0; n < 3; n += 1) await store.rows.deliveries(await store.rows.webhook());
     ground.queue.fill('fast', 'waiting', WAITING_MAX - 1);
-    await ground.untilWalked();
+    await ground.turn();
     expect(ground.queued()).toHaveLength(1);
     for (let n = 0; n < 3; n += 1) await ground.turn();
     expect(ground.asked).toHaveLength(1);
@@ -272,41 +318,43 @@ describe('a turn', () => {
   });
 
   test('finds by itself what nobody told it of', async () => {
-    await ground.untilWalked();
+    await ground.untilSwept();
     const ids = await store.rows.deliveries(await store.rows.webhook());
-    await ground.untilWalked();
+    await ground.untilSwept();
     expect(ground.idsQueued()).toEqual(ids);
   });
 
-  test('told that something may have been missed looks at everything in the next turn', async () => {
+  test('told that something may have been missed sweeps in the next turn', async () => {
     await ground.turn();
-    const before = ground.walks;
-    ground.rounds.noteEverything();
+    const before = ground.sweeps;
+    ground.sweep.noteEverything();
     await ground.turn();
-    expect(ground.walks).toBe(before + 1);
+    expect(ground.sweeps).toBe(before + 1);
   });
 
-  test('told so while it walks, looks at everything again', async () => {
-    ground.duringWalk = () => ground.rounds.noteEverything();
-    await ground.untilWalked();
-    ground.duringWalk = () => undefined;
-    const before = ground.walks;
+  test('told so while it sweeps, sweeps again', async () => {
+    ground.duringSweep = () => ground.sweep.noteEverything();
+    await ground.untilSwept();
+    ground.duringSweep = () => undefined;
+    const before = ground.sweeps;
     await ground.turn();
-    expect(ground.walks).toBe(before + 1);
+    expect(ground.sweeps).toBe(before + 1);
   });
 
-  test('forgets nobody who is noted while it walks', async () => {
-    const webhookId = await store.rows.webhook();
-    ground.afterWalk = () => ground.rounds.note([webhookId]);
-    await ground.untilWalked();
-    expect(ground.asked).toEqual([[webhookId]]);
+  test('forgets nobody who is noted while it scans', async () => {
+    const [known, noted] = [await store.rows.webhook(), await store.rows.webhook()];
+    await store.rows.deliveries(known, { dueInMs: 70_000 });
+    await ground.tell(known);
+    ground.afterScan = async () => ground.rounds.note([noted]);
+    await ground.untilScanned();
+    expect(ground.asked.at(-1)).toContain(noted);
   });
 
   test.each([
-    ['walks over more webhooks than one step holds', () => undefined],
+    ['sweeps more webhooks than one step holds', () => undefined],
     [
-      'walks on to the end, however often something may have been missed',
-      () => ground.rounds.noteEverything(),
+      'sweeps on to the end, however often something may have been missed',
+      () => ground.sweep.noteEverything(),
     ],
   ])('%s', async (_, beforeEachTurn) => {
     await threeStepsOfWebhooks('0 s');

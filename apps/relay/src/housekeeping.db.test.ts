@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createHousekeeping } from '@postrider/store';
+import { createAttemptLog, createHousekeeping } from '@postrider/store';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
-import { housekeepingTurn, removalsTurn } from './housekeeping.ts';
+import { housekeepingSteps, housekeepingTurn, removalsTurn } from './housekeeping.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -21,34 +21,29 @@ async function today(): Promise<unknown> {
   return row?.['today'];
 }
 
-test('a turn tends log and events, says what it did, and comes again in an hour', async () => {
-  let day = await today();
-  await store.rows.event({ ageDays: 40 });
-  await store.rows.event({ ageDays: 20 });
+test('a turn does each step, says what it did, and comes again in an hour', async () => {
   await store.database.query(
     `insert into provider_notifications values ('sns-1', now() - interval '8 days')`,
   );
-  const turn = async () =>
-    housekeepingTurn(
-      createHousekeeping(store.pool),
-      { eventDays: 30, attemptDays: 30 },
-      keepingLogger(lines),
-    );
-  expect(await turn()).toBe(HOUR_MS);
-  expect(lines).toEqual([
-    {
-      level: 'info',
-      msg: 'housekeeping done',
-      fields: { days_made: expect.any(Array), days_dropped: [], events_dropped: 1, records_expired: 1 },
-    },
-  ]);
+  const steps = housekeepingSteps({
+    attemptLog: createAttemptLog(store.pool),
+    housekeeping: createHousekeeping(store.pool),
+    config: { attemptRetentionDays: 30 },
+  });
+  const turns = async () => {
+    for (const step of steps) expect(await housekeepingTurn(step, keepingLogger(lines))).toBe(HOUR_MS);
+  };
+  let day = await today();
+  await turns();
+  const done = (fields: Record<string, unknown>) => ({ level: 'info', msg: 'housekeeping done', fields });
+  expect(lines).toEqual([done({ days_made: expect.any(Array) }), done({ records_expired: 1 })]);
   expect(lines[0]?.fields['days_made']).toHaveLength(8);
 
   // Again where midnight has fallen in between: then there was a day to make.
   let before: unknown;
   do {
     lines = [];
-    expect(await turn()).toBe(HOUR_MS);
+    await turns();
     [before, day] = [day, await today()];
   } while (before !== day);
   expect(lines).toEqual([]); // nothing was to be done, so nothing is said

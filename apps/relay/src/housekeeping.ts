@@ -1,33 +1,46 @@
 import type { Logger } from '@postrider/runtime';
-import type { Housekeeping, Retention } from '@postrider/store';
+import type { AttemptLog, Housekeeping } from '@postrider/store';
+import type { RelayConfig } from './config.ts';
 
-const TEND_EVERY_MS = 60 * 60 * 1000;
+const STEP_EVERY_MS = 60 * 60 * 1000;
+/** A reader of the attempt log that kept a day from being made has gone: the day is there within half a minute. */
+export const STEP_AGAIN_AFTER_ERROR_MS = 20_000;
 const REMOVALS_EVERY_MS = 60 * 1000;
 /** While a removal has rows left: the database rests at least as long as it worked. */
 const REMOVALS_GO_ON_AFTER_MS = 1000;
 
-/**
- * Keeps the attempt log's partitions ready, and drops what is past its days.
- *
- * @returns the pause before the next turn, in milliseconds.
- */
-export async function housekeepingTurn(
-  housekeeping: Housekeeping,
-  retention: Retention,
-  logger: Logger,
-): Promise<number> {
-  const { made, dropped } = await housekeeping.tendAttemptLog(retention.attemptDays);
-  const events = await housekeeping.dropOldEvents(retention.eventDays);
-  const expired = await housekeeping.dropExpired();
-  if (made.length > 0 || dropped.length > 0 || events > 0 || expired > 0) {
-    logger.info('housekeeping done', {
-      days_made: made,
-      days_dropped: dropped,
-      events_dropped: events,
-      records_expired: expired,
-    });
-  }
-  return TEND_EVERY_MS;
+export interface HousekeepingParts {
+  readonly attemptLog: AttemptLog;
+  readonly housekeeping: Pick<Housekeeping, 'dropExpired'>;
+  readonly config: Pick<RelayConfig, 'attemptRetentionDays'>;
+}
+
+/** Each step is a pass of its own: one that fails, or waits, keeps no other from being done. */
+export interface HousekeepingStep {
+  /** Of the pass, and of the field in the log that says what was done. */
+  readonly name: string;
+  /** @returns the days, or the number of rows. */
+  run(): Promise<readonly string[] | number>;
+}
+
+export function housekeepingSteps({
+  attemptLog,
+  housekeeping,
+  config,
+}: HousekeepingParts): HousekeepingStep[] {
+  return [
+    { name: 'days_made', run: () => attemptLog.makeDays() },
+    { name: 'days_dropped', run: () => attemptLog.dropDays(config.attemptRetentionDays) },
+    { name: 'records_expired', run: () => housekeeping.dropExpired() },
+  ];
+}
+
+/** Does one step and says what it did. @returns the pause before the next turn, in milliseconds. */
+export async function housekeepingTurn(step: HousekeepingStep, logger: Logger): Promise<number> {
+  const done = await step.run();
+  const some = typeof done === 'number' ? done > 0 : done.length > 0;
+  if (some) logger.info('housekeeping done', { [step.name]: done });
+  return STEP_EVERY_MS;
 }
 
 /** Goes on with the removal of webhooks that a DELETE has left behind. @returns the pause before the next turn. */

@@ -57,7 +57,7 @@ describe('a turn of the mail pass', () => {
     expect(jobs()).toEqual([]);
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
     await turn();
-    expect(jobs()).toEqual([{ emailId, claim: 1, delayMs: 0 }]);
+    expect(jobs()).toEqual([{ emailId, claim: 1, delayMs: 0, faults: 0 }]);
   });
 
   test('gives back at once what could not be queued', async () => {

@@ -98,7 +98,7 @@ describe('the relay', () => {
       { what: 'the message to be claimed' },
     );
     await store.rows.deliveries(webhookId); // nobody is told of this one
-    await waitFor(async () => (await all()) === 0, { what: 'the walk to find it' });
+    await waitFor(async () => (await all()) === 0, { what: 'the sweep to find it' });
     expect(await value('postrider_relay_reconciled_rows_total')).toBe(0);
     const queued = async () => {
       const { fast, slow, mail } = await timetable.depth();
@@ -118,6 +118,63 @@ describe('the relay', () => {
     });
     expect(await leased()).toBe(3);
   });
+
+  test('finishes the erasure of a person that another process has left', async () => {
+    const accountId = await store.rows.account();
+    await store.database.query(
+      `insert into events (id, account_id, type, created_at, data)
+       values ('evt_1', $1, 'email.unsubscribed', now(), '{"to":"bob@b.example"}')`,
+      [accountId],
+    );
+    await store.database.query(
+      `insert into erasures (account_id, address, due_at) values ($1, 'bob@b.example', now())`,
+      [accountId],
+    );
+    await stop();
+    stop = await startRelay();
+    const left = async () => (await store.database.query('select from erasures')).length;
+    await waitFor(async () => (await left()) === 0, { what: 'the request to be finished' });
+    expect(await store.database.query('select from events')).toEqual([]);
+    const told = lines.filter(({ msg }) => msg === 'person erased');
+    expect(told.map(({ fields }) => fields)).toEqual([
+      { account_id: accountId, erased: { emails: 0, events: 1, attempts: 0, deadLetters: 0 } },
+    ]);
+  });
+
+  test('does what else is to be done while the attempt log is read, and makes its days when the reader has gone', async () => {
+    const days = () => store.database.query(`select from pg_class where relname ~ '^attempts_[0-9]{8}$'`);
+    await waitFor(async () => (await days()).length === 8, { what: 'the days' });
+    await stop();
+    const [last] = await store.database.query<{ name: string }>(
+      `select max(relname) as name from pg_class where relname ~ '^attempts_[0-9]{8}$'`,
+    );
+    await store.database.query(`drop table ${last?.name}`);
+    await store.database.query(
+      `create table attempts_20200101 partition of attempts for values from ('2020-01-01 00:00+00') to ('2020-01-02 00:00+00')`,
+    );
+    await store.rows.event({ ageDays: 400 });
+    const reader = await store.pool.connect();
+    await reader.query('begin; lock table attempts in access share mode');
+    stop = await startRelay();
+    const failed = (pass: string) =>
+      lines.some(({ msg, fields }) => msg === 'pass failed' && fields['pass'] === pass);
+    await waitFor(() => failed('days_made') && failed('days_dropped'), { what: 'both to give up' });
+    await waitFor(async () => (await store.database.query('select from events')).length === 0, {
+      what: 'the old event to go',
+    });
+    await reader.query('rollback');
+    reader.release();
+    await waitFor(
+      async () => {
+        const there = await store.database.query<{ kept: boolean }>(
+          `select to_regclass($1) is not null and to_regclass('attempts_20200101') is null as kept`,
+          [last?.name],
+        );
+        return there[0]?.kept === true;
+      },
+      { what: 'the day to be made and the old one dropped', timeoutMs: 60_000 },
+    );
+  }, 120_000);
 
   test('stops in order, exit code 0, and claims nothing any more', async () => {
     expect(await stop()).toBe(0);

@@ -3,9 +3,13 @@ import { createTimetable } from '@postrider/queue';
 import type { QueueLocation, Timetable } from '@postrider/queue';
 import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import {
+  createAttemptLog,
   createDeliveryTimetable,
+  createErasureStore,
+  createFleet,
   createHousekeeping,
   createMailTimetable,
+  createSnapshotWatch,
   createWakeUpListener,
   readOutstanding,
 } from '@postrider/store';
@@ -14,11 +18,21 @@ import type { RelayConfig } from './config.ts';
 import { createDeliveryClaims } from './delivery-claims.ts';
 import { createDeliveryNews } from './delivery-news.ts';
 import { createDeliveryRounds } from './delivery-rounds.ts';
-import { housekeepingTurn, removalsTurn } from './housekeeping.ts';
+import { createDeliverySweep } from './delivery-sweep.ts';
+import { erasuresTurn } from './erasures.ts';
+import { createEvictionWatch } from './eviction-policy.ts';
+import { createFleetWatch } from './fleet-watch.ts';
+import {
+  housekeepingSteps,
+  housekeepingTurn,
+  removalsTurn,
+  STEP_AGAIN_AFTER_ERROR_MS,
+} from './housekeeping.ts';
 import { mailTurn } from './mail-pass.ts';
 import { createPacemaker } from './pacemaker.ts';
 import type { Pacemaker } from './pacemaker.ts';
 import { REPORT_EVERY_MS, reportTurn } from './reports.ts';
+import { retentionSteps, retentionTurn } from './retention.ts';
 
 export interface RelayParts {
   readonly config: RelayConfig;
@@ -40,21 +54,37 @@ type Timed = (name: string, turn: () => Promise<number>, pauseAfterErrorMs: numb
 /** Builds the relay's passes and adds them to the start list; what wakes them is added last. */
 export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const { config, pool, logger, metrics } = parts;
-  const queue = createTimetable(parts.location, parts.onQueueError);
+  // A new connection may lead to another Redis, with another policy.
+  const queue = createTimetable(parts.location, parts.onQueueError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
 
   const timed = timedFor(parts);
-  const deliveries = createDeliveryPasses(parts, queue, timed);
+  const fleet = createFleetWatch({ fleet: createFleet(pool), slotsOfOne: slotsOf(config) });
+  const deliveries = createDeliveryPasses(parts, queue, timed, () => fleet.slots());
   const mails = createMailPass(parts, queue, timed);
   const housekeeping = createHousekeeping(pool);
-  const retention = { eventDays: config.eventRetentionDays, attemptDays: config.attemptRetentionDays };
-  const tend = () => housekeepingTurn(housekeeping, retention, logger);
+  const steps = housekeepingSteps({ attemptLog: createAttemptLog(pool), housekeeping, config });
+  const retention = retentionSteps({ pool, config, metrics, logger });
+  const erasures = createErasureStore(pool);
+  const reported = {
+    readOutstanding: () => readOutstanding(pool),
+    oldestSnapshotSeconds: createSnapshotWatch(pool),
+  };
+  const onEvictionPolicy = createEvictionWatch(metrics, logger);
+  const report = timed(
+    'report',
+    () => reportTurn(metrics, reported, queue, onEvictionPolicy),
+    REPORT_EVERY_MS,
+  );
   const passes = [
     ...deliveries.passes,
     mails,
-    timed('housekeeping', tend, TENDING_PAUSE_AFTER_ERROR_MS),
+    timed('fleet', () => fleet.turn(), PASS_PAUSE_AFTER_ERROR_MS),
+    ...steps.map((step) => timed(step.name, () => housekeepingTurn(step, logger), STEP_AGAIN_AFTER_ERROR_MS)),
+    timed('retention', () => retentionTurn(retention, logger), TENDING_PAUSE_AFTER_ERROR_MS),
+    timed('erasures', () => erasuresTurn(erasures, logger), TENDING_PAUSE_AFTER_ERROR_MS),
     timed('removals', () => removalsTurn(housekeeping, logger), TENDING_PAUSE_AFTER_ERROR_MS),
-    timed('report', () => reportTurn(metrics, () => readOutstanding(pool), queue), REPORT_EVERY_MS),
+    report,
   ];
   lifecycle.add('passes', {
     start: async () => passes.forEach((pass) => pass.start()),
@@ -73,12 +103,12 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   lifecycle.add('wake-ups', { start: async () => listener.start(), stop: () => listener.stop() });
 }
 
-/** Deliveries have two passes that share their claims: the rounds, and the news beside them. */
-function createDeliveryPasses(parts: RelayParts, queue: Timetable, timed: Timed) {
+/** Deliveries have three passes that share their claims: the rounds, the news beside them, and the sweep. */
+function createDeliveryPasses(parts: RelayParts, queue: Timetable, timed: Timed, fleetSlots: () => number) {
   const { config, metrics } = parts;
   const store = createDeliveryTimetable(parts.claims);
   const claims = createDeliveryClaims({
-    ...{ store, queue },
+    ...{ store, queue, fleetSlots },
     leaseSeconds: config.leaseSeconds,
     onClaim(claimed) {
       metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length);
@@ -89,23 +119,35 @@ function createDeliveryPasses(parts: RelayParts, queue: Timetable, timed: Timed)
   const roundsPass = timed('deliveries', () => rounds.turn(), PASS_PAUSE_AFTER_ERROR_MS);
   const news = createDeliveryNews({
     claims,
-    frontOf: (id) => rounds.frontOf(id),
     onBacklog(webhooks) {
       rounds.note(webhooks);
       roundsPass.wake();
     },
   });
   const newsPass = timed('news', () => news.turn(), PASS_PAUSE_AFTER_ERROR_MS);
+  const sweep = createDeliverySweep({
+    ...{ store, claims },
+    onFound(webhooks) {
+      rounds.noteFound(webhooks);
+      roundsPass.wake();
+    },
+  });
+  const sweepPass = timed('sweep', () => sweep.turn(), PASS_PAUSE_AFTER_ERROR_MS);
   return {
-    passes: [roundsPass, newsPass],
+    passes: [roundsPass, newsPass, sweepPass],
     wake(webhooks: readonly WebhookId[], everything: boolean): void {
       news.note(webhooks);
       if (webhooks.length > 0) newsPass.wake();
       if (!everything) return;
-      rounds.noteEverything();
-      roundsPass.wake();
+      sweep.noteEverything();
+      sweepPass.wake();
     },
   };
+}
+
+/** Of one worker that is set as this relay is: the fast lane's slots, as many parked attempts, the slow lane's slots. */
+function slotsOf({ deliveryConcurrency, slowLaneConcurrency }: RelayConfig): number {
+  return 2 * deliveryConcurrency + slowLaneConcurrency;
 }
 
 function createMailPass({ config, pool, metrics }: RelayParts, queue: Timetable, timed: Timed): Pacemaker {

@@ -4,16 +4,22 @@ import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import type { Backlog } from '@postrider/store';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
+import { keepingLogger } from '../test/log-lines.ts';
+import type { LoggedLine } from '../test/log-lines.ts';
+import { createEvictionWatch } from './eviction-policy.ts';
 import { REPORT_EVERY_MS, reportTurn } from './reports.ts';
 
 const BACKLOG: Backlog = {
   outstanding: 12,
   dueNow: 5,
   oldestDueSeconds: 3.5,
+  oldestFirstAttemptSeconds: 4.5,
   unsentEmails: 2,
   deadLetters: { attempts_exhausted: 1, rejected: 0 },
   failingWebhooks: 1,
 };
+
+const STORE = { readOutstanding: async () => BACKLOG, oldestSnapshotSeconds: async () => 60 };
 
 let metrics: Metrics<'relay'>;
 beforeEach(() => void (metrics = createMetrics('relay', { processMetrics: false })));
@@ -32,9 +38,11 @@ test('a report sets the gauges to what the backlog and the queues are now', asyn
   queue.fill('fast', 'waiting', 7);
   queue.fill('slow', 'delayed', 8);
   queue.fill('mail', 'waiting', 9);
-  expect(await reportTurn(metrics, async () => BACKLOG, queue)).toBe(REPORT_EVERY_MS);
+  expect(await reportTurn(metrics, STORE, queue, () => undefined)).toBe(REPORT_EVERY_MS);
   expect(await samples('postrider_outstanding_deliveries')).toEqual({ '': 12 });
   expect(await samples('postrider_oldest_due_age_seconds')).toEqual({ '': 3.5 });
+  expect(await samples('postrider_oldest_first_attempt_age_seconds')).toEqual({ '': 4.5 });
+  expect(await samples('postrider_oldest_snapshot_age_seconds')).toEqual({ '': 60 });
   expect(await samples('postrider_queue_jobs')).toEqual({
     'fast waiting': 7,
     'fast delayed': 0,
@@ -48,6 +56,36 @@ test('a report sets the gauges to what the backlog and the queues are now', asyn
 test('the backlog is told also while the queue is away, and the turn says that it is', async () => {
   const queue = inMemoryQueue();
   queue.fail('depth');
-  await expect(reportTurn(metrics, async () => BACKLOG, queue)).rejects.toThrow(QueueUnavailableError);
+  await expect(reportTurn(metrics, STORE, queue, () => undefined)).rejects.toThrow(QueueUnavailableError);
   expect(await samples('postrider_outstanding_deliveries')).toEqual({ '': 12 });
+});
+
+test('a Redis that may evict jobs is told of once, also where it did not answer at first, and again after a sound one', async () => {
+  const lines: LoggedLine[] = [];
+  const note = createEvictionWatch(metrics, keepingLogger(lines));
+  const answers = [new Error('no answer'), 'allkeys-lru', 'allkeys-lru', 'noeviction', 'allkeys-lru'];
+  const queue = {
+    ...inMemoryQueue(),
+    evictionPolicy: async () => {
+      const answer = answers.shift();
+      if (typeof answer !== 'string') throw new QueueUnavailableError(answer);
+      return answer;
+    },
+  };
+  const gauge = async () => (await samples('postrider_redis_may_evict'))[''];
+  const report = async () => reportTurn(metrics, STORE, queue, note);
+
+  await expect(report()).rejects.toThrow(QueueUnavailableError);
+  const seen: unknown[] = [];
+  while (answers.length > 0) {
+    await report();
+    seen.push([await gauge(), lines.length]);
+  }
+  expect(seen).toEqual([
+    [1, 1],
+    [1, 1],
+    [0, 1],
+    [1, 2],
+  ]);
+  expect(lines[0]).toMatchObject({ level: 'warn', fields: { maxmemory_policy: 'allkeys-lru' } });
 });

@@ -48,16 +48,19 @@ function stuckJobs(locationOf: () => QueueLocation): void {
   });
 
   test('does not swallow the next job of its delivery once the lease has run out', async () => {
-    const [deliveryId = ''] = await store.rows.deliveries(await store.rows.webhook());
+    const webhookId = await store.rows.webhook();
+    const [deliveryId = ''] = await store.rows.deliveries(webhookId);
     const stuck = { deliveryId, claim: 0, delayMs: HOUR_MS };
     for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, [stuck]);
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
     const timetable = createDeliveryTimetable(store.claims);
     const claims = createDeliveryClaims({
       store: timetable,
-      ...{ queue, leaseSeconds: LEASE_SECONDS, onClaim: quiet },
+      ...{ queue, leaseSeconds: LEASE_SECONDS, fleetSlots: () => 768, onClaim: quiet },
     });
-    await createDeliveryRounds({ store: timetable, claims }).turn();
+    const rounds = createDeliveryRounds({ store: timetable, claims });
+    rounds.note([webhookId]);
+    await rounds.turn();
     await waitFor(() => deliveries.length > 0, { what: 'the next job', timeoutMs: 5_000 });
     const work = createDeliveryWork(store.pool, store.pool);
     expect(await work.take(deliveries, LEASE_SECONDS)).toMatchObject([{ deliveryId }]);
@@ -70,10 +73,12 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
     await mailTurn({
       store: createMailTimetable(store.pool),
-      ...{ queue, leaseSeconds: LEASE_SECONDS, onClaim: quiet },
+      ...{ queue, leaseSeconds: LEASE_SECONDS, fleetSlots: () => 768, onClaim: quiet },
     });
     await waitFor(() => mails.length > 0, { what: 'the next job', timeoutMs: 5_000 });
-    const now = await store.database.query('select email_id as "emailId", claim from email_sends');
+    const now = await store.database.query(
+      'select email_id as "emailId", claim, unrecorded as faults from email_sends',
+    );
     expect(mails).toEqual(now);
   });
 }

@@ -1,41 +1,50 @@
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, Timed } from '@postrider/queue';
 import { createDeliveryTimetable, createDeliveryWork } from '@postrider/store';
-import type { ClaimedDelivery } from '@postrider/store';
+import type { ClaimedDelivery, Front } from '@postrider/store';
 import { createDeliveryClaims } from '../src/delivery-claims.ts';
 import { createDeliveryNews } from '../src/delivery-news.ts';
 import type { DeliveryNews } from '../src/delivery-news.ts';
 import { createDeliveryRounds } from '../src/delivery-rounds.ts';
 import type { DeliveryRounds } from '../src/delivery-rounds.ts';
+import { createDeliverySweep } from '../src/delivery-sweep.ts';
+import type { DeliverySweep } from '../src/delivery-sweep.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
 import type { RelayStore } from './open-relay-store.ts';
 
 export const BUSY_PAUSE_MS = 10;
+const SCAN_EVERY_MAX_MS = 2_000;
 
-/** A relay's rounds and news on a real database and a queue in memory, with what they do in view. */
+/** A relay's rounds, news and sweep on a real database and a queue in memory, with what they do in view. */
 export class DeliveryGround {
   readonly store: RelayStore;
   readonly queue = inMemoryQueue();
   readonly claims: (readonly ClaimedDelivery[])[] = [];
   /** The webhooks of each claim. */
   readonly asked: WebhookId[][] = [];
-  /** How often the store was asked to walk. */
-  walks = 0;
-  duringWalk: () => void = () => undefined;
-  /** Its answer is there, and the relay does not have it yet. */
-  afterWalk: () => void = () => undefined;
+  /** Where the last claim for each webhook began. */
+  readonly begunAt = new Map<WebhookId, Front | null>();
+  /** How often the store was asked to sweep, and to scan. */
+  sweeps = 0;
+  scans = 0;
+  /** May throw: the database is away then. */
+  duringSweep: () => void = () => undefined;
+  duringScan: () => void = () => undefined;
+  /** The scan's answer is there, and the relay does not have it yet. */
+  afterScan: () => Promise<void> = async () => undefined;
   duringClaim: () => Promise<void> = async () => undefined;
   rounds: DeliveryRounds;
   news: DeliveryNews;
+  sweep: DeliverySweep;
   /** The relay's clock stands still but for the pauses between rounds. */
   #nowMs = 0;
 
   constructor(store: RelayStore) {
     this.store = store;
-    ({ rounds: this.rounds, news: this.news } = this.newRelay());
+    ({ rounds: this.rounds, news: this.news, sweep: this.sweep } = this.newRelay());
   }
 
-  newRelay(): { rounds: DeliveryRounds; news: DeliveryNews } {
+  newRelay(): { rounds: DeliveryRounds; news: DeliveryNews; sweep: DeliverySweep } {
     const timetable = createDeliveryTimetable(this.store.claims);
     const nowMs = () => this.#nowMs;
     const claims = createDeliveryClaims({
@@ -43,6 +52,7 @@ export class DeliveryGround {
         ...timetable,
         claim: async (admissions, limits) => {
           this.asked.push(admissions.map(({ webhookId }) => webhookId));
+          for (const { webhookId, front } of admissions) this.begunAt.set(webhookId, front ?? null);
           const claimed = await timetable.claim(admissions, limits);
           const hook = this.duringClaim;
           this.duringClaim = async () => undefined;
@@ -50,20 +60,29 @@ export class DeliveryGround {
           return claimed;
         },
       },
-      ...{ queue: this.queue, leaseSeconds: 30, nowMs },
+      ...{ queue: this.queue, leaseSeconds: 30, fleetSlots: () => 1_024, nowMs },
       onClaim: (claimed) => this.claims.push(claimed),
     });
-    const walk: typeof timetable.walk = async (...args) => {
-      this.walks += 1;
-      this.duringWalk();
-      const found = await timetable.walk(...args);
-      this.afterWalk();
+    const scan: typeof timetable.scan = async (...args) => {
+      this.scans += 1;
+      this.duringScan();
+      const found = await timetable.scan(...args);
+      await this.afterScan();
       return found;
     };
-    const rounds = createDeliveryRounds({ store: { walk }, claims, nowMs });
-    const frontOf = rounds.frontOf.bind(rounds);
-    const news = createDeliveryNews({ claims, frontOf, onBacklog: (ids) => rounds.note(ids), nowMs });
-    return { rounds, news };
+    const sweepOnce: typeof timetable.sweep = async (...args) => {
+      this.sweeps += 1;
+      this.duringSweep();
+      return timetable.sweep(...args);
+    };
+    const rounds = createDeliveryRounds({ store: { scan }, claims, nowMs });
+    const news = createDeliveryNews({ claims, onBacklog: (ids) => rounds.note(ids), nowMs });
+    const onFound = (ids: readonly WebhookId[]): void => rounds.noteFound(ids);
+    return {
+      rounds,
+      news,
+      sweep: createDeliverySweep({ store: { sweep: sweepOnce }, claims, onFound, nowMs }),
+    };
   }
 
   /** A wake-up for these arrives. @returns the pause that the turn asks for. */
@@ -93,15 +112,23 @@ export class DeliveryGround {
     this.#nowMs += ms;
   }
 
-  /** A round, when the one before wants it. */
+  /** A sweep, if one is due, and a round. @returns the pause that the round asks for. */
   async turn(): Promise<number> {
     this.pass(BUSY_PAUSE_MS);
+    await this.sweep.turn();
     return this.rounds.turn();
   }
 
-  /** Rounds until all webhooks have been walked over once more. */
-  async untilWalked(): Promise<void> {
-    for (const before = this.walks; this.walks === before;) await this.turn();
+  /** Rounds until every webhook with outstanding deliveries was looked at once more, by a sweep and by a scan after it. */
+  async untilSwept(): Promise<void> {
+    for (const before = this.sweeps; this.sweeps === before;) await this.turn();
+    await this.untilScanned();
+  }
+
+  /** Rounds until the webhooks that the relay knows were looked at once more. */
+  async untilScanned(): Promise<void> {
+    const endsAt = this.#nowMs + SCAN_EVERY_MAX_MS; // none is asked for where the relay knows no webhook
+    for (const before = this.scans; this.scans === before && this.#nowMs <= endsAt;) await this.turn();
   }
 
   /** What workers would do with the jobs of a lane: take the rows and end them with a 200. */

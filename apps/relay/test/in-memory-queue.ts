@@ -65,6 +65,7 @@ export function inMemoryQueue(): InMemoryQueue {
       });
       return Object.fromEntries(entries) as Awaited<ReturnType<Timetable['depth']>>;
     },
+    evictionPolicy: async () => null,
     async close() {
       failing = new Set();
     },

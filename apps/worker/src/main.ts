@@ -8,7 +8,14 @@ import {
   maskedConfig,
   systemClock,
 } from '@postrider/runtime';
-import { createPool, createWakeUps, openDatabase, readiness, requireMigrated } from '@postrider/store';
+import {
+  agreeOnMailProvider,
+  createPool,
+  createWakeUps,
+  openDatabase,
+  readiness,
+  requireMigrated,
+} from '@postrider/store';
 import { workerConfig } from './config.ts';
 import { addWorker } from './worker.ts';
 
@@ -33,9 +40,6 @@ if (config.deliveryAllowedNetworks.length > 0) {
     networks: config.deliveryAllowedNetworks,
   });
 }
-if (config.mailProvider === 'ses' && config.publicUrl === undefined) {
-  logger.warn('PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)');
-}
 
 /** Of the pool, this many connections are for takes, whose commits need not reach the disk. */
 const LEASE_POOL_SIZE = 2;
@@ -58,6 +62,28 @@ lifecycle.add('database', {
   },
   stop: () => Promise.all([wakeUps.close(), leases.end(), database.close()]),
 });
+lifecycle.add('the mail provider', {
+  async start() {
+    const { name: mailProvider, origin } = await agreeOnMailProvider(database, config.mailProvider);
+    logger.info('mail provider', { provider: mailProvider, origin });
+    if (mailProvider === 'ses' && config.publicUrl === undefined) {
+      logger.warn(
+        'PUBLIC_URL is not set: mail about a topic carries no link to unsubscribe (List-Unsubscribe)',
+      );
+    }
+    addWorker(lifecycle, {
+      config,
+      mailProvider,
+      location,
+      database,
+      leases,
+      clock: systemClock,
+      logger,
+      metrics,
+      onQueueError,
+    });
+  },
+});
 lifecycle.add(
   'operations server',
   createOperationsServer({
@@ -68,15 +94,5 @@ lifecycle.add(
     logger,
   }),
 );
-addWorker(lifecycle, {
-  config,
-  location,
-  database,
-  leases,
-  clock: systemClock,
-  logger,
-  metrics,
-  onQueueError,
-});
 
 await lifecycle.run();

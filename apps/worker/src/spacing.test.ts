@@ -48,6 +48,15 @@ test('work that was begun together and took long is not begun together again', a
   expect(began).toEqual([0, 100, 200, 300, 400, 500, 600, 700]);
 });
 
+test('starts that a busy event loop has missed are made up for', async () => {
+  await learnThatWorkTakesASecond();
+  const began = ask(5, 1_000);
+  await jest.advanceTimersByTimeAsync(100);
+  jest.setSystemTime(Date.now() + 40);
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(began).toEqual([0, 100, 240, 300, 400]);
+});
+
 test('quick work is not held up, even for the shortest timer', async () => {
   for (let n = 0; n < 10; n += 1) {
     ask(SLOTS, 5);

@@ -4,6 +4,8 @@ const HEADROOM = 1.25;
 const WEIGHT = 1 / 8;
 /** What is less cannot be waited for. */
 const TIMER_MS = 1;
+/** Starts that a busy event loop has missed are made up for, within this time. */
+const CATCH_UP_MS = 50;
 
 export interface SpacingOptions {
   /** How many at a time there can be. */
@@ -28,14 +30,16 @@ export function createSpacing({
   let last = Promise.resolve();
 
   /** One after the other, each by the mean of the moment at which it is the next. */
-  async function turn(): Promise<void> {
-    const waitMs = lastMs + meanMs / (slots * HEADROOM) - nowMs();
+  async function turn(askedMs: number): Promise<void> {
+    const dueMs = lastMs + meanMs / (slots * HEADROOM);
+    const waitMs = dueMs - nowMs();
     if (waitMs >= TIMER_MS) await new Promise((resolve) => setTimeout(resolve, Math.ceil(waitMs)));
-    lastMs = nowMs();
+    lastMs = Math.min(nowMs(), Math.max(dueMs, askedMs, nowMs() - CATCH_UP_MS));
   }
 
   return async (work) => {
-    await (last = last.then(turn));
+    const askedMs = nowMs();
+    await (last = last.then(() => turn(askedMs)));
     const begunMs = nowMs();
     try {
       return await work();

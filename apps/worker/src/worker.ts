@@ -1,34 +1,35 @@
 import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
 import type { Clock, EmailId } from '@postrider/domain';
 import { createMailProvider } from '@postrider/mail';
+import type { MailProviderOptions } from '@postrider/mail';
 import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
 import { createConsumer } from '@postrider/queue';
 import type { MailJob, QueueLocation } from '@postrider/queue';
 import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
-import { createDeliveryWork, createMailWork } from '@postrider/store';
+import { createDeliveryWork, createFleet, createMailWork } from '@postrider/store';
 import type { createPool, Database, DeliveryHandOver } from '@postrider/store';
+import { createAnnouncements } from './announcements.ts';
 import type { WorkerConfig } from './config.ts';
 import { makeAttempt } from './delivery/attempt.ts';
 import { deliver } from './delivery/deliver.ts';
 import type { DeliveryStages } from './delivery/deliver.ts';
-import { inTurn } from './delivery/in-turn.ts';
-import type { TurnParts } from './delivery/in-turn.ts';
 import { createLoader } from './delivery/load.ts';
-import type { LoadedDelivery } from './delivery/load.ts';
 import { createOpenedSecrets } from './delivery/opened-secrets.ts';
 import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
-import { createRightOfWay } from './delivery/right-of-way.ts';
 import { outgoingMessage } from './mail/outgoing-message.ts';
+import { quarantineSuspects } from './mail/quarantine.ts';
 import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { createParking } from './parking.ts';
 import { createSpacing } from './spacing.ts';
-import { createSpareTime } from './spare-time.ts';
+import { StageFault } from './stage-fault.ts';
 
 export interface WorkerParts {
   readonly config: WorkerConfig;
+  /** The installation's, which the environment may leave open. */
+  readonly mailProvider: MailProviderOptions['provider'];
   readonly location: QueueLocation;
   readonly database: Database;
   /** Commits need not be durable: leases only. */
@@ -41,10 +42,11 @@ export interface WorkerParts {
 
 /** Attempts that take longer than this give their slot of the fast lane to others, if there is a place to wait. */
 const PARK_AFTER_MS = 1_000;
-/** What gives way has a turn as often as this in each webhook's name: it must be able to catch up beside others. */
-const GIVES_WAY_EVERY_MS = 6;
-/** The slow lane has a turn as often as this, whoever it is. */
-const SLOW_LANE_EVERY_MS = 10;
+/**
+ * Parked, for each slot of the fast lane: a parked attempt costs a socket, not a processor. Three accounts that turn slow
+ * together have at most three quarters of the announced slots in flight, and all of those may be in the fast lane.
+ */
+const PARKED_PER_SLOT = 3;
 /** Left of the stop's time for what comes after the attempts: closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Recording a hand-over of mail, after the provider's own time limit. */
@@ -59,20 +61,13 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   // would else wait for each other within their own time limits.
   const fast = addLane(lifecycle, parts, {
     stages,
-    attemptsMax: 2 * deliveryConcurrency,
-    givesWay: {
-      waitsForSpareTime: createRightOfWay(),
-      spareTime: createSpareTime({ everyMs: GIVES_WAY_EVERY_MS }),
-    },
+    attemptsMax: (1 + PARKED_PER_SLOT) * deliveryConcurrency,
   });
-  const slowTurn = createSpareTime({ everyMs: SLOW_LANE_EVERY_MS });
-  const slow = addLane(lifecycle, parts, {
-    stages: { ...stages, turn: () => slowTurn('slow lane') },
-    attemptsMax: slowLaneConcurrency,
-  });
+  const slow = addLane(lifecycle, parts, { stages, attemptsMax: slowLaneConcurrency });
   const spaced = createSpacing({ slots: slowLaneConcurrency });
   const mailStages = addMailStages(lifecycle, parts);
-  const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax: deliveryConcurrency });
+  const placesMax = PARKED_PER_SLOT * deliveryConcurrency;
+  const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax });
   lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
 
   const lock = { lockSeconds: config.leaseSeconds };
@@ -93,7 +88,8 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
       concurrency: config.mailConcurrency,
       handle: oursLogged<MailJob>(
         parts,
-        (job) => sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages),
+        'mail',
+        quarantineSuspects((job) => sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages)),
         (job) => ({ email_id: job.emailId }),
       ),
       lockSeconds: mailStages.leaseSeconds,
@@ -106,12 +102,23 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
     stop: (remainingMs) =>
       Promise.all(Object.values(consumers).map((consumer) => consumer.stop(remainingMs - STOP_RESERVE_MS))),
   });
+  // The fast lane's, as many parked, and the slow lane's. That more may be parked gives no account a larger share.
+  const slots = 2 * deliveryConcurrency + slowLaneConcurrency;
+  lifecycle.add('announcements', createAnnouncements({ ...parts, fleet: createFleet(parts.leases), slots }));
 }
 
 /** What both lanes share. */
 function createDeliveryStages(parts: WorkerParts): Omit<DeliveryStages, 'attempt'> {
   const { config, clock, logger, metrics } = parts;
-  const store = createDeliveryWork(parts.leases, parts.database.pool);
+  const store = createDeliveryWork(parts.leases, parts.database.pool, {
+    onOrphan({ deliveryId, claim, eventId, webhookId }) {
+      metrics.orphanedDeliveries.inc();
+      const ids = { delivery_id: deliveryId, claim, event_id: eventId, webhook_id: webhookId };
+      logger.error('delivery ended: its event is gone', ids);
+    },
+    onOrphanLeft: ({ deliveryId }, error) =>
+      leftToLease(parts, 'delivery', { delivery_id: deliveryId }, new StageFault('load', error)),
+  });
   return {
     load: createLoader(store, config.leaseSeconds),
     record: createRecorder(store, clock),
@@ -127,14 +134,15 @@ function addLane(
   lane: {
     readonly stages: Omit<DeliveryStages, 'attempt'>;
     readonly attemptsMax: number;
-    /** Which of its deliveries give way to others when they have been taken; none: nobody does. */
-    readonly givesWay?: Pick<TurnParts, 'waitsForSpareTime' | 'spareTime'>;
   },
 ): (job: DeliveryHandOver) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
   const client = createEndpointClient({
     timeoutMs: config.deliveryTimeoutMs,
-    guard: createAddressGuard({ allowedNetworks: config.deliveryAllowedNetworks }),
+    guard: createAddressGuard({
+      allowedNetworks: config.deliveryAllowedNetworks,
+      deniedNetworks: config.deliveryDeniedNetworks,
+    }),
     socketsPerHost: lane.attemptsMax,
     onTripwire: (address) => {
       metrics.tripwires.inc({ name: 'connected-to-refused-address' });
@@ -144,20 +152,13 @@ function addLane(
   lifecycle.add('endpoint client', { stop: async () => client.close() });
   const secrets = createOpenedSecrets(createSecretBox(config.secretsKey));
   const headerPrefix = config.signatureHeaderPrefix;
-  const atOnce = (delivery: LoadedDelivery) =>
-    makeAttempt(delivery, { client, secrets, clock, headerPrefix });
-  const attempt =
-    lane.givesWay === undefined
-      ? atOnce
-      : inTurn(atOnce, {
-          ...lane.givesWay,
-          attemptMs: config.deliveryTimeoutMs,
-          onLate: ({ deliveryId }) =>
-            logger.warn('attempt not begun within its lease', { delivery_id: deliveryId }),
-        });
-  const stages = { ...lane.stages, attempt };
+  const stages: DeliveryStages = {
+    ...lane.stages,
+    attempt: (delivery) => makeAttempt(delivery, { client, secrets, clock, headerPrefix }),
+  };
   return oursLogged<DeliveryHandOver>(
     parts,
+    'delivery',
     (job) => deliver(job, stages),
     (job) => ({ delivery_id: job.deliveryId }),
   );
@@ -166,9 +167,10 @@ function addLane(
 function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
   const { config, clock, logger, metrics } = parts;
   const provider = createMailProvider({
-    provider: config.mailProvider,
+    provider: parts.mailProvider,
     connectionsMax: config.mailConcurrency,
     smtpUrl: config.smtpUrl,
+    smtpAllowPlaintext: config.smtpAllowPlaintext,
     sandboxDir: config.sandboxDir,
     awsRegion: config.awsRegion,
     sesConfigurationSet: config.sesConfigurationSet,
@@ -180,7 +182,7 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
     tokens: createUnsubscribeTokens(config.secretsKey),
   });
   return {
-    store: createMailWork(parts.database, clock),
+    store: createMailWork(parts.database, clock, { verifiedDomainsOnly: parts.mailProvider === 'ses' }),
     handOver: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds: Math.ceil(config.mailTimeoutMs / 1000) + MAIL_LEASE_MARGIN_SECONDS,
@@ -189,17 +191,31 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
   };
 }
 
-/** A fault of ours ends here, with one line: the row's lease brings the work back. */
+type Logged = Pick<WorkerParts, 'logger' | 'metrics'>;
+
+/** A fault of ours ends here, with one line and a count: the row's lease brings the work back. */
 function oursLogged<Job>(
-  parts: Pick<WorkerParts, 'logger'>,
+  parts: Logged,
+  work: 'delivery' | 'mail',
   handle: (job: Job) => Promise<void>,
   nameOf: (job: Job) => Readonly<Record<string, string>>,
 ): (job: Job) => Promise<void> {
   return async (job) => {
     try {
       await handle(job);
-    } catch (error) {
-      parts.logger.error('work left to its lease', { ...nameOf(job), error });
+    } catch (fault) {
+      leftToLease(parts, work, nameOf(job), fault);
     }
   };
+}
+
+function leftToLease(
+  { logger, metrics }: Logged,
+  work: 'delivery' | 'mail',
+  name: Readonly<Record<string, string>>,
+  fault: unknown,
+): void {
+  const [stage, error] = fault instanceof StageFault ? [fault.stage, fault.cause] : ['other', fault];
+  metrics.workLeftToLease.inc({ work, stage });
+  logger.error('work left to its lease', { ...name, stage, error });
 }

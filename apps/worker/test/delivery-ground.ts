@@ -50,7 +50,6 @@ export interface WorkerWish {
   readonly foreignKeys?: boolean;
   /** The database by another way than the ground's own. */
   readonly database?: Database;
-  readonly turn?: DeliveryStages['turn'];
 }
 
 /** A database, an endpoint's server and a name server, all real, for the stages of deliveries between them. */
@@ -129,7 +128,6 @@ function createWorker(parts: WorkerParts, wish: WorkerWish): (job: DeliveryHandO
   parts.clients.push(client);
   const secrets = wish.foreignKeys === true ? createSecretBox([Buffer.alloc(32, 2)]) : SECRETS;
   const stages: DeliveryStages = {
-    ...(wish.turn && { turn: wish.turn }),
     load: createLoader(store, wish.leaseSeconds ?? 30),
     attempt: (delivery) => makeAttempt(delivery, { client, secrets, headerPrefix: 'Service', clock }),
     record: createRecorder(store, clock),

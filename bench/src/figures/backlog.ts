@@ -25,7 +25,7 @@ export const backlog: Figure = {
     'Two installations on the same Postgres: one with an empty table, one with the backlog, due in an hour and later, ' +
     'spread over many webhooks, the measured endpoint among them. In turn, each drains bursts of fresh events with a ' +
     'relay and a worker that have just been started and warmed up. The claim pass is the relay’s own measurement of its ' +
-    'turns (walk, claim, hand to the queue), for each delivery it claimed; its speed is judged, so that above 1 is ' +
+    'turns (scan, claim, hand to the queue), for each delivery it claimed; its speed is judged, so that above 1 is ' +
     'faster than on an empty table.',
   limitSeconds: 600,
   async run(ground) {

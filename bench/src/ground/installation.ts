@@ -67,6 +67,7 @@ export async function createInstallation(options: InstallationOptions): Promise<
     REDIS_URL: redis.url,
     SECRETS_KEY: secretsKey.toString('base64'),
     NODE_EXTRA_CA_CERTS: options.caFile,
+    NODE_ENV: 'test',
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8',
     SANDBOX_DIR: `${folder}/sandbox`,
     PORT: '0',

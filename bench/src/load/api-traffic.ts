@@ -77,7 +77,7 @@ export async function addKey(installation: Installation): Promise<string> {
   const key = newApiKey('live');
   await installation.database.query(
     `insert into api_keys (id, account_id, digest, kind, scopes, rate_limit_per_minute)
-     values ($1, $2, $3, 'live', '{webhooks:manage,emails:send}', 1000000)`,
+     values ($1, $2, $3, 'live', '{webhooks:manage,emails:send,suppressions:manage}', 1000000)`,
     [newId('apiKey', clock), await installation.addAccount(), Buffer.from(apiKeyDigest(key))],
   );
   return key;

@@ -1,13 +1,9 @@
 import type { AccountId } from '@postrider/domain';
-import type { CallerCommands } from '../roles/caller.ts';
-import type { ReceiverCommands } from '../roles/receiver.ts';
-import type { RoleProcess } from '../roles/role-process.ts';
+import { latenessMs, measureLoads } from './steady-load.ts';
+import type { Ends } from './steady-load.ts';
 
-const ARRIVAL_TIMEOUT_MS = 60_000;
-
-export interface SteadyLoad {
-  readonly receiver: RoleProcess<ReceiverCommands>;
-  readonly caller: RoleProcess<CallerCommands>;
+/** The load of one account with one endpoint. */
+export interface AccountLoad extends Ends {
   readonly accountId: AccountId;
   readonly perSecond: number;
   readonly seconds: number;
@@ -25,20 +21,11 @@ export interface ArrivalTimes {
  * Records events at a steady rate, a transaction each, and waits for all of them.
  * @throws Error when one of them does not arrive
  */
-export async function measureArrivals(load: SteadyLoad): Promise<ArrivalTimes> {
-  const { receiver, caller, ...rate } = load;
-  await receiver.call('reset', null);
-  const recorded = await caller.call('record', rate);
-  await receiver.call('arrived', { ids: recorded.map(([id]) => id), withinMs: ARRIVAL_TIMEOUT_MS });
-  const arrivals = new Map(await receiver.call('arrivals', null));
-  const took = (id: string, sinceMs: number): number => {
-    const arrivedAtMs = arrivals.get(id);
-    if (arrivedAtMs === undefined) throw new Error(`${id} was recorded and has not arrived`);
-    // It may arrive before the caller has read the answer to its COMMIT: that is 0, not less.
-    return Math.max(0, arrivedAtMs - sinceMs);
-  };
+export async function measureArrivals(load: AccountLoad): Promise<ArrivalTimes> {
+  const { accountId, perSecond, seconds, ...ends } = load;
+  const [arrivals = []] = await measureLoads(ends, [{ accountIds: [accountId], perSecond, seconds }]);
   return {
-    sinceCommit: recorded.map(([id, , committedAtMs]) => took(id, committedAtMs)),
-    sinceCall: recorded.map(([id, begunAtMs]) => took(id, begunAtMs)),
+    sinceCommit: arrivals.map(latenessMs),
+    sinceCall: arrivals.map(({ begunAtMs, arrivedAtMs }) => arrivedAtMs - begunAtMs),
   };
 }

@@ -9,11 +9,17 @@ import { atSteadyRate } from './steady-rate.ts';
 export type Recorded = readonly [id: string, begunAtMs: number, committedAtMs: number];
 
 export interface CallerCommands extends Record<string, (argument: never) => unknown> {
-  /** Records events at a steady rate, a transaction each. */
+  /** Records events of these accounts, in turn, at a steady rate, a transaction each. */
   readonly record: (wish: {
-    readonly accountId: AccountId;
+    readonly accountIds: readonly AccountId[];
     readonly perSecond: number;
     readonly seconds: number;
+  }) => Promise<Recorded[]>;
+  /** Records so many events of these accounts, in turn, as fast as `concurrency` transactions at a time allow. */
+  readonly flood: (wish: {
+    readonly accountIds: readonly AccountId[];
+    readonly count: number;
+    readonly concurrency: number;
   }) => Promise<Recorded[]>;
   /** Commits one cause after the other on `concurrency` connections. @returns commits per second */
   readonly commits: (wish: {
@@ -42,7 +48,16 @@ export function callerCommands(databaseUrl: string, connections: number): Caller
   };
 
   return {
-    record: ({ accountId, ...rate }) => atSteadyRate(rate, () => recordOne(accountId)),
+    record: ({ accountIds, ...rate }) => atSteadyRate(rate, (index) => recordOne(inTurn(accountIds, index))),
+    async flood({ accountIds, count, concurrency }) {
+      const recorded: Recorded[] = [];
+      let begun = 0;
+      const lane = async (): Promise<void> => {
+        while (begun < count) recorded.push(await recordOne(inTurn(accountIds, begun++)));
+      };
+      await Promise.all(Array.from({ length: concurrency }, lane));
+      return recorded;
+    },
     async commits({ accountId, withEvent, concurrency, seconds }) {
       const begun = monotonicMs();
       const end = begun + seconds * 1000;
@@ -60,6 +75,12 @@ export function callerCommands(databaseUrl: string, connections: number): Caller
       return committed / ((monotonicMs() - begun) / 1000);
     },
   };
+}
+
+function inTurn(accountIds: readonly AccountId[], index: number): AccountId {
+  const accountId = accountIds[index % accountIds.length];
+  if (accountId === undefined) throw new Error('there is no account to record events of');
+  return accountId;
 }
 
 /** The cause of an event: a row of some 300 bytes in a table of the caller's own. */

@@ -7,17 +7,20 @@ import { once } from 'node:events';
 import { monotonicMs } from '../monotonic.ts';
 
 /** What an endpoint does, chosen by the first part of its path. */
-export type Behaviour = 'at-once' | 'after-50-ms' | 'never' | 'drip';
+export type Behaviour = 'at-once' | `after-${number}-ms` | 'tail' | 'fail' | 'never' | 'drip';
 
-const TAKES_MS = 50;
 const DRIP_EVERY_MS = 1_000;
+/** Most answers come at once; one in a hundred takes two seconds. */
+const TAIL_EVERY = 100;
+const TAIL_MS = 2_000;
 
 /** By address, in PEM. */
 export type Certificates = Record<string, { readonly key: string; readonly cert: string }>;
 
 /**
  * The customers' side: HTTPS servers on many loopback addresses. They answer 200 as soon as the body is read, or
- * misbehave as the path says, and note when each event arrived for the first time.
+ * misbehave as the path says, and note when each event arrived for the first time. Several endpoints of one account have
+ * names, as in `/at-once/second`: their arrivals are noted as `evt_…/second`.
  */
 export function receiverCommands(): ReceiverCommands {
   const log = new ArrivalLog();
@@ -25,7 +28,8 @@ export function receiverCommands(): ReceiverCommands {
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     request.resume().once('end', () => {
       const id = request.headers['service-event-id'];
-      if (typeof id === 'string') log.note(id);
+      const [, , name] = request.url?.split('/') ?? [];
+      if (typeof id === 'string') log.note(name === undefined ? id : `${id}/${name}`);
       answer(request, response);
     });
   };
@@ -102,20 +106,31 @@ class ArrivalLog {
   }
 }
 
+let tailed = 0;
+
 function answer(request: IncomingMessage, response: ServerResponse): void {
-  switch (request.url?.split('/')[1] as Behaviour | undefined) {
+  const behaviour = (request.url?.split('/')[1] ?? 'at-once') as Behaviour;
+  switch (behaviour) {
     case 'never':
       return;
     case 'drip':
       drip(request);
       return;
-    case 'after-50-ms':
-      setTimeout(() => response.end(), TAKES_MS);
+    case 'fail':
+      response.writeHead(503).end();
+      return;
+    case 'tail':
+      tailed += 1;
+      if (tailed % TAIL_EVERY === 0) setTimeout(() => response.end(), TAIL_MS);
+      else response.end();
       return;
     case 'at-once':
-    case undefined:
-    default:
       response.end();
+      return;
+    default: {
+      const [, takesMs = '0'] = /^after-(\d+)-ms$/.exec(behaviour) ?? [];
+      setTimeout(() => response.end(), Number(takesMs));
+    }
   }
 }
 

@@ -41,7 +41,12 @@ import { rollingRestart } from './39-rolling-restart.ts';
 import { sigtermWithRedisDown } from './40-sigterm-with-redis-down.ts';
 import { unknownJobShapes } from './41-unknown-job-shapes.ts';
 import { hostileClients } from './42-hostile-clients.ts';
+import { olderCopyRestored } from './43-older-copy-restored.ts';
 import { soak } from './44-soak.ts';
+import { redisDemoted } from './45-redis-demoted.ts';
+import { manyRetriesPending } from './46-many-retries-pending.ts';
+import { bullmqUpdated } from './47-bullmq-updated.ts';
+import { migratedBesideTheLastRelease } from './48-migrated-beside-the-last-release.ts';
 
 /** Every experiment, in the order of its number. */
 export const EXPERIMENTS: readonly Experiment[] = [
@@ -87,5 +92,10 @@ export const EXPERIMENTS: readonly Experiment[] = [
   sigtermWithRedisDown,
   unknownJobShapes,
   hostileClients,
+  olderCopyRestored,
   soak,
+  redisDemoted,
+  manyRetriesPending,
+  bullmqUpdated,
+  migratedBesideTheLastRelease,
 ];

@@ -15,8 +15,8 @@ export const TIMES = {
   mailTimeoutMs: 1_000,
   /** What a worker that took a message may keep it for: MAIL_TIMEOUT_MS + 15 s, a constant of the worker. */
   mailLeaseSeconds: 16,
-  /** How often a relay walks over all outstanding work. */
-  pollMs: 250,
+  /** How often a relay sweeps over all outstanding deliveries. */
+  pollMs: 2_000,
   shutdownDeadlineMs: 10_000,
 } as const;
 

@@ -10,7 +10,9 @@ export type AttemptResult =
   /** The address guard refused; no request was made. */
   | { readonly kind: 'refused'; readonly error: string };
 
-export type DeadLetterReason = 'attempts_exhausted' | 'rejected';
+export const DEAD_LETTER_REASONS = ['attempts_exhausted', 'rejected'] as const;
+
+export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number];
 
 export type DeliveryOutcome =
   | { readonly kind: 'done' }

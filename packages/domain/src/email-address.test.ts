@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseEmailAddress } from './email-address.ts';
+import { parseEmailAddress, senderDomain } from './email-address.ts';
 
 describe('an address is read', () => {
   test.each([
@@ -90,4 +90,12 @@ test('hostile text costs no more than other text: 10,000 of the longest are read
   ];
   const texts = Array.from({ length: 2000 }, () => hostile).flat();
   expect(texts.some((text) => parseEmailAddress(text) !== null)).toBe(false);
+});
+
+test.each([
+  ['a@Mail.Example.com', 'mail.example.com'],
+  ['"x@y.example" <a@BÜCHER.example>', 'xn--bcher-kva.example'],
+  ['nobody', ''],
+])('of %s the domain of the sender is %j', (from, domain) => {
+  expect(senderDomain(from)).toBe(domain);
 });

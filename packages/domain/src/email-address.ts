@@ -29,6 +29,16 @@ export function parseEmailAddress(text: string): EmailAddress | null {
   return { name: name === '' ? null : name, address };
 }
 
+/**
+ * The domain that `parseEmailAddress` finds in From, in the form in which sending domains are stored: ASCII, lower case.
+ *
+ * @returns an empty text, which is no domain's name, when `from` is no address.
+ */
+export function senderDomain(from: string): string {
+  const address = parseEmailAddress(from)?.address ?? '';
+  return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+}
+
 /** @returns null when the text before the bracket is no name. */
 function displayName(text: string): string | null {
   const quoted = QUOTED.exec(text)?.[1];

@@ -162,6 +162,10 @@ describe('a fault stands under its path as written in the request (contract 7.1)
       { headers: { 'X-SES-Configuration-Set': 'x' } },
       ['headers.X-SES-Configuration-Set: is set by the service'],
     ],
+    [
+      { headers: { 'X-MC-BccAddress': 'victim@other.example' } },
+      ['headers.X-MC-BccAddress: is set by the service'],
+    ],
     [{ headers: { 'Resent-From': 'x' } }, ['headers.Resent-From: is set by the service']],
     [{ headers: { 'ARC-Seal': 'x' } }, ['headers.ARC-Seal: is set by the service']],
     [

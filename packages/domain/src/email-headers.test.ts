@@ -34,6 +34,16 @@ describe('a header that a customer must not set is refused, however it is spelle
     // orders to the provider
     'X-SES-Configuration-Set',
     'X-SES-Source-ARN',
+    'X-MC-BccAddress',
+    'X-MC-Subaccount',
+    'X-PM-Message-Stream',
+    'X-Mailgun-Recipient-Variables',
+    'X-MJ-CustomID',
+    'X-MSYS-API',
+    'X-SMTPAPI',
+    'X-Mailin-Custom',
+    'X-SG-EID',
+    'X-Sparkpost-Options',
   ])('%s', (name) => {
     const spellings = [name, name.toLowerCase(), name.toUpperCase()];
     const written = Object.fromEntries(spellings.map((spelling) => [spelling, 'x']));
@@ -50,6 +60,12 @@ test('headers that only look like them are free', () => {
     'Content-Language': 'de',
     Subjects: 'x',
     'X-Session': 'x',
+    'X-MC': 'x',
+    'X-PMessage': 'x',
+    'X-SMTPAPI-Like': 'x',
+    'X-Mailer': 'x',
+    'X-Mailing-List': 'x',
+    'X-Sgml': 'x',
     Resentment: 'x',
     Archived: 'x',
     'List-Unsubscribe': '<https://example.com/u>',

@@ -21,9 +21,25 @@ const RESERVED_HEADERS = new Set([
   'content-disposition',
   'content-length',
   'authentication-results',
+  'x-smtpapi', // SendGrid's orders, in JSON
 ]);
-/** Orders to the provider, traces of a resending, and what other servers vouch for. */
-const RESERVED_PREFIXES = ['x-ses-', 'resent-', 'arc-'];
+/**
+ * Orders to a provider or relay. They can add hidden recipients, or choose another customer's account or stream:
+ * SES, Mandrill, Postmark, Mailgun, Mailjet, SparkPost (MSYS), Brevo (Mailin), SendGrid.
+ */
+const RELAY_PREFIXES = [
+  'x-ses-',
+  'x-mc-',
+  'x-pm-',
+  'x-mailgun-',
+  'x-mj-',
+  'x-msys-',
+  'x-mailin-',
+  'x-sg-',
+  'x-sparkpost-',
+];
+/** Also traces of a resending, and what other servers vouch for. */
+const RESERVED_PREFIXES = [...RELAY_PREFIXES, 'resent-', 'arc-'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,76}$/;
 
 /** A fault of the `headers` field: of one header by its name, or of the field itself (`name` null). */

@@ -13,16 +13,28 @@ const notification = {
   detail,
 };
 const message = {
-  id: 'msg_1',
-  message_id: null,
-  from: 'jane@example.net',
-  to: ['in@example.com'],
-  cc: [],
-  reply_to: [],
-  subject: null,
-  received_at: '2026-11-20T10:15:32.456Z',
-  size: 12,
-  attachments: [{ filename: 'a.pdf', content_type: 'application/pdf', size: 3 }],
+  ...{
+    object: 'message',
+    id: 'msg_1',
+    status: 'received',
+    inbox_id: 'ibx_1',
+    thread_id: 'thr_1',
+    rule_id: null,
+  },
+  ...{
+    message_id: null,
+    in_reply_to: null,
+    from: 'a@example.com',
+    to: ['b@example.com'],
+    cc: [],
+    reply_to: [],
+  },
+  ...{ received_for: ['b@example.com'], subject: null, text: null, text_truncated: false },
+  received_at: '2026-11-20T10:15:30.000Z',
+  size: 0,
+  attachments: [{ id: 'att_1', filename: null, content_type: 'text/plain', content_id: null, size: 0 }],
+  auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
+  automatic: false,
   held_reason: null,
 };
 const unsubscribed = {

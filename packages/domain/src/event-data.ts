@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { EventType } from './event-types.ts';
+import { AUTH_RESULTS, HELD_REASONS } from './screening-words.ts';
 
 /** ISO 8601 UTC with milliseconds, the one form of every timestamp that leaves the service. */
 const timestamp = z.iso.datetime({ precision: 3 });
@@ -60,27 +61,42 @@ const unsubscribed = z
   });
 
 const attachment = z.strictObject({
+  id: z.string(),
   filename: nullableText,
   content_type: z.string(),
+  content_id: nullableText,
   size: z.int().nonnegative(),
 });
 
+const authResult = z.enum(AUTH_RESULTS);
+
 /**
- * The received-message record. The contract leaves its fields open; docs/events.md states this choice.
- * It describes the message and never carries its body: bodies are read through the API.
+ * The received-message record. The contract leaves its fields open; docs/inbound.md states this choice. Its text is
+ * bounded: the API gives all of it. No link to an attachment: the bytes of an event are fixed, a link's life is short.
  */
 const receivedMessage = z.strictObject({
+  object: z.literal('message'),
   id: z.string(),
+  status: z.enum(['received', 'held', 'released']),
+  inbox_id: nullableText,
+  thread_id: nullableText,
+  rule_id: nullableText,
   message_id: nullableText,
+  in_reply_to: nullableText,
   from: z.string(),
   to: z.array(z.string()),
   cc: z.array(z.string()),
   reply_to: z.array(z.string()),
+  received_for: z.array(z.string()),
   subject: nullableText,
+  text: nullableText,
+  text_truncated: z.boolean(),
   received_at: timestamp,
   size: z.int().nonnegative(),
   attachments: z.array(attachment),
-  held_reason: nullableText,
+  auth: z.strictObject({ spf: authResult, dkim: authResult, dmarc: authResult }),
+  automatic: z.boolean(),
+  held_reason: z.enum(HELD_REASONS).nullable(),
 });
 
 /** `data` by event type (contract 2.3), as it is sent: keys in this order, nothing else. */

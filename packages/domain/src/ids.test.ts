@@ -17,6 +17,11 @@ const PREFIX_BY_NOUN: Record<Noun, string> = {
   domain: 'dom',
   topic: 'top',
   suppression: 'sup',
+  inbox: 'ibx',
+  thread: 'thr',
+  inboundRoute: 'rt',
+  blockedSender: 'bs',
+  attachment: 'att',
 };
 const NOUNS = Object.entries(PREFIX_BY_NOUN) as [Noun, string][];
 

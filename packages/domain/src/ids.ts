@@ -14,6 +14,11 @@ const PREFIXES = {
   domain: 'dom',
   topic: 'top',
   suppression: 'sup',
+  inbox: 'ibx',
+  thread: 'thr',
+  inboundRoute: 'rt',
+  blockedSender: 'bs',
+  attachment: 'att',
 } as const;
 
 export type Noun = keyof typeof PREFIXES;
@@ -30,6 +35,8 @@ export type EmailId = Id<'email'>;
 export type DomainId = Id<'domain'>;
 export type TopicId = Id<'topic'>;
 export type SuppressionId = Id<'suppression'>;
+export type InboxId = Id<'inbox'>;
+export type BlockedSenderId = Id<'blockedSender'>;
 
 const ULID = /^[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
 

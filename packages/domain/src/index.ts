@@ -5,9 +5,9 @@ export type { BlamedAddress } from './blamed-addresses.ts';
 export type { Clock } from './clock.ts';
 export { parseDomainName } from './domain-name.ts';
 export type { DomainNameParse } from './domain-name.ts';
-export { decideOutcome } from './delivery-outcome.ts';
+export { DEAD_LETTER_REASONS, decideOutcome } from './delivery-outcome.ts';
 export type { AttemptResult, DeadLetterReason, DeliveryOutcome } from './delivery-outcome.ts';
-export { hasControlCharacter, isWellFormed, parseEmailAddress } from './email-address.ts';
+export { hasControlCharacter, isWellFormed, parseEmailAddress, senderDomain } from './email-address.ts';
 export type { EmailAddress } from './email-address.ts';
 export type { AttachmentDraft } from './email-attachments.ts';
 export { faultsOf, requestedBatch, requestedEmail } from './email-batch.ts';
@@ -27,21 +27,30 @@ export { newId, parseId } from './ids.ts';
 export type {
   AccountId,
   ApiKeyId,
+  BlockedSenderId,
   DeadLetterId,
   DomainId,
   EmailId,
   EventId,
   Id,
+  InboxId,
   Noun,
   SuppressionId,
   TopicId,
   WebhookId,
 } from './ids.ts';
+export { inboundAddress, inboundDomain } from './inbound-address.ts';
+export { sharedInboundDomains } from './inbound-domains.ts';
+export { parseInboundMatch } from './inbound-match.ts';
+export type { InboundMatch } from './inbound-match.ts';
 export { lastEventAfter } from './last-event.ts';
 export { LIMITS } from './limits.ts';
+export { createLinkTokens } from './link-token.ts';
+export type { LinkTarget, LinkTokens } from './link-token.ts';
 export { isMediaType } from './media-type.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
 export type { HandOver, MailOutcome, ProviderNotification } from './mail-outcome.ts';
+export { namesAddress } from './names-address.ts';
 export {
   NOTIFICATION_AGE_HOURS_MAX,
   NOTIFICATION_ID_HOURS,
@@ -52,17 +61,31 @@ export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';
 export { CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS, windowMs } from './rate-limit.ts';
 export type { RateDecision, RateLimiter } from './rate-limit.ts';
-export { recordEvent } from './record-event.ts';
-export type { EventDraft, EventRecord, OutboxTransaction } from './record-event.ts';
+export { messageRecord, wholeMessageRecord } from './received-message.ts';
+export type {
+  AttachmentId,
+  InboundRouteId,
+  MessageId,
+  ReceivedAttachment,
+  ReceivedMessage,
+  ThreadId,
+} from './received-message.ts';
+export { recordEvent, recordEvents } from './record-event.ts';
+export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
 export { draftOfReported } from './reported-event.ts';
 export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
+export { parseReply } from './reply-draft.ts';
+export type { AnsweredMessage, ReplyingInbox, ReplyParse } from './reply-draft.ts';
 export { requestDigest } from './request-digest.ts';
 export { CONTRACT_RETRY_DELAYS_SECONDS, delayAfter, retrySchedule } from './retry-schedule.ts';
 export type { RetrySchedule } from './retry-schedule.ts';
-export { grants, isScope, SCOPES } from './scopes.ts';
+export { canHave, grants, isScope, SCOPES } from './scopes.ts';
 export type { Scope } from './scopes.ts';
 export { createSecretBox } from './secret-box.ts';
 export type { SealedSecret, SecretBox } from './secret-box.ts';
+export { AUTH_RESULTS, HELD_REASONS } from './screening-words.ts';
+export type { AuthResult, HeldReason } from './screening-words.ts';
+export { senderPattern, senderPatterns } from './sender-patterns.ts';
 export { signatureHeader } from './signature.ts';
 export { newSigningSecret } from './signing-secret.ts';
 export { inboundSubject } from './subject.ts';

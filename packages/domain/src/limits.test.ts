@@ -24,6 +24,7 @@ test('the limits are those of contract section 8 and its rulings', () => {
     idempotencyKeyLength: 256,
     headerLength: 997,
     deadLettersListed: 100,
+    deadLettersReplayed: 1_000,
     pageEntries: 100,
     pageEntriesDefault: 20,
     endpointLength: 2048,
@@ -31,6 +32,19 @@ test('the limits are those of contract section 8 and its rulings', () => {
     topicDescriptionLength: 200,
     suppressionsBatch: 100,
     suppressionReasonLength: 500,
+    inboxes: 100,
+    blockedSenders: 10_000,
+    recordTextBytes: 16 * KIB,
+    recordEntries: 100,
+    recordNameLength: 998,
+    receivedBytes: 10 * MIB,
+    inboxSendsPerHour: 60,
+    threadSendsPerHour: 10,
+    replyBytes: 512 * KIB,
+    replyBodyBytes: 4 * MIB,
+    threadPageBytes: 8 * MIB,
+    linkMs: 604_800_000,
+    inboundNameLength: 100,
   });
   expect([CONTRACT_REQUESTS_PER_MINUTE, RATE_WINDOW_MS]).toEqual([60, 60_000]);
 });

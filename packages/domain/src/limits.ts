@@ -20,6 +20,8 @@ export const LIMITS = {
   /** A subject, and the value of a header: with the fold's space in front, what RFC 5322 2.1.1 lets a line hold. */
   headerLength: 997,
   deadLettersListed: 100,
+  /** Of one webhook, in one request. */
+  deadLettersReplayed: 1_000,
   /** Entries of one page of a list, and how many when the request does not say. */
   pageEntries: 100,
   pageEntriesDefault: 20,
@@ -30,4 +32,26 @@ export const LIMITS = {
   /** Addresses or ids of one request. */
   suppressionsBatch: 100,
   suppressionReasonLength: 500,
+  /** Of an account, of both kinds of keys together. */
+  inboxes: 100,
+  /** Of an account. */
+  blockedSenders: 10_000,
+  /** What the record of a message holds of its text, in UTF-8, of each list, and of its subject and names, in characters. */
+  recordTextBytes: 16 * 1024,
+  recordEntries: 100,
+  recordNameLength: 998,
+  /** A received message, as it came (SMTP's SIZE). */
+  receivedBytes: 10 * 1024 * 1024,
+  /** Live messages from an inbox's address in an hour, and of these into one thread. */
+  inboxSendsPerHour: 60,
+  threadSendsPerHour: 10,
+  /** Text and HTML of a reply together, in UTF-8, and the body of its request. */
+  replyBytes: 512 * 1024,
+  replyBodyBytes: 4 * 1024 * 1024,
+  /** HTML and text of a page of a thread's messages. */
+  threadPageBytes: 8 * 1024 * 1024,
+  /** Of a link to an attachment or a raw message: seven days. */
+  linkMs: 7 * 24 * 60 * 60 * 1000,
+  /** Of an inbox or a rule, in characters. */
+  inboundNameLength: 100,
 } as const;

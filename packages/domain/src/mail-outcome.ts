@@ -8,7 +8,9 @@ type ProviderEventType =
   | 'email.bounced'
   | 'email.soft_bounced'
   | 'email.complained'
-  | 'email.rejected';
+  | 'email.rejected'
+  | 'email.opened'
+  | 'email.clicked';
 
 /** What a provider reports about a message after it has accepted it. */
 export type ProviderNotification = {

@@ -1,22 +1,22 @@
 import { expect, test } from '@jest/globals';
 import { parseId } from './ids.ts';
 import type { AccountId } from './ids.ts';
-import { recordEvent } from './record-event.ts';
-import type { EventDraft, EventRecord } from './record-event.ts';
+import { recordEvent, recordEvents } from './record-event.ts';
+import type { EventBatch, EventDraft } from './record-event.ts';
 
 const clock = { now: () => new Date('2026-11-20T10:15:30.120Z') };
 const accountId = 'acct_01jd0000000000000000000002' as AccountId;
 
 function outbox() {
-  const written: EventRecord[] = [];
-  return { written, tx: { appendEvent: async (event: EventRecord) => void written.push(event) } };
+  const written: EventBatch[] = [];
+  return { written, tx: { appendEvents: async (batch: EventBatch) => void written.push(batch) } };
 }
 
-const sent: EventDraft = {
+const sent = {
   type: 'email.sent',
   accountId,
   data: { email_id: 'em_1', from: 'a@example.com', subject: 'Hi', error: null },
-};
+} as const satisfies EventDraft;
 
 test('an event is written once, with the text that every attempt will send', async () => {
   const { written, tx } = outbox();
@@ -24,14 +24,29 @@ test('an event is written once, with the text that every attempt will send', asy
   expect(parseId('event', id)).toBe(id);
   expect(written).toEqual([
     {
-      id,
       accountId,
       type: 'email.sent',
       createdAt: clock.now(),
-      data: '{"email_id":"em_1","from":"a@example.com","subject":"Hi","error":null}',
       inboundSubject: null,
+      events: [{ id, data: '{"email_id":"em_1","from":"a@example.com","subject":"Hi","error":null}' }],
     },
   ]);
+});
+
+test('events of one kind are written together, each once, and their ids are told in order', async () => {
+  const { written, tx } = outbox();
+  const data = ['em_1', 'em_2'].map((id) => ({ ...sent.data, email_id: id }));
+  const ids = await recordEvents(tx, sent, data, clock);
+  expect(written).toHaveLength(1);
+  expect(written[0]?.events.map(({ id }) => id)).toEqual(ids);
+  expect(written[0]?.events.map((event) => JSON.parse(event.data) as unknown)).toEqual(data);
+});
+
+test('one of many whose data the contract does not state keeps all from being written', async () => {
+  const { written, tx } = outbox();
+  const wrong = { ...sent.data, extra: true };
+  await expect(recordEvents(tx, sent, [sent.data, wrong], clock)).rejects.toThrow('extra');
+  expect(written).toEqual([]);
 });
 
 test("an inbound rule's event also matches that rule's own subject", async () => {
@@ -48,6 +63,6 @@ test('data that the contract does not state is never written, and its cause hear
 });
 
 test('a transaction that fails fails the event', async () => {
-  const tx = { appendEvent: () => Promise.reject(new Error('connection lost')) };
+  const tx = { appendEvents: () => Promise.reject(new Error('connection lost')) };
   await expect(recordEvent(tx, sent, clock)).rejects.toThrow('connection lost');
 });

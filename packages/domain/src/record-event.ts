@@ -17,15 +17,18 @@ export type EventDraft = {
   };
 }[EventType];
 
-/** An event as the outbox keeps it. `data` is the JSON text that every attempt will send. */
-export interface EventRecord {
-  readonly id: EventId;
+/** Account, type and subject. All events of a batch share them. */
+type EventKind<T extends EventType> = Pick<EventDraft, 'accountId' | 'inboundRule'> & { readonly type: T };
+
+/** Events as the outbox keeps them. */
+export interface EventBatch {
   readonly accountId: AccountId;
   readonly type: EventType;
   readonly createdAt: Date;
-  readonly data: string;
   /** Besides the account's own endpoints, those with this subject match. */
   readonly inboundSubject: string | null;
+  /** `data` is the JSON text that every attempt will send. */
+  readonly events: readonly { readonly id: EventId; readonly data: string }[];
 }
 
 /**
@@ -33,8 +36,8 @@ export interface EventRecord {
  * that is why an event cannot be written outside of one.
  */
 export interface OutboxTransaction {
-  /** Writes the event and one delivery for each webhook that matches it. */
-  appendEvent(event: EventRecord): Promise<void>;
+  /** Writes the events and, for each of them, one delivery for each webhook that matches. */
+  appendEvents(batch: EventBatch): Promise<void>;
 }
 
 /**
@@ -44,16 +47,28 @@ export interface OutboxTransaction {
  *   must undo the cause as well.
  */
 export async function recordEvent(tx: OutboxTransaction, draft: EventDraft, clock: Clock): Promise<EventId> {
-  const data = EVENT_DATA[draft.type].parse(draft.data);
-  const event: EventRecord = {
+  const [id] = await recordEvents(tx, draft, [draft.data], clock);
+  if (id === undefined) throw new Error('an event has an id');
+  return id;
+}
+
+/** As `recordEvent`, for any number of events of one kind, in one round trip. @returns their ids, in the order of `data`. */
+export async function recordEvents<T extends EventType>(
+  tx: OutboxTransaction,
+  { accountId, type, inboundRule }: EventKind<T>,
+  data: readonly EventData<T>[],
+  clock: Clock,
+): Promise<EventId[]> {
+  const events = data.map((each) => ({
     id: newId('event', clock),
-    accountId: draft.accountId,
-    type: draft.type,
+    data: JSON.stringify(EVENT_DATA[type].parse(each)),
+  }));
+  await tx.appendEvents({
+    accountId,
+    type,
     createdAt: clock.now(),
-    data: JSON.stringify(data),
-    inboundSubject:
-      draft.inboundRule === undefined ? null : inboundSubject(draft.accountId, draft.inboundRule),
-  };
-  await tx.appendEvent(event);
-  return event.id;
+    inboundSubject: inboundRule === undefined ? null : inboundSubject(accountId, inboundRule),
+    events,
+  });
+  return events.map(({ id }) => id);
 }

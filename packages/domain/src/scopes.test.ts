@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { grants, isScope, SCOPES } from './scopes.ts';
+import { canHave, grants, isScope, SCOPES } from './scopes.ts';
 
 test('a key may do exactly what its scopes name', () => {
   const granted = SCOPES.flatMap((held) =>
@@ -12,6 +12,17 @@ test('a key may do exactly what its scopes name', () => {
 
 test('a key without scopes may do nothing', () => {
   expect(SCOPES.filter((needed) => grants([], needed))).toEqual([]);
+});
+
+test('a test key can have the scopes of mail alone, a live key every scope', () => {
+  expect(SCOPES.filter((scope) => canHave('test', scope))).toEqual([
+    'emails:send',
+    'emails:read',
+    'inbound:read',
+    'inbound:send',
+    'inbound:manage',
+  ]);
+  expect(SCOPES.filter((scope) => canHave('live', scope))).toEqual(SCOPES);
 });
 
 test('scopes add up', () => {

@@ -9,6 +9,8 @@ export interface MailProviderOptions {
   readonly provider: 'sandbox' | 'smtp' | 'ses';
   /** Required for `smtp`. */
   readonly smtpUrl?: string | undefined;
+  /** `smtp`: a server on another machine may be spoken to without TLS. */
+  readonly smtpAllowPlaintext?: boolean | undefined;
   /** Where `sandbox` keeps messages. */
   readonly sandboxDir: string;
   /** Required for `ses`. Everything else about AWS the SDK reads from its own variables and files. */
@@ -36,6 +38,7 @@ function createTransport(options: MailProviderOptions): MailTransport {
       if (smtpUrl === undefined) throw new Error('the mail provider smtp needs SMTP_URL');
       return createSmtpTransport({
         url: smtpUrl,
+        allowPlaintext: options.smtpAllowPlaintext === true,
         timeoutMs,
         ...(connectionsMax === undefined ? {} : { connectionsMax }),
       });

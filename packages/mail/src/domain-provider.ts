@@ -40,7 +40,8 @@ export interface DomainProvider {
    * stopped; a domain that the provider already has for anybody else is refused.
    */
   create(request: { domain: string; accountId: AccountId }): Promise<DomainAnswer<SendingDomain>>;
-  get(domain: string): Promise<DomainAnswer<SendingDomain>>;
+  /** @returns null as its value when the provider does not have the domain. */
+  get(domain: string): Promise<DomainAnswer<SendingDomain | null>>;
   /** A domain that the provider does not have is as good as deleted. */
   delete(domain: string): Promise<DomainAnswer<null>>;
   /** Ends idle connections, and breaks off what is still running: it answers `unavailable`. */

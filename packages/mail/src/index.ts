@@ -11,3 +11,5 @@ export type {
   SendingDomainStatus,
 } from './domain-provider.ts';
 export type { MailProvider, OutgoingAttachment, OutgoingMessage } from './mail-provider.ts';
+export { sentMessageIds } from './sent-message-ids.ts';
+export type { SentMessage } from './sent-message-ids.ts';

@@ -29,12 +29,16 @@ const REPORTS = {
     type: 'email.delivery_delayed',
     detail: { diagnostic: 'smtp; 421 4.4.1 Unable to connect to remote host' },
   }),
+  rejected: () => ({ type: 'email.rejected', detail: { reject_reason: 'Bad content' } }),
+  opened: () => ({ type: 'email.opened', detail: {} }),
+  clicked: () => ({ type: 'email.clicked', detail: { link: 'https://sandbox.postrider.example/clicked' } }),
 } as const satisfies Record<
   string,
   (address: string) => { type: ProviderNotification['type']; detail: Partial<NotificationDetail> }
 >;
 
-const REPORTED = Object.keys(REPORTS) as (keyof typeof REPORTS)[];
+/** The names of those that make a report. */
+export const REPORTED = Object.keys(REPORTS) as (keyof typeof REPORTS)[];
 
 /** The special recipients of one message, by what their name asks for. */
 export interface SandboxRecipients {

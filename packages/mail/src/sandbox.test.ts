@@ -101,6 +101,9 @@ describe('a special recipient acts by name', () => {
     ],
     ['complained', 'email.complained', { complaint_type: 'abuse' }],
     ['delayed', 'email.delivery_delayed', { diagnostic: 'smtp; 421 4.4.1 Unable to connect to remote host' }],
+    ['rejected', 'email.rejected', { reject_reason: 'Bad content' }],
+    ['opened', 'email.opened', {}],
+    ['clicked', 'email.clicked', { link: 'https://sandbox.postrider.example/clicked' }],
   ])('%s@ is accepted, then reported as %s', async (name, type, detail) => {
     const answer = await sandbox().send(outgoingMessage({ to: [at(name)] }));
     expect(answer).toMatchObject({

@@ -107,6 +107,62 @@ describe('a server that takes mail', () => {
   });
 });
 
+describe('a server on another machine that offers no TLS', () => {
+  /** Not a loopback address, as which it is reached all the same: so it stands for another machine. */
+  const elsewhere = (url: string) => url.replace('smtp://127.0.0.1', 'smtp://user:secret@0.0.0.0');
+  const commands = (lines: readonly string[]) => lines.map((line) => line.split(' ', 1)[0]);
+  const plain = async () =>
+    rawServer('220 hello', (line) => {
+      if (line === 'DATA') return '354 go on';
+      if (line.startsWith('EHLO')) return '250-hello\r\n250 AUTH PLAIN LOGIN';
+      if (line.startsWith('AUTH')) return '235 OK';
+      if (line === 'STARTTLS') return '502 no such command';
+      return /^(MAIL|RCPT|\.$)/.test(line) ? '250 OK' : null;
+    });
+
+  test.each(['', '?ignoreTLS=true', '?requireTLS=false&secure=false'])(
+    'with %j in the URL: the mail is deferred, and neither login nor mail went there',
+    async (query) => {
+      const server = await plain();
+      expect((await provide(`${elsewhere(server.url)}/${query}`).send(outgoingMessage())).kind).toBe(
+        'deferred',
+      );
+      expect(commands(server.lines)).toEqual(['EHLO', 'STARTTLS']);
+    },
+  );
+
+  test('a real one gets nothing either', async () => {
+    const logins: unknown[] = [];
+    const server = await mailServer({
+      onAuth: (auth, _session, done) => {
+        logins.push(auth);
+        done(null, { user: 'user' });
+      },
+    });
+    expect((await provide(elsewhere(server.url)).send(outgoingMessage())).kind).toBe('deferred');
+    expect([server.taken, logins]).toEqual([[], []]);
+  });
+
+  test('gets the mail where plain text is allowed', async () => {
+    const server = await mailServer({ onAuth: (_auth, _session, done) => done(null, { user: 'user' }) });
+    const provider = createMailProvider({
+      provider: 'smtp',
+      smtpUrl: elsewhere(server.url),
+      smtpAllowPlaintext: true,
+      sandboxDir: '/nowhere',
+      timeoutMs: LONG_MS,
+    });
+    cleanups.push(() => provider.close());
+    expect(await provider.send(outgoingMessage())).toEqual(accepted);
+  });
+
+  test('gets it on loopback', async () => {
+    const server = await plain();
+    const url = server.url.replace('smtp://', 'smtp://user:secret@');
+    expect((await provide(url).send(outgoingMessage())).kind).toBe('accepted');
+  });
+});
+
 describe('a final no to the message is a refusal, in the words of the server', () => {
   test.each<[string, SMTPServerOptions, string]>([
     ['the sender', { onMailFrom: (_a, _s, done) => done(fault(550, '5.7.1 Not you')) }, '550 5.7.1 Not you'],

@@ -11,6 +11,8 @@ import type { SmtpFault } from './smtp-answer.ts';
 export interface SmtpOptions {
   /** `smtp://user:password@host:587` or `smtps://…`, with options in its query as nodemailer reads them. */
   readonly url: string;
+  /** True: logins and mail may also go to another machine in clear, if its server offers no TLS. */
+  readonly allowPlaintext?: boolean;
   /** Time limit of one hand-over, waiting for a free connection included. */
   readonly timeoutMs: number;
   /** Connections kept at most: hand-overs beyond wait for one. */
@@ -26,11 +28,13 @@ const SOCKET_CLOSE_TIMEOUT_MS = 1000;
  *
  * A message is accepted when the server takes it for at least one recipient; each recipient that it turned down
  * at once is reported as bounced (5xx) or soft-bounced (4xx), since no other word of it will come.
+ *
+ * A server on another machine is spoken to over TLS only: without it, the message is deferred before login and mail.
  */
 export function createSmtpTransport(options: SmtpOptions): MailTransport {
-  const { url, timeoutMs, connectionsMax = CONNECTIONS_MAX } = options;
+  const { timeoutMs, connectionsMax = CONNECTIONS_MAX } = options;
   const transport = createTransport({
-    url,
+    ...secured(options),
     pool: true,
     maxConnections: connectionsMax,
     maxRequeues: 1, // a kept connection that the server has ended meanwhile; beyond that, the retry schedule decides
@@ -68,6 +72,18 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
       return Promise.resolve();
     },
   };
+}
+
+/** 127.0.0.0/8 and ::1, as a URL writes them. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
+
+/** TLS options in the URL's query are ignored. nodemailer would prefer them. */
+function secured({ url, allowPlaintext = false }: SmtpOptions): { url: string; requireTLS?: true } {
+  const parsed = new URL(url);
+  if (allowPlaintext || LOOPBACK.test(parsed.hostname)) return { url };
+  for (const name of [...parsed.searchParams.keys()])
+    if (/^(ignoretls|requiretls|secure)$/i.test(name)) parsed.searchParams.delete(name);
+  return { url: parsed.href, requireTLS: true };
 }
 
 async function handOver(

@@ -19,7 +19,8 @@ import { createAddressGuard } from './guard/address-guard.ts';
 import { GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
 import type { NameResolver } from './resolve/name-resolver.ts';
 
-const loopback: NameResolver = { resolve: async () => ['127.0.0.1'], close: () => undefined };
+const quiet = { resolveIpv6: async () => [], close: () => undefined };
+const loopback: NameResolver = { resolve: async () => ['127.0.0.1'], ...quiet };
 
 let authority: TestAuthority;
 const open: (() => unknown)[] = [];
@@ -165,7 +166,7 @@ describe('an early connection', () => {
     let lookUps = 0;
     const resolver: NameResolver = {
       resolve: () => (lookUps++ === 0 ? new Promise(() => undefined) : Promise.resolve(['127.0.0.1'])),
-      close: () => undefined,
+      ...quiet,
     };
     const agent = createAgent(['127.0.0.1/32'], { resolver });
     const name = 'hooks.example.com';
@@ -177,7 +178,7 @@ describe('an early connection', () => {
   });
 
   test('is waited for by nobody once the agent is closed', async () => {
-    const resolver: NameResolver = { resolve: () => new Promise(() => undefined), close: () => undefined };
+    const resolver: NameResolver = { resolve: () => new Promise(() => undefined), ...quiet };
     const agent = createAgent(['127.0.0.1/32'], { resolver });
     const all = [1, 2].map(() => agent.connectEarly('hooks.example.com', '443')?.made);
     agent.destroy();
@@ -226,6 +227,41 @@ describe('an early connection', () => {
     await waitFor(() => receiver.openSockets === 1, { what: 'the connection' });
     agent.destroy();
     await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be closed' });
+  });
+});
+
+describe('a connection', () => {
+  const MINUTES_5 = 300_000;
+  const IDLE_MS = 12_000;
+
+  test('serves requests for five minutes at the most; the next is made anew, and judged', async () => {
+    const receiver = await startReceiver();
+    let nowMs = 0;
+    let addresses = ['127.0.0.1'];
+    const resolver: NameResolver = { resolve: async () => addresses, ...quiet };
+    const agent = createAgent(['127.0.0.1/32'], { resolver, nowMs: () => nowMs });
+    const visit = () => get(agent, { host: 'hooks.example.com', port: receiver.port });
+    await visit();
+    addresses = ['10.0.0.1'];
+    nowMs = MINUTES_5 - IDLE_MS;
+    await visit();
+    expect(receiver.connections).toBe(1);
+    nowMs += 1; // it could wait idle for as long as is left, and serve one more
+    await visit();
+    await expect(visit()).rejects.toThrow('refused address 10.0.0.1 (private)');
+    expect(receiver.connections).toBe(1);
+  });
+
+  test('that is too old is not handed to a request that waits for one either', async () => {
+    const receiver = await startReceiver();
+    let nowMs = 0;
+    const agent = createAgent(['127.0.0.1/32'], { socketsPerHost: 1, nowMs: () => nowMs });
+    receiver.script('/first', [after(receiver.waitForRequests(1), answer(200))]);
+    const first = get(agent, { host: '127.0.0.1', port: receiver.port, path: '/first' });
+    const second = get(agent, { host: '127.0.0.1', port: receiver.port, path: '/' });
+    nowMs = MINUTES_5;
+    expect([await first, await second]).toEqual([200, 200]);
+    expect(receiver.connections).toBe(2);
   });
 });
 

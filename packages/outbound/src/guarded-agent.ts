@@ -5,8 +5,9 @@ import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tl
 import { EarlyConnections, type EarlyConnection } from './early-connections.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
 import { RefusedError } from './guard/refused-error.ts';
-import { createGuardedLookup } from './resolve/guarded-lookup.ts';
+import { createGuardedLookup, judgeHost, judgeResolved } from './resolve/guarded-lookup.ts';
 import type { NameResolver } from './resolve/name-resolver.ts';
+import { createNat64, type Nat64 } from './resolve/nat64.ts';
 
 export interface GuardedAgentOptions {
   guard: AddressGuard;
@@ -17,11 +18,15 @@ export interface GuardedAgentOptions {
   ca?: readonly string[] | undefined;
   /** An idle connection is closed after this long. It stays on the address that was judged when it was made. */
   idleMs?: number;
+  /** Monotonic time in milliseconds, for the age of a connection. */
+  nowMs?: () => number;
   /** Called with the address when a socket came up connected to one the guard refuses: it must never happen. */
   onTripwire?: ((address: string) => void) | undefined;
 }
 
 const idleMsDefault = 12_000;
+/** No request begins on a connection older than this: what its address leads to, and to whom, may have changed. */
+const connectionAgeMsMax = 300_000;
 /** Enough for a burst to a busy endpoint: a connection made anew costs as much CPU as several deliveries. */
 const idleSocketsPerHost = 128;
 /** TLS sessions kept, of the endpoints met last, some kilobytes each: to resume one spares both sides the certificates. */
@@ -32,8 +37,8 @@ const addressAttemptMs = 1000;
 type CreateConnection = Parameters<Agent['createConnection']>;
 
 /**
- * Connects only to what the guard allows, and judges in the act of connecting: a literal as it stands, a name by its rules
- * and then by every address the lookup hands to the socket. Certificates are always verified, TLS is 1.2 or later;
+ * Connects only to what the guard allows, and judges in the act of connecting: a literal as it stands and by the IPv4
+ * address inside, a name by its rules and then by every address the lookup hands to the socket. Certificates are always verified, TLS is 1.2 or later;
  * neither the options of a request nor `NODE_TLS_REJECT_UNAUTHORIZED` can loosen that.
  *
  * There is no cap over all hosts: Node counts idle sockets in it, so two idle hosts could block a third.
@@ -42,6 +47,10 @@ export class GuardedAgent extends Agent {
   readonly #guard: AddressGuard;
   readonly #lookup: ReturnType<typeof createGuardedLookup>;
   readonly #secureContext: SecureContext;
+  readonly #nat64: Nat64;
+  readonly #nowMs: () => number;
+  /** When each connection of a request was made. */
+  readonly #madeAtMs = new WeakMap<Socket, number>();
   readonly #onTripwire: ((address: string) => void) | undefined;
   readonly #early = new EarlyConnections();
   /** Connections of requests, idle ones too, by host and port. */
@@ -57,24 +66,45 @@ export class GuardedAgent extends Agent {
       timeout: options.idleMs ?? idleMsDefault,
     });
     this.#guard = options.guard;
-    this.#lookup = createGuardedLookup(options.guard, options.resolver);
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#nat64 = createNat64(options.resolver);
+    this.#lookup = createGuardedLookup(options.guard, options.resolver, this.#nat64);
     this.#secureContext = createSecureContext({
       minVersion: 'TLSv1.2',
       ...(options.ca === undefined ? {} : { ca: [...options.ca] }),
     });
     this.#onTripwire = options.onTripwire;
+    const ageMsMax = connectionAgeMsMax - (options.idleMs ?? idleMsDefault);
+    // Before Node's own listener, which hands the connection to a request that waits, or keeps it while it is idle.
+    this.prependListener('free', (socket: Socket) => {
+      if (this.#nowMs() - (this.#madeAtMs.get(socket) ?? 0) > ageMsMax) socket.destroy();
+    });
   }
 
   override createConnection(
     options: CreateConnection[0],
     callback?: CreateConnection[1],
   ): Duplex | null | undefined {
-    const refusal = this.#guard.judgeHost(options.host ?? '');
+    const learned = this.#nat64.learn([withoutBrackets(options.host ?? '')]);
+    if (learned === undefined) return this.#connect(options, callback);
+    const fail = (error: Error) => callback?.(error, undefined as unknown as Duplex);
+    learned
+      .then(() => {
+        const socket = this.#connect(options, callback);
+        if (socket !== undefined) callback?.(null, socket);
+      })
+      .catch(fail);
+    return undefined;
+  }
+
+  #connect(options: CreateConnection[0], callback: CreateConnection[1]): TLSSocket | undefined {
+    const host = withoutBrackets(options.host ?? '');
+    const refusal = judgeHost(host, this.#guard, this.#nat64);
     if (refusal !== null) {
       callback?.(new RefusedError(refusal), undefined as unknown as Duplex);
       return undefined;
     }
-    const key = keyOf(options.host ?? '', options.port ?? '');
+    const key = keyOf(host, options.port ?? '');
     const socket = super.createConnection({
       ...options,
       lookup: this.#lookup,
@@ -86,6 +116,7 @@ export class GuardedAgent extends Agent {
     // A socket between two requests has no listener of Node's own for a moment; without this one an error would end the process.
     socket.on('error', () => undefined);
     socket.once('connect', () => this.#trip(socket));
+    this.#madeAtMs.set(socket, this.#nowMs());
     this.#count(key, 1);
     socket.once('close', () => this.#count(key, -1));
     return socket;
@@ -103,8 +134,9 @@ export class GuardedAgent extends Agent {
     const key = keyOf(name, port);
     if (this.#connections.has(key)) return null;
     if (this.#early.has(key)) return this.#early.another(key);
-    // The request is refused for the same reason, and tells it.
-    if (this.#guard.judgeHost(name) !== null) return null;
+    // The request waits for the same answer, or is refused for the same reason, and tells it.
+    if (this.#nat64.learn([name]) !== undefined) return null;
+    if (judgeHost(name, this.#guard, this.#nat64) !== null) return null;
     const options = {
       host: name,
       port: Number(port),
@@ -138,7 +170,7 @@ export class GuardedAgent extends Agent {
   #trip(socket: Socket): void {
     const address = socket.remoteAddress;
     if (address === undefined) return;
-    const refusal = this.#guard.judgeAddress(address);
+    const refusal = judgeResolved(address, this.#guard, this.#nat64);
     if (refusal === null) return;
     this.#onTripwire?.(address);
     socket.destroy(new RefusedError(refusal));

@@ -196,6 +196,7 @@ describe('connecting', () => {
     let lookUps = 0;
     const resolver: NameResolver = {
       resolve: () => (lookUps++ === 0 ? first : Promise.resolve(['127.0.0.1'])),
+      resolveIpv6: async () => [],
       close: () => undefined,
     };
     const client = createClient({ resolver });
@@ -336,6 +337,53 @@ describe('the guard while connecting', () => {
     expect(canary.connections).toBe(0);
   });
 
+  test('a synthesised AAAA record beside an A record does not refuse the delivery', async () => {
+    const receiver = await startReceiver();
+    const { client } = await createClientWithNames((_, type) => ({
+      addresses: type === 'A' ? ['127.0.0.1'] : ['64:ff9b::7f00:1'],
+    }));
+    expect(await post(client, receiver.url('/', name))).toMatchObject({ kind: 'answered', statusCode: 200 });
+  });
+
+  test('one whose IPv4 address inside is refused refuses it, be the prefix known to all or told', async () => {
+    const canary = await startListener();
+    for (const prefix of ['64:ff9b::', 'fd00:64::']) {
+      const { client } = await createClientWithNames((asked, type) => {
+        if (asked === 'ipv4only.arpa') return { addresses: ['192.0.0.170', `${prefix}c000:aa`] };
+        return { addresses: type === 'A' ? ['127.0.0.1'] : [`${prefix}a00:1`] };
+      });
+      expect(await post(client, `https://${name}:${canary.port}/`)).toEqual({
+        kind: 'refused',
+        error: `refused address 10.0.0.1 (private) by way of ${prefix}a00:1, an address of ${name}`,
+      });
+    }
+    expect(canary.connections).toBe(0);
+  });
+
+  test('while nobody answers for prefixes an IPv6 address is not connected to, and nothing is dead-lettered', async () => {
+    const receiver = await startReceiver();
+    let addresses = ['127.0.0.1', 'fd00:64::7f00:1'];
+    const { client } = await createClientWithNames((asked, type) => {
+      if (asked === 'ipv4only.arpa') return type === 'A' ? { addresses: ['192.0.0.170'] } : 'servfail';
+      return { addresses };
+    });
+    expect(await post(client, receiver.url('/', name))).toMatchObject({ kind: 'answered', statusCode: 200 });
+    addresses = ['2a00:64::a00:1'];
+    const unknown = { kind: 'failed', cause: 'dns', error: 'DNS: no answer for ipv4only.arpa (SERVFAIL)' };
+    expect(await post(client, 'https://other.example.com/')).toEqual(unknown);
+    expect(await post(client, 'https://[2a00:64::a00:1]/')).toEqual(unknown);
+  });
+
+  test('a literal is judged by the prefixes that are told, in the early connection too', async () => {
+    const { client } = await createClientWithNames(() => ({ addresses: ['2a00:64::c000:aa'] }));
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(await post(client, 'https://[2a00:64::a00:1]/')).toEqual({
+        kind: 'refused',
+        error: 'refused address 10.0.0.1 (private) by way of 2a00:64::a00:1',
+      });
+    }
+  });
+
   test('a refused name is never looked up', async () => {
     const { client, queries } = await createClientWithNames(() => ({ addresses: ['127.0.0.1'] }));
     for (const host of ['localhost', 'db.internal', 'redis', 'printer.local.']) {
@@ -351,6 +399,7 @@ describe('the guard while connecting', () => {
     const wavering: AddressGuard = {
       judgeHost: () => null,
       judgeAddress: (address) => (judged++ === 0 ? null : `refused address ${address} (wavering)`),
+      judgeTranslated: () => null,
     };
     const tripped: string[] = [];
     const { client } = await createClientWithNames(() => ({ addresses: ['127.0.0.1'] }), {

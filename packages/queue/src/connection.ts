@@ -2,6 +2,7 @@ import type { PgPool } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
 import { Pool } from 'pg';
+import { hideEvictionPolicy } from './eviction-policy.ts';
 
 /** Where the queues live. */
 export type QueueLocation =
@@ -17,12 +18,21 @@ export const QUEUE_SCHEMA = 'bullmq';
 
 const RECONNECT_DELAY_MS_MAX = 2_000;
 
+/**
+ * A server that was demoted answers like this for as long as its connections live. After a failover behind one address
+ * a new connection leads to its successor. An older server wraps a script's error in a sentence of its own.
+ */
+const NOT_THE_PRIMARY = /\b(?:READONLY|LOADING|MASTERDOWN)\b/;
+
 const SHARED = {
   connectTimeout: 5_000,
   keepAlive: 10_000,
   // A server that does not say goodbye does not keep the process.
   disconnectTimeout: 200,
   retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MS_MAX),
+  reconnectOnError: (error: Error) => NOT_THE_PRIMARY.test(error.message),
+  // The check would stay on a connection for as long as its server loads. Without it the first command says so.
+  enableReadyCheck: false,
 } satisfies RedisOptions;
 
 /**
@@ -48,7 +58,7 @@ export function connectRedis(
   role: 'producer' | 'consumer',
   onError: (error: Error) => void,
 ): Redis {
-  const redis = new Redis(redisUrl, role === 'producer' ? PRODUCER : CONSUMER);
+  const redis = hideEvictionPolicy(new Redis(redisUrl, role === 'producer' ? PRODUCER : CONSUMER));
   redis.on('error', onError);
   return redis;
 }

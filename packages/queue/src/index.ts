@@ -1,5 +1,6 @@
 export type { QueueLocation } from './connection.ts';
 export { createConsumer } from './consumer.ts';
+export { evicts } from './eviction-policy.ts';
 export { QUEUE_KEYS } from './jobs.ts';
 export type { DeliveryJob, Lane, MailJob, QueueKey } from './jobs.ts';
 export { queueLocation, requireQueueSchema } from './location.ts';

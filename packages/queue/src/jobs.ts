@@ -13,6 +13,8 @@ export const deliveryJob = z.object({
 export const mailJob = z.object({
   emailId: z.string().min(1),
   claim: z.int().nonnegative(),
+  /** Earlier hand-overs of which no outcome was recorded; absent: a relay that does not tell made the job. */
+  faults: z.int().nonnegative().optional(),
 });
 
 export type DeliveryJob = z.infer<typeof deliveryJob>;

@@ -1,4 +1,9 @@
-import { assertSchemaCompatibility, runMigrations, SchemaMigrationRequiredError } from 'bullmq';
+import {
+  assertSchemaCompatibility,
+  LATEST_SCHEMA_VERSION,
+  runMigrations,
+  SchemaMigrationRequiredError,
+} from 'bullmq';
 import { Client } from 'pg';
 import { QUEUE_SCHEMA } from './connection.ts';
 
@@ -12,12 +17,14 @@ export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
   });
 }
 
-/** Whether BullMQ's own tables are there and current. */
+/**
+ * Whether BullMQ's own tables are there and at least of this release. BullMQ's own check passes older ones. It throws for
+ * newer ones that this release may not use.
+ */
 export async function queueSchemaIsCurrent(databaseUrl: string): Promise<boolean> {
   return connected(databaseUrl, async (client) => {
     try {
-      await assertSchemaCompatibility(client, QUEUE_SCHEMA);
-      return true;
+      return (await assertSchemaCompatibility(client, QUEUE_SCHEMA)) >= LATEST_SCHEMA_VERSION;
     } catch (error) {
       if (error instanceof SchemaMigrationRequiredError) return false;
       throw error;

@@ -2,6 +2,7 @@ import { createPostgresBackend, Queue, withBackend } from 'bullmq';
 import type { JobsOptions } from 'bullmq';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
+import { readEvictionPolicy } from './eviction-policy.ts';
 import { deliveryJobId, mailJobId, QUEUE_KEYS, QUEUES } from './jobs.ts';
 import type { QueueKey } from './jobs.ts';
 import { settlesWithin } from './settles-within.ts';
@@ -34,6 +35,7 @@ interface Producer {
   /** False while a call could only wait. */
   connected(): boolean;
   open(): Queues;
+  evictionPolicy(): Promise<string | null>;
   disconnect(): Promise<void>;
 }
 
@@ -46,10 +48,19 @@ const POOL_SIZE = 3;
 /** A back-end that is gone does not keep the process. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** @param onError told of a broken connection; the timetable reconnects by itself. */
-export function createTimetable(location: QueueLocation, onError: (error: Error) => void): Timetable {
+/**
+ * @param onError told of a broken connection; the timetable reconnects by itself.
+ * @param onConnect told of every connection to Redis.
+ */
+export function createTimetable(
+  location: QueueLocation,
+  onError: (error: Error) => void,
+  onConnect: () => void = () => undefined,
+): Timetable {
   const producer =
-    location.kind === 'redis' ? redisProducer(location, onError) : postgresProducer(location, onError);
+    location.kind === 'redis'
+      ? redisProducer(location, onError, onConnect)
+      : postgresProducer(location, onError);
   let opened: Promise<Queues> | null = null;
 
   /** Opened with the first call that finds a connection. BullMQ remembers a failed first one for good: it is dropped. */
@@ -94,24 +105,24 @@ export function createTimetable(location: QueueLocation, onError: (error: Error)
   return {
     addDeliveries: (lane, jobs) => add(lane, jobs, deliveryJobId),
     addMail: (jobs) => add('mail', jobs, mailJobId),
-    async depth() {
-      const counts = await mappingUnavailable(async () => {
-        const open = await queues();
-        return Promise.all(
-          QUEUE_KEYS.map((key) => open[key].getJobCounts('waiting', 'prioritized', 'delayed')),
-        );
-      });
-      return Object.fromEntries(QUEUE_KEYS.map((key, index) => [key, depthOf(counts[index])])) as Record<
-        QueueKey,
-        QueueDepth
-      >;
-    },
+    depth: () => mappingUnavailable(async () => readDepths(await queues())),
+    evictionPolicy: () => mappingUnavailable(() => producer.evictionPolicy()),
     async close() {
       const closing = opened?.then((open) => Promise.all(Object.values(open).map((queue) => queue.close())));
       await settlesWithin(CLOSE_TIMEOUT_MS, closing ?? Promise.resolve());
       await settlesWithin(CLOSE_TIMEOUT_MS, producer.disconnect());
     },
   };
+}
+
+async function readDepths(queues: Queues): Promise<Record<QueueKey, QueueDepth>> {
+  const counts = await Promise.all(
+    QUEUE_KEYS.map((key) => queues[key].getJobCounts('waiting', 'prioritized', 'delayed')),
+  );
+  return Object.fromEntries(QUEUE_KEYS.map((key, index) => [key, depthOf(counts[index])])) as Record<
+    QueueKey,
+    QueueDepth
+  >;
 }
 
 /** One job costs less by itself, and while little happens each comes by itself. */
@@ -153,12 +164,15 @@ function eachQueue(make: (name: string) => BullQueue): Record<QueueKey, BullQueu
 function redisProducer(
   location: QueueLocation & { kind: 'redis' },
   onError: (error: Error) => void,
+  onConnect: () => void,
 ): Producer {
   const connection = connectRedis(location.redisUrl, 'producer', onError);
+  connection.on('ready', onConnect);
   const options = { connection, prefix: `{${location.prefix}}`, streams: STREAMS };
   return {
     connected: () => connection.status === 'ready',
     open: () => eachQueue((name) => new Queue(name, options)),
+    evictionPolicy: () => readEvictionPolicy(connection),
     disconnect: async () => connection.disconnect(),
   };
 }
@@ -172,6 +186,7 @@ function postgresProducer(
   return {
     connected: () => true, // the pool's own time-outs bound a call
     open: () => eachQueue((name) => new PostgresQueue(name, { connection: pool, streams: STREAMS })),
+    evictionPolicy: async () => null,
     disconnect: () => pool.end(),
   };
 }

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { freePort, startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
-import { describeWithRedis, startTcpProxy, waitFor } from '@postrider/testing';
+import { describeWithRedis, startRedisFailover, startTcpProxy, waitFor } from '@postrider/testing';
+import type { RedisFailover } from '@postrider/testing';
 import { Redis } from 'ioredis';
 import { gate, jobs, openQueue } from '../test/queue-under-test.ts';
 import type { QueueUnderTest } from '../test/queue-under-test.ts';
@@ -148,6 +149,53 @@ describeWithRedis('a Redis that', () => {
     redis = await startRedis({ port: server.port });
     await takes('3');
     await takes('4');
+  });
+});
+
+describeWithRedis('a Redis that is no primary any more, its connections alive', () => {
+  let servers: RedisFailover;
+
+  beforeEach(async () => {
+    servers = await startRedisFailover();
+    open(Number(new URL(servers.url).port));
+    await takes('1');
+  });
+  afterEach(async () => {
+    await queue.close();
+    await servers.close();
+  });
+
+  /** Reads are answered, by a replica too. One job alone is added by another call than many. */
+  async function untilItRefusesToAdd(count: number): Promise<void> {
+    const refused = () =>
+      queue.timetable.addDeliveries('slow', jobs(count)).then(
+        () => false,
+        () => true,
+      );
+    await waitFor(refused, { what: 'adding to fail' });
+  }
+
+  test.each([1, 3])(
+    'is given up by both sides for the one its address moved to (%d at a time)',
+    async (count) => {
+      await servers.demote();
+      await untilItRefusesToAdd(count);
+      servers.move();
+      await waitFor(() => queue.timetable.addDeliveries('slow', jobs(count)).then(() => true), {
+        what: 'adding to work',
+      });
+      await takes('2');
+      await takes('3');
+    },
+  );
+
+  test('is given up also while it loads its data, however long it does', async () => {
+    await servers.demoteLoading();
+    await untilItRefusesToAdd(1);
+    await servers.reconnected();
+    servers.move();
+    await takes('2');
+    await takes('3');
   });
 });
 

@@ -23,6 +23,8 @@ export interface Timetable {
   addDeliveries(lane: Lane, jobs: readonly Timed<DeliveryJob>[]): Promise<void>;
   addMail(jobs: readonly Timed<MailJob>[]): Promise<void>;
   depth(): Promise<Record<QueueKey, QueueDepth>>;
+  /** Redis's `maxmemory-policy`. Null: it does not say, or the queue is on Postgres. @throws QueueUnavailableError */
+  evictionPolicy(): Promise<string | null>;
   close(): Promise<void>;
 }
 

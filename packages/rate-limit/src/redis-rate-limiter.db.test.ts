@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { describeWithRedis, waitFor } from '@postrider/testing';
+import { describeWithRedis, startRedisFailover, waitFor } from '@postrider/testing';
 import { Redis } from 'ioredis';
 import { blockEventLoop } from '../test/block-event-loop.ts';
 import { rateLimiterConformance } from '../test/conformance.ts';
@@ -103,6 +103,30 @@ describeWithRedis('the rate limiter on Redis', (url) => {
     limiter.close();
     await proxy.close();
   });
+
+  test.each(['demote', 'demoteLoading'] as const)(
+    'gives up a server that is no primary any more (%s), and finds the one its address moved to',
+    async (harm) => {
+      const servers = await startRedisFailover();
+      const limiter = createRedisRateLimiter({
+        redisUrl: servers.url,
+        prefix,
+        onUnavailable: () => undefined,
+      });
+      const allowed = async () => (await limiter.charge('moved', 1, 10_000)).allowed;
+      try {
+        await waitFor(allowed, { what: 'Redis' });
+        await servers[harm]();
+        await waitFor(async () => !(await allowed()), { what: 'the old one to refuse' });
+        await servers.reconnected();
+        servers.move();
+        await waitFor(allowed, { what: 'the other one' });
+      } finally {
+        limiter.close();
+        await servers.close();
+      }
+    },
+  );
 
   test('is not taken for silent where this process was too busy to hear it', async () => {
     const faults: Error[] = [];

@@ -16,6 +16,12 @@ export interface RedisRateLimiterOptions extends Partial<FailClosedOptions> {
 
 const RECONNECT_DELAY_MAX_MS = 1000;
 
+/**
+ * A server that was demoted answers like this for as long as its connections live. After a failover behind one address
+ * a new connection leads to its successor. An older server wraps a script's error in a sentence of its own.
+ */
+const NOT_THE_PRIMARY = /\b(?:READONLY|LOADING|MASTERDOWN)\b/;
+
 /** The script as ioredis defines it: EVALSHA, and EVAL where the server has forgotten it. */
 type ChargingRedis = Redis & {
   charge(key: string, cost: number, limit: number, windowMs: number): Promise<0 | 1>;
@@ -68,6 +74,9 @@ function failFastClient(url: string, timeoutMs: number): ChargingRedis {
     commandTimeout: 4 * timeoutMs,
     socketTimeout: 4 * timeoutMs,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MAX_MS),
+    reconnectOnError: (error) => NOT_THE_PRIMARY.test(error.message),
+    // The check would stay on a connection for as long as its server loads. Without it the first charge says so.
+    enableReadyCheck: false,
     scripts: { charge: { numberOfKeys: 1, lua: CHARGE_SCRIPT } },
   });
   redis.on('error', () => undefined); // each charge that is refused for it reports it

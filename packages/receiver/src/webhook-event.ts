@@ -37,19 +37,43 @@ export interface Unsubscribed {
   occurred_at: string;
 }
 
-/** A received message without its body, which is read through the API. */
+export type AuthResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror';
+
+/** A received message. Its lists hold the first 100 entries, its text the first 16 KiB; the API has the rest. */
 export interface ReceivedMessage {
+  object: 'message';
   id: string;
+  /** `released`: it was held first. */
+  status: 'received' | 'held' | 'released';
+  /** Null where a rule took it and the address has no inbox. */
+  inbox_id: string | null;
+  /** Null while it is held, and without an inbox. */
+  thread_id: string | null;
+  rule_id: string | null;
   message_id: string | null;
+  in_reply_to: string | null;
   from: string;
   to: string[];
   cc: string[];
   reply_to: string[];
+  /** The addresses it came for. */
+  received_for: string[];
   subject: string | null;
+  text: string | null;
+  text_truncated: boolean;
   received_at: string;
   size: number;
-  attachments: { filename: string | null; content_type: string; size: number }[];
-  held_reason: string | null;
+  attachments: {
+    id: string;
+    filename: string | null;
+    content_type: string;
+    content_id: string | null;
+    size: number;
+  }[];
+  auth: { spf: AuthResult; dkim: AuthResult; dmarc: AuthResult };
+  /** Sent by a program, as an out-of-office answer. */
+  automatic: boolean;
+  held_reason: 'virus' | 'spam' | 'auth_failed' | 'blocked_sender' | null;
 }
 
 interface DataByType {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
+import { apiKeyDigest, newApiKey, newId, SCOPES } from '@postrider/domain';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { createApiKeyStore } from './api-keys.ts';
@@ -86,4 +86,13 @@ test('a scope that this version does not know gives nothing', async () => {
     apiKey.id,
   ]);
   expect((await keys.findActive(key))?.scopes).toEqual(['webhooks:manage']);
+});
+
+test('a test key that was given other scopes than those of mail is found without them', async () => {
+  const scopes = SCOPES;
+  const { apiKey, key } = await keys.create({ ...wish, scopes, kind: 'test' });
+  const [stored] = await store.outside.query('select scopes from api_keys where id = $1', [apiKey.id]);
+  expect(stored).toEqual({ scopes });
+  expect((await keys.findActive(key))?.scopes).toEqual(['emails:send', 'emails:read']);
+  expect((await keys.list(wish.accountId))[0]?.scopes).toEqual(['emails:send', 'emails:read']);
 });

@@ -1,4 +1,4 @@
-import { apiKeyDigest, isScope, newApiKey, newId } from '@postrider/domain';
+import { apiKeyDigest, canHave, isScope, newApiKey, newId } from '@postrider/domain';
 import type { AccountId, ApiKeyId, Clock, KeyKind, Scope } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
@@ -11,6 +11,7 @@ export interface ApiKey {
   readonly id: ApiKeyId;
   readonly accountId: AccountId;
   readonly kind: KeyKind;
+  /** Those that count: a scope that a key of its kind cannot have is absent here. */
   readonly scopes: readonly Scope[];
   /** The key's own limit; null: the deployment's. */
   readonly rateLimitPerMinute: number | null;
@@ -77,7 +78,7 @@ function apiKeyOf(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
     id: row.id as ApiKeyId,
     accountId: row.accountId as AccountId,
     kind: row.kind,
-    scopes: row.scopes.filter(isScope),
+    scopes: row.scopes.filter(isScope).filter((scope) => canHave(row.kind, scope)),
     rateLimitPerMinute: row.rateLimitPerMinute,
     createdAt: row.createdAt,
     revokedAt: row.revokedAt,

@@ -21,6 +21,7 @@ const EMPTY = {
   outstanding: 0,
   dueNow: 0,
   oldestDueSeconds: 0,
+  oldestFirstAttemptSeconds: 0,
   unsentEmails: 0,
   deadLetters: { attempts_exhausted: 0, rejected: 0 },
   failingWebhooks: 0,
@@ -45,6 +46,7 @@ test('counts what is outstanding, due, unsent, dead by reason, and failing', asy
     outstanding: 5,
     dueNow: 3,
     oldestDueSeconds: expect.any(Number),
+    oldestFirstAttemptSeconds: expect.any(Number),
     unsentEmails: 1,
     deadLetters: { attempts_exhausted: 2, rejected: 1 },
     failingWebhooks: 1,
@@ -72,6 +74,22 @@ test('the oldest due is told of what nobody has in hand: a lease that runs count
   expect((await readBacklog(store.db.pool)).oldestDueSeconds).toBe(0);
 });
 
+test('the oldest without an attempt is told whoever has it: one that is leased again and again would never show', async () => {
+  const webhookId = await rows.webhook();
+  const [stuck] = await rows.deliveries(webhookId, { dueInMs: -3_600_000 });
+  await rows.deliveries(webhookId, { dueInMs: -7_200_000, attempts: 1 });
+  await rows.deliveries(webhookId, { dueInMs: 60_000 });
+  const firstMinutes = async () =>
+    Math.floor((await readBacklog(store.db.pool)).oldestFirstAttemptSeconds / 60);
+
+  expect(await firstMinutes()).toBe(60);
+  await store.outside.query(`update deliveries set leased_until = now() + interval '30 s', taken_at = now()`);
+  expect(await firstMinutes()).toBe(60);
+  expect((await readBacklog(store.db.pool)).oldestDueSeconds).toBe(0);
+  await store.outside.query('delete from deliveries where id = $1', [stuck]);
+  expect(await firstMinutes()).toBe(0);
+});
+
 describe('of a table beyond what is read whole', () => {
   const ROWS = 20_000;
   /** So that a table of a few megabytes is one. */
@@ -96,6 +114,19 @@ describe('of a table beyond what is read whole', () => {
     expect(told.outstanding).toBeLessThan(ROWS * 2);
     expect(told.dueNow).toBeLessThan(told.outstanding);
     expect(Math.floor(told.oldestDueSeconds / 60)).toBe(60);
+    expect(Math.floor(told.oldestFirstAttemptSeconds / 60)).toBe(120);
+  });
+
+  test('the oldest without an attempt is never told younger than it is, whatever was attempted before it', async () => {
+    await rows.deliveries(await rows.webhook(), { count: ROWS, dueInMs: 600_000 });
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { dueInMs: -3_600_000 });
+    await rows.deliveries(webhookId, { dueInMs: -7_200_000, attempts: 1, count: 31 });
+    const minutes = async () =>
+      Math.floor((await readOutstanding(store.db.pool, PAGES)).oldestFirstAttemptSeconds / 60);
+    expect(await minutes()).toBe(60);
+    await rows.deliveries(webhookId, { dueInMs: -5_400_000, attempts: 1 });
+    expect(await minutes()).toBe(90);
   });
 
   test('not more of it is read than that', async () => {
@@ -122,7 +153,7 @@ describe('of a table beyond what is read whole', () => {
     await rows.deliveries(await rows.webhook(), { count: ROWS });
     await store.outside.query('delete from deliveries');
     const told = await readOutstanding(store.db.pool, 10);
-    expect(told).toEqual({ outstanding: 0, dueNow: 0, oldestDueSeconds: 0 });
+    expect(told).toMatchObject({ outstanding: 0, dueNow: 0, oldestDueSeconds: 0 });
   });
 });
 

@@ -8,6 +8,11 @@ export interface Outstanding {
   readonly dueNow: number;
   /** How long the oldest delivery that nobody has in hand has been due; 0 when there is none. */
   readonly oldestDueSeconds: number;
+  /**
+   * How long the oldest delivery that was never attempted has been due, also while a worker has it; 0 when there is
+   * none. Work that every worker leaves to its lease shows here only. Of a very large table it may be told too old.
+   */
+  readonly oldestFirstAttemptSeconds: number;
 }
 
 /** What an operator asks first. */
@@ -21,6 +26,7 @@ interface OutstandingRow {
   readonly outstanding: string;
   readonly due_now: string;
   readonly oldest_due_seconds: number;
+  readonly oldest_first_seconds: number;
 }
 
 interface RestRow {
@@ -47,6 +53,7 @@ export async function readOutstanding(pool: Pool, pagesReadMax = PAGES_READ_MAX)
     outstanding: Math.round(Number(row.outstanding) * scale),
     dueNow: Math.round(Number(row.due_now) * scale),
     oldestDueSeconds: row.oldest_due_seconds,
+    oldestFirstAttemptSeconds: row.oldest_first_seconds,
   };
 }
 
@@ -56,12 +63,17 @@ const ALL = `
   select count(*) as outstanding,
          count(*) filter (where due_at <= now()) as due_now,
          coalesce(extract(epoch from now() - min(due_at) filter (where due_at <= now()
-           and (leased_until is null or leased_until <= now()))), 0)::float8 as oldest_due_seconds
+           and (leased_until is null or leased_until <= now()))), 0)::float8 as oldest_due_seconds,
+         coalesce(extract(epoch from now() - min(due_at) filter (where due_at <= now() and attempts = 0)), 0)::float8
+           as oldest_first_seconds
   from deliveries`;
 
 /**
  * The counts are those of the sample. A sample would miss the one delivery that everybody has forgotten: the oldest is
- * looked for by two index descents for each webhook with work.
+ * looked for by index descents for each webhook with work, three at the most.
+ *
+ * The oldest that was never attempted is looked for among a webhook's first 32 that are due. Where all of these were
+ * attempted before, it is no older than the last of them, which is told in its place.
  *
  * $1 percentage of the pages.
  */
@@ -84,7 +96,24 @@ const SAMPLE = `
               and (d.leased_until is null or d.leased_until <= now())
             order by d.due_at, d.id
             limit 1
-          ) first)::float8 as oldest_due_seconds
+          ) first)::float8 as oldest_due_seconds,
+         (select coalesce(extract(epoch from now() - min(coalesce(
+            (select front.due_at
+             from (
+               select d.due_at, d.attempts
+               from deliveries d
+               where d.webhook_id = working.webhook_id and d.due_at <= now()
+               order by d.due_at, d.id
+               limit 32
+             ) front
+             where front.attempts = 0
+             limit 1),
+            (select d.due_at
+             from deliveries d
+             where d.webhook_id = working.webhook_id and d.due_at <= now()
+             order by d.due_at, d.id
+             limit 1 offset 31)))), 0)
+          from working)::float8 as oldest_first_seconds
   from deliveries tablesample system ($1::float4)`;
 
 /** Counts dead letters as well, which nothing bounds: for an operator's question, not for every few seconds. */

@@ -10,7 +10,7 @@ import { createDeadLetterStore } from './dead-letters.ts';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
 import type { ClaimedDelivery } from './delivery-timetable.ts';
 import { createDeliveryWork } from './delivery-work.ts';
-import type { DeliveryHandOver, FinishedAttempt } from './delivery-work.ts';
+import type { DeliveryHandOver, FinishedAttempt, HeldDelivery } from './delivery-work.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createPool } from './pool.ts';
 import { createWebhookStore } from './webhooks.ts';
@@ -125,7 +125,7 @@ describe('a webhook with a backlog beyond one request', () => {
     const work = createDeliveryWork(store.db.pool, store.db.pool);
     expect(await work.take(handOvers(left?.id ?? ''), 30)).toEqual([]);
     const letters = createDeadLetterStore(store.db);
-    expect((await letters.list(accountId)).map(({ id }) => id)).toEqual([kept]);
+    expect((await letters.list(accountId))?.entries.map(({ id }) => id)).toEqual([kept]);
     expect(await letters.replay(accountId, letter)).toBe(false);
   });
 
@@ -170,8 +170,10 @@ function handOvers(...ids: string[]): DeliveryHandOver[] {
   return ids.map((deliveryId) => ({ deliveryId, claim: 0 }));
 }
 
-function finished({ deliveryId, claim }: DeliveryHandOver): FinishedAttempt {
-  return { deliveryId, claim, startedAgoMs: 2, endedAgoMs: 1, durationMs: 1, statusCode: 200, answer: null };
+function finished({ deliveryId, claim, eventId, webhookId }: HeldDelivery): FinishedAttempt {
+  const held = { deliveryId, claim, eventId, webhookId };
+  const times = { startedAgoMs: 2, endedAgoMs: 1, durationMs: 1 };
+  return { ...held, ...times, eventType: 'email.sent', statusCode: 200, answer: null };
 }
 
 async function claimFor(webhookId: WebhookId): Promise<ClaimedDelivery[]> {

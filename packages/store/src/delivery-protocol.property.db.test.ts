@@ -65,7 +65,7 @@ async function explore(parameters: { seed?: number }): Promise<void> {
 
 async function begun(): Promise<Model> {
   await world.begin();
-  const model: Model = { state: emptyState() };
+  const model: Model = { state: emptyState(), copied: emptyState() };
   await commandOf(BEGINNING).run(model, world);
   return model;
 }

@@ -1,10 +1,11 @@
-import type { WebhookId } from '@postrider/domain';
+import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from './database.ts';
 import type { DeliveryHandOver } from './delivery-work.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 import { releaseDeliveries } from './sql/release-leases.ts';
-import { walkEndpoints } from './sql/walk-endpoints.ts';
+import { scanWebhooks } from './sql/scan-webhooks.ts';
+import { sweepWebhooks } from './sql/sweep-webhooks.ts';
 
 /** A webhook the relay looks at, and how many of its deliveries may be in somebody's hands. */
 export interface Admission {
@@ -12,7 +13,9 @@ export interface Admission {
   readonly room: number;
   /** How many of them may be in the fast lane, the oldest ones. */
   readonly fastRoom: number;
-  /** What is before it is not looked at; none: all of its deliveries are. */
+  /** In flight of all webhooks of its account, asked for or not; none: as if there were nothing. */
+  readonly accountInFlight?: number;
+  /** The claim looks at nothing before it; none: at all of the webhook's deliveries. */
   readonly front?: Front | null;
 }
 
@@ -35,7 +38,8 @@ export interface ClaimLimits {
   readonly stuckAfterSeconds: number;
 }
 
-export type WalkLimits = Pick<ClaimLimits, 'lookAheadSeconds' | 'stuckAfterSeconds'>;
+export type SweepLimits = Pick<ClaimLimits, 'lookAheadSeconds'>;
+export type ScanLimits = Pick<ClaimLimits, 'lookAheadSeconds' | 'stuckAfterSeconds'>;
 
 /** A delivery leased for the way through the queue. */
 export interface ClaimedDelivery {
@@ -43,6 +47,7 @@ export interface ClaimedDelivery {
   /** The fence: the job is good for this hand-over only. */
   readonly claim: number;
   readonly webhookId: WebhookId;
+  readonly accountId: AccountId;
   /** Of its webhook, how many that are due were in somebody's hands before this claim. */
   readonly inFlight: number;
   /** Of its webhook, how many the claim looked at, whoever has got them: as many as its room, if there are so many. */
@@ -51,7 +56,7 @@ export interface ClaimedDelivery {
   readonly stuck: boolean;
   /** The webhook's answers have lately been mostly failures. */
   readonly failing: boolean;
-  /** It goes to the slow lane: its webhook fails, is stuck, or has yet to show that it answers. */
+  /** It goes to the slow lane: its webhook fails, or it is beyond what the fast lane may have. */
   readonly slow: boolean;
   /** An earlier lease of it ran out unfinished: its job was lost, or the worker that had it. */
   readonly lapsed: boolean;
@@ -64,18 +69,33 @@ export interface ClaimedDelivery {
   readonly lateMs: number;
 }
 
-/** A step over the webhooks with outstanding work. */
-export interface Walk {
+/** A step over all webhooks with outstanding deliveries. */
+export interface Sweep {
   /** Those of which something is due within the look-ahead. */
-  readonly webhooks: readonly WalkedWebhook[];
+  readonly webhooks: readonly SweptWebhook[];
   /** Where the next step begins; null: this was the last. */
   readonly cursor: string | null;
 }
 
-/** A webhook with outstanding work, and what the first of its deliveries says. */
-export interface WalkedWebhook {
+export interface SweptWebhook {
   readonly webhookId: WebhookId;
-  /** It is in somebody's hands. */
+  /** No outstanding delivery comes before it, but for those of a transaction that was open for over two seconds. */
+  readonly mark: Front;
+}
+
+/** What to scan: a webhook, and the last mark that is known of it. */
+export interface ScanRequest {
+  readonly webhookId: WebhookId;
+  readonly mark: Front | null;
+}
+
+/** What the first outstanding delivery of a webhook says. */
+export interface ScannedWebhook extends SweptWebhook {
+  /** There is one. */
+  readonly outstanding: boolean;
+  /** It is due within the look-ahead. */
+  readonly dueSoon: boolean;
+  /** It is leased. */
   readonly held: boolean;
   /** Its attempt takes unusually long. */
   readonly stuck: boolean;
@@ -85,10 +105,12 @@ export interface WalkedWebhook {
 
 /** The relay's view of the outstanding deliveries. */
 export interface DeliveryTimetable {
-  /** Looks at the next webhooks with outstanding work after `cursor` ('' to begin), in the order of their ids. */
-  walk(cursor: string, webhooksMax: number, limits: WalkLimits): Promise<Walk>;
+  /** The next webhooks with outstanding deliveries after `cursor` ('' to begin), in the order of their ids. */
+  sweep(cursor: string, webhooksMax: number, limits: SweepLimits): Promise<Sweep>;
+  /** Reads each webhook from its mark on. @returns one entry per webhook, in any order */
+  scan(requests: readonly ScanRequest[], limits: ScanLimits): Promise<ScannedWebhook[]>;
   /**
-   * Round-robin over the admissions. Where there is not enough for a whole round, those asked for first are served:
+   * Round-robin over accounts, and over the webhooks of each. Where there is not enough for a whole round, those asked for first are served:
    * put those first that were served least lately.
    */
   claim(admissions: readonly Admission[], limits: ClaimLimits): Promise<ClaimedDelivery[]>;
@@ -96,9 +118,20 @@ export interface DeliveryTimetable {
   release(claimed: readonly DeliveryHandOver[]): Promise<void>;
 }
 
-interface WalkedRow {
+interface MarkedRow {
+  readonly mark_due_at: string;
+  readonly mark_id: string;
+}
+
+interface SweptRow extends MarkedRow {
   readonly cursor: string | null;
   readonly webhook_id: WebhookId | null;
+}
+
+interface ScannedRow extends MarkedRow {
+  readonly webhook_id: WebhookId;
+  readonly outstanding: boolean;
+  readonly due_soon: boolean;
   readonly held: boolean;
   readonly stuck: boolean;
   readonly front_due_at: string | null;
@@ -109,6 +142,7 @@ interface ClaimedRow {
   readonly id: string;
   readonly claim: number;
   readonly webhook_id: WebhookId;
+  readonly account_id: AccountId;
   readonly in_flight: number;
   readonly seen: number;
   readonly stuck: boolean;
@@ -124,14 +158,19 @@ interface ClaimedRow {
 /** @param pool commits need not be durable: a lost lease is a free row. */
 export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
   return {
-    async walk(cursor, webhooksMax, { lookAheadSeconds, stuckAfterSeconds }) {
-      const rows = await runOn<WalkedRow>(pool, walkEndpoints, [
-        cursor,
-        webhooksMax,
+    async sweep(cursor, webhooksMax, { lookAheadSeconds }) {
+      const rows = await runOn<SweptRow>(pool, sweepWebhooks, [cursor, webhooksMax, lookAheadSeconds]);
+      return { webhooks: rows.flatMap(sweptWebhooks), cursor: rows[0]?.cursor ?? null };
+    },
+    async scan(requests, { lookAheadSeconds, stuckAfterSeconds }) {
+      const rows = await runOn<ScannedRow>(pool, scanWebhooks, [
+        requests.map(({ webhookId }) => webhookId),
+        requests.map(({ mark }) => mark?.dueAt ?? null),
+        requests.map(({ mark }) => mark?.deliveryId ?? null),
         lookAheadSeconds,
         stuckAfterSeconds,
       ]);
-      return { webhooks: rows.flatMap(walkedWebhooks), cursor: rows[0]?.cursor ?? null };
+      return rows.map(scannedWebhook);
     },
     async claim(admissions, limits) {
       const rows = await runOn<ClaimedRow>(pool, claimDeliveries, [
@@ -147,11 +186,13 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
         admissions.map((admission) => admission.front?.dueAt ?? null),
         admissions.map((admission) => admission.front?.deliveryId ?? null),
         limits.earlyRowsMax,
+        admissions.map((admission) => admission.accountInFlight ?? 0),
       ]);
       return rows.map((row) => ({
         deliveryId: row.id,
         claim: row.claim,
         webhookId: row.webhook_id,
+        accountId: row.account_id,
         inFlight: row.in_flight,
         seen: row.seen,
         stuck: row.stuck,
@@ -172,11 +213,26 @@ export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
 }
 
 /** None, if the row is there for the cursor alone. */
-function walkedWebhooks(row: WalkedRow): WalkedWebhook[] {
-  const { webhook_id: webhookId, held, stuck } = row;
-  return webhookId === null ? [] : [{ webhookId, held, stuck, front: frontOf(row) }];
+function sweptWebhooks(row: SweptRow): SweptWebhook[] {
+  return row.webhook_id === null ? [] : [{ webhookId: row.webhook_id, mark: markOf(row) }];
 }
 
-function frontOf({ front_due_at: dueAt, front_id: deliveryId }: WalkedRow): Front | null {
+function scannedWebhook(row: ScannedRow): ScannedWebhook {
+  return {
+    webhookId: row.webhook_id,
+    outstanding: row.outstanding,
+    dueSoon: row.due_soon,
+    held: row.held,
+    stuck: row.stuck,
+    front: frontOf(row),
+    mark: markOf(row),
+  };
+}
+
+function markOf({ mark_due_at: dueAt, mark_id: deliveryId }: MarkedRow): Front {
+  return { dueAt, deliveryId };
+}
+
+function frontOf({ front_due_at: dueAt, front_id: deliveryId }: ScannedRow): Front | null {
   return dueAt === null || deliveryId === null ? null : { dueAt, deliveryId };
 }

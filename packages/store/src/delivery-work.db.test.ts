@@ -1,20 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newId } from '@postrider/domain';
 import type { EventId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase } from '@postrider/testing';
+import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
 import type { DeliveryWish, Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
+import { died, finished, retried } from '../test/outcomes.ts';
 import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
-import { createDeliveryTimetable } from './delivery-timetable.ts';
 import { createDeliveryWork } from './delivery-work.ts';
-import type {
-  DeadAttempt,
-  DeliveryHandOver,
-  DeliveryWork,
-  FinishedAttempt,
-  RetriedAttempt,
-  TakenDelivery,
-} from './delivery-work.ts';
+import type { DeliveryWork, HeldDelivery, TakenDelivery } from './delivery-work.ts';
 import { createPool } from './pool.ts';
 
 const LEASE_SECONDS = 30;
@@ -25,16 +17,20 @@ let pool: Pool;
 let work: DeliveryWork;
 let webhookId: WebhookId;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  rows = createRows(database);
-  pool = createPool({
+function openPool(size: number): Pool {
+  return createPool({
     databaseUrl: database.url,
-    size: 10,
+    size,
     applicationName: 'work-test',
     durableCommits: true,
     onError: () => undefined,
   });
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  rows = createRows(database);
+  pool = openPool(10);
   work = createDeliveryWork(pool, pool);
 });
 afterAll(async () => {
@@ -62,33 +58,14 @@ async function takenOne(wish: DeliveryWish = {}): Promise<TakenDelivery> {
   return one;
 }
 
-function finished(
-  { deliveryId, claim }: DeliveryHandOver,
-  more: Partial<FinishedAttempt> = {},
-): FinishedAttempt {
-  const times = { startedAgoMs: 60_150, endedAgoMs: 60_000, durationMs: 150 };
-  return { deliveryId, claim, ...times, statusCode: 200, answer: null, ...more };
-}
-
-function retried(delivery: DeliveryHandOver, more: Partial<RetriedAttempt> = {}): RetriedAttempt {
-  return { ...finished(delivery), statusCode: 503, error: 'HTTP 503', delayMs: 120_000, ...more };
-}
-
-function died(delivery: DeliveryHandOver, more: Partial<DeadAttempt> = {}): DeadAttempt {
-  const deadLetterId = newId('deadLetter', { now: () => new Date() });
-  const letter = { deadLetterId, reason: 'attempts_exhausted', requestMade: true } as const;
-  return { ...finished(delivery), statusCode: 503, error: 'HTTP 503', ...letter, ...more };
-}
-
-/** The lease of the one who holds the row runs out, and another takes it. */
-async function takenByAnother(held: DeliveryHandOver): Promise<TakenDelivery> {
-  await database.query('update deliveries set leased_until = now() where id = $1', [held.deliveryId]);
-  const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingRoom: 1 };
-  const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
-  const claimed = await createDeliveryTimetable(pool).claim([{ webhookId, room: 9, fastRoom: 9 }], limits);
-  const [other] = await work.take(claimed, LEASE_SECONDS);
-  if (other === undefined) throw new Error('the other did not get it');
-  return other;
+/** Two deliveries, and the jobs that name them. The event of one is gone. */
+async function wholeAndOrphan() {
+  const [whole = ''] = await rows.deliveries(webhookId);
+  const eventId = await rows.event();
+  const [deliveryId = ''] = await rows.deliveries(webhookId, { eventId });
+  await database.query('delete from events where id = $1', [eventId]);
+  const jobs = [deliveryId, whole].map((id) => ({ deliveryId: id, claim: 0 }));
+  return { jobs, whole, orphan: { deliveryId, eventId, webhookId } };
 }
 
 const deliveries = () => database.query('select * from deliveries order by id');
@@ -164,6 +141,41 @@ describe('take', () => {
     expect(await deliveries()).toMatchObject([{ claim: 0, leased_until: null }]);
   });
 
+  test('of a delivery whose event is gone ends it, and tells so; the others of its batch are given', async () => {
+    const told: HeldDelivery[] = [];
+    const telling = createDeliveryWork(pool, pool, { onOrphan: (delivery) => told.push(delivery) });
+    const { jobs, whole, orphan } = await wholeAndOrphan();
+    expect(await telling.take(jobs, LEASE_SECONDS)).toMatchObject([{ deliveryId: whole }]);
+    await waitFor(() => told.length > 0, { what: 'the orphan to end' });
+    expect(told).toEqual([{ ...orphan, claim: 1 }]);
+    expect(await deliveries()).toMatchObject([{ id: whole }]);
+  });
+
+  test('of a delivery whose event is gone gives the others of its batch, also while that one cannot be ended', async () => {
+    const ended: HeldDelivery[] = [];
+    const narrow = openPool(1);
+    const held = await narrow.connect();
+    const telling = createDeliveryWork(pool, narrow, { onOrphan: (delivery) => ended.push(delivery) });
+    const { jobs, whole, orphan } = await wholeAndOrphan();
+    expect(await telling.take(jobs, LEASE_SECONDS)).toMatchObject([{ deliveryId: whole }]);
+    held.release();
+    await waitFor(() => ended.length > 0, { what: 'the orphan to end' });
+    expect(ended).toEqual([{ ...orphan, claim: 1 }]);
+    await narrow.end();
+  });
+
+  test('of a delivery whose event is gone, and which cannot be ended, says so and leaves it to its lease', async () => {
+    const left: [HeldDelivery, unknown][] = [];
+    const closed = openPool(1);
+    await closed.end();
+    const telling = createDeliveryWork(pool, closed, { onOrphanLeft: (...told) => left.push(told) });
+    const { jobs, whole, orphan } = await wholeAndOrphan();
+    expect(await telling.take(jobs, LEASE_SECONDS)).toMatchObject([{ deliveryId: whole }]);
+    await waitFor(() => left.length > 0, { what: 'the orphan to be told of' });
+    expect(left).toEqual([[{ ...orphan, claim: 1 }, expect.any(Error)]]);
+    expect(await deliveries()).toHaveLength(2);
+  });
+
   test('before it is due gets it too, told how early, with a lease from the time it is due', async () => {
     const [deliveryId = ''] = await rows.deliveries(webhookId, { dueInMs: 20_000 });
     const [delivery] = await work.take([{ deliveryId, claim: 0 }], LEASE_SECONDS);
@@ -189,51 +201,6 @@ describe('take', () => {
   });
 });
 
-describe('the fence', () => {
-  const finishes: [string, (held: DeliveryHandOver) => Promise<string[]>][] = [
-    ['done', async (held) => work.done([finished(held)])],
-    ['retry', async (held) => work.retry([retried(held)])],
-    ['dead', async (held) => work.dead([died(held)])],
-  ];
-
-  test.each(finishes)(
-    '%s: a finish that comes after another has taken the row changes nothing',
-    async (_, end) => {
-      const held = await takenOne();
-      const other = await takenByAnother(held);
-      const before = await deliveries();
-      expect(await end(held)).toEqual([]);
-      expect(await deliveries()).toEqual(before);
-      expect([...(await attempts()), ...(await letters())]).toEqual([]);
-      expect(await end(other)).toEqual([other.deliveryId]);
-    },
-  );
-
-  test.each(finishes)(
-    '%s: a finish whose lease ran out, but whose row nobody took, counts',
-    async (_, end) => {
-      const held = await takenOne();
-      await database.query('update deliveries set leased_until = now()');
-      expect(await end(held)).toEqual([held.deliveryId]);
-    },
-  );
-
-  test.each(finishes)('%s: what was ended once is not ended again', async (_, end) => {
-    const held = await takenOne();
-    expect(await end(held)).toEqual([held.deliveryId]);
-    expect(await end(held)).toEqual([]);
-    expect(await attempts()).toHaveLength(1);
-  });
-
-  test.each(finishes)('%s: after the webhook was deleted it leaves no trace', async (_, end) => {
-    const held = await takenOne();
-    await database.query('delete from webhooks');
-    await database.query('delete from deliveries');
-    expect(await end(held)).toEqual([]);
-    expect([...(await deliveries()), ...(await attempts()), ...(await letters())]).toEqual([]);
-  });
-});
-
 describe('done', () => {
   test('removes the rows and logs each attempt, several at once', async () => {
     const [first, second, other] = (await taken({ count: 3, attempts: 2 })) as [
@@ -247,7 +214,13 @@ describe('done', () => {
     ]);
     expect(ended.sort()).toEqual([first.deliveryId, second.deliveryId].sort());
     expect(await deliveries()).toMatchObject([{ id: other.deliveryId }]);
-    const logged = { event_id: first.eventId, webhook_id: webhookId, attempt: 3, error: null };
+    const logged = {
+      event_id: first.eventId,
+      webhook_id: webhookId,
+      attempt: 3,
+      error: null,
+      type: 'email.sent',
+    };
     expect(await attempts()).toEqual([
       {
         ...logged,
@@ -348,7 +321,9 @@ describe('dead', () => {
       },
     ]);
     expect(await deliveries()).toEqual([]);
-    expect(await attempts()).toMatchObject([{ attempt: 8, status: 503, answer: Buffer.from('no') }]);
+    expect(await attempts()).toMatchObject([
+      { attempt: 8, status: 503, answer: Buffer.from('no'), type: 'email.sent' },
+    ]);
   });
 
   test('of a refusal counts no attempt and logs none', async () => {

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { AccountId } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
+import { reachedDomainLimit } from './domain-limits.ts';
+import type { DomainLimitReached, DomainLimits } from './domain-limits.ts';
 import { isUnavailable, mappingUnavailable } from './errors.ts';
+import { inTransaction } from './pool.ts';
 import { takeDomainTurn } from './sql/take-domain-turn.ts';
 
 export type TurnResult<T> = { readonly kind: 'done'; readonly value: T } | { readonly kind: 'busy' };
@@ -14,6 +18,13 @@ export interface DomainTurn {
    * in another's turn, and take away what that one has made.
    */
   hasTimeLeft(): boolean;
+  /**
+   * Counts its name among the account's domains that are not verified, until the turn is given on.
+   *
+   * @param limits of an account that has none of its own.
+   * @returns the limit that the account has reached already; else null.
+   */
+  reserve(accountId: AccountId, limits: DomainLimits): Promise<DomainLimitReached | null>;
 }
 
 /**
@@ -49,7 +60,10 @@ export function createDomainTurns(db: Database, { operationMs, marginMs }: TurnL
       const endsAtMs = await taken(db, name, holder, turnMs);
       if (endsAtMs === null) return { kind: 'busy' };
       try {
-        const turn = { hasTimeLeft: () => performance.now() + operationMs <= endsAtMs };
+        const turn: DomainTurn = {
+          hasTimeLeft: () => performance.now() + operationMs <= endsAtMs,
+          reserve: (accountId, limits) => reserve(db, { name, holder, accountId }, limits),
+        };
         return { kind: 'done', value: await work(turn) };
       } finally {
         // Where that fails the turn ends by itself, and what the work came to still holds.
@@ -77,6 +91,22 @@ async function taken(db: Database, name: string, holder: string, turnMs: number)
 async function take(db: Database, name: string, holder: string, turnMs: number): Promise<boolean> {
   const rows = await runOn(db.pool, takeDomainTurn, [name, holder, turnMs / 1000]);
   return rows.length > 0;
+}
+
+async function reserve(
+  db: Database,
+  { name, holder, accountId }: { name: string; holder: string; accountId: AccountId },
+  limits: DomainLimits,
+): Promise<DomainLimitReached | null> {
+  return mappingUnavailable(() =>
+    inTransaction(db.pool, async (client) => {
+      const reached = await reachedDomainLimit(client, accountId, name, limits);
+      if (reached !== null) return reached;
+      const mark = 'update domain_turns set account_id = $3 where name = $1 and holder = $2';
+      await client.query(mark, [name, holder, accountId]);
+      return null;
+    }),
+  );
 }
 
 function unlessUnavailable(error: unknown): void {

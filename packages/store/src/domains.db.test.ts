@@ -8,6 +8,7 @@ import type { Domain, DomainStore, NewDomain } from './domains.ts';
 
 /** The account's own keys, found in the DNS. */
 const KEYS = [{ record: 'DKIM', status: 'verified' }];
+const MANY = { all: 1_000, unverified: 1_000 };
 const RECORD = { record: 'SPF', name: 'send.b.example', value: 'v=spf1' };
 
 let store: TestStore;
@@ -26,9 +27,9 @@ beforeEach(async () => {
 
 async function added(name: string, owner = accountId): Promise<Domain> {
   const domain: NewDomain = { name, region: 'eu-central-1', status: 'pending', records: [RECORD] };
-  const found = await domains.add(owner, domain);
-  if (found === null) throw new Error(`${name} is taken`);
-  return found;
+  const addition = await domains.add(owner, domain, MANY);
+  if (addition.kind !== 'added') throw new Error(`${name}: ${addition.kind}`);
+  return addition.domain;
 }
 
 describe('a domain', () => {
@@ -41,6 +42,7 @@ describe('a domain', () => {
       status: 'pending',
       records: [RECORD],
       createdAt: store.clock.now(),
+      firstVerifiedAt: null,
     });
     expect(await domains.find(accountId, domain.id)).toEqual(domain);
     expect(await domains.list(accountId, { limit: 1, cursor: null })).toEqual({
@@ -75,11 +77,68 @@ describe('a domain', () => {
   });
 });
 
+describe('that a domain was verified once is kept', () => {
+  const firstOf = async ({ id }: Domain) => (await domains.find(accountId, id))?.firstVerifiedAt;
+  /** As a process of the last release does. */
+  const verifiedBefore = (name: string) =>
+    store.outside.query(`update domains set status = 'verified' where name = $1`, [name]);
+
+  test('when it fails, also where a process of the last release had verified it', async () => {
+    const domain = await added('b.example');
+    await verifiedBefore('b.example');
+    await domains.update(accountId, domain.id, { status: 'failed', records: [] });
+    expect(await firstOf(domain)).toEqual(store.clock.now());
+  });
+
+  test('when the one above it goes, also where a process of the last release had verified it', async () => {
+    const [above, below] = [await added('b.example'), await added('mail.b.example')];
+    await domains.update(accountId, above.id, { status: 'verified', records: KEYS });
+    await verifiedBefore('mail.b.example');
+    await domains.delete(accountId, above.id);
+    expect(await domains.find(accountId, below.id)).toMatchObject({
+      status: 'pending',
+      firstVerifiedAt: store.clock.now(),
+    });
+  });
+
+  test('not of one that SES verifies because of a domain above it in another account', async () => {
+    const domain = await added('b.example');
+    for (const status of ['verified', 'failed'] as const) {
+      await domains.update(accountId, domain.id, { status, records: [] });
+    }
+    expect(await firstOf(domain)).toBeNull();
+  });
+
+  test('of domains of the last release that are not pending; the claims of the others begin', async () => {
+    const statuses = ['verified', 'temporary_failure', 'failed', 'pending'] as const;
+    for (const status of statuses) {
+      await added(`${status}.example`);
+      await store.outside.query(
+        'update domains set status = $1::domain_status, claimed_at = null where name = $2',
+        [status, `${status}.example`],
+      );
+    }
+    const states = () =>
+      store.outside.query<{ name: string; claimed: boolean; marked: boolean }>(
+        `select status, claimed_at is not null as claimed, first_verified_at is not null as marked
+         from domains order by claimed, marked`,
+      );
+    const later = new Date('2100-01-01');
+    await domains.beginClaims(3);
+    expect((await states()).filter(({ claimed }) => claimed)).toHaveLength(3);
+    await domains.beginClaims(3);
+    expect((await states()).filter(({ marked }) => !marked)).toEqual([
+      { status: 'pending', claimed: true, marked: false },
+    ]);
+    expect(await domains.expiredClaim(later)).toMatchObject({ name: 'pending.example' });
+  });
+});
+
 test('a name has one owner, however many ask at once', async () => {
   const owners = await Promise.all(Array.from({ length: 6 }, async () => store.newAccount()));
   const request = { name: 'b.example', region: 'eu-central-1', status: 'pending', records: [] } as const;
-  const answers = await Promise.all(owners.map(async (owner) => domains.add(owner, request)));
-  expect(answers.filter((answer) => answer !== null)).toHaveLength(1);
+  const answers = await Promise.all(owners.map(async (owner) => domains.add(owner, request, MANY)));
+  expect(answers.filter(({ kind }) => kind === 'added')).toHaveLength(1);
 });
 
 describe('a domain without keys of its own', () => {
@@ -119,9 +178,9 @@ describe('a domain without keys of its own', () => {
       status: 'verified',
       records: [],
     } as const;
-    expect(await domains.add(accountId, atOnce)).toMatchObject({ status: 'verified' });
-    expect(await domains.add(stranger, { ...atOnce, name: 'too.b.example' })).toMatchObject({
-      status: 'pending',
+    expect(await domains.add(accountId, atOnce, MANY)).toMatchObject({ domain: { status: 'verified' } });
+    expect(await domains.add(stranger, { ...atOnce, name: 'too.b.example' }, MANY)).toMatchObject({
+      domain: { status: 'pending' },
     });
   });
 

@@ -56,7 +56,7 @@ describe('send', () => {
     const id = await sent();
     expect(await outbox(id)).toEqual([{ attempts: 0, claim: 0, due: true }]);
     expect(store.wakeUps.at(-1)).toEqual({ webhooks: [], mail: true });
-    expect({ ...(await emails.find(accountId, id)), attachments: [] }).toEqual({
+    expect({ ...(await emails.find({ accountId, kind: 'live' }, id)), attachments: [] }).toEqual({
       ...draftOf(),
       id,
       accountId,
@@ -75,7 +75,7 @@ describe('send', () => {
     const id = await sent('test');
     expect(await outbox(id)).toEqual([]);
     expect(store.wakeUps).toHaveLength(asked);
-    expect(await emails.find(accountId, id)).toMatchObject({
+    expect(await emails.find({ accountId, kind: 'live' }, id)).toMatchObject({
       kind: 'test',
       status: 'stored',
       lastEvent: 'stored',
@@ -84,7 +84,7 @@ describe('send', () => {
 
   test('the headers keep their order', async () => {
     const id = await sent('live', draftOf({ headers: { 'X-B': '1', 'X-A': '2' } }));
-    const found = await emails.find(accountId, id);
+    const found = await emails.find({ accountId, kind: 'live' }, id);
     expect(Object.keys(found?.headers ?? {})).toEqual(['X-B', 'X-A']);
   });
 
@@ -103,6 +103,6 @@ describe('send', () => {
 
 test('another account’s message reads as missing', async () => {
   const id = await sent();
-  expect(await emails.find(await store.newAccount(), id)).toBeNull();
-  expect(await emails.find(accountId, newId('email', store.clock))).toBeNull();
+  expect(await emails.find({ accountId: await store.newAccount(), kind: 'live' }, id)).toBeNull();
+  expect(await emails.find({ accountId, kind: 'live' }, newId('email', store.clock))).toBeNull();
 });

@@ -5,7 +5,7 @@ import type { Email as EmailRow } from './generated/client.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { storeMail } from './send-emails.ts';
-import type { SendOutcome, SendRequest } from './send-emails.ts';
+import type { SendOutcome, SendRequest } from './send-request.ts';
 
 export type EmailStatus = 'queued' | 'sent' | 'failed' | 'stored';
 
@@ -29,10 +29,16 @@ export interface EmailStore {
   send(request: SendRequest): Promise<SendOutcome>;
   /** Which of the topics are none of the account's. */
   unknownTopics(accountId: AccountId, ids: readonly TopicId[]): Promise<TopicId[]>;
-  /** Another account's message reads as missing. */
-  find(accountId: AccountId, id: EmailId): Promise<Email | null>;
-  /** The account's messages without their bodies, the newest first. @returns null when the cursor is none of them. */
-  list(accountId: AccountId, request: PageRequest<'email'>): Promise<Page<ListedEmail> | null>;
+  /** A message that the reader may not see reads as missing. */
+  find(reader: MailReader, id: EmailId): Promise<Email | null>;
+  /** The reader's messages without their bodies, the newest first. @returns null when the cursor is none of them. */
+  list(reader: MailReader, request: PageRequest<'email'>): Promise<Page<ListedEmail> | null>;
+}
+
+/** Whose mail is read. A live key sees all mail of its account, a test key only what was sent with test keys. */
+export interface MailReader {
+  readonly accountId: AccountId;
+  readonly kind: KeyKind;
 }
 
 export type ListedEmail = Omit<Email, 'html' | 'text'>;
@@ -48,18 +54,20 @@ export function createEmailStore(db: Database, clock: Clock): EmailStore {
       const known = new Set(rows.map((row) => row.id));
       return ids.filter((id) => !known.has(id));
     },
-    async find(accountId, id) {
-      const row = await mappingUnavailable(() => db.prisma.email.findFirst({ where: { id, accountId } }));
+    async find(reader, id) {
+      const row = await mappingUnavailable(() =>
+        db.prisma.email.findFirst({ where: { id, ...seenBy(reader) } }),
+      );
       return row === null ? null : emailOf(row);
     },
-    async list(accountId, request) {
+    async list(reader, request) {
       const { email } = db.prisma;
       return mappingUnavailable(() =>
         readPage(request, {
-          cursor: (id) => email.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
+          cursor: (id) => email.findFirst({ where: { id, ...seenBy(reader) }, select: { createdAt: true } }),
           async read({ where, ...range }) {
             const rows = await email.findMany({
-              where: { accountId, ...where },
+              where: { ...seenBy(reader), ...where },
               ...range,
               omit: { html: true, text: true },
             });
@@ -69,6 +77,10 @@ export function createEmailStore(db: Database, clock: Clock): EmailStore {
       );
     },
   };
+}
+
+function seenBy({ accountId, kind }: MailReader) {
+  return kind === 'test' ? { accountId, kind } : { accountId };
 }
 
 function emailOf(row: EmailRow): Email {

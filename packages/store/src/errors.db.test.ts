@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { adminDatabaseUrl, createTestDatabase, startTcpListener } from '@postrider/testing';
+import { adminDatabaseUrl, createTestDatabase, startTcpListener, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
@@ -76,6 +76,7 @@ describe.each(WAYS)('by way of %s', (_, query) => {
     ['too many connections', '53300'],
     ['a full disk', '53100'],
     ['a server that starts', '57P03'],
+    ['a disk that fails', '58030'],
     ['a server that only reads', '25006'],
     ['a lock that is not had in time', '55P03'],
   ])('%s is unavailable (SQLSTATE %s)', async (__, state) => {
@@ -113,4 +114,31 @@ describe('mappingUnavailable', () => {
     expect(await errorOf(mappingUnavailable(() => Promise.reject(other)))).toBe(other);
     expect(await mappingUnavailable(async () => 7)).toBe(7);
   });
+});
+
+test('a transaction that was cut off for its length is unavailable, and so is one that found no connection', async () => {
+  const { prisma } = open();
+  let begun = (): void => undefined;
+  const holds = new Promise<void>((resolve) => (begun = resolve));
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const long = errorOf(
+    prisma.$transaction(
+      async (tx) => {
+        begun();
+        await released;
+        await tx.$queryRawUnsafe('select 1');
+      },
+      { timeout: 200 },
+    ),
+  );
+  await holds;
+  const waiting = await errorOf(prisma.$transaction((tx) => tx.$queryRawUnsafe('select 1'), { maxWait: 20 }));
+  expect(isUnavailable(waiting)).toBe(true);
+  const inTransaction = `select from pg_stat_activity where datname = current_database() and state like 'idle in tr%'`;
+  await waitFor(async () => (await database.query(inTransaction)).length === 0, {
+    what: 'the transaction to be cut off',
+  });
+  release();
+  expect(isUnavailable(await long)).toBe(true);
 });

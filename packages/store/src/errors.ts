@@ -11,8 +11,8 @@ export class StoreUnavailableError extends Error {
 const UNAVAILABLE_SQLSTATES = [
   /^08/, // connection exceptions
   /^53/, // insufficient resources: too many connections, disk full
-  /^57P0[1-5]/, // shutdown, crash recovery, cannot connect now
-  /^57014$/, // statement timeout
+  /^57/, // operator intervention: shutdown, crash recovery, cannot connect now, statement timeout, cancellation
+  /^58/, // faults around the server: input and output
   /^25P03$/, // idle in transaction timeout
   /^25006$/, // read-only: a failover is under way
   /^55P03$/, // lock timeout
@@ -76,9 +76,8 @@ export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> 
 }
 
 function speaksOfServer(error: Record<string, unknown>): boolean {
-  const codes = [error['code'], error['originalCode']].filter((code) => typeof code === 'string');
   if (
-    codes.some(
+    codesOf(error).some(
       (code) => UNAVAILABLE_CODES.has(code) || UNAVAILABLE_SQLSTATES.some((state) => state.test(code)),
     )
   ) {
@@ -87,6 +86,10 @@ function speaksOfServer(error: Record<string, unknown>): boolean {
   const { message, kind } = error;
   if (typeof kind === 'string' && UNAVAILABLE_KINDS.has(kind)) return true;
   return typeof message === 'string' && UNAVAILABLE_MESSAGES.some((part) => message.includes(part));
+}
+
+function codesOf(error: Record<string, unknown>): string[] {
+  return [error['code'], error['originalCode']].filter((code) => typeof code === 'string');
 }
 
 /** Prisma keeps the driver's error in `meta.driverAdapterError`, and that one its own cause. */

@@ -1,13 +1,18 @@
 export { createAccountStore } from './accounts.ts';
-export type { Account, AccountStore } from './accounts.ts';
+export type { Account, AccountLimits, AccountStore } from './accounts.ts';
 export { createApiKeyStore } from './api-keys.ts';
 export type { ApiKey, ApiKeyStore, NewApiKey } from './api-keys.ts';
+export { createAttemptLog } from './attempt-log.ts';
+export type { AttemptLog } from './attempt-log.ts';
+export { createAttemptStore } from './attempts.ts';
+export type { AttemptCursor, AttemptStore, LoggedAttempt } from './attempts.ts';
 export { readBacklog, readOutstanding } from './backlog.ts';
+export { createSnapshotWatch } from './oldest-snapshot.ts';
 export type { Backlog, Outstanding } from './backlog.ts';
 export { openDatabase } from './database.ts';
 export type { Database } from './database.ts';
 export { createDeadLetterStore } from './dead-letters.ts';
-export type { DeadLetter, DeadLetterStore } from './dead-letters.ts';
+export type { DeadLetter, DeadLetterCut, DeadLetterFilter, DeadLetterStore } from './dead-letters.ts';
 export { createDeliveryTimetable } from './delivery-timetable.ts';
 export type {
   Admission,
@@ -15,32 +20,86 @@ export type {
   ClaimLimits,
   DeliveryTimetable,
   Front,
+  ScannedWebhook,
+  ScanRequest,
+  Sweep,
+  SweptWebhook,
 } from './delivery-timetable.ts';
 export { createDeliveryWork } from './delivery-work.ts';
 export type {
   DeadAttempt,
   DeliveryHandOver,
+  HeldDelivery,
   DeliveryWork,
   FinishedAttempt,
   RetriedAttempt,
   TakenDelivery,
 } from './delivery-work.ts';
+export type { DomainLimitReached, DomainLimits } from './domain-limits.ts';
 export { createDomainStore } from './domains.ts';
-export type { Domain, DomainState, DomainStore, NewDomain } from './domains.ts';
+export type { Domain, DomainAddition, DomainClaim, DomainState, DomainStore, NewDomain } from './domains.ts';
 export { createDomainTurns } from './domain-turns.ts';
 export type { DomainTurn, DomainTurns, TurnLength, TurnResult } from './domain-turns.ts';
 export { createEmailStore } from './emails.ts';
-export type { Email, EmailStatus, EmailStore, ListedEmail } from './emails.ts';
+export type { Email, EmailStatus, EmailStore, ListedEmail, MailReader } from './emails.ts';
+export { createErasureStore } from './erasures.ts';
+export type { ErasureResult, ErasureStore } from './erasures.ts';
 export { isUnavailable, mappingUnavailable, StoreUnavailableError } from './errors.ts';
 export { readEventMoment } from './event-moment.ts';
 export type { EventMoment } from './event-moment.ts';
+export { createFleet } from './fleet.ts';
+export type { Fleet } from './fleet.ts';
 export { createHousekeeping } from './housekeeping.ts';
-export type { Housekeeping, Retention } from './housekeeping.ts';
+export type { Housekeeping } from './housekeeping.ts';
+export { createBlockedSenderStore } from './inbound/blocked-senders.ts';
+export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-senders.ts';
+export { createInboundRouteStore } from './inbound/inbound-routes.ts';
+export type { InboundRoute, InboundRouteStore } from './inbound/inbound-routes.ts';
+export { createInboxStore } from './inbound/inboxes.ts';
+export type {
+  Inbox,
+  InboxCreation,
+  InboxIdentity,
+  InboxRules,
+  InboxStore,
+  NewInbox,
+} from './inbound/inboxes.ts';
+export { createMessageIntake } from './inbound/message-intake.ts';
+export type {
+  IncomingAttachment,
+  IncomingMessage,
+  MessageIntake,
+  Reception,
+  StoredMessage,
+} from './inbound/message-intake.ts';
+export { createThreadStore, isThreadEmailId } from './inbound/threads.ts';
+export type { Thread, ThreadEmail, ThreadStore } from './inbound/threads.ts';
+export { createMessageStore } from './inbound/messages.ts';
+export type {
+  LinkedBytes,
+  MessageFilter,
+  MessageAttachment,
+  MessageStore,
+  WholeMessage,
+} from './inbound/messages.ts';
+export { agreeOnMailProvider, keptMailProvider, MAIL_PROVIDERS, setMailProvider } from './installation.ts';
+export type { MailProviderName } from './installation.ts';
 export { createMailTimetable } from './mail-timetable.ts';
 export type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
 export { createMailWork } from './mail-work.ts';
-export type { AcceptedAnswer, MailHandOver, MailWork, StoredAttachment, TakenEmail } from './mail-work.ts';
+export type {
+  AcceptedAnswer,
+  MailHandOver,
+  MailRules,
+  MailWork,
+  StoredAttachment,
+  TakenEmail,
+} from './mail-work.ts';
 export { migrate, pendingMigrations } from './migrate.ts';
+export { dropStrayAttempts } from './old-attempts.ts';
+export { dropOldDeadLetters, dropSurplusDeadLetters } from './old-dead-letters.ts';
+export { dropOldEvents } from './old-events.ts';
+export { dropMailContents, dropOldMail } from './old-mail.ts';
 export type { Page, PageRequest } from './page.ts';
 export { createPool } from './pool.ts';
 export type { PoolOptions } from './pool.ts';
@@ -61,10 +120,10 @@ export type {
 export { createTopicStore } from './topics.ts';
 export type { NewTopic, Topic, TopicStore } from './topics.ts';
 export type { Transaction, Transactions } from './transaction.ts';
-export type { SendOutcome, SendRequest } from './send-emails.ts';
+export type { SendOutcome, SendRequest } from './send-request.ts';
 export { createUnsubscribeStore } from './unsubscribes.ts';
 export type { UnsubscribeSource, UnsubscribeStore } from './unsubscribes.ts';
 export { createWakeUpListener, createWakeUps } from './wake-ups.ts';
 export type { WakeUp, WakeUpListener, WakeUps } from './wake-ups.ts';
 export { createWebhookStore } from './webhooks.ts';
-export type { NewWebhook, Webhook, WebhookStore } from './webhooks.ts';
+export type { NewWebhook, Webhook, WebhookCreation, WebhookStore } from './webhooks.ts';

@@ -9,6 +9,15 @@ export interface ClaimedEmail {
   readonly emailId: EmailId;
   readonly claim: number;
   readonly delayMs: number;
+  /** Earlier hand-overs of which no outcome was recorded. */
+  readonly faults: number;
+}
+
+interface ClaimedEmailRow {
+  readonly email_id: EmailId;
+  readonly claim: number;
+  readonly delay_ms: number;
+  readonly unrecorded: number;
 }
 
 /** The relay's view of the mail that has still to reach the provider. */
@@ -22,12 +31,17 @@ export interface MailTimetable {
 export function createMailTimetable(pool: Pool): MailTimetable {
   return {
     async claim(limits) {
-      const rows = await runOn<{ email_id: EmailId; claim: number; delay_ms: number }>(pool, claimEmails, [
+      const rows = await runOn<ClaimedEmailRow>(pool, claimEmails, [
         limits.lookAheadSeconds,
         limits.rowsMax,
         limits.leaseSeconds,
       ]);
-      return rows.map((row) => ({ emailId: row.email_id, claim: row.claim, delayMs: row.delay_ms }));
+      return rows.map(({ email_id: emailId, claim, delay_ms: delayMs, unrecorded: faults }) => ({
+        emailId,
+        claim,
+        delayMs,
+        faults,
+      }));
     },
     async release(claimed) {
       const ids = claimed.map((email) => email.emailId);

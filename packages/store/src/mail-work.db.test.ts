@@ -19,7 +19,7 @@ let emailId: EmailId;
 beforeAll(async () => {
   store = await openTestStore();
   rows = createRows(store.outside);
-  work = createMailWork(store.db, store.clock);
+  work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
 });
 afterAll(() => store.close());
 beforeEach(async () => {
@@ -62,11 +62,13 @@ describe('take', () => {
       claim: 1,
       accountId: row?.['account_id'] as string,
       attemptsMade: 0,
+      faults: 0,
       createdAt: row?.['created_at'] as Date,
       earlyMs: 0,
       attachments: [],
       suppressed: [],
       topicGone: false,
+      unverifiedDomain: null,
       draft: {
         from: 'a@a.example',
         to: ['b@b.example'],
@@ -141,6 +143,67 @@ describe('take', () => {
     expect(await taken(1)).toMatchObject({ topicGone: true });
     await store.outside.query('delete from topics');
     expect(await taken(2)).toMatchObject({ topicGone: true });
+  });
+
+  describe('where mail leaves from verified domains only', () => {
+    const strict = async (claim: number) =>
+      (
+        await createMailWork(store.db, store.clock, { verifiedDomainsOnly: true }).take(
+          { emailId, claim },
+          30,
+        )
+      )?.unverifiedDomain;
+    const from = async (written: string, domain: string | null) =>
+      store.outside.query('update emails set from_address = $1, from_domain = $2', [written, domain]);
+    const domain = async (name: string, status: string, accountId = String(ownerId)) =>
+      store.outside.query(
+        `insert into domains (id, account_id, name, region, status, records, created_at)
+         values ($1, $2, $3, 'r', $4::domain_status, '[]', now())`,
+        [newId('domain', store.clock), accountId, name, status],
+      );
+    let ownerId: unknown;
+    beforeEach(async () => {
+      ownerId = (await email())?.['account_id'];
+      await from('a@a.example', 'a.example');
+    });
+
+    test('a message from one that the account has not verified, or not any more, is told by its name', async () => {
+      expect(await strict(0)).toBe('a.example');
+      await domain('a.example', 'verified');
+      expect(await strict(1)).toBeNull();
+      await store.outside.query(`update domains set status = 'failed'`);
+      expect(await strict(2)).toBe('a.example');
+    });
+
+    test('a domain that is pending, another account’s, or above it does not help', async () => {
+      await from('a@b.a.example', 'b.a.example');
+      await domain('a.example', 'verified');
+      await domain('b.a.example', 'verified', await rows.account());
+      expect(await strict(0)).toBe('b.a.example');
+      await store.outside.query(`update domains set account_id = $1, status = 'pending'`, [ownerId]);
+      expect(await strict(1)).toBe('b.a.example');
+    });
+
+    test('an older message, stored without the column, is judged by what its From says, which is kept', async () => {
+      await from('Ann <ann@BÜCHER.example>', null);
+      expect(await strict(0)).toBe('xn--bcher-kva.example');
+      expect(await email()).toMatchObject({ from_domain: 'xn--bcher-kva.example' });
+      await from('Ann <ann@BÜCHER.example>', null);
+      await domain('xn--bcher-kva.example', 'verified');
+      expect(await strict(1)).toBeNull();
+      expect(await email()).toMatchObject({ from_domain: 'xn--bcher-kva.example' });
+    });
+
+    test('one whose From is no address is from no verified domain', async () => {
+      await from('nobody', null);
+      expect(await strict(0)).toBe('');
+    });
+  });
+
+  test('elsewhere it may be from any, and an older one gets its column all the same', async () => {
+    await store.outside.query('update emails set from_domain = null');
+    expect(await taken()).toMatchObject({ unverifiedDomain: null });
+    expect(await email()).toMatchObject({ from_domain: 'a.example' });
   });
 
   test('of one hand-over succeeds for exactly one of many at once', async () => {

@@ -5,6 +5,7 @@ import {
   parseEmailAddress,
   plainAddress,
   recordEvent,
+  senderDomain,
 } from '@postrider/domain';
 import type {
   AccountId,
@@ -19,6 +20,8 @@ import type {
 } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
+import { excuseEmail } from './sql/excuse-email.ts';
+import { fillFromDomain } from './sql/fill-from-domain.ts';
 import { lockSentEmail } from './sql/lock-sent-email.ts';
 import { markSent } from './sql/mark-sent.ts';
 import { retryEmail } from './sql/retry-email.ts';
@@ -40,12 +43,16 @@ export interface MailHandOver {
 export interface TakenEmail extends MailHandOver {
   readonly accountId: AccountId;
   readonly attemptsMade: number;
+  /** Earlier hand-overs of which no outcome was recorded, by a fault of our own. */
+  readonly faults: number;
   readonly draft: Omit<EmailDraft, 'attachments'>;
   readonly attachments: readonly StoredAttachment[];
   /** Recipients that are to be left out: suppressed for the account or the message's topic when it was taken. */
   readonly suppressed: readonly string[];
   /** The message names a topic that has been deleted, and who had unsubscribed from it is not known any more. */
   readonly topicGone: boolean;
+  /** The domain in From, where mail leaves from verified domains only and the account has not verified it (any more). */
+  readonly unverifiedDomain: string | null;
   readonly createdAt: Date;
   readonly earlyMs: number;
 }
@@ -65,6 +72,8 @@ export interface MailWork {
   /** The service gave up: `email.failed` exists, in the same transaction. */
   failed(email: TakenEmail, error: string): Promise<boolean>;
   retry(email: TakenEmail, delayMs: number): Promise<boolean>;
+  /** The hand-over ended unrecorded, and the message was not the cause: it does not count as a fault. */
+  excuse(job: MailHandOver): Promise<void>;
 }
 
 export interface AcceptedAnswer {
@@ -76,8 +85,13 @@ interface TakenEmailRow {
   readonly id: EmailId;
   readonly claim: number;
   readonly attempts: number;
+  /** This hand-over among them. */
+  readonly unrecorded: number;
   readonly account_id: AccountId;
   readonly from_address: string;
+  /** Null: stored by a release without this column. */
+  readonly from_domain: string | null;
+  readonly domain_unverified: boolean;
   readonly to_addresses: string[];
   readonly cc_addresses: string[];
   readonly bcc_addresses: string[];
@@ -94,11 +108,20 @@ interface TakenEmailRow {
   readonly early_ms: number;
 }
 
-export function createMailWork(db: Database, clock: Clock): MailWork {
+export interface MailRules {
+  /** Mail is handed over only if the account has verified the domain in From: so it is with the provider `ses`. */
+  readonly verifiedDomainsOnly: boolean;
+}
+
+export function createMailWork(db: Database, clock: Clock, rules: MailRules): MailWork {
+  const { verifiedDomainsOnly } = rules;
   return {
     async take(job, leaseSeconds) {
-      const [row] = await runOn<TakenEmailRow>(db.pool, takeEmail, [job.emailId, job.claim, leaseSeconds]);
-      return row === undefined ? null : takenOf(row, await standingOf(db, row));
+      const values = [job.emailId, job.claim, leaseSeconds, verifiedDomainsOnly];
+      const [row] = await runOn<TakenEmailRow>(db.pool, takeEmail, values);
+      if (row === undefined) return null;
+      const standing = await standingOf(db, row);
+      return takenOf(row, { ...standing, unverifiedDomain: await unverifiedDomainOf(db, row, rules) });
     },
     async sent(email, answer) {
       const { providerMessageId } = answer;
@@ -127,6 +150,9 @@ export function createMailWork(db: Database, clock: Clock): MailWork {
     async retry(email, delayMs) {
       const rows = await runOn(db.pool, retryEmail, [email.emailId, email.claim, delayMs]);
       return rows.length > 0;
+    },
+    async excuse(job) {
+      await runOn(db.pool, excuseEmail, [job.emailId, job.claim]);
     },
   };
 }
@@ -183,10 +209,24 @@ async function tell(tx: Transaction, email: TakenEmail, event: ReportedEvent, cl
 }
 
 /** What stands in the way of a message when it is taken. */
-type Standing = Pick<TakenEmail, 'suppressed' | 'topicGone'>;
+type Standing = Pick<TakenEmail, 'suppressed' | 'topicGone' | 'unverifiedDomain'>;
+
+/** A message without the column gets it here, and its judgement with it: SQL cannot read an address. */
+async function unverifiedDomainOf(
+  db: Database,
+  row: TakenEmailRow,
+  { verifiedDomainsOnly }: MailRules,
+): Promise<string | null> {
+  if (row.from_domain !== null) return row.domain_unverified ? row.from_domain : null;
+  const domain = senderDomain(row.from_address);
+  const values = [row.id, domain, verifiedDomainsOnly];
+  const [filled] = await runOn<{ domain_unverified: boolean }>(db.pool, fillFromDomain, values);
+  if (filled === undefined) throw new Error('the message went while it was taken');
+  return filled.domain_unverified ? domain : null;
+}
 
 /** Asked once the message is taken, so that whoever was suppressed before its hand-over is left out of it. */
-async function standingOf(db: Database, row: TakenEmailRow): Promise<Standing> {
+async function standingOf(db: Database, row: TakenEmailRow): Promise<Omit<Standing, 'unverifiedDomain'>> {
   const written = [...row.to_addresses, ...row.cc_addresses, ...row.bcc_addresses];
   const addresses = written.flatMap((text) => plainAddress(parseEmailAddress(text)?.address ?? '') ?? []);
   const [found] = await runOn<{ addresses: string[]; topic_gone: boolean }>(db.pool, suppressedAmong, [
@@ -212,6 +252,7 @@ function takenOf(row: TakenEmailRow, standing: Standing): TakenEmail {
     claim: row.claim,
     accountId: row.account_id,
     attemptsMade: row.attempts,
+    faults: row.unrecorded - 1,
     draft: {
       from: row.from_address,
       to: row.to_addresses,

@@ -1,13 +1,15 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { mappingUnavailable } from './errors.ts';
+import { applyMigration } from './migration/apply.ts';
+import { migrationFiles } from './migration/files.ts';
+import type { Migration } from './migration/files.ts';
+import { MIGRATE_LIMITS } from './migration/limits.ts';
+import type { MigrateLimits, Say } from './migration/limits.ts';
+import { interruptVacuum, MigrationLockError } from './migration/lock-tries.ts';
+import { takeMigrationLock } from './migration/migration-lock.ts';
 import type { Queryable } from './statement.ts';
 
-/** Prisma's own lock and table, so that `prisma migrate deploy` agrees with this runner. */
-const MIGRATION_LOCK = 72707369;
+/** Prisma's own table, so that `prisma migrate deploy` agrees with this runner. */
 const MIGRATIONS_TABLE = `
   create table if not exists _prisma_migrations (
     id varchar(36) primary key, checksum varchar(64) not null, finished_at timestamptz,
@@ -17,31 +19,45 @@ const MIGRATIONS_TABLE = `
 /** A server that takes the connection and says nothing is an error, too. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-interface Migration {
-  readonly name: string;
-  readonly sql: string;
+export interface MigrateOptions {
+  /** Told when it has to wait for another migrator, or for a table's lock. */
+  readonly say?: Say;
+  /** In place of `prisma/migrations`. */
+  readonly directory?: string;
+  readonly limits?: MigrateLimits;
 }
 
 /**
- * Applies the pending migrations, each in a transaction of its own, under a lock that lets one migrator run.
+ * Applies the pending migrations under a lock that lets one migrator run. Each has a transaction of its own; one that
+ * begins with `-- no transaction` runs statement by statement.
  *
  * @returns the names of those applied now.
  * @throws Error when an applied migration differs from its file: migrations are append-only.
+ * @throws MigrationLockError when a lock was not had in time, in all tries.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
-export async function migrate(databaseUrl: string): Promise<string[]> {
+export async function migrate(
+  databaseUrl: string,
+  { say = () => undefined, directory, limits = MIGRATE_LIMITS }: MigrateOptions = {},
+): Promise<string[]> {
   const client = new Client({
     connectionString: databaseUrl,
     application_name: 'postrider-migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
+  client.on('error', () => undefined); // between two statements; the next one fails, and says so
   return mappingUnavailable(async () => {
     await client.connect();
     try {
-      await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+      await takeMigrationLock(client, limits, say);
+      await interruptVacuum(client);
       await client.query(MIGRATIONS_TABLE);
-      const pending = pendingOf(migrationFiles(), await appliedMigrations(client));
-      for (const migration of pending) await apply(client, migration);
+      const pending = pendingOf(migrationFiles(directory), await appliedMigrations(client));
+      for (const migration of pending) {
+        await applyMigration(client, migration, limits, say).catch((error: unknown) => {
+          throw failureOf(migration, error);
+        });
+      }
       return pending.map((migration) => migration.name);
     } finally {
       await client.end();
@@ -66,52 +82,17 @@ async function appliedMigrations(db: Queryable): Promise<Map<string, string>> {
 }
 
 function pendingOf(files: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
-  return files.filter((file) => {
-    const checksum = applied.get(file.name);
-    if (checksum !== undefined && checksum !== checksumOf(file)) {
-      throw new Error(`migration ${file.name} was changed after it had been applied`);
+  return files.filter(({ name, checksum }) => {
+    const known = applied.get(name);
+    if (known !== undefined && known !== checksum) {
+      throw new Error(`migration ${name} was changed after it had been applied`);
     }
-    return checksum === undefined;
+    return known === undefined;
   });
 }
 
-async function apply(client: Client, migration: Migration): Promise<void> {
-  await client.query('begin');
-  try {
-    await client.query(migration.sql);
-    await client.query(
-      `insert into _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
-       values ($1, $2, $3, now(), 1)`,
-      [randomUUID(), checksumOf(migration), migration.name],
-    );
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw new Error(`migration ${migration.name} failed`, { cause: error });
-  }
-}
-
-function checksumOf(migration: Migration): string {
-  return createHash('sha256').update(migration.sql).digest('hex');
-}
-
-/** In the order of their names, which begin with a timestamp. */
-function migrationFiles(): Migration[] {
-  const directory = migrationsDirectory();
-  return readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => ({
-      name: entry.name,
-      sql: readFileSync(join(directory, entry.name, 'migration.sql'), 'utf8'),
-    }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** `prisma/migrations` in the nearest folder above: the same from the sources, a bundle, or an image. */
-function migrationsDirectory(): string {
-  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
-    const candidate = join(folder, 'prisma', 'migrations');
-    if (existsSync(candidate)) return candidate;
-    if (folder === dirname(folder)) throw new Error('no prisma/migrations folder above the program');
-  }
+function failureOf({ name }: Migration, error: unknown): Error {
+  if (error instanceof MigrationLockError)
+    return new MigrationLockError(`migration ${name} ${error.message}`);
+  return new Error(`migration ${name} failed`, { cause: error });
 }

@@ -44,7 +44,7 @@ async function listed(): Promise<string[]> {
 
 async function pageOf(limit: number, side?: 'after' | 'before', id?: string) {
   const cursor = side === undefined ? null : { side, id: id as EmailId };
-  const page = await emails.list(accountId, { limit, cursor });
+  const page = await emails.list({ accountId, kind: 'live' }, { limit, cursor });
   if (page === null) throw new Error(`no page ${side} ${id}`);
   return { ids: page.entries.map((entry) => String(entry.id)), hasMore: page.hasMore };
 }
@@ -94,16 +94,17 @@ test('a cursor of another account, or of nobody, stands in no list', async () =>
   await insert(2);
   for (const id of [foreign as EmailId, newId('email', store.clock)]) {
     for (const side of ['after', 'before'] as const) {
-      expect(await emails.list(accountId, { limit: 5, cursor: { side, id } })).toBeNull();
+      expect(await emails.list({ accountId, kind: 'live' }, { limit: 5, cursor: { side, id } })).toBeNull();
     }
   }
 });
 
 test('an entry of the list has all of a message but its bodies', async () => {
   await insert(1);
-  const page = await emails.list(accountId, { limit: 1, cursor: null });
+  const page = await emails.list({ accountId, kind: 'live' }, { limit: 1, cursor: null });
   expect(page?.entries).toHaveLength(1);
-  const { html, text, ...rest } = (await emails.find(accountId, page?.entries[0]?.id as EmailId)) ?? {};
+  const { html, text, ...rest } =
+    (await emails.find({ accountId, kind: 'live' }, page?.entries[0]?.id as EmailId)) ?? {};
   expect({ html, text }).toEqual({ html: null, text: 'Hello' });
   expect(page?.entries[0]).toEqual(rest);
 });
@@ -116,7 +117,7 @@ test.each([null, 'after', 'before'] as const)(
     await store.outside.query('analyze emails');
     const id = (await listed())[1_500] as EmailId;
     const request: PageRequest<'email'> = { limit: 20, cursor: side === null ? null : { side, id } };
-    const asked = await statementsOf(store.db, () => emails.list(accountId, request));
+    const asked = await statementsOf(store.db, () => emails.list({ accountId, kind: 'live' }, request));
     const { text, values } = asked.at(-1) ?? { text: '', values: [] };
     const [plan] = await store.db.pool
       .query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (analyze, format json) ${text}`, values)

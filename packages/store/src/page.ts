@@ -55,6 +55,11 @@ export async function readPage<N extends Noun, Entry>(
   const order = upwards ? 'asc' : 'desc';
   // One more than is shown tells whether there are more.
   const rows = await table.read({ where, orderBy: [{ createdAt: order }, { id: order }], take: limit + 1 });
+  return pageOf(rows, limit, upwards);
+}
+
+/** @param rows from the cursor on, in the direction that was asked for, one more than are shown where there is one. */
+export function pageOf<Entry>(rows: readonly Entry[], limit: number, upwards: boolean): Page<Entry> {
   const entries = rows.slice(0, limit);
   return { entries: upwards ? entries.reverse() : entries, hasMore: rows.length > limit };
 }

@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
-import { mappingUnavailable } from './errors.ts';
+import { mappingUnavailable, StoreUnavailableError } from './errors.ts';
 import { inTransaction } from './pool.ts';
 
 /** A relay takes a removal on once it is this old: before, the DELETE itself may still be at it. */
@@ -27,7 +27,7 @@ export interface Removals {
  *
  * @returns false when there are rows left for another call.
  */
-export async function removeMarkedWebhook(pool: Pool, id: WebhookId): Promise<boolean> {
+async function removeMarkedWebhook(pool: Pool, id: WebhookId): Promise<boolean> {
   return mappingUnavailable(async () => {
     let chunks = 0;
     for (const chunk of [CHUNK_OF_DELIVERIES, CHUNK_OF_DEAD_LETTERS]) {
@@ -39,6 +39,16 @@ export async function removeMarkedWebhook(pool: Pool, id: WebhookId): Promise<bo
     await removeRest(pool, id);
     return true;
   });
+}
+
+/** What a DELETE does once its mark has committed: the webhook is then gone for all who ask. */
+export async function removeAfterMark(pool: Pool, id: WebhookId): Promise<void> {
+  try {
+    await removeMarkedWebhook(pool, id);
+  } catch (error) {
+    // A relay removes the rows, and tells if it cannot.
+    if (!(error instanceof StoreUnavailableError)) throw error;
+  }
 }
 
 /** The oldest first: among them are those that are in somebody's hands. */

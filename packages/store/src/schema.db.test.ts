@@ -46,11 +46,12 @@ test('every table stands in the schema public under its name', async () => {
   expect(found.map((row) => row.table_name)).toEqual(expect.arrayContaining(TABLES));
 });
 
-test('rows that only wait for a crash to be forgotten are in the unlogged table, and no others', async () => {
+test('rows that only wait for a crash to be forgotten are in the unlogged tables, and no others', async () => {
   const unlogged = await store.outside.query(
-    `select relname from pg_class where relkind = 'r' and relpersistence = 'u' and relnamespace = 'public'::regnamespace`,
+    `select relname from pg_class where relkind = 'r' and relpersistence = 'u' and relnamespace = 'public'::regnamespace
+     order by relname`,
   );
-  expect(unlogged).toEqual([{ relname: 'rate_limits' }]);
+  expect(unlogged).toEqual([{ relname: 'rate_limits' }, { relname: 'workers' }]);
 });
 
 test('deliveries and attempts have no foreign key: the hot path checks nothing it does not need', async () => {
@@ -64,6 +65,10 @@ test('deliveries and attempts have no foreign key: the hot path checks nothing i
 describe('the models of the client', () => {
   /** One row of each model, read back through the client with every field it knows. */
   const models = {
+    installation: async () => {
+      await store.outside.query(`insert into installation (mail_provider) values ('smtp')`);
+      return store.db.prisma.installation.findFirst();
+    },
     accounts: async () => {
       await rows.account();
       return store.db.prisma.account.findFirst();
@@ -78,6 +83,20 @@ describe('the models of the client', () => {
     webhooks: async () => {
       await rows.webhook();
       return store.db.prisma.webhook.findFirst();
+    },
+    events: async () => {
+      await rows.event();
+      return store.db.prisma.event.findFirst();
+    },
+    deliveries: async () => {
+      await rows.deliveries(await rows.webhook());
+      return store.db.prisma.delivery.findFirst();
+    },
+    attempts: async () => {
+      await store.outside.query(
+        `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms) values (now(), 1, 'evt_1', 'wh_1', 1, 5)`,
+      );
+      return store.db.prisma.attempt.findFirst();
     },
     dead_letters: async () => {
       await rows.deadLetter(await rows.webhook(), await rows.event());
@@ -110,6 +129,10 @@ describe('the models of the client', () => {
       );
       return store.db.prisma.domain.findFirst();
     },
+    released_domains: async () => {
+      await store.outside.query(`insert into released_domains (name) values ('a.example')`);
+      return store.db.prisma.releasedDomain.findFirst();
+    },
     topics: async () => {
       await ofAnAccount(
         `insert into topics (account_id, id, name, default_subscription, created_at) values ($1, 'top_1', 'News', 'opt_in', now())`,
@@ -126,11 +149,67 @@ describe('the models of the client', () => {
       await store.outside.query(`insert into provider_notifications (message_id) values ('m')`);
       return store.db.prisma.providerNotification.findFirst();
     },
+    inboxes: async () => {
+      await anInbox();
+      return store.db.prisma.inbox.findFirst();
+    },
+    inbox_threads: async () => {
+      await aThread();
+      return store.db.prisma.inboxThread.findFirst();
+    },
+    messages: async () => {
+      await aMessage();
+      return store.db.prisma.message.findFirst();
+    },
+    message_attachments: async () => {
+      await store.outside.query(
+        `insert into message_attachments values ('att_1', $1, 0, 'a', 'a/b', 'c', 1, 'blob')`,
+        [await aMessage()],
+      );
+      return store.db.prisma.messageAttachment.findFirst();
+    },
+    inbound_routes: async () => {
+      await ofAnAccount(`insert into inbound_routes values ('rt_1', $1, 'a@a.example', 'n', 'wh_1', now())`);
+      return store.db.prisma.inboundRoute.findFirst();
+    },
+    blocked_senders: async () => {
+      await ofAnAccount(`insert into blocked_senders values ('bs_1', $1, 'a.example', now())`);
+      return store.db.prisma.blockedSender.findFirst();
+    },
+    inbox_sends: async () => {
+      await store.outside.query(`insert into inbox_sends values ($1, 'ibx_1', 'thr_1', now())`, [
+        await rows.email(),
+      ]);
+      return store.db.prisma.inboxSend.findFirst();
+    },
     unclaimed_notifications: async () => {
       await store.outside.query(`insert into unclaimed_notifications values ('m', 'p', '{}')`);
       return store.db.prisma.unclaimedNotification.findFirst();
     },
   } as const;
+
+  const anInbox = () =>
+    ofAnAccount(
+      `insert into inboxes values ('ibx_1', $1, 'live', 'a@a.example', 'n', 'f', now(), now()) on conflict do nothing`,
+    );
+
+  async function aThread(): Promise<void> {
+    await anInbox();
+    await store.outside.query(`insert into inbox_threads values ('thr_1', 'ibx_1', 's', now(), now())`);
+  }
+
+  /** @returns its id. */
+  async function aMessage(): Promise<string> {
+    await aThread();
+    await store.outside.query(
+      `insert into messages (id, account_id, kind, inbox_id, thread_id, status, created_at, content_digest, blob, size,
+         from_address, to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
+       select 'msg_1', account_id, kind, id, 'thr_1', 'received', now(), '\\x01', 'b', 1, 'a', '{}', '{}', '{}', '{}', '[]',
+         'none', 'none', 'none', false
+       from inboxes`,
+    );
+    return 'msg_1';
+  }
 
   async function ofAnAccount(sql: string): Promise<void> {
     await store.outside.query(sql, [await rows.account()]);

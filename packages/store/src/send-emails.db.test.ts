@@ -7,7 +7,7 @@ import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { untilWaitingForLock } from '../test/sessions.ts';
 import { storeMail } from './send-emails.ts';
-import type { Idempotency, SendOutcome, SendRequest } from './send-emails.ts';
+import type { Idempotency, SendOutcome, SendRequest } from './send-request.ts';
 
 let store: TestStore;
 let accountId: AccountId;
@@ -86,6 +86,23 @@ describe('attachments', () => {
     ]);
   });
 });
+
+test.each<KeyKind>(['live', 'test'])(
+  'each message of a %s key keeps the domain of its From, as sending domains are written',
+  async (kind) => {
+    const written = ['a@a.example', 'Ann <ann@MAIL.Example>', '"x@y.example" <b@bücher.example>'];
+    await send({ kind, drafts: written.map((from) => draftOf({ from })) });
+    const rows = await store.outside.query(
+      'select from_domain from emails where account_id = $1 order by id',
+      [accountId],
+    );
+    expect(rows.map((row): unknown => row['from_domain'])).toEqual([
+      'a.example',
+      'mail.example',
+      'xn--bcher-kva.example',
+    ]);
+  },
+);
 
 describe('a batch', () => {
   test.each([1, 3, 100])('of %i messages takes one statement, and one wake-up', async (count) => {

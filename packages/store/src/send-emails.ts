@@ -1,54 +1,11 @@
-import { newId } from '@postrider/domain';
-import type {
-  AccountId,
-  AttachmentDraft,
-  Clock,
-  EmailDraft,
-  EmailId,
-  KeyKind,
-  TopicId,
-} from '@postrider/domain';
+import { newId, senderDomain } from '@postrider/domain';
+import type { AttachmentDraft, Clock, EmailDraft, EmailId } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
+import { sendFromInboxes } from './inbound/inbox-sends.ts';
+import { inboxAddressOf, outcomeOf } from './send-request.ts';
+import type { SendOutcome, SendRequest, Sent } from './send-request.ts';
 import { sendEmails } from './sql/send-emails.ts';
-
-/** Messages that one request asks to be sent: all of them or none. */
-export interface SendRequest {
-  readonly accountId: AccountId;
-  /** Mail of a test key is stored and goes no further. */
-  readonly kind: KeyKind;
-  readonly drafts: readonly EmailDraft[];
-  /** Names in ASCII and lower case: the account must have verified each. */
-  readonly domains: readonly string[];
-  /** Null: a repetition is a second request. */
-  readonly idempotency: Idempotency | null;
-}
-
-export interface Idempotency {
-  /** Keys of one route are no keys of another. */
-  readonly route: string;
-  readonly key: string;
-  /** Of the request's meaning: two requests with the same digest are the same. */
-  readonly digest: Buffer;
-}
-
-export type SendOutcome =
-  /** In the order of the drafts. `repeated`: what the first request was answered, and nothing stored now. */
-  | { readonly kind: 'stored' | 'repeated'; readonly ids: readonly EmailId[] }
-  /** The idempotency key belongs to another request, or to one that is not finished. */
-  | { readonly kind: 'conflict'; readonly why: 'another request' | 'unfinished' }
-  | { readonly kind: 'unknown-topics'; readonly ids: readonly TopicId[] }
-  | { readonly kind: 'unverified-domains'; readonly names: readonly string[] };
-
-interface Sent {
-  readonly stored: boolean;
-  readonly mine: boolean;
-  readonly unknownTopics: readonly TopicId[];
-  readonly unverifiedDomains: readonly string[];
-  /** Null where no answer is remembered. */
-  readonly same: boolean | null;
-  readonly answer: readonly EmailId[] | null;
-}
 
 /** A second time finds what the first conflicted with, unless it was dropped in between: each such time is a day. */
 const TRIES_MAX = 3;
@@ -59,28 +16,38 @@ export async function storeMail(db: Database, clock: Clock, request: SendRequest
   const ids = request.drafts.map(() => newId('email', clock)).sort();
   const values = valuesOf(request, ids, clock.now());
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const [sent] = await runOn<Sent>(db.pool, sendEmails, values);
-    if (sent === undefined) throw new Error('the statement did not answer');
-    const outcome = outcomeOf(sent, ids);
+    const outcome =
+      request.reply === undefined
+        ? await sendAtOnce(db, clock, request, ids, values)
+        : await sendFromInboxes(db, clock, request, ids, values);
     if (outcome?.kind === 'stored' && request.kind === 'live') db.wakeUps.send({ webhooks: [], mail: true });
     if (outcome !== null) return outcome;
   }
   throw new Error('an idempotency key was neither free nor taken');
 }
 
-/** @returns null when another request was first, too late for this one to see what it stored. */
-function outcomeOf(sent: Sent, ids: readonly EmailId[]): SendOutcome | null {
-  if (sent.same === true) return { kind: 'repeated', ids: sent.answer ?? [] };
-  if (sent.same === false) return { kind: 'conflict', why: 'another request' };
-  if (!sent.mine) return { kind: 'conflict', why: 'unfinished' };
-  if (sent.unknownTopics.length > 0) return { kind: 'unknown-topics', ids: sent.unknownTopics };
-  if (sent.unverifiedDomains.length > 0) return { kind: 'unverified-domains', names: sent.unverifiedDomains };
-  return sent.stored ? { kind: 'stored', ids } : null;
+/** One statement; mail from inboxes takes the longer way. */
+async function sendAtOnce(
+  db: Database,
+  clock: Clock,
+  request: SendRequest,
+  ids: readonly EmailId[],
+  values: readonly unknown[],
+): Promise<SendOutcome | null> {
+  const [sent] = await runOn<Sent>(db.pool, sendEmails, [...values, false]);
+  if (sent === undefined) throw new Error('the statement did not answer');
+  const outcome = outcomeOf(sent, ids);
+  return outcome === null && sent.fromInbox ? sendFromInboxes(db, clock, request, ids, values) : outcome;
 }
 
 function valuesOf(request: SendRequest, ids: readonly EmailId[], at: Date): unknown[] {
   const { accountId, kind, drafts, domains, idempotency } = request;
-  const messages = drafts.map((draft, index) => ({ ...draft, attachments: undefined, id: ids[index] }));
+  const messages = drafts.map((draft, index) => ({
+    ...draft,
+    attachments: undefined,
+    id: ids[index],
+    fromDomain: senderDomain(draft.from),
+  }));
   const topics = drafts.flatMap(({ topicId }) => topicId ?? []);
   const { files, contents } = filesOf(drafts, ids);
   return [
@@ -96,6 +63,7 @@ function valuesOf(request: SendRequest, ids: readonly EmailId[], at: Date): unkn
     idempotency?.key ?? null,
     idempotency?.digest ?? null,
     JSON.stringify(ids),
+    drafts.flatMap(({ from }) => inboxAddressOf(from) ?? []),
   ];
 }
 

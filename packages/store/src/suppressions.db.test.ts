@@ -78,6 +78,24 @@ describe('add', () => {
     ]);
   });
 
+  test('of many addresses writes all events, and their deliveries, in one statement', async () => {
+    const rows = createRows(store.outside);
+    const webhooks = [await rows.webhook({ accountId }), await rows.webhook({ accountId })];
+    await rows.webhook({ accountId, events: ['email.sent'] });
+    const all = Array.from({ length: 100 }, (_, n) => `n${n}@b.example`);
+    await suppressions.add(accountId, all);
+    expect(await unsubscribedAddresses()).toEqual([...all].sort());
+    // `cmin` counts the statements of a transaction.
+    const written = await store.outside.query<{ event: string }>(
+      `select e.cmin::text as event, d.cmin::text as delivery, d.webhook_id, count(*)::int as count
+       from events e join deliveries d on d.event_id = e.id where e.account_id = $1 group by 1, 2, 3 order by 3`,
+      [accountId],
+    );
+    const one = { event: expect.any(String) as unknown, delivery: written[0]?.event, count: 100 };
+    expect(written).toEqual([...webhooks].sort().map((webhook_id) => ({ ...one, webhook_id })));
+    expect(store.wakeUps.at(-1)?.webhooks.toSorted()).toEqual([...webhooks].sort());
+  });
+
   test('of what is suppressed already answers the old id, leaves the origin, and makes no second event', async () => {
     const old = await insert(BOB, 'complaint');
     const added = await suppressions.add(accountId, [BOB, EVE]);

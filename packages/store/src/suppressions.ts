@@ -1,5 +1,5 @@
-import { newId, recordEvent } from '@postrider/domain';
-import type { AccountId, Clock, EmailId, SuppressionId, TopicId } from '@postrider/domain';
+import { newId, recordEvents } from '@postrider/domain';
+import type { AccountId, Clock, EmailId, EventData, SuppressionId, TopicId } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
@@ -122,16 +122,15 @@ async function addByHand(
       null,
       now.toISOString(),
     ]);
-    for (const { address } of rows.filter((row) => row.is_new)) {
-      const data = {
-        email_id: null,
-        to: address,
-        topic: null,
-        scope: 'all',
-        source: 'api',
-        occurred_at: now.toISOString(),
-      } as const;
-      await recordEvent(tx, { type: 'email.unsubscribed', accountId, data }, clock);
+    const fresh = rows.filter((row) => row.is_new);
+    if (fresh.length > 0) {
+      const kind = { type: 'email.unsubscribed', accountId } as const;
+      await recordEvents(
+        tx,
+        kind,
+        fresh.map(({ address }) => unsubscribed(address, now)),
+        clock,
+      );
     }
     return new Map(rows.map((row) => [row.address, row]));
   });
@@ -140,6 +139,17 @@ async function addByHand(
     if (row === undefined) throw new Error('an address was neither added nor found');
     return { id: row.id, address, isNew: row.is_new };
   });
+}
+
+function unsubscribed(address: string, at: Date): EventData<'email.unsubscribed'> {
+  return {
+    email_id: null,
+    to: address,
+    topic: null,
+    scope: 'all',
+    source: 'api',
+    occurred_at: at.toISOString(),
+  };
 }
 
 function suppressionOf(row: SuppressionRow): Suppression {

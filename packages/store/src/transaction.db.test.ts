@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft, EventType, WebhookId } from '@postrider/domain';
+import { newWebhook as createWebhook } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import type { Transaction } from './transaction.ts';
@@ -16,7 +17,8 @@ beforeEach(async () => void (accountId = await store.newAccount()));
 async function newWebhook(events: EventType[] = [], subject?: string, owner = accountId): Promise<WebhookId> {
   const webhooks = createWebhookStore(store.db, store.secrets, store.clock);
   const wish = { accountId: owner, endpoint: 'https://a.example/', events };
-  return (await webhooks.create({ ...wish, ...(subject === undefined ? {} : { subject }) })).webhook.id;
+  return (await createWebhook(webhooks, { ...wish, ...(subject === undefined ? {} : { subject }) })).webhook
+    .id;
 }
 
 function sentEvent(more: { inboundRule?: string } = {}): EventDraft {
@@ -55,7 +57,7 @@ describe('an event', () => {
       await recordEvent(tx, sentEvent(), store.clock);
       return tx.client.$queryRaw<{ name: string }[]>`select name from pg_prepared_statements`;
     });
-    expect(prepared.map(({ name }) => name)).toContain('record-event');
+    expect(prepared.map(({ name }) => name)).toContain('record-events');
   });
 
   test('has one delivery for each webhook that matches by account and type', async () => {

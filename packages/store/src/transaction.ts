@@ -1,7 +1,7 @@
-import type { EventRecord, OutboxTransaction, WebhookId } from '@postrider/domain';
+import type { EventBatch, OutboxTransaction, WebhookId } from '@postrider/domain';
 import { mappingUnavailable } from './errors.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
-import { recordEvent } from './sql/record-event.ts';
+import { recordEvents } from './sql/record-events.ts';
 import { runIn } from './statement.ts';
 import type { WakeUps } from './wake-ups.ts';
 
@@ -38,14 +38,14 @@ export class Transaction implements OutboxTransaction {
     return this.#client;
   }
 
-  async appendEvent(event: EventRecord): Promise<void> {
-    const rows = await runIn<{ webhook_id: WebhookId }>(this.client, recordEvent, [
-      event.id,
-      event.accountId,
-      event.type,
-      event.createdAt.toISOString(),
-      event.data,
-      event.inboundSubject,
+  async appendEvents({ accountId, type, createdAt, inboundSubject, events }: EventBatch): Promise<void> {
+    const rows = await runIn<{ webhook_id: WebhookId }>(this.client, recordEvents, [
+      events.map(({ id }) => id),
+      accountId,
+      type,
+      createdAt.toISOString(),
+      events.map(({ data }) => data),
+      inboundSubject,
     ]);
     for (const row of rows) this.wakeWebhook(row.webhook_id);
   }

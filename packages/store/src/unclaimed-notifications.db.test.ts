@@ -27,7 +27,7 @@ let emailId: EmailId;
 beforeAll(async () => {
   store = await openTestStore();
   rows = createRows(store.outside);
-  work = createMailWork(store.db, store.clock);
+  work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
   notifications = createProviderNotificationStore(store.db, store.clock);
 });
 afterAll(() => store.close());

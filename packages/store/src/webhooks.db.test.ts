@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, recordEvent } from '@postrider/domain';
 import type { AccountId, EventType } from '@postrider/domain';
-import { waitFor } from '@postrider/testing';
+import { newWebhook, waitFor } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
+import { createAccountStore } from './accounts.ts';
+import { openDatabase } from './database.ts';
+import type { Database } from './database.ts';
 import { createWebhookStore } from './webhooks.ts';
 import type { WebhookStore } from './webhooks.ts';
 
@@ -21,7 +24,7 @@ afterAll(() => store.close());
 beforeEach(async () => void (accountId = await store.newAccount()));
 
 async function created(events: EventType[] = []) {
-  return (await webhooks.create({ accountId, endpoint: ENDPOINT, events })).webhook;
+  return (await newWebhook(webhooks, { accountId, endpoint: ENDPOINT, events })).webhook;
 }
 
 async function rowsOf(table: string, webhookId: string): Promise<number> {
@@ -31,7 +34,7 @@ async function rowsOf(table: string, webhookId: string): Promise<number> {
 
 describe('create', () => {
   test('keeps what was asked for: no types are not all types', async () => {
-    const { webhook } = await webhooks.create({ accountId, endpoint: ENDPOINT, events: [] });
+    const { webhook } = await newWebhook(webhooks, { accountId, endpoint: ENDPOINT, events: [] });
     expect(webhook).toEqual({
       id: expect.stringMatching(/^wh_/),
       endpoint: ENDPOINT,
@@ -41,7 +44,11 @@ describe('create', () => {
   });
 
   test('stores the signing secret sealed, bound to its webhook', async () => {
-    const { webhook, signingSecret } = await webhooks.create({ accountId, endpoint: ENDPOINT, events: [] });
+    const { webhook, signingSecret } = await newWebhook(webhooks, {
+      accountId,
+      endpoint: ENDPOINT,
+      events: [],
+    });
     const [row] = await store.outside.query<{ secret_key_id: string; secret_sealed: Buffer }>(
       'select secret_key_id, secret_sealed from webhooks where id = $1',
       [webhook.id],
@@ -53,12 +60,73 @@ describe('create', () => {
   });
 });
 
+describe('the limit of an account', () => {
+  const asked = (perAccountMax: number, subject?: string) =>
+    webhooks.create({
+      accountId,
+      endpoint: ENDPOINT,
+      events: [],
+      perAccountMax,
+      ...(subject === undefined ? {} : { subject }),
+    });
+
+  const limitTo = (max: number | null) =>
+    createAccountStore(store.db, store.clock).limit(accountId, { webhooks: max });
+
+  test('is exact, however many are created at once, in several processes', async () => {
+    const second = await openSecondProcess();
+    const stores = [webhooks, createWebhookStore(second, store.secrets, store.clock)];
+    const request = { accountId, endpoint: ENDPOINT, events: [], perAccountMax: 20 };
+    const created = await Promise.all(
+      Array.from({ length: 50 }, async (_, n) => stores[n % 2]?.create(request)),
+    );
+    await second.close();
+    expect(created.filter((one) => one?.kind === 'created')).toHaveLength(20);
+    expect(created.filter((one) => one?.kind === 'limit-reached')).toHaveLength(30);
+    expect(await webhooks.list(accountId)).toHaveLength(20);
+  });
+
+  test('counts those of inbound rules, and not those of other accounts', async () => {
+    await created();
+    accountId = await store.newAccount();
+    expect(await asked(2, inboundSubject(accountId, 'r1'))).toMatchObject({ kind: 'created' });
+    expect(await asked(2)).toMatchObject({ kind: 'created' });
+    expect(await asked(2)).toEqual({ kind: 'limit-reached', max: 2 });
+  });
+
+  test('a webhook that is deleted makes room, also while its rows are still on their way out', async () => {
+    const { id } = await created();
+    expect(await asked(1)).toEqual({ kind: 'limit-reached', max: 1 });
+    await store.outside.query('update webhooks set removed_at = now() where id = $1', [id]);
+    expect(await asked(1)).toMatchObject({ kind: 'created' });
+  });
+
+  test('its own wins over the installation’s, in both directions, until it has none again', async () => {
+    expect(await limitTo(2)).toMatchObject({ webhooks: 2 });
+    expect([await asked(1), await asked(1)]).toMatchObject([{ kind: 'created' }, { kind: 'created' }]);
+    expect(await asked(1)).toEqual({ kind: 'limit-reached', max: 2 });
+    expect(await limitTo(0)).toMatchObject({ webhooks: 0 });
+    expect(await asked(100)).toEqual({ kind: 'limit-reached', max: 0 });
+    expect(await limitTo(null)).toMatchObject({ webhooks: null });
+    expect(await asked(3)).toMatchObject({ kind: 'created' });
+    expect(await asked(3)).toEqual({ kind: 'limit-reached', max: 3 });
+  });
+
+  test('a creation does not wait for mail of the account that is being stored', async () => {
+    await inOpenTransaction(async (query) => {
+      await query(`insert into topics (id, account_id, name, default_subscription, created_at)
+                   values ('top_${accountId}', '${accountId}', 'x', 'opt_in', now())`);
+      expect(await asked(1)).toMatchObject({ kind: 'created' });
+    });
+  });
+});
+
 describe('list', () => {
   test('has the account’s own, newest first, and not those of inbound rules', async () => {
     const first = await created(['email.sent']);
     store.clock.advance(1);
     const second = await created();
-    await webhooks.create({
+    await newWebhook(webhooks, {
       accountId,
       endpoint: ENDPOINT,
       events: [],
@@ -119,7 +187,7 @@ describe('delete', () => {
 
   test('the webhook of an inbound rule is not its account’s to delete: it reads as missing and stays', async () => {
     const subject = inboundSubject(accountId, 'r1');
-    const { webhook } = await webhooks.create({ accountId, endpoint: ENDPOINT, events: [], subject });
+    const { webhook } = await newWebhook(webhooks, { accountId, endpoint: ENDPOINT, events: [], subject });
     expect(await webhooks.delete(accountId, webhook.id)).toBe(false);
     expect(await store.outside.query('select 1 from webhooks where id = $1', [webhook.id])).toHaveLength(1);
   });
@@ -150,3 +218,23 @@ describe('delete', () => {
     expect(await rowsOf('deliveries', id)).toBe(0);
   });
 });
+
+async function openSecondProcess(): Promise<Database> {
+  const connection = { databaseUrl: store.outside.url, size: 10, applicationName: 'second' };
+  return openDatabase(
+    { ...connection, onError: () => undefined },
+    { send: () => undefined, close: async () => undefined },
+  );
+}
+
+/** Runs `work` while a transaction of another session is open. */
+async function inOpenTransaction(work: (query: (sql: string) => Promise<unknown>) => Promise<void>) {
+  const client = await store.db.pool.connect();
+  try {
+    await client.query('begin');
+    await work((sql) => client.query(sql));
+    await client.query('rollback');
+  } finally {
+    client.release();
+  }
+}

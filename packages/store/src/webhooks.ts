@@ -1,8 +1,9 @@
-import { isEventType, newId, newSigningSecret } from '@postrider/domain';
+import { isEventType, newId } from '@postrider/domain';
 import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrider/domain';
 import type { Database } from './database.ts';
-import { mappingUnavailable, StoreUnavailableError } from './errors.ts';
-import { removeMarkedWebhook } from './remove-webhook.ts';
+import { mappingUnavailable } from './errors.ts';
+import { insertWebhook, webhookLimitReached } from './insert-webhook.ts';
+import { removeAfterMark } from './remove-webhook.ts';
 
 export interface Webhook {
   readonly id: WebhookId;
@@ -19,11 +20,21 @@ export interface NewWebhook {
   readonly events: readonly EventType[];
   /** The subject of an inbound routing rule; absent: the account's own endpoint. */
   readonly subject?: string;
+  /** How many webhooks an account may have that has no limit of its own. */
+  readonly perAccountMax: number;
 }
 
+export type WebhookCreation =
+  /** This once with its signing secret. */
+  | { readonly kind: 'created'; readonly webhook: Webhook; readonly signingSecret: string }
+  /** The account has `max` webhooks or more. */
+  | { readonly kind: 'limit-reached'; readonly max: number };
+
 export interface WebhookStore {
-  /** @returns the webhook and, this once, its signing secret. */
-  create(request: NewWebhook): Promise<{ webhook: Webhook; signingSecret: string }>;
+  /** The limit is exact, however many are created at once: those of inbound rules count, removed ones do not. */
+  create(request: NewWebhook): Promise<WebhookCreation>;
+  /** One of the account's own. Another account's, an inbound rule's and one that is removed read as missing. */
+  find(accountId: AccountId, id: WebhookId): Promise<Webhook | null>;
   /** All of the account's own, newest first. */
   list(accountId: AccountId): Promise<Webhook[]>;
   /**
@@ -35,25 +46,15 @@ export interface WebhookStore {
 
 export function createWebhookStore(db: Database, secrets: SecretBox, clock: Clock): WebhookStore {
   return {
-    async create(request) {
-      const id = newId('webhook', clock);
-      const signingSecret = newSigningSecret();
-      const { keyId, sealed } = secrets.seal(signingSecret, id);
+    create: (request) => createWebhook(db, secrets, clock, request),
+    async find(accountId, id) {
       const row = await mappingUnavailable(() =>
-        db.prisma.webhook.create({
-          data: {
-            id,
-            accountId: request.accountId,
-            subject: request.subject ?? null,
-            endpoint: request.endpoint,
-            events: [...request.events],
-            secretKeyId: keyId,
-            secretSealed: Uint8Array.from(sealed),
-            createdAt: clock.now(),
-          },
+        db.prisma.webhook.findFirst({
+          where: { id, accountId, subject: null, removedAt: null },
+          omit: { secretSealed: true },
         }),
       );
-      return { webhook: webhookOf(row), signingSecret };
+      return row === null ? null : webhookOf(row);
     },
     async list(accountId) {
       const rows = await mappingUnavailable(() =>
@@ -73,15 +74,27 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
         }),
       );
       if (count === 0) return false;
-      try {
-        await removeMarkedWebhook(db.pool, id);
-      } catch (error) {
-        // It is removed for everybody; a relay sees to its rows, and tells if it cannot.
-        if (!(error instanceof StoreUnavailableError)) throw error;
-      }
+      await removeAfterMark(db.pool, id);
       return true;
     },
   };
+}
+
+async function createWebhook(
+  db: Database,
+  secrets: SecretBox,
+  clock: Clock,
+  { accountId, perAccountMax, subject, endpoint, events }: NewWebhook,
+): Promise<WebhookCreation> {
+  return db.transactions.run(async ({ client }) => {
+    const max = await webhookLimitReached(client, accountId, perAccountMax);
+    if (max !== null) return { kind: 'limit-reached', max };
+    const { row, signingSecret } = await insertWebhook(client, secrets, {
+      ...{ id: newId('webhook', clock), createdAt: clock.now() },
+      ...{ accountId, subject: subject ?? null, endpoint, events },
+    });
+    return { kind: 'created', webhook: webhookOf(row), signingSecret };
+  });
 }
 
 function webhookOf(row: { id: string; endpoint: string; events: string[]; createdAt: Date }): Webhook {

@@ -1,7 +1,10 @@
+export { bundleScript, type BundledScript } from './bundle-script.ts';
 export { cloneDatabase, databaseUrl, withClient } from './admin.ts';
 export { fakeClock, type FakeClock } from './clock.ts';
 export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
+export { startRedisFailover, type RedisFailover } from './redis-failover.ts';
 export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts';
+export { newWebhook } from './new-webhook.ts';
 export { waitFor, type WaitOptions } from './wait-for.ts';
 export {
   createTestAuthority,
@@ -36,6 +39,7 @@ export {
   takingMs,
   truncatedBody,
 } from './receiver/behaviours.ts';
+export { startZoneServer, type ZoneEntry, type ZoneServer } from './dns/zone-server.ts';
 export { startNameServer, type NameReply, type NameServer } from './receiver/name-server.ts';
 export {
   startScriptedReceiver,
@@ -44,12 +48,22 @@ export {
 } from './receiver/scripted-receiver.ts';
 export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';
 export { setEnvironment } from './process-environment.ts';
-export { createRows, type DeliveryWish, type EventWish, type Rows, type WebhookWish } from './rows.ts';
+export {
+  createRows,
+  type AttachmentWish,
+  type DeliveryWish,
+  type EventWish,
+  type MessageWish,
+  type Rows,
+  type WebhookWish,
+} from './rows.ts';
 export { createSnsSigner, snsCertUrl, type SnsFields, type SnsSigner } from './sns-signer.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { fetchMetrics } from './system/metrics.ts';
-export { startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
+export { DIST, startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
 export { startSystem, type System, type SystemOptions } from './system/system.ts';
+export { startFakeClamd, EICAR, type ClamdBehaviour, type FakeClamd } from './screening/fake-clamd.ts';
+export { startFakeRspamd, type FakeRspamd, type RspamdBehaviour } from './screening/fake-rspamd.ts';
 export { startFakeSes, type FakeSes, type SesMessage, type SesRequest } from './ses/fake-ses.ts';
 export { newIdentity, publishKeys, type FakeIdentity } from './ses/identities.ts';
 export type { SesOperation } from './ses/operations.ts';
@@ -63,3 +77,6 @@ export {
   sesThrottle,
   type SesReaction,
 } from './ses/reactions.ts';
+export { startFakeS3, type FakeS3 } from './s3/fake-s3.ts';
+export type { FakeS3Object, S3Operation, S3Request } from './s3/operations.ts';
+export { s3Drop, s3Error, s3Hang, s3Page, s3Part, type S3Reaction } from './s3/reactions.ts';

@@ -1,5 +1,14 @@
 import { newId } from '@postrider/domain';
-import type { AccountId, DeadLetterId, EmailId, EventId, WebhookId } from '@postrider/domain';
+import type {
+  AccountId,
+  AttachmentId,
+  DeadLetterId,
+  EmailId,
+  EventId,
+  KeyKind,
+  MessageId,
+  WebhookId,
+} from '@postrider/domain';
 import type { TestDatabase } from './database.ts';
 
 /** A row of `deliveries`; what has a default of its own may be left out. */
@@ -26,6 +35,27 @@ export interface EventWish {
   ageDays?: number;
 }
 
+/** A received message; unset: plain text for a live account of its own, without an inbox, and not held. */
+export interface MessageWish {
+  accountId?: AccountId;
+  kind?: KeyKind;
+  inboxId?: string;
+  held?: boolean;
+  text?: string | null;
+  html?: string;
+  /** Of the raw bytes. */
+  blob?: string;
+  attachments?: readonly AttachmentWish[];
+}
+
+export interface AttachmentWish {
+  /** Unset: a new one. */
+  id?: AttachmentId;
+  filename?: string | null;
+  contentType?: string;
+  blob?: string;
+}
+
 /** Writes rows straight into the tables, for tests of what finds them there. */
 export interface Rows {
   account(): Promise<AccountId>;
@@ -36,6 +66,8 @@ export interface Rows {
   deadLetter(webhookId: WebhookId, eventId: EventId): Promise<DeadLetterId>;
   /** A message that waits for the provider. @param dueInMs as of deliveries. */
   email(dueInMs?: number): Promise<EmailId>;
+  /** A message that was received just now. */
+  message(wish?: MessageWish): Promise<MessageId>;
   /** Removes every row of every table that holds some. */
   clear(): Promise<void>;
 }
@@ -104,9 +136,9 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
     async email(dueInMs = -1000) {
       const id = newId('email', clock);
       await database.query(
-        `insert into emails (id, account_id, kind, status, from_address, to_addresses, cc_addresses, bcc_addresses,
-                             reply_to_addresses, subject, text, headers, last_event, created_at)
-         values ($1, $2, 'live', 'queued', 'a@a.example', '{b@b.example}', '{}', '{}', '{}', 'Hi', 'Hello',
+        `insert into emails (id, account_id, kind, status, from_address, from_domain, to_addresses, cc_addresses,
+                             bcc_addresses, reply_to_addresses, subject, text, headers, last_event, created_at)
+         values ($1, $2, 'live', 'queued', 'a@a.example', 'a.example', '{b@b.example}', '{}', '{}', '{}', 'Hi', 'Hello',
                  '{"x-a":"1"}', 'queued', now())`,
         [id, await rows.account()],
       );
@@ -116,9 +148,50 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       );
       return id;
     },
+    async message(wish = {}) {
+      return insertMessage(database, wish, wish.accountId ?? (await rows.account()));
+    },
     async clear() {
       await database.query('truncate accounts, events, deliveries, attempts, dead_letters cascade');
     },
   };
   return rows;
+}
+
+/** No blob has this id. */
+const NO_BLOB = '0'.repeat(64);
+
+async function insertMessage(
+  database: Pick<TestDatabase, 'query'>,
+  {
+    kind = 'live',
+    inboxId,
+    held = false,
+    text = 'Hello',
+    html,
+    blob = NO_BLOB,
+    attachments = [],
+  }: MessageWish,
+  accountId: AccountId,
+): Promise<MessageId> {
+  const id = newId('message', clock);
+  await database.query(
+    `insert into messages (id, account_id, kind, inbox_id, status, held_reason, created_at, content_digest, blob, size,
+                           message_id, from_address, to_addresses, cc_addresses, reply_to_addresses, received_for,
+                           subject, text, html, headers, spf, dkim, dmarc, automatic)
+     values ($1::text, $2, $3, $4, (case when $5 then 'held' else 'received' end)::message_status,
+             case when $5 then 'spam' end, now(), sha256($1::text::bytea), $6, 1000, $1::text || '@mail.example',
+             'Ann <ann@shop.example>', '{a@in.example}', '{}', '{}', '{a@in.example}', 'Hi', $7, $8,
+             '[{"name":"Subject","value":"Hi"}]', 'pass', 'none', 'none', false)`,
+    [id, accountId, kind, inboxId ?? null, held, blob, text, html ?? null],
+  );
+  for (const [position, file] of attachments.entries()) {
+    const { filename = 'a.txt', contentType = 'text/plain' } = file;
+    await database.query(
+      `insert into message_attachments (id, message_id, position, filename, content_type, content_id, size, blob)
+       values ($1, $2, $3, $4, $5, null, 3, $6)`,
+      [file.id ?? newId('attachment', clock), id, position, filename, contentType, file.blob ?? NO_BLOB],
+    );
+  }
+  return id;
 }

@@ -6,6 +6,8 @@ import { startTcpListener } from './receiver/tcp-listener.ts';
 export interface TcpProxy {
   /** `url` with the proxy's address in place of the server's. */
   url(url: string): string;
+  /** How many connections were made to it since it started. */
+  readonly connections: number;
   /** How many new connections were cut off since the last cut. */
   readonly cutOff: number;
   /** Cuts every connection, and every new one at once. */
@@ -18,6 +20,8 @@ export interface TcpProxy {
   mute(): void;
   /** Carries the questions and loses the answers. */
   loseAnswers(): void;
+  /** New connections go to another server, as behind an address that moved. Open ones stay where they are. */
+  retarget(target: string): void;
   /** Lets everything pass again; connections that were cut stay cut. */
   restore(): void;
   close(): Promise<void>;
@@ -25,11 +29,12 @@ export interface TcpProxy {
 
 /** @param target the server, as a URL with host and port. */
 export async function startTcpProxy(target: string): Promise<TcpProxy> {
-  const { hostname, port } = new URL(target);
+  let server = new URL(target);
   const sockets = new Set<Socket>();
   const muted = new WeakSet<Socket>();
   let state: 'open' | 'cut' | 'silent' | 'answers lost' = 'open';
   let fatalWords: string | null = null;
+  let connections = 0;
   let cutOff = 0;
 
   function cut(): void {
@@ -52,18 +57,22 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   }
 
   const listener = await startTcpListener((client) => {
+    connections += 1;
     if (state === 'cut') {
       cutOff += 1;
       client.destroy();
       return;
     }
-    const server = connect(Number(port), hostname);
-    join(client, server, () => state === 'open' || state === 'answers lost');
-    join(server, client, () => state === 'open');
+    const upstream = connect(Number(server.port), server.hostname);
+    join(client, upstream, () => state === 'open' || state === 'answers lost');
+    join(upstream, client, () => state === 'open');
   });
 
   return {
     url: (url) => Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(listener.port) }).href,
+    get connections() {
+      return connections;
+    },
     get cutOff() {
       return cutOff;
     },
@@ -74,6 +83,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       for (const socket of sockets) muted.add(socket);
     },
     loseAnswers: () => void (state = 'answers lost'),
+    retarget: (moved) => void (server = new URL(moved)),
     restore() {
       state = 'open';
       fatalWords = null;

@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { EVENT_TYPES, PROBLEMS } from '@postrider/domain';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { lawfulKinds, ROUTE_LAWS } from '../../test/fuzz/route-laws.ts';
-import { describedRoutes, openApiDocument, refusalsOf, routeName } from './openapi.ts';
+import { describedRoutes, openApiDocument, openApiPath, refusalsOf, routeName } from './openapi.ts';
 import { problemsPage } from './problems-page.ts';
 import { ROUTE_DOCS } from './route-docs.ts';
 import { envelopeSchema } from './schemas.ts';
@@ -23,11 +24,11 @@ test.each(ROUTES)(
     const [doc, law] = [ROUTE_DOCS[name], ROUTE_LAWS[name]];
     if (doc === undefined || law === undefined) throw new Error('it is not described twice');
     const refusals = refusalsOf(route, doc).filter((refusal) => !refusal.startsWith('5'));
-    const lawful = lawfulKinds(law).filter((kind) => !/ (json|page)$/.test(kind));
+    const lawful = lawfulKinds(law).filter((kind) => !/ (json|page|file)$/.test(kind));
     const elsewhere = refusals.filter((refusal) => ELSEWHERE.includes(refusal));
     expect([...refusals].sort()).toEqual([...lawful, ...elsewhere].sort());
     const { status, schema } = doc.success;
-    expect(`${status} ${schema === 'page' ? 'page' : 'json'}`).toBe(law.success);
+    expect(`${status} ${schema === 'page' || schema === 'file' ? schema : 'json'}`).toBe(law.success);
   },
 );
 
@@ -67,7 +68,7 @@ interface Operation {
 function operationOf(name: string): Operation {
   const [method = '', path = ''] = name.toLowerCase().split(' ');
   const { paths } = openApiDocument() as { paths: Record<string, Record<string, Operation>> };
-  const operation = paths[path.replace(':id', '{id}')]?.[method];
+  const operation = paths[openApiPath(path)]?.[method];
   if (operation === undefined) throw new Error(`${name} is not in the document`);
   return operation;
 }
@@ -95,6 +96,7 @@ describe('a body', () => {
 test.each([
   ['POST /u/:id', ['application/json', 'text/html; charset=utf-8']],
   ['GET /u/:id', ['text/html; charset=utf-8']],
+  ['GET /links/:id', ['*/*']],
   ['GET /v1/webhooks', ['application/json']],
 ])('%s succeeds with %j', (name, types) => {
   expect(Object.keys(operationOf(name).responses['200']?.content ?? {})).toEqual(types);
@@ -104,14 +106,53 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
   const paging = ['limit', 'after', 'before'];
   const LOOKED_AT: Readonly<Record<string, readonly string[]>> = {
     'GET /v1/emails': paging,
+    'GET /v1/webhooks/:id/attempts': ['event_id', 'after', 'limit'],
+    'GET /v1/webhooks/dead-letters': ['type', 'reason', 'webhook', 'after'],
     'GET /v1/domains': paging,
     'GET /v1/topics': paging,
+    'GET /v1/inboxes': paging,
+    'GET /v1/inbound/messages': [...paging, 'status', 'inbox_id'],
+    'GET /v1/inbound/routes': paging,
+    'GET /v1/inbound/blocked-senders': paging,
     'GET /v1/suppressions': [...paging, 'origin'],
     'DELETE /v1/suppressions/:id': ['reason'],
     'POST /v1/suppressions/batch/remove': ['reason'],
   };
   const named = (operationOf(name).parameters ?? []).filter((parameter) => parameter.in === 'query');
   expect(named.map((parameter) => parameter.name)).toEqual(LOOKED_AT[name] ?? []);
+});
+
+test('every named part of a path is a parameter, in its order', () => {
+  const named = (operationOf('GET /v1/inbound/messages/:id/attachments/:attachment').parameters ?? []).map(
+    (parameter) => [parameter.in, parameter.name],
+  );
+  expect(named).toEqual([
+    ['path', 'id'],
+    ['path', 'attachment'],
+  ]);
+});
+
+/** The routes that docs/api.md lists: `GET /v1/emails`; `/v1/domains…` for all that begin so. */
+function listedRoutes(): string[] {
+  const page = readFileSync(new URL('../../../../docs/api.md', import.meta.url), 'utf8');
+  const [table = ''] = page.split('## Routes')[1]?.split('\n#') ?? [];
+  const cells = table.split('\n').filter((line) => line.startsWith('| `'));
+  return cells.flatMap((line) =>
+    [...(line.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  );
+}
+
+test('the routes of docs/api.md are those of the document, the operator’s left out', () => {
+  const names = ROUTES.map(([name]) => openApiPath(name));
+  const listed = listedRoutes();
+  const isListed = (name: string): boolean =>
+    listed.some(
+      (one) =>
+        one === name || (one.endsWith('…') && name.split(' ')[1]?.startsWith(one.slice(0, -1)) === true),
+    );
+  expect(names.filter((name) => !isListed(name))).toEqual([]);
+  const missing = listed.filter((one) => !one.endsWith('…') && !names.includes(one));
+  expect(missing).toEqual(['GET /healthz', '/readyz', '/metrics']);
 });
 
 test('the document is OpenAPI 3.1', async () => {

@@ -29,7 +29,7 @@ export function routeName({ method, path }: Pick<Route, 'method' | 'path'>): str
 
 /** The table without what its handlers would need: they are never called. */
 export function describedRoutes(): readonly Route[] {
-  return routeTable({} as RouteStores, { rules: {}, domainProvider: null } as RouteParts);
+  return routeTable({} as RouteStores, { rules: {}, sendingDomains: null } as RouteParts);
 }
 
 /** Every refusal that a route may answer with: its own, and those that follow from the table. */
@@ -44,7 +44,7 @@ export function refusalsOf(route: Route, doc: RouteDoc): readonly AnsweredRefusa
 export function openApiDocument(): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   for (const route of describedRoutes()) {
-    const path = route.path.replace(':id', '{id}');
+    const path = openApiPath(route.path);
     paths[path] = { ...paths[path], [route.method]: operation(route) };
   }
   return {
@@ -64,20 +64,27 @@ export function openApiDocument(): Schema {
   };
 }
 
+/** A path of the table as OpenAPI writes it: `{id}` for `:id`. */
+export function openApiPath(path: string): string {
+  return path.replaceAll(/:(\w+)/g, '{$1}');
+}
+
 function operation(route: Route): Schema {
   const doc = ROUTE_DOCS[routeName(route)];
   if (doc === undefined) throw new Error(`${routeName(route)} is not described`);
   const parameters = [
-    ...(route.path.includes(':id') ? [ID] : []),
+    ...[...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => pathParameter(name)),
     ...(doc.idempotent === true ? [IDEMPOTENCY_KEY] : []),
     ...(doc.paged === true ? PAGING : []),
     ...(doc.query ?? []).map((parameter) => ({ ...parameter, in: 'query' })),
   ];
-  const { operationId, summary, description } = doc;
+  const { operationId, summary } = doc;
+  const isForLive = route.scope !== null && route.liveOnly === true;
+  const description = [doc.description ?? [], isForLive ? FOR_LIVE_KEYS : []].flat().join(' ');
   return {
     operationId,
     summary,
-    ...(description === undefined ? {} : { description }),
+    ...(description === '' ? {} : { description }),
     security: route.scope === null ? [] : [{ apiKey: [route.scope] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(doc.request === undefined || route.body === 'ignored'
@@ -86,6 +93,8 @@ function operation(route: Route): Schema {
     responses: responses(route, doc),
   };
 }
+
+const FOR_LIVE_KEYS = 'For live keys only.';
 
 const AS_JSON = { types: ['application/json'], words: 'read as JSON whatever its Content-Type says' };
 
@@ -101,7 +110,10 @@ function requestBody(
   };
 }
 
-const ID: Schema = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
+function pathParameter(name: string): Schema {
+  return { name, in: 'path', required: true, schema: { type: 'string' } };
+}
+
 const IDEMPOTENCY_KEY: Schema = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -134,16 +146,24 @@ function ref(name: SchemaName): Schema {
 
 const PAGE: Schema = { 'text/html; charset=utf-8': { schema: { type: 'string' } } };
 
+const FILE: Schema = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+
+function contentOf(schema: RouteDoc['success']['schema']): Schema {
+  if (schema === 'page') return PAGE;
+  return schema === 'file' ? FILE : { 'application/json': { schema: ref(schema) } };
+}
+
 function responses(route: Route, doc: RouteDoc): Schema {
   const headers = { 'x-request-id': { $ref: '#/components/headers/x-request-id' } };
   const { status, schema, also, orPage } = doc.success;
-  const content = {
-    ...(schema === 'page' ? PAGE : { 'application/json': { schema: ref(schema) } }),
-    ...(orPage === true ? PAGE : {}),
-  };
+  const content = { ...contentOf(schema), ...(orPage === true ? PAGE : {}) };
   const done = { description: 'Done.', headers, content };
   const entries = new Map<string, Schema>([[String(status), done]]);
   if (also !== undefined) entries.set(String(also), done);
+  if (schema === 'file') {
+    entries.set('206', { ...done, description: 'The range that `Range` asks for.' });
+    entries.set('416', { description: 'There is no such range.', headers });
+  }
   const refusals = refusalsOf(route, doc);
   for (const refused of new Set(refusals.map((refusal) => refusal.split(' ')[0] ?? ''))) {
     const alike = refusals.filter((refusal) => refusal.startsWith(refused));

@@ -10,7 +10,15 @@ problem document (RFC 9457, \`application/problem+json\`): \`type\`, \`title\`, 
 \`instance\`, the request's id. Match on the last segment of \`type\`, the slug. The base before it is
 \`PLATFORM_PROBLEMS_BASE\` for problems of the platform and \`PROBLEMS_BASE\` for those of the service.
 
-Whoever gets 429, 500, 502 or 503 may send the request again later; any other 4xx is answered alike until the request changes.
+After 429, 500, 502 or 503 send the same request again later. Four more answers may change although the request does not:
+
+- 409 \`idempotency-conflict\`, when the first request with the key is no longer in progress.
+- 403 \`domain-not-verified\`, once the domain is verified.
+- 422 \`validation-failed\`, "The account has as many webhooks as it may have", once one is deleted.
+- 422 \`validation-failed\`, "The account has as many domains that are not verified as it may have", once one is verified or
+  deleted.
+
+The operator may raise both limits. Any other 4xx is answered alike until the request changes, or what it names.
 `;
 
 /** The page `docs/problems.md`, in Markdown. */

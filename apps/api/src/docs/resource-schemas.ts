@@ -1,4 +1,5 @@
 import { LIMITS } from '@postrider/domain';
+import type { EventType } from '@postrider/domain';
 import { exactly, idOf, nullableText, pageOf, text, texts, time } from './json-schema.ts';
 import type { Schema } from './json-schema.ts';
 
@@ -9,9 +10,15 @@ const domain = {
   created_at: time,
   region: text,
   capabilities: exactly({ sending: { const: 'enabled' }, receiving: { const: 'disabled' } }),
-  open_tracking: { const: false },
-  click_tracking: { const: false },
+  open_tracking: untracked('email.opened'),
+  click_tracking: untracked('email.clicked'),
 };
+
+/** A domain has no tracking to choose; the operator of SES may track all the same. */
+function untracked(type: EventType): Schema {
+  const description = `No tracking can be chosen by domain. Where the operator has SES track, \`${type}\` arrives all the same.`;
+  return { const: false, description };
+}
 
 const records: Schema = {
   type: 'array',

@@ -37,8 +37,9 @@ export interface RouteDoc {
     readonly words: string;
   };
   readonly success: {
-    readonly status: 200 | 201;
-    readonly schema: SchemaName | 'page';
+    readonly status: 200 | 201 | 202;
+    /** `file`: bytes of any type, whole or a range of them. */
+    readonly schema: SchemaName | 'page' | 'file';
     /** Where what was asked for is there already. */
     readonly also?: 200;
     /** Whether a person is answered with a page instead. */

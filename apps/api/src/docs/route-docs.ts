@@ -1,10 +1,31 @@
+import { DEAD_LETTER_REASONS, EVENT_TYPES, LIMITS } from '@postrider/domain';
+import { INBOUND_DOCS } from './inbound-docs.ts';
 import { DOMAIN_DOCS, SUPPRESSION_DOCS, TOPIC_DOCS, UNSUBSCRIBE_DOCS } from './resource-docs.ts';
-import type { Refusal, RouteDoc } from './route-doc.ts';
+import type { QueryParameter, Refusal, RouteDoc } from './route-doc.ts';
 
 const SEND_REFUSALS: readonly Refusal[] = [
   'domain-not-verified',
   'idempotency-conflict',
   'validation-failed',
+  'inbox-rate-limited',
+  'thread-rate-limited',
+];
+
+const DEAD_LETTER_QUERY: readonly QueryParameter[] = [
+  { name: 'type', description: 'Of events of this type.', schema: { enum: EVENT_TYPES } },
+  { name: 'reason', description: 'Of this reason.', schema: { enum: DEAD_LETTER_REASONS } },
+  { name: 'webhook', description: 'Of the webhook with this id.', schema: { type: 'string' } },
+  { name: 'after', description: 'Older than the dead letter with this id.', schema: { type: 'string' } },
+];
+
+const ATTEMPT_QUERY: readonly QueryParameter[] = [
+  { name: 'event_id', description: 'Of the event with this id.', schema: { type: 'string' } },
+  { name: 'after', description: 'The `next_cursor` of the page before.', schema: { type: 'string' } },
+  {
+    name: 'limit',
+    description: 'Entries at the most.',
+    schema: { type: 'integer', minimum: 1, maximum: LIMITS.pageEntries, default: LIMITS.pageEntriesDefault },
+  },
 ];
 
 /** By method and path, as the table has them. A route without an entry fails a test. */
@@ -23,6 +44,20 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
     success: { status: 200, schema: 'WebhookList' },
     refusals: [],
   },
+  'GET /v1/webhooks/:id': {
+    operationId: 'getWebhook',
+    summary: 'Read a webhook, without its signing secret',
+    success: { status: 200, schema: 'Webhook' },
+    refusals: ['not-found'],
+  },
+  'GET /v1/webhooks/:id/attempts': {
+    operationId: 'listAttempts',
+    summary: 'List what the endpoint of a webhook answered, newest first',
+    description: 'As long as the operator keeps the log of attempts.',
+    query: ATTEMPT_QUERY,
+    success: { status: 200, schema: 'AttemptPage' },
+    refusals: ['not-found', 'validation-failed'],
+  },
   'DELETE /v1/webhooks/:id': {
     operationId: 'deleteWebhook',
     summary: 'Delete a webhook, with its queued deliveries and its dead letters',
@@ -32,8 +67,18 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
   'GET /v1/webhooks/dead-letters': {
     operationId: 'listDeadLetters',
     summary: 'List the newest dead letters',
+    description: 'All parameters narrow the list; with `after` it goes on where another ended.',
+    query: DEAD_LETTER_QUERY,
     success: { status: 200, schema: 'DeadLetterList' },
-    refusals: [],
+    refusals: ['validation-failed'],
+  },
+  'POST /v1/webhooks/dead-letters/replay': {
+    operationId: 'replayDeadLetters',
+    summary: 'Queue the events of a webhook’s dead letters again',
+    description: `The oldest first, at most ${LIMITS.deadLettersReplayed} a request; \`remaining\` is how many still match.`,
+    request: 'ReplayRequest',
+    success: { status: 200, schema: 'ReplayedDeadLetters' },
+    refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
   },
   'POST /v1/webhooks/dead-letters/:id/replay': {
     operationId: 'replayDeadLetter',
@@ -88,5 +133,6 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
   ...DOMAIN_DOCS,
   ...SUPPRESSION_DOCS,
   ...TOPIC_DOCS,
+  ...INBOUND_DOCS,
   ...UNSUBSCRIBE_DOCS,
 };

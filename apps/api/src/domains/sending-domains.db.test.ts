@@ -10,6 +10,7 @@ import type { FakeSes, TestDatabase } from '@postrider/testing';
 import { createSendingDomains } from './sending-domains.ts';
 
 const NAME = 'b.example';
+const MANY = 1_000;
 
 let outside: TestDatabase;
 let database: Database;
@@ -43,10 +44,14 @@ function sendingDomains(meanwhile: () => Promise<void>, hasTimeLeft = true) {
   return createSendingDomains({
     store,
     provider,
+    limits: { all: MANY, unverified: MANY },
     turns: {
       async during(_name, work) {
         await meanwhile();
-        return { kind: 'done', value: await work({ hasTimeLeft: () => hasTimeLeft }) };
+        return {
+          kind: 'done',
+          value: await work({ hasTimeLeft: () => hasTimeLeft, reserve: async () => null }),
+        };
       },
     },
   });

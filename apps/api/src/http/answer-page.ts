@@ -17,8 +17,16 @@ export interface PagedList<N extends Noun, Entry> {
   readonly refusalStatus?: AlsoStatus;
 }
 
-type PageParse<N extends Noun> =
-  { readonly ok: true; readonly request: PageRequest<N> } | { readonly ok: false; readonly fault: string };
+/** What a query says of a page; its cursor is what `readId` has made of it. */
+type PageParse<Cursor extends string> =
+  | {
+      readonly ok: true;
+      readonly request: {
+        readonly limit: number;
+        readonly cursor: { readonly side: 'after' | 'before'; readonly id: Cursor } | null;
+      };
+    }
+  | { readonly ok: false; readonly fault: string };
 
 const SIDES = ['after', 'before'] as const;
 
@@ -31,7 +39,7 @@ export async function answerPage<N extends Noun, Entry>(
   query: URLSearchParams,
   list: PagedList<N, Entry>,
 ): Promise<Answer> {
-  const parsed = parsePage(query, list.noun);
+  const parsed = parsePage(query, (written) => parseId(list.noun, written));
   if (!parsed.ok) return invalid(parsed.fault, list.refusalStatus);
   const { cursor } = parsed.request;
   const page = await list.read(parsed.request);
@@ -42,7 +50,11 @@ export async function answerPage<N extends Noun, Entry>(
   return invalid(unknownCursor(cursor.side, cursor.id), list.refusalStatus);
 }
 
-function parsePage<N extends Noun>(query: URLSearchParams, noun: N): PageParse<N> {
+/** @param readId null for what cannot be the id of an entry. */
+export function parsePage<Cursor extends string>(
+  query: URLSearchParams,
+  readId: (written: string) => Cursor | null,
+): PageParse<Cursor> {
   const doubled = ['limit', ...SIDES].find((name) => query.getAll(name).length > 1);
   if (doubled !== undefined)
     return fault(`${doubled} ${quoted(query.getAll(doubled))} is given more than once.`);
@@ -57,7 +69,7 @@ function parsePage<N extends Noun>(query: URLSearchParams, noun: N): PageParse<N
   const asked = { limit: limit === null ? LIMITS.pageEntriesDefault : Number(limit) };
   if (side === undefined) return { ok: true, request: { ...asked, cursor: null } };
   const written = query.get(side) ?? '';
-  const id = parseId(noun, written);
+  const id = readId(written);
   return id === null
     ? fault(unknownCursor(side, written))
     : { ok: true, request: { ...asked, cursor: { side, id } } };
@@ -67,7 +79,7 @@ function isLimit(text: string): boolean {
   return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LIMITS.pageEntries;
 }
 
-function unknownCursor(side: string, written: string): string {
+export function unknownCursor(side: string, written: string): string {
   return `${side} ${quoted(written)} is not the id of an entry of this list.`;
 }
 

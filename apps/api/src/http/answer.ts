@@ -1,11 +1,12 @@
+import type { Readable } from 'node:stream';
 import type { AlsoStatus, FieldFault, ProblemSlug } from '@postrider/domain';
 
 /** What a route or a stage before it has to say; how it is written to the wire is `send`'s affair. */
-export type Answer = JsonAnswer | PageAnswer | PlainTextAnswer | ProblemAnswer;
+export type Answer = JsonAnswer | PageAnswer | FileAnswer | PlainTextAnswer | ProblemAnswer;
 
 export interface JsonAnswer {
   readonly kind: 'json';
-  readonly status: 200 | 201;
+  readonly status: 200 | 201 | 202;
   readonly body: object;
 }
 
@@ -13,6 +14,19 @@ export interface JsonAnswer {
 export interface PageAnswer {
   readonly kind: 'page';
   readonly html: string;
+}
+
+/** Bytes of a stranger's, to be saved. */
+export interface FileAnswer {
+  readonly kind: 'file';
+  /** 416: `stream` is null, and `headers` say how much there is. */
+  readonly status: 200 | 206 | 416;
+  readonly mediaType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** In bytes; of a HEAD what its GET would have. */
+  readonly length: number;
+  /** As many bytes as `length` says. Sent as they come, and destroyed when the client goes. Null: none follow. */
+  readonly stream: Readable | null;
 }
 
 /** The refusals that contract 7.1 excepts from problem documents. */

@@ -21,6 +21,13 @@ export const resourceBody: BodyRule = {
   unreadable: (fault) => plainText(400, `The request body ${fault}.`),
 };
 
+/** A reply with its attachments. */
+export const replyBody: BodyRule = {
+  ...resourceBody,
+  bytesMax: LIMITS.replyBodyBytes,
+  tooLarge: () => tooLarge(LIMITS.replyBodyBytes),
+};
+
 /** Of a DELETE that says why: clients announce JSON on every call, also where they send nothing. */
 export const optionalBody: BodyRule = { ...resourceBody, mayBeEmpty: true };
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BlobStoreUnavailableError } from '@postrider/blobs';
 import { errorCode } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { isUnavailable } from '@postrider/store';
@@ -17,13 +18,15 @@ export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMet
       return;
     }
     const unavailable = isUnavailable(error);
+    const blobsAway = error instanceof BlobStoreUnavailableError;
     const fields = { request_id: contextOf(response).requestId, error };
-    if (unavailable) {
+    if (blobsAway) logger.warn('request not served: the blob store is not available', fields);
+    else if (unavailable) {
       metrics.postgresErrors.inc({ code: errorCode(error) });
       logger.warn('request not served: Postgres is not available', fields);
     } else logger.error('request failed', fields);
     if (response.headersSent) response.destroy();
-    else send(request, response, unavailable ? notReady : internal);
+    else send(request, response, unavailable || blobsAway ? notReady : internal);
   };
 }
 

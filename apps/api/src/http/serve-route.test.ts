@@ -12,6 +12,7 @@ import { expectPlainText, expectProblem } from '../../test/expect-problem.ts';
 import { openRaw } from '../../test/raw-request.ts';
 import { BASES } from '../../test/start-api.ts';
 import type { KeyedRoute, KeylessRequest, KeylessRoute, Route } from '../routes/route.ts';
+import { createUnmeteredTurns } from './account-turns.ts';
 import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { createBodyGate } from './body-gate.ts';
@@ -37,6 +38,7 @@ const CLOSED_GATES: Gates = {
   limitOf: asked,
   charge: asked,
   bodies: createBodyGate(),
+  turns: createUnmeteredTurns(2),
   metrics: { limiterFailures: { inc: asked } as unknown as Gates['metrics']['limiterFailures'] },
 };
 
@@ -53,7 +55,7 @@ async function serving(body: KeylessRoute['body']): Promise<{ url: string; hande
 
 /** @returns the port of a server with this one route. */
 async function listening(route: Route, gates: Gates, failed = (): void => undefined): Promise<number> {
-  const serve = serveRoute(route, gates, createSend(BASES));
+  const serve = serveRoute(route, gates, createSend(BASES, { warn: asked }));
   server = createServer((incoming, response) => {
     openRequest(incoming, response);
     const matched: IncomingMessage & { params: Record<string, string> } = Object.assign(incoming, {

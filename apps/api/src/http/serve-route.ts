@@ -2,8 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { grants } from '@postrider/domain';
 import type { Metrics } from '@postrider/runtime';
 import type { ApiKey, ApiKeyStore } from '@postrider/store';
-import { forbidden, noRoom, noRoomNow, unauthorized } from '../problems/answers.ts';
+import {
+  forbidden,
+  forLiveKeys,
+  noRoom,
+  noRoomNow,
+  tooMuchAtWork,
+  unauthorized,
+} from '../problems/answers.ts';
 import type { KeyedRoute, KeylessRoute, Route } from '../routes/route.ts';
+import type { AccountTurns } from './account-turns.ts';
 import type { Answer } from './answer.ts';
 import { authenticate } from './authenticate.ts';
 import { behindGate, NoTurnError } from './body-gate.ts';
@@ -12,6 +20,7 @@ import type { Charge, LimitOf } from './charge.ts';
 import { readBytes, readJson, refuseIgnored } from './read-body.ts';
 import type { BodyRead } from './read-body.ts';
 import { contextOf } from './request-context.ts';
+import { requestOrigin } from './request-origin.ts';
 import type { Send } from './send.ts';
 
 /** What the stages before a handler need. */
@@ -21,6 +30,8 @@ export interface Gates {
   readonly charge: Charge;
   /** Before every body that is read. */
   readonly bodies: BodyGate;
+  /** Before the handlers of routes without a limit. */
+  readonly turns: AccountTurns;
   readonly metrics: Pick<Metrics<'api'>, 'limiterFailures'>;
 }
 
@@ -36,10 +47,10 @@ const NO_BODY = Buffer.alloc(0);
 const KEYLESS = 'keyless';
 
 /**
- * Serves one route in the order that every route keeps: key (401), limit (429), scope (403), body (413, syntax),
- * then the route's own rules. That the route exists (404) has been settled before. A keyless route begins with the body;
- * one whose cost is in its body is charged behind that, and only looked at for what is left before; its body waits for
- * its turn.
+ * Serves one route in the order that every route keeps: key (401), limit (429), scope and kind of key (403),
+ * body (413, syntax), then the route's own rules. That the route exists (404) has been settled before. A
+ * keyless route begins with the body; one whose cost is in its body is charged behind that, and only looked at
+ * for what is left before; its body waits for its turn.
  */
 export function serveRoute(route: Route, gates: Gates, send: Send) {
   return async (request: MatchedRequest, response: ServerResponse): Promise<void> => {
@@ -69,16 +80,23 @@ async function keyedAnswer(
   return early ?? plainAnswer(route, key, gates, request, response);
 }
 
-/** What a request goes through that has been charged, or is not: its body finds room, or it is refused. */
+/**
+ * What a request goes through that has been charged, or is not: its body finds room, or it is refused. One that is not charged
+ * waits for its account's turn, too.
+ */
 async function plainAnswer(
   route: KeyedRoute,
   key: ApiKey,
-  { bodies, limitOf }: Gates,
+  { bodies, limitOf, turns }: Gates,
   request: MatchedRequest,
   response: ServerResponse,
 ): Promise<Answer> {
-  const work = async (intake: Intake) =>
-    handled(key, route, request, await bodyFor(key, route, request, response, intake));
+  const work = async (intake: Intake): Promise<Answer> => {
+    const read = await bodyFor(key, route, request, response, intake);
+    const handle = async (): Promise<Answer> => handled(key, route, request, read);
+    if (route.limited || !read.ok) return handle();
+    return (await turns.during(key.accountId, handle, response)) ?? tooMuchAtWork;
+  };
   const visit = bodies.enter(key.id, false);
   const noTurn = route.limited ? noRoom(COST, limitOf(key)) : noRoomNow;
   return behindGate(visit, request, response, work).catch(answerTo(noTurn));
@@ -134,8 +152,9 @@ async function handled(
   read: BodyRead<unknown>,
 ): Promise<Answer> {
   if (!read.ok) return read.refusal;
-  const asked = { key, id: idOf(request), query: queryOf(request), headers: request.headers };
-  return route.handle({ ...asked, body: read.body });
+  const params = paramsOf(request);
+  const asked = { key, id: idOf(params), params, query: queryOf(request), headers: request.headers };
+  return route.handle({ ...asked, origin: requestOrigin(request), body: read.body });
 }
 
 async function bodyFor(
@@ -146,6 +165,7 @@ async function bodyFor(
   intake: Intake,
 ): Promise<BodyRead<unknown>> {
   if (!grants(key.scopes, route.scope)) return { ok: false, refusal: forbidden(route.scope) };
+  if (route.liveOnly === true && key.kind !== 'live') return { ok: false, refusal: forLiveKeys };
   if (route.body !== 'ignored') return readJson(request, response, route.body, intake);
   const refusal = refuseIgnored(request);
   return refusal === null ? { ok: true, body: undefined } : { ok: false, refusal };
@@ -158,7 +178,8 @@ async function keylessAnswer(
   response: ServerResponse,
 ): Promise<Answer> {
   const { requestId } = contextOf(response);
-  const given = { id: idOf(request), headers: request.headers, requestId };
+  const { method = '', headers } = request;
+  const given = { id: idOf(paramsOf(request)), method, headers, requestId };
   const rule = route.body;
   if (rule === 'ignored') return refuseIgnored(request) ?? route.handle({ ...given, body: NO_BODY });
   const work = async (intake: Intake): Promise<Answer> => {
@@ -168,9 +189,16 @@ async function keylessAnswer(
   return behindGate(bodies.enter(KEYLESS, false), request, response, work).catch(answerTo(noRoomNow));
 }
 
-function idOf({ params }: MatchedRequest): string {
-  const { id = '' } = params;
-  if (Array.isArray(id)) throw new Error('a route has one id at the most');
+function paramsOf({ params }: MatchedRequest): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => {
+      if (Array.isArray(value)) throw new Error('a named part of a path is one segment');
+      return [name, value];
+    }),
+  );
+}
+
+function idOf({ id = '' }: Readonly<Record<string, string>>): string {
   return id;
 }
 

@@ -1,3 +1,4 @@
+import { LIMITS } from '@postrider/domain';
 import type { AlsoStatus, FieldFault, Scope } from '@postrider/domain';
 import type { ProblemAnswer } from '../http/answer.ts';
 import { shortened } from './quoted.ts';
@@ -28,6 +29,12 @@ export function noSuch(noun: string): ProblemAnswer {
 export function forbidden(scope: Scope): ProblemAnswer {
   return { kind: 'problem', slug: 'api-key-forbidden', detail: `The API key lacks the scope ${scope}.` };
 }
+
+export const forLiveKeys: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'api-key-forbidden',
+  detail: 'The API key is a test key, and the route is for live keys.',
+};
 
 /** @param cost null where it is not known yet: the request costs 1 at the least. */
 export function overLimit(cost: number | null, limitPerMinute: number): ProblemAnswer {
@@ -83,6 +90,85 @@ export function invalidFields(faults: readonly FieldFault[]): ProblemAnswer {
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see errors)` : '';
   return { ...invalid(`${where} ${first?.message ?? 'breaks a rule'}${more}.`), errors: faults };
 }
+
+/** @param max how many the account may have; it may have more than that, if its limit was lowered. */
+export function tooManyWebhooks(max: number): ProblemAnswer {
+  return invalid(`The account has as many webhooks as it may have: ${max}.`);
+}
+
+/** @param max how many the account may have; it may have more than that, if its limit was lowered. */
+export function tooManyDomains(limit: 'all' | 'unverified', max: number): ProblemAnswer {
+  const domains = limit === 'all' ? 'domains' : 'domains that are not verified';
+  return invalid(`The account has as many ${domains} as it may have: ${max}.`);
+}
+
+/** @param address as the account asked for it. */
+export function foreignInboundDomain(address: string): ProblemAnswer {
+  return invalid(
+    `The account has not verified the domain of ${shortened(address)}, and it is no shared one.`,
+  );
+}
+
+/** @param match `*@` and a domain, as the account asked for it. */
+export function foreignWholeDomain(match: string): ProblemAnswer {
+  return invalid(
+    `The account has not verified the domain of ${shortened(match)}. No rule takes all mail of a shared one.`,
+  );
+}
+
+/** @param max how many the account may have. */
+export function tooManyBlockedSenders(max: number): ProblemAnswer {
+  return invalid(`The account has as many blocked senders as it may have: ${max}.`);
+}
+
+export const inboxLimit: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'inbox-limit',
+  detail: `The account has ${LIMITS.inboxes} inboxes, which is the maximum.`,
+};
+
+export const inboxOverLimit: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'inbox-rate-limited',
+  detail: `The inbox sent ${LIMITS.inboxSendsPerHour} messages in the last hour.`,
+};
+
+export const threadOverLimit: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'thread-rate-limited',
+  detail: `${LIMITS.threadSendsPerHour} messages were sent into the thread in the last hour.`,
+};
+
+export const inboxExists: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'inbox-exists',
+  detail: 'The address is taken.',
+};
+
+export const heldNeedsManage: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'held-needs-manage',
+  detail: 'Held mail is shown to keys with the scope inbound:manage.',
+};
+
+export const notHeld: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'not-held',
+  detail: 'The message is not held.',
+};
+
+/** Expired, altered, cut, or of a message that is gone: one and the same answer. */
+export const linkExpired: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'link-expired',
+  detail: 'The link has expired or leads nowhere.',
+};
+
+export const routeExists: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'route-exists',
+  detail: 'The match is taken.',
+};
 
 /** @param names of domains; the sender has written them itself. */
 export function domainNotVerified(names: readonly string[]): ProblemAnswer {
@@ -149,6 +235,13 @@ export const comeAgain: ProblemAnswer = {
 
 /** As `noRoom`, said to those who have no limit. */
 export const noRoomNow: ProblemAnswer = { kind: 'problem', slug: 'not-ready', detail: NO_ROOM };
+
+/** On routes without a limit: other requests of the account were not done in time. */
+export const tooMuchAtWork: ProblemAnswer = {
+  kind: 'problem',
+  slug: 'not-ready',
+  detail: 'Too many requests of the account are at work at the moment. Send it again later.',
+};
 
 /** Postgres cannot be reached. */
 export const notReady: ProblemAnswer = {

@@ -9,6 +9,10 @@ export interface RouteRequest {
   readonly key: ApiKey;
   /** The `:id` of the path, decoded but otherwise as written; empty where the path has none. */
   readonly id: string;
+  /** Every named part of the path, `id` among them, decoded but otherwise as written. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Where the client has sent it, as in `http://127.0.0.1:3000`. */
+  readonly origin: string;
   /** Of the request target; a name may stand in it more than once. */
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
@@ -20,6 +24,8 @@ export interface RouteRequest {
 export interface KeylessRequest {
   /** The `:id` of the path, decoded but otherwise as written; empty where the path has none. */
   readonly id: string;
+  /** `HEAD` where a GET is asked for without its body. */
+  readonly method: string;
   readonly headers: IncomingHttpHeaders;
   /** The body as it came: it may be a form, or what a signature covers. Empty where the route ignores it. */
   readonly body: Buffer;
@@ -35,8 +41,8 @@ export type HandleKeyless = (request: KeylessRequest) => Promise<Answer>;
 export type Route = KeyedRoute | KeylessRoute;
 
 interface RouteBase {
-  readonly method: 'get' | 'post' | 'delete';
-  /** With one parameter at the most, `:id`. */
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  /** Its first parameter is `:id`, if it has any. */
   readonly path: string;
   readonly body: BodyRule | 'ignored';
 }
@@ -44,6 +50,8 @@ interface RouteBase {
 /** A route of the account that the request's key belongs to; its body is JSON. */
 export interface KeyedRoute extends RouteBase {
   readonly scope: Scope;
+  /** Whether test keys are refused, whatever their scopes (403). */
+  readonly liveOnly?: true;
   /** Whether the key's rate limit applies (contract 8, rule 3). */
   readonly limited: boolean;
   /**

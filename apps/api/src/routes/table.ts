@@ -1,40 +1,61 @@
 import type { UnsubscribeTokens } from '@postrider/domain';
-import type { DomainProvider } from '@postrider/mail';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type {
+  AttemptStore,
+  BlockedSenderStore,
   DeadLetterStore,
+  DomainStore,
   EmailStore,
+  InboundRouteStore,
+  InboxStore,
+  MessageStore,
   ProviderNotificationStore,
   SuppressionStore,
+  ThreadStore,
   TopicStore,
   WebhookStore,
 } from '@postrider/store';
+import type { SendingDomains } from '../domains/sending-domains.ts';
 import { batchBody, emailBody, resourceBody, snsBody } from '../http/body-rules.ts';
 import type { SnsAccess } from '../sns-access.ts';
 import { listDeadLetters } from './dead-letters/list.ts';
+import { replayDeadLetters } from './dead-letters/replay-many.ts';
 import { replayDeadLetter } from './dead-letters/replay.ts';
 import { domainRoutes } from './domains/routes.ts';
-import type { DomainRouteParts } from './domains/routes.ts';
 import { batchCost, createBatch } from './emails/batch.ts';
 import { createEmail } from './emails/create.ts';
 import { getEmail } from './emails/get.ts';
 import { listEmails } from './emails/list.ts';
+import { blockedSenderRoutes, inboundRouteRoutes } from './inbound/routes.ts';
+import { inboxRoutes } from './inboxes/routes.ts';
+import { messageRoutes } from './messages/routes.ts';
+import type { MessageRouteParts } from './messages/routes.ts';
 import { receiveSns } from './notifications/receive-sns.ts';
 import type { Route } from './route.ts';
 import { suppressionRoutes } from './suppressions/routes.ts';
+import { threadRoutes } from './threads/routes.ts';
 import { topicRoutes } from './topics/routes.ts';
 import { unsubscribeRoutes } from './unsubscribe/routes.ts';
 import type { UnsubscribeRouteParts } from './unsubscribe/routes.ts';
+import { listAttempts } from './webhooks/attempts.ts';
 import { createWebhook } from './webhooks/create.ts';
 import { deleteWebhook } from './webhooks/delete.ts';
+import { getWebhook } from './webhooks/get.ts';
 import { listWebhooks } from './webhooks/list.ts';
 
-export interface RouteStores extends DomainRouteParts, UnsubscribeRouteParts {
+export interface RouteStores extends UnsubscribeRouteParts {
+  readonly domains: DomainStore;
   readonly webhooks: WebhookStore;
+  readonly attempts: AttemptStore;
   readonly deadLetters: DeadLetterStore;
   readonly emails: EmailStore;
   readonly suppressions: SuppressionStore;
   readonly topics: TopicStore;
+  readonly inboxes: InboxStore;
+  readonly threads: ThreadStore;
+  readonly messages: MessageStore;
+  readonly inboundRoutes: InboundRouteStore;
+  readonly blockedSenders: BlockedSenderStore;
   readonly notifications: ProviderNotificationStore;
 }
 
@@ -42,13 +63,17 @@ export interface RouteStores extends DomainRouteParts, UnsubscribeRouteParts {
 export interface RouteRules {
   /** Whether live mail may only come from domains that its account has verified. */
   readonly verifiedDomainsOnly: boolean;
+  /** How many webhooks an account may have that has no limit of its own. */
+  readonly webhooksPerAccountMax: number;
+  /** Of SES, which writes its own Message-ID; undefined: mail goes another way. */
+  readonly awsRegion: string | undefined;
 }
 
 /** What routes need beside the stores. */
-export interface RouteParts {
+export interface RouteParts extends MessageRouteParts {
   readonly rules: RouteRules;
   /** Null where the mail provider has no domains. */
-  readonly domainProvider: Omit<DomainProvider, 'close'> | null;
+  readonly sendingDomains: SendingDomains | null;
   readonly unsubscribeTokens: Pick<UnsubscribeTokens, 'open'>;
   readonly sns: SnsAccess;
   readonly logger: Logger;
@@ -58,11 +83,16 @@ export interface RouteParts {
 /** Every route but the operator's. */
 export function routeTable(stores: RouteStores, parts: RouteParts): readonly Route[] {
   return [
-    ...webhookRoutes(stores),
+    ...webhookRoutes(stores, parts.rules),
     ...emailRoutes(stores, parts.rules),
-    ...domainRoutes(stores, parts.domainProvider),
+    ...domainRoutes(stores.domains, parts.sendingDomains),
     ...suppressionRoutes(stores.suppressions),
     ...topicRoutes(stores.topics),
+    ...inboxRoutes(stores.inboxes),
+    ...threadRoutes({ ...stores, ...parts.rules }),
+    ...messageRoutes(stores.messages, parts),
+    ...inboundRouteRoutes(stores.inboundRoutes),
+    ...blockedSenderRoutes(stores.blockedSenders),
     ...unsubscribeRoutes(stores, parts.unsubscribeTokens),
     notificationRoute(stores, parts),
   ];
@@ -73,32 +103,26 @@ function notificationRoute({ notifications }: RouteStores, { sns, logger, metric
   return { method: 'post', path: '/internal/ses/sns', scope: null, body: snsBody, handle };
 }
 
-function webhookRoutes({ webhooks, deadLetters }: RouteStores): readonly Route[] {
+function webhookRoutes(
+  { webhooks, attempts, deadLetters }: RouteStores,
+  { webhooksPerAccountMax }: RouteRules,
+): readonly Route[] {
   const manage = { scope: 'webhooks:manage', limited: true } as const;
+  const create = createWebhook(webhooks, webhooksPerAccountMax);
+  const read = { ...manage, method: 'get', body: 'ignored' } as const;
+  const post = { ...manage, method: 'post' } as const;
+  const dead = '/v1/webhooks/dead-letters';
+  const one = '/v1/webhooks/:id';
   return [
-    { ...manage, method: 'post', path: '/v1/webhooks', body: resourceBody, handle: createWebhook(webhooks) },
-    { ...manage, method: 'get', path: '/v1/webhooks', body: 'ignored', handle: listWebhooks(webhooks) },
-    {
-      ...manage,
-      method: 'delete',
-      path: '/v1/webhooks/:id',
-      body: 'ignored',
-      handle: deleteWebhook(webhooks),
-    },
-    {
-      ...manage,
-      method: 'get',
-      path: '/v1/webhooks/dead-letters',
-      body: 'ignored',
-      handle: listDeadLetters(deadLetters),
-    },
-    {
-      ...manage,
-      method: 'post',
-      path: '/v1/webhooks/dead-letters/:id/replay',
-      body: 'ignored',
-      handle: replayDeadLetter(deadLetters),
-    },
+    { ...post, path: '/v1/webhooks', body: resourceBody, handle: create },
+    { ...read, path: '/v1/webhooks', handle: listWebhooks(webhooks) },
+    // Ahead of the routes with an id: `dead-letters` is none.
+    { ...read, path: dead, handle: listDeadLetters(deadLetters) },
+    { ...post, path: `${dead}/replay`, body: resourceBody, handle: replayDeadLetters(deadLetters) },
+    { ...post, path: `${dead}/:id/replay`, body: 'ignored', handle: replayDeadLetter(deadLetters) },
+    { ...read, path: one, handle: getWebhook(webhooks) },
+    { ...read, path: `${one}/attempts`, handle: listAttempts(attempts) },
+    { ...manage, method: 'delete', path: one, body: 'ignored', handle: deleteWebhook(webhooks) },
   ];
 }
 

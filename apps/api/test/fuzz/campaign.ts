@@ -1,4 +1,4 @@
-import { createUnsubscribeTokens, newApiKey, newId, SCOPES } from '@postrider/domain';
+import { newApiKey, newId, SCOPES } from '@postrider/domain';
 import { systemClock, within } from '@postrider/runtime';
 import { waitFor } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
@@ -6,11 +6,13 @@ import { startFakeDomains } from '../fake-domains.ts';
 import { createOwnResources } from '../own-resources.ts';
 import type { OwnResources } from '../own-resources.ts';
 import { openRaw } from '../raw-request.ts';
+import { idOfNothing } from '../route-paths.ts';
 import { startApi } from '../start-api.ts';
 import type { Caller, TestApi, TestApiOptions } from '../start-api.ts';
 import { discoverRoutes } from './discover-routes.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
 import type { CallerName, IdSpec } from './request-spec.ts';
+import { FUZZED_WEBHOOK } from './law.ts';
 import type { RouteLaw } from './law.ts';
 
 /** The line of the log that tells of one request. */
@@ -55,6 +57,7 @@ export async function startCampaign(
   );
   const callers = await makeCallers(api);
   const resources = createOwnResources(api, callers.live);
+  await nameWebhook(api, await resources.idOf('webhook'));
   const unknown = `Bearer ${newApiKey('live')}`;
   return {
     api,
@@ -66,8 +69,16 @@ export async function startCampaign(
       if (caller === 'malformed') return `Basic ${callers.live.key}`;
       return caller === 'unknown' ? unknown : callers[caller].authorization;
     },
-    made: resources.made,
-    idFor: createIds(resources),
+    get made() {
+      return new Set([...resources.made, FUZZED_WEBHOOK]);
+    },
+    idFor: createIds({
+      async idOf(noun) {
+        const id = await resources.idOf(noun);
+        if (noun === 'webhook') await logAttempts(api, id);
+        return id;
+      },
+    }),
     exchange: (bytes, pieces) => exchange(api.port, bytes, pieces),
     lineOf: createLineReader(api),
     async stop() {
@@ -75,6 +86,22 @@ export async function startCampaign(
       await domains.stop();
     },
   };
+}
+
+/** Bodies of requests are written before anything is made: what they name must have an id that is known. */
+async function nameWebhook(api: TestApi, id: string): Promise<void> {
+  await api.database.query('update webhooks set id = $2 where id = $1', [id, FUZZED_WEBHOOK]);
+}
+
+/** One attempt that was answered, in bytes that are no UTF-8, and one that was not. */
+async function logAttempts(api: TestApi, webhookId: string): Promise<void> {
+  await api.database.query(
+    `insert into attempts
+       (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
+     values (now(), 1, $1, $2, 1, 12, 503, 'HTTP 503', '\\x62757379 20ff', 'email.sent'),
+            (now(), 1, $1, $2, 2, 12, null, 'timeout after 10000 ms', null, 'email.sent')`,
+    [newId('event', systemClock), webhookId],
+  );
 }
 
 async function makeCallers(api: TestApi) {
@@ -94,16 +121,13 @@ async function makeCallers(api: TestApi) {
   return callers;
 }
 
-function createIds(own: OwnResources): Campaign['idFor'] {
-  const foreign = createUnsubscribeTokens([Buffer.alloc(32, 8)]);
-  const missing = (noun: NonNullable<RouteLaw['noun']>): string => {
-    if (noun !== 'token') return newId(noun, systemClock);
-    const target = { accountId: newId('account', systemClock), topicId: newId('topic', systemClock) };
-    return foreign.seal({ ...target, address: 'u@b.example' });
-  };
+/** Of no token that the API takes. */
+const FOREIGN_KEYS = [Buffer.alloc(32, 8)];
+
+function createIds(own: Pick<OwnResources, 'idOf'>): Campaign['idFor'] {
   return async (noun, id) => {
     if (id.kind === 'odd') return id.text;
-    if (id.kind === 'missing') return missing(noun);
+    if (id.kind === 'missing') return idOfNothing(noun, FOREIGN_KEYS);
     const text = await own.idOf(noun);
     return id.kind === 'own' ? text : text.replaceAll(/[a-z_]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
   };

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
-import { openApiDocument } from '../../src/docs/openapi.ts';
+import { openApiDocument, openApiPath } from '../../src/docs/openapi.ts';
 import { ROUTE_DOCS } from '../../src/docs/route-docs.ts';
 import type { Verdict } from './judge-answer.ts';
 
@@ -23,16 +23,7 @@ export function expectDocumented(name: string, verdict: Pick<Verdict, 'kind' | '
 /** @throws Error when the document does not have the answer. */
 function validatorOf(name: string, status: string, mediaType: string): ValidateFunction {
   const [method = '', path = ''] = name.toLowerCase().split(' ');
-  const parts = [
-    'paths',
-    path.replace(':id', '{id}'),
-    method,
-    'responses',
-    status,
-    'content',
-    mediaType,
-    'schema',
-  ];
+  const parts = ['paths', openApiPath(path), method, 'responses', status, 'content', mediaType, 'schema'];
   const pointer = parts
     .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
     .join('/');

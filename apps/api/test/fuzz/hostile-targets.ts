@@ -61,6 +61,20 @@ const PIECES = [
   'dom_01arz3ndektsv4rrffq69g5fav',
   'sup_01arz3ndektsv4rrffq69g5fav',
   'top_01arz3ndektsv4rrffq69g5fav',
+  'ibx_01arz3ndektsv4rrffq69g5fav',
+  'msg_01arz3ndektsv4rrffq69g5fav',
+  'att_01arz3ndektsv4rrffq69g5fav',
+  'inboxes',
+  'inbound',
+  'messages',
+  'attachments',
+  'raw',
+  'release',
+  'links',
+  'rt_01arz3ndektsv4rrffq69g5fav',
+  'bs_01arz3ndektsv4rrffq69g5fav',
+  'routes',
+  'blocked-senders',
   'bob%40b.example',
   'em_01ARZ3NDEKTSV4RRFFQ69G5FAV',
   'wh_81arz3ndektsv4rrffq69g5fav',
@@ -119,6 +133,29 @@ export const queries = fc.oneof(
     ),
   },
 );
+
+/** What stands in place of a parameter's value. */
+const ODD_VALUES = fc.oneof(
+  fc.constantFrom('', '%00', '%ff', '%E0%A4%A', '%ED%A0%80', '0', '-1', '1e1', '101', '%2B1', '__proto__'),
+  fc.string({ unit: 'grapheme' }).map(encodeURIComponent),
+);
+
+/** Queries of a route's own parameters, with values that are accepted and others. */
+export function queriesOf(parameters: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<string> {
+  const pairs = Object.entries(parameters).map(([name, accepted]) =>
+    fc.oneof(ODD_VALUES, fc.constantFrom('', ...accepted)).map((value) => `${name}=${value}`),
+  );
+  return fc.array(fc.oneof(...pairs), { minLength: 1, maxLength: 4 }).map((chosen) => `?${chosen.join('&')}`);
+}
+
+/** Whether all that a query has of the parameters is accepted, whatever else is in it. */
+export function isAccepted(query: string, parameters: Readonly<Record<string, readonly string[]>>): boolean {
+  const given = new URLSearchParams(query);
+  return Object.entries(parameters).every(([name, accepted]) => {
+    const values = given.getAll(name);
+    return values.length === 0 || (values.length === 1 && accepted.includes(values[0] ?? ''));
+  });
+}
 
 /** What stands in place of an id and is none. Some of it is not even one segment of a path. */
 export const ODD_IDS = PIECES.filter((piece) => piece.length < 5_000 && !/[\x7f-\xff]/.test(piece));

@@ -4,7 +4,7 @@ import { BASES } from '../start-api.ts';
 import type { RawAnswer } from './read-answers.ts';
 
 /**
- * What an answer is, in a word: `201 json`, `200 metrics`, `200 page`, `422 text`, `404 not-found` by its slug, or `bare 400` for
+ * What an answer is, in a word: `201 json`, `200 metrics`, `200 page`, `206 file`, `422 text`, `404 not-found` by its slug, or `bare 400` for
  * what never became a request.
  */
 export interface Verdict {
@@ -24,9 +24,12 @@ const BARE = [
   'Request Timeout',
 ];
 const HEADERS = [
+  'accept-ranges',
   'cache-control',
   'connection',
+  'content-disposition',
   'content-length',
+  'content-range',
   'content-security-policy',
   'content-type',
   'date',
@@ -101,6 +104,8 @@ function nameAnswer(
       return { kind: `${status} metrics`, document: null };
     case 'text/html; charset=utf-8':
       return { kind: `${status} page`, document: null };
+    case 'message/rfc822':
+      return { kind: `${status} file`, document: null };
     default:
       throw new Error(`${status} with the media type "${mediaType}": ${text}`);
   }

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Noun } from '@postrider/domain';
+import type { Change } from './json-text.ts';
 
 /** What the contract lets one route answer. Kinds of answers are written as `Verdict` has them. */
 export interface RouteLaw {
@@ -7,14 +8,37 @@ export interface RouteLaw {
   readonly keyed: boolean;
   /** Whether the key's rate limit does not apply (contract 8, rule 3). */
   readonly unlimited?: true;
+  /** Whether a test key may ask it. */
+  readonly ofMail?: true;
   /** What the path's `:id` names. */
   readonly noun?:
-    | Extract<Noun, 'webhook' | 'deadLetter' | 'email' | 'domain' | 'topic' | 'suppression'>
+    | Extract<
+        Noun,
+        | 'webhook'
+        | 'deadLetter'
+        | 'email'
+        | 'domain'
+        | 'topic'
+        | 'suppression'
+        | 'inbox'
+        | 'message'
+        | 'inboundRoute'
+        | 'blockedSender'
+      >
+    | 'heldMessage'
+    /** An inbox with one thread, which has one message. */
+    | 'threadedInbox'
     /** Of a link to unsubscribe. */
-    | 'token';
+    | 'token'
+    /** Of a link to the bytes of a message. */
+    | 'link';
   readonly success: string;
   /** What a request that asks for what is there already gets. */
   readonly again?: string;
+  /** What one with a `Range` gets. */
+  readonly part?: string;
+  /** What one gets whose path names nothing that is there. Default: `404 not-found`. */
+  readonly absent?: '404 link-expired';
   /** Beside those of the key, the limit and the scope. */
   readonly refusals: readonly string[];
   readonly body?: BodyLaw;
@@ -24,6 +48,8 @@ export interface RouteLaw {
   readonly idempotent?: true;
   /** Whether the query chooses a page, and can be wrong. */
   readonly paged?: true;
+  /** What its query may have: to each name values that are accepted. */
+  readonly parameters?: Readonly<Record<string, readonly string[]>>;
   /** Asserts the shape of a success. */
   readonly judge: (document: Readonly<Record<string, unknown>>) => void;
 }
@@ -31,6 +57,8 @@ export interface RouteLaw {
 export interface BodyLaw {
   /** Each of them is accepted; the last is swept: every value of it spoiled in turn. */
   readonly valid: readonly object[];
+  /** Changes of the first valid body that chance would seldom make. */
+  readonly spoilt?: readonly Change[];
   readonly bytesMax: number;
   /** The answer to what is longer, by a little. */
   readonly tooLarge: string;
@@ -38,11 +66,16 @@ export interface BodyLaw {
   readonly unreadable: string;
   /** Whether a body may be empty. */
   readonly mayBeEmpty?: true;
+  /** Whether it names something of the live key's account: to other accounts, and changed, that is missing. */
+  readonly names?: true;
   /** Whether it is no matter what a body is. */
   readonly unparsed?: true;
-  /** The field that a body must have, and the answer to one without; null where that is a fault like others. */
-  readonly lacking: { readonly field: string; readonly kind: string } | null;
+  /** What a body must have, and the answer to one without; null where that is a fault like others. */
+  readonly lacking: { readonly fields: readonly string[]; readonly kind: string } | null;
 }
+
+/** A webhook of the live key's account, which bodies can name. */
+export const FUZZED_WEBHOOK = 'wh_01jd0000000000000000000042';
 
 /** Stands in every valid body, and must not stand in a log. */
 export const MARK = 'mark-of-a-body';

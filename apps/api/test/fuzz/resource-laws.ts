@@ -7,12 +7,12 @@ type Document = Readonly<Record<string, unknown>>;
 
 const SMALL = { bytesMax: 65_536, tooLarge: '413 request-too-large' } as const;
 
-/** A body that contract 7.1 excepts: without its field, or no JSON, it is refused in plain text. */
-function resourceBody(field: string, valid: readonly object[]): BodyLaw {
-  return { ...SMALL, valid, unreadable: '400 text', lacking: { field, kind: '422 text' } };
+/** A body that contract 7.1 excepts: without one of its fields, or no JSON, it is refused in plain text. */
+export function resourceBody(fields: string | readonly string[], valid: readonly object[]): BodyLaw {
+  return { ...SMALL, valid, unreadable: '400 text', lacking: { fields: [fields].flat(), kind: '422 text' } };
 }
 
-function judgePage(judge: (entry: Document) => void): RouteLaw['judge'] {
+export function judgePage(judge: (entry: Document) => void): RouteLaw['judge'] {
   return ({ object, has_more: hasMore, data, ...more }) => {
     expect({ object, hasMore, more }).toEqual({ object: 'list', hasMore: expect.any(Boolean), more: {} });
     for (const entry of data as Document[]) judge(entry);
@@ -180,7 +180,7 @@ export const topicLaws: Laws = {
         { name: MARK, description: '<b>\u{1f389}', default_subscription: 'opt_in', more: [] },
       ],
       unreadable: '400 validation-failed',
-      lacking: { field: 'name', kind: '400 validation-failed' },
+      lacking: { fields: ['name'], kind: '400 validation-failed' },
     },
     judge: (doc) => expect(doc).toEqual({ object: 'topic', id: ID('top') }),
   },

@@ -1,8 +1,10 @@
 import { expect } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
+import { writeCursor } from '../../src/routes/webhooks/attempt-cursor.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
-import { ID, MARK, TIME } from './law.ts';
+import { FUZZED_WEBHOOK, ID, MARK, TIME } from './law.ts';
 import type { BodyLaw, RouteLaw } from './law.ts';
+import { inboundLaws } from './inbound-laws.ts';
 import { domainLaws, suppressionLaws, topicLaws, unsubscribeLaws } from './resource-laws.ts';
 
 const manage = { keyed: true, refusals: [] } as const;
@@ -37,8 +39,12 @@ const MESSAGES = [
 
 const send = {
   keyed: true,
+  ofMail: true,
   success: '200 json',
-  refusals: ['422 validation-failed', '409 idempotency-conflict'],
+  refusals: [
+    ...['422 validation-failed', '409 idempotency-conflict'],
+    ...['429 inbox-rate-limited', '429 thread-rate-limited'],
+  ],
   listsFaults: true,
   idempotent: true,
 } as const;
@@ -73,7 +79,7 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
       bytesMax: 512 * 1024,
       tooLarge: '413 request-too-large',
       unreadable: '400 validation-failed',
-      lacking: { field: 'Signature', kind: '400 validation-failed' },
+      lacking: { fields: ['Signature'], kind: '400 validation-failed' },
     },
     judge: (doc) => expect(doc).toEqual({ received: true }),
   },
@@ -94,7 +100,7 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
       bytesMax: 65_536,
       tooLarge: '413 request-too-large',
       unreadable: '400 text',
-      lacking: { field: 'endpoint', kind: '422 text' },
+      lacking: { fields: ['endpoint'], kind: '422 text' },
     },
     judge(doc) {
       judgeWebhook(doc, { signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/) });
@@ -104,6 +110,31 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
     ...manage,
     success: '200 json',
     judge: (doc) => judgeList(doc, (each) => judgeWebhook(each, { created_at: TIME })),
+  },
+  'GET /v1/webhooks/:id': {
+    ...manage,
+    noun: 'webhook',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) => judgeWebhook(doc, { created_at: TIME }),
+  },
+  'GET /v1/webhooks/:id/attempts': {
+    ...manage,
+    noun: 'webhook',
+    paged: true,
+    success: '200 json',
+    refusals: ['404 not-found', '422 validation-failed'],
+    parameters: {
+      event_id: ['evt_01jd0000000000000000000001'],
+      after: [writeCursor({ startedUs: 8_640_000_000_000_000_000n, deliveryId: 1n, attempt: 1 })],
+      limit: ['1', '2', '100'],
+    },
+    judge({ has_more: more, next_cursor: next, ...list }) {
+      expect({ more, next }).toEqual(
+        more === true ? { more, next: expect.any(String) } : { more: false, next: null },
+      );
+      judgeList(list, judgeAttempt);
+    },
   },
   'DELETE /v1/webhooks/:id': {
     ...manage,
@@ -115,7 +146,45 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
   'GET /v1/webhooks/dead-letters': {
     ...manage,
     success: '200 json',
+    refusals: ['422 validation-failed'],
+    paged: true,
+    parameters: {
+      webhook: [FUZZED_WEBHOOK],
+      type: ['email.sent', 'email.opened'],
+      reason: ['attempts_exhausted', 'rejected'],
+      // No letter is there for the whole fuzz: none is accepted for certain.
+      after: [],
+    },
     judge: (doc) => judgeList(doc, judgeDeadLetter),
+  },
+  'POST /v1/webhooks/dead-letters/replay': {
+    keyed: true,
+    success: '200 json',
+    refusals: ['400 text', '422 text', '422 validation-failed', '413 request-too-large', '404 not-found'],
+    body: {
+      valid: [
+        { webhook: FUZZED_WEBHOOK, more: MARK },
+        {
+          webhook: FUZZED_WEBHOOK,
+          type: 'email.sent',
+          reason: 'attempts_exhausted',
+          before: '2026-01-01T00:00:00Z',
+        },
+      ],
+      // In UTC the years 0 and 10000, which Postgres does not read.
+      spoilt: ['0000-01-01T00:00:00Z', '0001-01-01T00:00:00+23:59', '9999-12-31T23:59:59-23:59'].map(
+        (value) => ({
+          at: 0,
+          how: { kind: 'add', name: 'before', value },
+        }),
+      ),
+      bytesMax: 65_536,
+      tooLarge: '413 request-too-large',
+      unreadable: '400 text',
+      lacking: { fields: ['webhook'], kind: '422 text' },
+      names: true,
+    },
+    judge: (doc) => expect(doc).toEqual({ replayed: expect.any(Number), remaining: expect.any(Number) }),
   },
   'POST /v1/webhooks/dead-letters/:id/replay': {
     ...manage,
@@ -154,6 +223,7 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
   },
   'GET /v1/emails': {
     ...manage,
+    ofMail: true,
     success: '200 json',
     refusals: ['422 validation-failed'],
     paged: true,
@@ -166,6 +236,7 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
   },
   'GET /v1/emails/:id': {
     ...manage,
+    ofMail: true,
     noun: 'email',
     success: '200 json',
     refusals: ['404 not-found'],
@@ -174,6 +245,7 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
   },
   ...domainLaws,
   ...suppressionLaws,
+  ...inboundLaws,
   ...topicLaws,
   ...unsubscribeLaws,
 };
@@ -189,8 +261,8 @@ export function lawfulKinds(law: RouteLaw): string[] {
 }
 
 /** What a request gets that nothing is wrong with. */
-export function successes({ success, again }: RouteLaw): string[] {
-  return again === undefined ? [success] : [success, again];
+export function successes({ success, again, part }: RouteLaw): string[] {
+  return [success, ...(again === undefined ? [] : [again]), ...(part === undefined ? [] : [part])];
 }
 
 /** How the body law settles a body before its values are looked at; null: the values decide. */
@@ -205,8 +277,9 @@ export function foreseen(law: BodyLaw, bytes: Buffer): string | null {
     return unreadable;
   }
   if (lacking === null) return null;
-  const has = typeof body === 'object' && body !== null && Object.hasOwn(body, lacking.field);
-  return has ? null : lacking.kind;
+  const has = (field: string): boolean =>
+    typeof body === 'object' && body !== null && Object.hasOwn(body, field);
+  return lacking.fields.every(has) ? null : lacking.kind;
 }
 
 function judgeList(
@@ -230,6 +303,20 @@ function judgeWebhook(doc: Readonly<Record<string, unknown>>, more: object): voi
   expect(events.length).toBeGreaterThan(0);
   expect(EVENT_TYPES).toEqual(expect.arrayContaining(events));
   expect(new Set(events).size).toBe(events.length);
+}
+
+function judgeAttempt(doc: Readonly<Record<string, unknown>>): void {
+  const { attempt, ...more } = doc;
+  const answered =
+    attempt === 1 ? { status_code: 503, error: 'HTTP 503', response: 'busy \ufffd' } : undefined;
+  expect(more).toEqual({
+    object: 'attempt',
+    event_id: ID('evt'),
+    type: 'email.sent',
+    started_at: TIME,
+    duration_ms: 12,
+    ...(answered ?? { status_code: null, error: 'timeout after 10000 ms', response: null }),
+  });
 }
 
 function judgeDeadLetter(doc: Readonly<Record<string, unknown>>): void {

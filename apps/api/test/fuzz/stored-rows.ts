@@ -1,14 +1,24 @@
 import { expect } from '@jest/globals';
-import { isEventType, parseDomainName, parseEmailAddress, plainAddress } from '@postrider/domain';
+import {
+  inboundSubject,
+  isEventType,
+  parseDomainName,
+  parseEmailAddress,
+  plainAddress,
+  senderPattern,
+} from '@postrider/domain';
+import type { AccountId } from '@postrider/domain';
 import type { TestDatabase } from '@postrider/testing';
 
 interface WebhookRow {
   readonly id: string;
-  readonly account_id: string;
+  readonly account_id: AccountId;
   readonly subject: string | null;
   readonly endpoint: string;
   readonly events: readonly string[];
   readonly sealed_bytes: number;
+  /** Whose endpoint it is; null: the account's own. */
+  readonly rule: string | null;
 }
 
 interface EmailRow {
@@ -50,7 +60,8 @@ export async function judgeStoredRows(
   acknowledged: ReadonlyMap<string, unknown>,
 ): Promise<{ webhooks: number; emails: number }> {
   const webhooks = await database.query<WebhookRow>(
-    'select id, account_id, subject, endpoint, events, length(secret_sealed) as sealed_bytes from webhooks',
+    `select w.id, w.account_id, subject, endpoint, events, length(secret_sealed) as sealed_bytes, r.id as rule
+     from webhooks w left join inbound_routes r on r.webhook_id = w.id`,
   );
   for (const row of webhooks) {
     judgeWebhookRow(row);
@@ -70,29 +81,38 @@ export async function judgeStoredRows(
   const others = await database.query<ResourceRow>(
     `select id, account_id, name as domain, null as address from domains
      union all select id, account_id, null, null from topics
-     union all select id, account_id, null, address from suppressions where origin <> 'unsubscribe'`,
+     union all select id, account_id, null, address from suppressions where origin <> 'unsubscribe'
+     union all select id, account_id, null, address from inboxes
+     union all select id, account_id, null, match from inbound_routes
+     union all select id, account_id, null, null from blocked_senders`,
   );
   for (const { domain, address } of others) {
     if (domain !== null) expect(parseDomainName(domain)).toEqual({ ok: true, name: domain });
     if (address !== null) expect(plainAddress(address)).toBe(address);
   }
-  for (const { id, account_id } of [...webhooks, ...emails, ...others]) {
+  const senders = await database.query<{ sender: string }>('select sender from blocked_senders');
+  for (const { sender } of senders) expect(senderPattern(sender)).toBe(sender);
+  // Of a rule’s webhook the answer about the rule tells.
+  const own = webhooks.filter(({ rule }) => rule === null);
+  for (const { id, account_id } of [...own, ...emails, ...others]) {
     expect(accounts).toContain(account_id);
     if (!acknowledged.has(id)) throw new Error(`${id} is stored, and no answer said so`);
   }
-  // Of what an API request does by itself only a suppression is an event; replays write theirs back.
+  // Of what an API request does by itself only a suppression and a release are events; replays write theirs back.
   const events = await database.query<{ type: string }>('select distinct type from events order by 1');
-  expect(events).toEqual([{ type: 'email.sent' }, { type: 'email.unsubscribed' }]);
+  expect(events.map(({ type }) => type)).toEqual(['email.sent', 'email.unsubscribed', 'message.received']);
   return { webhooks: webhooks.length, emails: emails.length };
 }
 
-function judgeWebhookRow({ endpoint, events, subject, sealed_bytes }: WebhookRow): void {
+function judgeWebhookRow(row: WebhookRow): void {
+  const { account_id: accountId, rule, endpoint, events, subject, sealed_bytes } = row;
   const url = new URL(endpoint);
   expect({ href: url.href, protocol: url.protocol, subject }).toEqual({
     href: endpoint,
     protocol: 'https:',
-    subject: null,
+    subject: rule === null ? null : inboundSubject(accountId, rule),
   });
+  if (rule !== null) expect(events).toContainEqual(expect.stringMatching(/^message\./));
   expect(`${url.username}${url.password}${url.hash}`).toBe('');
   expect(endpoint.length).toBeLessThanOrEqual(2_048);
   expect(events.filter((type) => !isEventType(type))).toEqual([]);

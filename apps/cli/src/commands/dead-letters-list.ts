@@ -1,35 +1,48 @@
 import { LIMITS } from '@postrider/domain';
 import { createDeadLetterStore } from '@postrider/store';
-import type { DeadLetter } from '@postrider/store';
+import type { DeadLetter, DeadLetterFilter } from '@postrider/store';
 import type { Command } from 'commander';
-import { requireAccount, requireId } from '../ids.ts';
+import { reasonOption, typeOption } from '../dead-letter-options.ts';
+import { Failure } from '../failure.ts';
+import { optionalId, requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { note, printJson, printLines, table } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'MADE', 'TYPE', 'REASON', 'ATTEMPTS', 'WEBHOOK', 'LAST ERROR'];
 
-/** `dead-letters list`: as contract 4.4 lists them, the newest 100 of an account, or those of them of one webhook. */
+interface Options extends DeadLetterFilter {
+  readonly account: string;
+  readonly webhook?: string;
+  readonly after?: string;
+  readonly json?: true;
+}
+
+/** `dead-letters list`: as contract 4.4 lists them, the newest 100 of those that the options select. */
 export function addDeadLettersList(deadLetters: Command, io: Io): void {
   deadLetters
     .command('list')
     .description(`the newest ${LIMITS.deadLettersListed} dead letters of an account`)
     .requiredOption('--account <id>', 'the account')
-    .option('--webhook <id>', 'of these, only those of this webhook')
+    .option('--webhook <id>', 'only those of this webhook')
+    .addOption(typeOption())
+    .addOption(reasonOption())
+    .option('--after <id>', 'only what is older than this dead letter')
     .option('--json', 'print one JSON document')
-    .action(async (options: { account: string; webhook?: string; json?: true }) => {
+    .action(async (options: Options) => {
       const accountId = requireId('account', options.account, 'an account');
-      const webhookId =
-        options.webhook === undefined ? null : requireId('webhook', options.webhook, 'a webhook');
+      const { type, reason } = options;
+      const webhookId = optionalId('webhook', options.webhook, 'a webhook');
+      const after = optionalId('deadLetter', options.after, 'a dead letter');
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
-        const newest = await createDeadLetterStore(database).list(accountId);
-        const listed = newest.filter((letter) => webhookId === null || letter.webhookId === webhookId);
+        const store = createDeadLetterStore(database);
+        const page = await store.list(accountId, { type, reason, webhookId }, after);
+        if (page === null) throw new Failure(`no dead letter ${after}`);
+        const listed = page.entries;
         if (options.json === true) printJson(io, { object: 'list', data: listed.map(deadLetterObject) });
         else printLines(io, listed.length === 0 ? ['no dead letters'] : table(HEAD, listed.map(rowOf)));
-        if (newest.length === LIMITS.deadLettersListed) {
-          note(io, `postrider: only the newest ${LIMITS.deadLettersListed} of the account were looked at`);
-        }
+        if (page.hasMore) note(io, `postrider: there are more: --after ${listed.at(-1)?.id}`);
       });
     });
 }

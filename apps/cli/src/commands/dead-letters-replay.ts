@@ -1,25 +1,31 @@
-import type { AccountId, DeadLetterId } from '@postrider/domain';
+import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
 import { createDeadLetterStore } from '@postrider/store';
-import type { Database } from '@postrider/store';
+import type { DeadLetterFilter, DeadLetterStore } from '@postrider/store';
 import type { Command } from 'commander';
+import { reasonOption, typeOption } from '../dead-letter-options.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { note, printJson, printLines } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-interface Options {
+interface Options extends DeadLetterFilter {
   readonly account: string;
   readonly all?: true;
   readonly webhook?: string;
   readonly json?: true;
 }
 
-type Page = readonly DeadLetterId[];
+interface Replay {
+  readonly replayed: number;
+  readonly missing: readonly DeadLetterId[];
+}
+
+/** Replays what the command line names. */
+type Work = (store: DeadLetterStore, accountId: AccountId) => Promise<Replay>;
 
 /** As many as the session has connections. */
 const REPLAYS_AT_ONCE = 8;
-const PROGRESS_EVERY = 1_000;
 
 /** `dead-letters replay`: queues the events again at once, each with a fresh set of attempts. */
 export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
@@ -30,68 +36,73 @@ export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
     .requiredOption('--account <id>', 'the account they belong to')
     .option('--all', 'all dead letters of --webhook')
     .option('--webhook <id>', 'the webhook of --all')
+    .addOption(typeOption())
+    .addOption(reasonOption())
     .option('--json', 'print one JSON document')
     .action(async (ids: string[], options: Options) => {
       const accountId = requireId('account', options.account, 'an account');
-      const pagesOf = parseSelection(ids, options, accountId, io);
+      const replay = parseWork(ids, options, io);
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
-        const { replayed, missing } = await replay(database, accountId, pagesOf(database), io);
+        const { replayed, missing } = await replay(createDeadLetterStore(database), accountId);
         if (options.json === true) printJson(io, { replayed, missing });
         else printLines(io, [`replayed ${replayed}`]);
-        // Of `--all`, those that were gone before their turn came are nobody's fault.
-        if (missing.length > 0 && options.all === undefined) {
-          throw new Failure(`no dead letter with a webhook: ${missing.join(', ')}`);
-        }
+        if (missing.length > 0) throw new Failure(`no dead letter with a webhook: ${missing.join(', ')}`);
       });
     });
 }
 
 /** Either ids or `--all --webhook ID`. @throws UsageError for neither or both. */
-function parseSelection(
-  ids: readonly string[],
-  options: Options,
-  accountId: AccountId,
-  io: Io,
-): (database: Database) => AsyncIterable<Page> | Iterable<Page> {
+function parseWork(ids: readonly string[], options: Options, io: Io): Work {
   if (options.all === undefined) {
     if (ids.length === 0) throw new UsageError('name dead letters, or --all with --webhook');
-    if (options.webhook !== undefined) throw new UsageError('--webhook goes with --all');
-    const page = [...new Set(ids)].map((id) => requireId('deadLetter', id, 'a dead letter'));
-    return () => [page];
+    const stray = (['webhook', 'type', 'reason'] as const).find((name) => options[name] !== undefined);
+    if (stray !== undefined) throw new UsageError(`--${stray} goes with --all`);
+    const named = [...new Set(ids)].map((id) => requireId('deadLetter', id, 'a dead letter'));
+    return (store, accountId) => replayNamed(store, accountId, named);
   }
   if (ids.length > 0) throw new UsageError('name dead letters or use --all, not both');
   if (options.webhook === undefined) throw new UsageError('--all needs --webhook');
   const webhookId = requireId('webhook', options.webhook, 'a webhook');
-  return (database) => createDeadLetterStore(database).idsOfWebhook(accountId, webhookId, io.clock.now());
+  return (store, accountId) => replayAll(store, accountId, { ...options, webhookId }, io);
 }
 
-async function replay(
-  database: Database,
+async function replayNamed(
+  store: DeadLetterStore,
   accountId: AccountId,
-  pages: AsyncIterable<Page> | Iterable<Page>,
-  io: Io,
-): Promise<{ replayed: number; missing: DeadLetterId[] }> {
-  const store = createDeadLetterStore(database);
+  ids: readonly DeadLetterId[],
+): Promise<Replay> {
   const missing: DeadLetterId[] = [];
+  for (let start = 0; start < ids.length; start += REPLAYS_AT_ONCE) {
+    const some = ids.slice(start, start + REPLAYS_AT_ONCE);
+    const replayed = await Promise.all(some.map(async (id) => store.replay(accountId, id)));
+    missing.push(...some.filter((_, index) => replayed[index] === false));
+  }
+  return { replayed: ids.length - missing.length, missing };
+}
+
+/** Only what was dead when the command began: an event that fails again at once would come round for ever. */
+async function replayAll(
+  store: DeadLetterStore,
+  accountId: AccountId,
+  { webhookId, type, reason }: DeadLetterFilter & { readonly webhookId: WebhookId },
+  io: Io,
+): Promise<Replay> {
+  const before = io.clock.now();
   let replayed = 0;
-  const replayOne = async (id: DeadLetterId): Promise<void> => {
-    if (!(await store.replay(accountId, id))) {
-      missing.push(id);
-      return;
-    }
-    replayed += 1;
-    if (replayed % PROGRESS_EVERY === 0) note(io, `postrider: replayed ${replayed} so far`);
-  };
   try {
-    for await (const page of pages) {
-      for (let start = 0; start < page.length; start += REPLAYS_AT_ONCE) {
-        await Promise.all(page.slice(start, start + REPLAYS_AT_ONCE).map(replayOne));
-      }
+    for (;;) {
+      const outcome = await store.replayMatching(accountId, { webhookId, type, reason, before });
+      // `before` is a moment: only the webhook can be missing.
+      if (outcome.kind !== 'replayed') throw new Failure(`no webhook ${webhookId}`);
+      // Others may hold the rest: they replay it.
+      if (outcome.replayed === 0) return { replayed, missing: [] };
+      replayed += outcome.replayed;
+      if (outcome.remaining === 0) return { replayed, missing: [] };
+      note(io, `postrider: replayed ${replayed} so far`);
     }
   } catch (error) {
     if (replayed > 0) note(io, `postrider: replayed ${replayed}, then stopped`);
     throw error;
   }
-  return { replayed, missing };
 }

@@ -1,8 +1,9 @@
-import { isScope, KEY_KINDS, SCOPES } from '@postrider/domain';
+import { canHave, isScope, KEY_KINDS, SCOPES } from '@postrider/domain';
 import type { KeyKind, Scope } from '@postrider/domain';
 import { createApiKeyStore } from '@postrider/store';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import { UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
 import { keyObject } from '../key-object.ts';
@@ -34,9 +35,10 @@ export function addKeyCreate(key: Command, io: Io): void {
     .option('--json', 'print one JSON document')
     .action(async (options: Options) => {
       const accountId = requireId('account', options.account, 'an account');
+      const { kind, scopes, rateLimit } = options;
+      requireScopesOf(kind, scopes);
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
-        const { kind, scopes, rateLimit } = options;
         const store = createApiKeyStore(database, io.clock);
         const made = await store.create({ accountId, kind, scopes, rateLimitPerMinute: rateLimit ?? null });
         if (options.json === true) {
@@ -57,6 +59,14 @@ function parseScopes(text: string): Scope[] {
   }
   if (names.length === 0) throw new InvalidArgumentError(`At least one of ${SCOPES.join(', ')} is needed.`);
   return names.filter(isScope);
+}
+
+/** @throws UsageError when a key of this kind cannot have one of the scopes. */
+function requireScopesOf(kind: KeyKind, scopes: readonly Scope[]): void {
+  const refused = scopes.filter((scope) => !canHave(kind, scope));
+  if (refused.length === 0) return;
+  const possible = SCOPES.filter((scope) => canHave(kind, scope));
+  throw new UsageError(`a ${kind} key cannot have ${refused.join(', ')}: only ${possible.join(', ')}`);
 }
 
 function parseRateLimit(text: string): number {

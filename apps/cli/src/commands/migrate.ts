@@ -2,7 +2,7 @@ import { migrateQueueSchema, queueSchemaIsCurrent } from '@postrider/queue';
 import { migrate } from '@postrider/store';
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
-import { printJson, printLines } from '../print.ts';
+import { note, printJson, printLines } from '../print.ts';
 import { configuration } from '../session.ts';
 
 /**
@@ -16,7 +16,7 @@ export function addMigrate(program: Command, io: Io): void {
     .option('--json', 'print one JSON document')
     .action(async ({ json }: { json?: true }) => {
       const config = configuration(io);
-      const applied = await migrate(config.databaseUrl);
+      const applied = await migrate(config.databaseUrl, { say: (line) => note(io, `postrider: ${line}`) });
       const queueMigrated = !(await queueSchemaIsCurrent(config.databaseUrl));
       if (queueMigrated) await migrateQueueSchema(config.databaseUrl);
       if (json === true) printJson(io, { applied, queue_migrated: queueMigrated });

@@ -32,6 +32,8 @@ function statusObject(status: Status) {
     migrations: status.pending === null ? null : { pending: status.pending },
     queue: { backend: status.backend, depth: status.depths },
     backlog: status.backlog === null ? null : backlogObject(status.backlog),
+    /** null: none is kept. Processes without MAIL_PROVIDER use the sandbox. */
+    mail_provider: status.mailProvider,
     faults: status.faults,
   };
 }
@@ -41,6 +43,7 @@ function backlogObject(backlog: Backlog) {
     outstanding: backlog.outstanding,
     due_now: backlog.dueNow,
     oldest_due_seconds: backlog.oldestDueSeconds,
+    oldest_first_attempt_seconds: backlog.oldestFirstAttemptSeconds,
     unsent_emails: backlog.unsentEmails,
     dead_letters: backlog.deadLetters,
     failing_webhooks: backlog.failingWebhooks,
@@ -53,6 +56,7 @@ function inWords(status: Status): string[] {
     ['Postgres', status.postgres ? 'reachable' : 'not reachable'],
     ['Redis', status.backend === 'redis' ? redis : 'not used'],
     ['migrations', migrationsInWords(status.pending)],
+    ...(status.backlog === null ? [] : [['mail provider', status.mailProvider ?? 'none is kept']]),
     ...backlogRows(status.backlog),
     ...depthRows(status.depths),
   ];
@@ -70,6 +74,7 @@ function backlogRows(backlog: Backlog | null): string[][] {
   return [
     ['deliveries outstanding', `${backlog.outstanding}, due now ${backlog.dueNow}`],
     ['oldest in nobody’s hands', `due for ${backlog.oldestDueSeconds.toFixed(1)} s`],
+    ['oldest without an attempt', `due for ${backlog.oldestFirstAttemptSeconds.toFixed(1)} s`],
     ['mail not handed over', String(backlog.unsentEmails)],
     ['dead letters', `${exhausted} attempts_exhausted, ${rejected} rejected`],
     ['failing webhooks', String(backlog.failingWebhooks)],

@@ -50,6 +50,7 @@ export function createDemonstration({ settings, ground, terminal }: Demonstratio
       file,
       databaseUrl: ground.places().databaseUrl,
       baseUrl: `http://${reachableHost(settings.host)}:${ground.port.value}`,
+      smtp: { host: reachableHost(settings.smtpHost), port: ground.smtpPort.value },
       receiver: receiver.value,
       sealedWith: createHash('sha256').update(ground.places().secretsKey).digest('hex').slice(0, 12),
     });
@@ -85,7 +86,9 @@ async function openReceiver(
 }
 
 function inWords({ event, receivedAtMs, again }: Arrival): string {
-  const about = 'email_id' in event.data && event.data.email_id !== null ? ` of ${event.data.email_id}` : '';
+  const { data } = event;
+  const subject = 'email_id' in data ? data.email_id : 'object' in data ? data.id : null;
+  const about = subject === null ? '' : ` of ${subject}`;
   const age = receivedAtMs - Date.parse(event.created_at);
   const when = again ? 'came before' : `${age} ms after its created_at`;
   return `${event.type} ${event.id}${about}, signature verified, ${when}`;

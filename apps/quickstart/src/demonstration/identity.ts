@@ -10,7 +10,7 @@ export interface Identity {
   readonly fresh: boolean;
 }
 
-const SCOPES = ['emails:send', 'emails:read', 'webhooks:manage'] as const;
+const SCOPES = ['emails:send', 'emails:read', 'webhooks:manage', 'inbound:manage', 'inbound:send'] as const;
 
 /** The account and the key of the last start while they are good, else new ones. */
 export async function ensureIdentity(database: Database, file: DemonstrationFile): Promise<Identity> {
@@ -18,7 +18,8 @@ export async function ensureIdentity(database: Database, file: DemonstrationFile
   const kept = file.read();
   if (kept.key !== undefined) {
     const known = await keys.findActive(kept.key);
-    if (known !== null) return { accountId: known.accountId, key: kept.key, fresh: false };
+    if (known !== null && SCOPES.every((scope) => known.scopes.includes(scope)))
+      return { accountId: known.accountId, key: kept.key, fresh: false };
   }
   const account = await createAccountStore(database, systemClock).create('Quickstart');
   const { key } = await keys.create({

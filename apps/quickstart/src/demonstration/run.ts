@@ -1,4 +1,4 @@
-import { createWakeUps, openDatabase } from '@postrider/store';
+import { agreeOnMailProvider, createWakeUps, openDatabase } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { logsDirOf, StartError } from '../settings.ts';
 import type { Settings } from '../settings.ts';
@@ -10,6 +10,7 @@ import type { ApiClient } from './api-client.ts';
 import type { Arrivals } from './arrivals.ts';
 import { ensureIdentity } from './identity.ts';
 import type { Receiver } from './receiver.ts';
+import { showInboundMail } from './show-inbound.ts';
 import { showMainJob } from './show.ts';
 import { ensureWebhook } from './webhook.ts';
 
@@ -19,6 +20,8 @@ export interface RunParts {
   readonly databaseUrl: string;
   /** Of the API, without a slash at its end. */
   readonly baseUrl: string;
+  /** Where mail is received, as in `127.0.0.1:2525`. */
+  readonly smtp: { readonly host: string; readonly port: number };
   readonly receiver: Receiver;
   readonly arrivals: Arrivals;
   readonly file: DemonstrationFile;
@@ -35,13 +38,22 @@ export async function runDemonstration(parts: RunParts): Promise<void> {
       'demo',
       fresh ? `made account ${accountId} and a key` : `account ${accountId} and its key are kept`,
     );
-    await tolerating(terminal, () => show(createApiClient(baseUrl, key), database, parts));
-    const mailDir = settings.sandbox ? settings.sandboxDir : null;
-    terminal.print(summary({ baseUrl, accountId, key, mailDir, logsDir: logsDirOf(settings) }));
+    // The processes run, and so have agreed on it. A real one gets no mail without being asked.
+    const sandbox = (await agreeOnMailProvider(database, undefined)).name === 'sandbox';
+    const api = createApiClient(baseUrl, key);
+    await tolerating(terminal, () => show(api, database, { ...parts, sandbox }));
+    const mailDir = sandbox ? settings.sandboxDir : null;
+    terminal.print(
+      summary({ baseUrl, accountId, key, mailDir, smtp: parts.smtp, logsDir: logsDirOf(settings) }),
+    );
   });
 }
 
-async function show(api: ApiClient, database: Database, parts: RunParts): Promise<void> {
+async function show(
+  api: ApiClient,
+  database: Database,
+  parts: RunParts & { readonly sandbox: boolean },
+): Promise<void> {
   const { settings, terminal, receiver, arrivals, sealedWith } = parts;
   const webhook = await ensureWebhook(api, parts.file, { endpoint: receiver.endpoint, sealedWith });
   receiver.trust(webhook.signingSecret);
@@ -49,10 +61,11 @@ async function show(api: ApiClient, database: Database, parts: RunParts): Promis
     'demo',
     `${webhook.fresh ? 'registered' : 'kept'} webhook ${webhook.id} to ${webhook.endpoint}`,
   );
-  if (settings.sandbox) {
-    await showMainJob({ api, arrivals, database, terminal, logsDir: logsDirOf(settings) });
+  if (parts.sandbox) {
+    const stage = { api, arrivals, database, terminal, logsDir: logsDirOf(settings) };
+    if (await showMainJob(stage)) await showInboundMail(stage, parts.smtp);
   } else {
-    terminal.say('demo', 'MAIL_PROVIDER is a real provider: no mail is sent without being asked');
+    terminal.say('demo', 'the mail provider is a real one: no mail is sent without being asked');
   }
 }
 

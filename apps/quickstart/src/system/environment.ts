@@ -21,6 +21,7 @@ export function systemEnvironment(settings: Settings, places: Places): Environme
     REDIS_URL: places.redisUrl,
     SECRETS_KEY: places.secretsKey,
     SANDBOX_DIR: settings.sandboxDir,
+    BLOB_STORE: settings.blobStore,
   };
 }
 

@@ -28,9 +28,9 @@ export interface ProcessesParts {
 
 export function createProcesses(
   parts: ProcessesParts,
-): Readonly<Record<'api' | 'relay' | 'worker', Resource<Child>>> {
+): Readonly<Record<'api' | 'relay' | 'worker' | 'inbound', Resource<Child>>> {
   const { settings, ground } = parts;
-  const withMetrics = async (name: 'relay' | 'worker', env: Environment): Promise<Own> => {
+  const withMetrics = async (name: 'relay' | 'worker' | 'inbound', env: Environment): Promise<Own> => {
     const host = settings.metricsHost;
     const port = await portOrFree(host, settings.metricsPorts[name]);
     return { host, port, env: { ...env, METRICS_PORT: String(port) } };
@@ -43,6 +43,9 @@ export function createProcesses(
     relay: processPart('relay', parts, () => withMetrics('relay', {})),
     worker: processPart('worker', parts, () =>
       withMetrics('worker', workerEnvironment(settings, parts.trustFile())),
+    ),
+    inbound: processPart('inbound', parts, () =>
+      withMetrics('inbound', { INBOUND_SMTP_PORT: String(ground.smtpPort.value) }),
     ),
   };
 }

@@ -73,18 +73,6 @@ async function delayError(delaySeconds: number): Promise<number> {
   return Math.abs(row?.ms ?? Number.NaN);
 }
 
-test('what waits for its turn is not taken yet: nobody is to think that it hangs', async () => {
-  ground.receiver.always(path, answer(200));
-  const turn = createGate();
-  const patient = ground.worker({ turn: () => turn.opened });
-  const delivered = patient(await ground.job((await ground.endpoint(path)).webhookId));
-  await deliver(await ground.job((await ground.endpoint(path)).webhookId)); // it has had its time
-  expect(await deliveries()).toMatchObject([{ taken_at: null }]);
-  turn.open();
-  await delivered;
-  expect(await deliveries()).toEqual([]);
-});
-
 describe('the states of contract section 3', () => {
   test.each<[string, Behaviour, number]>([
     ['200', answer(200), 200],

@@ -102,7 +102,10 @@ test.each(ANSWERS)('%i, whose record was written but not confirmed, is recorded 
 
 test('with Postgres away until the lease is over nothing is recorded, and the next attempt is the first', async () => {
   const { recorded } = await attempting(503, 1);
-  const rejected = expect(recorded).rejects.toThrow(StoreUnavailableError);
+  const rejected = expect(recorded).rejects.toMatchObject({
+    stage: 'record',
+    cause: expect.any(StoreUnavailableError),
+  });
   line.cut();
   gate.open();
   await rejected;

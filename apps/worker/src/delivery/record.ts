@@ -93,6 +93,9 @@ function finishedAttempt({ delivery, attempt }: Entry): FinishedAttempt {
   return {
     deliveryId: delivery.deliveryId,
     claim: delivery.claim,
+    eventId: delivery.eventId,
+    webhookId: delivery.webhookId,
+    eventType: delivery.eventType,
     startedAgoMs: nowMs - attempt.startedAtMs,
     endedAgoMs: nowMs - attempt.endedAtMs,
     durationMs: Math.round(attempt.endedAtMs - attempt.startedAtMs),

@@ -69,7 +69,7 @@ const unsubscribeUrlOf = ({ draft }: TakenEmail): string | null =>
 
 function stagesOn(by: Database): MailStages {
   return {
-    store: createMailWork(by, fakeClock(NOW)),
+    store: createMailWork(by, fakeClock(NOW), { verifiedDomainsOnly: false }),
     handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,

@@ -1,7 +1,9 @@
 import { decideMailOutcome } from '@postrider/domain';
 import type { HandOver, MailOutcome, RetrySchedule } from '@postrider/domain';
 import type { Logger, Metrics } from '@postrider/runtime';
+import { StoreUnavailableError } from '@postrider/store';
 import type { MailHandOver, MailWork, TakenEmail } from '@postrider/store';
+import { during, StageFault } from '../stage-fault.ts';
 import { untilLeaseEnds } from '../until-lease-ends.ts';
 
 export interface MailStages {
@@ -13,31 +15,67 @@ export interface MailStages {
   readonly metrics: Metrics<'worker'>;
 }
 
+/** Hand-overs of a message that may end in a fault of ours, as in an outcome that cannot be recorded. */
+const FAULTS_MAX = 8;
 /** Who had unsubscribed from the topic went with it: nobody can say any more whom the message may reach. */
 const TOPIC_GONE: HandOver = { kind: 'refused', error: 'the topic of the message was deleted' };
+const GIVEN_UP: HandOver = { kind: 'refused', error: `gave up after ${FAULTS_MAX} internal faults` };
 
 /**
  * Hands one message to the provider, once. Accepted or given up, its event is written in the transaction that says
- * so. A fault of our own rejects: nothing is recorded, no try counts, and the lease heals it.
+ * so. A fault of our own rejects: nothing is recorded, no try counts, and the lease heals it. After 8 such faults the
+ * message fails, and is not handed over any more.
  */
 export async function sendMail(job: MailHandOver, stages: MailStages): Promise<void> {
+  try {
+    await handOverOnce(job, stages);
+  } catch (error) {
+    if ((error instanceof StageFault ? error.cause : error) instanceof StoreUnavailableError) {
+      // The message is not the cause, so it does not pay. The count is in Postgres: wait until it is back.
+      await untilLeaseEnds(Infinity, () => stages.store.excuse(job));
+    }
+    throw error;
+  }
+}
+
+async function handOverOnce(job: MailHandOver, stages: MailStages): Promise<void> {
   const takenAtMs = performance.now();
-  const email = await stages.store.take(job, stages.leaseSeconds);
+  const email = await during('load', stages.store.take(job, stages.leaseSeconds));
   if (email === null) return;
   if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
   const leaseEndsAtMs = takenAtMs + email.earlyMs + stages.leaseSeconds * 1000;
-  const answer = email.topicGone ? TOPIC_GONE : await stages.handOver(email);
+  const answer = refusalOf(email) ?? (await during('hand_over', stages.handOver(email)));
   const outcome = decideMailOutcome(answer, email.attemptsMade + 1, stages.schedule);
-  const ours = await untilLeaseEnds(leaseEndsAtMs, () => record(stages.store, email, outcome));
-  stages.metrics.mailSends.inc({ result: outcome.kind });
-  stages.logger.info('mail.attempted', {
-    email_id: email.emailId,
-    account_id: email.accountId,
+  const ours = await during(
+    'record',
+    untilLeaseEnds(leaseEndsAtMs, () => record(stages.store, email, outcome)),
+  );
+  report(email, outcome, ours, stages);
+}
+
+function report(email: TakenEmail, outcome: MailOutcome, ours: boolean, stages: MailStages): void {
+  const { metrics, logger } = stages;
+  const ids = { email_id: email.emailId, account_id: email.accountId };
+  metrics.mailSends.inc({ result: outcome.kind });
+  if (ours && email.faults >= FAULTS_MAX) {
+    metrics.mailGivenUp.inc();
+    logger.error('mail given up after faults of our own', { ...ids, faults: email.faults });
+  }
+  logger.info('mail.attempted', {
+    ...ids,
     attempt: email.attemptsMade + 1,
     outcome: outcome.kind,
     ...(outcome.kind === 'sent' ? {} : { error: outcome.error }),
     ...(ours ? {} : { unrecorded: true }),
   });
+}
+
+/** Why the provider must not be asked at all; null: it may. */
+function refusalOf({ faults, topicGone, unverifiedDomain }: TakenEmail): HandOver | null {
+  if (faults >= FAULTS_MAX) return GIVEN_UP;
+  if (topicGone) return TOPIC_GONE;
+  if (unverifiedDomain === null) return null;
+  return { kind: 'refused', error: `the account has not verified the domain ${unverifiedDomain}` };
 }
 
 function record(store: MailWork, email: TakenEmail, outcome: MailOutcome): Promise<boolean> {

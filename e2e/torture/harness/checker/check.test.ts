@@ -90,6 +90,29 @@ describe('I1, nothing is lost', () => {
   });
 });
 
+describe('with a copy of Postgres restored', () => {
+  const restored = (losesSinceMs: number, endedAtMs: number): Partial<History> => ({
+    faults: [{ name: 'restore', atMs: losesSinceMs, endedAtMs, mayRepeat: true, inFlight: [], losesSinceMs }],
+  });
+
+  test('a request of the time that was lost counts for nothing: what it was for may be made again', () => {
+    const again = [receipt(QUICK, 2, 200), ...receipts];
+    expect(violationsOf({ ...restored(1_000_001, 1_000_005), receipts: again })).toEqual([]);
+    expect(violationsOf({ ...restored(1_000_003, 1_000_005), receipts: again })).not.toEqual([]);
+    expect(violationsOf(restored(1_000_001, 1_000_020))).toContainEqual({
+      invariant: 'I1',
+      key: QUICK_KEY,
+      text: 'is done by the log, but no endpoint said so',
+    });
+  });
+
+  test('a cause of that time may be gone, any other may not', () => {
+    const gone = { emails: [], events: store.events.slice(0, 1) };
+    expect(violationsOf(restored(0, 5), gone)).toEqual([]);
+    expect(violationsOf(restored(2, 5), gone)).toMatchObject([{ invariant: 'I3' }]);
+  });
+});
+
 describe('I2, no request is made twice', () => {
   const twice = [...receipts, receipt(QUICK, 12, 200)];
 

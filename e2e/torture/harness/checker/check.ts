@@ -4,6 +4,7 @@ import { findContentFaults } from './contents.ts';
 import { findEndingFaults } from './endings.ts';
 import type { History, Violation } from './history.ts';
 import { indexHistory } from './index-history.ts';
+import { withoutWhatWasLost } from './lost-history.ts';
 import { findLosses } from './losses.ts';
 import { findRepeats, repeatsOf } from './repeats.ts';
 import { findScheduleFaults } from './schedule.ts';
@@ -33,7 +34,8 @@ export interface Verdict {
 }
 
 /** Joins the producer's log, the receivers' log and what Postgres holds, and says what is not as it must be. */
-export function check(history: History): Verdict {
+export function check(whole: History): Verdict {
+  const history = withoutWhatWasLost(whole);
   const index = indexHistory(history);
   const losses = findLosses(history, index);
   const repeats = findRepeats(index);

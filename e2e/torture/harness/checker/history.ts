@@ -65,6 +65,8 @@ export interface FaultEntry {
   readonly inFlight: readonly DeliveryKey[];
   /** By so much it stepped the clock of Postgres: forwards, what waits for its time comes early by that. */
   readonly clockStepMs?: number;
+  /** It put a copy of that moment in the place of Postgres: what was written since is lost. */
+  readonly losesSinceMs?: number;
 }
 
 export interface StoredEvent {

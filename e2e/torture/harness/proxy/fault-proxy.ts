@@ -30,6 +30,8 @@ export interface FaultProxy {
   /** New connections are reset at once, until `accept`. */
   refuse(): void;
   accept(): void;
+  /** New connections lead to another port of this machine, as behind an address that moved. Open ones stay. */
+  moveTo(port: number): void;
   /** Resets every connection on both sides. @returns how many. */
   cut(): number;
   /** Waits on the wire for a text, once, and holds the connection that carried it. */
@@ -65,10 +67,11 @@ export async function startFaultProxy(
   let delayMs = 0;
   let refusing = false;
   let accepted = 0;
+  let movedTo: { host: string; port: number } | null = null;
 
   function linkTo(client: Socket): void {
     accepted += 1;
-    const server = connect({ ...target(), allowHalfOpen: true });
+    const server = connect({ ...(movedTo ?? target()), allowHalfOpen: true });
     for (const socket of [client, server]) socket.setNoDelay(true).on('error', () => undefined);
     const flow = (direction: Direction, source: Socket, sink: Socket): Flow => {
       const inspect = inspector(direction, () => link);
@@ -133,6 +136,7 @@ export async function startFaultProxy(
     },
     refuse: () => void (refusing = true),
     accept: () => void (refusing = false),
+    moveTo: (port) => void (movedTo = { host: '127.0.0.1', port }),
     cut: () => cutAll(links),
     trap: (request) => armTrap(request, armed),
     async close() {

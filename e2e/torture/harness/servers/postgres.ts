@@ -5,6 +5,7 @@ import type { RunningPostgres } from '@postrider/embedded';
 import { migrateQueueSchema } from '@postrider/queue';
 import { migrate } from '@postrider/store';
 import { cloneDatabase, databaseUrl, withClient } from '@postrider/testing';
+import { putBackupBack, takeBackup } from './backup.ts';
 import { createSteppedClock } from './faketime.ts';
 import type { SteppedClock } from './faketime.ts';
 import { mountSmallDisk } from './small-disk.ts';
@@ -33,6 +34,10 @@ export interface PrivatePostgres {
   kill(): void;
   /** Starts it again where it was, with crash recovery if it did not end in order. Nothing, when it runs. */
   start(): Promise<void>;
+  /** A base backup, made while it runs. */
+  backUp(): Promise<void>;
+  /** SIGKILL, and a start from the backup: what was written since is lost, and ids are given out again. */
+  restore(): Promise<void>;
   /** The end, of its data, its clock and its disk too. */
   stop(): Promise<void>;
 }
@@ -97,6 +102,12 @@ export async function startPrivatePostgres(
     },
     kill: () => running.kill('SIGKILL'),
     async start() {
+      running = await start(port);
+    },
+    backUp: () => takeBackup(running),
+    async restore() {
+      running.kill('SIGKILL');
+      await putBackupBack(running);
       running = await start(port);
     },
     async stop() {

@@ -113,6 +113,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
     signal: options.signal,
     scaled: (count) => Math.max(1, Math.round(count * options.scale)),
     postgres: options.postgres,
+    databaseUrl,
     get redis() {
       if (options.redis === null)
         throw new Error('there is no Redis in this world: its queue is in Postgres');
@@ -165,6 +166,12 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
       });
     },
     fault: (name, wish, act) => faults.strike(name, wish, act),
+    restore: (backedUpAtMs) =>
+      faults.strike(
+        'an older copy of Postgres is restored',
+        { mayRepeat: true, losesSinceMs: backedUpAtMs },
+        () => options.postgres.restore(),
+      ),
     stepClock: (offMs) =>
       stepClock(offMs, {
         clock: options.postgres.clock,
@@ -240,6 +247,7 @@ function environmentOf(parts: {
     QUEUE_PREFIX,
     SECRETS_KEY: parts.secretsKey.toString('base64'),
     NODE_EXTRA_CA_CERTS: caFile,
+    NODE_ENV: 'test',
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/9', // the upper half is for canaries
     SANDBOX_DIR: join(parts.folder, 'sandbox'),
     PORT: '0',

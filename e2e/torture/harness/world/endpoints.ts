@@ -1,6 +1,6 @@
 import type { AccountId } from '@postrider/domain';
 import type { WebhookStore } from '@postrider/store';
-import { answer, waitFor } from '@postrider/testing';
+import { answer, newWebhook, waitFor } from '@postrider/testing';
 import type { ScriptedReceiver } from '@postrider/testing';
 import type { Receipt, WebhookEntry } from '../checker/history.ts';
 import { startFaultProxy } from '../proxy/fault-proxy.ts';
@@ -43,7 +43,7 @@ export function createEndpoints(parts: {
       const proxy = proxied ? await proxyBefore(host) : null;
       if (proxy !== null) proxies.push(proxy);
       const endpoint = url ?? withPort(host.url(path), proxy?.port ?? host.port);
-      const { webhook, signingSecret } = await parts.webhooks.create({
+      const { webhook, signingSecret } = await newWebhook(parts.webhooks, {
         accountId: accountId as AccountId,
         endpoint,
         events: types,

@@ -8,6 +8,8 @@ export interface FaultWish {
   readonly mayRepeat: boolean;
   /** By so much it steps the clock of Postgres (0). */
   readonly clockStepMs?: number;
+  /** It restores a copy of Postgres of that moment. */
+  readonly losesSinceMs?: number;
 }
 
 /** The log of the harm done. */
@@ -34,13 +36,16 @@ export function createFaults(parts: {
 
   return {
     log,
-    async strike(name, { mayRepeat, clockStepMs = 0 }, act) {
+    async strike(name, { mayRepeat, clockStepMs = 0, losesSinceMs }, act) {
       const before = await inFlight();
       const atMs = nowMs();
       await act();
       parts.recovery.healed();
       const all = new Set([...before, ...(await inFlight())]);
-      log.push({ name, atMs, endedAtMs: nowMs(), mayRepeat, inFlight: [...all], clockStepMs });
+      log.push({
+        ...{ name, atMs, endedAtMs: nowMs(), mayRepeat, inFlight: [...all], clockStepMs },
+        ...(losesSinceMs === undefined ? {} : { losesSinceMs }),
+      });
     },
   };
 }

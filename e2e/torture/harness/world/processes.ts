@@ -38,8 +38,8 @@ export function createProcesses(
 
   return {
     all,
-    async start(name, { through = [], env = {} } = {}) {
-      const process = startProcess(name, { ...environment, ...addresses(servers, through), ...env });
+    async start(name, { through = [], env = {}, dist } = {}) {
+      const process = startProcess(name, { ...environment, ...addresses(servers, through), ...env }, dist);
       all.push(process);
       await listening(process);
       return process;

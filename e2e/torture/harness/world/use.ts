@@ -24,7 +24,14 @@ const MEMORY_MIB_MAX = 1_024;
  */
 const OPEN_FILES_MAX = 1_200;
 /** Those of DATABASE_POOL_SIZE, its defaults, and of relay and worker one for wake-ups (docs/operations.md). */
-const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 7, worker: 7 };
+const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 7, worker: 7, inbound: 7 };
+/** Those of the queue, where it is in Postgres. */
+const QUEUE_CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = {
+  api: 0,
+  relay: 3,
+  worker: 12,
+  inbound: 0,
+};
 /** Postgres learns of a killed process with the next byte it sends there: its connections count for so long. */
 const NOTICED_WITHIN_MS = 10_000;
 /** The queue holds what is due within a minute and no bodies: however long the backlog is. */
@@ -64,6 +71,9 @@ export function watchUse(parts: {
     note({ what: `open files of the ${process.name}`, unit: 'files', most: files, max: OPEN_FILES_MAX });
   }
 
+  const connectionsMax = (name: ProcessName): number =>
+    CONNECTIONS_MAX[name] + (parts.redis === null ? QUEUE_CONNECTIONS_MAX[name] : 0);
+
   async function sampleConnections(): Promise<void> {
     const most = await parts.store.count(
       `pg_stat_activity where datname = current_database() and application_name like 'postrider%'`,
@@ -71,7 +81,7 @@ export function watchUse(parts: {
     const nowMs = performance.now();
     const max = [...ranAtMs]
       .filter(([, atMs]) => nowMs - atMs < NOTICED_WITHIN_MS)
-      .reduce((sum, [{ name }]) => sum + CONNECTIONS_MAX[name], 0);
+      .reduce((sum, [{ name }]) => sum + connectionsMax(name), 0);
     if (max > 0) note({ what: 'connections to Postgres', unit: 'connections', most, max });
   }
 

@@ -19,6 +19,8 @@ export interface StartWish {
   /** The proxies that this process reaches its servers through, at most one of each. */
   readonly through?: readonly ServerProxy[];
   readonly env?: Readonly<Record<string, string>>;
+  /** The folder of its bundle, in place of this build's. */
+  readonly dist?: string;
 }
 
 /** What an experiment works with. Everything in it is its own, except a shared Postgres server. */
@@ -32,6 +34,8 @@ export interface World {
   scaled(count: number): number;
 
   readonly postgres: PrivatePostgres;
+  /** Of the experiment's own database, past every proxy. */
+  readonly databaseUrl: string;
   /** @throws when the experiment's queue is in Postgres. */
   readonly redis: PrivateRedis;
   /** Of the keys of BullMQ in Redis. */
@@ -70,6 +74,8 @@ export interface World {
    * `mayRepeat: false`, and the checker then excuses none.
    */
   fault(name: string, wish: { readonly mayRepeat: boolean }, act: () => unknown): Promise<void>;
+  /** Kills Postgres and starts it from its backup, which was made at that moment. Causes since then may be lost. */
+  restore(backedUpAtMs: number): Promise<void>;
   /**
    * Steps the clock of an own Postgres to so far from the machine's, a fault of its own. Forwards it ends leases before
    * their time: attempts in flight may be made again.

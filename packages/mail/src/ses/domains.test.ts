@@ -155,7 +155,7 @@ describe('get', () => {
     identity().DkimAttributes.Status = theirs;
     const statuses = async () => {
       const answer = await domains.get(DOMAIN);
-      return answer.kind === 'ok' && answer.value.records.map(({ record, status }) => [record, status]);
+      return answer.kind === 'ok' && answer.value?.records.map(({ record, status }) => [record, status]);
     };
     expect(await statuses()).toEqual([
       ['SPF', 'pending'],
@@ -173,7 +173,7 @@ describe('get', () => {
     identity().DkimAttributes.SigningHostedZone = 'abc.dkim.eu-central-2.amazonses.com';
     const [token] = identity().DkimAttributes.Tokens;
     const answer = await domains.get(DOMAIN);
-    expect(answer.kind === 'ok' && answer.value.records[2]?.value).toBe(
+    expect(answer.kind === 'ok' && answer.value?.records[2]?.value).toBe(
       `${token}.abc.dkim.eu-central-2.amazonses.com`,
     );
   });

@@ -49,7 +49,8 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
     get: (domain) =>
       answered(async (sdk, commandOptions) => {
         const command = new GetEmailIdentityCommand({ EmailIdentity: domain });
-        return sendingDomain(domain, region, await sdk.send(command, commandOptions));
+        const identity = await sdk.send(command, commandOptions).catch(unlessMissing);
+        return identity === null ? null : sendingDomain(domain, region, identity);
       }),
     delete: (domain) => answered((sdk, commandOptions) => deleteIdentity(sdk, domain, commandOptions)),
     close() {
@@ -102,10 +103,13 @@ async function deleteIdentity(
   domain: string,
   commandOptions: CommandOptions,
 ): Promise<null> {
-  try {
-    await sdk.send(new DeleteEmailIdentityCommand({ EmailIdentity: domain }), commandOptions);
-  } catch (error) {
-    if (readFault(error).name !== 'NotFoundException') throw error;
-  }
+  await sdk
+    .send(new DeleteEmailIdentityCommand({ EmailIdentity: domain }), commandOptions)
+    .catch(unlessMissing);
+  return null;
+}
+
+function unlessMissing(error: unknown): null {
+  if (readFault(error).name !== 'NotFoundException') throw error;
   return null;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { AccountId, EmailId, EventRecord, ReportedEvent } from '@postrider/domain';
+import type { AccountId, EmailId, EventBatch, ReportedEvent } from '@postrider/domain';
 import { draftOfReported, recordEvent } from '@postrider/domain';
 import { fakeClock, sesSampleText } from '@postrider/testing';
 import fc from 'fast-check';
@@ -12,17 +12,17 @@ const clock = fakeClock();
 
 /** What an endpoint would be sent, through the domain's own check of `data`. */
 async function sentEvent({ emailId, event }: SesEvent): Promise<{ type: string; data: unknown }> {
-  const records: EventRecord[] = [];
+  const batches: EventBatch[] = [];
   const email = {
     id: (emailId ?? 'em_unknown') as EmailId,
     accountId: 'acct_1' as AccountId,
     from: '<stored>',
     subject: '<stored>',
   };
-  const tx = { appendEvent: async (record: EventRecord) => void records.push(record) };
+  const tx = { appendEvents: async (batch: EventBatch) => void batches.push(batch) };
   await recordEvent(tx, draftOfReported(event, email), clock);
-  expect(records).toHaveLength(1);
-  return { type: records[0]?.type ?? '', data: JSON.parse(records[0]?.data ?? '') };
+  expect(batches).toHaveLength(1);
+  return { type: batches[0]?.type ?? '', data: JSON.parse(batches[0]?.events[0]?.data ?? '') };
 }
 
 /** What is read, with its event's own fields beside the rest. */

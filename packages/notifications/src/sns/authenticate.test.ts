@@ -14,7 +14,12 @@ let trust: SnsTrust;
 beforeAll(async () => {
   const always = { notBefore: new Date('2020-01-01'), notAfter: new Date('2030-01-01') };
   signer = await createSnsSigner(always);
-  trust = { topics: new Set([topic]), certificates: certificateFromPem(signer.certPem), clock };
+  trust = {
+    topics: new Set([topic]),
+    certificates: certificateFromPem(signer.certPem),
+    clock,
+    allowSha1: false,
+  };
 });
 
 function body(fields: SnsFields): Buffer {
@@ -68,6 +73,16 @@ describe('refused is', () => {
     },
   );
 
+  test('signature version 1 (SHA-1), unless it is allowed: then it is authentic', async () => {
+    const signed = body(signer.sign(notification, '1'));
+    expect(await authenticateSns(signed, trust)).toEqual({
+      kind: 'refused',
+      reason: 'bad_signature',
+      why: 'SignatureVersion 1 (SHA-1) needs SNS_ALLOW_SHA1=true',
+    });
+    expect(await authenticateSns(signed, { ...trust, allowSha1: true })).toMatchObject({ kind: 'authentic' });
+  });
+
   test('a certificate from elsewhere', async () => {
     const SigningCertURL = 'https://example.invalid/SimpleNotificationService-00.pem';
     const received = await authenticateSns(body(signer.sign({ ...notification, SigningCertURL })), trust);
@@ -76,13 +91,14 @@ describe('refused is', () => {
 });
 
 describe('the certificate', () => {
-  const refusals: [string, SnsFields][] = [
-    ['another topic', { ...notification, TopicArn: `${topic}2` }],
-    ['a foreign certificate', { ...notification, SigningCertURL: 'https://example.invalid/a.pem' }],
-    ['a broken envelope', { ...notification, MessageId: '' }],
+  const refusals: [string, SnsFields, '1' | '2'][] = [
+    ['another topic', { ...notification, TopicArn: `${topic}2` }, '2'],
+    ['signature version 1', notification, '1'],
+    ['a foreign certificate', { ...notification, SigningCertURL: 'https://example.invalid/a.pem' }, '2'],
+    ['a broken envelope', { ...notification, MessageId: '' }, '2'],
   ];
 
-  test.each(refusals)('is never fetched for %s', async (_, fields) => {
+  test.each(refusals)('is never fetched for %s', async (_, fields, version) => {
     const fetched: string[] = [];
     const certificates = fetchedCertificates({
       clock,
@@ -91,7 +107,7 @@ describe('the certificate', () => {
         return { kind: 'failed', error: 'not to be called' };
       },
     });
-    const received = await authenticateSns(body(signer.sign(fields)), { ...trust, certificates });
+    const received = await authenticateSns(body(signer.sign(fields, version)), { ...trust, certificates });
     expect(received).toMatchObject({ kind: 'refused' });
     expect(fetched).toEqual([]);
   });

@@ -9,6 +9,8 @@ export interface SnsTrust {
   /** The topics of `SNS_TOPIC_ARNS`. Empty: nobody is believed. */
   readonly topics: ReadonlySet<string>;
   readonly certificates: SigningCertificates;
+  /** `SNS_ALLOW_SHA1`: signature version 1 is believed as well. */
+  readonly allowSha1: boolean;
   readonly clock: Clock;
 }
 
@@ -37,6 +39,11 @@ export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promis
   const { envelope } = parsed;
   if (!trust.topics.has(envelope.TopicArn)) {
     return { kind: 'refused', reason: 'unknown_topic', why: 'TopicArn is not one of SNS_TOPIC_ARNS' };
+  }
+  // Somebody may find two messages with one SHA-1, and have SNS sign the harmless one.
+  if (envelope.SignatureVersion === '1' && !trust.allowSha1) {
+    const why = 'SignatureVersion 1 (SHA-1) needs SNS_ALLOW_SHA1=true';
+    return { kind: 'refused', reason: 'bad_signature', why };
   }
   const verdict = await verifySnsSignature(envelope, trust);
   switch (verdict.kind) {

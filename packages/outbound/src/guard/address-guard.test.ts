@@ -133,6 +133,42 @@ describe('excused networks', () => {
   });
 });
 
+describe('denied networks', () => {
+  const denying = createAddressGuard({
+    allowedNetworks: ['127.0.0.0/8', 'fd00::/8'],
+    deniedNetworks: ['127.0.0.128/25', '8.8.4.0/24', '2600:1f18::/36', '64:ff9b::/96'],
+  });
+
+  test('are refused besides ours, each family for itself', () => {
+    expect(denying.judgeAddress('8.8.4.4')).toBe('refused address 8.8.4.4 (denied network)');
+    expect(denying.judgeHost('[2600:1f18::1]')).toBe('refused address 2600:1f18::1 (denied network)');
+    expect(denying.judgeAddress('8.8.8.8')).toBeNull();
+    expect(denying.judgeAddress('10.0.0.1')).toMatch(/private/);
+  });
+
+  test('win over excused ones', () => {
+    expect(denying.judgeAddress('127.0.0.1')).toBeNull();
+    expect(denying.judgeAddress('127.0.0.129')).toMatch(/denied network/);
+  });
+
+  test('hold for a translated address itself, and for those inside', () => {
+    expect(denying.judgeTranslated('64:ff9b::808:808', ['8.8.8.8'])).toMatch(
+      /^refused address 64:ff9b::808:808 \(denied/,
+    );
+    expect(denying.judgeTranslated('fd00:64::808:404', ['8.8.4.4'])).toMatch(
+      /^refused address 8.8.4.4 \(denied/,
+    );
+    expect(denying.judgeTranslated('fd00:64::808:808', ['8.8.8.8'])).toBeNull();
+    expect(denying.judgeTranslated('fd00:64::1', ['8.8.8.8', '10.0.0.1'])).toMatch(/private/);
+  });
+
+  test('must be CIDRs', () => {
+    expect(() => createAddressGuard({ allowedNetworks: [], deniedNetworks: ['8.8.8.8'] })).toThrow(
+      'not a CIDR',
+    );
+  });
+});
+
 /** First and last address of a network, in the spelling of a URL. */
 function endsOf(cidr: string): { first: string; last: string } {
   const network = parseCidr(cidr);

@@ -13,25 +13,49 @@ export interface AddressGuard {
   judgeHost(hostname: string): string | null;
   /** @param address an IP literal without brackets; anything else is refused */
   judgeAddress(address: string): string | null;
+  /**
+   * Judges the IPv4 addresses that NAT64 maps an IPv6 address to. The IPv6 address itself is checked against the deny
+   * list only.
+   * @param ipv4 where it leads to, at least one
+   */
+  judgeTranslated(address: string, ipv4: readonly string[]): string | null;
 }
 
 const refused4 = new NetworkSet(refusedIpv4.map((range) => range.cidr));
 const refused6 = new NetworkSet(refusedIpv6.map((range) => range.cidr));
 const unicast6 = new NetworkSet([globalUnicastIpv6]);
 
-/**
- * @param options.allowedNetworks CIDRs excused from the refusal, for development. They excuse addresses, never names, and
- *   each family for itself: `127.0.0.0/8` does not excuse `::ffff:127.0.0.1`. Throws when one of them is not a CIDR.
- */
-export function createAddressGuard(options: { allowedNetworks: readonly string[] }): AddressGuard {
-  const excused = new NetworkSet(options.allowedNetworks);
+export interface AddressGuardOptions {
+  /**
+   * CIDRs excused from the refusal, for development. They excuse addresses, never names, and each family for itself:
+   * `127.0.0.0/8` does not excuse `::ffff:127.0.0.1`.
+   */
+  readonly allowedNetworks: readonly string[];
+  /** CIDRs refused besides ours. What is denied cannot be excused. */
+  readonly deniedNetworks?: readonly string[];
+}
+
+/** @throws Error when one of the networks is not a CIDR. */
+export function createAddressGuard({
+  allowedNetworks,
+  deniedNetworks = [],
+}: AddressGuardOptions): AddressGuard {
+  const excused = new NetworkSet(allowedNetworks);
+  const denied = new NetworkSet(deniedNetworks);
 
   function judgeAddress(address: string): string | null {
     const version = address.includes('%') ? 0 : isIP(address);
     if (version === 0) return `refused address ${address} (not an IP address)`;
     const family = version === 4 ? 'ipv4' : 'ipv6';
+    if (denied.has(address, family)) return `refused address ${address} (denied network)`;
     if (!isRefused(address, family) || excused.has(address, family)) return null;
     return `refused address ${address} (${labelOf(address, family)})`;
+  }
+
+  function judgeTranslated(address: string, ipv4: readonly string[]): string | null {
+    if (denied.has(address, 'ipv6')) return judgeAddress(address);
+    const [refusal = null] = ipv4.map(judgeAddress).filter((each) => each !== null);
+    return refusal === null ? null : `${refusal} by way of ${address}`;
   }
 
   function judgeHost(hostname: string): string | null {
@@ -41,7 +65,7 @@ export function createAddressGuard(options: { allowedNetworks: readonly string[]
     return reason === null ? null : `refused name ${hostname} (${reason})`;
   }
 
-  return { judgeHost, judgeAddress };
+  return { judgeHost, judgeAddress, judgeTranslated };
 }
 
 function isRefused(address: string, family: 'ipv4' | 'ipv6'): boolean {

@@ -1,10 +1,13 @@
 import { createHook } from 'node:async_hooks';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTestAuthority, startScriptedReceiver } from '@postrider/testing';
 import { createEndpointClient } from '../client.ts';
 import { parseEndpoint } from '../endpoint-url.ts';
+import { createGuardedLookup } from '../resolve/guarded-lookup.ts';
 import { NameLookupError, type NameResolver } from '../resolve/name-resolver.ts';
+import { createNat64 } from '../resolve/nat64.ts';
 import { createAddressGuard } from './address-guard.ts';
 
 /** One endpoint, what its name resolves to (one answer, or one per lookup), and whether a delivery may go there. */
@@ -16,12 +19,16 @@ interface Row {
   policy?: string;
   resolves_to?: string | string[];
   resolves_to_sequence?: string[][];
+  /** The AAAA records of `ipv4only.arpa`. */
+  ipv4only?: string[];
+  /** `DELIVERY_DENIED_NETWORKS` */
+  denied?: string[];
 }
 
 const corpus = JSON.parse(readFileSync(new URL('ssrf-corpus.json', import.meta.url), 'utf8')) as Row[];
 const refused = corpus.filter((row) => row.expect === 'refuse');
 const allowed = corpus.filter((row) => row.expect === 'allow');
-const guard = createAddressGuard({ allowedNetworks: [] });
+const guardOf = ({ denied = [] }: Row) => createAddressGuard({ allowedNetworks: [], deniedNetworks: denied });
 
 /** Every TCP connection that Node begins passes through one of these, whatever library began it. */
 let connects = 0;
@@ -42,10 +49,15 @@ describe('every endpoint that must be refused', () => {
 
   test.each(refused)('$url: $why', async (row) => {
     const lookups = answersOf(row);
-    const resolver = createScriptedResolver(lookups);
+    const resolver = createScriptedResolver(lookups, row.ipv4only);
     // Whoever asked before, at registration or in a check, used up all answers but the last.
     for (let asked = 1; asked < lookups.length; asked += 1) await resolver.resolve('earlier.example.net');
-    const client = createEndpointClient({ guard, resolver, timeoutMs: 5000, socketsPerHost: 1 });
+    const client = createEndpointClient({
+      guard: guardOf(row),
+      resolver,
+      timeoutMs: 5000,
+      socketsPerHost: 1,
+    });
     close.push(() => client.close());
 
     const answer = await client.post({ endpoint: row.url, body: Buffer.from('{}'), headers: {} });
@@ -57,17 +69,27 @@ describe('every endpoint that must be refused', () => {
 });
 
 describe('every endpoint that must be allowed', () => {
-  test.each(allowed)('$url: $why', (row) => {
+  test.each(allowed)('$url: $why', async (row) => {
     const url = parseEndpoint(row.url);
     if (!(url instanceof URL)) throw new Error(url.refusal);
+    const guard = guardOf(row);
     expect(guard.judgeHost(url.hostname)).toBeNull();
-    for (const address of answersOf(row).flat()) expect(guard.judgeAddress(address)).toBeNull();
+    for (const answer of answersOf(row)) {
+      const resolver = createScriptedResolver([answer], row.ipv4only);
+      const lookup = createGuardedLookup(guard, resolver, createNat64(resolver));
+      const handed = await new Promise((resolve, reject) => {
+        lookup(url.hostname, { all: true }, (error, found) =>
+          error === null ? resolve(found) : reject(error),
+        );
+      });
+      expect(handed).toEqual(answer.map((address) => ({ address, family: isIP(address) })));
+    }
   });
 });
 
 test('the corpus is whole, and the count of connections counts', async () => {
   expect(refused.length + allowed.length).toBe(corpus.length);
-  expect(corpus.length).toBe(200);
+  expect(corpus.length).toBe(213);
   const authority = await createTestAuthority();
   const receiver = await startScriptedReceiver({ authority });
   const excusing = createAddressGuard({ allowedNetworks: ['127.0.0.1/32'] });
@@ -89,7 +111,7 @@ function answersOf(row: Row): string[][] {
 }
 
 /** Gives its answers one after another and fails when it is asked once more than it has answers. */
-function createScriptedResolver(answers: string[][]): NameResolver {
+function createScriptedResolver(answers: string[][], ipv4only: string[] = []): NameResolver {
   const left = [...answers];
   return {
     async resolve(hostname) {
@@ -98,6 +120,7 @@ function createScriptedResolver(answers: string[][]): NameResolver {
       if (next.length === 0) throw new NameLookupError(`DNS: ${hostname} has no address`);
       return next;
     },
+    resolveIpv6: async () => ipv4only,
     close: () => undefined,
   };
 }

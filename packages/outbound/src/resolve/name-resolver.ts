@@ -5,6 +5,11 @@ import { LRUCache } from 'lru-cache';
 export interface NameResolver {
   /** All IPv4, then all IPv6 addresses of the name: never empty. Rejects with {@link NameLookupError}. */
   resolve(hostname: string): Promise<readonly string[]>;
+  /**
+   * The AAAA records alone, asked for anew each time. Empty when the name servers say that there are none; rejects with
+   * {@link NameLookupError} when they do not say.
+   */
+  resolveIpv6(hostname: string): Promise<readonly string[]>;
   /** Gives up the queries under way. */
   close(): void;
 }
@@ -69,7 +74,17 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
     return settled.addresses;
   }
 
-  return { resolve, close: () => resolver.cancel() };
+  async function resolveIpv6(hostname: string): Promise<readonly string[]> {
+    try {
+      return await resolver.resolve6(hostname);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'ENODATA' || code === 'ENOTFOUND') return [];
+      throw new NameLookupError(describe(hostname, [code]), { cause: error });
+    }
+  }
+
+  return { resolve, resolveIpv6, close: () => resolver.cancel() };
 }
 
 interface AddressRecord {

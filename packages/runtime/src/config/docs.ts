@@ -10,6 +10,11 @@ const PROCESSES: readonly { name: ProcessName; title: string; what: string }[] =
     what: 'Attempts deliveries and hands over mail: `npm run start:worker`.',
   },
   {
+    name: 'inbound',
+    title: 'inbound',
+    what: 'Receives mail over SMTP: `npm run start:inbound`.',
+  },
+  {
     name: 'cli',
     title: 'cli',
     what: 'The operator’s `postrider` command: `npm run --silent postrider -- …`.',
@@ -33,7 +38,7 @@ start, with secrets as \`***\`.
 /** Read before any configuration: it says where the rest of the state is. */
 const QUICKSTART = `## npm start
 
-Reads the variables of api, relay and worker, and one of its own, which \`postrider\` reads too: there it finds the
+Reads the variables of api, relay, worker and inbound, and one of its own, which \`postrider\` reads too: there it finds the
 database of a running \`npm start\` when \`DATABASE_URL\` is not set.
 
 | variable | default | unit | meaning |

@@ -30,11 +30,20 @@ describe('defaults', () => {
       problemsBase: 'https://postrider.example/problems',
       platformProblemsBase: 'https://platform.postrider.example/problems',
       keyRateLimitPerMinute: 60,
-      mailProvider: 'sandbox',
+      httpConnectionsPerAddressMax: 256,
+      webhooksPerAccountMax: 100,
+      mailProvider: undefined,
       awsRegion: undefined,
+      domainClaimDays: 7,
+      domainsPerAccountMax: 100,
+      unverifiedDomainsPerAccountMax: 10,
       domainTimeoutMs: 10_000,
+      publicUrl: undefined,
       snsTopicArns: [],
+      snsAllowSha1: false,
       snsSigningCertFile: undefined,
+      inboundDomains: undefined,
+      blobStore: 'file:.data/blobs',
       nodeEnv: undefined,
       logLevel: 'info',
       shutdownDeadlineMs: 25_000,
@@ -51,6 +60,7 @@ describe('defaults', () => {
       deliveryConcurrency: 256,
       slowLaneConcurrency: 256,
       deliveryAllowedNetworks: [],
+      deliveryDeniedNetworks: [],
       mailConcurrency: 16,
       mailTimeoutMs: 30_000,
       sandboxDir: '.data/sandbox',
@@ -193,7 +203,7 @@ describe('keys that encrypt secrets', () => {
 describe('networks excused from the refusal', () => {
   test('CIDRs of both families are read', () => {
     const value = '127.0.0.1/32,::1/128, 10.0.0.0/8';
-    expect(worker({ DELIVERY_ALLOWED_NETWORKS: value }).deliveryAllowedNetworks).toEqual([
+    expect(worker({ NODE_ENV: 'test', DELIVERY_ALLOWED_NETWORKS: value }).deliveryAllowedNetworks).toEqual([
       '127.0.0.1/32',
       '::1/128',
       '10.0.0.0/8',
@@ -254,7 +264,7 @@ describe('addresses', () => {
     ]);
   });
 
-  test('where recipients reach the API is https, as RFC 8058 has it', () => {
+  test('where the world reaches the API is https, as RFC 8058 has it', () => {
     expect(worker({ PUBLIC_URL: 'https://x.example/p/' }).publicUrl).toBe('https://x.example/p');
     expect(worker({}).publicUrl).toBeUndefined();
     expect(workerProblems({ PUBLIC_URL: 'http://x.example' })).toEqual([
@@ -264,6 +274,14 @@ describe('addresses', () => {
 
   test.each(['a b', 'http://x', ''.padEnd(1, '/')])('HOST %j is refused', (value) => {
     expect(problemsOf('api', { ...BASE, HOST: value })).toEqual([expect.stringMatching(/^HOST must/)]);
+  });
+
+  test('SNS messages signed with SHA-1 are believed only when that is said outright', () => {
+    expect(loadConfig('api', BASE).snsAllowSha1).toBe(false);
+    expect(loadConfig('api', { ...BASE, SNS_ALLOW_SHA1: 'true' }).snsAllowSha1).toBe(true);
+    expect(problemsOf('api', { ...BASE, SNS_ALLOW_SHA1: '1' })).toEqual([
+      'SNS_ALLOW_SHA1 must be true or false (got "1")',
+    ]);
   });
 
   test('SNS topics are ARNs', () => {
@@ -286,20 +304,29 @@ describe('addresses', () => {
 });
 
 describe('rules between variables', () => {
-  test('what is for development only is refused in production', () => {
-    const env = {
-      NODE_ENV: 'production',
-      DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32',
-      SNS_SIGNING_CERT_FILE: 'a.pem',
-    };
-    expect(workerProblems(env)).toEqual([
-      'DELIVERY_ALLOWED_NETWORKS is for development only and refused when NODE_ENV=production',
-    ]);
-    expect(problemsOf('api', { ...BASE, ...env })).toEqual([
-      'SNS_SIGNING_CERT_FILE is for development only and refused when NODE_ENV=production',
-    ]);
-    expect(workerProblems({ ...env, NODE_ENV: 'development' })).toEqual([]);
-    expect(workerProblems({ NODE_ENV: 'production' })).toEqual([]);
+  describe('what is for development only', () => {
+    const holes = { DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32', SNS_SIGNING_CERT_FILE: 'a.pem' };
+
+    test.each<[string, Record<string, string>]>([
+      ['without NODE_ENV', {}],
+      ['with an empty one', { NODE_ENV: '' }],
+      ['in production', { NODE_ENV: 'production' }],
+      ['in any other environment', { NODE_ENV: 'staging' }],
+      ['with other letters', { NODE_ENV: 'Development' }],
+    ])('is refused %s', (_, env) => {
+      expect(workerProblems({ ...holes, ...env })).toEqual([
+        'DELIVERY_ALLOWED_NETWORKS is for development only: it needs NODE_ENV=development or NODE_ENV=test',
+      ]);
+      expect(problemsOf('api', { ...BASE, ...holes, ...env })).toEqual([
+        'SNS_SIGNING_CERT_FILE is for development only: it needs NODE_ENV=development or NODE_ENV=test',
+      ]);
+      expect(workerProblems(env)).toEqual([]);
+    });
+
+    test.each(['development', 'test'])('is allowed with NODE_ENV=%s', (NODE_ENV) => {
+      expect(workerProblems({ ...holes, NODE_ENV })).toEqual([]);
+      expect(problemsOf('api', { ...BASE, ...holes, NODE_ENV })).toEqual([]);
+    });
   });
 
   test('smtp needs its server, in the process that talks to it', () => {
@@ -324,6 +351,16 @@ describe('rules between variables', () => {
     for (const wrong of ['a b', 'a:b', 'x'.repeat(65)]) {
       expect(workerProblems({ SES_CONFIGURATION_SET: wrong })).toHaveLength(1);
     }
+  });
+
+  test('a slow lane with more than half of all slots is refused', () => {
+    const env = { DELIVERY_CONCURRENCY: '16', SLOW_LANE_CONCURRENCY: '33' };
+    expect(workerProblems(env)).toEqual([
+      'SLOW_LANE_CONCURRENCY must be at most twice DELIVERY_CONCURRENCY (got 33 and 16)',
+    ]);
+    expect(worker({ ...env, SLOW_LANE_CONCURRENCY: '32' }).slowLaneConcurrency).toBe(32);
+    expect(worker({ DELIVERY_CONCURRENCY: '16' }).slowLaneConcurrency).toBe(32);
+    expect(worker({ DELIVERY_CONCURRENCY: '1000' }).slowLaneConcurrency).toBe(256);
   });
 
   test('a lease that an attempt could outlast is refused', () => {

@@ -8,16 +8,18 @@ type Known = Partial<ConfigurationOf<ProcessName>>;
 /** A rule over more than one key: the problem in words that begin with the key to change, or undefined. */
 type Rule = (config: Known) => string | undefined;
 
-const inProduction = (config: Known): boolean => config.nodeEnv === 'production';
+/** Where no one has said what this is, it may be production. */
+const inDevelopment = ({ nodeEnv }: Known): boolean => nodeEnv === 'development' || nodeEnv === 'test';
+const FOR_DEVELOPMENT = 'is for development only: it needs NODE_ENV=development or NODE_ENV=test';
 
 const allowedNetworksAreForDevelopment: Rule = (config) =>
-  inProduction(config) && (config.deliveryAllowedNetworks ?? []).length > 0
-    ? 'DELIVERY_ALLOWED_NETWORKS is for development only and refused when NODE_ENV=production'
+  !inDevelopment(config) && (config.deliveryAllowedNetworks ?? []).length > 0
+    ? `DELIVERY_ALLOWED_NETWORKS ${FOR_DEVELOPMENT}`
     : undefined;
 
 const signingCertFileIsForDevelopment: Rule = (config) =>
-  inProduction(config) && config.snsSigningCertFile !== undefined
-    ? 'SNS_SIGNING_CERT_FILE is for development only and refused when NODE_ENV=production'
+  !inDevelopment(config) && config.snsSigningCertFile !== undefined
+    ? `SNS_SIGNING_CERT_FILE ${FOR_DEVELOPMENT}`
     : undefined;
 
 const smtpNeedsItsServer: Rule = (config) =>
@@ -37,6 +39,20 @@ const leaseOutlastsAttempt: Rule = ({ leaseSeconds, deliveryTimeoutMs }) =>
     ? `LEASE_SECONDS must exceed DELIVERY_TIMEOUT_MS by more than ${LEASE_MARGIN_SECONDS} s (got ${leaseSeconds} s and ${deliveryTimeoutMs} ms)`
     : undefined;
 
+/** Or slow endpoints could hold more than half of all slots: the fast lane's, as many parked, and the slow lane's. */
+const slowLaneIsHalfAtMost: Rule = ({ deliveryConcurrency, slowLaneConcurrency }) =>
+  deliveryConcurrency !== undefined &&
+  slowLaneConcurrency !== undefined &&
+  slowLaneConcurrency > 2 * deliveryConcurrency
+    ? `SLOW_LANE_CONCURRENCY must be at most twice DELIVERY_CONCURRENCY (got ${slowLaneConcurrency} and ${deliveryConcurrency})`
+    : undefined;
+
+const certificateHasItsKey: Rule = (config) =>
+  'inboundTlsCertFile' in config &&
+  (config.inboundTlsCertFile === undefined) !== (config.inboundTlsKeyFile === undefined)
+    ? 'INBOUND_TLS_CERT_FILE and INBOUND_TLS_KEY_FILE are set together or not at all'
+    : undefined;
+
 /** The rules that hold between keys. Each applies to the processes that have its keys. */
 export const rules: readonly Rule[] = [
   allowedNetworksAreForDevelopment,
@@ -44,4 +60,6 @@ export const rules: readonly Rule[] = [
   smtpNeedsItsServer,
   sesNeedsItsRegion,
   leaseOutlastsAttempt,
+  slowLaneIsHalfAtMost,
+  certificateHasItsKey,
 ];

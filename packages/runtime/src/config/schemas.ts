@@ -68,6 +68,37 @@ export const networks = listOf(
   String,
 );
 
+const isDomainName = (entry: string): boolean =>
+  /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/.test(entry);
+
+export const domainNames = listOf(
+  'must be a comma-separated list of domain names in lower case and ASCII',
+  isDomainName,
+  String,
+);
+
+/** `127.0.0.1:53`, `[::1]:53`. */
+const HOST_PORT = /^(?:\[[0-9a-fA-F:]+\]|[^\s/:[\]]+):\d{1,5}$/;
+
+export const hostPorts = listOf(
+  'must be a comma-separated list of host:port',
+  (entry) => HOST_PORT.test(entry),
+  String,
+);
+
+export const scannerAddress = text(
+  'must be host:port or unix:/path',
+  (value) => HOST_PORT.test(value) || /^unix:\/[^\0]+$/.test(value),
+);
+
+export const spamScore = text('must be a number', (value) => DECIMAL_NUMBER.test(value)).transform(Number);
+
+export const blobLocation = text(
+  'must be file: and a folder, or s3://bucket/prefix',
+  (value) =>
+    /^file:[^\0]+$/.test(value) || /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[^\s?#]*)?$/.test(value),
+);
+
 export const topicArns = listOf(
   'must be a comma-separated list of SNS topic ARNs',
   (entry) => TOPIC_ARN.test(entry),
@@ -114,6 +145,11 @@ export const baseUrl = baseUrlOf('https', 'http');
 
 /** The same, where `http` will not do. */
 export const httpsBaseUrl = baseUrlOf('https');
+
+export const trueOrFalse = text(
+  'must be true or false',
+  (value) => value === 'true' || value === 'false',
+).transform((value) => value === 'true');
 
 export function oneOf<const Choice extends string>(...choices: Choice[]) {
   return z.string().refine((value): value is Choice => (choices as string[]).includes(value), {

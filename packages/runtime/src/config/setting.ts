@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-export type ProcessName = 'api' | 'relay' | 'worker' | 'cli';
+export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound' | 'cli';
 
 /** Variables as a process gets them: text, or not there. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,7 @@
 import { connectionSettings } from './settings/connections.ts';
 import { deliverySettings } from './settings/delivery.ts';
 import { httpSettings } from './settings/http.ts';
+import { inboundSettings } from './settings/inbound.ts';
 import { mailSettings } from './settings/mail.ts';
 import { operationSettings } from './settings/operations.ts';
 
@@ -10,6 +11,7 @@ export const settings = {
   ...httpSettings,
   ...deliverySettings,
   ...mailSettings,
+  ...inboundSettings,
   ...operationSettings,
 };
 

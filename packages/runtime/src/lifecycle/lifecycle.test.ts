@@ -203,6 +203,17 @@ describe('a graceful stop', () => {
   });
 });
 
+test('parts that a start adds begin after those added before, and stop in their place', async () => {
+  const list = lifecycle();
+  await list
+    .add('a', { start: async () => void list.add('c', recorded('c')) })
+    .add('b', recorded('b'))
+    .run();
+  control.signal('SIGTERM');
+  await control.exited;
+  expect(steps).toEqual(['start b', 'start c', 'stop c', 'stop b']);
+});
+
 describe('a start that fails', () => {
   const refused = { start: async () => Promise.reject(new Error('connect ECONNREFUSED\n 127.0.0.1:5432')) };
 

@@ -27,6 +27,7 @@ const SIGNAL_EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, S
 
 /** A list of parts, started in order and stopped in reverse. */
 export interface Lifecycle {
+  /** The start of a part may add others, which start after it: what they are may depend on what it found. */
   add(name: string, part: Part): Lifecycle;
   /**
    * Starts the parts in the order they were added and resolves when all have started, or when the process is on its

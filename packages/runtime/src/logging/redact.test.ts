@@ -20,6 +20,17 @@ describe('by name', () => {
     'SECRETS_KEY',
     'secretsKey',
     'password',
+    'token',
+    'unsubscribe_token',
+    'x-amz-security-token',
+    'X-Vault-Token',
+    'accessToken',
+    'passphrase',
+    'credential',
+    'credentials',
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'aws_session_token',
     'body',
     'data',
   ])('%s is redacted, whatever it holds', (name) => {
@@ -29,9 +40,12 @@ describe('by name', () => {
     expect(field(new Map([[name, 'x']]))).toEqual({ [name]: REDACTED });
   });
 
-  test.each(['key_id', 'idempotency', 'database', 'body_bytes', 'keyboard'])('%s is not', (name) => {
-    expect(redact(name, 'x')).toBe('x');
-  });
+  test.each(['key_id', 'idempotency', 'tokenizer', 'AWSOME', 'database', 'body_bytes', 'keyboard'])(
+    '%s is not',
+    (name) => {
+      expect(redact(name, 'x')).toBe('x');
+    },
+  );
 
   test('an absent secret is seen to be absent, a masked one to be masked', () => {
     expect(redact('secret', null)).toBeNull();
@@ -45,6 +59,16 @@ describe('by its looks, inside any text', () => {
     ['whsec_AbC-12_z', 'whsec_[redacted]'],
     ['Bearer pr_live_abc.', 'Bearer pr_live_[redacted].'],
     ['two: pr_test_a and pr_test_b', 'two: pr_test_[redacted] and pr_test_[redacted]'],
+    ['GET /u/AbC-12.z~x_ 200', 'GET /u/[redacted] 200'],
+    ['<https://mail.example/u/AbC?x=1>', '<https://mail.example/u/[redacted]?x=1>'],
+    ['env AWS_SECRET_ACCESS_KEY=a/b+c= set', 'env AWS_SECRET_ACCESS_KEY=[redacted] set'],
+    ['{"AWS_SESSION_TOKEN": "a b"}', '{"AWS_SESSION_TOKEN": [redacted]}'],
+    [
+      String.raw`"{\"AWS_SESSION_TOKEN\":\"a b\",\"x\":1}"`,
+      String.raw`"{\"AWS_SESSION_TOKEN\":[redacted],\"x\":1}"`,
+    ],
+    [String.raw`"{\\\"AWS_SESSION_TOKEN\\\": \\\"a/b"`, String.raw`"{\\\"AWS_SESSION_TOKEN\\\": [redacted]`],
+    ['{"AWS_SESSION_TOKEN": "cut', '{"AWS_SESSION_TOKEN": [redacted]'],
     ['at redis://u:p@r', 'at redis://u:***@r'],
     ['db?password=x', 'db?password=***'],
   ])('%j is written as %j', (text, shown) => {

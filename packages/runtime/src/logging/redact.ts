@@ -9,15 +9,18 @@ import { messageOf } from './error-words.ts';
 export const REDACTED = '[redacted]';
 
 const SECRET_NAME =
-  /^(?:(?:proxy[-_]?)?authorization|(?:set[-_]?)?cookie|(?:x[-_])?api[-_]?key|keys?|secrets?|signing[-_]?secrets?|secrets?[-_]?keys?|password|body|data)$/i;
-const SECRET_VALUE = /(whsec_|pr_live_|pr_test_)[\w-]+/g;
-const SUSPICIOUS = /whsec_|pr_live_|pr_test_|:\/\/|[?&](?:ssl)?pass/;
+  /^(?:(?:proxy[-_]?)?authorization|(?:set[-_]?)?cookie|(?:x[-_])?api[-_]?key|keys?|secrets?|signing[-_]?secrets?|secrets?[-_]?keys?|password|body|data|[\w-]*(?:token|passphrase|credential)s?|aws_\w+)$/i;
+/** Who has the token of an address under `/u/` can unsubscribe a person. */
+const SECRET_VALUE = /(whsec_|pr_live_|pr_test_)[\w-]+|(\/u\/)[\w.~%-]+/g;
+/** A variable of the AWS SDK with its value, as `env` writes it, or JSON, also JSON inside a string, also cut short. */
+const AWS_VARIABLE = /(\bAWS_\w+(?:\\*")?\s*[=:]\s*)(?:\\*"[^"]*"?|[^\s,;"]+)/g;
+const SUSPICIOUS = /whsec_|pr_live_|pr_test_|\/u\/|AWS_|:\/\/|[?&](?:ssl)?pass/;
 
 const DEPTH_MAX = 8;
 const ENTRIES_MAX = 100;
 const STRING_MAX_LENGTH = 8192;
 
-/** Signing secrets, API keys and passwords inside URLs become `…[redacted]` and `***`; the rest stays. */
+/** Signing secrets, API keys, tokens under `/u/`, variables of AWS and passwords inside URLs become `…[redacted]` and `***`; the rest stays. */
 export function maskSecrets(text: string): string {
   if (text.length <= STRING_MAX_LENGTH) return masked(text);
   // Cut twice: a secret that the final cut would halve beyond recognition has been masked before it.
@@ -26,7 +29,9 @@ export function maskSecrets(text: string): string {
 
 function masked(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
-  return maskUrlPasswords(text).replace(SECRET_VALUE, `$1${REDACTED}`);
+  return maskUrlPasswords(text)
+    .replace(SECRET_VALUE, `$1$2${REDACTED}`)
+    .replace(AWS_VARIABLE, `$1${REDACTED}`);
 }
 
 /** What the configuration's own display has masked may be seen to be masked. */

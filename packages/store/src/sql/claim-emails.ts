@@ -23,6 +23,6 @@ export const claimEmails: Statement = {
         leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
     from mine
     where s.email_id = mine.email_id
-    returning s.email_id, s.claim,
+    returning s.email_id, s.claim, s.unrecorded,
               greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as delay_ms`,
 };

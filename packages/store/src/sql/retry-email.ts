@@ -9,8 +9,8 @@ export const retryEmail: Statement = {
   name: 'retry-email',
   text: `
     update email_sends
-    set attempts = attempts + 1, claim = claim + 1, leased_until = null, taken_at = null,
-        due_at = now() + make_interval(secs => $3::float8 / 1000)
+    set attempts = attempts + 1, unrecorded = greatest(0, unrecorded - 1), claim = claim + 1,
+        leased_until = null, taken_at = null, due_at = now() + make_interval(secs => $3::float8 / 1000)
     where email_id = $1 and claim = $2
     returning email_id`,
 };

@@ -9,6 +9,8 @@ import type { Statement } from '../statement.ts';
  * is locked for a moment is waited for, in the order of ids. A job that comes before its time (the queue goes by its
  * clients' clocks) gets the row too: dropped, it would be missed until its lease ran out. Written as in finish-done.
  *
+ * A delivery whose event is gone is given too, without a type: its taker ends it. Nothing else would.
+ *
  * $1 delivery ids, $2 their claims, $3 lease in seconds (it begins when the row is due).
  */
 export const takeDeliveries: Statement = {
@@ -36,6 +38,6 @@ export const takeDeliveries: Statement = {
            greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as early_ms,
            greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as late_ms
     from taken d
-    cross join lateral (select * from events where id = d.event_id offset 0) e
+    left join lateral (select * from events where id = d.event_id offset 0) e on true
     cross join lateral (select * from webhooks where id = d.webhook_id offset 0) w`,
 };

@@ -12,7 +12,7 @@ export const takeDomainTurn: Statement = {
   text: `
     insert into domain_turns as t (name, holder, ends_at)
     values ($1, $2, now() + make_interval(secs => $3::float8))
-    on conflict (name) do update set holder = excluded.holder, ends_at = excluded.ends_at
+    on conflict (name) do update set holder = excluded.holder, ends_at = excluded.ends_at, account_id = null
     where t.ends_at <= now()
     returning t.name`,
 };

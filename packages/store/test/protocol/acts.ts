@@ -1,10 +1,10 @@
 import type { AccountId, DeadLetterId, DeliveryOutcome, EventId, WebhookId } from '@postrider/domain';
 import type { ClaimedDelivery } from '../../src/delivery-timetable.ts';
-import type { DeliveryHandOver, TakenDelivery } from '../../src/delivery-work.ts';
+import type { DeliveryHandOver, HeldDelivery, TakenDelivery } from '../../src/delivery-work.ts';
 import type { EventState, WebhookState } from './state.ts';
 
 /** A delivery that a simulated worker has taken. */
-export interface Hand extends DeliveryHandOver {
+export interface Hand extends HeldDelivery {
   readonly attemptsMade: number;
   /** In units, as the statement told it: a worker does not begin before. */
   readonly startsAt: number;
@@ -12,7 +12,7 @@ export interface Hand extends DeliveryHandOver {
 
 /** One attempt's end, as it is about to be recorded. */
 export interface Ending {
-  readonly hand: DeliveryHandOver;
+  readonly hand: HeldDelivery;
   readonly outcome: DeliveryOutcome;
   readonly statusCode: number | null;
   readonly requestMade: boolean;

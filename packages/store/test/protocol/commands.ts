@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { alone, pause, story, together } from './plans.ts';
-import type { Pause, Round, Story } from './plans.ts';
+import { copyHistory, restoreHistory } from './copied-history.ts';
+import { alone, pause, story, together, turn } from './plans.ts';
+import type { Pause, Round, Story, Turn } from './plans.ts';
 import { passTime, runRound } from './round.ts';
 import type { State } from './state.ts';
 import type { World } from './world.ts';
@@ -8,6 +9,8 @@ import type { World } from './world.ts';
 /** fast-check hands the same model to each command: the state that the model is in. */
 export interface Model {
   state: State;
+  /** The state that the copy of the database is in. */
+  copied: State;
 }
 
 type Command = fc.AsyncCommand<Model, World>;
@@ -16,18 +19,29 @@ export function commandOf(steps: Story): Command {
   return {
     check: () => true,
     run: async (model, world) => {
-      for (const step of steps) {
-        model.state =
-          'ticks' in step
-            ? await passTime(world, model.state, step.ticks)
-            : await runRound(world, model.state, step);
-      }
+      for (const step of steps) await runStep(model, world, step);
     },
     toString: () => steps.map(shown).join(', then '),
   };
 }
 
-function shown(step: Round | Pause): string {
+async function runStep(model: Model, world: World, step: Story[number]): Promise<void> {
+  if ('ticks' in step) {
+    model.state = await passTime(world, model.state, step.ticks);
+  } else if ('threads' in step) {
+    model.state = await runRound(world, model.state, step);
+  } else if (step.history === 'copied') {
+    await copyHistory(world.database);
+    model.copied = model.state;
+  } else {
+    world.order = await restoreHistory(world.database);
+    model.state = model.copied;
+    world.tally.historyRestored += 1;
+  }
+}
+
+function shown(step: Round | Pause | Turn): string {
+  if ('history' in step) return `history is ${step.history}`;
   if ('ticks' in step) return `${step.ticks} ticks pass`;
   const threads = step.threads.map((plan) => JSON.stringify(plan)).join(' | ');
   return step.gate !== null ? `behind a gate of ${step.gate}: ${threads}` : threads;
@@ -39,6 +53,7 @@ export function protocolCommands(replayPath: string | undefined): fc.Arbitrary<I
     { weight: 4, arbitrary: alone },
     { weight: 5, arbitrary: together },
     { weight: 2, arbitrary: pause },
+    { weight: 1, arbitrary: turn },
   );
   const commands = [
     single.map((step) => commandOf([step])),

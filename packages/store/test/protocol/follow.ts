@@ -1,6 +1,6 @@
 import type { EventId, WebhookId } from '@postrider/domain';
 import type { ClaimedDelivery } from '../../src/delivery-timetable.ts';
-import type { DeliveryHandOver } from '../../src/delivery-work.ts';
+import type { DeliveryHandOver, HeldDelivery } from '../../src/delivery-work.ts';
 import type { Act, Ending } from './acts.ts';
 import { unitsOf } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -188,9 +188,11 @@ function taken(state: State, act: ActOf<'take'>): State {
   return state;
 }
 
-/** The fence: who does not hold the claim changes nothing. */
+/** The fence: who does not hold the claim, of this event for this webhook, changes nothing. */
 function finished(state: State, act: ActOf<'finish'>): State {
-  const held = act.endings.filter(({ hand }) => isHeld(state, hand));
+  const mine = act.endings.filter(({ hand }) => isHeld(state, hand) && isOf(state, hand));
+  // A row that was taken in the lost history, and again in this one, has two hands that fit.
+  const held = [...new Map([...mine].reverse().map((ending) => [ending.hand.deliveryId, ending])).values()];
   mustEqual('finished', sorted(act.ended), sorted(held.map(({ hand }) => hand.deliveryId)));
   for (const ending of held) finish(state, ending);
   return state;
@@ -275,6 +277,12 @@ function end(state: State, id: string, as: End): void {
 
 function isHeld(state: State, { deliveryId, claim }: DeliveryHandOver): boolean {
   return state.deliveries.get(deliveryId)?.claim === claim;
+}
+
+/** A row of the restored history may have the id and the claim that another had in the lost one. */
+function isOf(state: State, { deliveryId, eventId, webhookId }: HeldDelivery): boolean {
+  const delivery = state.deliveries.get(deliveryId);
+  return delivery?.eventId === eventId && delivery.webhookId === webhookId;
 }
 
 function outstanding(state: State, id: string): DeliveryState {

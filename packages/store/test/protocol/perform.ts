@@ -6,7 +6,9 @@ import {
   retrySchedule,
 } from '@postrider/domain';
 import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider/domain';
+import { newWebhook } from '@postrider/testing';
 import type { DeliveryHandOver, FinishedAttempt } from '../../src/delivery-work.ts';
+import { dropOldEvents } from '../../src/old-events.ts';
 import type { Act, Ending, Hand } from './acts.ts';
 import type { Plan, Way } from './plans.ts';
 import { unitsOf } from './snapshot.ts';
@@ -62,8 +64,14 @@ export function prepare(plan: Plan, world: World, state: State): Thread {
     case 'replay':
       return replay(plan, world);
     case 'retention':
-      return async () => [{ kind: 'retention', dropped: await world.housekeeping.dropOldEvents(EVENT_DAYS) }];
+      return async () => [await retention(world)];
   }
+}
+
+/** The days of the attempt log are past, too: an event stays for as long as an attempt of it is logged. */
+async function retention(world: World): Promise<Act> {
+  await world.database.query(`update attempts set event_id = 'evt_past'`);
+  return { kind: 'retention', dropped: await dropOldEvents(world.retention, EVENT_DAYS) };
 }
 
 /** A number counts back from the latest; each thing is chosen once. */
@@ -81,7 +89,7 @@ function startedOf(hands: readonly Hand[], now: number): Hand[] {
 async function register(plan: PlanOf<'register'>, world: World): Promise<Act[]> {
   const accountId = accountOf(world, plan.account);
   const subject = plan.rule ? inboundSubject(accountId, RULE) : null;
-  const { webhook } = await world.webhooks.create({
+  const { webhook } = await newWebhook(world.webhooks, {
     accountId,
     endpoint: 'https://hooks.example/in',
     events: plan.events,
@@ -147,8 +155,8 @@ export async function take(
   now: number,
 ): Promise<{ act: Act; hands: readonly Hand[] }> {
   const taken = await world.work.take(jobs, LEASE_UNITS * UNIT_SECONDS);
-  const hands = taken.map(({ deliveryId, claim: fence, attemptsMade, earlyMs }) => ({
-    ...{ deliveryId, claim: fence, attemptsMade },
+  const hands = taken.map(({ deliveryId, claim: fence, eventId, webhookId, attemptsMade, earlyMs }) => ({
+    ...{ deliveryId, claim: fence, eventId, webhookId, attemptsMade },
     startsAt: now + unitsOf(earlyMs / 1000),
   }));
   world.hands.push(...hands);
@@ -216,8 +224,9 @@ async function finishBatch(
 
 function finishedOf({ hand, statusCode, endedAgoUnits }: Ending): FinishedAttempt {
   const endedAgoMs = endedAgoUnits * UNIT_SECONDS * 1000;
+  const { deliveryId, claim: fence, eventId, webhookId } = hand;
   return {
-    ...{ deliveryId: hand.deliveryId, claim: hand.claim, statusCode, answer: null },
+    ...{ deliveryId, claim: fence, eventId, webhookId, statusCode, eventType: 'email.sent', answer: null },
     ...{ startedAgoMs: endedAgoMs + 100, endedAgoMs, durationMs: 100 },
   };
 }

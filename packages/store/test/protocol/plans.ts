@@ -154,8 +154,17 @@ export interface Pause {
   readonly ticks: number;
 }
 
-/** Rounds and pauses, one after the other. */
-export type Story = readonly (Round | Pause)[];
+/** A copy of the database is made, or takes its place: what was written since is lost, and workers do not know it. */
+export interface Turn {
+  readonly history: 'copied' | 'restored';
+}
+
+/** Rounds, pauses and turns of history, one after the other. */
+export type Story = readonly (Round | Pause | Turn)[];
+
+export const turn: fc.Arbitrary<Turn> = fc
+  .constantFrom<Turn['history'][]>('copied', 'restored')
+  .map((history) => ({ history }));
 
 export const pause: fc.Arbitrary<Pause> = fc
   .oneof(
@@ -202,5 +211,14 @@ const replayed: fc.Arbitrary<Story> = fc
     { threads, gate: shut },
   ]);
 
+/** History is lost under workers, and goes on like the lost one did; then they come to their ends. */
+const rewound: fc.Arbitrary<Story> = fc
+  .tuple(record, hold, fc.array(finish, { minLength: 1, maxLength: 2 }), fc.boolean())
+  .map(([event, first, threads, takeAgain]) => [
+    ...[{ history: 'copied' } as const, by(event), by(first), { history: 'restored' } as const, by(event)],
+    ...(takeAgain ? [by(first)] : []),
+    { threads, gate: null },
+  ]);
+
 /** Rounds that make sense one after the other, and would seldom come so by chance. */
-export const story: fc.Arbitrary<Story> = fc.oneof(stalled, contested, failing, early, replayed);
+export const story: fc.Arbitrary<Story> = fc.oneof(stalled, contested, failing, early, replayed, rewound);

@@ -27,7 +27,7 @@ export async function quiesce(
   let state = before;
   world.jobs.length = 0; // as if the queue had been wiped: leases heal it
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const due = await walkAll(world, state);
+    const due = await sweepAll(world, state);
     if (state.deliveries.size === 0) return state;
     const ill = round < ROUNDS_OF_FAILURES ? answers[round % answers.length] : undefined;
     const result = ill ?? { kind: 'answered', statusCode: 200 };
@@ -40,12 +40,11 @@ export async function quiesce(
 }
 
 /** @returns the webhooks with something due soon; throws unless the index tells exactly what the model does. */
-async function walkAll(world: World, state: State): Promise<WebhookId[]> {
+async function sweepAll(world: World, state: State): Promise<WebhookId[]> {
   const found: WebhookId[] = [];
   for (let next: string | null = ''; next !== null;) {
-    const { webhooks, cursor } = await world.timetable.walk(next, WEBHOOKS_PER_STEP, {
+    const { webhooks, cursor } = await world.timetable.sweep(next, WEBHOOKS_PER_STEP, {
       lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
-      stuckAfterSeconds: 1,
     });
     found.push(...webhooks.map(({ webhookId }) => webhookId));
     next = cursor;
@@ -53,7 +52,7 @@ async function walkAll(world: World, state: State): Promise<WebhookId[]> {
   const soon = [...state.deliveries.values()].filter(({ dueAt }) => dueAt <= state.now + LOOK_AHEAD_UNITS);
   const expected = [...new Set(soon.map(({ webhookId }) => webhookId))].sort();
   if (JSON.stringify(found) !== JSON.stringify(expected)) {
-    throw new Error(`the walk found ${JSON.stringify(found)}, due soon is ${JSON.stringify(expected)}`);
+    throw new Error(`the sweep found ${JSON.stringify(found)}, due soon is ${JSON.stringify(expected)}`);
   }
   return found;
 }

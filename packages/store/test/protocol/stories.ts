@@ -19,6 +19,9 @@ const replay = (letter: number) => ({ kind: 'replay', letter, foreign: false }) 
 const finish = (...ways: Way[]): Plan => ({ kind: 'finish', hands: [2, 1, 0], ways });
 const repeated = (story: Story, times: number): Story => Array.from({ length: times }, () => story).flat();
 
+const COPIED = { history: 'copied' } as const;
+const RESTORED = { history: 'restored' } as const;
+
 /** Three webhooks that want the event, and one of another account. So that the first command has something to do. */
 export const BEGINNING: Story = [
   {
@@ -31,6 +34,7 @@ export const BEGINNING: Story = [
     gate: null,
   },
   alone(record),
+  COPIED,
 ];
 
 /** A worker stalls until another has what it holds; then both end, in one batch, each with an answer of its own. */
@@ -76,6 +80,16 @@ export const STORIES: Readonly<Record<string, Story>> = {
     ...twice(way(answered(503)), way(answered(200))),
     ...twice(way(answered(503)), way(answered(410))),
     ...twice(way(answered(410)), way(answered(503))),
+  ],
+  'ends of a history that was lost': [
+    ...[COPIED, alone(record), hold, RESTORED, alone(record), hold],
+    alone({ kind: 'finish', hands: [6, 7, 8, 9, 10, 11], ways: [way(answered(200)), way(answered(410))] }),
+    ...[RESTORED, alone(record), hold],
+    alone({ kind: 'finish', hands: [6, 7, 8, 9, 10, 11], ways: [way(answered(503))] }),
+  ],
+  'a delivery held from the lost history and from this one': [
+    ...[alone(claim), hold, RESTORED, alone(claim), alone(take), RESTORED, alone(claim), alone(take)],
+    alone({ kind: 'finish', hands: [0, 1, 2, 3, 4, 5], ways: [way(answered(503))] }),
   ],
   'relays that claim the same': [
     // No lock can hold a claim up, so that only chance lets one look before another has leased.

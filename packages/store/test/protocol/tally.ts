@@ -17,6 +17,7 @@ export interface Tally {
   replaysRefused: number;
   webhooksDeleted: number;
   eventsDropped: number;
+  historyRestored: number;
 }
 
 export function emptyTally(): Tally {
@@ -31,7 +32,7 @@ export function emptyTally(): Tally {
       putBack: 0,
     },
     ...{ exhausted: 0, rejected: 0, lateFinishesRefused: 0, lateBesideHeldInOneBatch: 0, replayed: 0 },
-    ...{ replaysRefused: 0, webhooksDeleted: 0, eventsDropped: 0 },
+    ...{ replaysRefused: 0, webhooksDeleted: 0, eventsDropped: 0, historyRestored: 0 },
   };
 }
 

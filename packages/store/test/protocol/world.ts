@@ -11,12 +11,11 @@ import { createDeliveryTimetable } from '../../src/delivery-timetable.ts';
 import type { DeliveryTimetable } from '../../src/delivery-timetable.ts';
 import { createDeliveryWork } from '../../src/delivery-work.ts';
 import type { DeliveryHandOver, DeliveryWork } from '../../src/delivery-work.ts';
-import { createHousekeeping } from '../../src/housekeeping.ts';
-import type { Housekeeping } from '../../src/housekeeping.ts';
 import { createPool } from '../../src/pool.ts';
 import { createWebhookStore } from '../../src/webhooks.ts';
 import type { WebhookStore } from '../../src/webhooks.ts';
 import type { Hand } from './acts.ts';
+import { prepareCopies } from './copied-history.ts';
 import { rememberDeliveries } from './snapshot.ts';
 import { emptyTally } from './tally.ts';
 import type { Tally } from './tally.ts';
@@ -35,7 +34,8 @@ export interface World {
   readonly work: DeliveryWork;
   readonly webhooks: WebhookStore;
   readonly deadLetters: DeadLetterStore;
-  readonly housekeeping: Housekeeping;
+  /** For what drops old events. */
+  readonly retention: Pool;
   /** Two accounts. */
   readonly accounts: readonly AccountId[];
   /** Everything that was ever made, the latest last: also what has ended since. */
@@ -64,6 +64,7 @@ const CLEAR = `
 export async function openWorld(): Promise<World> {
   const database = await createTestDatabase();
   await rememberDeliveries(database);
+  await prepareCopies(database);
   const rows = createRows(database);
   const options = { databaseUrl: database.url, size: 8, onError: () => undefined };
   const leases = createPool({
@@ -83,7 +84,7 @@ export async function openWorld(): Promise<World> {
     work: createDeliveryWork(leases, outcomes),
     webhooks: createWebhookStore(db, secrets, clockAgo(0)),
     deadLetters: createDeadLetterStore(db),
-    housekeeping: createHousekeeping(outcomes),
+    retention: outcomes,
     tally: emptyTally(),
     ...{ jobs: [], hands: [], registered: [], letters: [], order: [] },
     async begin() {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { waitFor } from '../wait-for.ts';
 
-export type ProcessName = 'api' | 'relay' | 'worker';
+export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound';
 
 /** One JSON line of a process's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -22,6 +22,8 @@ export interface SystemProcess {
   readonly running: boolean;
   /** The port of its health and metrics, or of the API. Waits until it listens. */
   port(): Promise<number>;
+  /** The port on which the inbound process receives mail. Waits until it listens. */
+  smtpPort(): Promise<number>;
   signal(signal: NodeJS.Signals): void;
   /** Resolves to its exit code, or null when a signal ended it. */
   exited(): Promise<number | null>;
@@ -32,11 +34,18 @@ export interface SystemProcess {
 }
 
 /** Where the bundles are: in the repository's `dist`, whether this runs from the sources or from a bundle in it. */
-const DIST = join(projectFolder(), 'dist');
+export const DIST = join(projectFolder(), 'dist');
 
-/** @param env all of its environment; nothing is inherited but PATH. */
-export function startProcess(name: ProcessName, env: Readonly<Record<string, string>>): SystemProcess {
-  const child = spawn(process.execPath, ['--enable-source-maps', join(DIST, `${name}.js`)], {
+/**
+ * @param env all of its environment; nothing is inherited but PATH.
+ * @param dist where its bundle is.
+ */
+export function startProcess(
+  name: ProcessName,
+  env: Readonly<Record<string, string>>,
+  dist = DIST,
+): SystemProcess {
+  const child = spawn(process.execPath, ['--enable-source-maps', join(dist, `${name}.js`)], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -47,6 +56,13 @@ export function startProcess(name: ProcessName, env: Readonly<Record<string, str
   createInterface({ input: child.stderr }).on('line', (line) => stderr.push(line));
   const exit = exitOf(child);
 
+  async function portOf(says: (line: LogLine) => boolean): Promise<number> {
+    const line = await waitFor(() => log.find(says) ?? !running(), { what: `${name} to listen` });
+    if (line === true)
+      throw new Error(`${name} ended while starting: ${stderr.join('\n')} ${lastWords(log)}`);
+    return line['port'] as number;
+  }
+
   const running = (): boolean => child.exitCode === null && child.signalCode === null;
   return {
     name,
@@ -56,12 +72,8 @@ export function startProcess(name: ProcessName, env: Readonly<Record<string, str
     get running() {
       return running();
     },
-    async port() {
-      const line = await waitFor(() => log.find(saysItListens) ?? !running(), { what: `${name} to listen` });
-      if (line === true)
-        throw new Error(`${name} ended while starting: ${stderr.join('\n')} ${lastWords(log)}`);
-      return line['port'] as number;
-    },
+    port: () => portOf(saysItListens),
+    smtpPort: () => portOf((line) => line['msg'] === 'inbound server listens'),
     signal: (signal) => void child.kill(signal),
     exited: () => exit,
     async stop() {

@@ -18,6 +18,7 @@ import { createTestDatabase } from '../database.ts';
 import type { TestDatabase } from '../database.ts';
 import { startScriptedReceiver } from '../receiver/scripted-receiver.ts';
 import type { ScriptedReceiver } from '../receiver/scripted-receiver.ts';
+import { newWebhook } from '../new-webhook.ts';
 import { waitFor } from '../wait-for.ts';
 import { startProcess } from './process.ts';
 import type { ProcessName, SystemProcess } from './process.ts';
@@ -76,8 +77,11 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     QUEUE_PREFIX: `e2e-${randomBytes(4).toString('hex')}`,
     SECRETS_KEY: secretsKey.toString('base64'),
     NODE_EXTRA_CA_CERTS: caFile,
+    NODE_ENV: 'test',
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32',
     SANDBOX_DIR: join(directory, 'sandbox'),
+    BLOB_STORE: `file:${join(directory, 'blobs')}`,
+    INBOUND_SMTP_PORT: '0',
     PORT: '0',
     METRICS_PORT: '0',
     ...options.env,
@@ -99,7 +103,11 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     },
     async webhook(pathOrUrl, events = []) {
       const endpoint = pathOrUrl.startsWith('/') ? receiver.url(pathOrUrl) : pathOrUrl;
-      const { webhook, signingSecret } = await webhooks.create({ accountId: account.id, endpoint, events });
+      const { webhook, signingSecret } = await newWebhook(webhooks, {
+        accountId: account.id,
+        endpoint,
+        events,
+      });
       return { id: webhook.id, signingSecret };
     },
     record: (count, subject = 'e2e') => recordEvents(database, account.id, count, subject),

@@ -7,6 +7,7 @@ import {
   providerNotAsked,
   providerUnavailable,
   refusedByProvider,
+  tooManyDomains,
 } from '../../problems/answers.ts';
 
 /** @param body what a success says. */
@@ -18,6 +19,8 @@ export function outcomeAnswer<Value>(outcome: DomainOutcome<Value>, body: (value
       return noSuch('domain');
     case 'taken':
       return domainTaken;
+    case 'limit-reached':
+      return tooManyDomains(outcome.limit, outcome.max);
     case 'refused':
       return refusedByProvider(outcome.detail);
     case 'unavailable':

@@ -1,6 +1,5 @@
-import type { DomainProvider } from '@postrider/mail';
-import type { DomainStore, DomainTurns } from '@postrider/store';
-import { createSendingDomains } from '../../domains/sending-domains.ts';
+import type { DomainStore } from '@postrider/store';
+import type { SendingDomains } from '../../domains/sending-domains.ts';
 import { resourceBody } from '../../http/body-rules.ts';
 import { domainsNotConfigured } from '../../problems/answers.ts';
 import type { Handle, Route } from '../route.ts';
@@ -10,21 +9,12 @@ import { getDomain } from './get.ts';
 import { listDomains } from './list.ts';
 import { verifyDomain } from './verify.ts';
 
-export interface DomainRouteParts {
-  readonly domains: DomainStore;
-  readonly domainTurns: DomainTurns;
-}
-
 const notConfigured: Handle = async () => domainsNotConfigured;
 
-/** @param provider null where the mail provider has no domains: every route then says so. */
-export function domainRoutes(
-  { domains: store, domainTurns: turns }: DomainRouteParts,
-  provider: Omit<DomainProvider, 'close'> | null,
-): readonly Route[] {
+/** @param domains null where the mail provider has none: every route then says so. */
+export function domainRoutes(store: DomainStore, domains: SendingDomains | null): readonly Route[] {
   const manage = { scope: 'domains:manage', limited: true } as const;
   const unread = { ...manage, body: 'ignored' } as const;
-  const domains = provider === null ? null : createSendingDomains({ store, turns, provider });
   const one = '/v1/domains/:id';
   return [
     { ...manage, method: 'post', path: '/v1/domains', body: resourceBody, handle: createDomain(domains) },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
+import { createPool, dropMailContents } from '@postrider/store';
 import request from 'supertest';
 import { expectProblem, errorsOf, textOf, withoutInstance } from '../../../test/expect-problem.ts';
 import { startApi } from '../../../test/start-api.ts';
@@ -212,6 +213,26 @@ describe('GET /v1/emails/{id}', () => {
     expect(await told()).toBe(`<${id}@a.example>`);
     await api.database.query("update emails set provider_message_id = 'p-1' where id = $1", [id]);
     expect(await told()).toBe('p-1');
+  });
+
+  test('once its contents are past their days it is answered with html and text null, all else as before', async () => {
+    const id = await sent({ ...MESSAGE, html: '<p>Hi</p>' });
+    const before = await get(id);
+    expect(before.body).toMatchObject({ html: '<p>Hi</p>', text: 'Hi' });
+    await api.database.query('delete from email_sends where email_id = $1', [id]);
+    await api.database.query(`update emails set created_at = now() - interval '31 days' where id = $1`, [id]);
+    const pool = createPool({
+      ...{ databaseUrl: api.database.url, size: 1, applicationName: 'retention', durableCommits: false },
+      onError: () => undefined,
+    });
+    expect(await dropMailContents(pool, 30)).toBe(1);
+    await pool.end();
+    const after = await get(id);
+    expect(after.status).toBe(200);
+    expect(after.body).toEqual({
+      ...(before.body as object),
+      ...{ html: null, text: null, created_at: expect.any(String) },
+    });
   });
 
   test('a malformed id, a missing one and another account’s give the same 404, which names no id', async () => {

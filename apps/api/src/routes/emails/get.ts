@@ -9,7 +9,7 @@ import { emailObject } from './email-object.ts';
 export function getEmail(emails: Pick<EmailStore, 'find'>): Handle {
   return async ({ key, id: written }) => {
     const id = parseId('email', written);
-    const email = id === null ? null : await emails.find(key.accountId, id);
+    const email = id === null ? null : await emails.find(key, id);
     if (email === null) return noSuch('email');
     const { html, text, tags } = email;
     return json(200, { object: 'email', ...emailObject(email), html, text, tags });

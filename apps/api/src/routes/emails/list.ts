@@ -3,12 +3,12 @@ import { answerPage } from '../../http/answer-page.ts';
 import type { Handle } from '../route.ts';
 import { emailObject } from './email-object.ts';
 
-/** `GET /v1/emails`: the account's messages, the newest first, in the shape of Resend's list. */
+/** `GET /v1/emails`: the messages that the key may see, the newest first, in the shape of Resend's list. */
 export function listEmails(emails: Pick<EmailStore, 'list'>): Handle {
   return ({ key, query }) =>
     answerPage(query, {
       noun: 'email',
-      read: (request) => emails.list(key.accountId, request),
+      read: (request) => emails.list(key, request),
       show: emailObject,
     });
 }

@@ -1,10 +1,11 @@
-import { faultsOf, parseEmailAddress, requestDigest, UNKNOWN_TOPIC } from '@postrider/domain';
-import type { EmailDraft, EmailId, FieldFault, RequestedEmail, TopicId } from '@postrider/domain';
+import { faultsOf, requestDigest, senderDomain, UNKNOWN_TOPIC } from '@postrider/domain';
+import type { EmailId, FieldFault, RequestedEmail, TopicId } from '@postrider/domain';
 import type { EmailStore } from '@postrider/store';
 import type { Answer } from '../../http/answer.ts';
 import { parseIdempotencyKey } from '../../http/idempotency-key.ts';
-import { domainNotVerified, idempotencyConflict, invalidFields } from '../../problems/answers.ts';
+import { invalidFields } from '../../problems/answers.ts';
 import type { RouteRequest } from '../route.ts';
+import { sendRefusal } from './send-refusal.ts';
 
 export interface Mailroom {
   readonly emails: Pick<EmailStore, 'send' | 'unknownTopics'>;
@@ -37,19 +38,23 @@ export async function submit(mailroom: Mailroom, submission: Submission): Promis
     accountId,
     kind,
     drafts,
-    domains: mailroom.verifiedDomainsOnly && kind === 'live' ? drafts.map(senderDomain) : [],
+    domains:
+      mailroom.verifiedDomainsOnly && kind === 'live' ? drafts.map(({ from }) => senderDomain(from)) : [],
     idempotency: key === null ? null : { route, key, digest: requestDigest(request.body) },
   });
   switch (outcome.kind) {
     case 'stored':
     case 'repeated':
       return success(outcome.ids);
-    case 'conflict':
-      return idempotencyConflict(outcome.why);
     case 'unknown-topics':
       return invalidFields(topicFaults(messages, outcome.ids));
+    case 'missing':
+      throw new Error('only a reply has a thread that can be missing');
+    case 'conflict':
     case 'unverified-domains':
-      return domainNotVerified(outcome.names);
+    case 'inbox-over-limit':
+    case 'thread-over-limit':
+      return sendRefusal(outcome);
   }
 }
 
@@ -63,10 +68,4 @@ function topicFaults(messages: readonly RequestedEmail[], unknown: readonly Topi
       .filter((id) => unknown.includes(id))
       .map(() => ({ field: message.pathOf('topic_id'), message: UNKNOWN_TOPIC })),
   );
-}
-
-/** Of the From address, in the form in which domains are stored: an address's domain is ASCII already. */
-function senderDomain({ from }: EmailDraft): string {
-  const address = parseEmailAddress(from)?.address ?? '';
-  return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 }

@@ -110,25 +110,34 @@ function lines(by: TestApi = api): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-describe.each(['1', '2'] as const)('signed in version %s', (version) => {
-  test.each(SAMPLES)('%s makes the event it should, once, for the right message', async (name, expected) => {
-    await expectTaken(sns.notification(sample(name), {}, version));
-    const data = JSON.parse(
-      JSON.stringify(expected?.data ?? null)
-        .replaceAll(SAMPLE_ID, emailId)
-        .replace('"from":"<stored>"', `"from":"${MESSAGE.from}"`)
-        .replace('"subject":"<stored>"', `"subject":"${MESSAGE.subject}"`),
-    ) as unknown;
-    expect(await events()).toEqual(expected === null ? [] : [{ type: expected.type, data }]);
-    expect(await lastEvent()).toBe(expected === null ? 'queued' : expected.type.replace('email.', ''));
-    const origin = { 'email.bounced': 'bounce', 'email.complained': 'complaint' }[expected?.type ?? ''];
-    const { recipients = [] } = (expected?.data ?? {}) as { recipients?: string[] };
-    expect(await suppressions()).toEqual(
-      origin === undefined
-        ? []
-        : [{ account_id: caller.accountId, address: recipients[0], origin, email_id: emailId }],
-    );
-  });
+test.each(SAMPLES)('%s makes the event it should, once, for the right message', async (name, expected) => {
+  await expectTaken(sns.notification(sample(name)));
+  const data = JSON.parse(
+    JSON.stringify(expected?.data ?? null)
+      .replaceAll(SAMPLE_ID, emailId)
+      .replace('"from":"<stored>"', `"from":"${MESSAGE.from}"`)
+      .replace('"subject":"<stored>"', `"subject":"${MESSAGE.subject}"`),
+  ) as unknown;
+  expect(await events()).toEqual(expected === null ? [] : [{ type: expected.type, data }]);
+  expect(await lastEvent()).toBe(expected === null ? 'queued' : expected.type.replace('email.', ''));
+  const origin = { 'email.bounced': 'bounce', 'email.complained': 'complaint' }[expected?.type ?? ''];
+  const { recipients = [] } = (expected?.data ?? {}) as { recipients?: string[] };
+  expect(await suppressions()).toEqual(
+    origin === undefined
+      ? []
+      : [{ account_id: caller.accountId, address: recipients[0], origin, email_id: emailId }],
+  );
+});
+
+test('signature version 1 (SHA-1) is refused, unless it is allowed', async () => {
+  const access = { ...sns.access, trust: { ...sns.access.trust, allowSha1: true } };
+  const allowing = await startApi({ sns: access });
+  const signed = sns.notification('of no kind that makes an event', {}, '1');
+  const refused = await counted('bad_signature');
+  await expectRefused(signed);
+  expect(await counted('bad_signature')).toBe(refused + 1);
+  expect((await post(signed, allowing)).status).toBe(200);
+  await allowing.stop();
 });
 
 test('the samples cover every event of a notification', () => {
@@ -197,7 +206,7 @@ async function acceptedAs(providerMessageId: string): Promise<void> {
     { send: () => undefined, close: async () => undefined },
   );
   try {
-    const work = createMailWork(db, systemClock);
+    const work = createMailWork(db, systemClock, { verifiedDomainsOnly: false });
     const email = await work.take({ emailId: emailId as EmailId, claim: 0 }, 30);
     if (email === null) throw new Error('the message was not taken');
     expect(await work.sent(email, { providerMessageId, notifications: [] })).toBe(true);

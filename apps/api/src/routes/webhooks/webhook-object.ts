@@ -5,3 +5,8 @@ import type { Webhook } from '@postrider/store';
 export function webhookObject({ id, endpoint, events }: Webhook) {
   return { object: 'webhook', id, endpoint, events: receivedTypes(events) };
 }
+
+/** What a list says of each webhook, and the answer about one. */
+export function webhookEntry(webhook: Webhook) {
+  return { ...webhookObject(webhook), created_at: webhook.createdAt.toISOString() };
+}

@@ -209,6 +209,38 @@ describe('GET /v1/webhooks', () => {
   });
 });
 
+describe('GET /v1/webhooks/{id}', () => {
+  const get = (id: string, by = caller) =>
+    request(api.url).get(`/v1/webhooks/${id}`).set('authorization', by.authorization);
+
+  test('answers the entry of the list, without the secret', async () => {
+    const owner = await api.newCaller();
+    const { id } = await created({ endpoint: ENDPOINT, events: ['email.sent'] }, owner);
+    await created(undefined, owner);
+    const response = await get(id, owner);
+    expect(response.status).toBe(200);
+    const { data } = (await list(owner)).body as { data: WebhookBody[] };
+    expect(response.body).toEqual(data.find((entry) => entry.id === id));
+    expect(response.text).not.toContain('whsec_');
+  });
+
+  test('a malformed id, a missing one, a deleted one and another account’s give the same 404', async () => {
+    const foreign = await created(undefined, await api.newCaller());
+    const deleted = await created();
+    await remove(deleted.id);
+    const ids = ['x', foreign.id, deleted.id, newId('webhook', systemClock), foreign.id.toUpperCase(), '%00'];
+    const responses = await Promise.all(ids.map(async (id) => get(id)));
+    for (const response of responses) expectProblem(response, 'not-found');
+    expect(new Set(responses.map(withoutInstance)).size).toBe(1);
+  });
+
+  test('the webhook of an inbound rule is not the account’s own: it reads as missing', async () => {
+    const { id } = await created();
+    await api.database.query(`update webhooks set subject = 'a/inbound/b' where id = $1`, [id]);
+    expectProblem(await get(id), 'not-found');
+  });
+});
+
 describe('DELETE /v1/webhooks/{id}', () => {
   test('answers 200, and the webhook is gone with its deliveries and dead letters', async () => {
     const owner = await api.newCaller();

@@ -8,15 +8,15 @@ export const connectionSettings = {
     description: 'Postgres, the only store of record. `npm start` brings its own.',
     schema: urlOf('postgres', 'postgresql'),
     secret: 'password',
-    processes: ['api', 'relay', 'worker', 'cli'],
+    processes: ['api', 'relay', 'worker', 'inbound', 'cli'],
   }),
   databasePoolSize: defineSetting({
     key: 'DATABASE_POOL_SIZE',
     description: 'Connections to Postgres that this process may open.',
     unit: 'connections',
     schema: wholeNumber(1, 1000),
-    default: { api: '10', relay: '6', worker: '6' },
-    processes: ['api', 'relay', 'worker'],
+    default: { api: '10', relay: '6', worker: '6', inbound: '6' },
+    processes: ['api', 'relay', 'worker', 'inbound'],
   }),
   redisUrl: defineOptionalSetting({
     key: 'REDIS_URL',

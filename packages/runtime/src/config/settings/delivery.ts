@@ -5,11 +5,20 @@ const LEASE_DEFAULT_SECONDS = 30;
 /** How much longer a lease lasts than the attempt it covers, at the very least: time to record the outcome. */
 export const LEASE_MARGIN_SECONDS = 5;
 
+const CONCURRENCY_DEFAULT = 256;
+
 /** A longer time limit alone must not stop a process: the lease follows it unless it is set as well. */
 function leaseDefault(env: Environment): string {
   const timeoutSeconds = Math.ceil(Number(env['DELIVERY_TIMEOUT_MS'] ?? 0) / 1000);
   // A time limit that is no number is reported for itself.
   return String(Math.max(LEASE_DEFAULT_SECONDS, (timeoutSeconds || 0) + 2 * LEASE_MARGIN_SECONDS));
+}
+
+/** A smaller fast lane alone must not stop a process: the slow lane follows it unless it is set as well. */
+function slowLaneDefault(env: Environment): string {
+  const twice = 2 * Number(env['DELIVERY_CONCURRENCY'] ?? CONCURRENCY_DEFAULT);
+  // A value that is no number of slots is reported for itself.
+  return twice >= 2 ? String(Math.min(CONCURRENCY_DEFAULT, Math.floor(twice))) : String(CONCURRENCY_DEFAULT);
 }
 
 /** Webhook delivery: when to try, how long, how many at once. */
@@ -42,25 +51,38 @@ export const deliverySettings = {
   }),
   deliveryConcurrency: defineSetting({
     key: 'DELIVERY_CONCURRENCY',
-    description: 'Deliveries that one worker process has in hand at once.',
+    description:
+      'Deliveries that one worker process has in hand at once, beside up to three times as many that have been under way ' +
+      'for more than a second. Set it alike on relay and workers.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
-    default: '256',
+    default: String(CONCURRENCY_DEFAULT),
     processes: ['relay', 'worker'],
   }),
   slowLaneConcurrency: defineSetting({
     key: 'SLOW_LANE_CONCURRENCY',
-    description: 'The same for endpoints that lately failed or timed out: they have slots of their own.',
+    description:
+      'The same for endpoints that lately failed or take longer than a second: they have slots of their own. At most ' +
+      'twice `DELIVERY_CONCURRENCY`.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
-    default: '256',
+    default: { text: '256, or twice `DELIVERY_CONCURRENCY` if that is less', from: slowLaneDefault },
     processes: ['relay', 'worker'],
   }),
   deliveryAllowedNetworks: defineSetting({
     key: 'DELIVERY_ALLOWED_NETWORKS',
     description:
-      'Private networks (CIDR, comma-separated) that deliveries may go to all the same. For development only: refused ' +
-      'when `NODE_ENV=production`.',
+      'Private networks (CIDR, comma-separated) that deliveries may go to all the same. For development only: ' +
+      'refused without `NODE_ENV=development` or `NODE_ENV=test`.',
+    schema: networks,
+    default: '',
+    processes: ['worker'],
+  }),
+  deliveryDeniedNetworks: defineSetting({
+    key: 'DELIVERY_DENIED_NETWORKS',
+    description:
+      'Networks (CIDR, comma-separated) that no delivery goes to, besides the private and special ones. They win over ' +
+      '`DELIVERY_ALLOWED_NETWORKS`.',
     schema: networks,
     default: '',
     processes: ['worker'],

@@ -18,6 +18,16 @@ export const httpSettings = {
     default: '3000',
     processes: ['api'],
   }),
+  httpConnectionsPerAddressMax: defineSetting({
+    key: 'HTTP_CONNECTIONS_PER_ADDRESS_MAX',
+    description:
+      'Connections that the API takes from one address, or from one /64 of IPv6; loopback has no limit. 0: no limit, for ' +
+      'an API behind a proxy on another machine, whose address all clients share.',
+    unit: 'connections',
+    schema: wholeNumber(0, 1_000_000),
+    default: '256',
+    processes: ['api'],
+  }),
   problemsBase: defineSetting({
     key: 'PROBLEMS_BASE',
     description: "Start of the `type` of this service's own problem documents.",
@@ -40,5 +50,14 @@ export const httpSettings = {
     schema: wholeNumber(1, 1_000_000),
     default: '60',
     processes: ['api', 'cli'],
+  }),
+  webhooksPerAccountMax: defineSetting({
+    key: 'WEBHOOKS_PER_ACCOUNT_MAX',
+    description:
+      'How many webhooks an account may have; `postrider account limit` sets another number for one account.',
+    unit: 'webhooks',
+    schema: wholeNumber(1, 10_000),
+    default: '100',
+    processes: ['api'],
   }),
 };

@@ -5,30 +5,31 @@ import { defineOptionalSetting, defineSetting } from '../setting.ts';
 export const operationSettings = {
   nodeEnv: defineOptionalSetting({
     key: 'NODE_ENV',
-    description: '`production` refuses the settings that are for development only.',
+    description:
+      '`development` and `test` allow the settings that are for development only. All else refuses them.',
     schema: freeText,
-    processes: ['api', 'relay', 'worker'],
+    processes: ['api', 'relay', 'worker', 'inbound'],
   }),
   logLevel: defineSetting({
     key: 'LOG_LEVEL',
     description: '`error`, `warn`, `info`, `debug` or `silent`.',
     schema: oneOf('error', 'warn', 'info', 'debug', 'silent'),
     default: 'info',
-    processes: ['api', 'relay', 'worker', 'cli'],
+    processes: ['api', 'relay', 'worker', 'inbound', 'cli'],
   }),
   metricsHost: defineSetting({
     key: 'METRICS_HOST',
     description: 'Address that serves `/healthz`, `/readyz` and `/metrics`.',
     schema: hostName,
     default: '127.0.0.1',
-    processes: ['relay', 'worker'],
+    processes: ['relay', 'worker', 'inbound'],
   }),
   metricsPort: defineSetting({
     key: 'METRICS_PORT',
     description: 'Its port. 0 means any free port; the log line at start names it.',
     schema: port,
-    default: { relay: '9101', worker: '9102' },
-    processes: ['relay', 'worker'],
+    default: { relay: '9101', worker: '9102', inbound: '9103' },
+    processes: ['relay', 'worker', 'inbound'],
   }),
   shutdownDeadlineMs: defineSetting({
     key: 'SHUTDOWN_DEADLINE_MS',
@@ -37,12 +38,12 @@ export const operationSettings = {
     unit: 'ms',
     schema: wholeNumber(1, 600_000),
     default: '25000',
-    processes: ['api', 'relay', 'worker'],
+    processes: ['api', 'relay', 'worker', 'inbound'],
   }),
   eventRetentionDays: defineSetting({
     key: 'EVENT_RETENTION_DAYS',
     description:
-      'Events without outstanding work are deleted after this. A dead letter keeps a copy of its event, for a replay.',
+      'Events with neither outstanding work nor logged attempts are deleted after this. A dead letter keeps a copy of its event, for a replay.',
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
@@ -53,7 +54,39 @@ export const operationSettings = {
     description: 'The attempt log is dropped, by whole days, after this.',
     unit: 'days',
     schema: wholeNumber(1, 3650),
-    default: '14',
+    default: '30',
+    processes: ['relay'],
+  }),
+  mailContentRetentionDays: defineSetting({
+    key: 'MAIL_CONTENT_RETENTION_DAYS',
+    description:
+      'The bodies and attachments of a message are deleted after this. Mail that waits for its hand-over keeps them.',
+    unit: 'days',
+    schema: wholeNumber(1, 3650),
+    default: '30',
+    processes: ['relay'],
+  }),
+  mailRetentionDays: defineSetting({
+    key: 'MAIL_RETENTION_DAYS',
+    description: 'A message is deleted after this, with all that is known of it. Mail that waits stays.',
+    unit: 'days',
+    schema: wholeNumber(1, 3650),
+    default: '365',
+    processes: ['relay'],
+  }),
+  deadLetterRetentionDays: defineSetting({
+    key: 'DEAD_LETTER_RETENTION_DAYS',
+    description: 'A dead letter is deleted after this.',
+    unit: 'days',
+    schema: wholeNumber(1, 3650),
+    default: '90',
+    processes: ['relay'],
+  }),
+  deadLettersPerWebhookMax: defineSetting({
+    key: 'DEAD_LETTERS_PER_WEBHOOK_MAX',
+    description: 'Of a webhook with more dead letters than this, the oldest are deleted every hour.',
+    schema: wholeNumber(1, 100_000),
+    default: '10000',
     processes: ['relay'],
   }),
 };

@@ -1,0 +1,266 @@
+import { PassThrough } from 'node:stream';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId } from '@postrider/domain';
+import { createLogger } from '@postrider/runtime';
+import { createAccountStore, createDomainStore, createDomainTurns, openDatabase } from '@postrider/store';
+import type { Database, DomainStore } from '@postrider/store';
+import { createTestDatabase, fakeClock, publishKeys, sesDrop, sesError, waitFor } from '@postrider/testing';
+import type { FakeIdentity, SesReaction, TestDatabase } from '@postrider/testing';
+import { startFakeDomains } from '../../test/fake-domains.ts';
+import type { FakeDomains } from '../../test/fake-domains.ts';
+import { createDomainClaims } from './domain-claims.ts';
+import type { DomainClaims } from './domain-claims.ts';
+import { createSendingDomains } from './sending-domains.ts';
+import type { SendingDomains } from './sending-domains.ts';
+
+const NAME = 'b.example';
+const LATER = 'c.example';
+const DAYS = 7;
+const INTERVAL_MS = 10;
+
+let outside: TestDatabase;
+let database: Database;
+let store: DomainStore;
+let fake: FakeDomains;
+let domains: SendingDomains;
+let accountId: AccountId;
+let claims: DomainClaims | undefined;
+
+beforeAll(async () => {
+  outside = await createTestDatabase();
+  const wakeUps = { send: () => undefined, close: async () => undefined };
+  const pool = { databaseUrl: outside.url, size: 4, applicationName: 'test', onError: () => undefined };
+  database = openDatabase(pool, wakeUps);
+  store = createDomainStore(database, fakeClock());
+  fake = await startFakeDomains();
+  domains = createSendingDomains({
+    store,
+    turns: createDomainTurns(database, { operationMs: 20_000, marginMs: 20_000 }),
+    provider: fake.provider,
+    limits: { all: 100, unverified: 100 },
+  });
+});
+afterAll(async () => {
+  await fake.stop();
+  await database.close();
+  await outside.drop();
+});
+beforeEach(async () => {
+  accountId = (await createAccountStore(database, fakeClock()).create('Test')).id;
+});
+afterEach(async () => {
+  await claims?.stop();
+  claims = undefined;
+  await outside.query('delete from domains');
+  await outside.query('delete from released_domains');
+  fake.ses.identities.clear();
+});
+
+/** A domain that was added so many days ago. */
+async function claimed(name: string, daysAgo: number, owner = accountId) {
+  const outcome = await domains.create(owner, name);
+  if (outcome.kind !== 'ok') throw new Error(outcome.kind);
+  await outside.query('update domains set claimed_at = now() - make_interval(days => $2) where name = $1', [
+    name,
+    daysAgo,
+  ]);
+  return outcome.value;
+}
+
+function identity(name: string): FakeIdentity {
+  const found = fake.ses.identities.get(name);
+  if (found === undefined) throw new Error(`no identity ${name}`);
+  return found;
+}
+
+function startClaims(intervalMs = INTERVAL_MS): void {
+  const stream = new PassThrough().resume();
+  const logger = createLogger({ level: 'info', service: 'api', stream });
+  const clock = { now: () => new Date() };
+  claims = createDomainClaims({ store, domains, claimDays: DAYS, clock, logger, intervalMs });
+  claims.start();
+}
+
+async function untilFree(name: string): Promise<void> {
+  await waitFor(async () => !(await store.isTaken(name)), { what: `${name} to be free` });
+}
+
+/** How often the provider was asked for the domain. */
+const askedFor = (name: string) =>
+  fake.ses.requests.filter(({ operation, path }) => operation === 'GetEmailIdentity' && path.endsWith(name))
+    .length;
+
+async function untilAskedFor(name: string): Promise<void> {
+  const before = askedFor(name);
+  await waitFor(() => askedFor(name) > before, { what: `the provider to be asked for ${name}` });
+}
+
+/** A pass that is over when this resolves began after it was called. */
+async function untilPassed(): Promise<void> {
+  await claimed('z.example', DAYS + 1);
+  await untilFree('z.example');
+}
+
+describe('a domain that was never verified', () => {
+  test('goes after its days, here and at the provider, and another account may have its name', async () => {
+    await claimed(NAME, DAYS + 1);
+    await claimed(LATER, DAYS - 1);
+    startClaims();
+    await untilFree(NAME);
+    expect([...fake.ses.identities.keys()]).toEqual([LATER]);
+    await untilPassed();
+    expect(await store.isTaken(LATER)).toBe(true);
+    const other = (await createAccountStore(database, fakeClock()).create('Other')).id;
+    expect((await domains.create(other, NAME)).kind).toBe('ok');
+  });
+
+  test('stays when the provider, asked again, finds it verified', async () => {
+    const { id } = await claimed(NAME, DAYS + 1);
+    publishKeys(identity(NAME));
+    startClaims();
+    await waitFor(async () => (await store.find(accountId, id))?.status === 'verified', {
+      what: 'its status',
+    });
+    await untilPassed();
+    expect(await store.isTaken(NAME)).toBe(true);
+  });
+
+  test('stays when a process of the last release has verified it, and is not asked for', async () => {
+    const { id } = await claimed(NAME, DAYS + 1);
+    await outside.query(`update domains set status = 'verified' where name = $1`, [NAME]);
+    const asked = fake.ses.requests.length;
+    expect(await domains.expire({ accountId, id, name: NAME })).toEqual({ kind: 'ok', value: 'kept' });
+    expect(fake.ses.requests).toHaveLength(asked);
+  });
+
+  test.each<[string, SesReaction]>([
+    ['does not answer', sesDrop],
+    ['is busy', sesError(429, 'TooManyRequestsException', 'slow down')],
+    ['refuses to say', sesError(403, 'AccessDeniedException', 'not you')],
+  ])('stays while the provider %s', async (_, reaction) => {
+    await claimed(NAME, DAYS + 1);
+    fake.ses.script('GetEmailIdentity', [reaction]);
+    const asked = fake.ses.requests.length;
+    const outcome = await domains.expire({ accountId, id: (await idOf(NAME)) as never, name: NAME });
+    expect(outcome.kind).not.toBe('ok');
+    expect(fake.ses.requests).toHaveLength(asked + 1);
+    expect([await store.isTaken(NAME), fake.ses.identities.has(NAME)]).toEqual([true, true]);
+  });
+
+  test('stays while its keys cannot be looked up', async () => {
+    await claimed(NAME, DAYS + 1);
+    identity(NAME).DkimAttributes.Status = 'TEMPORARY_FAILURE';
+    startClaims();
+    await untilAskedFor(NAME);
+    await untilAskedFor(NAME);
+    expect(await store.isTaken(NAME)).toBe(true);
+    await untilPassed(); // it is in no other's way
+  });
+
+  test('is judged alone in its pass: the provider is not asked for many at once', async () => {
+    for (const name of [NAME, LATER, 'd.example']) await claimed(name, DAYS + 1);
+    await outside.query(`insert into released_domains (name) values ('e.example')`);
+    const asked = fake.ses.requests.length;
+    startClaims(60 * 60 * 1000);
+    await waitFor(async () => !(await store.isReleased('e.example')), { what: 'the end of the pass' });
+    const operations = fake.ses.requests.slice(asked).map(({ operation }) => operation);
+    expect(operations).toEqual(['GetEmailIdentity', 'DeleteEmailIdentity', 'DeleteEmailIdentity']);
+    expect(fake.ses.identities.size).toBe(2);
+  });
+
+  test('has its days from the first pass on where an older release stored it', async () => {
+    await claimed(NAME, 1_000);
+    await outside.query('update domains set claimed_at = null');
+    startClaims();
+    await untilPassed();
+    expect(
+      await outside.query('select name, claimed_at is not null as claimed from domains where name = $1', [
+        NAME,
+      ]),
+    ).toEqual([{ name: NAME, claimed: true }]);
+  });
+
+  test('goes also when the provider does not have it', async () => {
+    await claimed(NAME, DAYS + 1);
+    fake.ses.identities.delete(NAME);
+    startClaims();
+    await untilFree(NAME);
+  });
+
+  test('goes also when the provider sends for it because of a domain above it that is another account’s', async () => {
+    await claimed(NAME, DAYS + 1);
+    Object.assign(identity(NAME), { VerifiedForSendingStatus: true, VerificationStatus: 'SUCCESS' });
+    startClaims();
+    await untilFree(NAME);
+  });
+});
+
+async function idOf(name: string): Promise<string | undefined> {
+  return (await outside.query<{ id: string }>('select id from domains where name = $1', [name]))[0]?.id;
+}
+
+test('a domain that was verified once is never taken away, and not asked for', async () => {
+  const { id } = await claimed(NAME, 1_000);
+  publishKeys(identity(NAME));
+  await domains.verify(accountId, id);
+  Object.assign(identity(NAME), { VerifiedForSendingStatus: false, VerificationStatus: 'FAILED' });
+  identity(NAME).DkimAttributes.Status = 'FAILED';
+  await domains.verify(accountId, id);
+  expect(await store.find(accountId, id)).toMatchObject({ status: 'failed' });
+  expect(await domains.expire({ accountId, id, name: NAME })).toEqual({ kind: 'ok', value: 'kept' });
+  const asked = askedFor(NAME);
+  startClaims();
+  await untilPassed();
+  expect([await store.isTaken(NAME), askedFor(NAME)]).toEqual([true, asked]);
+  expect(fake.ses.identities.has(NAME)).toBe(true);
+});
+
+describe('a domain that an operator has released', () => {
+  test('is free at once: the next account has it deleted at the provider, and made anew', async () => {
+    const { id } = await claimed(NAME, 0);
+    expect(await store.release(NAME)).toEqual({ accountId, id, name: NAME });
+    expect(await store.find(accountId, id)).toBeNull();
+    const other = (await createAccountStore(database, fakeClock()).create('Other')).id;
+    expect((await domains.create(other, NAME)).kind).toBe('ok');
+    expect(identity(NAME).Tags).toEqual([{ Key: 'postrider-account', Value: other }]);
+    startClaims();
+    await untilPassed();
+    expect(identity(NAME).Tags).toEqual([{ Key: 'postrider-account', Value: other }]);
+  });
+
+  test('is deleted at the provider by an API process', async () => {
+    await claimed(NAME, 0);
+    await store.release(NAME);
+    startClaims();
+    await waitFor(() => !fake.ses.identities.has(NAME), { what: 'the provider to have it no more' });
+    await waitFor(async () => !(await store.isReleased(NAME)), { what: 'its note to go' });
+  });
+
+  test('stays at the provider where another account has it by now, whoever added it', async () => {
+    await claimed(NAME, 0);
+    await outside.query('insert into released_domains (name) values ($1)', [NAME]);
+    startClaims();
+    await waitFor(async () => !(await store.isReleased(NAME)), { what: 'its note to go' });
+    expect(fake.ses.identities.has(NAME)).toBe(true);
+  });
+
+  test('withdraws what those below it owed to it', async () => {
+    const above = await claimed(NAME, 0);
+    publishKeys(identity(NAME));
+    await domains.verify(accountId, above.id);
+    const below = await claimed(`mail.${NAME}`, 0);
+    Object.assign(identity(`mail.${NAME}`), {
+      VerifiedForSendingStatus: true,
+      VerificationStatus: 'SUCCESS',
+    });
+    await domains.verify(accountId, below.id);
+    expect(await store.find(accountId, below.id)).toMatchObject({ status: 'verified' });
+    await store.release(NAME);
+    expect(await store.find(accountId, below.id)).toMatchObject({ status: 'pending' });
+  });
+
+  test('that nobody has is told', async () => {
+    expect(await store.release(NAME)).toBeNull();
+    expect(await store.isReleased(NAME)).toBe(false);
+  });
+});

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { SCOPES } from '@postrider/domain';
+import { waitFor, withClient } from '@postrider/testing';
+import request from 'supertest';
+import { expectProblem } from '../../test/expect-problem.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { Caller, TestApi } from '../../test/start-api.ts';
+
+const AT_WORK_MAX = 4;
+const WAITING_MAX = 32;
+const DETAIL = 'Too many requests of the account are at work at the moment. Send it again later.';
+
+let api: TestApi;
+let caller: Caller;
+
+beforeAll(async () => void (api = await startApi()));
+afterAll(() => api.stop());
+beforeEach(async () => void (caller = await api.newCaller({ scopes: SCOPES })));
+
+interface Sent {
+  readonly sent: ClientRequest;
+  readonly answer: Promise<Answered>;
+}
+
+interface Answered {
+  readonly status: number | undefined;
+  readonly body: string;
+}
+
+async function answerOf(sent: ClientRequest): Promise<Answered> {
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, body: await text(response) };
+}
+
+/** A request of a suppression. It needs the table's rows, so that a lock on the table stops it. */
+function suppress(by: Caller, at: TestApi): Sent {
+  const headers = { authorization: by.authorization, 'content-type': 'application/json' };
+  const sent = httpRequest(`${at.url}/v1/suppressions`, { method: 'POST', headers, agent: false });
+  sent.end(JSON.stringify({ email: `${randomUUID()}@b.example` }));
+  const answer = answerOf(sent);
+  answer.catch(() => undefined); // of a request that a test takes back
+  return { sent, answer };
+}
+
+/** @returns what `work` does while nothing of the table `suppressions` can be read or written. */
+async function whileLocked<T>(work: () => Promise<T>, at = api): Promise<T> {
+  return withClient(at.database.url, async (session) => {
+    await session.query('begin; lock table suppressions in access exclusive mode');
+    const done = await work();
+    await session.query('rollback');
+    return done;
+  });
+}
+
+function begin(count: number, { by, at } = { by: caller, at: api }): readonly Sent[] {
+  return Array.from({ length: count }, () => suppress(by, at));
+}
+
+async function untilAtWork(at = api): Promise<void> {
+  await waitFor(async () => (await blocked(at)) === AT_WORK_MAX, { what: 'those at work' });
+}
+
+async function blocked(at = api): Promise<number> {
+  const found = await at.database.query(
+    `select from pg_stat_activity
+     where datname = current_database() and application_name = 'api-test' and wait_event_type = 'Lock'`,
+  );
+  return found.length;
+}
+
+async function firstOf(sent: readonly Sent[]) {
+  return Promise.race(sent.map(async ({ answer }) => answer));
+}
+
+/** How many there are of each status. */
+async function statuses(sent: readonly Sent[]): Promise<Record<number, number>> {
+  const counts: Record<number, number> = {};
+  for (const { answer } of sent) {
+    const { status = 0 } = await answer;
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+}
+
+const REFUSED = { status: 503, body: expect.stringContaining(DETAIL) as unknown };
+
+test('4 are at work and 32 wait; the next is refused at once, and those 36 are served in their turn', async () => {
+  const begun = await whileLocked(async () => {
+    const all = begin(AT_WORK_MAX + WAITING_MAX + 1);
+    expect(await firstOf(all)).toEqual(REFUSED);
+    await untilAtWork();
+    return all;
+  });
+  expect(await statuses(begun)).toEqual({ 201: AT_WORK_MAX + WAITING_MAX, 503: 1 });
+});
+
+test('other accounts have theirs meanwhile, and the account its routes with a limit', async () => {
+  const other = await api.newCaller({ scopes: SCOPES });
+  const begun = await whileLocked(async () => {
+    const all = begin(AT_WORK_MAX + 1);
+    await untilAtWork();
+    for (const [by, path] of [
+      [other, '/v1/topics'],
+      [caller, '/v1/webhooks'],
+    ] as const) {
+      const answer = await request(api.url).get(path).set('authorization', by.authorization);
+      expect(answer.status).toBe(200);
+    }
+    return all;
+  });
+  expect(await statuses(begun)).toEqual({ 201: AT_WORK_MAX + 1 });
+});
+
+test('of 5 connections all accounts together have 4 at work; another account waits for its turn', async () => {
+  const small = await startApi({ storeConnections: 5 });
+  const accounts = [await small.newCaller({ scopes: SCOPES }), await small.newCaller({ scopes: SCOPES })];
+  const begun = await whileLocked(async () => {
+    const all = accounts.flatMap((by) => begin(3, { by, at: small }));
+    await untilAtWork(small);
+    const list = await request(small.url)
+      .get('/v1/webhooks')
+      .set('authorization', accounts[1]?.authorization ?? '');
+    expect([list.status, await blocked(small)]).toEqual([200, AT_WORK_MAX]);
+    return all;
+  }, small);
+  expect(await statuses(begun)).toEqual({ 201: 6 });
+  await small.stop();
+});
+
+test('one whose turn has not come after 10 s is refused', async () => {
+  const begun = await whileLocked(async () => {
+    const atWork = begin(AT_WORK_MAX);
+    await untilAtWork();
+    const sentAtMs = performance.now();
+    expect(await firstOf([...begin(1), ...atWork])).toEqual(REFUSED);
+    expect(performance.now() - sentAtMs).toBeGreaterThan(9_900);
+    return atWork;
+  });
+  expect(await statuses(begun)).toEqual({ 201: AT_WORK_MAX });
+}, 30_000);
+
+test('clients that have gone wait no more', async () => {
+  const begun = await whileLocked(async () => {
+    const atWork = begin(AT_WORK_MAX);
+    await untilAtWork();
+    const gone = begin(WAITING_MAX + 1);
+    const refused = await Promise.race(gone.map(async (each) => each.answer.then(() => each)));
+    for (const each of gone) if (each !== refused) each.sent.socket?.resetAndDestroy();
+    const next = begin(WAITING_MAX + 1);
+    expect(await firstOf(next)).toEqual(REFUSED);
+    return [...atWork, ...next];
+  });
+  expect(await statuses(begun)).toEqual({ 201: AT_WORK_MAX + WAITING_MAX, 503: 1 });
+});
+
+test('one that is refused for its body or its scope takes no turn', async () => {
+  const unscoped = await api.newCaller({ accountId: caller.accountId, scopes: ['emails:send'] });
+  const begun = await whileLocked(async () => {
+    const all = begin(AT_WORK_MAX + WAITING_MAX + 1);
+    expect(await firstOf(all)).toEqual(REFUSED);
+    const post = request(api.url).post('/v1/suppressions');
+    expect((await post.set('authorization', caller.authorization).type('json').send('{')).status).toBe(400);
+    const get = request(api.url).get('/v1/suppressions');
+    expectProblem(await get.set('authorization', unscoped.authorization), 'api-key-forbidden');
+    return all;
+  });
+  await statuses(begun);
+});

@@ -1,0 +1,33 @@
+import { answerPage } from '../../http/answer-page.ts';
+import { invalid } from '../../problems/answers.ts';
+import { quoted } from '../../problems/quoted.ts';
+import type { Handle } from '../route.ts';
+import { findInbox } from './in-thread.ts';
+import type { ThreadParts } from './in-thread.ts';
+import { threadObject } from './thread-object.ts';
+
+/**
+ * `GET /v1/inboxes/{id}/threads`: the one with the newest message first. Every thread is in the folder `inbox` and has no label:
+ * the filters `folders` and `labels` let all of them through or none.
+ */
+export function listThreads(parts: ThreadParts): Handle {
+  return async (request) => {
+    const { query } = request;
+    const inbox = await findInbox(parts, request);
+    if (!inbox.ok) return inbox.refusal;
+    const read = query.get('read');
+    if (read !== null && read !== 'true' && read !== 'false') {
+      return invalid(`read ${quoted(read)} is not true or false.`);
+    }
+    const folders = query.getAll('folders');
+    const isEmpty = query.has('labels') || (folders.length > 0 && !folders.includes('inbox'));
+    return answerPage(query, {
+      noun: 'thread',
+      read: async (page) =>
+        isEmpty && page.cursor === null
+          ? { entries: [], hasMore: false }
+          : parts.threads.list(inbox.value.id, read === null ? null : read === 'true', page),
+      show: threadObject,
+    });
+  };
+}

@@ -1,0 +1,370 @@
+import { expect } from '@jest/globals';
+import { SHARED_DOMAIN } from '../start-api.ts';
+import { ID, MARK, TIME } from './law.ts';
+import type { RouteLaw } from './law.ts';
+import { judgePage, resourceBody } from './resource-laws.ts';
+
+type Document = Readonly<Record<string, unknown>>;
+
+const inbox = { keyed: true, ofMail: true } as const;
+
+function judgeInbox(doc: Document): void {
+  const address = expect.stringMatching(new RegExp(`^[^A-Z+]+@${SHARED_DOMAIN}$`)) as unknown;
+  expect(doc).toEqual({
+    id: ID('ibx'),
+    name: expect.any(String),
+    email_address: address,
+    from_name: doc['from_name'] === null ? null : expect.any(String),
+    unread: 0,
+    last_received: null,
+    created_at: TIME,
+    updated_at: TIME,
+  });
+}
+
+const LINK = {
+  download_url: expect.stringMatching(/^http:\/\/[\w.:[\]-]+\/links\/[\w-]{100,200}$/) as unknown,
+  expires_at: TIME,
+};
+const FILE = { id: ID('att'), filename: 'a.txt', content_type: 'text/plain', content_id: null, size: 3 };
+
+function judgeMessage(doc: Document): void {
+  expect(doc).toEqual({
+    ...{ object: 'message', id: ID('msg'), status: doc['status'] },
+    ...{ inbox_id: null, thread_id: null, rule_id: null, in_reply_to: null },
+    message_id: expect.stringMatching(/^<msg_\w+@mail\.example>$/),
+    ...{ from: 'Ann <ann@shop.example>', to: ['a@in.example'], cc: [], reply_to: [] },
+    ...{ received_for: ['a@in.example'], subject: 'Hi', text: 'Hello', text_truncated: false },
+    ...{ received_at: TIME, size: 1_000, attachments: [FILE] },
+    ...{ auth: { spf: 'pass', dkim: 'none', dmarc: 'none' }, automatic: false },
+    held_reason: doc['status'] === 'received' ? null : 'spam',
+  });
+  expect(['received', 'held', 'released']).toContain(doc['status']);
+}
+
+const message = { ...inbox, noun: 'message', success: '200 json' } as const;
+const heldMail = ['404 not-found', '403 held-needs-manage'];
+
+const messageLaws: Readonly<Record<string, RouteLaw>> = {
+  'GET /v1/inbound/messages': {
+    ...inbox,
+    paged: true,
+    success: '200 json',
+    refusals: ['422 validation-failed', '403 held-needs-manage'],
+    parameters: {
+      status: ['received', 'held', 'released'],
+      inbox_id: ['ibx_01jd0000000000000000000001'],
+      limit: ['1', '2', '100'],
+    },
+    judge: judgePage(judgeMessage),
+  },
+  'GET /v1/inbound/messages/:id': {
+    ...message,
+    refusals: heldMail,
+    judge({ html, headers, released_at: releasedAt, ...doc }) {
+      expect({ html, headers, releasedAt }).toEqual({
+        ...{ html: null, headers: [{ name: 'Subject', value: 'Hi' }] },
+        releasedAt: null,
+      });
+      judgeMessage(doc);
+    },
+  },
+  'GET /v1/inbound/messages/:id/raw': {
+    ...message,
+    refusals: heldMail,
+    judge: (doc) => expect(doc).toEqual(LINK),
+  },
+  'GET /v1/inbound/messages/:id/attachments': {
+    ...message,
+    refusals: heldMail,
+    judge: (doc) => expect(doc).toEqual({ object: 'list', has_more: false, data: [{ ...FILE, ...LINK }] }),
+  },
+  'GET /v1/inbound/messages/:id/attachments/:attachment': {
+    ...message,
+    refusals: heldMail,
+    judge: (doc) => expect(doc).toEqual({ object: 'attachment', ...FILE, ...LINK }),
+  },
+  'POST /v1/inbound/messages/:id/release': {
+    ...message,
+    noun: 'heldMessage',
+    refusals: ['404 not-found', '409 not-held'],
+    judge: (doc) => expect(doc).toEqual({ object: 'message', id: ID('msg'), status: 'released' }),
+  },
+  'GET /links/:id': {
+    keyed: false,
+    noun: 'link',
+    success: '200 file',
+    part: '206 file',
+    absent: '404 link-expired',
+    refusals: ['404 link-expired'],
+    judge: () => undefined,
+  },
+};
+
+const THREAD_TEXTS = { subject: 'Hi', folder: 'inbox', labels: [] };
+const threaded = { ...inbox, noun: 'threadedInbox', success: '200 json' } as const;
+
+function judgeThread(doc: Document): void {
+  expect(doc).toEqual({
+    ...{
+      id: ID('thr'),
+      ...THREAD_TEXTS,
+      from: 'Ann <ann@shop.example>',
+      to: ['a@in.example'],
+      cc: [],
+      bcc: [],
+    },
+    ...{
+      email_count: 1,
+      has_attachment: expect.any(Boolean),
+      has_draft: false,
+      read: false,
+      received_at: TIME,
+    },
+  });
+}
+
+function judgeSummary(doc: Document): void {
+  expect(doc).toEqual({ object: 'inbox_thread', id: ID('thr'), ...THREAD_TEXTS, read: expect.any(Boolean) });
+}
+
+function judgeThreadEmail(doc: Document): void {
+  expect(doc).toEqual({
+    ...{
+      id: ID('msg'),
+      direction: 'inbound',
+      from: 'Ann <ann@shop.example>',
+      to: ['a@in.example'],
+      cc: [],
+      bcc: [],
+    },
+    ...{ reply_to: [], subject: 'Hi', message_id: expect.any(String), html: null, text: 'Hello' },
+    ...{ attachments: expect.any(Array), read: false, received_at: TIME },
+  });
+}
+
+const threadLaws: Readonly<Record<string, RouteLaw>> = {
+  'GET /v1/inboxes/:id/threads': {
+    ...threaded,
+    paged: true,
+    refusals: ['404 not-found', '422 validation-failed'],
+    parameters: { read: ['true', 'false'], folders: ['inbox'], labels: ['x'], limit: ['1', '100'] },
+    judge: judgePage(judgeThread),
+  },
+  'GET /v1/inboxes/:id/threads/:thread': {
+    ...threaded,
+    refusals: ['404 not-found'],
+    judge: judgeSummary,
+  },
+  'PATCH /v1/inboxes/:id/threads/:thread': {
+    ...threaded,
+    refusals: ['400 text', '422 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
+    body: resourceBody('read', [{ read: true, more: MARK }, { read: false }]),
+    judge: judgeSummary,
+  },
+  'GET /v1/inboxes/:id/threads/:thread/emails': {
+    ...threaded,
+    paged: true,
+    refusals: ['404 not-found', '422 validation-failed'],
+    judge: judgePage(judgeThreadEmail),
+  },
+  'GET /v1/inboxes/:id/threads/:thread/emails/:email': {
+    ...threaded,
+    refusals: ['404 not-found'],
+    judge: judgeThreadEmail,
+  },
+  'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply': {
+    ...threaded,
+    success: '202 json',
+    idempotent: true,
+    refusals: [
+      ...['400 text', '422 validation-failed', '404 not-found', '413 request-too-large'],
+      ...['409 idempotency-conflict', '429 inbox-rate-limited', '429 thread-rate-limited'],
+    ],
+    body: {
+      valid: [
+        { text: MARK },
+        { html: `<p>${MARK}</p>`, cc: 'c@c.example', bcc: ['d@d.example'], subject: MARK, reply_all: true },
+      ],
+      bytesMax: 4 * 1024 * 1024,
+      tooLarge: '413 request-too-large',
+      unreadable: '400 text',
+      lacking: null,
+    },
+    judge: (doc) => expect(doc).toEqual({ id: ID('em') }),
+  },
+};
+
+const MESSAGE_TYPES = ['message.received', 'message.held'];
+/** Live keys alone. */
+const live = { keyed: true } as const;
+const BODY_REFUSALS = ['400 text', '422 text', '422 validation-failed', '413 request-too-large'];
+
+function judgeRoute(doc: Document, more: object): void {
+  const { events, ...rest } = doc;
+  expect(rest).toEqual({
+    object: 'inbound_route',
+    id: ID('rt'),
+    match: expect.stringMatching(new RegExp(`^[^A-Z+]+@${SHARED_DOMAIN}$`)),
+    endpoint: expect.stringMatching(/^https:\/\//),
+    webhook: ID('wh'),
+    created_at: TIME,
+    ...more,
+  });
+  expect(MESSAGE_TYPES).toEqual(expect.arrayContaining(events as string[]));
+  expect((events as string[]).length).toBe(new Set(events as string[]).size);
+  expect(events).not.toEqual([]);
+}
+
+const judgeRouteEntry = (doc: Document): void =>
+  judgeRoute(doc, { name: doc['name'] === null ? null : expect.any(String) });
+
+const judgeBlockedSender = (doc: Document): void => {
+  expect(doc).toEqual({
+    object: 'blocked_sender',
+    id: ID('bs'),
+    sender: expect.stringMatching(/^[^A-Z]+\.[^A-Z]+$/),
+    created_at: TIME,
+  });
+};
+
+const ruleLaws: Readonly<Record<string, RouteLaw>> = {
+  'POST /v1/inbound/routes': {
+    ...live,
+    success: '201 json',
+    again: '409 route-exists',
+    refusals: BODY_REFUSALS,
+    body: resourceBody(
+      ['match', 'endpoint'],
+      [
+        { match: `rule-${MARK}@${SHARED_DOMAIN}`, endpoint: `https://${MARK}.example` },
+        {
+          match: `Rule-A-${MARK}+tag@${SHARED_DOMAIN.toUpperCase()}`,
+          endpoint: `HTTPS://${MARK}.example:443/#x`,
+          events: [],
+          name: null,
+        },
+        {
+          match: `rule-b-${MARK}@${SHARED_DOMAIN}`,
+          endpoint: `https://b\u00fccher.example/${MARK}`,
+          events: ['message.held', 'message.received', 'message.held'],
+          name: `\u{1f389} ${MARK}`,
+          more: [1],
+        },
+      ],
+    ),
+    judge: (doc) => judgeRoute(doc, { signing_secret: expect.stringMatching(/^whsec_[\w-]{43}$/) }),
+  },
+  'GET /v1/inbound/routes': {
+    ...live,
+    paged: true,
+    success: '200 json',
+    refusals: ['422 validation-failed'],
+    judge: judgePage(judgeRouteEntry),
+  },
+  'GET /v1/inbound/routes/:id': {
+    ...live,
+    noun: 'inboundRoute',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: judgeRouteEntry,
+  },
+  'DELETE /v1/inbound/routes/:id': {
+    ...live,
+    noun: 'inboundRoute',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) => expect(doc).toEqual({ object: 'inbound_route', id: ID('rt'), deleted: true }),
+  },
+};
+
+const blockedSenderLaws: Readonly<Record<string, RouteLaw>> = {
+  'POST /v1/inbound/blocked-senders': {
+    ...live,
+    success: '201 json',
+    again: '200 json',
+    refusals: BODY_REFUSALS,
+    body: resourceBody('sender', [
+      { sender: `${MARK}@a.example` },
+      { sender: `B\u00fccher.${MARK}.example`, more: {} },
+    ]),
+    judge: judgeBlockedSender,
+  },
+  'GET /v1/inbound/blocked-senders': {
+    ...live,
+    paged: true,
+    success: '200 json',
+    refusals: ['422 validation-failed'],
+    judge: judgePage(judgeBlockedSender),
+  },
+  'GET /v1/inbound/blocked-senders/:id': {
+    ...live,
+    noun: 'blockedSender',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: judgeBlockedSender,
+  },
+  'DELETE /v1/inbound/blocked-senders/:id': {
+    ...live,
+    noun: 'blockedSender',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) => expect(doc).toEqual({ object: 'blocked_sender', id: ID('bs'), deleted: true }),
+  },
+};
+
+export const inboundLaws: Readonly<Record<string, RouteLaw>> = {
+  ...ruleLaws,
+  ...blockedSenderLaws,
+  'POST /v1/inboxes': {
+    ...inbox,
+    success: '201 json',
+    again: '409 inbox-exists',
+    refusals: ['400 text', '422 text', '422 validation-failed', '403 inbox-limit', '413 request-too-large'],
+    body: resourceBody('email_address', [
+      { email_address: `${MARK}@${SHARED_DOMAIN}` },
+      {
+        email_address: `A-${MARK}+tag@${SHARED_DOMAIN.toUpperCase()}`,
+        name: `\u{1f389} ${MARK}`,
+        from_name: null,
+      },
+      {
+        email_address: `b-${MARK}@${SHARED_DOMAIN}`,
+        name: null,
+        from_name: MARK,
+        forwarding: true,
+        more: [1],
+      },
+    ]),
+    judge: (doc) => expect(doc).toEqual({ object: 'inbox', id: ID('ibx') }),
+  },
+  'GET /v1/inboxes': {
+    ...inbox,
+    paged: true,
+    success: '200 json',
+    refusals: ['422 validation-failed'],
+    judge: judgePage(judgeInbox),
+  },
+  'GET /v1/inboxes/:id': {
+    ...inbox,
+    noun: 'inbox',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge({ object, domain_id: domain, receiving_address: receiving, drafts, ...doc }) {
+      expect({ object, domain, receiving, drafts }).toEqual({
+        ...{ object: 'inbox', domain: '', drafts: 0 },
+        receiving: doc['email_address'],
+      });
+      judgeInbox(doc);
+    },
+  },
+  'DELETE /v1/inboxes/:id': {
+    ...inbox,
+    noun: 'inbox',
+    success: '200 json',
+    refusals: ['404 not-found'],
+    judge: (doc) => expect(doc).toEqual({ object: 'inbox', id: ID('ibx'), deleted: true }),
+  },
+  ...messageLaws,
+  ...threadLaws,
+};

@@ -1,0 +1,63 @@
+import { plainAddress } from '@postrider/domain';
+import { createErasureStore } from '@postrider/store';
+import type { ErasureResult } from '@postrider/store';
+import type { Command } from 'commander';
+import { UsageError } from '../failure.ts';
+import { requireAccount, requireId } from '../ids.ts';
+import type { Io } from '../io.ts';
+import { printJson, printLines } from '../print.ts';
+import { withDatabase } from '../session.ts';
+
+interface Options {
+  readonly address: string;
+  readonly json?: true;
+}
+
+/** `account erase`: forgets a person, but for the suppression. What is outstanding ends first; a relay erases it then. */
+export function addAccountErase(account: Command, io: Io): void {
+  account
+    .command('erase')
+    .description('forget a person: mail, events and attempts that name an address')
+    .argument('<id>', 'the account, acct_…')
+    .requiredOption('--address <address>', 'the e-mail address, without a name')
+    .option('--json', 'print one JSON document')
+    .action(async (text: string, { address: written, json }: Options) => {
+      const accountId = requireId('account', text, 'an account');
+      const address = plainAddress(written.trim());
+      if (address === null) throw new UsageError(`"${written}" is not an e-mail address`);
+      await withDatabase(io, async ({ database }) => {
+        await requireAccount(database, io, accountId);
+        const result = await createErasureStore(database.pool).erase(accountId, address);
+        if (json === true) printJson(io, resultObject(address, result));
+        else printLines(io, inWords(address, result));
+      });
+    });
+}
+
+function resultObject(address: string, { accountId, erased, pending }: ErasureResult) {
+  return {
+    account: accountId,
+    address,
+    erased: {
+      emails: erased.emails,
+      events: erased.events,
+      attempts: erased.attempts,
+      dead_letters: erased.deadLetters,
+    },
+    pending: { emails: pending.emails, events: pending.events, dead_letters: pending.deadLetters },
+  };
+}
+
+function inWords(address: string, { erased, pending }: ErasureResult): string[] {
+  const { emails, events, attempts, deadLetters } = erased;
+  const lines = [
+    `${address}: erased ${emails} emails, ${events} events, ${attempts} attempts, ${deadLetters} dead letters`,
+  ];
+  if (pending.emails + pending.events + pending.deadLetters === 0) return [...lines, 'nothing is pending'];
+  return [
+    ...lines,
+    `pending: ${pending.emails} emails to be handed over, ${pending.events} events to be delivered, ` +
+      `${pending.deadLetters} dead letters being replayed`,
+    'a relay erases these when they have ended',
+  ];
+}

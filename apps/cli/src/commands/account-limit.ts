@@ -1,0 +1,74 @@
+import { createAccountStore } from '@postrider/store';
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { Failure } from '../failure.ts';
+import { requireId } from '../ids.ts';
+import type { Io } from '../io.ts';
+import { printJson, printLines } from '../print.ts';
+import { withDatabase } from '../session.ts';
+
+interface Options {
+  /** `default`: the installation's. */
+  readonly webhooks?: number | 'default';
+  readonly domains?: number | 'default';
+  readonly unverifiedDomains?: number | 'default';
+  readonly json?: true;
+}
+
+/** As the settings: the list of webhooks has no pages, and each event is written once for each of them. */
+const LIMIT_MAX = 10_000;
+
+/** `account limit`: limits of one account in place of the installation's. Without an option it only shows them. */
+export function addAccountLimit(account: Command, io: Io): void {
+  account
+    .command('limit')
+    .description('set or show what an account may have at the most')
+    .argument('<id>', "the account's id, acct_…")
+    .option('--webhooks <number>', 'webhooks; `default` is WEBHOOKS_PER_ACCOUNT_MAX of the API', parseLimit)
+    .option(
+      '--domains <number>',
+      'sending domains; `default` is DOMAINS_PER_ACCOUNT_MAX of the API',
+      parseLimit,
+    )
+    .option(
+      '--unverified-domains <number>',
+      'sending domains that are not verified; `default` is UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX of the API',
+      parseLimit,
+    )
+    .option('--json', 'print one JSON document')
+    .action(async (text: string, { webhooks, domains, unverifiedDomains, json }: Options) => {
+      const id = requireId('account', text, 'an account');
+      await withDatabase(io, async ({ database }) => {
+        const changes = {
+          ...(webhooks === undefined ? {} : { webhooks: ownLimit(webhooks) }),
+          ...(domains === undefined ? {} : { domains: ownLimit(domains) }),
+          ...(unverifiedDomains === undefined ? {} : { unverifiedDomains: ownLimit(unverifiedDomains) }),
+        };
+        const limits = await createAccountStore(database, io.clock).limit(id, changes);
+        if (limits === null) throw new Failure(`no account ${id}`);
+        if (json === true) {
+          const { unverifiedDomains: unverified, ...others } = limits;
+          printJson(io, { id, ...others, unverified_domains: unverified });
+        } else {
+          printLines(io, [
+            `webhooks: ${limits.webhooks ?? 'WEBHOOKS_PER_ACCOUNT_MAX of the API'}`,
+            `domains: ${limits.domains ?? 'DOMAINS_PER_ACCOUNT_MAX of the API'}`,
+            `unverified domains: ${limits.unverifiedDomains ?? 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX of the API'}`,
+          ]);
+        }
+      });
+    });
+}
+
+function ownLimit(given: number | 'default'): number | null {
+  return given === 'default' ? null : given;
+}
+
+function parseLimit(text: string): number | 'default' {
+  if (text === 'default') return text;
+  const limit = /^\d{1,9}$/.test(text) ? Number(text) : Infinity;
+  if (limit > LIMIT_MAX) {
+    throw new InvalidArgumentError(`A limit is a whole number from 0 to ${LIMIT_MAX}, or default.`);
+  }
+  return limit;
+}

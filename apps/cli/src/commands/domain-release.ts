@@ -1,0 +1,28 @@
+import { parseDomainName } from '@postrider/domain';
+import { createDomainStore } from '@postrider/store';
+import type { Command } from 'commander';
+import { Failure, UsageError } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { printJson, printLines } from '../print.ts';
+import { withDatabase } from '../session.ts';
+
+/** `domain release`: takes a sending domain from its account. An API process deletes it at the provider. */
+export function addDomainRelease(domain: Command, io: Io): void {
+  domain
+    .command('release')
+    .description('take a sending domain from its account, verified or not: its name is free at once')
+    .argument('<name>', 'such as mail.example.com')
+    .option('--json', 'print one JSON document')
+    .action(async (text: string, { json }: { json?: true }) => {
+      const parsed = parseDomainName(text);
+      if (!parsed.ok) throw new UsageError(`"${text}" is not the name of a domain`);
+      const { name } = parsed;
+      await withDatabase(io, async ({ database }) => {
+        const released = await createDomainStore(database, io.clock).release(name);
+        if (released === null) throw new Failure(`nobody has the domain ${name}`);
+        const { id, accountId } = released;
+        if (json === true) printJson(io, { id, name, account: accountId });
+        else printLines(io, [`released ${name} (${id} of ${accountId})`]);
+      });
+    });
+}

@@ -1,0 +1,11 @@
+import { DEAD_LETTER_REASONS, EVENT_TYPES } from '@postrider/domain';
+import { Option } from 'commander';
+
+/** Which dead letters: an option of every command that takes many. */
+export function typeOption(): Option {
+  return new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES);
+}
+
+export function reasonOption(): Option {
+  return new Option('--reason <reason>', 'only those of this reason').choices(DEAD_LETTER_REASONS);
+}

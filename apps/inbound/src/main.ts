@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { createBlobStore } from '@postrider/blobs';
+import { sharedInboundDomains } from '@postrider/domain';
+import { createMessageParser } from '@postrider/received-mail';
+import {
+  createLifecycle,
+  createLogger,
+  createMetrics,
+  createOperationsServer,
+  errorCode,
+  loadConfigOrExit,
+  maskedConfig,
+  systemClock,
+} from '@postrider/runtime';
+import { createClamdScanner, createRspamdScanner, createSenderAuthentication } from '@postrider/screening';
+import {
+  agreeOnMailProvider,
+  createMessageIntake,
+  createWakeUps,
+  openDatabase,
+  readiness,
+  requireMigrated,
+} from '@postrider/store';
+import type { MailProviderName } from '@postrider/store';
+import { createMailIntake } from './pipeline/mail-intake.ts';
+import { createScreening } from './pipeline/screening.ts';
+import { createInboundServer } from './smtp/inbound-server.ts';
+
+/** Parsing takes CPU, and one core is left for the rest. */
+const PARSE = { threads: 2, timeoutMs: 20_000, memoryMb: 256 };
+/** Threads mostly wait for name servers. */
+const AUTHENTICATE = { threads: 16, timeoutMs: 20_000, memoryMb: 128 };
+const NAME_SERVERS_TIMEOUT_MS = 5_000;
+const SCAN_TIMEOUT_MS = 30_000;
+
+const config = loadConfigOrExit('inbound');
+const logger = createLogger({ level: config.logLevel, service: 'inbound' });
+const metrics = createMetrics('inbound');
+logger.info('configuration', maskedConfig('inbound', config));
+
+const postgres = {
+  databaseUrl: config.databaseUrl,
+  applicationName: 'postrider-inbound',
+  onError(error: Error) {
+    metrics.postgresErrors.inc({ code: errorCode(error) });
+    logger.warn('postgres error', { error });
+  },
+};
+const wakeUps = createWakeUps(postgres);
+const database = openDatabase({ ...postgres, size: config.databasePoolSize }, wakeUps);
+const blobs = createBlobStore(config.blobStore);
+
+const onThreadLost = (stage: 'parse' | 'authenticate') => (error: Error) => {
+  metrics.inboundThreadsLost.inc({ stage });
+  logger.warn('a message cost its thread', { stage, error });
+};
+const script = (name: string) => new URL(`./${name}.js`, import.meta.url);
+const parser = createMessageParser({
+  ...PARSE,
+  script: script('parse-thread'),
+  onThreadLost: onThreadLost('parse'),
+});
+const authentication = createSenderAuthentication({
+  authentication: {
+    dnsServers: config.dnsServers,
+    timeoutMs: NAME_SERVERS_TIMEOUT_MS,
+    spf: config.inboundProtocol === 'smtp',
+  },
+  pool: {
+    ...AUTHENTICATE,
+    script: script('authenticate-thread'),
+    onThreadLost: onThreadLost('authenticate'),
+  },
+});
+const screening = createScreening({
+  authentication,
+  virusScanner:
+    config.inboundClamd === undefined
+      ? null
+      : createClamdScanner({ address: config.inboundClamd, timeoutMs: SCAN_TIMEOUT_MS }),
+  spamScanner:
+    config.inboundRspamd === undefined
+      ? null
+      : createRspamdScanner({
+          address: config.inboundRspamd,
+          spamThreshold: config.inboundSpamThreshold ?? null,
+          timeoutMs: SCAN_TIMEOUT_MS,
+        }),
+  required: config.inboundScreeningRequired,
+  onUnjudged: (error) => logger.warn('a scanner is away: the message is not judged by it', { error }),
+});
+
+const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
+
+function readTls() {
+  const { inboundTlsCertFile: cert, inboundTlsKeyFile: key } = config;
+  return cert === undefined || key === undefined
+    ? null
+    : { cert: readFileSync(cert), key: readFileSync(key) };
+}
+
+function addServer(provider: MailProviderName): void {
+  const server = createInboundServer({
+    host: config.inboundSmtpHost,
+    port: config.inboundSmtpPort,
+    protocol: config.inboundProtocol,
+    hostname: config.inboundHostname ?? hostname(),
+    tls: readTls(),
+    intake: createMailIntake({
+      store: createMessageIntake(
+        database,
+        systemClock,
+        sharedInboundDomains(config.inboundDomains, provider),
+      ),
+      blobs,
+      parser,
+      screening,
+      logger,
+      metrics,
+    }),
+    logger,
+    onSession: (open) => metrics.inboundSessions.set(open),
+    onRefusal: (code, reason) => metrics.inboundRefusals.inc({ code, reason }),
+  });
+  process.on('SIGHUP', () => {
+    try {
+      server.setTls(readTls());
+      logger.info('certificate read again');
+    } catch (error) {
+      logger.error('certificate not taken: the former one stays', { error });
+    }
+  });
+  lifecycle.add('SMTP server', {
+    start: () => server.start(),
+    stop: (remainingMs) => server.stop(remainingMs),
+  });
+}
+
+await lifecycle
+  .add('wake-ups', { stop: () => wakeUps.close() })
+  .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
+  .add('blob store', { stop: async () => blobs.close() })
+  .add('threads', { stop: () => Promise.all([parser.close(), authentication.close()]) })
+  .add(
+    'operations server',
+    createOperationsServer({
+      host: config.metricsHost,
+      port: config.metricsPort,
+      registry: metrics.registry,
+      readiness: () => readiness(database.pool),
+      logger,
+    }),
+  )
+  .add('the mail provider', {
+    async start() {
+      const { name, origin } = await agreeOnMailProvider(database, config.mailProvider);
+      logger.info('mail provider', { provider: name, origin });
+      addServer(name);
+    },
+  })
+  .run();

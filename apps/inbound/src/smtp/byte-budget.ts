@@ -1,0 +1,23 @@
+/** Bytes that all messages under way may hold together. */
+export class ByteBudget {
+  #available: number;
+
+  constructor(bytes: number) {
+    this.#available = bytes;
+  }
+
+  get available(): number {
+    return this.#available;
+  }
+
+  /** @returns false, and takes nothing, when so much is not available */
+  take(bytes: number): boolean {
+    if (bytes > this.#available) return false;
+    this.#available -= bytes;
+    return true;
+  }
+
+  release(bytes: number): void {
+    this.#available += bytes;
+  }
+}

@@ -1,0 +1,269 @@
+import { createServer, connect as connectTcp } from 'node:net';
+import { once } from 'node:events';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { fakeClock } from '@postrider/testing';
+import { createTransport } from 'nodemailer';
+import { beginMessage, FROM, HOSTNAME, inboundGrounds, testWithIpv6, TO } from '../../test/inbound-ground.ts';
+
+const grounds = inboundGrounds();
+afterEach(() => grounds.close());
+
+describe('a message', () => {
+  test('of nodemailer is received byte for byte behind one Received field', async () => {
+    const ground = await grounds.start({ clock: fakeClock('2026-11-03T09:05:00Z') });
+    const transport = createTransport({ host: '127.0.0.1', port: ground.port, name: 'client.example' });
+    const sent = 'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\r\n.\r\n..\r\n.leading dot\r\nend ü 🎉\r\n';
+    const info = (await transport.sendMail({
+      envelope: { from: 'sender@client.example', to: ['a+tag@inbox.example', 'B@inbox.example'] },
+      raw: sent,
+    })) as { accepted: string[]; response: string };
+    transport.close();
+
+    expect(info.accepted).toEqual(['a+tag@inbox.example', 'B@inbox.example']);
+    const [received] = ground.received;
+    if (received === undefined) throw new Error('nothing was received');
+    const { envelope, message, raw } = received;
+    expect(envelope).toEqual({
+      remoteAddress: '127.0.0.1',
+      helo: 'client.example',
+      mailFrom: 'sender@client.example',
+      recipients: ['a+tag@inbox.example', 'B@inbox.example'],
+      tls: false,
+      sessionId: envelope.sessionId,
+      traceBytes: raw.length - message.length,
+    });
+    expect(raw.subarray(0, envelope.traceBytes).toString()).toBe(
+      'Received: from client.example ([127.0.0.1])\r\n' +
+        `\tby ${HOSTNAME} with ESMTP id ${envelope.sessionId}.1;\r\n` +
+        '\tTue, 03 Nov 2026 09:05:00 +0000\r\n',
+    );
+    expect(info.response).toBe(`250 2.6.0 OK, received as ${envelope.sessionId}.1`);
+    expect(Buffer.from(message, 'latin1').toString()).toBe(sent);
+  });
+
+  test('is these bytes, 8-bit, NUL and long lines among them', async () => {
+    const ground = await grounds.start();
+    const client = await ground.greet();
+    const bytes = Buffer.concat([
+      Buffer.from('Subject: x\r\n\r\n'),
+      Buffer.from(Array.from({ length: 256 }, (_, index) => index)),
+      Buffer.alloc(100_000, 'y'),
+      Buffer.from('\r\n'),
+    ]);
+    expect(await client.say('MAIL FROM:<s@client.example> BODY=8BITMIME')).toBe('250 2.1.0 Accepted');
+    await client.say(TO);
+    await client.say('DATA');
+    client.write(bytes);
+    expect(await client.say('.')).toMatch(/^250 2\.6\.0 /);
+    expect(ground.received[0]?.message).toBe(bytes.toString('latin1'));
+  });
+
+  test('may be empty', async () => {
+    const ground = await grounds.start();
+    const client = await ground.greet();
+    await beginMessage(client);
+    expect(await client.say('.')).toMatch(/^250 /);
+    expect(ground.received[0]?.message).toBe('');
+  });
+
+  test('begins anew: nothing of the one before it decides how it is read', async () => {
+    const ground = await grounds.start();
+    const client = await ground.greet();
+    await beginMessage(client);
+    client.write('in two');
+    await client.flushed();
+    expect(await client.say(' packets\r\n.')).toMatch(/^250 /);
+    await beginMessage(client);
+    expect(await client.say('..\r\n.')).toMatch(/^250 /);
+    await beginMessage(client);
+    expect(await client.say('.')).toMatch(/^250 /);
+    expect(ground.received.map(({ message }) => message)).toEqual(['in two packets\r\n', '.\r\n', '']);
+  });
+
+  test('may come from the null sender', async () => {
+    const ground = await grounds.start();
+    const client = await ground.greet('HELO client.example');
+    await client.say('MAIL FROM:<>');
+    await client.say(TO);
+    await client.say('DATA');
+    expect(await client.say('.')).toMatch(/^250 /);
+    expect(ground.received[0]?.envelope.mailFrom).toBe('');
+    expect(ground.received[0]?.raw.toString()).toContain('with SMTP id');
+  });
+
+  test('with all its commands in one packet, and a second one behind it, is received', async () => {
+    const ground = await grounds.start();
+    const client = await ground.open();
+    await client.answer();
+    const transaction = `${FROM}\r\n${TO}\r\nDATA\r\n`;
+    client.write(`EHLO client.example\r\n${transaction}one\r\n.\r\n${transaction}two\r\n.\r\nQUIT\r\n`);
+    const codes = (await client.rest()).map((answer) => answer.slice(0, 3));
+    expect(codes).toEqual(['250', '250', '250', '354', '250', '250', '250', '354', '250', '221']);
+    expect(ground.received.map(({ message }) => message)).toEqual(['one\r\n', 'two\r\n']);
+  });
+
+  test('that the client breaks off is not received', async () => {
+    const ground = await grounds.start();
+    const client = await ground.greet();
+    await beginMessage(client);
+    client.write('Subject: half\r\n\r\nhalf a message\r\n.');
+    await client.flushed();
+    client.destroy();
+    const next = await ground.greet();
+    await beginMessage(next);
+    await next.say('whole\r\n.');
+    expect(ground.received.map(({ message }) => message)).toEqual(['whole\r\n']);
+  });
+});
+
+describe('the answer to EHLO', () => {
+  test('offers what is true, and no login', async () => {
+    const ground = await grounds.start();
+    const client = await ground.open();
+    expect(await client.answer()).toBe(`220 ${HOSTNAME} ESMTP`);
+    expect((await client.say('EHLO client.example')).split('\n')).toEqual([
+      `250-${HOSTNAME}`,
+      '250-PIPELINING',
+      '250-8BITMIME',
+      '250-SMTPUTF8',
+      '250-ENHANCEDSTATUSCODES',
+      '250 SIZE 10485760',
+    ]);
+  });
+
+  test.each([
+    'AUTH PLAIN AGEAYg==',
+    'STARTTLS',
+    'XCLIENT ADDR=192.0.2.1',
+    'XFORWARD ADDR=192.0.2.1',
+    'WIZ x',
+  ])('%s is not there', async (command) => {
+    const ground = await grounds.start();
+    const client = await ground.greet();
+    expect(await client.say(command)).toMatch(/^500 5\.5\.2 /);
+  });
+});
+
+describe('a recipient', () => {
+  test.each([
+    ['elsewhere@example.org', '550 5.1.1 No such mailbox here'],
+    ['user%example.org@inbox.example.org', '550 5.1.1 No such mailbox here'],
+    ['example.org!user@example.net', '550 5.1.1 No such mailbox here'],
+    ['@inbox.example:elsewhere@example.org', '550 5.1.1 No such mailbox here'],
+    ['postmaster', '550 5.1.1 No such mailbox here'],
+    ['a@inbox.example@example.org', '501 5.1.3 Error: Bad recipient address syntax'],
+    ['"a b"@inbox.example', '501 5.1.3 Error: Bad recipient address syntax'],
+    ['a\rDATA@inbox.example', '501 5.1.3 Error: Bad recipient address syntax'],
+    ['a\u0000b@inbox.example', '501 5.1.3 Error: Bad recipient address syntax'],
+    ['', '501 5.1.3 Error: Bad recipient address syntax'],
+  ])('%j is refused: nothing is relayed', async (address, answer) => {
+    const ground = await grounds.start();
+    const client = await ground.greet();
+    await client.say(FROM);
+    expect(await client.say(`RCPT TO:<${address}>`)).toBe(answer);
+    expect(await client.say('DATA')).toMatch(/^503 /);
+    expect(ground.received).toEqual([]);
+  });
+
+  test.each([
+    ['A+tag@inbox.example', 'A+tag@inbox.example'],
+    ['user%example.org@inbox.example', 'user%example.org@inbox.example'],
+    ['@relay.example:a@inbox.example', 'a@inbox.example'],
+    ['grüße@inbox.example', 'grüße@inbox.example'],
+  ])('%j is one of ours, asked about and handed on as written', async (written, recipient) => {
+    const ground = await grounds.start();
+    const client = await ground.greet();
+    await beginMessage(client, `RCPT TO:<${written}>`);
+    expect(await client.say('.')).toMatch(/^250 /);
+    expect(ground.asked).toEqual([recipient]);
+    expect(ground.received[0]?.envelope.recipients).toEqual([recipient]);
+  });
+
+  test('keeps its domain as written: xn-- is not turned into Unicode', async () => {
+    const recipient = 'a@xn--bcher-kva.example';
+    const ground = await grounds.start({ accepts: async () => 'known' });
+    const client = await ground.greet();
+    await beginMessage(client, `RCPT TO:<${recipient}>`);
+    await client.say('.');
+    expect([ground.asked, ground.received[0]?.envelope.recipients]).toEqual([[recipient], [recipient]]);
+  });
+
+  test('is not told by VRFY and EXPN', async () => {
+    const ground = await grounds.start();
+    const client = await ground.greet();
+    const answers = [];
+    for (const name of ['a@inbox.example', 'nobody@inbox.example', 'x@example.org']) {
+      answers.push(await client.say(`VRFY ${name}`), await client.say(`EXPN ${name}`));
+    }
+    expect(new Set(answers)).toEqual(
+      new Set([
+        '252 2.1.5 Try to send something. No promises though',
+        '500 5.5.2 Error: command not recognized',
+      ]),
+    );
+    expect(ground.asked).toEqual([]);
+  });
+});
+
+describe('what the client says of itself', () => {
+  test('is no part of the log, and breaks no header', async () => {
+    const ground = await grounds.start({
+      accepts: async (recipient) => {
+        if (recipient.startsWith('broken')) throw new Error('no connection');
+        return 'known';
+      },
+      receive: async () => Promise.reject(new Error('no disk')),
+    });
+    const client = await ground.greet('EHLO hostile-name)(;"<x>');
+    await client.say('RCPT TO:<broken-hostile@inbox.example>');
+    await beginMessage(client, 'RCPT TO:<broken-hostile@inbox.example>', 'RCPT TO:<hostile@inbox.example>');
+    await client.say('Subject: hostile\r\n\r\nhostile\r\n.');
+    await client.say('HOSTILE');
+    await client.say('QUIT');
+    expect(ground.received[0]?.raw.toString()).toMatch(/^Received: from hostile-name\?{5}x\? \(/);
+    expect(ground.log()).toContain('recipient not judged');
+    expect(ground.log()).toContain('message not received');
+    expect(ground.log()).not.toMatch(/hostile|@(inbox|client)\.example/i);
+  });
+});
+
+describe('the address of a client', () => {
+  testWithIpv6('that comes by IPv4 to an IPv6 socket is an IPv4 address', async () => {
+    const ground = await grounds.start({ host: '::' });
+    const client = await ground.greet();
+    await beginMessage(client);
+    await client.say('.');
+    expect(ground.received[0]?.envelope.remoteAddress).toBe('127.0.0.1');
+    expect(ground.received[0]?.raw.toString()).toContain('([127.0.0.1])');
+  });
+});
+
+describe('the server', () => {
+  test('does not start where another one listens, and says so', async () => {
+    const other = createServer();
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    await expect(grounds.start({ port })).rejects.toThrow('EADDRINUSE');
+    other.close();
+  });
+
+  test('tells its port while it listens', async () => {
+    const ground = await grounds.start();
+    expect(ground.server.port()).toBe(ground.port);
+    await ground.server.stop();
+    expect(() => ground.server.port()).toThrow('does not listen');
+    await ground.server.stop();
+    const socket = connectTcp(ground.port, '127.0.0.1');
+    const [error] = (await once(socket, 'error')) as [Error & { code: string }];
+    expect(error.code).toBe('ECONNREFUSED');
+  });
+
+  test('takes no browser for a client', async () => {
+    const ground = await grounds.start();
+    const client = await ground.open();
+    await client.answer();
+    client.write('POST / HTTP/1.1\r\nHost: x\r\n\r\nEHLO a\r\n');
+    expect(await client.rest()).toEqual(['421 4.4.2 HTTP requests not allowed']);
+  });
+});

@@ -1,0 +1,275 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { createSecureContext, type TLSSocket } from 'node:tls';
+import { type Clock, errorCode, type Logger, systemClock, within } from '@postrider/runtime';
+import { SMTPServer } from 'smtp-server';
+import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
+import { ByteBudget } from './byte-budget.ts';
+import type { MailIntake } from './intake.ts';
+import { DEFAULT_LIMITS, DEFAULT_LMTP_LIMITS, type InboundLimits } from './limits.ts';
+import { receiveMessage } from './receive-message.ts';
+import { Refusal, type RefusalReason } from './refusal.ts';
+import { Session } from './session.ts';
+import { SessionLimits } from './session-limits.ts';
+
+/** PEM, as `tls.createServer` takes it. */
+export interface InboundTls {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+}
+
+export interface InboundServerOptions {
+  readonly host: string;
+  /** 0: any free port; `port()` tells which. */
+  readonly port: number;
+  readonly protocol: 'smtp' | 'lmtp';
+  /** Our name in the greeting and in `Received:`. */
+  readonly hostname: string;
+  /** Null: no STARTTLS. */
+  readonly tls: InboundTls | null;
+  readonly intake: MailIntake;
+  readonly logger: Logger;
+  /** Default: the machine's clock. It dates `Received:`. */
+  readonly clock?: Clock;
+  /** What is left out has its default. */
+  readonly limits?: Partial<InboundLimits>;
+  /** Called with the number of open sessions whenever it changes. */
+  readonly onSession?: (open: number) => void;
+  /** Called for each answer of 4xx and 5xx. */
+  readonly onRefusal?: (code: number, reason: RefusalReason) => void;
+}
+
+export interface InboundServer {
+  /** Resolves when it listens; rejects when the address is taken. */
+  start(): Promise<void>;
+  /**
+   * Takes no new session and no new message. Resolves when the messages under way are answered, or after `remainingMs`:
+   * whoever has no answer by then hears 421, and sends the message again.
+   */
+  stop(remainingMs?: number): Promise<void>;
+  /** @throws Error before `start` and after `stop` */
+  port(): number;
+  /**
+   * The next handshakes use it. Null: STARTTLS is offered no more.
+   * @throws Error when it is no certificate, or the key of another one; what was there stays in use
+   */
+  setTls(tls: InboundTls | null): void;
+}
+
+/** Opens nothing before `start`. @throws Error when the certificate is unusable */
+export function createInboundServer(options: InboundServerOptions): InboundServer {
+  return new LibraryServer(options);
+}
+
+/** Jokes of smtp-server (WIZ, SHELL, KILL), a login, and two commands by which a client says it is another one. */
+const NEVER_OFFERED = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'];
+const TLS_VERSION_MIN = 'TLSv1.2';
+const STOP_MS = 10_000;
+
+class LibraryServer implements InboundServer {
+  readonly #options: InboundServerOptions;
+  readonly #limits: InboundLimits;
+  readonly #sessionLimits: SessionLimits;
+  readonly #budget: ByteBudget;
+  readonly #server: SessionServer;
+  /** By what the handlers of smtp-server are given. A session stays here, and counts, until its socket is closed. */
+  readonly #sessions = new Map<SMTPServerSession, Session>();
+
+  constructor(options: InboundServerOptions) {
+    this.#options = options;
+    this.#limits = {
+      ...(options.protocol === 'lmtp' ? DEFAULT_LMTP_LIMITS : DEFAULT_LIMITS),
+      ...options.limits,
+    };
+    this.#sessionLimits = new SessionLimits(this.#limits.sessionsMax, this.#limits.sessionsPerAddressMax);
+    this.#budget = new ByteBudget(this.#limits.bytesUnderWayMax);
+    this.#server = this.#createServer();
+    this.setTls(options.tls);
+  }
+
+  async start(): Promise<void> {
+    const { host, port, protocol, logger } = this.#options;
+    this.#server.listen(port, host);
+    await once(this.#server.server, 'listening');
+    logger.info('inbound server listens', { host, port: this.port(), protocol });
+  }
+
+  async stop(remainingMs = STOP_MS): Promise<void> {
+    if (!this.#server.server.listening) return;
+    // smtp-server takes 0 for its own default, 30 s.
+    this.#server.options.closeTimeout = Math.max(1, remainingMs);
+    const closed = new Promise<void>((resolve) => this.#server.close(resolve));
+    for (const session of this.#sessions.values()) session.stop();
+    await closed;
+  }
+
+  port(): number {
+    const address = this.#server.server.address() as AddressInfo | null;
+    if (address === null) throw new Error('the inbound server does not listen');
+    return address.port;
+  }
+
+  setTls(tls: InboundTls | null): void {
+    const { options } = this.#server;
+    if (tls === null) {
+      options.disabledCommands = [...NEVER_OFFERED, 'STARTTLS'];
+      return;
+    }
+    const { cert, key } = tls;
+    // Tried first: smtp-server keeps what it is given, also when it is unusable.
+    createSecureContext({ cert, key, minVersion: TLS_VERSION_MIN });
+    this.#server.updateSecureContext({ cert, key, minVersion: TLS_VERSION_MIN });
+    options.disabledCommands = [...NEVER_OFFERED];
+  }
+
+  #createServer(): SessionServer {
+    const limits = this.#limits;
+    const server = new SessionServer(
+      {
+        name: this.#options.hostname,
+        lmtp: this.#options.protocol === 'lmtp',
+        heloResponse: '%s',
+        authOptional: true,
+        disabledCommands: [...NEVER_OFFERED, 'STARTTLS'],
+        hideENHANCEDSTATUSCODES: false,
+        // A name that the client's side publishes, and nobody here asks for it.
+        disableReverseLookup: true,
+        // smtp-server would log commands and addresses.
+        logger: false,
+        size: limits.messageBytesMax,
+        maxRecipients: limits.recipientsMax,
+        maxCommandLength: limits.commandLineBytesMax,
+        // Any byte starts this one anew. The session's own deadlines come first.
+        socketTimeout: limits.commandTimeoutMs + limits.dataTimeoutMs,
+        onMailFrom: (address, session, done) => this.#onMailFrom(address, session, done),
+        onRcptTo: (address, session, done) => void this.#onRcptTo(address, session).then(done),
+        onData: (stream, session, done) => void this.#onData(stream, session, done),
+        onClose: (session) => this.#onClose(session),
+      },
+      (socket, socketOptions) => this.#openSession(socket, socketOptions),
+    );
+    server.on('error', (error) =>
+      this.#options.logger.debug('inbound connection failed', { code: errorCode(error) }),
+    );
+    return server;
+  }
+
+  /** Null: the client is gone, or was turned away. */
+  #openSession(socket: Socket | TLSSocket, socketOptions: SMTPConnectionOptions): Session | null {
+    // smtp-server waits a turn of the event loop. It would never hear of a close in between.
+    if (socket.destroyed) return null;
+    const onRefusal = (code: number, reason: RefusalReason) => this.#options.onRefusal?.(code, reason);
+    const session = new Session(this.#server, socket, socketOptions, { limits: this.#limits, onRefusal });
+    const limit = this.#sessionLimits.enter(session.remoteAddress);
+    if (limit !== null) {
+      onRefusal(421, limit);
+      turnAway(socket, this.#options.hostname);
+      return null;
+    }
+    this.#sessions.set(session.session, session);
+    this.#options.onSession?.(this.#sessionLimits.open);
+    return session;
+  }
+
+  #onClose(session: SMTPServerSession): void {
+    const { remoteAddress } = this.#session(session);
+    this.#session(session).dispose();
+    this.#sessions.delete(session);
+    this.#sessionLimits.leave(remoteAddress);
+    this.#options.onSession?.(this.#sessionLimits.open);
+  }
+
+  #onMailFrom(address: SMTPServerAddress, of: SMTPServerSession, done: (error?: Error) => void): void {
+    const session = this.#session(of);
+    session.mails += 1;
+    session.recipientsTaken = 0;
+    const declared = Number(address.args === false ? 0 : (address.args['SIZE'] ?? 0));
+    if (session.mails > this.#limits.messagesPerSessionMax) {
+      const words = 'Too many messages in one session';
+      done(session.refuse(new Refusal(421, 'messages_per_session', words)));
+    } else if (declared > this.#budget.available) {
+      done(session.refuse(new Refusal(451, 'memory', 'Too much mail at a time, try again later')));
+    } else done();
+  }
+
+  /** Resolves with what the client is to hear instead of 250. */
+  async #onRcptTo({ address }: SMTPServerAddress, of: SMTPServerSession): Promise<Refusal | undefined> {
+    const session = this.#session(of);
+    session.begin();
+    const verdict = await this.#judge(address, of.id);
+    switch (verdict) {
+      case 'known':
+        session.recipientsTaken += 1;
+        return undefined;
+      case 'unknown':
+        return session.refuse(new Refusal(550, 'unknown_recipient', 'No such mailbox here'));
+      case 'unavailable':
+        return session.refuse(new Refusal(451, 'unavailable', 'Recipient not checked, try again later'));
+    }
+  }
+
+  async #judge(recipient: string, sessionId: string): ReturnType<MailIntake['accepts']> {
+    const { intake, logger } = this.#options;
+    try {
+      const ask = async () => intake.accepts(recipient);
+      return await within(ask, this.#limits.acceptsTimeoutMs, () => 'unavailable');
+    } catch (error) {
+      logger.warn('recipient not judged', { session_id: sessionId, error });
+      return 'unavailable';
+    }
+  }
+
+  async #onData(
+    stream: SMTPServerDataStream,
+    of: SMTPServerSession,
+    done: (error: Error | null, answer?: string | (string | Error)[]) => void,
+  ): Promise<void> {
+    const { intake, hostname, logger, protocol, clock = systemClock } = this.#options;
+    const session = this.#session(of);
+    session.begin();
+    const receiving = { intake, hostname, logger, clock, budget: this.#budget, limits: this.#limits };
+    const outcome = await receiveMessage(receiving, stream, of);
+    if (outcome === null) return;
+    const answers = protocol === 'lmtp' ? session.recipientsTaken : 1;
+    const answer = outcome instanceof Refusal ? session.refuse(outcome, answers) : outcome.words;
+    if (protocol === 'lmtp') done(null, Array<string | Error>(answers).fill(answer));
+    else if (answer instanceof Refusal) done(answer);
+    else done(null, answer);
+  }
+
+  #session(session: SMTPServerSession): Session {
+    const found = this.#sessions.get(session);
+    if (found === undefined) throw new Error('a session that was not opened here');
+    return found;
+  }
+}
+
+/** At once, and not after the pause before the greeting: who is over a limit must not hold a socket. */
+function turnAway(socket: Socket, hostname: string): void {
+  socket.on('error', () => undefined);
+  socket.write(`421 ${hostname} Too many sessions, try again later\r\n`);
+  socket.destroySoon();
+}
+
+type OpenSession = (socket: Socket | TLSSocket, options: SMTPConnectionOptions) => Session | null;
+
+/** smtp-server with our own sessions. */
+class SessionServer extends SMTPServer {
+  readonly #open: OpenSession;
+
+  constructor(options: ConstructorParameters<typeof SMTPServer>[0], open: OpenSession) {
+    super(options);
+    this.#open = open;
+  }
+
+  override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
+    const session = this.#open(socket, options ?? {});
+    if (session === null) return;
+    this.connections.add(session);
+    session.on('error', (error: Error) => this._onError(error));
+    session.init();
+    // Accepted just before `close`, and opened after it.
+    if (this._closeTimeout !== false) session.stop();
+  }
+}

@@ -1,0 +1,38 @@
+import { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
+import type { SMTPServerDataStream } from 'smtp-server';
+import { DataDecoder } from './data-decoder.ts';
+
+type Done = (error?: Error | null) => void;
+
+/** smtp-server's parser with another way to read the message: see `DataDecoder` for the reason. */
+export class MessageParser extends SMTPStream {
+  #decoder = new DataDecoder();
+
+  override startDataMode(maxBytes?: number | string | null): SMTPServerDataStream {
+    this.#decoder = new DataDecoder();
+    return super.startDataMode(maxBytes);
+  }
+
+  override _feedDataStream(chunk: Buffer, done: Done): void {
+    const { content, end } = this.#decoder.decode(chunk);
+    this._countDataBytes(content.length);
+    if (end === null) this.#pass(content, done);
+    else this._endDataMode(content, chunk.subarray(end), done);
+  }
+
+  /** Waits for a slow reader. A stream that was destroyed reads nothing more: the rest is dropped. */
+  #pass(content: Buffer, done: Done): void {
+    const stream = this._dataStream;
+    if (stream === null || content.length === 0 || !stream.writable || stream.write(content)) {
+      done();
+      return;
+    }
+    const go = () => {
+      stream.off('drain', go);
+      stream.off('close', go);
+      done();
+    };
+    stream.once('drain', go);
+    stream.once('close', go);
+  }
+}

@@ -1,0 +1,157 @@
+import { type Clock, type Logger, within } from '@postrider/runtime';
+import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import type { ByteBudget } from './byte-budget.ts';
+import type { MailIntake, Receipt, ReceivedEnvelope } from './intake.ts';
+import type { InboundLimits } from './limits.ts';
+import { MessageBuffer } from './message-buffer.ts';
+import { MESSAGE_TOO_BIG, Refusal } from './refusal.ts';
+import { traceHeader } from './trace-header.ts';
+
+export interface Receiving {
+  readonly intake: MailIntake;
+  readonly budget: ByteBudget;
+  readonly limits: InboundLimits;
+  readonly hostname: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The message came to its end, or was cut: what the client is to hear. Null: the client is gone. */
+type Outcome = { readonly kind: 'received'; readonly words: string } | Refusal | null;
+
+/** An answer has 512 octets at most (RFC 5321, 4.5.3.1.5), codes and line end among them. */
+const WORDS_LENGTH_MAX = 400;
+
+/** Reads one message to its end and hands it to the intake. Never rejects. */
+export async function receiveMessage(
+  receiving: Receiving,
+  stream: SMTPServerDataStream,
+  session: SMTPServerSession,
+): Promise<Outcome> {
+  const { budget, limits } = receiving;
+  const id = `${session.id}.${session.transaction}`;
+  const trace = traceOf(receiving, session, id);
+  const buffer = new MessageBuffer(budget);
+  const fits = buffer.append(trace);
+  const fault = await readMessage(stream, buffer, fits, limits.dataTimeoutMs);
+  if (fault !== null) {
+    buffer.release();
+    return fault === 'disconnected' ? null : faultOf(fault, limits);
+  }
+  const envelope = envelopeOf(session, trace.length);
+  return handOver(receiving, buffer, envelope, id);
+}
+
+type Fault = 'size' | 'memory' | 'data_timeout' | 'disconnected';
+
+/**
+ * Resolves at the end of the message; with what is wrong with it, or null. A message that is not kept is read off all
+ * the same: only after its final dot the client reads an answer.
+ */
+function readMessage(
+  stream: SMTPServerDataStream,
+  buffer: MessageBuffer,
+  fits: boolean,
+  timeoutMs: number,
+): Promise<Fault | null> {
+  return new Promise((resolve) => {
+    let keeps = fits;
+    if (!keeps) buffer.release();
+    const settle = (fault: Fault | null) => {
+      clearTimeout(deadline);
+      resolve(fault);
+    };
+    const deadline = setTimeout(() => {
+      settle('data_timeout');
+      // smtp-server answers before the end of a message only when its stream is destroyed.
+      stream.destroy();
+    }, timeoutMs);
+    stream.on('data', (bytes: Buffer) => {
+      if (!keeps || (!stream.sizeExceeded && buffer.append(bytes))) return;
+      keeps = false;
+      buffer.release();
+    });
+    stream.once('end', () => {
+      if (stream.sizeExceeded) settle('size');
+      else settle(keeps ? null : 'memory');
+    });
+    stream.once('error', () => settle('disconnected'));
+    stream.once('close', () => settle('disconnected'));
+  });
+}
+
+function faultOf(fault: Exclude<Fault, 'disconnected'>, limits: InboundLimits): Refusal {
+  switch (fault) {
+    case 'size':
+      return new Refusal(
+        552,
+        'size',
+        `Message exceeds the maximum of ${limits.messageBytesMax} bytes`,
+        MESSAGE_TOO_BIG,
+      );
+    case 'memory':
+      return new Refusal(451, 'memory', 'Too much mail at a time, try again later');
+    case 'data_timeout':
+      return new Refusal(421, 'data_timeout', 'Timeout in the message, closing connection');
+  }
+}
+
+async function handOver(
+  { intake, limits, logger }: Receiving,
+  buffer: MessageBuffer,
+  envelope: ReceivedEnvelope,
+  id: string,
+): Promise<Outcome> {
+  const receive = async () => {
+    try {
+      return await intake.receive(buffer.join(), envelope);
+    } finally {
+      // Not when the answer is late: until the intake lets go, the bytes are in memory.
+      buffer.release();
+    }
+  };
+  try {
+    const receipt = await within<Receipt | null>(receive, limits.receiveTimeoutMs, () => null);
+    if (receipt !== null) return outcomeOf(receipt, id);
+    logger.warn('message not received in time', { receipt_id: id });
+  } catch (error) {
+    logger.warn('message not received', { receipt_id: id, error });
+  }
+  return new Refusal(451, 'not_received', 'Message not received, try again later');
+}
+
+function outcomeOf(receipt: Receipt, id: string): Outcome {
+  switch (receipt.kind) {
+    case 'accepted':
+      return { kind: 'received', words: `OK, received as ${id}` };
+    case 'refused':
+      return new Refusal(receipt.code, 'refused_by_intake', receipt.words.slice(0, WORDS_LENGTH_MAX));
+    case 'later':
+      return new Refusal(451, 'not_received', receipt.words.slice(0, WORDS_LENGTH_MAX));
+  }
+}
+
+function traceOf({ hostname, clock }: Receiving, session: SMTPServerSession, id: string): Buffer {
+  const fields = {
+    helo: session.hostNameAppearsAs,
+    remoteAddress: session.remoteAddress,
+    hostname,
+    protocol: session.transmissionType,
+    id,
+    receivedAt: clock.now(),
+  };
+  return Buffer.from(traceHeader(fields), 'latin1');
+}
+
+function envelopeOf(session: SMTPServerSession, traceBytes: number): ReceivedEnvelope {
+  const { mailFrom, rcptTo } = session.envelope;
+  return {
+    remoteAddress: session.remoteAddress,
+    helo: session.hostNameAppearsAs,
+    mailFrom: mailFrom === false ? '' : mailFrom.address,
+    recipients: rcptTo.map(({ address }) => address),
+    tls: session.secure,
+    sessionId: session.id,
+    traceBytes,
+  };
+}

@@ -1,0 +1,35 @@
+/** Why an answer was no: the label of a metric, so a closed list. */
+export type RefusalReason =
+  | 'command_timeout'
+  | 'data_timeout'
+  | 'memory'
+  | 'messages_per_session'
+  | 'not_received'
+  | 'protocol'
+  | 'recipients'
+  | 'refused_by_intake'
+  | 'sessions'
+  | 'sessions_per_address'
+  | 'size'
+  | 'stopping'
+  | 'too_many_commands'
+  | 'too_many_errors'
+  | 'unavailable'
+  | 'unknown_recipient';
+
+/** An answer of 4xx or 5xx. smtp-server sends `responseCode` and `message`; 421 ends the session. */
+export class Refusal extends Error {
+  readonly responseCode: number;
+  readonly reason: RefusalReason;
+  /** smtp-server's name of an enhanced status code; without it the code's own (550 is 5.1.1, 451 is 4.3.0). */
+  readonly context: string | undefined;
+
+  constructor(responseCode: number, reason: RefusalReason, words: string, context?: string) {
+    super(words);
+    this.responseCode = responseCode;
+    this.reason = reason;
+    this.context = context;
+  }
+}
+
+export const MESSAGE_TOO_BIG = 'MESSAGE_TOO_BIG'; // 5.3.4

@@ -1,0 +1,133 @@
+import { networkInterfaces } from 'node:os';
+import { Writable } from 'node:stream';
+import { test } from '@jest/globals';
+import { createLogger, type Logger } from '@postrider/runtime';
+import type { MailIntake, Receipt, ReceivedEnvelope } from '../src/smtp/intake.ts';
+import { createInboundServer, type InboundServer } from '../src/smtp/inbound-server.ts';
+import type { InboundServerOptions } from '../src/smtp/inbound-server.ts';
+import { openClient, type SmtpClient } from './smtp-client.ts';
+
+export interface Received {
+  readonly raw: Buffer;
+  readonly envelope: ReceivedEnvelope;
+  /** The message without our own header. */
+  readonly message: string;
+}
+
+/** A running server, what it received, and what it said of it. */
+export interface InboundGround {
+  readonly server: InboundServer;
+  readonly port: number;
+  readonly received: readonly Received[];
+  /** Recipients that the intake was asked about. */
+  readonly asked: readonly string[];
+  /** `code reason` of each refusal. */
+  readonly refusals: readonly string[];
+  /** Numbers of open sessions, as they were reported. */
+  readonly sessions: readonly number[];
+  log(): string;
+  /** A raw connection to 127.0.0.1, or to `host`; closed at the end of the test. */
+  open(host?: string): Promise<SmtpClient>;
+  /** One that has read the greeting and said hello. */
+  greet(hello?: string): Promise<SmtpClient>;
+}
+
+export type GroundOptions = Partial<Omit<InboundServerOptions, 'intake'>> & {
+  readonly accepts?: MailIntake['accepts'];
+  readonly receive?: (raw: Buffer, envelope: ReceivedEnvelope) => Promise<Receipt>;
+};
+
+export const HOSTNAME = 'mx.postrider.example';
+
+/** Known are all addresses at `inbox.example`. */
+async function acceptsInbox(recipient: string): ReturnType<MailIntake['accepts']> {
+  return recipient.endsWith('@inbox.example') ? 'known' : 'unknown';
+}
+
+const acceptAll = async (): Promise<Receipt> => ({ kind: 'accepted', ids: ['msg_1'] });
+
+/** The real logger. It writes into `lines`. */
+function keptLogger(lines: string[]): Logger {
+  const stream = new Writable({
+    write: (line: Buffer, _encoding, done) => {
+      lines.push(line.toString('utf8'));
+      done();
+    },
+  });
+  return createLogger({ level: 'debug', service: 'inbound', stream });
+}
+
+/** Makes servers for the tests of one file. `close` ends them and all their clients: to be called after each test. */
+export function inboundGrounds() {
+  const cleanups: (() => Promise<void> | void)[] = [];
+
+  async function start(options: GroundOptions = {}): Promise<InboundGround> {
+    const received: Received[] = [];
+    const asked: string[] = [];
+    const refusals: string[] = [];
+    const sessions: number[] = [];
+    const lines: string[] = [];
+    const { accepts = acceptsInbox, receive = acceptAll, ...rest } = options;
+    const intake: MailIntake = {
+      accepts: (recipient) => {
+        asked.push(recipient);
+        return accepts(recipient);
+      },
+      receive: (raw, envelope) => {
+        received.push({ raw, envelope, message: raw.subarray(envelope.traceBytes).toString('latin1') });
+        return receive(raw, envelope);
+      },
+    };
+    const server = createInboundServer({
+      host: '127.0.0.1',
+      port: 0,
+      protocol: 'smtp',
+      hostname: HOSTNAME,
+      tls: null,
+      intake,
+      logger: keptLogger(lines),
+      onRefusal: (code, reason) => refusals.push(`${code} ${reason}`),
+      onSession: (open) => sessions.push(open),
+      ...rest,
+    });
+    await server.start();
+    cleanups.push(() => server.stop());
+    const port = server.port();
+    const open = async (host?: string) => {
+      const client = await openClient(port, host);
+      cleanups.push(() => client.destroy());
+      return client;
+    };
+    const greet = async (
+      hello = rest.protocol === 'lmtp' ? 'LHLO client.example' : 'EHLO client.example',
+    ) => {
+      const client = await open();
+      await client.answer();
+      await client.say(hello);
+      return client;
+    };
+    const log = () => lines.join('');
+    return { server, port, received, asked, refusals, sessions, log, open, greet };
+  }
+
+  async function close(): Promise<void> {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  }
+
+  return { start, close };
+}
+
+export const FROM = 'MAIL FROM:<sender@client.example>';
+export const TO = 'RCPT TO:<a@inbox.example>';
+
+/** As far as the 354: sender and recipients are taken. */
+export async function beginMessage(client: SmtpClient, ...recipients: string[]): Promise<string> {
+  await client.say(FROM);
+  for (const recipient of recipients.length === 0 ? [TO] : recipients) await client.say(recipient);
+  return client.say('DATA');
+}
+
+const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+
+/** `test` where the machine has IPv6, else `test.skip`. */
+export const testWithIpv6 = addresses.some(({ address }) => address === '::1') ? test : test.skip;

@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** One whole answer: lines joined by LF, without their ends. Empty when the server has closed the connection instead. */
+export type Answer = string;
+
+/** A client that writes what it is told, byte for byte, also what no proper client would. */
+export interface SmtpClient {
+  /** Writes and does not wait. */
+  write(bytes: string | Buffer): void;
+  /** The next answer. */
+  answer(): Promise<Answer>;
+  /** Writes one line and waits for its answer. */
+  say(line: string): Promise<Answer>;
+  /** All answers until the server closes the connection. */
+  rest(): Promise<Answer[]>;
+  /** Answers that came and were not asked for yet. */
+  pending(): number;
+  /** Resolves when everything written so far was passed to the system. */
+  flushed(): Promise<void>;
+  /** TLS over the same socket: after the answer to STARTTLS. */
+  secure(ca: string, servername: string): Promise<void>;
+  /** SHA-256 of the server's certificate; empty without TLS. */
+  fingerprint(): string;
+  /** Cuts the connection. */
+  destroy(): void;
+  readonly closed: Promise<void>;
+}
+
+/** Connects. The greeting is the first answer. */
+export async function openClient(port: number, host = '127.0.0.1'): Promise<SmtpClient> {
+  const socket = connectTcp(port, host);
+  await once(socket, 'connect');
+  return new LineClient(socket);
+}
+
+class LineClient implements SmtpClient {
+  #socket: Socket;
+  #fingerprint = '';
+  #text = '';
+  #ended = false;
+  readonly #answers: Answer[] = [];
+  readonly #waiting: ((answer: Answer) => void)[] = [];
+  readonly closed: Promise<void>;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
+    this.#listen(socket);
+  }
+
+  write(bytes: string | Buffer): void {
+    this.#socket.write(bytes);
+  }
+
+  answer(): Promise<Answer> {
+    const next = this.#answers.shift();
+    if (next !== undefined) return Promise.resolve(next);
+    if (this.#ended) return Promise.resolve('');
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  say(line: string): Promise<Answer> {
+    this.write(`${line}\r\n`);
+    return this.answer();
+  }
+
+  async rest(): Promise<Answer[]> {
+    const answers: Answer[] = [];
+    for (let next = await this.answer(); next !== ''; next = await this.answer()) answers.push(next);
+    return answers;
+  }
+
+  pending(): number {
+    return this.#answers.length;
+  }
+
+  flushed(): Promise<void> {
+    return new Promise((resolve) => this.#socket.write('', () => resolve()));
+  }
+
+  async secure(ca: string, servername: string): Promise<void> {
+    this.#socket.removeAllListeners('data');
+    const secured = connectTls({ socket: this.#socket, ca, servername });
+    await once(secured, 'secureConnect');
+    this.#fingerprint = secured.getPeerCertificate().fingerprint256;
+    this.#socket = secured;
+    this.#text = '';
+    this.#listen(secured);
+  }
+
+  fingerprint(): string {
+    return this.#fingerprint;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #listen(socket: Socket): void {
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes: Buffer) => this.#read(bytes.toString('utf8')));
+    socket.once('close', () => {
+      this.#ended = true;
+      for (const resolve of this.#waiting.splice(0)) resolve('');
+    });
+  }
+
+  #read(text: string): void {
+    this.#text += text;
+    for (;;) {
+      const whole = /^(?:\d{3}-[^\n]*\n)*\d{3} [^\n]*\n/.exec(this.#text)?.[0];
+      if (whole === undefined) return;
+      this.#text = this.#text.slice(whole.length);
+      const answer = whole.replace(/\r\n/g, '\n').trimEnd();
+      const resolve = this.#waiting.shift();
+      if (resolve === undefined) this.#answers.push(answer);
+      else resolve(answer);
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import type { ClaimedDelivery } from '@postrider/store';
+import { claimed } from '../test/claimed-deliveries.ts';
+import { createConcurrencyLimits } from './concurrency-limits.ts';
+import type { ConcurrencyLimits } from './concurrency-limits.ts';
+import { LIMITS } from './webhook-standing.ts';
+
+const [A, B, C] = ['wh_a', 'wh_b', 'wh_c'] as [WebhookId, WebhookId, WebhookId];
+const [ACCOUNT, OTHER] = ['acct_1', 'acct_2'] as [AccountId, AccountId];
+/** A quarter of the fleet's slots. */
+const ACCOUNT_LIMIT = 256;
+
+let limits: ConcurrencyLimits;
+let now: number;
+let fleetSlots: number;
+beforeEach(() => {
+  now = 0;
+  fleetSlots = 4 * ACCOUNT_LIMIT;
+  limits = createConcurrencyLimits({ fleetSlots: () => fleetSlots, nowMs: () => now });
+});
+
+/** What a webhook may have in flight when it alone is claimed for. */
+function limitOf(webhookId: WebhookId): number {
+  return limits.allow([webhookId])[0]?.room ?? 0;
+}
+
+describe('what an account has in flight', () => {
+  test('is told with each of its webhooks, those that are not asked for included', () => {
+    limits.observe(claimed(5));
+    limits.observe(claimed(7, { webhookId: B }));
+    limits.observe(claimed(3, { webhookId: C, accountId: OTHER }));
+    expect(limits.allow([A, C]).map(({ accountInFlight }) => accountInFlight)).toEqual([12, 3]);
+    now += 1_000; // they have ended
+    expect(limits.allow([A]).map(({ accountInFlight }) => accountInFlight)).toEqual([0]);
+  });
+});
+
+describe('the limit of an account’s webhooks that fail or have not answered yet', () => {
+  const WEBHOOKS = Array.from({ length: 30 }, (_, n) => `wh_${n}` as WebhookId);
+  const most = () => limits.allow(WEBHOOKS).reduce((sum, { room }) => sum + room, 0);
+
+  test.each([
+    ['fail', { failing: true }],
+    ['hang', { lapsed: true }],
+  ])('is a sixteenth of all slots where they %s', (_, more) => {
+    for (const webhookId of WEBHOOKS) limits.observe(claimed(1, { webhookId, ...more }));
+    for (const webhookId of WEBHOOKS) limits.observe(claimed(1, { webhookId, ...more }));
+    expect(most()).toBeLessThanOrEqual(ACCOUNT_LIMIT / 4);
+  });
+
+  test('does not hold those that answer, be it late', () => {
+    for (const webhookId of WEBHOOKS) limits.observe(claimed(8, { webhookId }));
+    for (const webhookId of WEBHOOKS) limits.suspect(webhookId);
+    now += 9_000;
+    for (const webhookId of WEBHOOKS) limits.observe(claimed(1, { webhookId, inFlight: 7, stuck: true }));
+    for (const webhookId of WEBHOOKS) limits.observe(claimed(1, { webhookId, inFlight: 6, stuck: true }));
+    expect(most()).toBeGreaterThan(ACCOUNT_LIMIT / 2);
+  });
+
+  test('leaves the rest to those of the account that answer', () => {
+    limits.observe(claimed(8));
+    limits.observe(claimed(8));
+    const [first = A] = WEBHOOKS;
+    limits.observe(claimed(ACCOUNT_LIMIT / 4, { webhookId: first, lapsed: true }));
+    expect(limitOf(A)).toBe(24);
+  });
+});
+
+describe('the limit of an account', () => {
+  /** As many claims as it takes to earn the webhook more than its account may have. */
+  function earn(webhookId: WebhookId, accountId: AccountId): void {
+    for (let round = 0; round < 20; round += 1) {
+      now += 200; // too slow to be held at what a quick one needs
+      limits.observe(claimed(limitOf(webhookId), { webhookId, accountId }));
+    }
+  }
+
+  test('is a quarter of the slots of the fleet, as many as they are now', () => {
+    earn(A, ACCOUNT);
+    now += 2_000;
+    expect(limitOf(A)).toBe(ACCOUNT_LIMIT);
+    fleetSlots = 80;
+    expect(limitOf(A)).toBe(20);
+    fleetSlots = 4;
+    expect(limitOf(A)).toBe(LIMITS.first);
+  });
+
+  test('is divided among its webhooks that are claimed for together', () => {
+    for (const id of [A, B]) earn(id, ACCOUNT);
+    earn(C, OTHER);
+    now += 2_000; // nothing is in flight any more
+    expect(limits.allow([A, B, C]).map(({ room }) => room)).toEqual([128, 128, 256]);
+  });
+
+  test('counts what its other webhooks have in flight', () => {
+    for (const id of [A, B]) earn(id, ACCOUNT);
+    now += 2_000;
+    limits.observe(claimed(100));
+    expect(limitOf(B)).toBe(ACCOUNT_LIMIT - 100);
+    expect(limitOf(A)).toBe(ACCOUNT_LIMIT);
+    expect(limitOf(C)).toBe(LIMITS.first);
+  });
+
+  test('is there for a webhook up to its fair share, whatever the others have; they give it back', () => {
+    for (const id of [A, B]) earn(id, ACCOUNT);
+    now += 2_000;
+    limits.observe(claimed(ACCOUNT_LIMIT));
+    expect(limitOf(B)).toBe(ACCOUNT_LIMIT / 2);
+    limits.observe(claimed(20, { webhookId: B }));
+    expect(limitOf(A)).toBe(ACCOUNT_LIMIT - 20);
+    limits.observe(claimed(1, { webhookId: B, inFlight: ACCOUNT_LIMIT / 2 - 1 }));
+    expect(limitOf(A)).toBe(ACCOUNT_LIMIT / 2);
+  });
+
+  test('lets a webhook keep up beside another of its account that has a backlog and takes longer', () => {
+    const backlogged = simulated(A, 600, 1_000_000);
+    const steady = simulated(B, 200, 0);
+    for (let elapsedMs = 0; elapsedMs < 30_000; elapsedMs += 10) {
+      now += 10;
+      if (elapsedMs >= 5_000 && elapsedMs % 50 === 0) steady.waiting += 1;
+      const busy = [backlogged, steady].filter(({ waiting }) => waiting > 0);
+      const rooms = limits.allow(busy.map(({ webhookId }) => webhookId));
+      limits.observe(busy.flatMap((webhook, index) => webhook.claim(rooms[index]?.room ?? 0)));
+    }
+    expect(steady.waiting).toBeLessThan(5);
+    expect(backlogged.inFlight()).toBeGreaterThan(0.9 * ACCOUNT_LIMIT);
+  });
+
+  /** A webhook whose attempts take so long, and a claim for it. */
+  function simulated(webhookId: WebhookId, takesMs: number, waiting: number) {
+    const endsAtMs: number[] = [];
+    const webhook = {
+      ...{ webhookId, waiting },
+      inFlight(): number {
+        while ((endsAtMs[0] ?? Infinity) <= now) endsAtMs.shift();
+        return endsAtMs.length;
+      },
+      claim(room: number): ClaimedDelivery[] {
+        const inFlight = Math.min(room, webhook.inFlight());
+        const count = Math.min(webhook.waiting, room - inFlight);
+        webhook.waiting -= count;
+        for (let n = 0; n < count; n += 1) endsAtMs.push(now + takesMs);
+        return claimed(count, { webhookId, inFlight });
+      },
+    };
+    return webhook;
+  }
+
+  test('counts what was claimed a second ago for as long as attempts are seen to take long', () => {
+    for (const id of [A, B]) earn(id, ACCOUNT);
+    now += 2_000;
+    limits.observe(claimed(100));
+    now += 1_000;
+    expect(limitOf(B)).toBe(ACCOUNT_LIMIT);
+    for (let second = 0; second < 8; second += 2) {
+      limits.suspect(A); // the scan sees it
+      now += 2_000;
+      expect(limitOf(B)).toBe(ACCOUNT_LIMIT - 100);
+    }
+    now += 1_000;
+    expect(limitOf(B)).toBe(ACCOUNT_LIMIT);
+  });
+
+  test('leaves one to each webhook, however much the others have in flight', () => {
+    fleetSlots = 0;
+    for (let n = 0; n < 20; n += 1) limits.observe(claimed(1, { webhookId: `wh_${n}` as WebhookId }));
+    limits.observe(claimed(LIMITS.first));
+    expect(limitOf(B)).toBe(LIMITS.first);
+    limits.observe(claimed(1, { webhookId: B }));
+    expect(limitOf(B)).toBe(1);
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import type { Sweep, SweptWebhook } from '@postrider/store';
+import { createDeliverySweep } from './delivery-sweep.ts';
+import { createOutstandingWebhooks } from './outstanding-webhooks.ts';
+
+const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
+const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, mark: MARK });
+
+/** A sweep over a store that answers what the test gives it, each step taking some time of the clock. */
+function sweepOver(steps: (Sweep | Error)[], tookMs: number) {
+  let nowMs = 0;
+  const cursors: string[] = [];
+  const found: WebhookId[] = [];
+  const sweep = createDeliverySweep({
+    store: {
+      async sweep(cursor) {
+        cursors.push(cursor);
+        nowMs += tookMs;
+        const step = steps.shift() ?? { webhooks: [], cursor: null };
+        if (step instanceof Error) throw step;
+        return step;
+      },
+    },
+    claims: { outstanding: createOutstandingWebhooks(), lookAheadSeconds: async () => 60 },
+    onFound: (webhooks) => found.push(...webhooks),
+    nowMs: () => nowMs,
+  });
+  return { sweep, cursors, found, pass: (ms: number) => void (nowMs += ms) };
+}
+
+describe('the sweep', () => {
+  test.each([
+    [10, 2_000],
+    [100, 5_000],
+    [10_000, 60_000],
+  ])('after one that took %i ms rests for %i ms', async (tookMs, restMs) => {
+    const { sweep, cursors, pass } = sweepOver([], tookMs);
+    expect(await sweep.turn()).toBe(restMs);
+    pass(restMs - 1);
+    expect(await sweep.turn()).toBe(1);
+    expect(cursors).toHaveLength(1);
+    pass(1);
+    await sweep.turn();
+    expect(cursors).toHaveLength(2);
+  });
+
+  test('goes on where its last step ended, rests as long as each took, and counts them all', async () => {
+    const steps = [
+      { webhooks: [swept('wh_1')], cursor: 'wh_1' },
+      { webhooks: [swept('wh_2')], cursor: null },
+    ];
+    const { sweep, cursors, found } = sweepOver(steps, 100);
+    expect([await sweep.turn(), await sweep.turn()]).toEqual([100, 10_000]);
+    expect([cursors, found]).toEqual([
+      ['', 'wh_1'],
+      ['wh_1', 'wh_2'],
+    ]);
+  });
+
+  test('that failed begins anew, after a rest that goes by the time it took', async () => {
+    const steps = [{ webhooks: [], cursor: 'wh_1' }, new Error('statement timeout')];
+    const { sweep, cursors, pass } = sweepOver(steps, 15_000);
+    await sweep.turn();
+    await expect(sweep.turn()).rejects.toThrow('statement timeout');
+    expect(await sweep.turn()).toBe(60_000);
+    pass(60_000);
+    await sweep.turn();
+    expect(cursors).toEqual(['', 'wh_1', '']);
+  });
+});

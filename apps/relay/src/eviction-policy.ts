@@ -1,0 +1,23 @@
+import { evicts } from '@postrider/queue';
+import type { Logger, Metrics } from '@postrider/runtime';
+
+/**
+ * Tells what Redis does at its memory limit: by the gauge, and by a warning when a policy is new that may evict jobs. Each
+ * evicted job is a delivery that waits for its lease to end.
+ */
+export function createEvictionWatch(
+  metrics: Pick<Metrics<'relay'>, 'redisEvicts'>,
+  logger: Logger,
+): (policy: string | null) => void {
+  let last: string | null = null;
+  return (policy) => {
+    const mayEvict = evicts(policy);
+    metrics.redisEvicts.set(mayEvict ? 1 : 0);
+    if (mayEvict && policy !== last) {
+      logger.warn('Redis may evict jobs: set its maxmemory-policy to noeviction', {
+        maxmemory_policy: policy,
+      });
+    }
+    last = policy;
+  };
+}

@@ -1,0 +1,54 @@
+import { expect, test } from '@jest/globals';
+import { flightTimeAfter, NO_FLIGHT_TIME } from './flight-time.ts';
+import type { FlightSample, FlightTime } from './flight-time.ts';
+
+function after(samples: readonly FlightSample[], before: FlightTime = NO_FLIGHT_TIME): number | null {
+  return samples.reduce(flightTimeAfter, before).shortestMs;
+}
+
+/** Samples at a steady rate: 10 in flight, one of which ends every `flightMs / 10`. */
+function steady(count: number, flightMs: number): FlightSample[] {
+  return Array.from({ length: count }, () => ({
+    inFlight: 10,
+    ended: 1,
+    elapsedMs: flightMs / 10,
+    ages: true,
+  }));
+}
+
+test('is unknown until 32 have ended, and is then their mean', () => {
+  expect(after(steady(31, 600))).toBeNull();
+  expect(after(steady(32, 600))).toBeCloseTo(600);
+});
+
+test('is the shortest mean, not the shortest sample', () => {
+  const burst = { inFlight: 10, ended: 5, elapsedMs: 1, ages: true }; // by itself: 2 ms
+  expect(after([burst, ...steady(31, 600)])).toBeGreaterThan(400);
+  expect(after([...steady(32, 60), ...steady(6, 600)])).toBeLessThan(66);
+});
+
+test('does not count a pause in which nobody knows when deliveries ended', () => {
+  const pause = { inFlight: 10, ended: 10, elapsedMs: 2_001, ages: true };
+  expect(after([...steady(31, 600), pause])).toBeNull();
+  expect(after([...steady(31, 600), pause, ...steady(31, 600)])).toBeNull();
+});
+
+test('is no shorter where many end together', () => {
+  // 200 in flight for 600 ms each, which end in two bursts: right one after the other, then not for 580 ms.
+  const burst = (ended: number, elapsedMs: number) => ({ inFlight: 200, ended, elapsedMs, ages: true });
+  const turnover = [burst(100, 590), burst(100, 10)];
+  expect(after([...turnover, ...turnover, ...turnover])).toBeGreaterThan(300);
+});
+
+test('is forgotten in some seconds: the endpoint may have become slower for good', () => {
+  expect(after(steady(400, 600), after5Ms())).toBeGreaterThan(100); // 24 s
+});
+
+test('is kept while so much is in flight that it queues', () => {
+  const queued = { inFlight: 192, ended: 10, elapsedMs: 10, ages: false };
+  expect(after(Array<FlightSample>(60_000).fill(queued), after5Ms())).toBe(5);
+});
+
+function after5Ms(): FlightTime {
+  return { ...NO_FLIGHT_TIME, shortestMs: 5 };
+}

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { createMetrics } from '@postrider/runtime';
+import { keepingLogger } from '../test/log-lines.ts';
+import type { LoggedLine } from '../test/log-lines.ts';
+import { openRelayStore } from '../test/open-relay-store.ts';
+import type { RelayStore } from '../test/open-relay-store.ts';
+import { retentionSteps, retentionTurn } from './retention.ts';
+
+const HOUR_MS = 3_600_000;
+const CONFIG = {
+  attemptRetentionDays: 30,
+  eventRetentionDays: 30,
+  mailContentRetentionDays: 20,
+  mailRetentionDays: 365,
+  deadLetterRetentionDays: 90,
+  deadLettersPerWebhookMax: 2,
+};
+
+let store: RelayStore;
+let lines: LoggedLine[];
+beforeAll(async () => void (store = await openRelayStore()));
+afterAll(() => store.close());
+beforeEach(() => void (lines = []));
+
+test('a turn drops each kind by its own setting, says and counts it, and comes again in an hour', async () => {
+  const webhookId = await store.rows.webhook();
+  await store.rows.event({ ageDays: 31 });
+  const young = await store.rows.event({ ageDays: 29 });
+  for (const age of [91, 3, 2, 1]) {
+    const letter = await store.rows.deadLetter(webhookId, young);
+    await store.database.query(
+      'update dead_letters set created_at = now() - make_interval(days => $2) where id = $1',
+      [letter, age],
+    );
+  }
+  for (const age of [366, 364, 21, 19]) {
+    const id = await store.rows.email();
+    await store.database.query('delete from email_sends');
+    await store.database.query(
+      'update emails set created_at = now() - make_interval(days => $2) where id = $1',
+      [id, age],
+    );
+  }
+  const metrics = createMetrics('relay', { processMetrics: false });
+  const steps = retentionSteps({ pool: store.pool, config: CONFIG, metrics, logger: keepingLogger(lines) });
+  const turn = async () => retentionTurn(steps, keepingLogger(lines));
+
+  expect(await turn()).toBe(HOUR_MS);
+  expect(lines.map(({ msg, fields }) => [msg, fields])).toEqual([
+    ['retention done', { what: 'events', dropped: 1 }],
+    ['retention done', { what: 'mail_contents', dropped: 3 }],
+    ['retention done', { what: 'mail', dropped: 1 }],
+    ['retention done', { what: 'dead_letters', dropped: 1 }],
+    ['dead letters over the limit dropped', { webhook_id: webhookId, dropped: 1 }],
+    ['retention done', { what: 'surplus_dead_letters', dropped: 1 }],
+  ]);
+  const counted = await metrics.registry.getSingleMetric('postrider_dead_letters_dropped_total')?.get();
+  expect(counted?.values.map(({ value, labels }) => [labels['reason'], value])).toEqual([
+    ['expired', 1],
+    ['over_limit', 1],
+  ]);
+
+  lines = [];
+  expect(await turn()).toBe(HOUR_MS);
+  expect(lines).toEqual([]); // nothing was to be done, so nothing is said
+});
+
+test('a step that fails is told of, keeps no other from being done, and is tried again in a minute', async () => {
+  const error = new Error('not this one');
+  const steps = {
+    first: async () => {
+      throw error;
+    },
+    second: async () => 3,
+  };
+  expect(await retentionTurn(steps, keepingLogger(lines))).toBe(60_000);
+  expect(lines).toEqual([
+    { level: 'warn', msg: 'retention failed', fields: { what: 'first', error } },
+    { level: 'info', msg: 'retention done', fields: { what: 'second', dropped: 3 } },
+  ]);
+});

@@ -1,0 +1,85 @@
+import type { Logger, Metrics } from '@postrider/runtime';
+import {
+  dropMailContents,
+  dropOldDeadLetters,
+  dropOldEvents,
+  dropOldMail,
+  dropStrayAttempts,
+  dropSurplusDeadLetters,
+} from '@postrider/store';
+import type { createPool } from '@postrider/store';
+import type { RelayConfig } from './config.ts';
+
+export type RetentionConfig = Pick<
+  RelayConfig,
+  | 'attemptRetentionDays'
+  | 'eventRetentionDays'
+  | 'mailContentRetentionDays'
+  | 'mailRetentionDays'
+  | 'deadLetterRetentionDays'
+  | 'deadLettersPerWebhookMax'
+>;
+
+export interface RetentionParts {
+  readonly pool: ReturnType<typeof createPool>;
+  readonly config: RetentionConfig;
+  readonly metrics: Pick<Metrics<'relay'>, 'deadLettersDropped'>;
+  readonly logger: Logger;
+}
+
+const TURN_EVERY_MS = 60 * 60 * 1000;
+const AGAIN_AFTER_FAILURE_MS = 60 * 1000;
+
+/** Drops what is past its days or over its number. @returns how many rows. */
+type RetentionStep = () => Promise<number>;
+
+/** Each by what it drops, as the log names it. */
+export function retentionSteps({
+  pool,
+  config,
+  metrics,
+  logger,
+}: RetentionParts): Record<string, RetentionStep> {
+  return {
+    stray_attempts: () => dropStrayAttempts(pool, config.attemptRetentionDays),
+    // An event outlives its attempts: while these are kept there is nothing to look for.
+    events: () => dropOldEvents(pool, Math.max(config.eventRetentionDays, config.attemptRetentionDays)),
+    mail_contents: () => dropMailContents(pool, config.mailContentRetentionDays),
+    mail: () => dropOldMail(pool, config.mailRetentionDays),
+    async dead_letters() {
+      const dropped = await dropOldDeadLetters(pool, config.deadLetterRetentionDays);
+      metrics.deadLettersDropped.inc({ reason: 'expired' }, dropped);
+      return dropped;
+    },
+    async surplus_dead_letters() {
+      let dropped = 0;
+      for (const { webhookId, letters } of await dropSurplusDeadLetters(
+        pool,
+        config.deadLettersPerWebhookMax,
+      )) {
+        logger.warn('dead letters over the limit dropped', { webhook_id: webhookId, dropped: letters });
+        metrics.deadLettersDropped.inc({ reason: 'over_limit' }, letters);
+        dropped += letters;
+      }
+      return dropped;
+    },
+  };
+}
+
+/** Runs the steps; one that fails keeps no other from being done. @returns the pause before the next turn. */
+export async function retentionTurn(
+  steps: Readonly<Record<string, RetentionStep>>,
+  logger: Logger,
+): Promise<number> {
+  let failed = false;
+  for (const [what, step] of Object.entries(steps)) {
+    try {
+      const dropped = await step();
+      if (dropped > 0) logger.info('retention done', { what, dropped });
+    } catch (error) {
+      failed = true;
+      logger.warn('retention failed', { what, error });
+    }
+  }
+  return failed ? AGAIN_AFTER_FAILURE_MS : TURN_EVERY_MS;
+}

@@ -1,0 +1,148 @@
+import type { AccountId } from '@postrider/domain';
+import type { ClaimedDelivery } from '@postrider/store';
+import { flightTimeAfter, meanFlightMs, NO_FLIGHT_TIME } from './flight-time.ts';
+import type { FlightTime } from './flight-time.ts';
+
+/**
+ * How many deliveries of a webhook may be in flight at once. It begins small, grows by two for each that has ended since
+ * the last claim (8, 24, 72, 216: much as TCP's slow start), and falls when the endpoint fails. An endpoint that answers
+ * is bounded by its account's limit only: waiting for an answer costs a socket, not a processor. One that answers quickly
+ * needs no more than `shared` to be busy, and gets no more while other webhooks are served, too: they would wait behind it.
+ */
+export const LIMITS = { first: 8, shared: 48, failing: 4 } as const;
+
+/** For each delivery that ended: an endpoint that takes 4 s has 72 in flight after 8 s. */
+const GROWTH = 2;
+
+/** Quick: deliveries are in flight for no longer than this. With `shared` in flight that is 480 a second. */
+const QUICK_MS = 100;
+/** An endpoint with a shorter mean answers soon, though some of its answers take seconds. */
+const SOON_MS = 500;
+/** After a longer time without a claim nobody knows whether it still answers. */
+const SERVED_LATELY_MS = 1_000;
+
+/**
+ * Healthy: it was seen to end deliveries since it last failed or hung. Unresponsive: it was last seen to hang; when its
+ * attempts have timed out, they have ended too, and that says nothing good of it.
+ */
+export type Health = 'healthy' | 'unknown' | 'unresponsive';
+
+/** What a relay knows of a webhook. */
+export interface Standing {
+  /** Unknown until the first claim that got something. */
+  readonly accountId: AccountId | null;
+  /** What its own deliveries have earned it; the account's limit comes on top. */
+  readonly limit: number;
+  /** What the last claim was allowed. */
+  readonly allowed: number;
+  /** In flight after the last claim, as far as this relay knows. */
+  readonly inFlight: number;
+  /** The last claim saw as many as it was allowed: there may be more behind them. */
+  readonly full: boolean;
+  readonly health: Health;
+  /** Deliveries of it have ended since it last failed, be it after a long time. */
+  readonly answers: boolean;
+  /** It was seen to hang since it was last served. */
+  readonly hung: boolean;
+  /** When an attempt was last seen to take long. */
+  readonly stuckAtMs: number;
+  /** The claim that last served it; claims are counted from 1. */
+  readonly served: number;
+  /** When it was last served. */
+  readonly servedAtMs: number;
+  readonly flightTime: FlightTime;
+}
+
+/** Of a webhook that has not been claimed for yet. */
+export const UNKNOWN: Standing = {
+  accountId: null,
+  limit: LIMITS.first,
+  allowed: LIMITS.first,
+  inFlight: 0,
+  full: false,
+  health: 'unknown',
+  answers: false,
+  hung: false,
+  stuckAtMs: -Infinity,
+  served: 0,
+  servedAtMs: -Infinity,
+  flightTime: NO_FLIGHT_TIME,
+};
+
+export interface Circumstances {
+  readonly servedAtMs: number;
+  /** Other webhooks are served, too. */
+  readonly shared: boolean;
+  /** The account's limit. */
+  readonly most: number;
+}
+
+/** What is known after a claim. @param claimed what it got for this webhook, one or more */
+export function standingAfter(
+  before: Standing,
+  claimed: readonly ClaimedDelivery[],
+  { servedAtMs, shared, most }: Circumstances,
+): Omit<Standing, 'served'> {
+  const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
+  // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
+  const handedOut = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
+  // Not what it got: of two relays that claim at a time each gets a part.
+  const seen = Math.max(...claimed.map((delivery) => delivery.seen));
+  const fails = claimed.some((delivery) => delivery.failing);
+  const stuck = claimed.some((delivery) => delivery.stuck);
+  const now = {
+    ...before,
+    accountId: claimed[0]?.accountId ?? before.accountId,
+    inFlight: handedOut,
+    full: seen >= (fails ? Math.min(before.allowed, LIMITS.failing) : before.allowed),
+    hung: false,
+    stuckAtMs: stuck ? servedAtMs : before.stuckAtMs,
+    servedAtMs,
+  };
+  if (fails) {
+    return { ...now, limit: LIMITS.failing, health: 'unknown', answers: false, flightTime: NO_FLIGHT_TIME };
+  }
+  // Those that come back because their job or their worker was lost have not ended.
+  const lapsed = claimed.filter((delivery) => delivery.lapsed).length;
+  // The claim looked at no more rows than it was allowed: where that has shrunk, the others may be in flight still.
+  const expected = Math.min(before.inFlight, before.allowed);
+  const ended = Math.max(0, expected - inFlight - lapsed);
+  const flightTime =
+    lapsed > 0
+      ? { ...NO_FLIGHT_TIME, shortestMs: before.flightTime.shortestMs }
+      : flightTimeAfter(before.flightTime, {
+          inFlight: expected,
+          ended,
+          elapsedMs: servedAtMs - before.servedAtMs,
+          ages: expected <= LIMITS.shared,
+        });
+  const isQuick = (flightTime.shortestMs ?? 0) <= QUICK_MS;
+  const limit = Math.min(before.limit + GROWTH * ended, isQuick && shared ? LIMITS.shared : most);
+  return {
+    ...now,
+    limit,
+    answers: before.answers || ended > 0,
+    health: healthAfter(before, stuck && !answersSoon(flightTime), ended),
+    flightTime,
+  };
+}
+
+function healthAfter(before: Standing, hangs: boolean, ended: number): Health {
+  // What has ended since it hung may have ended by timing out.
+  if (before.health === 'unresponsive' && (before.hung || hangs)) return 'unresponsive';
+  return ended > 0 ? 'healthy' : before.health;
+}
+
+function answersSoon(flightTime: FlightTime): boolean {
+  return (meanFlightMs(flightTime) ?? Infinity) < SOON_MS;
+}
+
+/**
+ * What is known after the scan has seen its first attempt take long. One slow answer in a hundred does not make an
+ * endpoint unresponsive: parking frees the slot of that attempt.
+ */
+export function standingAfterStuck(before: Standing, nowMs: number): Standing {
+  const seen = { ...before, stuckAtMs: nowMs };
+  const answers = nowMs < before.servedAtMs + SERVED_LATELY_MS && answersSoon(before.flightTime);
+  return answers ? seen : { ...seen, health: 'unresponsive', hung: true };
+}

@@ -1,0 +1,23 @@
+import type { AccountId, WebhookId } from '@postrider/domain';
+import type { ClaimedDelivery } from '@postrider/store';
+
+/** What a claim returns: so many deliveries of webhook `wh_a`, of account `acct_1`, or as told. */
+export function claimed(count: number, more: Partial<ClaimedDelivery> = {}): ClaimedDelivery[] {
+  return Array.from({ length: count }, (_, n) => ({
+    deliveryId: String(n),
+    claim: 0,
+    webhookId: 'wh_a' as WebhookId,
+    accountId: 'acct_1' as AccountId,
+    inFlight: 0,
+    seen: (more.inFlight ?? 0) + count,
+    stuck: false,
+    failing: false,
+    slow: false,
+    lapsed: false,
+    leftOut: false,
+    attemptsMade: 0,
+    delayMs: 0,
+    lateMs: 0,
+    ...more,
+  }));
+}

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { createFleet, createPool } from '@postrider/store';
+import { createTestDatabase, waitFor } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { createAnnouncements } from './announcements.ts';
+
+let db: TestDatabase;
+let pool: ReturnType<typeof createPool>;
+
+const quiet = { debug: () => undefined };
+
+function openPool(databaseUrl: string) {
+  const options = { applicationName: 'test', size: 1, durableCommits: false, onError: () => undefined };
+  return createPool({ ...options, databaseUrl });
+}
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  pool = openPool(db.url);
+});
+beforeEach(() => db.query('truncate workers'));
+afterAll(async () => {
+  await pool.end();
+  await db.drop();
+});
+
+test('a worker says again and again that it runs, until it stops', async () => {
+  const announcements = createAnnouncements({ fleet: createFleet(pool), slots: 768, logger: quiet });
+  await announcements.start();
+  try {
+    const first = await waitFor(() => heardAt(), { what: 'the worker to be heard of' });
+    await waitFor(async () => (await heardAt()) !== first, { what: 'the worker to be heard of again' });
+    expect(await db.query('select slots from workers')).toEqual([{ slots: 768 }]);
+  } finally {
+    await announcements.stop();
+  }
+  expect(await db.query('select from workers')).toEqual([]);
+});
+
+test('it stops also while Postgres is away', async () => {
+  const away = openPool('postgres://127.0.0.1:1/none');
+  const announcements = createAnnouncements({ fleet: createFleet(away), slots: 1, logger: quiet });
+  await announcements.start();
+  await announcements.stop();
+  await away.end();
+});
+
+async function heardAt(): Promise<string | undefined> {
+  const [row] = await db.query<{ at: string }>('select heard_at::text as at from workers');
+  return row?.at;
+}

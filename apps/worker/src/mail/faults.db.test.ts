@@ -1,0 +1,260 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { retrySchedule } from '@postrider/domain';
+import type { EmailId } from '@postrider/domain';
+import { createMailProvider } from '@postrider/mail';
+import type { MailProvider } from '@postrider/mail';
+import { createMetrics } from '@postrider/runtime';
+import type { Metrics } from '@postrider/runtime';
+import { createMailTimetable, createMailWork } from '@postrider/store';
+import type { ClaimedEmail, Database, MailHandOver } from '@postrider/store';
+import {
+  createRows,
+  createTestDatabase,
+  fakeClock,
+  startTcpProxy,
+  waitFor,
+  withClient,
+} from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import { openTestDatabase } from '../../test/delivery-ground.ts';
+import { keepLog } from '../../test/kept-log.ts';
+import { outgoingMessage } from './outgoing-message.ts';
+import { quarantineSuspects } from './quarantine.ts';
+import { sendMail } from './send.ts';
+import type { MailStages } from './send.ts';
+
+/* Hand-overs that end in a fault of ours: there are eight of a message at the most. */
+
+const GIVEN_UP = 'gave up after 8 internal faults';
+
+const log = keepLog();
+
+let database: TestDatabase;
+let db: Database;
+let rows: Rows;
+let directory: string;
+let provider: MailProvider;
+let metrics: Metrics<'worker'>;
+let stages: MailStages;
+let emailId: EmailId;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openTestDatabase(database.url);
+  rows = createRows(database);
+  directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
+  provider = createMailProvider({ provider: 'sandbox', sandboxDir: directory, timeoutMs: 20_000 });
+});
+afterAll(async () => {
+  await provider.close();
+  await rm(directory, { recursive: true });
+  await db.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await rows.clear();
+  log.clear();
+  metrics = createMetrics('worker', { processMetrics: false });
+  stages = stagesOn(db);
+  emailId = await rows.email();
+});
+
+function stagesOn(by: Database): MailStages {
+  return {
+    store: createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false }),
+    handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
+    schedule: retrySchedule([30, 60]),
+    leaseSeconds: 30,
+    logger: log.logger,
+    metrics,
+  };
+}
+
+/** The jobs of the next hand-overs: what was put back is made due, a lease is made to run out. */
+async function nextJobs(rowsMax = 2): Promise<readonly ClaimedEmail[]> {
+  await database.query('update email_sends set due_at = least(due_at, now()), leased_until = null');
+  return createMailTimetable(db.pool).claim({ lookAheadSeconds: 0, rowsMax, leaseSeconds: 30 });
+}
+
+async function nextJob(): Promise<MailHandOver> {
+  const [job] = await nextJobs();
+  if (job === undefined) throw new Error('no mail is outstanding');
+  return job;
+}
+
+const sends = () => database.query('select email_id from email_sends');
+
+async function email() {
+  const [row] = await database.query('select status, error from emails');
+  return row;
+}
+
+async function eventTypes(): Promise<unknown[]> {
+  const found = await database.query('select type from events order by id');
+  return found.map((row): unknown => row['type']);
+}
+
+/** Gives the message to workers again and again, until it has ended. @returns how often it was handed over */
+async function handOverTillTheEnd(on: MailStages = stages): Promise<number> {
+  let handedOver = 0;
+  const handOver: MailStages['handOver'] = async (message) => {
+    handedOver += 1;
+    return on.handOver(message);
+  };
+  for (let turn = 0; turn < 20 && (await sends()).length > 0; turn += 1) {
+    await sendMail(await nextJob(), { ...on, handOver }).catch(() => undefined);
+  }
+  return handedOver;
+}
+
+async function expectGivenUp(): Promise<void> {
+  expect(await sends()).toEqual([]);
+  expect(await email()).toMatchObject({ status: 'failed', error: GIVEN_UP });
+  expect(await eventTypes()).toEqual(['email.failed']);
+  const [line, ...others] = log.lines('mail given up after faults of our own');
+  expect([line, others]).toEqual([
+    expect.objectContaining({ level: 'error', email_id: emailId, faults: 8 }),
+    [],
+  ]);
+  expect(await metrics.registry.metrics()).toContain('postrider_mail_given_up_total{service="worker"} 1');
+}
+
+test('an outcome that cannot be recorded: eight times, then the message has failed', async () => {
+  await database.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$`,
+  );
+  await database.query(
+    `create trigger refuse before insert on events for each row when (new.type = 'email.sent') execute function refuse()`,
+  );
+  try {
+    expect(await handOverTillTheEnd()).toBe(8);
+    await expectGivenUp();
+  } finally {
+    await database.query('drop function refuse cascade');
+  }
+});
+
+test('a message that cannot be composed: the same', async () => {
+  await database.query(`update emails set from_address = 'nobody'`);
+  expect(await handOverTillTheEnd()).toBe(8);
+  await expectGivenUp();
+});
+
+test('a lock on the events is none of them, though Postgres answers others', async () => {
+  await withClient(database.url, async (session) => {
+    await session.query('begin; lock table events in exclusive mode');
+    const sending = sendMail(await nextJob(), { ...stages, leaseSeconds: 0 });
+    const ended = expect(sending).rejects.toThrow('Postgres is not available');
+    // What the statement time-out does after 15 s.
+    const cancel = `select pg_cancel_backend(pid) from pg_stat_activity
+                    where datname = current_database() and wait_event_type = 'Lock'`;
+    await waitFor(async () => (await database.query(cancel)).length > 0, { what: 'the record to wait' });
+    await ended;
+    expect(await database.query('select unrecorded from email_sends')).toEqual([{ unrecorded: 0 }]);
+  });
+  await sendMail(await nextJob(), stages);
+  expect(await eventTypes()).toEqual(['email.sent']);
+});
+
+test('a take that never reached Postgres takes back no earlier fault', async () => {
+  await database.query('update email_sends set unrecorded = 3');
+  const job = await nextJob();
+  const line = await startTcpProxy(database.url);
+  const byLine = openTestDatabase(line.url(database.url));
+  try {
+    line.cut();
+    const sending = expect(sendMail(job, stagesOn(byLine))).rejects.toThrow('Postgres is not available');
+    await waitFor(() => line.cutOff >= 2, { what: 'the take and a try to excuse it' });
+    line.restore();
+    await sending;
+    expect(await database.query('select unrecorded from email_sends')).toEqual([{ unrecorded: 3 }]);
+  } finally {
+    await byLine.close();
+    await line.close();
+  }
+});
+
+test('a message that ends its worker pays alone: its neighbours are sent', async () => {
+  const poison = emailId;
+  const innocent = await Promise.all(Array.from({ length: 5 }, () => rows.email()));
+  const handedOver: EmailId[] = [];
+  for (let round = 0; round < 20 && (await sends()).length > 0; round += 1) {
+    const never = new Promise<never>(() => undefined);
+    let crash = (): void => undefined;
+    const crashed = new Promise<void>((resolve) => (crash = resolve));
+    let dead = false;
+    // One worker process. Its death is that nothing in it goes on.
+    const handOver: MailStages['handOver'] = async (message) => {
+      handedOver.push(message.emailId);
+      for (let turn = 0; turn < 20 && message.emailId !== poison; turn += 1) {
+        await db.pool.query('select 1');
+        if (dead) return never;
+      }
+      if (message.emailId !== poison) return stages.handOver(message);
+      dead = true;
+      crash();
+      return never;
+    };
+    const handle = quarantineSuspects(async (job: ClaimedEmail) => sendMail(job, { ...stages, handOver }));
+    const jobs = await nextJobs(10);
+    await Promise.race([crashed, Promise.allSettled(jobs.map(handle))]);
+  }
+  const ended = await database.query('select id, status from emails order by id');
+  const expected = [poison, ...innocent].map((id) => ({ id, status: id === poison ? 'failed' : 'sent' }));
+  expect(ended).toEqual(expected.sort((a, b) => (a.id < b.id ? -1 : 1)));
+  for (const id of innocent) expect(handedOver.filter((each) => each === id).length).toBeLessThanOrEqual(3);
+});
+
+test('another message beside it is sent, whatever comes of this one', async () => {
+  const broken = emailId;
+  await database.query(`update emails set from_address = 'nobody'`);
+  const others: EmailId[] = [];
+  for (let turn = 0; turn < 9; turn += 1) {
+    const other = await rows.email();
+    others.push(other);
+    const jobs = await nextJobs();
+    expect(jobs).toHaveLength(2);
+    await Promise.allSettled(jobs.map(async (job) => sendMail(job, stages)));
+  }
+  const ended = await database.query('select id, status from emails order by created_at, id');
+  expect(ended).toEqual([broken, ...others].map((id) => ({ id, status: id === broken ? 'failed' : 'sent' })));
+});
+
+test('tries that the provider deferred are none of them', async () => {
+  await database.query(`update emails set to_addresses = '{deferred@sandbox.postrider.example}'`);
+  const patient = { ...stages, schedule: retrySchedule(Array.from({ length: 11 }, () => 1)) };
+  expect(await handOverTillTheEnd(patient)).toBe(12);
+  expect(await email()).toMatchObject({ error: expect.stringMatching(/^gave up after 12 attempts/) });
+  expect(log.lines('mail given up after faults of our own')).toEqual([]);
+});
+
+test('a Postgres that cannot be reached is none of them, however often', async () => {
+  const line = await startTcpProxy(database.url);
+  const byLine = openTestDatabase(line.url(database.url));
+  try {
+    // Without a lease the first try to record is the last.
+    const onLine = { ...stagesOn(byLine), leaseSeconds: 0 };
+    let cuts = 0;
+    const handOver: MailStages['handOver'] = async (message) => {
+      const answer = await onLine.handOver(message);
+      line.cut();
+      cuts += 1;
+      return answer;
+    };
+    for (let turn = 1; turn <= 9; turn += 1) {
+      const sending = sendMail(await nextJob(), { ...onLine, handOver });
+      const ended = expect(sending).rejects.toThrow('Postgres is not available');
+      await waitFor(() => cuts === turn && line.cutOff >= 2, { what: 'tries in vain' });
+      line.restore();
+      await ended;
+    }
+    await sendMail(await nextJob(), stages);
+    expect(await eventTypes()).toEqual(['email.sent']);
+  } finally {
+    await byLine.close();
+    await line.close();
+  }
+});

@@ -1,0 +1,193 @@
+import type { AccountId, WebhookId } from '@postrider/domain';
+import type { Figure, Ground } from '../figure.ts';
+import type { Installation } from '../ground/installation.ts';
+import { measureCapacity } from '../load/capacity.ts';
+import { startAnew, warmUp } from '../load/start-anew.ts';
+import { latenessMs, measureLoads } from '../load/steady-load.ts';
+import type { Arrival, Ends } from '../load/steady-load.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Measurement } from '../result/result.ts';
+import { quantile } from '../result/statistics.ts';
+import type { Behaviour } from '../roles/receiver.ts';
+
+/** Accounts whose endpoints answer at once, and perhaps one account more whose endpoint does not. */
+interface Scene {
+  readonly name: string;
+  readonly accounts: number;
+  readonly webhooksEach: number;
+  readonly beside?: Behaviour;
+}
+
+const SCENES: readonly Scene[] = [
+  { name: 'one webhook', accounts: 1, webhooksEach: 1 },
+  { name: 'two webhooks', accounts: 2, webhooksEach: 1 },
+  { name: 'ten accounts', accounts: 10, webhooksEach: 1 },
+  { name: 'fifty accounts', accounts: 50, webhooksEach: 1 },
+  { name: 'one account with ten webhooks', accounts: 1, webhooksEach: 10 },
+  { name: 'beside an endpoint that takes 100 ms', accounts: 1, webhooksEach: 1, beside: 'after-100-ms' },
+  {
+    name: 'beside an endpoint of whose answers one in a hundred takes 2 s',
+    accounts: 1,
+    webhooksEach: 1,
+    beside: 'tail',
+  },
+  { name: 'beside an endpoint that fails', accounts: 1, webhooksEach: 1, beside: 'fail' },
+  { name: 'beside an endpoint that hangs', accounts: 1, webhooksEach: 1, beside: 'never' },
+];
+/** The capacity is that of a fleet with several tenants. */
+const CAPACITY_SCENE = 'ten accounts';
+const CALLER_CONNECTIONS = 8;
+const P50_MS_MAX = 100;
+/** A round takes two minutes. */
+const ROUNDS_MAX = 3;
+
+export const halfLoad: Figure = {
+  id: 'half-load',
+  title: 'Plain steady loads at half of the capacity',
+  group: 'load',
+  how:
+    'The capacity is measured in every round: a service records events of ten accounts as fast as eight connections can, a ' +
+    'transaction each, while one relay and one worker deliver them; it counts from the first transaction to the last ' +
+    'arrival. Every load has half as many deliveries a second, in equal shares for its webhooks, and begins with empty ' +
+    'tables, an empty Redis and processes that have been started and warmed up. Endpoints answer at once but for the one ' +
+    'that is named. Judged is the p50 from commit to arrival of the webhook that has the longest, those that fail or hang excepted.',
+  limitSeconds: 600,
+  async run(ground) {
+    const bed = await prepare(ground);
+    const rounds: Round[] = [];
+    const count = Math.min(ground.rounds, ROUNDS_MAX);
+    for (let round = 1; round <= count; round += 1) {
+      rounds.push(await oneRound(ground, bed));
+      ground.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
+    }
+    return measurement(rounds);
+  },
+};
+
+interface SceneBed {
+  readonly scene: Scene;
+  readonly accountIds: readonly AccountId[];
+  readonly webhooks: readonly WebhookId[];
+  /** Of the endpoint that is named. */
+  readonly besideId: AccountId | null;
+}
+
+interface Bed extends Ends {
+  readonly installation: Installation;
+  readonly scenes: readonly SceneBed[];
+}
+
+interface Round {
+  readonly capacityPerSecond: number;
+  /** In the order of the scenes: of the webhook that has the longest, in milliseconds. */
+  readonly scenes: readonly { readonly p50: number; readonly p99: number }[];
+}
+
+async function prepare(ground: Ground): Promise<Bed> {
+  const { process: receiver, origins } = await ground.receiver();
+  const installation = await ground.install();
+  const scenes: SceneBed[] = [];
+  for (const scene of SCENES) scenes.push(await addScene(installation, scene, origins));
+  return { installation, receiver, caller: ground.caller(installation, CALLER_CONNECTIONS), scenes };
+}
+
+async function addScene(
+  installation: Installation,
+  scene: Scene,
+  origins: readonly string[],
+): Promise<SceneBed> {
+  const hosts = [...origins];
+  const endpoint = (path: string): string => `${hosts.shift() ?? ''}/${path}`;
+  const accountIds: AccountId[] = [];
+  const webhooks: WebhookId[] = [];
+  for (let account = 0; account < scene.accounts; account += 1) {
+    const accountId = await installation.addAccount();
+    const paths = namesOf(scene).map((name) => endpoint(['at-once', ...name].join('/')));
+    accountIds.push(accountId);
+    webhooks.push(...(await installation.addWebhooks(accountId, paths)));
+  }
+  if (scene.beside === undefined) return { scene, accountIds, webhooks, besideId: null };
+  const besideId = await installation.addAccount();
+  await installation.addWebhooks(besideId, [endpoint(scene.beside)]);
+  return { scene, accountIds, webhooks, besideId };
+}
+
+/** Several webhooks of an account get the same event: their endpoints have names. */
+function namesOf({ webhooksEach }: Scene): string[][] {
+  return webhooksEach === 1 ? [[]] : Array.from({ length: webhooksEach }, (_, index) => [String(index)]);
+}
+
+async function oneRound({ sizes }: Ground, bed: Bed): Promise<Round> {
+  const { installation, scenes } = bed;
+  const several = scenes.find(({ scene }) => scene.name === CAPACITY_SCENE);
+  if (several === undefined) throw new Error('there is no load to measure the capacity with');
+  const { capacityBurst: count, seconds } = sizes.halfLoad;
+  const capacity = (events: number): Promise<number> =>
+    measureCapacity(bed, {
+      accountIds: several.accountIds,
+      count: events,
+      concurrency: CALLER_CONNECTIONS,
+    });
+  await startAnew(installation);
+  await warmUp(installation, several.webhooks, () => capacity(Math.ceil(count / 5)));
+  const capacityPerSecond = await capacity(count);
+  await installation.stopAll('at once');
+
+  const measured: { p50: number; p99: number }[] = [];
+  for (const scene of scenes) {
+    const load = (forSeconds: number) => runScene(bed, scene, capacityPerSecond / 2, forSeconds);
+    await startAnew(installation);
+    await warmUp(installation, scene.webhooks, load);
+    const byWebhook = await load(seconds);
+    await installation.stopAll('at once');
+    const worst = (q: number): number =>
+      Math.max(...byWebhook.map((arrivals) => quantile(arrivals.map(latenessMs), q)));
+    measured.push({ p50: worst(0.5), p99: worst(0.99) });
+  }
+  return { capacityPerSecond, scenes: measured };
+}
+
+/** @returns the arrivals of each webhook that is judged */
+async function runScene(
+  bed: Bed,
+  { scene, accountIds, webhooks, besideId }: SceneBed,
+  deliveriesPerSecond: number,
+  seconds: number,
+): Promise<Arrival[][]> {
+  const share = deliveriesPerSecond / (webhooks.length + (besideId === null ? 0 : 1));
+  const names = namesOf(scene).flat();
+  const answers = scene.beside !== 'fail' && scene.beside !== 'never';
+  const [plain = [], beside = []] = await measureLoads(bed, [
+    { accountIds, perSecond: share * accountIds.length, seconds, endpoints: names },
+    ...(besideId === null ? [] : [{ accountIds: [besideId], perSecond: share, seconds, awaited: answers }]),
+  ]);
+  // Accounts are served in turn, and each event is one delivery to each webhook of its account.
+  const ofWebhook = webhooks.map((_, place) => plain.filter((_, index) => index % webhooks.length === place));
+  return [...ofWebhook, beside].filter((arrivals) => arrivals.length > 0);
+}
+
+function measurement(rounds: readonly Round[]): Measurement {
+  const each = (index: number, of: 'p50' | 'p99'): number[] =>
+    rounds.map(({ scenes }) => scenes[index]?.[of] ?? Number.NaN);
+  return {
+    checks: SCENES.map(({ name }, index) =>
+      checkOf(`${name}: p50`, 'ms', each(index, 'p50'), { atMost: P50_MS_MAX }),
+    ),
+    values: [
+      valueOf(
+        'capacity, recording included',
+        '/s',
+        rounds.map(({ capacityPerSecond }) => capacityPerSecond),
+      ),
+      ...SCENES.map(({ name }, index) => valueOf(`${name}: p99`, 'ms', each(index, 'p99'))),
+    ],
+    tables: [],
+    plots: [],
+  };
+}
+
+function describe(round: Round | undefined): string {
+  if (round === undefined) return '';
+  const scenes = round.scenes.map(({ p50 }, index) => `${SCENES[index]?.name ?? ''} ${p50.toFixed(0)} ms`);
+  return `${round.capacityPerSecond.toFixed(0)}/s; p50 at half of it: ${scenes.join(', ')}`;
+}

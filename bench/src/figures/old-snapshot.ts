@@ -1,0 +1,162 @@
+import { fetchMetrics } from '@postrider/testing';
+import type { AccountId } from '@postrider/domain';
+import type { Figure, Ground } from '../figure.ts';
+import type { BenchDatabase } from '../ground/cluster.ts';
+import { latenessMs, measureLoads } from '../load/steady-load.ts';
+import type { Ends } from '../load/steady-load.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Measurement } from '../result/result.ts';
+import { quantile } from '../result/statistics.ts';
+import { FULL } from '../sizes.ts';
+
+const CALLER_CONNECTIONS = 8;
+const WEBHOOKS = 4;
+const DEAD_AT_ONCE = 5_000;
+const PASSES = { claim: 'news', scan: 'deliveries' } as const;
+type PassName = keyof typeof PASSES;
+
+const { perSecond, seconds, dead } = FULL.oldSnapshot;
+
+export const oldSnapshot: Figure = {
+  id: 'old-snapshot',
+  title: 'Behind an old snapshot',
+  group: 'load',
+  how:
+    `A service records ${perSecond} events a second for ${WEBHOOKS} accounts with a webhook each, for ${seconds} seconds a round: first ` +
+    `without a snapshot, then with one that is held while ${dead.toLocaleString('en')} deliveries of the same webhooks come and go, in ` +
+    'transactions of 5,000, and after a round that does not count: no relay has delivered these, so the first claim for a ' +
+    'webhook reads them, once. The times are the relay’s own measurements of its passes: `claim` is a pass for webhooks ' +
+    'with a wake-up, `scan` one over the webhooks that it knows.',
+  limitSeconds: 420,
+  async run(ground) {
+    const { process: receiver, origins } = await ground.receiver();
+    const installation = await ground.install();
+    const accounts: AccountId[] = [];
+    for (let made = 0; made < WEBHOOKS; made += 1) {
+      const account = await installation.addAccount();
+      accounts.push(account);
+      await installation.addWebhooks(account, [`${origins[0] ?? ''}/at-once`]);
+    }
+    const relay = await installation.start('relay');
+    await installation.start('worker');
+    const bed: Bed = {
+      ...{ receiver, accounts, relayPort: relay.port },
+      caller: ground.caller(installation, CALLER_CONNECTIONS),
+    };
+    await oneRound(ground, bed); // warms up
+    const without = await measuredRounds(ground, bed, 'without a snapshot');
+    const { database } = installation;
+    const held = await holdingSnapshot(database, async () => {
+      await comeAndGo(database, ground.sizes.oldSnapshot.dead);
+      ground.say('they have come and gone');
+      await oneRound(ground, bed);
+      return measuredRounds(ground, bed, 'with the snapshot');
+    });
+    return measurement(without, held);
+  },
+};
+
+interface Bed extends Ends {
+  readonly accounts: readonly AccountId[];
+  readonly relayPort: number;
+}
+
+/** Mean milliseconds of each pass, and the p99 from commit to arrival. */
+interface Round {
+  readonly passMs: Readonly<Record<PassName, number>>;
+  readonly p99Ms: number;
+}
+
+async function measuredRounds(ground: Ground, bed: Bed, name: string): Promise<Round[]> {
+  const all: Round[] = [];
+  for (let round = 1; round <= ground.rounds; round += 1) {
+    const measured = await oneRound(ground, bed);
+    all.push(measured);
+    const { claim, scan } = measured.passMs;
+    ground.say(
+      `${name}, round ${round} of ${ground.rounds}: claim ${claim.toFixed(2)} ms, scan ${scan.toFixed(2)} ms`,
+    );
+  }
+  return all;
+}
+
+async function oneRound({ sizes }: Ground, bed: Bed): Promise<Round> {
+  const before = await passTimes(bed.relayPort);
+  const load = { accountIds: bed.accounts, ...sizes.oldSnapshot };
+  const [arrivals = []] = await measureLoads(bed, [load]);
+  const after = await passTimes(bed.relayPort);
+  const meanMs = (name: PassName): number =>
+    ((after[name].seconds - before[name].seconds) / (after[name].count - before[name].count)) * 1_000;
+  return {
+    passMs: { claim: meanMs('claim'), scan: meanMs('scan') },
+    p99Ms: quantile(arrivals.map(latenessMs), 0.99),
+  };
+}
+
+async function passTimes(port: number) {
+  const page = await fetchMetrics(port);
+  const of = (pass: string) => ({
+    seconds: page.read(`postrider_relay_pass_duration_seconds_sum{pass="${pass}"}`),
+    count: page.read(`postrider_relay_pass_duration_seconds_count{pass="${pass}"}`),
+  });
+  return { claim: of(PASSES.claim), scan: of(PASSES.scan) };
+}
+
+/** One statement is one snapshot. */
+async function holdingSnapshot<T>(database: BenchDatabase, work: () => Promise<T>): Promise<T> {
+  const sleep = 'select pg_sleep(600)';
+  const cancelled = database.query(sleep).then(
+    () => new Error('the snapshot was let go'),
+    (error: unknown) => error,
+  );
+  try {
+    const done = await work();
+    const [row] = await database.query<{ held: boolean }>(
+      'select exists (select from pg_stat_activity where query = $1 and backend_xmin is not null) as held',
+      [sleep],
+    );
+    if (row?.held !== true) throw new Error('the snapshot was not held to the end');
+    return done;
+  } finally {
+    await database.query('select pg_cancel_backend(pid) from pg_stat_activity where query = $1', [sleep]);
+    const queryCanceled = '57014';
+    const error = await cancelled;
+    if ((error as { code?: unknown }).code !== queryCanceled) throw error;
+  }
+}
+
+/** Born and ended within a transaction each, so that no relay claims them: what they leave in the index is the same. */
+async function comeAndGo(database: BenchDatabase, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= DEAD_AT_ONCE) {
+    await database.query(
+      `do $$ begin
+         insert into deliveries (event_id, webhook_id)
+         select 'evt_gone', w.id from webhooks w, generate_series(1, ${Math.ceil(Math.min(left, DEAD_AT_ONCE) / WEBHOOKS)});
+         delete from deliveries where event_id = 'evt_gone';
+       end $$`,
+    );
+  }
+}
+
+function measurement(without: readonly Round[], held: readonly Round[]): Measurement {
+  const ms = (which: readonly Round[], name: PassName): number[] => which.map(({ passMs }) => passMs[name]);
+  const ratios = (name: PassName): number[] =>
+    held.map(({ passMs }, index) => passMs[name] / (without[index]?.passMs[name] ?? Number.NaN));
+  const p99 = (which: readonly Round[]): number[] => which.map(({ p99Ms }) => p99Ms);
+  return {
+    checks: [
+      checkOf('a claim, with the snapshot against without', '×', ratios('claim'), { atMost: 2 }),
+      checkOf('a scan, with the snapshot against without', '×', ratios('scan'), { atMost: 2 }),
+    ],
+    values: [
+      ...(['claim', 'scan'] as const).flatMap((name) => [
+        valueOf(`${name}, without`, 'ms', ms(without, name)),
+        valueOf(`${name}, with the snapshot`, 'ms', ms(held, name)),
+      ]),
+      valueOf('commit to arrival, p99, without', 'ms', p99(without)),
+      valueOf('commit to arrival, p99, with the snapshot', 'ms', p99(held)),
+    ],
+    tables: [],
+    plots: [],
+  };
+}

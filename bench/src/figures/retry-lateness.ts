@@ -1,0 +1,108 @@
+import type { WebhookId } from '@postrider/domain';
+import type { Figure } from '../figure.ts';
+import type { Installation } from '../ground/installation.ts';
+import { startAnew, warmUp } from '../load/start-anew.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import { quantile } from '../result/statistics.ts';
+import { FULL } from '../sizes.ts';
+import type { Sizes } from '../sizes.ts';
+
+/** The contract: a due retry starts within 1 s while capacity is free. */
+const LATE_MS_MAX = 1_000;
+/** A retry may begin so much before its time: the log counts back from Postgres's clock in whole milliseconds. */
+const EARLY_MS_MAX = 50;
+/** A round takes some 40 s for each number of retries. */
+const ROUNDS_MAX = 3;
+
+const { webhooks: WEBHOOKS, withinSeconds } = FULL.retries;
+
+export const retryLateness: Figure = {
+  id: 'retry-lateness',
+  title: 'Retries start when they are due',
+  group: 'load',
+  how:
+    `Deliveries whose first attempt has failed, for ${WEBHOOKS} endpoints that answer at once by now: their retries come due ` +
+    `evenly over the next ${withinSeconds} seconds, the first of the contract's delays. Lateness is the time from a ` +
+    "retry's due time to the start of its attempt, as the log of attempts has it. One relay and one worker, warmed up.",
+  limitSeconds: 360,
+  async run(ground) {
+    const { origins } = await ground.receiver();
+    const installation = await ground.install();
+    const endpoints = Array.from(
+      { length: ground.sizes.retries.webhooks },
+      (_, index) => `${origins[index % origins.length] ?? ''}/at-once`,
+    );
+    const webhooks = await installation.addWebhooks(await installation.addAccount(), endpoints);
+    const count = Math.min(ground.rounds, ROUNDS_MAX);
+    const lateness = new Map<number, number[][]>(
+      ground.sizes.retries.pending.map((pending) => [pending, []]),
+    );
+    for (let round = 1; round <= count; round += 1) {
+      for (const [pending, rounds] of lateness) {
+        rounds.push(await oneRun(installation, webhooks, pending, ground.sizes));
+        ground.say(`round ${round} of ${count}: ${pending} pending: ${describe(rounds.at(-1) ?? [])}`);
+      }
+    }
+    return {
+      checks: [...lateness].map(([pending, rounds]) =>
+        checkOf(
+          `${pending} pending: lateness, p99`,
+          'ms',
+          rounds.map((late) => quantile(late, 0.99)),
+          { atMost: LATE_MS_MAX },
+        ),
+      ),
+      values: [...lateness].flatMap(([pending, rounds]) => [
+        valueOf(
+          `${pending} pending: lateness, p50`,
+          'ms',
+          rounds.map((late) => quantile(late, 0.5)),
+        ),
+        valueOf(
+          `${pending} pending: lateness, longest`,
+          'ms',
+          rounds.map((late) => quantile(late, 1)),
+        ),
+      ]),
+      tables: [],
+      plots: [],
+    };
+  },
+};
+
+/** @returns how late each retry started, in milliseconds */
+async function oneRun(
+  installation: Installation,
+  webhooks: readonly WebhookId[],
+  pending: number,
+  { retries }: Sizes,
+): Promise<number[]> {
+  const { database } = installation;
+  await startAnew(installation);
+  await warmUp(installation, webhooks, () => Promise.resolve());
+  await installation.queue(webhooks, pending, { attempts: 1, dueWithinSeconds: retries.withinSeconds });
+  await new Promise((resolve) => setTimeout(resolve, retries.withinSeconds * 1000));
+  await installation.drained(webhooks);
+  await installation.stopAll('gently');
+  // A delivery that has ended is gone, and its due time with it: `queue` makes the n-th of all due after n shares of the time.
+  const rows = await database.query<{ late: number }>(
+    `select extract(epoch from a.started_at - e.created_at)::float8 * 1000
+            - $1::float8 * 1000 * split_part(e.id, '_', 3)::int / $2::int as late
+     from attempts a join events e on e.id = a.event_id
+     where a.attempt = 2`,
+    [retries.withinSeconds, pending],
+  );
+  if (rows.length !== pending) throw new Error(`${rows.length} of ${pending} retries are in the log`);
+  return rows.map(({ late }) => latenessMs(late));
+}
+
+/** @throws Error for a retry that started before its time: it breaks the contract. */
+export function latenessMs(late: number): number {
+  if (late < -EARLY_MS_MAX) throw new Error(`a retry started ${Math.round(-late)} ms before it was due`);
+  return Math.max(0, late);
+}
+
+function describe(late: readonly number[]): string {
+  const at = (q: number): string => quantile(late, q).toFixed(0);
+  return `late p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms`;
+}

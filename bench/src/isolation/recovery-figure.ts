@@ -1,0 +1,186 @@
+import type { AccountId, WebhookId } from '@postrider/domain';
+import type { Figure, Ground } from '../figure.ts';
+import type { Installation } from '../ground/installation.ts';
+import { emptyAll, startAnew, warmUp } from '../load/start-anew.ts';
+import { measureLoads } from '../load/steady-load.ts';
+import type { Arrival, Ends } from '../load/steady-load.ts';
+import { monotonicMs } from '../monotonic.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Check, Measurement } from '../result/result.ts';
+import { FULL } from '../sizes.ts';
+import type { Sizes } from '../sizes.ts';
+import { medianBySecond, NOT_MEASURED, P99_MS_MAX, recoveryOf, TIMES_UNDISTURBED_MAX } from './recovery.ts';
+import type { Recovery } from './recovery.ts';
+
+/** What the load is disturbed by. */
+export interface Stumble {
+  readonly id: string;
+  readonly title: string;
+  /** One or more sentences on it, for the page. */
+  readonly how: string;
+  /** The load begins with no process of the product running; else with those that were warmed up. */
+  readonly cold: boolean;
+  /** Begins under load. Resolves when the disturbance is over. */
+  stumble(installation: Installation, sizes: Sizes): Promise<void>;
+}
+
+const TENANTS = ['A', 'B'] as const;
+const CALLER_CONNECTIONS = 8;
+/** A round takes the better part of a minute. */
+const ROUNDS_MAX = 3;
+/** The load lasts so much longer than what is measured: a process takes a moment to start. */
+const SPARE_SECONDS = 3;
+
+const { perSecond, leadInSeconds, withinSeconds, windowSeconds } = FULL.recovery;
+const HOW =
+  `One webhook, A, gets ${perSecond.A} events a second, another account's, B, ${perSecond.B}; both answer at once. First ` +
+  `the p99 from commit to arrival is taken undisturbed over ${windowSeconds} seconds, with a relay and a worker that are ` +
+  `warm; then, in a load of its own, over ${windowSeconds} seconds that begin ${withinSeconds} seconds after the disturbance is over.`;
+
+/** The figure of one disturbance. */
+export function recoveryFigure(stumble: Stumble): Figure {
+  return {
+    id: stumble.id,
+    title: stumble.title,
+    group: 'load',
+    how: `${stumble.how} ${HOW}`,
+    limitSeconds: 360,
+    async run(ground) {
+      const bed = await prepare(ground);
+      const rounds: Round[] = [];
+      const count = Math.min(ground.rounds, ROUNDS_MAX);
+      for (let round = 1; round <= count; round += 1) {
+        rounds.push(await oneRound(ground, bed, stumble));
+        ground.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
+      }
+      return measurement(stumble, rounds);
+    },
+  };
+}
+
+interface Bed extends Ends {
+  readonly installation: Installation;
+  readonly accounts: readonly AccountId[];
+  readonly webhooks: readonly WebhookId[];
+}
+
+/** Of each tenant. */
+type Round = readonly Recovery[];
+
+async function prepare(ground: Ground): Promise<Bed> {
+  const { process: receiver, origins } = await ground.receiver();
+  const installation = await ground.install();
+  const accounts: AccountId[] = [];
+  const webhooks: WebhookId[] = [];
+  for (const [index] of TENANTS.entries()) {
+    const account = await installation.addAccount();
+    accounts.push(account);
+    webhooks.push(...(await installation.addWebhooks(account, [`${origins[index] ?? ''}/at-once`])));
+  }
+  return {
+    installation,
+    receiver,
+    caller: ground.caller(installation, CALLER_CONNECTIONS),
+    accounts,
+    webhooks,
+  };
+}
+
+async function oneRound({ sizes }: Ground, bed: Bed, disturbance: Stumble): Promise<Round> {
+  const { installation, webhooks } = bed;
+  const { recovery } = sizes;
+  const load = (seconds: number): Promise<Arrival[][]> =>
+    measureLoads(
+      bed,
+      TENANTS.map((tenant, index) => ({
+        accountIds: bed.accounts.slice(index, index + 1),
+        perSecond: recovery.perSecond[tenant],
+        seconds,
+      })),
+    );
+  await startAnew(installation);
+  await warmUp(installation, webhooks, load);
+  const undisturbed = await load(recovery.windowSeconds);
+  if (disturbance.cold) {
+    await installation.stopAll('at once');
+    await emptyAll(installation);
+  }
+
+  const disturb = async (): Promise<number> => {
+    await wait(recovery.leadInSeconds);
+    await disturbance.stumble(installation, sizes);
+    return monotonicMs();
+  };
+  const lasts = recovery.leadInSeconds + recovery.stumbleSeconds + SPARE_SECONDS;
+  const [overAtMs, arrivals] = await Promise.all([
+    disturb(),
+    load(lasts + recovery.withinSeconds + recovery.windowSeconds),
+  ]);
+  await installation.stopAll('at once');
+  return arrivals.map((disturbed, index) =>
+    recoveryOf({ undisturbed: undisturbed[index] ?? [], disturbed, overAtMs }, recovery),
+  );
+}
+
+function measurement({ id, title }: Stumble, rounds: readonly Round[]): Measurement {
+  const ofTenant = (index: number): Recovery[] => rounds.map((round) => round[index] ?? NOT_MEASURED);
+  const each = (index: number, of: (recovery: Recovery) => number): number[] => ofTenant(index).map(of);
+  const within = `p99 ${withinSeconds} s later`;
+  return {
+    checks: TENANTS.flatMap((tenant, index): Check[] => [
+      checkOf(
+        `${tenant}: ${within}, against undisturbed`,
+        '×',
+        each(index, ({ after, undisturbed }) => after / undisturbed),
+        { atMost: TIMES_UNDISTURBED_MAX },
+      ),
+      checkOf(
+        `${tenant}: ${within}`,
+        'ms',
+        each(index, ({ after }) => after),
+        { atMost: P99_MS_MAX },
+      ),
+    ]),
+    values: TENANTS.flatMap((tenant, index) => [
+      valueOf(
+        `${tenant}: p99 undisturbed`,
+        'ms',
+        each(index, ({ undisturbed }) => undisturbed),
+      ),
+      valueOf(
+        `${tenant}: last late second, after the disturbance`,
+        's',
+        each(index, ({ lateSeconds }) => lateSeconds),
+      ),
+    ]),
+    tables: [],
+    plots: [
+      {
+        kind: 'lines',
+        logarithmic: true,
+        id,
+        title: `${title}: p99 from commit to arrival, second by second (median)`,
+        xLabel: `second of the load; the disturbance begins at ${leadInSeconds}`,
+        yLabel: 'ms',
+        series: TENANTS.map((tenant, index) => ({
+          name: `${tenant}, ${perSecond[tenant]}/s`,
+          points: medianBySecond(ofTenant(index)),
+        })),
+      },
+    ],
+  };
+}
+
+function describe(round: Round | undefined): string {
+  return (round ?? [])
+    .map(
+      ({ undisturbed, after, lateSeconds }, index) =>
+        `${TENANTS[index] ?? ''} p99 ${undisturbed.toFixed(0)} ms undisturbed, ${after.toFixed(0)} ms ` +
+        `${withinSeconds} s later, late for ${lateSeconds.toFixed(1)} s`,
+    )
+    .join('; ');
+}
+
+function wait(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+}

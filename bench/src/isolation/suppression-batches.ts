@@ -1,0 +1,119 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Figure, Ground } from '../figure.ts';
+import { addKey } from '../load/api-traffic.ts';
+import { monotonicMs } from '../monotonic.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import { quantile } from '../result/statistics.ts';
+
+const LOOPS = 12;
+const ADDRESSES = 100;
+/** Between two requests of the other account. */
+const PAUSE_MS = 5;
+
+/** An account that asks without end for what has no request limit, beside one that lists its webhooks. */
+export const suppressionBatches: Figure = {
+  id: 'suppression-batches',
+  title: 'Beside an account that suppresses addresses without end',
+  group: 'isolation',
+  how:
+    `One account makes \`POST /v1/suppressions/batch/add\` in ${LOOPS} loops at once, each time with ${ADDRESSES} new addresses. ` +
+    `Another account makes \`GET /v1/webhooks\`, one after the other, ${PAUSE_MS} ms apart: alone, and beside it. The time is that ` +
+    'from the request to the whole answer. One API runs, and neither relay nor worker. Answers with a status of 500 or more ' +
+    'are counted for both accounts, and for the other account any answer but 200.',
+  limitSeconds: 180,
+  async run(ground) {
+    const installation = await ground.install();
+    const api = await installation.start('api');
+    const base = `http://127.0.0.1:${api.port}/v1`;
+    const [noisy, quiet] = [await addKey(installation), await addKey(installation)];
+    const tally = { faults: 0, batches: 0 };
+    await listTimes(base, quiet, ground, tally);
+
+    const rounds: { alone: number; beside: number; faults: number; batchesPerSecond: number }[] = [];
+    for (let round = 1; round <= ground.rounds; round += 1) {
+      Object.assign(tally, { faults: 0, batches: 0 });
+      const alone = quantile(await listTimes(base, quiet, ground, tally), 0.99);
+      const over = new AbortController();
+      const loops = Array.from({ length: LOOPS }, async () => suppress(base, noisy, tally, over.signal));
+      await delay(ground.sizes.isolation.leadInSeconds * 1000);
+      const before = { batches: tally.batches, atMs: monotonicMs() };
+      const beside = quantile(await listTimes(base, quiet, ground, tally), 0.99);
+      const batchesPerSecond = ((tally.batches - before.batches) * 1000) / (monotonicMs() - before.atMs);
+      over.abort();
+      await Promise.all(loops);
+      rounds.push({ alone, beside, faults: tally.faults, batchesPerSecond });
+      ground.say(
+        `round ${round} of ${ground.rounds}: p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ` +
+          `${batchesPerSecond.toFixed(0)} batches/s; ${tally.faults} refused`,
+      );
+    }
+    const each = (pick: (round: (typeof rounds)[number]) => number): number[] => rounds.map(pick);
+    const ratios = each(({ alone, beside }) => beside / alone);
+    const faults = each((round) => round.faults);
+    return {
+      checks: [
+        checkOf('p99 of the other account, against alone', '×', ratios, { atMost: 3 }),
+        checkOf('refused answers, to either account', '', faults, { atMost: 0 }, 'worst'),
+      ],
+      values: [
+        valueOf(
+          'p99 alone',
+          'ms',
+          each(({ alone }) => alone),
+        ),
+        valueOf(
+          'p99 beside it',
+          'ms',
+          each(({ beside }) => beside),
+        ),
+        valueOf(
+          'batches',
+          '/s',
+          each(({ batchesPerSecond }) => batchesPerSecond),
+        ),
+      ],
+      tables: [],
+      plots: [],
+    };
+  },
+};
+
+/** @returns how long each answer took, in milliseconds. */
+async function listTimes(
+  base: string,
+  key: string,
+  ground: Ground,
+  tally: { faults: number },
+): Promise<number[]> {
+  const times: number[] = [];
+  const endsAtMs = monotonicMs() + ground.sizes.isolation.seconds * 1000;
+  while (monotonicMs() < endsAtMs) {
+    const askedAtMs = monotonicMs();
+    const answer = await fetch(`${base}/webhooks`, { headers: { authorization: `Bearer ${key}` } });
+    await answer.text();
+    // 429 is what the limiter says when it has no answer in time.
+    if (answer.status === 200) times.push(monotonicMs() - askedAtMs);
+    else tally.faults += 1;
+    await delay(PAUSE_MS);
+  }
+  return times;
+}
+
+async function suppress(
+  base: string,
+  key: string,
+  tally: { faults: number; batches: number },
+  over: AbortSignal,
+): Promise<void> {
+  const loop = Math.random().toString(36).slice(2);
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  for (let batch = 0; !over.aborted; batch += 1) {
+    const emails = Array.from({ length: ADDRESSES }, (_, n) => `${loop}.${batch}.${n}@bench.example`);
+    const body = JSON.stringify({ emails });
+    const answer = await fetch(`${base}/suppressions/batch/add`, { method: 'POST', headers, body });
+    await answer.text();
+    if (answer.status >= 500) tally.faults += 1;
+    else if (answer.status !== 201) throw new Error(`the api answered ${answer.status}`);
+    tally.batches += 1;
+  }
+}

@@ -1,0 +1,36 @@
+import { Redis } from 'ioredis';
+import type { WebhookId } from '@postrider/domain';
+import type { Installation } from '../ground/installation.ts';
+
+/** V8 has compiled what fresh processes do over and over only after some thousands of deliveries. */
+const WARM_UP_BURST = 3_000;
+const WARM_UP_SECONDS = 2;
+
+/** Nothing of the run before is left: no rows, no jobs, no health that was noted. No process may run. */
+export async function emptyAll(installation: Installation): Promise<void> {
+  await installation.database.query('truncate deliveries, events, attempts, dead_letters');
+  await installation.database.query(
+    'update webhooks set failing_since = null where failing_since is not null',
+  );
+  const redis = new Redis(installation.redis.url);
+  await redis.flushall();
+  redis.disconnect();
+}
+
+/** As `emptyAll`, and one relay and one worker that have just been started. */
+export async function startAnew(installation: Installation): Promise<void> {
+  await emptyAll(installation);
+  await installation.start('relay');
+  await installation.start('worker');
+}
+
+/** A burst for endpoints that answer, then some seconds of the load that is to be measured. */
+export async function warmUp(
+  installation: Installation,
+  webhooks: readonly WebhookId[],
+  load: (seconds: number) => Promise<unknown>,
+): Promise<void> {
+  await installation.queue(webhooks, WARM_UP_BURST);
+  await installation.drained(webhooks);
+  await load(WARM_UP_SECONDS);
+}

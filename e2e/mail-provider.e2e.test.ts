@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
+import type { FakeSes, System, SystemProcess } from '@postrider/testing';
+
+/* One installation has one mail provider, and mail leaves through SES from verified domains only, whatever the environments say. */
+
+let ses: FakeSes;
+let system: System;
+let worker: Readonly<Record<string, string>>;
+
+beforeEach(async () => {
+  ses = await startFakeSes();
+  system = await startSystem({ env: { MAIL_RETRY_DELAYS_SECONDS: '0.05' } });
+  worker = { ...ses.environment, MAIL_PROVIDER: 'ses' };
+}, 60_000);
+afterEach(async () => {
+  await system.close();
+  await ses.close();
+});
+
+async function post(api: SystemProcess, path: string, body: object) {
+  const answer = await waitFor(
+    async () => {
+      const one = await fetch(`http://127.0.0.1:${await api.port()}/v1/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${system.apiKey}` },
+        body: JSON.stringify(body),
+      });
+      return one.status === 429 ? false : one;
+    },
+    { what: 'an answer other than 429' },
+  );
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+const message = (from: string) => ({ from, to: 'ann@example.net', subject: 'Hi', text: 'Hi' });
+
+async function send(api: SystemProcess, from: string): Promise<string> {
+  const { status, body } = await post(api, 'emails', message(from));
+  expect(status).toBe(200);
+  return String(body['id']);
+}
+
+async function eventOf(emailId: string): Promise<unknown> {
+  return waitFor(
+    () =>
+      system.receiver.requests
+        .map(({ body }) => JSON.parse(String(body)) as { type: string; data: { email_id: string } })
+        .find((event) => event.data.email_id === emailId),
+    { what: `the event of ${emailId}`, timeoutMs: 60_000 },
+  );
+}
+
+async function verify(api: SystemProcess, name: string): Promise<void> {
+  const { body } = await post(api, 'domains', { name });
+  const identity = ses.identities.get(name);
+  if (identity === undefined) throw new Error('SES has no such identity');
+  publishKeys(identity);
+  expect((await post(api, `domains/${String(body['id'])}/verify`, {})).status).toBe(200);
+}
+
+test('an API that does not know of SES lets no mail out from a domain that is not verified', async () => {
+  const api = await system.start('api');
+  await system.start('relay');
+  await system.start('worker', worker);
+  await system.webhook('/hook');
+  expect(await eventOf(await send(api, 'Boss <ceo@other-tenant.example>'))).toMatchObject({
+    type: 'email.failed',
+    data: { error: 'the account has not verified the domain other-tenant.example' },
+  });
+  expect(ses.messages).toEqual([]);
+
+  // Started anew, it takes what the worker's installation keeps, and refuses at once.
+  const next = await system.start('api');
+  expect(await post(next, 'emails', message('ceo@other-tenant.example'))).toMatchObject({
+    status: 403,
+    body: { type: expect.stringMatching(/domain-not-verified$/) },
+  });
+}, 120_000);
+
+test('mail that was taken in from a verified domain does not leave once it is verified no more', async () => {
+  const api = await system.start('api', worker);
+  await system.webhook('/hook');
+  await verify(api, 'mine.example');
+  const [before, after] = [await send(api, 'a@mine.example'), await send(api, 'b@mine.example')];
+  // As mail of an earlier release: the domain in From was not kept beside it.
+  await system.db.query('update emails set from_domain = null where id = $1', [before]);
+  await system.db.query(`update domains set status = 'failed'`);
+  await system.start('relay');
+  await system.start('worker', worker);
+  for (const id of [before, after]) expect(await eventOf(id)).toMatchObject({ type: 'email.failed' });
+  expect(ses.messages).toEqual([]);
+
+  await system.db.query(`update domains set status = 'verified'`);
+  const id = await send(api, 'c@mine.example');
+  expect(await eventOf(id)).toMatchObject({ type: 'email.sent' });
+  expect(ses.messages).toMatchObject([{ tags: { email_id: id } }]);
+}, 120_000);
+
+test('a process whose environment names another provider than is kept ends with one line that names the command', async () => {
+  await system.start('worker', worker);
+  for (const name of ['api', 'worker'] as const) {
+    await expect(system.start(name, { MAIL_PROVIDER: 'sandbox' })).rejects.toThrow('ended while starting');
+    const ended = system.processes.at(-1);
+    expect(await ended?.exited()).toBe(1);
+    expect(ended?.stderr).toEqual([
+      expect.stringContaining('`postrider installation set mail-provider sandbox`'),
+    ]);
+  }
+}, 120_000);
+
+test('a worker without the variables of the provider that is kept ends with one line that names them', async () => {
+  await system.db.query(`insert into installation (mail_provider) values ('ses')`);
+  await expect(system.start('worker')).rejects.toThrow('ended while starting');
+  const ended = system.processes.at(-1);
+  expect(await ended?.exited()).toBe(1);
+  expect(ended?.stderr).toEqual([expect.stringContaining('AWS_REGION')]);
+}, 60_000);

@@ -1,0 +1,99 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { startRedis } from '@postrider/embedded';
+import {
+  describeWithRedis,
+  fetchMetrics,
+  startRedisFailover,
+  startSystem,
+  startTcpProxy,
+  waitFor,
+} from '@postrider/testing';
+import type { System, SystemProcess } from '@postrider/testing';
+
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+async function systemOn(redisUrl: string): Promise<System> {
+  const system = await startSystem({
+    redisUrl,
+    env: { DELIVERY_TIMEOUT_MS: '2000', LEASE_SECONDS: '8' }, // what the old server holds comes back after a lease
+  });
+  open.push(system);
+  return system;
+}
+
+async function listWebhooks(system: System, api: SystemProcess): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${await api.port()}/v1/webhooks`, {
+    headers: { authorization: `Bearer ${system.apiKey}` },
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+describeWithRedis('a Redis that fails over behind its address', () => {
+  test.each(['demote', 'demoteLoading'] as const)(
+    'with all connections alive (%s): deliveries and the limiter go on without a restart',
+    async (harm) => {
+      const servers = await startRedisFailover();
+      open.push(servers);
+      const system = await systemOn(servers.url);
+      await system.webhook('/hook');
+      const [api] = [await system.start('api'), await system.start('relay'), await system.start('worker')];
+      await system.record(5);
+      await system.drained();
+      await waitFor(async () => (await listWebhooks(system, api)) === 200, { what: 'the API' });
+
+      await servers[harm]();
+      await waitFor(async () => (await listWebhooks(system, api)) === 429, { what: 'the limiter to refuse' });
+      await system.record(5);
+      await servers.reconnected();
+      servers.move();
+      await system.record(5);
+      await system.drained();
+      await waitFor(async () => (await listWebhooks(system, api)) === 200, { what: 'the limiter to answer' });
+      const arrived = new Set(system.receiver.requests.map(({ headers }) => headers['service-event-id']));
+      expect(arrived.size).toBe(15);
+      expect(system.processes.map(({ running }) => running)).toEqual([true, true, true]);
+    },
+    120_000,
+  );
+});
+
+describeWithRedis('a Redis that may evict jobs', () => {
+  test('is told of in one JSON line and by a metric, at the start and with each reconnection', async () => {
+    const [evicting, sound] = await Promise.all([
+      startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] }),
+      startRedis(),
+    ]);
+    const line = await startTcpProxy(evicting.url);
+    open.push({ close: () => evicting.stop() }, { close: () => sound.stop() }, line);
+    const system = await systemOn(line.url(evicting.url));
+    const [relay, worker] = [await system.start('relay'), await system.start('worker')];
+    const told = () => relay.log.filter(({ maxmemory_policy: policy }) => policy === 'allkeys-lru');
+    const gauge = async () => (await fetchMetrics(await relay.port())).read('postrider_redis_may_evict');
+    const reconnect = (): void => {
+      line.cut();
+      line.restore();
+    };
+
+    await waitFor(() => told().length === 1, { what: 'the warning' });
+    expect(told()[0]).toMatchObject({ level: 'warn', service: 'relay' });
+    await waitFor(async () => (await gauge()) === 1, { what: 'the metric' });
+    await system.webhook('/hook');
+    await system.record(1);
+    await system.drained();
+
+    line.retarget(sound.url);
+    reconnect();
+    await waitFor(async () => (await gauge()) === 0, { what: 'the metric to fall' });
+    line.retarget(evicting.url);
+    reconnect();
+    await waitFor(() => told().length === 2, { what: 'the second warning' });
+    for (const { log, stderr } of [relay, worker]) {
+      expect(stderr).toEqual([]);
+      expect(log.filter((each) => 'unparsed' in each)).toEqual([]);
+    }
+  }, 120_000);
+});

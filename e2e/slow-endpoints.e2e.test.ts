@@ -1,0 +1,105 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { after, answer, createRows, startSystem, waitFor } from '@postrider/testing';
+import type { System } from '@postrider/testing';
+
+let system: System;
+let release: () => void = () => undefined;
+
+afterEach(async () => {
+  release();
+  await system.close();
+});
+
+/** An ordinary serverless handler that has just been started. */
+const TAKES_MS = 1_500;
+/** Of one worker: 32 in the fast lane, as many parked, 64 in the slow lane. */
+const SLOTS = { DELIVERY_CONCURRENCY: '32', SLOW_LANE_CONCURRENCY: '64' };
+const ACCOUNT_LIMIT = 128 / 4;
+
+/** Endpoints that take long and answer 200, all of one host; counts what they have in flight. */
+function slowEndpoints(paths: readonly string[]) {
+  let inFlight = 0;
+  const seen = { most: 0 };
+  for (const path of paths) {
+    system.receiver.always(path, () => {
+      inFlight += 1;
+      seen.most = Math.max(seen.most, inFlight);
+      const answered = delay(TAKES_MS).then(() => {
+        inFlight -= 1;
+      });
+      return after(answered, answer(200));
+    });
+  }
+  return seen;
+}
+
+async function backlog(paths: readonly string[], count: number): Promise<void> {
+  const rows = createRows(system.db);
+  for (const path of paths) {
+    const { id } = await system.webhook(path, ['email.bounced']);
+    await rows.deliveries(id, { count });
+  }
+}
+
+test('an account whose slow endpoint answers may have a quarter of all slots in flight, and no more', async () => {
+  system = await startSystem({ env: { DELIVERY_CONCURRENCY: '192', SLOW_LANE_CONCURRENCY: '192' } });
+  const seen = slowEndpoints(['/slow']);
+  await backlog(['/slow'], 800);
+  await system.start('relay');
+  await system.start('worker');
+  await system.drained(120_000);
+  expect(seen.most).toBeGreaterThan(120);
+  expect(seen.most).toBeLessThanOrEqual((3 * 192) / 4);
+}, 180_000);
+
+test('several webhooks of an account share what it may have in flight', async () => {
+  system = await startSystem({ env: SLOTS });
+  const paths = ['/one', '/two', '/three', '/four'];
+  const seen = slowEndpoints(paths);
+  await backlog(paths, 60);
+  await system.start('relay');
+  await system.start('worker');
+  await system.drained(120_000);
+  expect(seen.most).toBeGreaterThan(ACCOUNT_LIMIT / 2);
+  // One more for each webhook: none of them is ever left without.
+  expect(seen.most).toBeLessThanOrEqual(ACCOUNT_LIMIT + paths.length);
+}, 180_000);
+
+test('accounts whose endpoints turn slow together do not keep another one’s quick endpoint waiting', async () => {
+  // Each may have 16 in flight: 48 are more than the fast lane's slots and as many parked.
+  system = await startSystem({
+    env: { DELIVERY_TIMEOUT_MS: '60000', DELIVERY_CONCURRENCY: '16', SLOW_LANE_CONCURRENCY: '32' },
+  });
+  const rows = createRows(system.db);
+  const paths = ['/one', '/two', '/three'];
+  const webhooks = await Promise.all(paths.map((path) => webhookOfOtherAccount(path)));
+  await system.webhook('/quick', ['email.sent']);
+  await system.start('relay');
+  await system.start('worker');
+  for (const id of webhooks) await rows.deliveries(id, { count: 100 });
+  await system.drained();
+  const opened = new Promise<void>((resolve) => (release = resolve));
+  for (const path of paths) system.receiver.always(path, after(opened, answer(200)));
+  for (const id of webhooks) await rows.deliveries(id, { count: 40 });
+  await waitFor(() => slowRequests() >= paths.length * 100 + 32, {
+    what: 'slow ones in all places',
+    timeoutMs: 60_000,
+  });
+  for (let sent = 1; sent <= 20; sent += 1) {
+    await system.record(1);
+    await system.receiver.waitForRequests(sent, { path: '/quick', withinMs: 20_000 });
+  }
+  release();
+  await system.drained();
+
+  async function webhookOfOtherAccount(path: string) {
+    const { id } = await system.webhook(path, ['email.bounced']);
+    await system.db.query('update webhooks set account_id = $2 where id = $1', [id, await rows.account()]);
+    return id;
+  }
+
+  function slowRequests(): number {
+    return system.receiver.requests.filter(({ path }) => paths.includes(path)).length;
+  }
+}, 180_000);

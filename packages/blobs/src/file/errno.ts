@@ -1,0 +1,5 @@
+/** Whether the operating system said so, with this code where one is given. */
+export function isErrno(error: unknown, code?: string): error is NodeJS.ErrnoException {
+  const { code: its, syscall } = error as Partial<NodeJS.ErrnoException>;
+  return syscall !== undefined && (code === undefined || its === code);
+}

@@ -1,0 +1,113 @@
+import { stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BlobId } from '../blob-id.ts';
+import { blobIdOf, isBlobId } from '../blob-id.ts';
+import { blobStream } from '../blob-stream.ts';
+import { BlobStoreUnavailableError } from '../blob-store.ts';
+import type { BlobStore, ByteRange, OpenBlob } from '../blob-store.ts';
+import { checkRange, startsPastTheEnd } from '../byte-range.ts';
+import { isErrno } from './errno.ts';
+import { syncFolder } from './folders.ts';
+import { listFiles } from './list-files.ts';
+import { openIfThere, refreshDate, writeDurably } from './write-file.ts';
+
+/**
+ * Blobs as files, `<root>/ab/cd/abcd…`: 65,536 folders, with some 1,500 of a hundred million blobs in each.
+ * A blob's date is its file's modification time. Several processes may share the folder.
+ *
+ * @param root absolute path; made when the first blob is put
+ */
+export function createFileStore(root: string): BlobStore {
+  const pathOf = (id: BlobId): string => join(root, id.slice(0, 2), id.slice(2, 4), id);
+  const syncShards = createShardSync();
+
+  const unavailable = (cause: Error): BlobStoreUnavailableError => {
+    const { code = cause.message } = cause as NodeJS.ErrnoException;
+    return new BlobStoreUnavailableError(`the blob store file:${root} is not available (${code})`, { cause });
+  };
+  const attempt = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw isErrno(error) ? unavailable(error) : error;
+    }
+  };
+
+  return {
+    async put(bytes) {
+      const id = blobIdOf(bytes);
+      await attempt(async () => {
+        const path = pathOf(id);
+        if (!(await refreshDate(path, bytes.length))) await writeDurably(path, bytes);
+        await syncShards(dirname(path));
+      });
+      return id;
+    },
+    async open(id, range) {
+      if (range !== undefined) checkRange(range);
+      if (!isBlobId(id)) return null;
+      return attempt(() => openFile(pathOf(id), range, unavailable));
+    },
+    async sizeOf(id) {
+      if (!isBlobId(id)) return null;
+      return attempt(() => stat(pathOf(id)).then(({ size }) => size, unlessMissing));
+    },
+    async read(id) {
+      if (!isBlobId(id)) return null;
+      return attempt(async () => {
+        const handle = await openIfThere(pathOf(id), 'r');
+        return handle === null ? null : handle.readFile().finally(() => handle.close());
+      });
+    },
+    async remove(id) {
+      if (isBlobId(id)) await attempt(() => unlink(pathOf(id)).catch(unlessMissing));
+    },
+    async *list() {
+      try {
+        yield* listFiles(root);
+      } catch (error) {
+        throw isErrno(error) ? unavailable(error) : error;
+      }
+    },
+    close: () => undefined,
+  };
+}
+
+async function openFile(
+  path: string,
+  range: ByteRange | undefined,
+  failure: (cause: Error) => Error,
+): Promise<OpenBlob | null> {
+  const handle = await openIfThere(path, 'r');
+  if (handle === null) return null;
+  try {
+    const { size } = await handle.stat();
+    if (range !== undefined && range.start >= size) throw startsPastTheEnd(range);
+    const source = handle.createReadStream(range === undefined ? {} : { start: range.start, end: range.end });
+    return { size, stream: blobStream(source, { idleMs: null, failure }) };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/**
+ * Another process may have made a folder and not have synced its name yet. So the first put of this process
+ * into a folder syncs the two above it.
+ */
+function createShardSync(): (shard: string) => Promise<void> {
+  /** At most 65,536. */
+  const synced = new Set<string>();
+  return async (shard) => {
+    const key = shard.slice(-'ab/cd'.length);
+    if (synced.has(key)) return;
+    await syncFolder(dirname(shard));
+    await syncFolder(dirname(dirname(shard)));
+    synced.add(key);
+  };
+}
+
+function unlessMissing(error: unknown): null {
+  if (isErrno(error, 'ENOENT')) return null;
+  throw error;
+}

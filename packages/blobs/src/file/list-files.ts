@@ -1,0 +1,47 @@
+import { opendir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isBlobId } from '../blob-id.ts';
+import type { ListedBlob } from '../blob-store.ts';
+import { isErrno } from './errno.ts';
+import { isTemporary } from './write-file.ts';
+
+const SHARD = /^[0-9a-f]{2}$/;
+/** A put takes seconds. What is as old as this was left by a crash. */
+const TEMPORARY_AGE_MAX_MS = 24 * 60 * 60 * 1000;
+
+/** Every blob under `root`. Old temporary files are removed on the way. */
+export async function* listFiles(root: string): AsyncGenerator<ListedBlob> {
+  for (const first of await shardsIn(root)) {
+    for (const second of await shardsIn(join(root, first))) yield* listFolder(join(root, first, second));
+  }
+}
+
+/** At most 256 names. */
+async function shardsIn(folder: string): Promise<string[]> {
+  const entries = await unlessMissing(readdir(folder, { withFileTypes: true }));
+  return (entries ?? [])
+    .filter((entry) => entry.isDirectory() && SHARD.test(entry.name))
+    .map(({ name }) => name);
+}
+
+async function* listFolder(folder: string): AsyncGenerator<ListedBlob> {
+  const entries = await unlessMissing(opendir(folder));
+  if (entries === null) return;
+  for await (const { name } of entries) {
+    if (!isBlobId(name) && !isTemporary(name)) continue;
+    const path = join(folder, name);
+    const file = await unlessMissing(stat(path)); // it may be gone since its name was read
+    if (file?.isFile() !== true) continue;
+    if (isBlobId(name)) yield { id: name, putAt: file.mtime };
+    else if (Date.now() - file.mtimeMs > TEMPORARY_AGE_MAX_MS) await rm(path, { force: true });
+  }
+}
+
+async function unlessMissing<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isErrno } from './errno.ts';
+import { makeFolder, syncFolder } from './folders.ts';
+
+const OWNER_FILE = 0o600;
+/** Begins the name of a file that is being written. No id begins so. */
+const TEMPORARY_PREFIX = '.writing-';
+
+export function isTemporary(name: string): boolean {
+  return name.startsWith(TEMPORARY_PREFIX);
+}
+
+/** Resolves when the file is durable. Until its rename nothing is there under its name, then all of it. */
+export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
+  const folder = dirname(path);
+  const temporary = join(folder, `${TEMPORARY_PREFIX}${basename(path)}.${randomBytes(8).toString('hex')}`);
+  const handle = await create(temporary);
+  try {
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined); // the disk itself may be what is wrong
+    throw error;
+  }
+  await syncFolder(folder);
+}
+
+async function create(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', OWNER_FILE);
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error;
+    await makeFolder(dirname(path));
+    return open(path, 'wx', OWNER_FILE);
+  }
+}
+
+/**
+ * Dates the file now, durably.
+ *
+ * @returns false when no such file of this size is there, or when it was removed meanwhile.
+ */
+export async function refreshDate(path: string, size: number): Promise<boolean> {
+  const handle = await openIfThere(path, 'r+');
+  if (handle === null) return false;
+  try {
+    if ((await handle.stat()).size !== size) return false;
+    const now = new Date();
+    await handle.utimes(now, now);
+    await handle.sync();
+    if ((await handle.stat()).nlink === 0) return false;
+  } finally {
+    await handle.close();
+  }
+  await syncFolder(dirname(path)); // whoever made the file may not have come so far
+  return true;
+}
+
+/** @returns null when there is no such file. */
+export async function openIfThere(path: string, flags: 'r' | 'r+'): Promise<FileHandle | null> {
+  try {
+    return await open(path, flags);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null;
+    throw error;
+  }
+}

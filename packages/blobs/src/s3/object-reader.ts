@@ -1,0 +1,69 @@
+import { GetObjectCommand } from '@aws-sdk/client-s3';
+import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
+import type { Readable } from 'node:stream';
+import { blobStream } from '../blob-stream.ts';
+import type { BlobStoreUnavailableError, ByteRange, OpenBlob } from '../blob-store.ts';
+import { startsPastTheEnd } from '../byte-range.ts';
+import type { BoundedS3Client } from './client.ts';
+import { nameOf } from './fault.ts';
+
+interface ObjectName {
+  readonly Bucket: string;
+  readonly Key: string;
+}
+
+export interface ObjectReader {
+  /** @returns null when there is no such object. @throws RangeError when `range` starts past the last byte */
+  open(object: ObjectName, range?: ByteRange): Promise<OpenBlob | null>;
+  /** Ends every open stream with this failure. */
+  breakOff(failure: BlobStoreUnavailableError): void;
+}
+
+export function createObjectReader(options: {
+  readonly call: BoundedS3Client['call'];
+  readonly failure: (cause: unknown) => BlobStoreUnavailableError;
+  /** How long the next bytes of a stream may take. */
+  readonly idleMs: number;
+}): ObjectReader {
+  const { call, failure, idleMs } = options;
+  const streams = new Set<Readable>();
+  return {
+    async open(object, range) {
+      const answer = await call((sdk, its) => {
+        const command = new GetObjectCommand({ ...object, ...rangeHeader(range) });
+        return sdk.send(command, its).catch((error: unknown) => unlessNoSuchKey(error, range));
+      });
+      if (answer === null) return null;
+      const stream = blobStream(answer.Body as Readable, { idleMs, failure });
+      const size = wholeSize(answer, range);
+      if (size === null) {
+        stream.destroy();
+        throw failure(new Error('an answer that does not tell the size'));
+      }
+      streams.add(stream);
+      stream.once('close', () => streams.delete(stream));
+      return { size, stream };
+    },
+    breakOff(reason) {
+      for (const stream of streams) stream.destroy(reason);
+    },
+  };
+}
+
+function rangeHeader(range: ByteRange | undefined): { Range?: string } {
+  return range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
+}
+
+/** @returns null when the answer does not tell. */
+function wholeSize(answer: GetObjectCommandOutput, range: ByteRange | undefined): number | null {
+  if (range === undefined) return answer.ContentLength ?? null;
+  const [, size] = /^bytes \d+-\d+\/(\d+)$/.exec(answer.ContentRange ?? '') ?? [];
+  return size === undefined ? null : Number(size);
+}
+
+function unlessNoSuchKey(error: unknown, range: ByteRange | undefined): null {
+  const name = nameOf(error);
+  if (name === 'NoSuchKey') return null;
+  if (name === 'InvalidRange' && range !== undefined) throw startsPastTheEnd(range);
+  throw error;
+}

@@ -1,0 +1,258 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { posix } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  s3Drop,
+  s3Error,
+  s3Hang,
+  s3Page,
+  s3Part,
+  setEnvironment,
+  startFakeS3,
+  waitFor,
+} from '@postrider/testing';
+import type { FakeS3 } from '@postrider/testing';
+import { blobStoreConformance } from '../../test/conformance.ts';
+import { blobIdOf, createBlobStore } from '../index.ts';
+import type { BlobStore } from '../index.ts';
+
+/** Far longer than any exchange here takes. */
+const LONG_MS = 20_000;
+/** For what is never answered. */
+const SHORT_MS = 300;
+/** For a stream that stalls: three tries of opening it fit in on a slow machine, too. */
+const STALL_MS = 3000;
+const LOCATION = 's3://blobs/mail/raw';
+const BLOB = Buffer.from('a blob');
+const BLOB_KEY = `blobs/mail/raw/${blobIdOf(BLOB)}`;
+
+const cleanups: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function use(environment: Readonly<Record<string, string>>): void {
+  cleanups.push(setEnvironment({ ...environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }));
+}
+
+async function startS3(): Promise<FakeS3> {
+  const s3 = await startFakeS3();
+  cleanups.push(() => s3.close());
+  use(s3.environment);
+  return s3;
+}
+
+function connect(timeoutMs = LONG_MS, location = LOCATION): BlobStore {
+  const store = createBlobStore(location, { timeoutMs });
+  cleanups.push(() => store.close());
+  return store;
+}
+
+async function failing(reaction: Parameters<FakeS3['fail']>[0], timeoutMs = LONG_MS): Promise<BlobStore> {
+  (await startS3()).fail(reaction);
+  return connect(timeoutMs);
+}
+
+async function refused(): Promise<BlobStore> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await once(server.close(), 'close');
+  const s3 = await startS3();
+  use({ ...s3.environment, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}` });
+  return connect();
+}
+
+describe('a blob store in S3', () => {
+  blobStoreConformance({
+    async open() {
+      const s3 = await startS3();
+      const at = (name: string) => posix.normalize(`blobs/mail/raw/${name}`);
+      return {
+        connect: () => connect(),
+        async age(id, putAt) {
+          const object = s3.objects.get(at(id));
+          if (object === undefined) throw new Error(`no object ${id}`);
+          s3.objects.set(at(id), { ...object, lastModified: putAt });
+        },
+        litter: async (name, bytes) => void s3.objects.set(at(name), { bytes, lastModified: new Date() }),
+        litterAt: async (name) => s3.objects.get(at(name))?.bytes ?? null,
+        close: () => Promise.resolve(),
+      };
+    },
+    away: [
+      ['a connection refused', refused],
+      ['an answer 500', () => failing(s3Error(500, 'InternalError'))],
+      ['an answer 503 to slow down', () => failing(s3Error(503, 'SlowDown'))],
+      ['a connection that ends without an answer', () => failing(s3Drop)],
+      ['a server that never answers', () => failing(s3Hang, SHORT_MS)],
+      ['credentials that are refused', () => failing(s3Error(403, 'AccessDenied'))],
+      ['a bucket that does not exist', () => failing(s3Error(404, 'NoSuchBucket'))],
+      ["a proxy's page", () => failing(s3Page(502))],
+    ],
+  });
+});
+
+describe('a bucket of blobs', () => {
+  let s3: FakeS3;
+  beforeEach(async () => void (s3 = await startS3()));
+
+  test('has each under its prefix and its id', async () => {
+    await connect().put(BLOB);
+    await connect(LONG_MS, 's3://whole.bucket').put(BLOB);
+    expect([...s3.objects.keys()]).toEqual([BLOB_KEY, `whole.bucket/${blobIdOf(BLOB)}`]);
+    expect(s3.objects.get(BLOB_KEY)?.bytes).toEqual(BLOB);
+  });
+
+  test('refuses bytes that changed on their way', async () => {
+    await connect().put(BLOB);
+    expect(s3.requests[0]?.headers['x-amz-checksum-sha256']).toBe(
+      Buffer.from(blobIdOf(BLOB), 'hex').toString('base64'),
+    );
+  });
+
+  test('is addressed by path where the server is not AWS, also under a name', async () => {
+    const byName = (s3.environment['AWS_ENDPOINT_URL_S3'] ?? '').replace('127.0.0.1', 'localhost');
+    use({ ...s3.environment, AWS_ENDPOINT_URL_S3: byName });
+    await connect().put(BLOB);
+    expect(s3.requests[0]?.headers.host).toMatch(/^localhost:/);
+    expect([...s3.objects.keys()]).toEqual([BLOB_KEY]);
+  });
+
+  test.each([
+    ['an answer 500', s3Error(500, 'InternalError')],
+    ['an answer 503', s3Error(503, 'SlowDown')],
+    ['a connection that ends', s3Drop],
+  ])('is tried three times, so that %s twice is no failure', async (_how, reaction) => {
+    s3.fail(reaction, { operation: 'PutObject', times: 2 });
+    await connect().put(BLOB);
+    expect(s3.requests).toHaveLength(3);
+  });
+
+  test('is tried again in a new request when one is not answered, within the time of the call', async () => {
+    s3.fail(s3Hang, { operation: 'PutObject', times: 1 });
+    await connect(STALL_MS).put(BLOB);
+    expect(s3.requests).toHaveLength(2);
+  });
+
+  test('is tried three times and not more', async () => {
+    s3.fail(s3Error(500, 'InternalError'));
+    await expect(connect().put(BLOB)).rejects.toMatchObject({
+      message: 'the blob store s3://blobs/mail/raw/ is not available (InternalError, status 500)',
+    });
+    expect(s3.requests).toHaveLength(3);
+  });
+
+  test('that refuses us is asked once, and its words stay in the cause', async () => {
+    s3.fail(s3Error(403, 'AccessDenied', 'arn:aws:iam::1:user/secret may not'));
+    await expect(connect().put(BLOB)).rejects.toMatchObject({
+      message: 'the blob store s3://blobs/mail/raw/ is not available (AccessDenied, status 403)',
+      cause: { message: 'arn:aws:iam::1:user/secret may not' },
+    });
+    expect(s3.requests).toHaveLength(1);
+  });
+
+  test('has not stored what a page with status 200 answers', async () => {
+    s3.fail(s3Page(200), { operation: 'PutObject' });
+    await expect(connect().put(BLOB)).rejects.toMatchObject({ name: 'BlobStoreUnavailableError' });
+  });
+
+  test('that is not there is not taken for a blob that is not there, by HEAD neither', async () => {
+    s3.fail(s3Error(404, 'NoSuchBucket'));
+    await expect(connect().sizeOf(blobIdOf(BLOB))).rejects.toMatchObject({ cause: { name: 'NoSuchBucket' } });
+  });
+
+  test('is listed in pages, each when it is needed', async () => {
+    const ids = Array.from({ length: 2500 }, (_, n) => blobIdOf(Buffer.from(`${n}`)));
+    const lastModified = new Date();
+    for (const id of ids) s3.objects.set(`blobs/mail/raw/${id}`, { bytes: BLOB, lastModified });
+    s3.objects.set(`blobs/mail/rawer/${blobIdOf(BLOB)}`, { bytes: BLOB, lastModified });
+    const seen = new Map<string, number>();
+    for await (const { id } of connect().list()) seen.set(id, s3.requests.length);
+    expect([...seen.keys()].sort()).toEqual(ids.sort());
+    expect([...seen.values()].filter((requests) => requests === 1)).toHaveLength(1000);
+    expect(s3.requests).toHaveLength(3);
+  });
+
+  test('is asked for the range alone', async () => {
+    const store = connect();
+    const id = await store.put(randomBytes(1000));
+    const opened = await store.open(id, { start: 10, end: 19 });
+    expect(Buffer.concat((await opened?.stream.toArray()) as Buffer[])).toHaveLength(10);
+    expect(s3.requests.at(-1)?.headers.range).toBe('bytes=10-19');
+  });
+
+  test('that answers without the range is not believed', async () => {
+    s3.fail(s3Part(100, 'stall'), { operation: 'GetObject' });
+    await expect(connect().open(blobIdOf(BLOB), { start: 0, end: 1 })).rejects.toMatchObject({
+      message: expect.stringContaining('an answer that does not tell the size'),
+    });
+    await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
+  });
+});
+
+describe('a stream from a bucket', () => {
+  let s3: FakeS3;
+  beforeEach(async () => void (s3 = await startS3()));
+
+  test.each([
+    ['that is cut', 'cut', LONG_MS],
+    ['that stalls', 'stall', STALL_MS],
+  ] as const)(
+    '%s fails as the store that is away, and ends its connection',
+    async (_how, then, timeoutMs) => {
+      s3.fail(s3Part(1000, then), { operation: 'GetObject' });
+      const store = connect(timeoutMs);
+      const opened = await store.open(blobIdOf(BLOB));
+      expect(opened?.size).toBe(1000);
+      await expect(opened?.stream.toArray()).rejects.toMatchObject({ name: 'BlobStoreUnavailableError' });
+      await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
+      await expect(store.read(blobIdOf(BLOB))).rejects.toMatchObject({ name: 'BlobStoreUnavailableError' });
+    },
+  );
+
+  test('whose reader pauses for longer than the time limit is not the fault of the store', async () => {
+    const store = connect(STALL_MS);
+    const bytes = randomBytes(10 * 1024 * 1024);
+    s3.objects.set(`blobs/mail/raw/${blobIdOf(bytes)}`, { bytes, lastModified: new Date() });
+    const opened = await store.open(blobIdOf(bytes));
+    if (opened === null) throw new Error('no such blob');
+    const reader = (opened.stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    const chunks = [(await reader.next()).value as Buffer];
+    // The time limit of another stream, asked for bytes after this one, passes.
+    s3.fail(s3Part(1000, 'stall'), { operation: 'GetObject', times: 1 });
+    const other = await store.open(blobIdOf(BLOB));
+    await expect(other?.stream.toArray()).rejects.toThrow('no bytes for');
+    for (let next = await reader.next(); next.done !== true; next = await reader.next())
+      chunks.push(next.value);
+    expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
+  });
+
+  test('that is let go unread ends its connection', async () => {
+    const bytes = randomBytes(10 * 1024 * 1024);
+    s3.objects.set(`blobs/mail/raw/${blobIdOf(bytes)}`, { bytes, lastModified: new Date() });
+    const opened = await connect().open(blobIdOf(bytes));
+    opened?.stream.destroy();
+    await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
+  });
+
+  test('is broken off when the store is closed, as are calls and their connections', async () => {
+    s3.fail(s3Part(1000, 'stall'), { operation: 'GetObject' });
+    s3.fail(s3Hang, { operation: 'PutObject' });
+    const store = connect();
+    const opened = await store.open(blobIdOf(BLOB));
+    const reading = opened?.stream.toArray();
+    const putting = store.put(BLOB);
+    await s3.waitForRequests('PutObject', 1);
+    store.close();
+    for (const broken of [reading, putting]) {
+      await expect(broken).rejects.toMatchObject({
+        message: expect.stringContaining('the store was closed'),
+      });
+    }
+    await waitFor(() => s3.openSockets === 0, { what: 'the connections to end' });
+  });
+});

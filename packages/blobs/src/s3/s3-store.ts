@@ -1,0 +1,88 @@
+import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { blobIdOf, isBlobId } from '../blob-id.ts';
+import type { BlobId } from '../blob-id.ts';
+import type { BlobStore } from '../blob-store.ts';
+import { checkRange } from '../byte-range.ts';
+import { createS3Client } from './client.ts';
+import type { CommandOptions } from './client.ts';
+import { nameOf, unavailable } from './fault.ts';
+import { listObjects } from './list-objects.ts';
+import { createObjectReader } from './object-reader.ts';
+
+export interface S3StoreOptions {
+  readonly bucket: string;
+  /** Before every id in a key; empty or with a slash at its end. */
+  readonly prefix: string;
+  readonly region?: string | undefined;
+  /** Time limit of a call, its retries included, and of waiting for the next bytes of a stream. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Blobs as objects, `<prefix><id>`. A blob's date is the object's `LastModified`. Needs s3:PutObject,
+ * s3:GetObject, s3:DeleteObject and s3:ListBucket: without the last, S3 answers 403 for what is not there.
+ */
+export function createS3Store(options: S3StoreOptions): BlobStore {
+  const { bucket, prefix, timeoutMs } = options;
+  const client = createS3Client(options);
+  const failure = (cause: unknown) => unavailable(`s3://${bucket}/${prefix}`, cause);
+  const call = async <Answer>(
+    work: (sdk: S3Client, its: CommandOptions) => Promise<Answer>,
+  ): Promise<Answer> => {
+    try {
+      return await client.call(work);
+    } catch (error) {
+      throw error instanceof RangeError ? error : failure(error);
+    }
+  };
+  const object = (id: BlobId) => ({ Bucket: bucket, Key: `${prefix}${id}` });
+  const reader = createObjectReader({ call, failure, idleMs: timeoutMs });
+
+  return {
+    async put(bytes) {
+      const id = blobIdOf(bytes);
+      const command = new PutObjectCommand({
+        ...object(id),
+        Body: bytes,
+        ContentLength: bytes.length,
+        ChecksumSHA256: Buffer.from(id, 'hex').toString('base64'), // S3 refuses what arrives with another
+      });
+      const { ETag } = await call((sdk, its) => sdk.send(command, its));
+      // Every S3 names what it has stored. A proxy's page with status 200 does not.
+      if (ETag === undefined) throw failure(new Error('an answer that is not of S3'));
+      return id;
+    },
+    async open(id, range) {
+      if (range !== undefined) checkRange(range);
+      return isBlobId(id) ? reader.open(object(id), range) : null;
+    },
+    async sizeOf(id) {
+      if (!isBlobId(id)) return null;
+      const head = new HeadObjectCommand(object(id));
+      const found = await call((sdk, its) => sdk.send(head, its).catch(unlessNotFound));
+      if (found?.ContentLength !== undefined) return found.ContentLength;
+      // No body of a HEAD tells a missing object from a missing bucket. That of a GET does.
+      const opened = await reader.open(object(id));
+      opened?.stream.destroy();
+      return opened?.size ?? null;
+    },
+    async read(id) {
+      const opened = isBlobId(id) ? await reader.open(object(id)) : null;
+      return opened === null ? null : Buffer.concat((await opened.stream.toArray()) as Buffer[]);
+    },
+    async remove(id) {
+      if (isBlobId(id)) await call((sdk, its) => sdk.send(new DeleteObjectCommand(object(id)), its));
+    },
+    list: () => listObjects(call, bucket, prefix),
+    close() {
+      reader.breakOff(failure(new Error('the store was closed')));
+      client.close();
+    },
+  };
+}
+
+function unlessNotFound(error: unknown): null {
+  if (nameOf(error) === 'NotFound') return null;
+  throw error;
+}

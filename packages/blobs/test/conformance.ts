@@ -1,0 +1,359 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { blobIdOf, BlobStoreUnavailableError } from '../src/index.ts';
+import type { BlobId, BlobStore, ListedBlob } from '../src/index.ts';
+
+/** One place for blobs, and what a test does to it behind the store's back. */
+export interface Ground {
+  /** A store on this place; every further one is another process's. */
+  connect(): BlobStore;
+  /** Dates a blob back. */
+  age(id: BlobId, putAt: Date): Promise<void>;
+  /** Puts bytes beside the blobs under a name that is no id. */
+  litter(name: string, bytes: Buffer): Promise<void>;
+  /** What lies under such a name; null: nothing. */
+  litterAt(name: string): Promise<Buffer | null>;
+  close(): Promise<void>;
+}
+
+export interface StoreUnderTest {
+  open(): Promise<Ground>;
+  /** Ways to be away: what makes a store that is. */
+  readonly away: readonly (readonly [how: string, connect: () => Promise<BlobStore>])[];
+}
+
+const MIB = 1024 * 1024;
+const LONG_AGO = new Date('2026-01-02T03:04:05.000Z');
+const MISSING = blobIdOf(Buffer.from('never put'));
+
+interface Bench {
+  readonly ground: Ground;
+  readonly store: BlobStore;
+}
+
+/** The promises of `BlobStore`, run on every store. */
+export function blobStoreConformance(kind: StoreUnderTest): void {
+  let ground: Ground;
+  let store: BlobStore;
+  beforeEach(async () => {
+    ground = await kind.open();
+    store = ground.connect();
+  });
+  afterEach(() => ground.close());
+  const bench: Bench = {
+    get ground() {
+      return ground;
+    },
+    get store() {
+      return store;
+    },
+  };
+  describe('a blob that is put', () => putTests(bench));
+  describe('a blob that is removed', () => removeTests(bench));
+  describe('a stream', () => streamTests(bench));
+  describe('a range', () => rangeTests(bench));
+  describe('a blob that is not there', () => missingTests(bench));
+  describe('text that is no id', () => strangeIdTests(bench));
+  describe('the list', () => listTests(bench));
+  describe('a store that is away', () => awayTests(kind));
+}
+
+async function all(blobs: AsyncIterable<ListedBlob>): Promise<ListedBlob[]> {
+  const found: ListedBlob[] = [];
+  for await (const blob of blobs) found.push(blob);
+  return found;
+}
+
+async function streamed(store: BlobStore, id: BlobId, range?: { start: number; end: number }) {
+  const opened = await store.open(id, range);
+  if (opened === null) throw new Error('no such blob');
+  return { size: opened.size, bytes: Buffer.concat((await opened.stream.toArray()) as Buffer[]) };
+}
+
+function putTests(bench: Bench): void {
+  test.each([
+    ['of text', Buffer.from('From: a@example.com\r\n\r\nGrüße')],
+    ['of every byte', Buffer.from(Array.from({ length: 256 }, (_, n) => n))],
+    ['without a byte', Buffer.alloc(0)],
+    ['of 10 MiB', randomBytes(10 * MIB)],
+  ])('%s is read back under its SHA-256, whole and as a stream', async (_what, bytes) => {
+    const { store } = bench;
+    const id = await store.put(bytes);
+    expect(id).toBe(blobIdOf(bytes));
+    expect((await store.read(id))?.equals(bytes)).toBe(true);
+    const { size, bytes: found } = await streamed(store, id);
+    expect(size).toBe(bytes.length);
+    expect(found.equals(bytes)).toBe(true);
+    expect(await store.sizeOf(id)).toBe(bytes.length);
+  });
+
+  test('has the id that everybody computes', () => {
+    expect(blobIdOf(Buffer.from('abc'))).toBe(
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+    );
+  });
+
+  test('is seen by every other process', async () => {
+    const bytes = randomBytes(1000);
+    const id = await bench.store.put(bytes);
+    expect(await bench.ground.connect().read(id)).toEqual(bytes);
+  });
+
+  test('twice is there once, and dated anew', async () => {
+    const { store, ground } = bench;
+    const bytes = randomBytes(1000);
+    const id = await store.put(bytes);
+    await ground.age(id, LONG_AGO);
+    expect(await all(store.list())).toEqual([{ id, putAt: LONG_AGO }]);
+    expect(await store.put(bytes)).toBe(id);
+    const [found, ...others] = await all(store.list());
+    expect(others).toEqual([]);
+    expect(found?.putAt.getTime()).toBeGreaterThan(LONG_AGO.getTime());
+    expect(await store.read(id)).toEqual(bytes);
+  });
+
+  test('by two processes at once, many times, is there once and whole', async () => {
+    const { store, ground } = bench;
+    const bytes = randomBytes(100_000);
+    const other = ground.connect();
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? store : other).put(bytes)),
+    );
+    expect(new Set(ids)).toEqual(new Set([blobIdOf(bytes)]));
+    expect((await all(store.list())).map(({ id }) => id)).toEqual([blobIdOf(bytes)]);
+    expect(await store.read(blobIdOf(bytes))).toEqual(bytes);
+  });
+}
+
+function removeTests(bench: Bench): void {
+  test('is gone, and can be put again', async () => {
+    const { store } = bench;
+    const bytes = randomBytes(1000);
+    const kept = await store.put(randomBytes(1000));
+    const id = await store.put(bytes);
+    await store.remove(id);
+    expect(await store.read(id)).toBeNull();
+    expect((await all(store.list())).map((blob) => blob.id)).toEqual([kept]);
+    await store.put(bytes);
+    expect(await store.read(id)).toEqual(bytes);
+  });
+}
+
+function streamTests(bench: Bench): void {
+  test('comes in pieces as the reader takes them, never whole', async () => {
+    const id = await bench.store.put(randomBytes(10 * MIB));
+    const opened = await bench.store.open(id);
+    if (opened === null) throw new Error('no such blob');
+    let total = 0;
+    let heldMost = 0;
+    for await (const chunk of opened.stream as AsyncIterable<Buffer>) {
+      total += chunk.length;
+      await nextTurn();
+      heldMost = Math.max(heldMost, chunk.length + opened.stream.readableLength);
+    }
+    expect(total).toBe(10 * MIB);
+    expect(heldMost).toBeLessThan(MIB);
+  });
+
+  test('can be let go in the middle of its stream', async () => {
+    const { store } = bench;
+    const id = await store.put(randomBytes(10 * MIB));
+    const opened = await store.open(id);
+    for await (const chunk of opened?.stream ?? []) {
+      expect((chunk as Buffer).length).toBeGreaterThan(0);
+      break;
+    }
+    expect(opened?.stream.destroyed).toBe(true);
+    expect(await store.sizeOf(id)).toBe(10 * MIB);
+  });
+}
+
+function rangeTests(bench: Bench): void {
+  const bytes = Buffer.from('0123456789');
+
+  test.each([
+    [0, 0, '0'],
+    [0, 9, '0123456789'],
+    [3, 6, '3456'],
+    [9, 9, '9'],
+    [5, 9, '56789'],
+    [5, 10, '56789'],
+    [5, Number.MAX_SAFE_INTEGER, '56789'],
+  ])('%d-%d has the bytes %s, and the size of the whole blob', async (start, end, expected) => {
+    const id = await bench.store.put(bytes);
+    expect(await streamed(bench.store, id, { start, end })).toEqual({
+      size: 10,
+      bytes: Buffer.from(expected),
+    });
+  });
+
+  test('of a large blob has exactly its bytes', async () => {
+    const large = randomBytes(3 * MIB);
+    const id = await bench.store.put(large);
+    const range = { start: 65_537, end: 2 * MIB };
+    const found = await streamed(bench.store, id, range);
+    expect(found.bytes.equals(large.subarray(range.start, range.end + 1))).toBe(true);
+  });
+
+  test.each([
+    [10, 10],
+    [11, 20],
+    [5, 4],
+    [-1, 4],
+    [0.5, 4],
+    [0, Number.NaN],
+    [0, Infinity],
+  ])('%d-%d is refused', async (start, end) => {
+    const id = await bench.store.put(bytes);
+    await expect(bench.store.open(id, { start, end })).rejects.toBeInstanceOf(RangeError);
+  });
+
+  test('of a blob without a byte is refused', async () => {
+    const id = await bench.store.put(Buffer.alloc(0));
+    await expect(bench.store.open(id, { start: 0, end: 0 })).rejects.toBeInstanceOf(RangeError);
+  });
+
+  test('of a blob that is not there is nothing', async () => {
+    expect(await bench.store.open(MISSING, { start: 0, end: 0 })).toBeNull();
+  });
+}
+
+function missingTests(bench: Bench): void {
+  const expectNothing = async (store: BlobStore) => {
+    expect(await store.open(MISSING)).toBeNull();
+    expect(await store.read(MISSING)).toBeNull();
+    expect(await store.sizeOf(MISSING)).toBeNull();
+    await expect(store.remove(MISSING)).resolves.toBeUndefined();
+  };
+
+  test('reads as nothing in a store that holds nothing', async () => {
+    await expectNothing(bench.store);
+    expect(await all(bench.store.list())).toEqual([]);
+  });
+
+  test('reads as nothing beside others', async () => {
+    await bench.store.put(Buffer.from('another'));
+    await expectNothing(bench.store);
+  });
+}
+
+function strangeIdTests(bench: Bench): void {
+  const hex = 'ab'.repeat(32);
+
+  test.each([
+    '',
+    '.',
+    '..',
+    '/',
+    'litter',
+    '../litter',
+    '../../litter',
+    '../../../litter',
+    hex.slice(1),
+    `${hex}0`,
+    `${hex}\n`,
+    `/${hex.slice(1)}`,
+    `../${hex.slice(3)}`,
+    hex.toUpperCase(),
+    'ｆ'.repeat(64),
+  ])('%j reaches nothing', async (text) => {
+    const { store, ground } = bench;
+    const [here, above] = ['litter', '../litter'];
+    for (const name of [here, above]) await ground.litter(name, Buffer.from('not yours'));
+    await store.put(Buffer.from('a blob'));
+    const id = text as BlobId;
+    expect(await store.open(id)).toBeNull();
+    expect(await store.open(id, { start: 0, end: 3 })).toBeNull();
+    expect(await store.read(id)).toBeNull();
+    expect(await store.sizeOf(id)).toBeNull();
+    await expect(store.remove(id)).resolves.toBeUndefined();
+    for (const name of [here, above]) expect(await ground.litterAt(name)).toEqual(Buffer.from('not yours'));
+  });
+
+  test('in upper case does not lead to the blob of that id', async () => {
+    const { store } = bench;
+    const id = await store.put(Buffer.from('a blob'));
+    const upper = id.toUpperCase() as BlobId;
+    await store.remove(upper);
+    expect(await store.read(upper)).toBeNull();
+    expect(await store.read(id)).toEqual(Buffer.from('a blob'));
+  });
+}
+
+function listTests(bench: Bench): void {
+  test('has every blob with its date', async () => {
+    const { store, ground } = bench;
+    const expected = new Map<BlobId, Date>();
+    for (let n = 0; n < 20; n += 1) {
+      const id = await store.put(Buffer.from(`blob ${n}`));
+      const putAt = new Date(LONG_AGO.getTime() + n * 60_000);
+      await ground.age(id, putAt);
+      expected.set(id, putAt);
+    }
+    const found = await all(ground.connect().list());
+    expect(found).toHaveLength(20);
+    expect(new Map(found.map(({ id, putAt }) => [id, putAt]))).toEqual(expected);
+  });
+
+  test('has nothing that is no blob', async () => {
+    const { store, ground } = bench;
+    const id = await store.put(Buffer.from('a blob'));
+    const shard = `${id.slice(0, 2)}/${id.slice(2, 4)}`;
+    const names = ['litter', `${id}.old`, id.toUpperCase(), `${id}0`].flatMap((name) => [
+      name,
+      `ab/${name}`,
+      `${shard}/${name}`,
+    ]);
+    for (const name of names) await ground.litter(name, Buffer.from('x'));
+    expect((await all(store.list())).map((blob) => blob.id)).toEqual([id]);
+  });
+
+  test('goes on when what it names is removed on the way', async () => {
+    const { store } = bench;
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => store.put(Buffer.from(`blob ${n}`))));
+    const seen: BlobId[] = [];
+    for await (const { id } of store.list()) {
+      seen.push(id);
+      await store.remove(id);
+    }
+    expect(seen.sort()).toEqual(ids.sort());
+    expect(await all(store.list())).toEqual([]);
+  });
+
+  test('can be left in the middle', async () => {
+    const { store } = bench;
+    await Promise.all(Array.from({ length: 20 }, (_, n) => store.put(Buffer.from(`blob ${n}`))));
+    for await (const { id } of store.list()) {
+      expect(id).toMatch(/^[0-9a-f]{64}$/);
+      break;
+    }
+    expect(await all(store.list())).toHaveLength(20);
+  });
+}
+
+function awayTests(kind: StoreUnderTest): void {
+  const calls: readonly (readonly [name: string, call: (store: BlobStore) => Promise<unknown>])[] = [
+    ['put', (store) => store.put(Buffer.from('a blob'))],
+    ['open', (store) => store.open(MISSING)],
+    ['open of a range', (store) => store.open(MISSING, { start: 0, end: 0 })],
+    ['read', (store) => store.read(MISSING)],
+    ['sizeOf', (store) => store.sizeOf(MISSING)],
+    ['remove', (store) => store.remove(MISSING)],
+    ['list', (store) => all(store.list())],
+  ];
+
+  describe.each(kind.away)('because of %s', (_how, connect) => {
+    test.each(calls)('says so to %s, with the cause', async (_name, call) => {
+      const store = await connect();
+      const failure: unknown = await call(store).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      expect(failure).toBeInstanceOf(BlobStoreUnavailableError);
+      const { message, cause } = failure as BlobStoreUnavailableError;
+      expect(message).toMatch(/^the blob store (file:|s3:\/\/)\S+ is not available \([^\n]+\)$/);
+      expect(cause).toHaveProperty('message');
+    });
+  });
+}

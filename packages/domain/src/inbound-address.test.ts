@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { inboundAddress, inboundDomain } from './inbound-address.ts';
+
+test.each([
+  ['Support@Shop.Example', 'support@shop.example'],
+  ['support+4711@shop.example', 'support@shop.example'],
+  ['support+a+b@shop.example', 'support@shop.example'],
+  ['support@b\u00fccher.example', 'support@xn--bcher-kva.example'],
+  ['sup.port@shop.example', 'sup.port@shop.example'],
+])('%s is kept as %s', (written, kept) => {
+  expect(inboundAddress(written)).toBe(kept);
+});
+
+test.each([
+  '',
+  'support',
+  '@shop.example',
+  '+tag@shop.example',
+  'Support <support@shop.example>',
+  'support@shop',
+  'support@[127.0.0.1]',
+  'a@b@shop.example',
+  'sup\u0000port@shop.example',
+  ' support@shop.example',
+])('%j is no address', (written) => {
+  expect(inboundAddress(written)).toBeNull();
+});
+
+test('its domain stands behind the last at sign', () => {
+  expect(inboundDomain('support@shop.example')).toBe('shop.example');
+});

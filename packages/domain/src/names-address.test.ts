@@ -1,0 +1,34 @@
+import { expect, test } from '@jest/globals';
+import { namesAddress } from './names-address.ts';
+
+const BOB = 'bob@xn--bcher-kva.example';
+
+test.each([
+  'bob@xn--bcher-kva.example',
+  'Bob <BOB@XN--BCHER-KVA.example>',
+  'bob@bücher.example',
+  '"Bob, B." <bob@Bücher.example>',
+  'smtp; 550 5.1.1 <bob@xn--bcher-kva.example>: unknown user',
+  'to=bob@xn--bcher-kva.example, status=bounced',
+  'No mail for Bob@xn--bcher-kva.example.',
+  { recipients: ['ada@a.example', BOB] },
+  { detail: { link: null, diagnostic: `550 ${BOB}` } },
+])('%j names the address', (value) => {
+  expect(namesAddress(value, BOB)).toBe(true);
+});
+
+test.each([
+  'jim.bob@xn--bcher-kva.example',
+  'Bob <jimbob@xn--bcher-kva.example>',
+  'bob+tag@xn--bcher-kva.example',
+  '550 <x-bob@xn--bcher-kva.example>',
+  '550 bob@xn--bcher-kva.example.com',
+  '550 bob@xn--bcher-kva.example-mail.com',
+  '"bob@xn--bcher-kva.example" <ada@a.example>',
+  { [BOB]: 'a key is none' },
+  '',
+  null,
+  17,
+])('%j does not', (value) => {
+  expect(namesAddress(value, BOB)).toBe(false);
+});

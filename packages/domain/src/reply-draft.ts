@@ -1,0 +1,130 @@
+import { parseEmailAddress } from './email-address.ts';
+import { parseEmailDraft } from './email-draft.ts';
+import type { EmailDraft } from './email-draft.ts';
+import { inboundAddress } from './inbound-address.ts';
+import { LIMITS } from './limits.ts';
+
+/** The message that is answered, received or sent. Ids have no brackets. */
+export interface AnsweredMessage {
+  readonly direction: 'inbound' | 'outbound';
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly replyTo: readonly string[];
+  readonly subject: string | null;
+  /** By which its readers know it, the likeliest last; empty where nobody can. */
+  readonly ids: readonly string[];
+  readonly references: readonly string[];
+}
+
+export interface ReplyingInbox {
+  readonly address: string;
+  readonly fromName: string | null;
+}
+
+export type ReplyParse =
+  | { readonly ok: true; readonly draft: EmailDraft }
+  /** In words that name the field and the rule. */
+  | { readonly ok: false; readonly fault: string };
+
+/** Set by the service: what a reply answers is not its sender's to say. */
+const REPLY_HEADERS = new Set(['in-reply-to', 'references', 'reply-to']);
+/** RFC 5322 3.6.4 lets References grow with the thread. Beyond this the first id and the last ones tell enough. */
+const REFERENCES_MAX = 100;
+
+/**
+ * The message that a reply becomes: from the inbox, to the answered message's `Reply-To` or else its sender, or to whom it
+ * was sent, where the inbox sent it. With `reply_all` also to the others, without the inbox itself.
+ */
+export function parseReply(body: object, inbox: ReplyingInbox, answered: AnsweredMessage): ReplyParse {
+  const fields = body as Readonly<Record<string, unknown>>;
+  const { reply_all: replyAll, headers } = fields;
+  if (replyAll !== undefined && replyAll !== null && typeof replyAll !== 'boolean') {
+    return fault('reply_all', 'is not true or false');
+  }
+  const reserved = namesOf(headers).find((name) => REPLY_HEADERS.has(name.toLowerCase()));
+  if (reserved !== undefined) return fault(`headers.${reserved}`, 'is set by the service');
+  if (bytesOf(fields['text']) + bytesOf(fields['html']) > LIMITS.replyBytes) {
+    return fault(fields['html'] === undefined ? 'text' : 'html', 'exceeds 512 KiB together with the other');
+  }
+  const { to, others } = recipientsOf(inbox, answered);
+  if (to.length === 0) return fault('The message', 'names no address that can be answered');
+  const parsed = parseEmailDraft({
+    ...{
+      html: fields['html'],
+      text: fields['text'],
+      headers,
+      attachments: fields['attachments'],
+      bcc: fields['bcc'],
+    },
+    ...{ from: fromOf(inbox), to, cc: [...(replyAll === true ? others : []), ...listOf(fields['cc'])] },
+    subject: fields['subject'] ?? subjectOf(answered.subject),
+  });
+  if (!parsed.ok) {
+    const [first] = parsed.faults;
+    return fault(
+      first?.field === '' ? 'The body' : (first?.field ?? 'The body'),
+      first?.message ?? 'breaks a rule',
+    );
+  }
+  return {
+    ok: true,
+    draft: { ...parsed.draft, headers: { ...parsed.draft.headers, ...threadHeaders(answered) } },
+  };
+}
+
+function fault(field: string, message: string): ReplyParse {
+  return { ok: false, fault: `${field} ${message}.` };
+}
+
+function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }: AnsweredMessage) {
+  const first = direction === 'outbound' ? to : replyTo.length > 0 ? replyTo : [from];
+  const seen = new Set([inbox.address]);
+  const unseen = (list: readonly string[]): string[] =>
+    list.filter((text) => {
+      const parsed = parseEmailAddress(text);
+      const key = parsed === null ? null : (inboundAddress(parsed.address) ?? parsed.address);
+      if (key === null || seen.has(key)) return false;
+      seen.add(key);
+      return true;
+    });
+  const chosen = unseen(first);
+  // A message that the inbox wrote to itself is answered there.
+  const answerable = chosen.length > 0 ? chosen : first.filter((text) => parseEmailAddress(text) !== null);
+  return { to: answerable, others: unseen(direction === 'outbound' ? cc : [...to, ...cc]) };
+}
+
+function fromOf({ address, fromName }: ReplyingInbox): string {
+  return fromName === null ? address : `"${fromName.replaceAll(/["\\]/g, String.raw`\$&`)}" <${address}>`;
+}
+
+function subjectOf(subject: string | null): string {
+  const text = subject ?? '';
+  const answer = /^re:/i.test(text) ? text : `Re: ${text}`;
+  return answer
+    .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
+    .slice(0, LIMITS.headerLength)
+    .replaceAll(/\p{Surrogate}/gu, '\ufffd');
+}
+
+function threadHeaders({ ids, references }: AnsweredMessage): Record<string, string> {
+  const last = ids.at(-1);
+  if (last === undefined) return {};
+  const chain = [...new Set([...references, ...ids])];
+  const kept =
+    chain.length <= REFERENCES_MAX ? chain : [...chain.slice(0, 1), ...chain.slice(1 - REFERENCES_MAX)];
+  return { 'In-Reply-To': `<${last}>`, References: kept.map((id) => `<${id}>`).join(' ') };
+}
+
+function namesOf(headers: unknown): string[] {
+  return typeof headers === 'object' && headers !== null ? Object.keys(headers) : [];
+}
+
+function listOf(value: unknown): unknown[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? (value as unknown[]) : [value];
+}
+
+function bytesOf(value: unknown): number {
+  return typeof value === 'string' ? Buffer.byteLength(value) : 0;
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { SANDBOX_DOMAIN } from '@postrider/domain';
+import { REPORTED, sandboxRecipients } from './sandbox-recipients.ts';
+
+/** The cells of a page's tables, row by row. */
+function rows(page: string): string[][] {
+  const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8');
+  const lines = text.split('\n').filter((line) => line.startsWith('|'));
+  return lines.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** What each recipient makes, as `bounced@ email.bounced`. */
+const MADE = REPORTED.flatMap((name) =>
+  sandboxRecipients({ to: [`${name}@${SANDBOX_DOMAIN}`], cc: [], bcc: [] }).notifications.map(
+    ({ type }) => `${name}@ ${type}`,
+  ),
+);
+
+test('docs/api.md has each recipient of the sandbox that reports something, and what it makes', () => {
+  const written = rows('api.md').flatMap(([recipient, what]) => {
+    const type = /^`email\.sent`, then `(.*)`$/.exec(what ?? '')?.[1];
+    return type === undefined ? [] : [`${recipient?.replaceAll('`', '')} ${type}`];
+  });
+  expect(written.sort()).toEqual([...MADE].sort());
+});
+
+test('docs/events.md names for each event type that the sandbox reports its recipient', () => {
+  const written = rows('events.md').flatMap(([type, how]) => {
+    const recipient = /^`([a-z-]+@)`$/.exec(how ?? '')?.[1];
+    return recipient === undefined ? [] : [`${recipient} ${type?.replaceAll('`', '')}`];
+  });
+  expect(written.sort()).toEqual(expect.arrayContaining(MADE));
+});

@@ -1,0 +1,62 @@
+import { isIPv6 } from 'node:net';
+import { NetworkSet } from '../guard/cidr.ts';
+
+/** A prefix behind which a translator puts IPv4 addresses: its whole bytes (RFC 6052, section 2.2). */
+export type Nat64Prefix = Buffer;
+
+/** Of every translator that was not given another one (RFC 6052, section 2.1). */
+export const WELL_KNOWN_PREFIX: Nat64Prefix = bytesOf('64:ff9b::').subarray(0, 12);
+
+/** In bytes. A translator uses no other lengths. */
+const PREFIX_LENGTHS = [4, 5, 6, 7, 8, 12];
+/** Always zero: bits 64 to 71 stand between the parts of an IPv4 address, or before it. */
+const RESERVED_BYTE = 8;
+/** The addresses of `ipv4only.arpa` (RFC 7050, section 2.2). No other AAAA record of that name can be true. */
+const KNOWN_ADDRESSES = ['192.0.0.170', '192.0.0.171'];
+/**
+ * Where a prefix may lie: global unicast, private addresses, and what is set aside for translators (RFC 8215). So an
+ * answer cannot make loopback or link-local addresses into translated ones.
+ */
+const PREFIX_NETWORKS = new NetworkSet(['2000::/3', 'fc00::/7', '64:ff9b::/32']);
+
+/** Whether some translator could have made this address. */
+export function mayBeTranslated(address: string): boolean {
+  return isIPv6(address) && PREFIX_NETWORKS.has(address, 'ipv6');
+}
+
+/** The prefixes that an AAAA record of `ipv4only.arpa` tells. Two are possible: then both count. */
+export function prefixesToldBy(address: string): Nat64Prefix[] {
+  if (!mayBeTranslated(address)) return [];
+  const bytes = bytesOf(address);
+  return PREFIX_LENGTHS.filter((length) => {
+    const { ipv4, rest } = split(bytes, length);
+    return KNOWN_ADDRESSES.includes(ipv4) && rest.every((byte) => byte === 0);
+  }).map((length) => bytes.subarray(0, length));
+}
+
+/** The IPv4 addresses that an IPv6 address leads to by way of these translators: none, as a rule. */
+export function ipv4Inside(address: string, prefixes: readonly Nat64Prefix[]): string[] {
+  if (!isIPv6(address)) return [];
+  const bytes = bytesOf(address);
+  return prefixes
+    .filter((prefix) => prefix.equals(bytes.subarray(0, prefix.length)))
+    .map((prefix) => split(bytes, prefix.length).ipv4);
+}
+
+/** The four bytes behind a prefix, and what is left: the reserved byte and the suffix. */
+function split(bytes: Buffer, prefixLength: number): { ipv4: string; rest: number[] } {
+  const isBefore = prefixLength <= RESERVED_BYTE;
+  const behind = [...bytes.subarray(prefixLength)];
+  const reserved = isBefore ? behind.splice(RESERVED_BYTE - prefixLength, 1) : [];
+  return { ipv4: behind.slice(0, 4).join('.'), rest: [...reserved, ...behind.slice(4)] };
+}
+
+/** @param address an IPv6 literal without zone id */
+function bytesOf(address: string): Buffer {
+  // The URL parser writes every form in hexadecimal groups, also one with a dotted end.
+  const [head = '', tail = ''] = new URL(`https://[${address}]/`).hostname.slice(1, -1).split('::');
+  const before = head.split(':').filter(Boolean);
+  const after = tail.split(':').filter(Boolean);
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  return Buffer.from([...before, ...zeros, ...after].map((group) => group.padStart(4, '0')).join(''), 'hex');
+}

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createTestDatabase } from '@postrider/testing';
+import type { TestDatabase } from '@postrider/testing';
+import { runMigrations } from 'bullmq-previous';
+import { Client } from 'pg';
+import { QUEUE_SCHEMA } from './connection.ts';
+import { migrateQueueSchema, queueSchemaIsCurrent, requireQueueSchema } from './index.ts';
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(() => database.drop());
+
+const required = () => requireQueueSchema({ kind: 'postgres', databaseUrl: database.url });
+const REFUSAL = 'the queue has no tables in this database, or old ones; run `npm run migrate` first';
+
+/** The tables as the BullMQ of the release before makes them. */
+async function makeOldTables(): Promise<void> {
+  await database.query(`drop schema ${QUEUE_SCHEMA} cascade`);
+  const client = new Client(database.url);
+  await client.connect();
+  await runMigrations(client, QUEUE_SCHEMA);
+  await client.end();
+}
+
+describe("the queue's tables", () => {
+  test('are current when this release has made them', async () => {
+    expect(await queueSchemaIsCurrent(database.url)).toBe(true);
+    await required();
+  });
+
+  test('of the release before are old: a process is refused until they are migrated', async () => {
+    await makeOldTables();
+    expect(await queueSchemaIsCurrent(database.url)).toBe(false);
+    await expect(required()).rejects.toThrow(REFUSAL);
+    await migrateQueueSchema(database.url);
+    await required();
+  });
+
+  test('of a release to come are current, as long as it lets this one use them', async () => {
+    await database.query(
+      `insert into ${QUEUE_SCHEMA}.migration (version, name, min_client_version)
+       select max(version) + 1, 'to come', max(min_client_version) from ${QUEUE_SCHEMA}.migration`,
+    );
+    await required();
+  });
+
+  test('that are missing are not current', async () => {
+    await database.query(`drop schema ${QUEUE_SCHEMA} cascade`);
+    await expect(required()).rejects.toThrow(REFUSAL);
+  });
+});

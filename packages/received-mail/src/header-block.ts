@@ -1,0 +1,162 @@
+import {
+  FIELD_BYTES_MAX,
+  FIELDS_OF_A_NAME_MAX,
+  HEADER_BYTES_MAX,
+  HEADER_LINES_MAX,
+  HEADER_SCAN_BYTES_MAX,
+  HEADERS_MAX,
+} from './limits.ts';
+
+export interface HeaderField {
+  /** As written. */
+  readonly name: string;
+  /** Unfolded and not decoded: one byte a character. */
+  readonly value: string;
+  /** The field is longer than what is kept of it. */
+  readonly cut: boolean;
+}
+
+export interface HeaderBlock {
+  /** In their order, as many as the limits let through. */
+  readonly listed: readonly HeaderField[];
+  /**
+   * The fields of that name, at most `FIELDS_OF_A_NAME_MAX`; empty for a name that is not among the known.
+   */
+  named(name: KnownName): readonly HeaderField[];
+  /** Everything after the empty line. */
+  readonly body: Buffer;
+  readonly complete: boolean;
+}
+
+/**
+ * The fields that a record is made of. They are read behind any number of others: junk cannot hide the
+ * sender.
+ */
+const KNOWN_NAMES = [
+  'from',
+  'to',
+  'cc',
+  'reply-to',
+  'subject',
+  'message-id',
+  'in-reply-to',
+  'references',
+  'auto-submitted',
+  'precedence',
+  'content-type',
+  'content-transfer-encoding',
+  'content-disposition',
+  'content-id',
+] as const;
+export type KnownName = (typeof KNOWN_NAMES)[number];
+
+/** RFC 5322 3.6.8, a name within one line; 4.5.8 lets spaces stand before the colon. */
+const FIELD_START = /^([\x21-\x39\x3b-\x7e]{1,998})[ \t]*:/;
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * Reads the header block of a message or a part in one scan. Line ends are
+ * CRLF or LF. Bytes that have no field before the first empty line are all body.
+ */
+export function readHeaderBlock(bytes: Buffer): HeaderBlock {
+  const start = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
+  const end = endOfHeader(bytes, start);
+  const scanned = bytes.subarray(start, Math.min(end.header, start + HEADER_SCAN_BYTES_MAX));
+  const fields = new FieldCollector();
+  const read = readLines(scanned, (from, to) => fields.add(scanned, from, to));
+  fields.finish();
+  if (fields.isEmpty && end.header > start)
+    return { listed: [], named: () => [], body: bytes.subarray(start), complete: true };
+  return {
+    listed: fields.listed,
+    named: (name) => fields.known.get(name) ?? [],
+    body: bytes.subarray(end.body),
+    complete: fields.complete && start + read >= end.header,
+  };
+}
+
+/** Puts lines together to fields and keeps what the limits let through. */
+class FieldCollector {
+  readonly listed: HeaderField[] = [];
+  readonly known = new Map<string, HeaderField[]>(KNOWN_NAMES.map((name) => [name, []]));
+  complete = true;
+  isEmpty = true;
+  private name = '';
+  private value = '';
+  private cut = false;
+  private listedBytes = 0;
+
+  add(bytes: Buffer, from: number, to: number): void {
+    const folded = bytes[from] === SPACE || bytes[from] === TAB;
+    if (folded) {
+      this.extend(bytes, from, to);
+      return;
+    }
+    this.finish();
+    const line = bytes.toString('latin1', from, Math.min(to, from + FIELD_BYTES_MAX));
+    const start = FIELD_START.exec(line);
+    if (start?.[1] === undefined) return; // no field: its continuation lines go with it
+    this.isEmpty = false;
+    this.name = start[1];
+    this.value = line.slice(start[0].length);
+    this.cut = to - from > FIELD_BYTES_MAX;
+  }
+
+  finish(): void {
+    if (this.name === '') return;
+    const field = { name: this.name, value: this.value.trim(), cut: this.cut };
+    this.name = '';
+    if (field.cut) this.complete = false;
+    this.list(field);
+    const sameName = this.known.get(field.name.toLowerCase());
+    if (sameName === undefined) return;
+    if (sameName.length < FIELDS_OF_A_NAME_MAX) sameName.push(field);
+    else this.complete = false;
+  }
+
+  private extend(bytes: Buffer, from: number, to: number): void {
+    if (this.name === '') return;
+    const left = FIELD_BYTES_MAX - this.value.length;
+    if (to - from > left) this.cut = true;
+    if (left > 0) this.value += bytes.toString('latin1', from, Math.min(to, from + left));
+  }
+
+  private list(field: HeaderField): void {
+    this.listedBytes += field.name.length + field.value.length;
+    if (this.listed.length < HEADERS_MAX && this.listedBytes <= HEADER_BYTES_MAX) this.listed.push(field);
+    else this.complete = false;
+  }
+}
+
+/** Where the header ends and where the body begins, which is behind the empty line. */
+function endOfHeader(bytes: Buffer, start: number): { header: number; body: number } {
+  const emptyAtStart = lengthOfLineEnd(bytes, start);
+  if (emptyAtStart > 0) return { header: start, body: start + emptyAtStart };
+  const ends = ['\n\n', '\n\r\n'].flatMap((empty) => {
+    const at = bytes.indexOf(empty, start, 'latin1');
+    return at === -1 ? [] : [{ header: at + 1, body: at + empty.length }];
+  });
+  const first = ends.sort((one, other) => one.header - other.header)[0];
+  return first ?? { header: bytes.length, body: bytes.length };
+}
+
+function lengthOfLineEnd(bytes: Buffer, at: number): number {
+  if (bytes[at] === LF) return 1;
+  return bytes[at] === CR && bytes[at + 1] === LF ? 2 : 0;
+}
+
+/** Start and end of each line, without its line end. @returns where it stopped */
+function readLines(bytes: Buffer, onLine: (from: number, to: number) => void): number {
+  let from = 0;
+  for (let lines = 0; lines < HEADER_LINES_MAX && from < bytes.length; lines += 1) {
+    const found = bytes.indexOf(LF, from);
+    const to = found === -1 ? bytes.length : found;
+    onLine(from, bytes[to - 1] === CR && to > from ? to - 1 : to);
+    from = to + 1;
+  }
+  return from;
+}

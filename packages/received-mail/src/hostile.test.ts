@@ -1,0 +1,157 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { bundleScript, type BundledScript } from '@postrider/testing';
+import { floods } from '../test/floods.ts';
+import {
+  ADDRESSES_MAX,
+  DEPTH_MAX,
+  FIELD_BYTES_MAX,
+  HEADERS_MAX,
+  PARTS_MAX,
+  REFERENCES_MAX,
+} from './limits.ts';
+import { createMessageParser, type MessageParser } from './message-parser.ts';
+import { parseMessage } from './parse-message.ts';
+import type { ParsedMessage } from './parsed-message.ts';
+
+const FROM = 'From: Ann <ann@sender.example>\r\n';
+const parse = (text: string) => parseMessage(Buffer.from(text));
+
+const nested = (levels: number): string =>
+  `${FROM}${Array.from({ length: levels }, (_, level) => `Content-Type: multipart/mixed; boundary=b${level}\r\n\r\n--b${level}\r\n`).join('')}\r\ndeep`;
+
+describe('the limits', () => {
+  test('of 10,000 parts the first are taken', async () => {
+    const part = '--b\r\nContent-Disposition: attachment; filename=a.txt\r\n\r\nx\r\n';
+    const message = `${FROM}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nhello\r\n`;
+    const { text, attachments, complete } = await parse(`${message}${part.repeat(9_999)}--b--\r\n`);
+    expect({ text, complete, taken: attachments.length }).toEqual({
+      text: 'hello',
+      complete: false,
+      taken: PARTS_MAX - 2, // the message is one, the text is one
+    });
+    const most = await parse(`${message}${part.repeat(PARTS_MAX - 2)}--b--\r\n`);
+    expect({ complete: most.complete, taken: most.attachments.length }).toEqual({
+      complete: true,
+      taken: PARTS_MAX - 2,
+    });
+  });
+
+  test('a multipart that is nested too deep stays whole', async () => {
+    expect(await parse(nested(DEPTH_MAX))).toMatchObject({ text: 'deep', attachments: [], complete: true });
+    for (const levels of [DEPTH_MAX + 1, 1_000]) {
+      const tooDeep = await parse(nested(levels));
+      expect(tooDeep).toMatchObject({ from: 'Ann <ann@sender.example>', text: null, complete: false });
+      expect(tooDeep.attachments).toMatchObject([{ contentType: 'multipart/mixed', filename: null }]);
+    }
+  });
+
+  test('a header line of 1 MB is cut, and what follows is read', async () => {
+    const message = await parse(`X-Long: ${'a '.repeat(500_000)}\r\n${FROM}\r\nhello\r\n`);
+    expect(message).toMatchObject({ from: 'Ann <ann@sender.example>', text: 'hello\n', complete: false });
+    expect(message.headers.map(({ name }) => name)).toEqual(['X-Long', 'From']);
+    expect(message.headers[0]?.value.length).toBeLessThanOrEqual(FIELD_BYTES_MAX);
+  });
+
+  test('a header line of 1 MB in a part is cut, and the part is read', async () => {
+    const part = `X-Long: ${'a'.repeat(1_000_000)}\r\nContent-Type: text/html\r\n\r\n<p>hello</p>`;
+    const message = `${FROM}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n${part}\r\n--b--\r\n`;
+    expect(await parse(message)).toMatchObject({ text: 'hello', html: '<p>hello</p>', complete: false });
+  });
+
+  test('any number of fields hides no sender', async () => {
+    const message = await parse(`${'X-Junk: junk\r\n'.repeat(40_000)}${FROM}Subject: Hello\r\n\r\nhello`);
+    expect(message).toMatchObject({
+      fromAddresses: ['ann@sender.example'],
+      subject: 'Hello',
+      complete: false,
+    });
+    expect(message.headers).toHaveLength(HEADERS_MAX);
+  });
+
+  test('of 100,000 addresses in To the first are taken', async () => {
+    const to = Array.from({ length: 100_000 }, (_, index) => `u${index}@inbox.example`).join(',\r\n ');
+    const message = await parse(`To: ${to}\r\n${FROM}\r\nhello`);
+    expect(message).toMatchObject({ from: 'Ann <ann@sender.example>', text: 'hello', complete: false });
+    expect(message.to).toHaveLength(ADDRESSES_MAX);
+    expect(message.to[0]).toBe('u0@inbox.example');
+  });
+
+  test('the last address of a field that is cut is no half of one', async () => {
+    const address = `a@${'b'.repeat(300)}.example`;
+    const { to } = await parse(`To: ${`${address}, `.repeat(300)}\r\n\r\n`);
+    expect(to.length).toBeGreaterThan(100);
+    expect(new Set(to)).toEqual(new Set([address]));
+  });
+
+  test('of 500 references the first and the last ones are kept', async () => {
+    const ids = Array.from({ length: 500 }, (_, index) => `id${index}@sender.example`);
+    const { references, complete } = await parse(
+      `References: ${ids.map((id) => `<${id}>`).join('\r\n ')}\r\n\r\n`,
+    );
+    expect(references).toEqual([ids[0], ...ids.slice(1 - REFERENCES_MAX)]);
+    expect(complete).toBe(false);
+  });
+
+  test('a zip bomb stays as it was sent', async () => {
+    const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
+    const raw = Buffer.from(
+      `${FROM}Content-Type: application/gzip; name=a.gz\r\nContent-Transfer-Encoding: base64\r\n\r\n${bomb.toString('base64')}\r\n`,
+    );
+    const { attachments, complete } = await parseMessage(raw);
+    expect(attachments).toEqual([
+      { filename: 'a.gz', contentType: 'application/gzip', contentId: null, content: bomb },
+    ]);
+    expect(complete).toBe(true);
+  });
+
+  test('HTML beyond the limits is cut in the text alone', async () => {
+    const html = `<p>begin</p>${'<b>'.repeat(2_000)}end`;
+    expect(await parse(`${FROM}Content-Type: text/html\r\n\r\n${html}`)).toMatchObject({
+      text: 'begin',
+      html,
+      complete: false,
+    });
+  });
+});
+
+describe('the largest messages in a thread with little memory', () => {
+  let script: BundledScript;
+  let parser: MessageParser;
+  const lost: string[] = [];
+
+  beforeAll(() => {
+    script = bundleScript(new URL('parse-thread.ts', import.meta.url));
+    parser = createMessageParser({
+      threads: 1,
+      timeoutMs: 20_000,
+      memoryMb: 128,
+      script: script.path,
+      onThreadLost: (error) => lost.push(error.message),
+    });
+  });
+
+  afterAll(async () => {
+    await parser.close();
+    script.remove();
+  });
+
+  test.each(floods)('a flood of %s costs no thread', async (_title, flood) => {
+    const raw = flood();
+    const message = await parser.parse(raw);
+    expect(lost.splice(0)).toEqual([]);
+    expect(message.from).toBe('Ann <ann@sender.example>');
+    expect(charactersOf(message)).toBeLessThan(2 * raw.length);
+    expect(message.attachments.reduce((sum, { content }) => sum + content.length, 0)).toBeLessThan(
+      raw.length,
+    );
+  });
+});
+
+function charactersOf(message: ParsedMessage): number {
+  const { text, html, headers, ...rest } = message;
+  const listed = headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
+  return (
+    listed + (text ?? '').length + (html ?? '').length + JSON.stringify({ ...rest, attachments: [] }).length
+  );
+}

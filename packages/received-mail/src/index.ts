@@ -1,0 +1,3 @@
+export { createMessageParser, type MessageParser, type MessageParserOptions } from './message-parser.ts';
+export { parseMessage } from './parse-message.ts';
+export type { ParsedMessage, ReceivedAttachment, ReceivedHeader } from './parsed-message.ts';

@@ -1,0 +1,40 @@
+import { headerText } from './clean-text.ts';
+import type { HeaderBlock, KnownName } from './header-block.ts';
+import { comparableAddress, formatMailbox, mailboxesIn } from './mailboxes.ts';
+import { firstId, referenceIds } from './message-ids.ts';
+import type { ParsedMessage } from './parsed-message.ts';
+
+export type MessageHeader = Omit<ParsedMessage, 'text' | 'html' | 'attachments'>;
+
+const AUTOMATIC_PRECEDENCES = ['bulk', 'list', 'junk'];
+
+/** What the header alone tells. `complete` is about the header. */
+export function readMessageHeader(block: HeaderBlock): MessageHeader {
+  const from = mailboxesIn(block.named('from'));
+  const to = mailboxesIn(block.named('to'));
+  const cc = mailboxesIn(block.named('cc'));
+  const replyTo = mailboxesIn(block.named('reply-to'));
+  const references = referenceIds(block.named('references'));
+  const subject = block.named('subject')[0];
+  return {
+    messageId: firstId(block.named('message-id')),
+    inReplyTo: firstId(block.named('in-reply-to')),
+    references: references.ids,
+    from: from.mailboxes.slice(0, 1).map(formatMailbox).join(''),
+    fromAddresses: [...new Set(from.mailboxes.map(comparableAddress))],
+    to: to.mailboxes.map(formatMailbox),
+    cc: cc.mailboxes.map(formatMailbox),
+    replyTo: replyTo.mailboxes.map(formatMailbox),
+    subject: subject === undefined ? null : headerText(subject.value),
+    headers: block.listed.map(({ name, value }) => ({ name, value: headerText(value) })),
+    automatic: isAutomatic(block),
+    complete: [block, from, to, cc, replyTo, references].every(({ complete }) => complete),
+  };
+}
+
+function isAutomatic(block: HeaderBlock): boolean {
+  const words = (name: KnownName): string[] =>
+    block.named(name).map(({ value }) => /^[\w-]*/.exec(value.toLowerCase())?.[0] ?? '');
+  const submitted = words('auto-submitted').some((word) => word !== '' && word !== 'no');
+  return submitted || words('precedence').some((word) => AUTOMATIC_PRECEDENCES.includes(word));
+}

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { pathToFileURL } from 'node:url';
+import { bundleScript, type BundledScript } from '@postrider/testing';
+import { withResolvers } from '@postrider/threads';
+import { comparable, samples } from '../test/corpus.ts';
+import { createMessageParser, type MessageParser, type MessageParserOptions } from './message-parser.ts';
+
+/** The start of a thread counts in: long enough for a busy machine, short enough to wait for. */
+const TIMEOUT_MS = 2_500;
+
+const GOOD = message('X-Fault: none', 'all is well');
+
+let faulty: BundledScript;
+let real: BundledScript;
+
+beforeAll(() => {
+  faulty = bundleScript(new URL('../test/faulty-thread.ts', import.meta.url));
+  real = bundleScript(new URL('parse-thread.ts', import.meta.url));
+});
+
+afterAll(() => {
+  faulty.remove();
+  real.remove();
+});
+
+function message(header: string, text: string): Buffer {
+  return Buffer.from(
+    `From: Ann <ann@sender.example>\nTo: bob@inbox.example\nSubject: Hello\n${header}\n` +
+      `Content-Type: multipart/mixed; boundary=b\n\n--b\n\n${text}\n` +
+      `--b\nContent-Type: text/csv\nContent-Disposition: attachment; filename=a.csv\n\n1,2\n--b--\n`,
+  );
+}
+
+/** Runs `work` with a parser that is closed afterwards. Tells what cost a thread. */
+async function withParser(
+  options: Partial<MessageParserOptions>,
+  work: (parser: MessageParser, lost: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const lost: string[] = [];
+  const parser = createMessageParser({
+    threads: 1,
+    timeoutMs: TIMEOUT_MS,
+    memoryMb: 128,
+    script: real.path,
+    onThreadLost: (error) => lost.push(error.message),
+    ...options,
+  });
+  try {
+    await work(parser, lost);
+  } finally {
+    await parser.close();
+  }
+}
+
+const HEADER_ONLY = {
+  from: 'Ann <ann@sender.example>',
+  fromAddresses: ['ann@sender.example'],
+  to: ['bob@inbox.example'],
+  subject: 'Hello',
+  text: null,
+  attachments: [],
+  complete: false,
+};
+
+const WHOLE = {
+  from: 'Ann <ann@sender.example>',
+  text: 'all is well',
+  attachments: [{ filename: 'a.csv', contentType: 'text/csv', contentId: null, content: '1,2' }],
+  complete: true,
+};
+
+describe('a parser of messages', () => {
+  test('gives in a thread what it gives without one', async () => {
+    await withParser({ threads: 2, script: pathToFileURL(real.path) }, async (parser, lost) => {
+      const parsed = await Promise.all(samples.map(({ raw }) => parser.parse(raw)));
+      for (const [index, { name, expected }] of samples.entries()) {
+        const found = parsed[index];
+        if (found === undefined) throw new Error(`nothing came back for ${name}`);
+        expect(found.attachments.every(({ content }) => Buffer.isBuffer(content))).toBe(true);
+        expect({ name, ...comparable(found) }).toMatchObject({ name, ...expected });
+      }
+      expect(lost).toEqual([]);
+    });
+  });
+
+  test.each([
+    ['takes too long', 'time', /no answer within 2500 ms/],
+    ['is never answered', 'silence', /no answer within 2500 ms/],
+    ['wants too much memory', 'memory', /memory limit/],
+    ['ends its thread', 'exit', /ended with code 7/],
+    ['makes its thread crash', 'throw', /a fault that nobody catches/],
+  ])('a message that %s costs itself alone', async (_title, fault, cause) => {
+    const timeoutMs = fault === 'memory' ? 20_000 : TIMEOUT_MS;
+    await withParser({ threads: 2, memoryMb: 64, timeoutMs, script: faulty.path }, async (parser, lost) => {
+      const bad = parser.parse(message(`X-Fault: ${fault}`, 'never read'));
+      const beside = await Promise.all([parser.parse(GOOD), parser.parse(GOOD)]);
+      for (const each of beside) expect(comparable(each)).toMatchObject(WHOLE);
+      expect(await bad).toMatchObject(HEADER_ONLY);
+      expect(lost).toEqual([expect.stringMatching(cause)]);
+    });
+  });
+
+  test.each(['time', 'memory', 'exit', 'throw'])(
+    'a thread lost to %s is replaced, and what waits is read',
+    async (fault) => {
+      const timeoutMs = fault === 'time' ? 2_000 : 20_000;
+      await withParser({ threads: 1, memoryMb: 64, timeoutMs, script: faulty.path }, async (parser, lost) => {
+        const bad = message(`X-Fault: ${fault}`, 'never read');
+        const answers = await Promise.all([bad, GOOD, bad, GOOD].map((raw) => parser.parse(raw)));
+        for (const each of [answers[0], answers[2]]) expect(each).toMatchObject(HEADER_ONLY);
+        for (const each of [answers[1], answers[3]])
+          expect(each).toMatchObject({ text: 'all is well', complete: true });
+        expect(lost).toHaveLength(2);
+      });
+    },
+  );
+
+  test('a thread that crashes after its answer costs no message', async () => {
+    const { promise: lost, resolve: onThreadLost } = withResolvers<Error>();
+    await withParser({ threads: 1, script: faulty.path, onThreadLost }, async (parser) => {
+      const late = await parser.parse(message('X-Fault: late', 'all is well'));
+      expect(late).toMatchObject({ text: 'all is well', complete: true });
+      expect((await lost).message).toBe('a fault after the answer');
+      expect(comparable(await parser.parse(GOOD))).toMatchObject(WHOLE);
+    });
+  });
+
+  test('so many messages are parsed at once as there are threads', async () => {
+    await withParser({ threads: 1, script: faulty.path }, async (parser) => {
+      const order: string[] = [];
+      const note = (name: string) => (): void => void order.push(name);
+      await Promise.all([
+        parser.parse(message('X-Fault: silence', '')).then(note('first')),
+        parser.parse(GOOD).then(note('second')),
+        parser.parse(GOOD).then(note('third')),
+      ]);
+      expect(order).toEqual(['first', 'second', 'third']);
+    });
+  });
+
+  test('a time limit that no thread can keep gives headers', async () => {
+    await withParser({ timeoutMs: 1 }, async (parser) => {
+      expect(await parser.parse(GOOD)).toMatchObject(HEADER_ONLY);
+    });
+  });
+
+  test('the bytes stay the caller’s', async () => {
+    await withParser({}, async (parser) => {
+      const raw = Buffer.alloc(GOOD.length, GOOD); // memory of its own, which could be handed over
+      expect(comparable(await parser.parse(raw))).toMatchObject(WHOLE);
+      expect(raw.equals(GOOD)).toBe(true);
+    });
+  });
+
+  test('a closed parser gives headers, to messages under way as well', async () => {
+    const lost: string[] = [];
+    const options = { threads: 1, timeoutMs: TIMEOUT_MS, memoryMb: 128, script: faulty.path };
+    const parser = createMessageParser({ ...options, onThreadLost: (error) => lost.push(error.message) });
+    const underWay = [parser.parse(message('X-Fault: time', 'never read')), parser.parse(GOOD)];
+    await parser.close();
+    for (const each of await Promise.all(underWay)) expect(each).toMatchObject(HEADER_ONLY);
+    expect(await parser.parse(GOOD)).toMatchObject(HEADER_ONLY);
+    expect(lost).toEqual([]);
+  });
+
+  test('refuses a script that is not there', () => {
+    const options = { threads: 1, timeoutMs: 1, memoryMb: 64, script: '/nowhere/parse-thread.js' };
+    expect(() => createMessageParser(options)).toThrow(
+      'no script for the threads at /nowhere/parse-thread.js',
+    );
+  });
+});

@@ -1,0 +1,33 @@
+import { readBody } from './body.ts';
+import { readHeaderBlock } from './header-block.ts';
+import { readMessageHeader } from './message-header.ts';
+import type { ParsedMessage } from './parsed-message.ts';
+import { readParts } from './parts.ts';
+
+/**
+ * Reads a message. It never throws: a message that cannot be read gives what its header tells, `complete:
+ * false`. Its time and memory are bounded by the thread it runs in: see `createMessageParser`.
+ *
+ * @param raw RFC 5322, with LF or CRLF
+ */
+export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
+  try {
+    const block = readHeaderBlock(raw);
+    const header = readMessageHeader(block);
+    const parts = readParts(block);
+    const body = await readBody(parts.root);
+    return { ...header, ...body, complete: header.complete && parts.complete && body.complete };
+  } catch {
+    return parseHeaderOnly(raw);
+  }
+}
+
+/** What the header alone tells, in some milliseconds whatever the message. It never throws. */
+export function parseHeaderOnly(raw: Buffer): ParsedMessage {
+  const nothing = { text: null, html: null, attachments: [], complete: false };
+  try {
+    return { ...readMessageHeader(readHeaderBlock(raw)), ...nothing };
+  } catch {
+    return { ...readMessageHeader(readHeaderBlock(Buffer.alloc(0))), ...nothing };
+  }
+}

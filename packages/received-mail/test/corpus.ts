@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { ParsedMessage } from '../src/parsed-message.ts';
+
+/** A message of the corpus: `NAME.eml`, and beside it in `NAME.json` what it must give. */
+export interface Sample {
+  readonly name: string;
+  /** What it stands for. */
+  readonly why: string;
+  readonly raw: Buffer;
+  readonly expected: Partial<ComparableMessage>;
+}
+
+/** A parsed message whose attachments show their bytes, one a character. */
+export type ComparableMessage = Omit<ParsedMessage, 'attachments'> & {
+  attachments: { filename: string | null; contentType: string; contentId: string | null; content: string }[];
+};
+
+const FOLDER = new URL('corpus/', import.meta.url);
+
+/** What a sample does not speak of is this. */
+const DEFAULTS: Partial<ComparableMessage> = {
+  inReplyTo: null,
+  references: [],
+  cc: [],
+  replyTo: [],
+  html: null,
+  attachments: [],
+  automatic: false,
+  complete: true,
+};
+
+export const samples: readonly Sample[] = readdirSync(FOLDER)
+  .filter((file) => file.endsWith('.eml'))
+  .map((file) => {
+    const beside = readFileSync(new URL(file.replace('.eml', '.json'), FOLDER), 'utf8');
+    const { why, ...expected } = JSON.parse(beside) as Partial<ComparableMessage> & { why: string };
+    const raw = readFileSync(new URL(file, FOLDER));
+    return { name: file.replace('.eml', ''), why, raw, expected: { ...DEFAULTS, ...expected } };
+  });
+
+export function comparable(message: ParsedMessage): ComparableMessage {
+  const attachments = message.attachments.map((attachment) => ({
+    ...attachment,
+    content: attachment.content.toString('latin1'),
+  }));
+  return { ...message, attachments };
+}

@@ -1,0 +1,60 @@
+/** Size of the largest message that is received. */
+const MESSAGE_BYTES_MAX = 10 * 1024 * 1024;
+
+const HEADER = 'From: Ann <ann@sender.example>\r\nSubject: Hello\r\n';
+const text = (parameters: string, extra = ''): string =>
+  `Content-Type: text/plain${parameters}\r\n${extra}\r\n`;
+
+/** A message of the largest size: a header, and a piece that is repeated. */
+function flood(header: string, piece: string | Buffer): () => Buffer {
+  return () => {
+    const head = Buffer.from(`${HEADER}${header}`);
+    const bytes = Buffer.alloc(MESSAGE_BYTES_MAX, head);
+    bytes.fill(piece, head.length);
+    return bytes;
+  };
+}
+
+/** The largest messages of one kind of thing each: what costs a parser time and memory. */
+export const floods: readonly (readonly [title: string, raw: () => Buffer])[] = [
+  ['line feeds', flood(text(''), '\n')],
+  ['CRLF', flood(text(''), '\r\n')],
+  ['short lines', flood(text('; charset=utf-8'), 'ü\r\n')],
+  ['one line', flood(text(''), 'a')],
+  ['flowed empty lines', flood(text('; format=flowed'), '\n')],
+  ['flowed short lines', flood(text('; format=flowed; delsp=yes'), 'ü \n>')],
+  ['NUL', flood(text(''), '\0a')],
+  ['windows-1252', flood(text('; charset=iso-8859-1'), Buffer.from([0x80, 0x93]))],
+  ['broken UTF-8', flood(text('; charset=utf-8'), Buffer.from([0xff, 0xc3, 0xbc]))],
+  ['GB18030', flood(text('; charset=gb18030'), Buffer.from([0x81, 0x30, 0x81, 0x30]))],
+  ['UTF-16 surrogates', flood(text('; charset=utf-16le'), Buffer.from([0x00, 0xd8]))],
+  ['quoted-printable', flood(text('', 'Content-Transfer-Encoding: quoted-printable\r\n'), '=41=\n')],
+  ['base64', flood(text('', 'Content-Transfer-Encoding: base64\r\n'), 'QQ\n')],
+  ['equals signs', flood(text('', 'Content-Transfer-Encoding: quoted-printable\r\n'), '=')],
+  ['header fields', flood('', 'a:\n')],
+  ['header lines without a colon', flood('', 'a\n')],
+  ['folds', flood('X-Long: a\r\n', ' a\n')],
+  ['one header field', flood('X-Long: ', 'a ')],
+  ['encoded words', flood('X-Long: ', '=?utf-8?q?=C3?= ')],
+  ['addresses', flood('To: ', 'a@b.example,')],
+  ['brackets in addresses', flood('To: ', '"(<')],
+  ['groups', flood('To: ', 'a:')],
+  ['ids', flood('References: ', '<a@b>')],
+  ['parts', flood('Content-Type: multipart/mixed; boundary=b\r\n\r\n', '--b\n\n')],
+  [
+    'named parts',
+    flood(
+      'Content-Type: multipart/mixed; boundary=b\r\n\r\n',
+      "--b\nContent-Disposition: x; filename*=utf-8''%20a\n\n",
+    ),
+  ],
+  ['nested parts', flood('', 'Content-Type: multipart/mixed; boundary=b\n\n--b\n')],
+  ['almost delimiters', flood('Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n', '--bb\n')],
+  ['parameters', flood('Content-Type: text/plain', '; a=b')],
+  ['HTML elements', flood('Content-Type: text/html\r\n\r\n', '<div>')],
+  ['HTML quotes', flood(`Content-Type: text/html\r\n\r\n${'<blockquote>'.repeat(400)}`, 'x<br>')],
+  ['HTML text', flood('Content-Type: text/html\r\n\r\n', 'x\n')],
+  ['HTML references', flood('Content-Type: text/html\r\n\r\n', '&#xD800;')],
+  ['HTML attributes', flood('Content-Type: text/html\r\n\r\n<a ', 'b=c ')],
+  ['HTML links', flood('Content-Type: text/html\r\n\r\n', '<a href=http://a.example>b</a>')],
+];

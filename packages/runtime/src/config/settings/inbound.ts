@@ -1,0 +1,108 @@
+import {
+  blobLocation,
+  domainNames,
+  filePath,
+  hostName,
+  hostPorts,
+  oneOf,
+  port,
+  scannerAddress,
+  spamScore,
+  trueOrFalse,
+} from '../schemas.ts';
+import { defineOptionalSetting, defineSetting } from '../setting.ts';
+
+/** Inbound mail: where it comes in, how it is screened, where its bytes are kept. */
+export const inboundSettings = {
+  inboundDomains: defineOptionalSetting({
+    key: 'INBOUND_DOMAINS',
+    description:
+      'Domains on which every account may have inboxes, comma-separated. Not set: `inbound.postrider.example` with the ' +
+      'sandbox, none with another mail provider.',
+    schema: domainNames,
+    processes: ['api', 'inbound'],
+  }),
+  inboundSmtpHost: defineSetting({
+    key: 'INBOUND_SMTP_HOST',
+    description: 'Address on which mail is received.',
+    schema: hostName,
+    default: '127.0.0.1',
+    processes: ['inbound'],
+  }),
+  inboundSmtpPort: defineSetting({
+    key: 'INBOUND_SMTP_PORT',
+    description: 'Its port. 0 means any free port; the log line at start names it.',
+    schema: port,
+    default: '2525',
+    processes: ['inbound'],
+  }),
+  inboundProtocol: defineSetting({
+    key: 'INBOUND_PROTOCOL',
+    description:
+      '`smtp` from the Internet, or `lmtp` from a mail server of your own: then SPF is not judged, that server has the sender’s address.',
+    schema: oneOf('smtp', 'lmtp'),
+    default: 'smtp',
+    processes: ['inbound'],
+  }),
+  inboundHostname: defineOptionalSetting({
+    key: 'INBOUND_HOSTNAME',
+    description: 'Name in the greeting and in the `Received` header. Not set: that of the machine.',
+    schema: hostName,
+    processes: ['inbound'],
+  }),
+  inboundTlsCertFile: defineOptionalSetting({
+    key: 'INBOUND_TLS_CERT_FILE',
+    description: 'PEM file with the certificate for STARTTLS, read again on SIGHUP. Not set: no STARTTLS.',
+    schema: filePath,
+    processes: ['inbound'],
+  }),
+  inboundTlsKeyFile: defineOptionalSetting({
+    key: 'INBOUND_TLS_KEY_FILE',
+    description: 'PEM file with its key.',
+    schema: filePath,
+    processes: ['inbound'],
+  }),
+  dnsServers: defineSetting({
+    key: 'DNS_SERVERS',
+    description:
+      'Name servers for SPF, DKIM and DMARC, `host:port`, comma-separated. Empty: those of the system.',
+    schema: hostPorts,
+    default: '',
+    processes: ['inbound'],
+  }),
+  inboundClamd: defineOptionalSetting({
+    key: 'INBOUND_CLAMD',
+    description: 'clamd, `host:port` or `unix:/path`. Not set: nothing is judged a virus.',
+    schema: scannerAddress,
+    processes: ['inbound'],
+  }),
+  inboundRspamd: defineOptionalSetting({
+    key: 'INBOUND_RSPAMD',
+    description: 'rspamd’s worker, `host:port`. Not set: nothing is judged spam.',
+    schema: scannerAddress,
+    processes: ['inbound'],
+  }),
+  inboundSpamThreshold: defineOptionalSetting({
+    key: 'INBOUND_SPAM_THRESHOLD',
+    description: 'Score of rspamd from which a message is held. Not set: rspamd’s own action decides.',
+    schema: spamScore,
+    processes: ['inbound'],
+  }),
+  inboundScreeningRequired: defineSetting({
+    key: 'INBOUND_SCREENING_REQUIRED',
+    description:
+      'Whether mail waits at its sender (451) while clamd or rspamd is away. `false`: it is let through unjudged.',
+    schema: trueOrFalse,
+    default: 'true',
+    processes: ['inbound'],
+  }),
+  blobStore: defineSetting({
+    key: 'BLOB_STORE',
+    description:
+      'Where the bytes of received mail are kept: `file:` and a folder, or `s3://bucket/prefix`. Every API and inbound ' +
+      'process reaches the same.',
+    schema: blobLocation,
+    default: 'file:.data/blobs',
+    processes: ['api', 'inbound'],
+  }),
+};

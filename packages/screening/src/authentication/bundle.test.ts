@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { ENVELOPE, message, newSigner, signed, startSenderGround } from '../../test/sender-ground.ts';
+import type { SenderGround } from '../../test/sender-ground.ts';
+
+// By its address: TypeScript has no types of a script.
+const BUILD_SCRIPT = new URL('../../../../scripts/build.mjs', import.meta.url).href;
+
+let ground: SenderGround;
+let folder: string;
+beforeEach(async () => {
+  ground = await startSenderGround();
+  folder = await mkdtemp(join(tmpdir(), 'screening-'));
+});
+afterEach(async () => {
+  await ground.close();
+  await rm(folder, { recursive: true });
+});
+
+test('runs in a worker thread, from one file with nothing beside it', async () => {
+  const outfile = join(folder, 'thread.mjs');
+  const { bundle } = (await import(BUILD_SCRIPT)) as { bundle: (options: object) => Promise<unknown> };
+  await bundle({
+    outfile,
+    stdin: {
+      resolveDir: import.meta.dirname,
+      loader: 'ts',
+      contents: `
+        import { parentPort, workerData } from 'node:worker_threads';
+        import { authenticateSender } from './authenticate-sender.ts';
+        parentPort.postMessage(await authenticateSender(workerData.raw, workerData.envelope, workerData.options));`,
+    },
+  });
+  const signer = newSigner('example.com');
+  ground.publish(signer);
+  ground.dns.zone.set('_dmarc.example.com', { TXT: ['v=DMARC1; p=reject'] });
+  ground.dns.zone.set('example.com', { TXT: ['v=spf1 ip4:192.0.2.10 -all'] });
+  const options = { dnsServers: [ground.dns.address], timeoutMs: 20_000, spf: true };
+  const workerData = { raw: await signed(message(), signer), envelope: ENVELOPE, options };
+  const worker = new Worker(outfile, { workerData });
+  const exited = once(worker, 'exit');
+  const [verdict] = (await once(worker, 'message')) as [unknown];
+  expect(verdict).toEqual({ auth: { spf: 'pass', dkim: 'pass', dmarc: 'pass' }, dmarcPolicy: 'reject' });
+  expect(await exited).toEqual([0]);
+});

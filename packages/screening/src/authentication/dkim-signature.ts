@@ -1,0 +1,93 @@
+import { parseDkimHeaders } from 'mailauth/lib/tools.js';
+
+export type Canonicalization = 'simple' | 'relaxed';
+
+/** A DKIM-Signature field, read (RFC 6376, section 3.5). */
+export interface Signature {
+  readonly line: Buffer;
+  readonly algorithm: 'rsa-sha256' | 'ed25519-sha256';
+  readonly headerCanonicalization: Canonicalization;
+  readonly bodyCanonicalization: Canonicalization;
+  /** Lower case. */
+  readonly domain: string;
+  readonly selector: string;
+  /** Lower case, in the order of `h=`. */
+  readonly signedNames: readonly string[];
+  /** Base64. */
+  readonly bodyHash: string;
+  /** Base64. */
+  readonly value: string;
+  /** Bytes of the canonical body; null: all of it. */
+  readonly bodyLength: number | null;
+  readonly expiresAtMs: number | null;
+}
+
+/** Names of hosts. Whatever else c-ares would read in a name of its own way, see NAME in bounded-resolver.ts. */
+const DOMAIN = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
+const SIGNED_NAMES_MAX = 500;
+
+/**
+ * Reads a signature. Null: it lacks a tag, or a tag is malformed or not supported. `rsa-sha1` is among these
+ * (RFC 8301, section 3.1).
+ */
+export function readSignature(line: Buffer): Signature | null {
+  const { parsed } = parseDkimHeaders(line);
+  const tag = (name: string) => parsed[name]?.value;
+  const text = (name: string) => {
+    const value = tag(name);
+    return typeof value === 'string' ? value.trim() : '';
+  };
+  const algorithm = text('a').toLowerCase();
+  const canonicalizations = readCanonicalizations(text('c'));
+  const domain = text('d').toLowerCase();
+  const selector = text('s').toLowerCase();
+  const signedNames = text('h').toLowerCase().split(':').filter(Boolean);
+  const bodyLength = readNumber(tag('l'));
+  const expiresAt = readNumber(tag('x'));
+  const isUsable =
+    tag('v') === 1 &&
+    (algorithm === 'rsa-sha256' || algorithm === 'ed25519-sha256') &&
+    DOMAIN.test(domain) &&
+    DOMAIN.test(selector) &&
+    signedNames.length <= SIGNED_NAMES_MAX &&
+    text('bh') !== '' &&
+    text('b') !== '' &&
+    isIdentityOf(domain, text('i').toLowerCase());
+  if (!isUsable || canonicalizations === null || bodyLength === undefined || expiresAt === undefined)
+    return null;
+  return {
+    line,
+    algorithm,
+    ...canonicalizations,
+    domain,
+    selector,
+    signedNames,
+    bodyHash: text('bh'),
+    value: text('b'),
+    bodyLength,
+    expiresAtMs: expiresAt === null ? null : expiresAt * 1000,
+  };
+}
+
+function readCanonicalizations(value: string) {
+  const [header = '', body = 'simple'] = (value === '' ? 'simple' : value).toLowerCase().split('/');
+  return isCanonicalization(header) && isCanonicalization(body)
+    ? { headerCanonicalization: header, bodyCanonicalization: body }
+    : null;
+}
+
+function isCanonicalization(value: string): value is Canonicalization {
+  return value === 'simple' || value === 'relaxed';
+}
+
+/** Null: absent; undefined: malformed. */
+function readNumber(value: unknown): number | null | undefined {
+  if (value === undefined) return null;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** `i=` names the domain or one below it. */
+function isIdentityOf(domain: string, identity: string): boolean {
+  const named = identity.slice(identity.lastIndexOf('@') + 1);
+  return identity === '' || named === domain || named.endsWith(`.${domain}`);
+}

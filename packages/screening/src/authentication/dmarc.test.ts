@@ -1,0 +1,247 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { message, newSigner, signed, startSenderGround } from '../../test/sender-ground.ts';
+import type { SenderGround } from '../../test/sender-ground.ts';
+import { heldReason } from '../held-reason.ts';
+
+const signer = newSigner('example.com');
+const below = newSigner('news.example.com');
+const stranger = newSigner('example.net');
+
+let ground: SenderGround;
+beforeEach(async () => {
+  ground = await startSenderGround();
+  ground.publish(signer, below, stranger);
+});
+afterEach(() => ground.close());
+
+function publish(domain: string, ...records: string[]): void {
+  ground.dns.zone.set(`_dmarc.${domain}`, { TXT: records });
+}
+
+function permit(domain: string): void {
+  ground.dns.zone.set(domain, { TXT: ['v=spf1 ip4:192.0.2.10 -all'] });
+}
+
+async function dmarcOf(...args: Parameters<SenderGround['authenticate']>): Promise<string> {
+  const { auth, dmarcPolicy } = await ground.authenticate(...args);
+  return `${auth.dmarc} ${dmarcPolicy}`;
+}
+
+describe('DMARC passes', () => {
+  beforeEach(() => publish('example.com', 'unrelated', 'v=DMARC1; p=reject; rua=mailto:dmarc@example.com'));
+
+  test('by a signature of the domain', async () => {
+    expect(await dmarcOf(await signed(message(), signer))).toBe('pass reject');
+  });
+  test('by SPF of the domain', async () => {
+    permit('example.com');
+    expect(await dmarcOf(message())).toBe('pass reject');
+  });
+  test('by SPF of HELO for the null sender', async () => {
+    permit('mx.example.com');
+    expect(await dmarcOf(message(), { mailFrom: '' })).toBe('pass reject');
+  });
+  test('by a signature of a domain below it', async () => {
+    expect(await dmarcOf(await signed(message(), below))).toBe('pass reject');
+  });
+  test('for a domain below that has no record of its own', async () => {
+    expect(await dmarcOf(await signed(message('ann@other.example.com'), below))).toBe('pass reject');
+  });
+  test('for a group of authors', async () => {
+    expect(await dmarcOf(await signed(message('Team: ann@example.com, bob@example.com;'), signer))).toBe(
+      'pass reject',
+    );
+  });
+});
+
+describe('DMARC fails', () => {
+  beforeEach(() => publish('example.com', 'v=DMARC1; p=reject; sp=quarantine'));
+
+  test('without any authentication', async () => {
+    expect(await dmarcOf(message())).toBe('fail reject');
+  });
+  test('when only another domain vouches for the message', async () => {
+    permit('example.net');
+    expect(await dmarcOf(await signed(message(), stranger), { mailFrom: 'x@example.net' })).toBe(
+      'fail reject',
+    );
+  });
+  test('for a domain below, by the policy for these', async () => {
+    expect(await dmarcOf(message('ann@news.example.com'))).toBe('fail quarantine');
+  });
+  test('by the record of the domain below, if it has one', async () => {
+    publish('news.example.com', 'v=DMARC1; p=none; sp=reject');
+    expect(await dmarcOf(message('ann@news.example.com'))).toBe('fail none');
+  });
+  test('for a member of a group', async () => {
+    expect(await dmarcOf(message('CEO: ceo@example.com;'))).toBe('fail reject');
+  });
+  test.each(['ceo@example.com>', '<ceo@example.com', 'ceo@EXAMPLE.com.', 'ceo@example.com (x@example.net)'])(
+    'for an address that is malformed or unusual: %s',
+    async (from) => {
+      expect(await dmarcOf(message(from))).toBe('fail reject');
+    },
+  );
+  test('for a domain beyond ASCII', async () => {
+    publish('xn--bcher-kva.example', 'v=DMARC1; p=quarantine');
+    expect(await dmarcOf(message('ann@BÜCHER.example'))).toBe('fail quarantine');
+  });
+  test('by a signature whose l= leaves out what was added', async () => {
+    const raw = await signed(message(), signer, { maxBodyLength: 'Hello\r\n'.length });
+    expect(await dmarcOf(raw)).toBe('pass reject');
+    expect(await dmarcOf(Buffer.concat([raw, Buffer.from('more\r\n')]))).toBe('fail reject');
+  });
+  test('not over LMTP, where SPF might have passed', async () => {
+    const lmtp = { spf: false };
+    expect(await dmarcOf(message(), {}, lmtp)).toBe('none reject');
+    expect(await dmarcOf(await signed(message(), signer), {}, lmtp)).toBe('pass reject');
+  });
+});
+
+describe('alignment', () => {
+  test.each([
+    ['adkim=r', 'pass reject'],
+    ['adkim=s', 'fail reject'],
+  ])('of a signature by a domain below, %s', async (mode, result) => {
+    publish('example.com', `v=DMARC1; p=reject; ${mode}`);
+    expect(await dmarcOf(await signed(message(), below))).toBe(result);
+  });
+
+  test.each([
+    ['aspf=r', 'pass reject'],
+    ['aspf=s', 'fail reject'],
+  ])('of SPF for a domain below, %s', async (mode, result) => {
+    publish('example.com', `v=DMARC1; p=reject; ${mode}`);
+    permit('bounce.example.com');
+    expect(await dmarcOf(message(), { mailFrom: 'x@bounce.example.com' })).toBe(result);
+  });
+
+  test('strict, of the same domain', async () => {
+    publish('example.com', 'v=DMARC1; p=reject; adkim=s; aspf=s');
+    permit('example.com');
+    expect(await dmarcOf(await signed(message(), signer), { mailFrom: 'x@example.net' })).toBe('pass reject');
+    expect(await dmarcOf(message())).toBe('pass reject');
+  });
+
+  test('does not join two owners below one public suffix', async () => {
+    const other = newSigner('mallory.co.uk');
+    ground.publish(other);
+    publish('bank.co.uk', 'v=DMARC1; p=reject');
+    expect(await dmarcOf(await signed(message('ann@bank.co.uk'), other))).toBe('fail reject');
+  });
+});
+
+describe('the policy', () => {
+  test.each([
+    ['v=DMARC1; p=none', 'fail none'],
+    ['v=DMARC1; p=quarantine', 'fail quarantine'],
+    ['v=DMARC1;p=REJECT', 'fail reject'],
+    ['v=DMARC1; p=reject; pct=50', 'fail reject'],
+    ['v=DMARC1; p=reject; pct=0', 'fail quarantine'],
+    ['v=DMARC1; p=quarantine; pct=0', 'fail none'],
+    ['v=DMARC1; rua=mailto:x@example.com', 'fail none'],
+    ['v=DMARC1; p=whatever', 'none none'],
+    ['v=DMARC2; p=reject', 'none none'],
+    ['p=reject', 'none none'],
+  ])('%s', async (record, result) => {
+    publish('example.com', record);
+    expect(await dmarcOf(message())).toBe(result);
+  });
+
+  test('of two records is none', async () => {
+    publish('example.com', 'v=DMARC1; p=reject', 'v=DMARC1; p=none');
+    expect(await dmarcOf(message())).toBe('none none');
+  });
+
+  test('of no record is none', async () => {
+    expect(await dmarcOf(message())).toBe('none none');
+  });
+});
+
+describe('a name server that fails holds nothing', () => {
+  async function expectNotHeld(...args: Parameters<SenderGround['authenticate']>) {
+    const verdict = await ground.authenticate(...args);
+    expect(verdict.auth.dmarc).toBe('temperror');
+    expect(heldReason({ ...verdict, virus: false, spam: null }, false)).toBeNull();
+  }
+
+  test('all of it, in silence', async () => {
+    ground.dns.zone.clear();
+    ground.dns.otherwise = 'silence';
+    await expectNotHeld(await signed(message(), signer), {}, { timeoutMs: 300 });
+  });
+
+  test.each(['servfail', 'silence'] as const)('at the policy: %s', async (failure) => {
+    ground.dns.zone.set('_dmarc.example.com', failure);
+    await expectNotHeld(message(), {}, { timeoutMs: 300 });
+  });
+
+  test.each(['servfail', 'silence'] as const)('at the key: %s', async (failure) => {
+    publish('example.com', 'v=DMARC1; p=reject');
+    ground.dns.zone.set('s1._domainkey.example.com', failure);
+    await expectNotHeld(await signed(message(), signer), {}, { timeoutMs: 300 });
+  });
+
+  test.each(['servfail', 'silence'] as const)('at SPF: %s', async (failure) => {
+    publish('example.com', 'v=DMARC1; p=reject');
+    ground.dns.zone.set('example.com', failure);
+    await expectNotHeld(message(), {}, { timeoutMs: 300 });
+  });
+
+  test('but frees no message whose sender let his own fail', async () => {
+    publish('example.com', 'v=DMARC1; p=reject');
+    for (const name of ['example.net', 's1._domainkey.example.net']) ground.dns.zone.set(name, 'silence');
+    const raw = await signed(message(), stranger);
+    expect(await dmarcOf(raw, { mailFrom: 'x@example.net' }, { timeoutMs: 300 })).toBe('fail reject');
+  });
+});
+
+describe('a message with several authors', () => {
+  beforeEach(() => {
+    publish('example.com', 'v=DMARC1; p=quarantine');
+    publish('bank.example', 'v=DMARC1; p=reject');
+  });
+
+  test.each([
+    ['in one field', 'ann@example.com, ceo@bank.example'],
+    ['in two fields', ['ann@example.com', 'ceo@bank.example']],
+    ['in two fields, the other way', ['ceo@bank.example', 'ann@example.com']],
+    ['in a group', 'Both: ann@example.com, ceo@bank.example;'],
+  ])('fails by the one that fails, %s', async (_, from) => {
+    expect(await dmarcOf(await signed(message(from), signer))).toBe('fail reject');
+  });
+
+  test('passes when all of them pass', async () => {
+    const bank = newSigner('bank.example');
+    ground.publish(bank);
+    const raw = await signed(await signed(message('ann@example.com, ceo@bank.example'), bank), signer);
+    expect(await dmarcOf(raw)).toBe('pass reject');
+  });
+
+  test('is none when one of them publishes nothing', async () => {
+    expect(await dmarcOf(await signed(message('ann@example.com, bob@nothing.example'), signer))).toBe(
+      'none none',
+    );
+  });
+
+  test('fails when there are too many to ask for', async () => {
+    const from = ['a', 'b', 'c', 'd', 'e'].map((name) => `x@${name}.example`).join(', ');
+    expect(await dmarcOf(message(from))).toBe('fail quarantine');
+    expect(await dmarcOf(message(from), {}, { spf: false })).toBe('none quarantine');
+    expect(ground.dns.questions.filter((question) => question.startsWith('_dmarc'))).toEqual([]);
+  });
+
+  test('cannot hide one behind a header beyond the bounds', async () => {
+    const raw = Buffer.from(
+      `From: ann@nothing.example\r\n${'X: 1\r\n'.repeat(200_000)}From: ceo@bank.example\r\n\r\nHi\r\n`,
+    );
+    expect(await dmarcOf(raw)).toBe('fail reject');
+  });
+});
+
+test.each(['To: x@example.com\r\n\r\nHi', 'From: nobody\r\n\r\nHi', 'From:\r\n\r\nHi', '\r\nHi'])(
+  'a message without an author is none: %j',
+  async (raw) => {
+    expect(await dmarcOf(Buffer.from(raw))).toBe('none none');
+  },
+);

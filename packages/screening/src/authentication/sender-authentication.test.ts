@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { bundleScript } from '@postrider/testing';
+import type { BundledScript } from '@postrider/testing';
+import { createSenderAuthentication } from './sender-authentication.ts';
+import type { SenderAuthentication } from './sender-authentication.ts';
+
+const ENVELOPE = { remoteAddress: '192.0.2.1', helo: 'mail.example', mailFrom: '', rcptTo: [] };
+const PASS = { auth: { spf: 'pass', dkim: 'pass', dmarc: 'pass' }, dmarcPolicy: 'none' };
+const UNKNOWN = { auth: { spf: 'temperror', dkim: 'temperror', dmarc: 'temperror' }, dmarcPolicy: 'none' };
+
+let faulty: BundledScript;
+let real: BundledScript;
+
+beforeAll(() => {
+  faulty = bundleScript(new URL('../../test/faulty-thread.ts', import.meta.url));
+  real = bundleScript(new URL('authenticate-thread.ts', import.meta.url));
+});
+afterAll(() => {
+  faulty.remove();
+  real.remove();
+});
+
+function open({ path }: BundledScript, lost: string[]): SenderAuthentication {
+  return createSenderAuthentication({
+    // No message here makes it ask.
+    authentication: { dnsServers: ['127.0.0.1:9'], timeoutMs: 500, spf: false },
+    pool: {
+      ...{ threads: 1, timeoutMs: 4_000, memoryMb: 128, script: path },
+      onThreadLost: (error) => lost.push(error.message),
+    },
+  });
+}
+
+test('a message without a sender is judged in a thread as without one', async () => {
+  const lost: string[] = [];
+  const authentication = open(real, lost);
+  const raw = Buffer.from('Subject: Hi\r\n\r\nHi\r\n');
+  expect(await authentication.authenticate(raw, ENVELOPE)).toEqual({
+    auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
+    dmarcPolicy: 'none',
+  });
+  expect(raw.toString()).toBe('Subject: Hi\r\n\r\nHi\r\n');
+  await authentication.close();
+  expect(lost).toEqual([]);
+});
+
+test.each(['throw', 'exit', 'silence'])(
+  'one that costs its thread (%s) is a temperror, and what waits is judged',
+  async (fault) => {
+    const lost: string[] = [];
+    const authentication = open(faulty, lost);
+    const verdicts = await Promise.all(
+      [fault, 'good', fault, 'good'].map((text) => authentication.authenticate(Buffer.from(text), ENVELOPE)),
+    );
+    expect(verdicts).toEqual([UNKNOWN, PASS, UNKNOWN, PASS]);
+    await authentication.close();
+    expect(lost).toHaveLength(2);
+  },
+);
+
+test('a message under way at the close is a temperror, and no thread counts as lost', async () => {
+  const lost: string[] = [];
+  const authentication = open(faulty, lost);
+  const underWay = authentication.authenticate(Buffer.from('silence'), ENVELOPE);
+  await authentication.close();
+  expect(await underWay).toEqual(UNKNOWN);
+  expect(await authentication.authenticate(Buffer.from('good'), ENVELOPE)).toEqual(UNKNOWN);
+  expect(lost).toEqual([]);
+});

@@ -1,0 +1,48 @@
+import { domainToASCII } from 'node:url';
+import { spf } from 'mailauth/lib/spf/index.js';
+import type { AuthResult } from '@postrider/domain';
+import type { Envelope } from '../verdicts.ts';
+import type { Resolve } from './bounded-resolver.ts';
+
+export interface SpfResult {
+  readonly word: AuthResult;
+  /** The domain that was judged: that of MAIL FROM, or HELO's for the null sender (RFC 7208, section 2.4). */
+  readonly domain: string;
+}
+
+const WORDS: ReadonlySet<string> = new Set<AuthResult>([
+  'pass',
+  'fail',
+  'softfail',
+  'neutral',
+  'none',
+  'temperror',
+  'permerror',
+]);
+
+/** Evaluates SPF. The limits of RFC 7208, section 4.6.4 (10 terms that ask, 2 void lookups) give `permerror`. */
+export async function checkSpf(envelope: Envelope, resolve: Resolve): Promise<SpfResult> {
+  const { domain, status } = await spf({
+    sender: senderOf(envelope),
+    ip: envelope.remoteAddress.replace(/%.*$/, ''), // fe80::1%eth0
+    helo: envelope.helo,
+    resolver: (name, type) => forgivingPtr(resolve, name, type),
+  });
+  return { word: WORDS.has(status.result) ? (status.result as AuthResult) : 'neutral', domain };
+}
+
+function senderOf({ mailFrom, helo }: Envelope): string {
+  const at = mailFrom.lastIndexOf('@');
+  if (at === -1) return `postmaster@${helo}`;
+  // mailauth judges the domain as DNS has it.
+  return `${mailFrom.slice(0, at)}@${domainToASCII(mailFrom.slice(at + 1))}`;
+}
+
+/**
+ * A reverse zone that does not answer makes `ptr` not match (RFC 7208, section 5.5). It must not make a
+ * `temperror`: the sending machine's owner runs that zone.
+ */
+async function forgivingPtr(resolve: Resolve, name: string, type: string): Promise<unknown[]> {
+  if (type !== 'PTR') return resolve(name, type);
+  return resolve(name, type).catch(() => []);
+}

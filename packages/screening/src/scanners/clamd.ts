@@ -1,0 +1,97 @@
+import { connect } from 'node:net';
+import type { NetConnectOpts, Socket } from 'node:net';
+import { ScreeningUnavailableError } from './scanner.ts';
+import type { VirusScan, VirusScanner } from './scanner.ts';
+
+export interface ClamdOptions {
+  /** `host:port`, `[::1]:port` or `unix:/path`. */
+  readonly address: string;
+  /** Time limit of one scan, connecting included. */
+  readonly timeoutMs: number;
+}
+
+/** clamd takes any size of a part up to StreamMaxLength. */
+const PART_BYTES = 65_536;
+const REPLY_BYTES_MAX = 4096;
+const NUL = 0;
+
+/**
+ * Scans with ClamAV's daemon, by INSTREAM (man clamd). A message over its `StreamMaxLength` (100 MB unless
+ * set) is refused by it, and so not judged. Each scan has its own connection.
+ *
+ * @throws TypeError when the address cannot be read
+ */
+export function createClamdScanner({ address, timeoutMs }: ClamdOptions): VirusScanner {
+  const target = readAddress(address);
+  return {
+    async scan(raw) {
+      const reply = await exchange(target, raw, timeoutMs);
+      return readReply(reply);
+    },
+  };
+}
+
+function readAddress(address: string): NetConnectOpts {
+  const path = /^unix:(\/.+)$/.exec(address)?.[1];
+  if (path !== undefined) return { path };
+  const [, host, port] =
+    /^(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/i.exec(address)?.filter(Boolean) ?? [];
+  if (host === undefined || Number(port) > 65_535)
+    throw new TypeError(`not host:port or unix:/path: ${address}`);
+  return { host, port: Number(port) };
+}
+
+/** Sends the message and resolves with the first reply, without the NUL that ends it. */
+function exchange(target: NetConnectOpts, raw: Uint8Array, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(target);
+    const settle = (act: () => void) => {
+      clearTimeout(deadline);
+      socket.destroy();
+      act();
+    };
+    const fail = (reason: string, cause?: Error) =>
+      settle(() => reject(new ScreeningUnavailableError('clamd', reason, { cause })));
+    const deadline = setTimeout(() => fail(`no reply within ${timeoutMs} ms`), timeoutMs);
+
+    let received = Buffer.alloc(0);
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      const end = received.indexOf(NUL);
+      if (end !== -1) settle(() => resolve(received.toString('utf8', 0, end)));
+      else if (received.length > REPLY_BYTES_MAX) fail(`more than ${REPLY_BYTES_MAX} bytes without a reply`);
+    });
+    socket.on('error', (error) => fail(error.message, error));
+    socket.on('close', () => fail('closed without a reply'));
+    socket.once('connect', () => writeStream(socket, raw));
+  });
+}
+
+/** Parts with their length in front; one of no length ends the stream. `z` asks for replies that end with NUL. */
+function writeStream(socket: Socket, raw: Uint8Array): void {
+  socket.write('zINSTREAM\0');
+  for (let start = 0; start < raw.length; start += PART_BYTES) {
+    const part = raw.subarray(start, start + PART_BYTES);
+    socket.write(lengthOf(part.length));
+    socket.write(part);
+  }
+  socket.write(lengthOf(0));
+}
+
+function lengthOf(bytes: number): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes);
+  return length;
+}
+
+function readReply(reply: string): VirusScan {
+  if (reply === 'stream: OK') return { virus: false, signature: null };
+  const signature = /^stream: (.+) FOUND$/s.exec(reply)?.[1];
+  if (signature === undefined) throw new ScreeningUnavailableError('clamd', printable(reply));
+  return { virus: true, signature };
+}
+
+/** A reply goes into the log. */
+function printable(reply: string): string {
+  return JSON.stringify(reply.slice(0, 200));
+}

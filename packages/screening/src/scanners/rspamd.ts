@@ -1,0 +1,106 @@
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import type { Envelope } from '../verdicts.ts';
+import { ScreeningUnavailableError } from './scanner.ts';
+import type { SpamScanner } from './scanner.ts';
+
+export interface RspamdOptions {
+  /** `http://host:port` or `host:port`, of a normal worker. */
+  readonly address: string;
+  /** A score from here on is spam. Null: rspamd's own thresholds decide, by its action. */
+  readonly spamThreshold: number | null;
+  /** Time limit of one scan, connecting included. */
+  readonly timeoutMs: number;
+}
+
+const ANSWER_BYTES_MAX = 1_048_576;
+/** Actions of messages that rspamd takes for spam. `soft reject` and `greylist` are about retries. */
+const SPAM_ACTIONS: ReadonlySet<string> = new Set(['reject', 'add header', 'rewrite subject']);
+
+const ANSWER = z.object({ score: z.number(), action: z.string() });
+
+/**
+ * Scans with rspamd (https://docs.rspamd.com/developers/protocol), by `POST /checkv2`. Each scan has its own
+ * connection.
+ *
+ * @throws TypeError when the address cannot be read
+ */
+export function createRspamdScanner({ address, spamThreshold, timeoutMs }: RspamdOptions): SpamScanner {
+  const url = readAddress(address);
+  return {
+    async scan(raw, envelope) {
+      const { score, action } = readAnswer(await post(url, raw, envelope, timeoutMs));
+      return { spam: spamThreshold === null ? SPAM_ACTIONS.has(action) : score >= spamThreshold, score };
+    },
+  };
+}
+
+function readAddress(address: string): URL {
+  const text = address.includes('://') ? address : `http://${address}`;
+  const base = URL.canParse(text) ? new URL(text) : null;
+  if (base === null || base.protocol !== 'http:' || base.port === '')
+    throw new TypeError(`not http://host:port or host:port: ${address}`);
+  return new URL('/checkv2', base);
+}
+
+function post(url: URL, raw: Uint8Array, envelope: Envelope, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { ...headersOf(envelope), 'Content-Length': raw.length };
+    const sent = request(url, { method: 'POST', agent: false, headers });
+    const settle = (act: () => void) => {
+      clearTimeout(deadline);
+      act();
+      sent.destroy();
+    };
+    const fail = (reason: string, cause?: Error) =>
+      settle(() => reject(new ScreeningUnavailableError('rspamd', reason, { cause })));
+    const deadline = setTimeout(() => fail(`no answer within ${timeoutMs} ms`), timeoutMs);
+    sent.on('error', (error) => fail(error.message, error));
+    sent.on('close', () => fail('closed without an answer'));
+    sent.on('upgrade', () => fail('switched to another protocol'));
+    sent.once('response', (response) => {
+      readBody(response).then(
+        (body) => settle(() => resolve(body)),
+        (error: unknown) => fail((error as Error).message, error as Error),
+      );
+    });
+    sent.end(raw);
+  });
+}
+
+/** RFC 9110 allows bytes beyond ASCII in values; rspamd reads them as UTF-8. */
+function headersOf({ remoteAddress, helo, mailFrom, rcptTo }: Envelope): Record<string, string | string[]> {
+  return {
+    IP: headerValue(remoteAddress),
+    Helo: headerValue(helo),
+    From: headerValue(mailFrom),
+    Rcpt: rcptTo.map(headerValue),
+  };
+}
+
+function headerValue(text: string): string {
+  return Buffer.from(text)
+    .toString('latin1')
+    .replace(/[\0-\x1f\x7f]/g, '');
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  if (response.statusCode !== 200) throw new Error(`answered with status ${response.statusCode ?? 0}`);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered with more than ${ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function readAnswer(text: string): z.infer<typeof ANSWER> {
+  try {
+    return ANSWER.parse(JSON.parse(text));
+  } catch (error) {
+    throw new ScreeningUnavailableError('rspamd', 'answered what cannot be read', { cause: error });
+  }
+}

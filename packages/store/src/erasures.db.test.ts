@@ -1,0 +1,371 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { plainAddress, recordEvent } from '@postrider/domain';
+import type { AccountId, EmailDraft, EmailId, WebhookId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { draftOf } from '../test/draft.ts';
+import { openTestStore } from '../test/open-store.ts';
+import type { TestStore } from '../test/open-store.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
+import { createDeadLetterStore } from './dead-letters.ts';
+import type { DeadLetter } from './dead-letters.ts';
+import { createDeliveryWork } from './delivery-work.ts';
+import { createEmailStore } from './emails.ts';
+import { createErasureStore } from './erasures.ts';
+import type { ErasureStore } from './erasures.ts';
+import { createMailWork } from './mail-work.ts';
+import { createSuppressionStore } from './suppressions.ts';
+
+const BOB = 'bob@xn--bcher-kva.example';
+
+let store: TestStore;
+let rows: Rows;
+let erasures: ErasureStore;
+let accountId: AccountId;
+let webhookId: WebhookId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  erasures = createErasureStore(store.db.pool);
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  await rows.clear();
+  accountId = await rows.account();
+  webhookId = await rows.webhook({ accountId });
+});
+
+const NOBODY = { to: ['ada@a.example'], cc: [], bcc: [], replyTo: [] };
+
+async function send(change: Partial<EmailDraft>, of = accountId): Promise<EmailId> {
+  const sent = await createEmailStore(store.db, store.clock).send({
+    accountId: of,
+    kind: 'live',
+    drafts: [draftOf({ ...NOBODY, ...change })],
+    domains: [],
+    idempotency: null,
+  });
+  if (sent.kind !== 'stored') throw new Error(sent.kind);
+  return sent.ids[0] as EmailId;
+}
+
+/** Hands a message over; its `email.sent` is made. */
+async function handOver(id: EmailId): Promise<void> {
+  const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
+  const taken = await work.take({ emailId: id, claim: 0 }, 30);
+  if (taken === null) throw new Error('not taken');
+  expect(await work.sent(taken, { providerMessageId: null, notifications: [] })).toBe(true);
+}
+
+async function sent(change: Partial<EmailDraft>, of = accountId): Promise<EmailId> {
+  const id = await send(change, of);
+  await handOver(id);
+  return id;
+}
+
+/** Ends every outstanding delivery of the webhook, each with an attempt. */
+async function end(result: 'done' | 'dead'): Promise<void> {
+  const work = createDeliveryWork(store.db.pool, store.db.pool);
+  const waiting = await store.outside.query<{ deliveryId: string; claim: number }>(
+    'select id as "deliveryId", claim, event_id as "eventId", webhook_id as "webhookId" from deliveries where webhook_id = $1',
+    [webhookId],
+  );
+  const ended = waiting.map((row, n) => ({
+    ...{ ...row, startedAgoMs: 2, endedAgoMs: 1, durationMs: 1, answer: null, statusCode: 410 },
+    ...{
+      error: 'HTTP 410',
+      deadLetterId: `dl_${row.deliveryId}_${n}`,
+      reason: 'rejected',
+      requestMade: true,
+    },
+  }));
+  await work[result](ended as never);
+}
+
+async function firstLetter(): Promise<DeadLetter> {
+  const [letter] = (await createDeadLetterStore(store.db).list(accountId))?.entries ?? [];
+  if (letter === undefined) throw new Error('no dead letter');
+  return letter;
+}
+
+/** What there is, by table. */
+async function counts(): Promise<Record<string, number>> {
+  const [row] = await store.outside.query<Record<string, number>>(
+    `select (select count(*)::int from emails) as emails, (select count(*)::int from email_attachments) as files,
+            (select count(*)::int from events) as events, (select count(*)::int from deliveries) as deliveries,
+            (select count(*)::int from attempts) as attempts, (select count(*)::int from dead_letters) as letters,
+            (select count(*)::int from erasures) as erasures, (select count(*)::int from erased_emails) as ids`,
+  );
+  return row ?? {};
+}
+const NONE = { emails: 0, files: 0, events: 0, deliveries: 0, attempts: 0, letters: 0, erasures: 0, ids: 0 };
+
+const lookAgain = async () => {
+  await store.outside.query('update erasures set due_at = now()');
+  return erasures.resume();
+};
+
+const result = (erased: object, pending: object = {}) => ({
+  accountId,
+  erased: { emails: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
+  pending: { emails: 0, events: 0, deadLetters: 0, ...pending },
+});
+
+describe('a person is forgotten', () => {
+  test.each<[string, Partial<EmailDraft>]>([
+    ['from', { from: 'Bob <Bob@bücher.example>' }],
+    ['to', { to: ['ada@a.example', 'Bob <bob@bücher.example>'] }],
+    ['cc', { cc: ['BOB@xn--bcher-kva.example'] }],
+    ['bcc', { bcc: ['bob@BÜCHER.example'] }],
+    ['reply_to', { replyTo: ['"Bob, B." <bob@bücher.example>'] }],
+  ])('who is among %s: the message, its events and the log of their attempts', async (_, change) => {
+    const file = { filename: 'a', content: 'aGVsbG8=', contentType: null, contentId: null };
+    await sent({ ...change, attachments: [file] });
+    await end('done');
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1, events: 1, attempts: 1 }));
+    expect(await counts()).toEqual(NONE);
+  });
+
+  test('with the dead letters, also those whose event retention has dropped', async () => {
+    await sent({ to: [BOB] });
+    await sent({ to: [BOB] });
+    await end('dead');
+    await store.outside.query('delete from events where id = (select min(id) from events)');
+    expect(await erasures.erase(accountId, BOB)).toEqual(
+      result({ emails: 2, events: 1, attempts: 2, deadLetters: 2 }),
+    );
+    expect(await counts()).toEqual(NONE);
+  });
+
+  test('with events that name the address and no message, and reports about others of the same message', async () => {
+    await createSuppressionStore(store.db, store.clock).add(accountId, [BOB]);
+    const emailId = await sent({ to: [BOB, 'ada@a.example'] });
+    const data = {
+      ...{ email_id: emailId, recipients: ['ada@a.example'], occurred_at: '2026-03-01T12:00:00.000Z' },
+      detail: {
+        ...{ bounce_type: null, bounce_sub_type: null, diagnostic: null, complaint_type: null },
+        ...{ smtp_response: null, reject_reason: null, link: null },
+      },
+    };
+    await store.db.transactions.run(async (tx) => {
+      await recordEvent(tx, { type: 'email.delivered', accountId, data }, store.clock);
+    });
+    await end('done');
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1, events: 3, attempts: 3 }));
+    expect(await counts()).toEqual(NONE);
+  });
+
+  test('and the suppression stays, so that nothing is sent to them again', async () => {
+    const suppressions = createSuppressionStore(store.db, store.clock);
+    await suppressions.add(accountId, [BOB]);
+    await end('done');
+    await erasures.erase(accountId, BOB);
+    expect(await suppressions.find(accountId, { address: BOB })).not.toBeNull();
+  });
+
+  test('and nobody else: not those with a like address, nor what other accounts have', async () => {
+    const other = await rows.account();
+    const otherWebhook = await rows.webhook({ accountId: other });
+    const like = ['jim.bob@xn--bcher-kva.example', 'bob@b.example', 'Bob <ada@a.example>'];
+    for (const to of like) await sent({ to: [to] });
+    await sent({ to: [BOB] }, other);
+    await rows.deadLetter(otherWebhook, await rows.event({ accountId: other }));
+    await end('dead');
+    const before = await counts();
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({}));
+    expect(await counts()).toEqual(before);
+  });
+
+  test('a second time there is nothing to do', async () => {
+    await sent({ to: [BOB] });
+    await end('done');
+    await erasures.erase(accountId, BOB);
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({}));
+  });
+});
+
+describe('what is outstanding ends first, and is erased then', () => {
+  test('events whose deliveries are outstanding, with every attempt that is still made', async () => {
+    await sent({ to: [BOB] });
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1 }, { events: 1 }));
+    expect(await counts()).toMatchObject({ emails: 0, events: 1, deliveries: 1, erasures: 1, ids: 1 });
+    expect(await lookAgain()).toEqual([result({}, { events: 1 })]);
+    await end('done');
+    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 1 })]);
+    expect(await counts()).toEqual(NONE);
+    expect(await lookAgain()).toEqual([]);
+  });
+
+  test('events that end as dead letters, and such as are replayed', async () => {
+    await sent({ to: [BOB] });
+    await erasures.erase(accountId, BOB);
+    await end('dead');
+    const letter = await firstLetter();
+    expect(await createDeadLetterStore(store.db).replay(accountId, letter.id)).toBe(true);
+    expect(await lookAgain()).toEqual([result({}, { events: 1 })]);
+    await end('dead');
+    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 2, deadLetters: 1 })]);
+    expect(await counts()).toEqual(NONE);
+  });
+
+  test('mail that waits to be handed over, whole, with the event of that', async () => {
+    const id = await send({ to: [BOB] });
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({}, { emails: 1 }));
+    const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
+    const taken = await work.take({ emailId: id, claim: 0 }, 30);
+    expect(taken?.draft.to).toEqual([BOB]);
+    expect(await lookAgain()).toEqual([result({}, { emails: 1 })]);
+    if (taken !== null) await work.failed(taken, 'no such person');
+    expect(await lookAgain()).toEqual([result({ emails: 1 }, { events: 1 })]);
+    await end('done');
+    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 1 })]);
+    expect(await counts()).toEqual(NONE);
+  });
+
+  test('a dead letter that is being replayed, though retention has dropped its event long ago', async () => {
+    await sent({ to: [BOB] });
+    await end('dead');
+    await store.outside.query(`update dead_letters set event_created_at = now() - interval '60 days'`);
+    await store.outside.query('delete from events');
+    const letter = await firstLetter();
+    await inUndoneTransaction(store.db.pool, async (replay) => {
+      await replay.query('select from dead_letters for update');
+      expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1 }, { deadLetters: 1 }));
+    });
+    await createDeadLetterStore(store.db).replay(accountId, letter.id);
+    expect(await lookAgain()).toEqual([result({}, { events: 1 })]);
+    await end('done');
+    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 2 })]);
+    expect(await counts()).toEqual(NONE);
+  });
+
+  test('and a request that is made again means what came since the first', async () => {
+    const waiting = await send({ to: [BOB] });
+    await erasures.erase(accountId, BOB);
+    await sent({ to: [BOB] });
+    await end('done');
+    // As a look leaves it that comes days after the request.
+    await store.outside.query(
+      `update erasures set requested_at = '2026-02-01', resume_from = '2026-03-02', due_at = now()`,
+    );
+    expect(await erasures.erase(accountId, BOB)).toEqual(
+      result({ emails: 1, events: 1, attempts: 1 }, { emails: 1 }),
+    );
+    expect(await store.outside.query('select id from emails')).toEqual([{ id: waiting }]);
+  });
+
+  test('and what comes after the request is not meant', async () => {
+    await sent({ to: [BOB] });
+    await erasures.erase(accountId, BOB);
+    await store.outside.query(`update erasures set requested_at = requested_at - interval '365 days'`);
+    await end('done');
+    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 1 })]); // of the message that was meant
+    await sent({ to: [BOB] });
+    await end('done');
+    expect(await lookAgain()).toEqual([]);
+    expect(await counts()).toMatchObject({ emails: 1, events: 1, attempts: 1 });
+  });
+});
+
+describe('the promise is kept', () => {
+  /** Fails from its `calls`-th connection on, as a process that is killed. */
+  function dyingPool(calls: number): Pool {
+    let left = calls;
+    const connect = async () => {
+      left -= 1;
+      if (left < 0) throw new Error('killed');
+      return store.db.pool.connect();
+    };
+    const query = store.db.pool.query.bind(store.db.pool);
+    return { connect, query } as unknown as Pool;
+  }
+
+  /** Runs `hook` in front of the first statement that matches. */
+  function hookedPool(statement: RegExp, hook: () => Promise<unknown>): Pool {
+    let armed = true;
+    const connect = async () => {
+      const client = await store.db.pool.connect();
+      const query = async (text: string, values?: unknown[]) => {
+        if (armed && statement.test(text)) {
+          armed = false;
+          await hook();
+        }
+        return client.query(text, values);
+      };
+      return { query, release: (error?: Error) => client.release(error) };
+    };
+    const query = store.db.pool.query.bind(store.db.pool);
+    return { connect, query } as unknown as Pool;
+  }
+
+  const EVENTS_PAGE = /select id, account_id, created_at, data from events/;
+
+  test('for an event whose delivery ends as a dead letter between two looks at these', async () => {
+    await sent({ to: [BOB] });
+    const pool = hookedPool(EVENTS_PAGE, async () => end('dead'));
+    await createErasureStore(pool).erase(accountId, BOB);
+    expect(await counts()).toEqual(NONE);
+  });
+
+  test('for a dead letter that somebody replays while events are looked at', async () => {
+    await sent({ to: [BOB] });
+    await end('dead');
+    await store.outside.query('delete from events');
+    const letters = createDeadLetterStore(store.db);
+    const letter = await firstLetter();
+    // In front of the second look at dead letters: what a replay makes now is seen by no look at events.
+    let looks = 0;
+    const pool = hookedPool(EVENTS_PAGE, async () => {
+      looks += 1;
+      expect(await letters.replay(accountId, letter.id)).toBe(false);
+    });
+    await createErasureStore(pool).erase(accountId, BOB);
+    expect(looks).toBe(1);
+    expect(await counts()).toEqual(NONE);
+  });
+
+  test('by others, wherever the process dies that has made it', async () => {
+    for (let calls = 0; ; calls += 1) {
+      await rows.clear();
+      accountId = await rows.account();
+      webhookId = await rows.webhook({ accountId });
+      await sent({ to: [BOB] });
+      await sent({ to: [BOB] });
+      await end('dead');
+      const died = await createErasureStore(dyingPool(calls))
+        .erase(accountId, BOB)
+        .then(
+          () => false,
+          () => true,
+        );
+      if (!died) break;
+      expect(await erasures.resume()).toEqual([]); // not at once: it may be at work still
+      const [last] = await lookAgain();
+      expect(last?.pending).toEqual(result({}).pending);
+      expect(await counts()).toEqual(NONE);
+    }
+  });
+
+  test('by one relay of many at a time', async () => {
+    for (const to of [BOB, 'eve@e.example', 'pat@p.example']) {
+      await sent({ to: [to] });
+      await erasures.erase(accountId, plainAddress(to) ?? '');
+    }
+    await store.outside.query('update erasures set due_at = now()');
+    const looks = await Promise.all([1, 2, 3, 4].map(async () => erasures.resume()));
+    expect(looks.flat()).toHaveLength(3);
+  });
+
+  test('for a request that is made anew while an older look ends', async () => {
+    const pool = hookedPool(/^select from erasures/, async () => {
+      await store.outside.query('update erasures set requested_at = now()');
+      await store.outside.query('insert into erased_emails values ($1, $2, $3)', [accountId, BOB, 'em_x']);
+    });
+    await createErasureStore(pool).erase(accountId, BOB);
+    expect(await counts()).toMatchObject({ erasures: 1, ids: 1 });
+    expect(await lookAgain()).toEqual([result({})]);
+    expect(await counts()).toEqual(NONE);
+  });
+});

@@ -1,0 +1,153 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { parseInboundMatch, recordEvent } from '@postrider/domain';
+import type { AccountId, EventType } from '@postrider/domain';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction, untilWaitingForLock } from '../../test/sessions.ts';
+import { createInboundRouteStore } from './inbound-routes.ts';
+import type { InboundRoute, InboundRouteStore } from './inbound-routes.ts';
+import { createMessageIntake } from './message-intake.ts';
+import type { IncomingMessage, MessageIntake } from './message-intake.ts';
+
+const SHARED = 'in.example';
+const BOTH: readonly EventType[] = ['message.received', 'message.held'];
+
+let store: TestStore;
+let routes: InboundRouteStore;
+let intake: MessageIntake;
+let accountId: AccountId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  const rules = { sharedDomains: [SHARED], webhooksPerAccountMax: 3 };
+  routes = createInboundRouteStore(store.db, store.secrets, store.clock, rules);
+  intake = createMessageIntake(store.db, store.clock, [SHARED]);
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  for (const table of ['inbound_routes', 'webhooks', 'deliveries', 'events']) {
+    await store.outside.query(`delete from ${table}`);
+  }
+  accountId = await store.newAccount();
+});
+
+function create(local: string, events = BOTH) {
+  const match = parseInboundMatch(`${local}@${SHARED}`);
+  if (match === null) throw new Error('no match');
+  return routes.create({ accountId, match, name: null, endpoint: 'https://a.example/', events });
+}
+
+async function made(local: string, events = BOTH): Promise<InboundRoute & { secret: string }> {
+  const creation = await create(local, events);
+  if (creation.kind !== 'created') throw new Error(creation.kind);
+  return { ...creation.route, secret: creation.signingSecret };
+}
+
+function incoming(local: string, more: Partial<IncomingMessage> = {}): IncomingMessage {
+  return {
+    ...{ contentDigest: createHash('sha256').update(randomUUID()).digest(), blob: 'b'.repeat(64), size: 9 },
+    ...{ recipients: [`${local}@${SHARED}`], senders: [], messageId: null, inReplyTo: null, references: [] },
+    ...{ from: 'ann@shop.example', to: [], cc: [], replyTo: [], subject: null, text: 'Hi', html: null },
+    ...{ headers: [], attachments: [], automatic: false, heldReason: null },
+    auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
+    ...more,
+  };
+}
+
+/** The types of the deliveries that each webhook has. */
+async function deliveries(): Promise<Record<string, string[]>> {
+  const found = await store.outside.query<{ webhookId: string; types: string[] }>(
+    `select d.webhook_id as "webhookId", array_agg(e.type order by e.type) as types
+     from deliveries d join events e on e.id = d.event_id group by 1`,
+  );
+  return Object.fromEntries(found.map(({ webhookId, types }) => [webhookId, types]));
+}
+
+test('a rule’s webhook gets the events that it wants of its rule’s mail, and nothing else', async () => {
+  const both = await made('a');
+  const held = await made('b', ['message.held']);
+  for (const local of ['a', 'b']) {
+    await intake.receive(incoming(local));
+    await intake.receive(incoming(local, { heldReason: 'spam' }));
+  }
+  const data = { email_id: 'em_1', from: 'a@a.example', subject: 'Hi', error: null };
+  await store.db.transactions.run((tx) =>
+    recordEvent(tx, { type: 'email.sent', accountId, data }, store.clock),
+  );
+  expect(await deliveries()).toEqual({
+    [both.webhookId]: ['message.held', 'message.received'],
+    [held.webhookId]: ['message.held'],
+  });
+});
+
+test('a rule that is deleted takes no more mail, and its webhook has no delivery left', async () => {
+  const { id, webhookId } = await made('a');
+  await intake.receive(incoming('a'));
+  expect(await deliveries()).toEqual({ [webhookId]: ['message.received'] });
+  expect(await routes.delete(accountId, id)).toBe(true);
+  expect(await routes.delete(accountId, id)).toBe(false);
+  expect(await intake.accepts(`a@${SHARED}`)).toBe(false);
+  expect(await intake.receive(incoming('a'))).toEqual({ kind: 'nobody' });
+  expect(await store.outside.query('select from deliveries')).toEqual([]);
+  expect(await store.outside.query('select from webhooks where id = $1', [webhookId])).toEqual([]);
+  expect(await store.outside.query('select from messages where rule_id = $1', [id])).toHaveLength(1);
+});
+
+test('a rule and the mark of its webhook go together, or stay together', async () => {
+  const { id, webhookId } = await made('a');
+  await store.outside.query(`create function refuse() returns trigger language plpgsql as $$
+    begin raise exception 'not now'; end $$`);
+  await store.outside.query(`create trigger refuse before update of removed_at on webhooks for each row
+    execute function refuse()`);
+  try {
+    await expect(routes.delete(accountId, id)).rejects.toThrow('not now');
+    expect(await routes.find(accountId, id)).toMatchObject({ id, webhookId });
+  } finally {
+    await store.outside.query('drop function refuse cascade');
+  }
+});
+
+test('without its webhook a rule is not there either', async () => {
+  await store.outside.query(`create function refuse() returns trigger language plpgsql as $$
+    begin raise exception 'not now'; end $$`);
+  await store.outside.query(`create trigger refuse before insert on webhooks for each row
+    execute function refuse()`);
+  try {
+    await expect(create('a')).rejects.toThrow();
+    expect(await store.outside.query('select from inbound_routes')).toEqual([]);
+  } finally {
+    await store.outside.query('drop function refuse cascade');
+  }
+  await made('a');
+});
+
+test('its secret is sealed for its webhook', async () => {
+  const { webhookId, secret } = await made('a');
+  const [row] = await store.outside.query<{ keyId: string; sealed: Buffer }>(
+    'select secret_key_id as "keyId", secret_sealed as sealed from webhooks where id = $1',
+    [webhookId],
+  );
+  expect(store.secrets.open(row ?? { keyId: '', sealed: Buffer.alloc(0) }, webhookId)).toBe(secret);
+});
+
+test('the limit of webhooks is exact, however many rules are made at once', async () => {
+  const kinds = await Promise.all(Array.from({ length: 8 }, async (_, n) => (await create(`a${n}`)).kind));
+  expect(kinds.filter((kind) => kind === 'created')).toHaveLength(3);
+  expect(kinds.filter((kind) => kind === 'limit-reached')).toHaveLength(5);
+  expect(await create('a0')).toEqual({ kind: 'limit-reached', max: 3 });
+});
+
+test('a deletion waits for mail that is being stored, and takes its delivery along', async () => {
+  const { id, webhookId } = await made('a');
+  await inUndoneTransaction(store.db.pool, async (storing) => {
+    await storing.query('select from inbound_routes where id = $1 for no key update', [id]);
+    await storing.query('select from webhooks where id = $1 for key share', [webhookId]);
+    const deleting = routes.delete(accountId, id);
+    await untilWaitingForLock(store.outside);
+    await storing.query("insert into deliveries (event_id, webhook_id) values ('evt_1', $1)", [webhookId]);
+    await storing.query('commit');
+    expect(await deleting).toBe(true);
+  });
+  expect(await store.outside.query('select from deliveries')).toEqual([]);
+});

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { createInboxStore } from './inboxes.ts';
+
+let store: TestStore;
+
+beforeAll(async () => void (store = await openTestStore()));
+afterAll(() => store.close());
+
+test('the limit is exact, however many are made at once, and comes before what an address is', async () => {
+  const inboxes = createInboxStore(store.db, store.clock, {
+    sharedDomains: ['in.example'],
+    perAccountMax: 3,
+  });
+  const accountId = await store.newAccount();
+  const make = (local: string, kind: 'live' | 'test' = 'live') =>
+    inboxes.create({ accountId, kind, address: `${local}@in.example`, name: local, fromName: null });
+  const outcomes = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => make(`a${n}`, n % 2 === 0 ? 'live' : 'test')),
+  );
+  const kinds = outcomes.map(({ kind }) => kind).sort();
+  expect(kinds).toEqual([
+    ...Array.from({ length: 3 }, () => 'created'),
+    ...Array.from({ length: 5 }, () => 'limit-reached'),
+  ]);
+  for (let n = 0; n < 8; n += 1) expect(await make(`a${n}`)).toEqual({ kind: 'limit-reached' });
+});

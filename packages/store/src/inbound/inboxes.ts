@@ -1,0 +1,179 @@
+import { inboundAddress, inboundDomain, newId, parseId } from '@postrider/domain';
+import type { AccountId, Clock, DomainId, InboxId, KeyKind } from '@postrider/domain';
+import type { PoolClient } from 'pg';
+import type { Database } from '../database.ts';
+import { runOn } from '../database.ts';
+import type { MailReader } from '../emails.ts';
+import { mappingUnavailable } from '../errors.ts';
+import type { Inbox as InboxRow } from '../generated/client.ts';
+import { readPage } from '../page.ts';
+import type { Page, PageRequest } from '../page.ts';
+import { inTransaction } from '../pool.ts';
+import { addInbox } from '../sql/add-inbox.ts';
+import { deleteInbox } from '../sql/delete-inbox.ts';
+import { lockAccount } from '../sql/lock-account.ts';
+import { lockInboundAddress } from '../sql/lock-inbound-address.ts';
+import { ownsDomain } from '../sql/owns-domain.ts';
+import { readInboxes } from '../sql/read-inboxes.ts';
+import { run } from '../statement.ts';
+
+export interface NewInbox {
+  readonly accountId: AccountId;
+  /** Of the key: the inbox's mail is of the same kind. */
+  readonly kind: KeyKind;
+  /** As `inboundAddress` writes it. */
+  readonly address: string;
+  readonly name: string;
+  readonly fromName: string | null;
+}
+
+/** Which inbox it is, without what it has received. */
+export type InboxIdentity = Pick<Inbox, 'id' | 'address' | 'fromName'>;
+
+export interface Inbox extends Omit<NewInbox, 'accountId'> {
+  readonly id: InboxId;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  /** Received messages that nobody has marked as read. */
+  readonly unread: number;
+  /** Null: it has received nothing. */
+  readonly lastReceived: Date | null;
+  /** The account's verified domain; null on a shared one. */
+  readonly domainId: DomainId | null;
+}
+
+export type InboxCreation =
+  | { readonly kind: 'created'; readonly id: InboxId }
+  /** The domain is neither shared nor verified by the account. */
+  | { readonly kind: 'foreign-domain' }
+  /** The account has as many as it may have. */
+  | { readonly kind: 'limit-reached' }
+  | { readonly kind: 'exists' };
+
+/** Addresses that receive mail. An inbox of another account, or of the other kind of keys, reads as missing. */
+export interface InboxStore {
+  /** The limit is exact, however many are created at once. */
+  create(inbox: NewInbox): Promise<InboxCreation>;
+  /** @param idOrAddress as the customer wrote it. */
+  find(reader: MailReader, idOrAddress: string): Promise<Inbox | null>;
+  /** As `find`, without counting its mail. */
+  identify(reader: MailReader, idOrAddress: string): Promise<InboxIdentity | null>;
+  /** The newest first. @returns null when the cursor is none of the reader's inboxes. */
+  list(reader: MailReader, request: PageRequest<'inbox'>): Promise<Page<Inbox> | null>;
+  /** Frees the address; messages and threads go with it. @returns its id; null when there is none. */
+  delete(reader: MailReader, idOrAddress: string): Promise<InboxId | null>;
+}
+
+export interface InboxRules {
+  /** Every account may have inboxes on these. */
+  readonly sharedDomains: readonly string[];
+  /** How many inboxes an account may have, of both kinds of keys together. */
+  readonly perAccountMax: number;
+}
+
+export function createInboxStore(db: Database, clock: Clock, rules: InboxRules): InboxStore {
+  const { inbox: inboxes } = db.prisma;
+
+  return {
+    create: (inbox) => create(db, clock, rules, inbox),
+    async find(reader, idOrAddress) {
+      const where = whereIs(reader, idOrAddress);
+      if (where === null) return null;
+      const row = await mappingUnavailable(() => inboxes.findFirst({ where }));
+      if (row === null) return null;
+      const [inbox] = await withMail(db, [row]);
+      return inbox ?? null;
+    },
+    async identify(reader, idOrAddress) {
+      const where = whereIs(reader, idOrAddress);
+      if (where === null) return null;
+      const select = { id: true, address: true, fromName: true };
+      const row = await mappingUnavailable(() => inboxes.findFirst({ where, select }));
+      return row === null ? null : { ...row, id: row.id as InboxId };
+    },
+    async list({ accountId, kind }, request) {
+      return mappingUnavailable(() =>
+        readPage(request, {
+          cursor: (id) => inboxes.findFirst({ where: { id, accountId, kind }, select: { createdAt: true } }),
+          async read({ where, ...range }) {
+            const rows = await inboxes.findMany({ where: { accountId, kind, ...where }, ...range });
+            return withMail(db, rows);
+          },
+        }),
+      );
+    },
+    async delete({ accountId, kind }, idOrAddress) {
+      const [gone] = await runOn<{ id: InboxId }>(db.pool, deleteInbox, [
+        accountId,
+        kind,
+        parseId('inbox', idOrAddress),
+        inboundAddress(idOrAddress),
+      ]);
+      return gone?.id ?? null;
+    },
+  };
+}
+
+async function create(
+  db: Database,
+  clock: Clock,
+  { sharedDomains, perAccountMax }: InboxRules,
+  { accountId, kind, address, name, fromName }: NewInbox,
+): Promise<InboxCreation> {
+  const id = newId('inbox', clock);
+  const domain = inboundDomain(address);
+  const isShared = sharedDomains.includes(domain);
+  return mappingUnavailable(() =>
+    inTransaction(db.pool, async (client): Promise<InboxCreation> => {
+      await run(client, lockAccount, [accountId]);
+      if (!isShared && (await run(client, ownsDomain, [accountId, domain])).length === 0) {
+        return { kind: 'foreign-domain' };
+      }
+      if ((await countOf(client, accountId)) >= perAccountMax) return { kind: 'limit-reached' };
+      if (isShared) await run(client, lockInboundAddress, [address]);
+      const values = [id, accountId, kind, address, name, fromName, clock.now(), isShared];
+      const added = await run(client, addInbox, values);
+      return added.length === 0 ? { kind: 'exists' } : { kind: 'created', id };
+    }),
+  );
+}
+
+async function countOf(client: PoolClient, accountId: AccountId): Promise<number> {
+  const count = 'select count(*)::int as n from inboxes where account_id = $1';
+  const { rows } = await client.query<{ n: number }>(count, [accountId]);
+  return rows[0]?.n ?? 0;
+}
+
+/** @returns null when it is neither an id nor an address. */
+function whereIs({ accountId, kind }: MailReader, idOrAddress: string) {
+  const id = parseId('inbox', idOrAddress);
+  if (id !== null) return { accountId, kind, id };
+  const address = inboundAddress(idOrAddress);
+  return address === null ? null : { accountId, kind, address };
+}
+
+/** What `read-inboxes` says of each. */
+interface InboxMail {
+  readonly id: string;
+  readonly unread: number;
+  readonly lastReceived: Date | null;
+  readonly domainId: DomainId | null;
+}
+
+async function withMail(db: Database, rows: readonly InboxRow[]): Promise<Inbox[]> {
+  const mail = await runOn<InboxMail>(db.pool, readInboxes, [rows.map(({ id }) => id)]);
+  const byId = new Map(mail.map((each) => [each.id, each]));
+  return rows.flatMap((row) => {
+    const of = byId.get(row.id);
+    return of === undefined ? [] : [inboxOf(row, of)]; // deleted meanwhile
+  });
+}
+
+function inboxOf(row: InboxRow, { unread, lastReceived, domainId }: InboxMail): Inbox {
+  const { id, kind, address, name, fromName, createdAt, updatedAt } = row;
+  return {
+    id: id as InboxId,
+    ...{ kind, address, name, fromName, createdAt, updatedAt },
+    ...{ unread, lastReceived, domainId },
+  };
+}

@@ -1,0 +1,307 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import type { AccountId, InboxId, KeyKind } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { createInboxStore } from './inboxes.ts';
+import type { InboxStore } from './inboxes.ts';
+import { createMessageIntake } from './message-intake.ts';
+import type { IncomingMessage, MessageIntake, Reception } from './message-intake.ts';
+
+let store: TestStore;
+let rows: Rows;
+let inboxes: InboxStore;
+let intake: MessageIntake;
+let accountId: AccountId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED], perAccountMax: 100 });
+  intake = createMessageIntake(store.db, store.clock, [SHARED]);
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  await rows.clear();
+  accountId = await store.newAccount();
+});
+
+async function inbox(local: string, kind: KeyKind = 'live', owner = accountId): Promise<InboxId> {
+  const address = `${local}@${SHARED}`;
+  const creation = await inboxes.create({ accountId: owner, kind, address, name: address, fromName: null });
+  if (creation.kind !== 'created') throw new Error(creation.kind);
+  return creation.id;
+}
+
+async function rule(match: string, owner = accountId): Promise<string> {
+  const id = newId('inboundRoute', store.clock);
+  const webhookId = await rows.webhook({ accountId: owner, subject: `${owner}/inbound/${id}` });
+  await store.outside.query('insert into inbound_routes values ($1, $2, $3, null, $4, now())', [
+    ...[id, owner, match, webhookId],
+  ]);
+  return id;
+}
+
+const ownDomain = (name: string, owner = accountId) =>
+  store.outside.query(
+    `insert into domains (id, account_id, name, region, status, records, created_at)
+     values ($1, $2, $3, 'r', 'verified', '[]', now())`,
+    [newId('domain', store.clock), owner, name],
+  );
+
+interface Stored {
+  readonly inbox_id: string | null;
+  readonly rule_id: string | null;
+  readonly thread_id: string | null;
+  readonly status: string;
+  readonly held_reason: string | null;
+  readonly received_for: string[];
+}
+
+const stored = () =>
+  store.outside.query<Stored>(
+    'select inbox_id, rule_id, thread_id, status, held_reason, received_for from messages order by id',
+  );
+const events = () =>
+  store.outside.query<{ type: string; data: string }>('select type, data from events order by id');
+
+function idsOf(reception: Reception): string[] {
+  if (reception.kind === 'nobody') throw new Error('it went nowhere');
+  return reception.messages.map(({ id }) => id);
+}
+
+async function received(message: IncomingMessage): Promise<string> {
+  const [id] = idsOf(await intake.receive(message));
+  if (id === undefined) throw new Error('nothing was stored');
+  return id;
+}
+
+async function threadOf(id: string): Promise<string | null> {
+  const [row] = await store.outside.query<{ thread_id: string }>(
+    'select thread_id from messages where id = $1',
+    [id],
+  );
+  return row?.thread_id ?? null;
+}
+
+describe('a message', () => {
+  test('is there exactly with its event, which the account’s webhooks get', async () => {
+    const inboxId = await inbox('a');
+    const webhookId = await rows.webhook({ accountId });
+    const attachments = [
+      { filename: 'a.pdf', contentType: 'application/pdf', contentId: null, size: 3, blob: 'c'.repeat(64) },
+    ];
+    const id = await received(incoming({ recipients: [`A+tag@${SHARED}`], attachments }));
+    expect(await stored()).toMatchObject([
+      { inbox_id: inboxId, rule_id: null, status: 'received', received_for: [`A+tag@${SHARED}`] },
+    ]);
+    const [event, ...more] = await events();
+    expect(more).toEqual([]);
+    expect(event?.type).toBe('message.received');
+    const thread = await threadOf(id);
+    expect(JSON.parse(event?.data ?? '')).toMatchObject({
+      ...{ object: 'message', id, status: 'received', inbox_id: inboxId, thread_id: thread, text: 'Hello' },
+      attachments: [{ filename: 'a.pdf', content_type: 'application/pdf', size: 3 }],
+    });
+    expect(store.wakeUps).toContainEqual({ webhooks: [webhookId], mail: false });
+  });
+
+  test('whose event cannot be written is not there', async () => {
+    await inbox('a');
+    const message = incoming({ size: -1 }); // no event can say that
+    await expect(intake.receive(message)).rejects.toThrow();
+    expect(await stored()).toEqual([]);
+    expect(await store.outside.query('select from inbox_threads')).toEqual([]);
+  });
+
+  test('for several recipients makes one record for each inbox, and one for each rule without', async () => {
+    await ownDomain('shop.example');
+    const [a, b] = [await inbox('a'), await inbox('b')];
+    const ruleId = await rule('*@shop.example');
+    const recipients = [`a@${SHARED}`, `b+1@${SHARED}`, `b+2@${SHARED}`, 'x@shop.example', 'y@shop.example'];
+    await intake.receive(incoming({ recipients }));
+    const found = await stored();
+    expect(found.map(({ inbox_id, rule_id, received_for }) => [inbox_id, rule_id, received_for])).toEqual(
+      expect.arrayContaining([
+        [a, null, [`a@${SHARED}`]],
+        [b, null, [`b+1@${SHARED}`, `b+2@${SHARED}`]],
+        [null, ruleId, ['x@shop.example', 'y@shop.example']],
+      ]),
+    );
+    expect(found).toHaveLength(3);
+    expect(await events()).toHaveLength(3);
+  });
+
+  test('that inbox and rule both take is one, and reaches the rule’s endpoint, too', async () => {
+    const inboxId = await inbox('a');
+    const own = await rows.webhook({ accountId });
+    const ruleId = await rule(`a@${SHARED}`);
+    await received(incoming());
+    expect(await stored()).toMatchObject([{ inbox_id: inboxId, rule_id: ruleId }]);
+    const told = await store.outside.query<{ webhook_id: string; subject: string | null }>(
+      'select d.webhook_id, w.subject from deliveries d join webhooks w on w.id = d.webhook_id order by w.subject nulls first',
+    );
+    expect(told).toMatchObject([{ webhook_id: own }, { subject: `${accountId}/inbound/${ruleId}` }]);
+  });
+
+  test('of which the exact rule and that of the domain could take it goes to the exact one', async () => {
+    await ownDomain('shop.example');
+    await rule('*@shop.example');
+    const exact = await rule('a@shop.example');
+    await received(incoming({ recipients: ['a@shop.example'] }));
+    expect(await stored()).toMatchObject([{ rule_id: exact }]);
+  });
+
+  test('to a test inbox is kept and makes no event', async () => {
+    await inbox('a', 'test');
+    await received(incoming());
+    expect(await stored()).toHaveLength(1);
+    expect(await events()).toEqual([]);
+  });
+});
+
+describe('an address', () => {
+  test('is known only while an inbox or a rule has it, and its domain is the account’s', async () => {
+    await ownDomain('shop.example');
+    expect(await intake.accepts('a@shop.example')).toBe(false);
+    await rule('*@shop.example');
+    expect(await intake.accepts('Any.One+x@SHOP.example')).toBe(true);
+    await store.outside.query('delete from domains');
+    expect(await intake.accepts('anyone@shop.example')).toBe(false);
+    await ownDomain('shop.example', await store.newAccount());
+    expect(await intake.accepts('anyone@shop.example')).toBe(false);
+    await inbox('a');
+    expect(await intake.accepts(`a@${SHARED}`)).toBe(true);
+    for (const no of ['', `+@${SHARED}`, `b@${SHARED}`, 'a@in.example.example']) {
+      expect(await intake.accepts(no)).toBe(false);
+    }
+  });
+
+  test('that lost its inbox while the message was on its way leads to nobody', async () => {
+    await inbox('a');
+    await inboxes.delete({ accountId, kind: 'live' }, `a@${SHARED}`);
+    expect(await intake.receive(incoming())).toEqual({ kind: 'nobody' });
+  });
+});
+
+describe('the same bytes', () => {
+  test('again within 24 hours change nothing, for this inbox alone', async () => {
+    await inbox('a');
+    const message = incoming();
+    await received(message);
+    expect(await intake.receive(message)).toEqual({ kind: 'stored', messages: [] });
+    await inbox('b');
+    await received({ ...message, recipients: [`b@${SHARED}`] });
+    await store.outside.query(`update messages set created_at = created_at - interval '25 hours'`);
+    await received(message);
+    expect(await stored()).toHaveLength(3);
+    expect(await events()).toHaveLength(3);
+  });
+
+  test('ten times at once are one message', async () => {
+    await inbox('a');
+    const message = incoming();
+    const receptions = await Promise.all(Array.from({ length: 10 }, () => intake.receive(message)));
+    expect(receptions.flatMap(idsOf)).toHaveLength(1);
+    expect(await events()).toHaveLength(1);
+  });
+});
+
+describe('a thread', () => {
+  beforeEach(async () => {
+    await inbox('a');
+  });
+
+  test('is joined by In-Reply-To, else by the last of the references that the inbox knows', async () => {
+    const [first, second] = [incoming({ messageId: '1@x' }), incoming({ messageId: '2@x' })];
+    const threads = [await threadOf(await received(first)), await threadOf(await received(second))];
+    expect(threads[0]).not.toBe(threads[1]);
+    const replies = [
+      incoming({ inReplyTo: '1@x', references: ['2@x'] }),
+      incoming({ inReplyTo: 'unknown@x', references: ['1@x', '2@x', '3@x'] }),
+      incoming({ references: ['2@x', '1@x'] }),
+    ];
+    const joined: (string | null)[] = [];
+    for (const reply of replies) joined.push(await threadOf(await received(reply)));
+    expect(joined).toEqual([threads[0], threads[1], threads[0]]);
+  });
+
+  test('is never joined by a subject, nor across inboxes', async () => {
+    await inbox('b');
+    const first = await threadOf(await received(incoming({ messageId: '1@x' })));
+    expect(await threadOf(await received(incoming()))).not.toBe(first);
+    const other = incoming({ recipients: [`b@${SHARED}`], inReplyTo: '1@x' });
+    expect(await threadOf(await received(other))).not.toBe(first);
+  });
+
+  test('of a message and an answer to it that come at once is one, whichever is first', async () => {
+    for (let pair = 0; pair < 10; pair += 1) {
+      const first = incoming({ messageId: `${pair}@x` });
+      const answer = incoming({ inReplyTo: `${pair}@x`, references: [`${pair}@x`] });
+      await Promise.all(
+        (pair % 2 === 0 ? [first, answer] : [answer, first]).map((each) => intake.receive(each)),
+      );
+    }
+    const threads = (await stored()).map(({ thread_id: thread }) => thread);
+    expect({ messages: threads.length, threads: new Set(threads).size }).toEqual({
+      messages: 20,
+      threads: 10,
+    });
+  });
+
+  test.each([
+    ['our Message-ID', (id: string) => `${id}@in.example`],
+    ['the id of SES in us-east-1', () => 'ses-1@email.amazonses.com'],
+    ['the id of SES elsewhere', () => 'ses-1@eu-central-1.amazonses.com'],
+  ])('is joined by an answer to what the inbox sent: %s', async (_, messageId) => {
+    const first = await received(incoming());
+    const thread = await threadOf(first);
+    const emailId = await rows.email();
+    await store.outside.query(`update emails set provider_message_id = 'ses-1' where id = $1`, [emailId]);
+    await store.outside.query(
+      `insert into inbox_sends select $1, inbox_id, thread_id, now() from messages where id = $2`,
+      [emailId, first],
+    );
+    expect(await threadOf(await received(incoming({ inReplyTo: messageId(emailId) })))).toBe(thread);
+    const stranger = incoming({ inReplyTo: 'ses-1@attacker.example' });
+    expect(await threadOf(await received(stranger))).not.toBe(thread);
+  });
+});
+
+describe('a message of a blocked sender', () => {
+  const block = (sender: string) =>
+    store.outside.query('insert into blocked_senders values ($1, $2, $3, now())', [
+      ...[newId('blockedSender', store.clock), accountId, sender],
+    ]);
+
+  test.each(['ann@news.shop.example', 'news.shop.example', 'shop.example'])('is held: %s', async (sender) => {
+    await inbox('a');
+    await block(sender);
+    await intake.receive(incoming());
+    expect(await stored()).toMatchObject([
+      { status: 'held', held_reason: 'blocked_sender', thread_id: null },
+    ]);
+    expect((await events()).map(({ type }) => type)).toEqual(['message.held']);
+  });
+
+  test('is not held for a name that only ends alike, nor in another account', async () => {
+    await inbox('a');
+    await inbox('b', 'live', await store.newAccount());
+    await block('hop.example');
+    await block('mail.news.shop.example');
+    await intake.receive(incoming());
+    await block('shop.example');
+    await intake.receive(incoming({ recipients: [`b@${SHARED}`] }));
+    expect((await stored()).map(({ status }) => status)).toEqual(['received', 'received']);
+  });
+
+  test('is held for what screening says before that', async () => {
+    await inbox('a');
+    await block('shop.example');
+    await intake.receive(incoming({ heldReason: 'virus' }));
+    expect(await stored()).toMatchObject([{ held_reason: 'virus' }]);
+  });
+});

@@ -1,0 +1,226 @@
+import { inboundAddress, messageRecord, newId, recordEvent, senderPatterns } from '@postrider/domain';
+import type {
+  AccountId,
+  AuthResult,
+  Clock,
+  HeldReason,
+  InboundRouteId,
+  InboxId,
+  KeyKind,
+  MessageId,
+  ReceivedMessage,
+  ThreadId,
+} from '@postrider/domain';
+import type { Database } from '../database.ts';
+import { runOn } from '../database.ts';
+import { addMessage } from '../sql/add-message.ts';
+import { findRecipients } from '../sql/find-recipients.ts';
+import { findThread } from '../sql/find-thread.ts';
+import { judgeMessage } from '../sql/judge-message.ts';
+import { lockInbox } from '../sql/lock-inbox.ts';
+import { runIn } from '../statement.ts';
+import type { Transaction } from '../transaction.ts';
+
+/** Mail as the pipeline has read and judged it. */
+export interface IncomingMessage {
+  /** SHA-256 of the bytes as the sender gave them. */
+  readonly contentDigest: Buffer;
+  /** The raw bytes in the blob store. */
+  readonly blob: string;
+  /** In bytes. */
+  readonly size: number;
+  /** Of the envelope, as written. */
+  readonly recipients: readonly string[];
+  /** Addresses that a block list is asked for: From's and the envelope's. */
+  readonly senders: readonly string[];
+  /** Ids of headers have no brackets. */
+  readonly messageId: string | null;
+  readonly inReplyTo: string | null;
+  /** In the order of the header. */
+  readonly references: readonly string[];
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly replyTo: readonly string[];
+  readonly subject: string | null;
+  readonly text: string | null;
+  readonly html: string | null;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly attachments: readonly IncomingAttachment[];
+  readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
+  readonly automatic: boolean;
+  /** What screening says; a block list is asked here. */
+  readonly heldReason: HeldReason | null;
+}
+
+export interface IncomingAttachment {
+  readonly filename: string | null;
+  readonly contentType: string;
+  readonly contentId: string | null;
+  readonly size: number;
+  readonly blob: string;
+}
+
+/** Where a message of one envelope went. */
+export interface StoredMessage {
+  readonly id: MessageId;
+  readonly accountId: AccountId;
+  readonly status: 'received' | 'held';
+  readonly heldReason: HeldReason | null;
+}
+
+export type Reception =
+  /** Committed. `messages` is without those that the same bytes had made before. */
+  | { readonly kind: 'stored'; readonly messages: readonly StoredMessage[] }
+  /** None of the recipients leads anywhere any more. */
+  | { readonly kind: 'nobody' };
+
+export interface MessageIntake {
+  /** Whether mail to the address leads anywhere just now. @throws StoreUnavailableError */
+  accepts(recipient: string): Promise<boolean>;
+  /**
+   * Stores a message for each inbox, or rule where there is no inbox, in one transaction with its events.
+   *
+   * @throws StoreUnavailableError; whether it had committed is then unknown. A repetition of the same bytes stores nothing twice.
+   */
+  receive(message: IncomingMessage): Promise<Reception>;
+}
+
+export function createMessageIntake(
+  db: Database,
+  clock: Clock,
+  sharedDomains: readonly string[],
+): MessageIntake {
+  const find = async (addresses: readonly string[]) =>
+    runOn<Recipient>(db.pool, findRecipients, [addresses, sharedDomains]);
+
+  return {
+    async accepts(recipient) {
+      const address = inboundAddress(recipient);
+      return address !== null && (await find([address])).length > 0;
+    },
+    async receive(message) {
+      const written = addressesOf(message.recipients);
+      const targets = targetsOf(await find([...written.keys()]), written);
+      return db.transactions.run(async (tx): Promise<Reception> => {
+        const messages: StoredMessage[] = [];
+        let taken = 0;
+        for (const target of targets) {
+          const locked = await runIn(tx.client, lockInbox, [target.inboxId, target.ruleId]);
+          if (locked.length === 0) continue;
+          taken += 1;
+          const stored = await store(tx, clock, message, target);
+          if (stored !== null) messages.push(stored);
+        }
+        return taken === 0 ? { kind: 'nobody' } : { kind: 'stored', messages };
+      });
+    },
+  };
+}
+
+interface Recipient {
+  readonly address: string;
+  readonly accountId: AccountId;
+  readonly kind: KeyKind;
+  readonly inboxId: InboxId | null;
+  readonly ruleId: InboundRouteId | null;
+}
+
+/** An inbox, or a rule without one, with the recipients that lead to it. */
+interface Target extends Omit<Recipient, 'address'> {
+  readonly receivedFor: string[];
+}
+
+/** What was written, by the address that it means. */
+function addressesOf(recipients: readonly string[]): Map<string, string[]> {
+  const written = new Map<string, string[]>();
+  for (const recipient of recipients) {
+    const address = inboundAddress(recipient);
+    if (address !== null) written.set(address, [...(written.get(address) ?? []), recipient]);
+  }
+  return written;
+}
+
+/** In one order for all, so that two messages never wait for each other's locks. */
+function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, readonly string[]>): Target[] {
+  const targets = new Map<string, Target>();
+  for (const { address, ...recipient } of found) {
+    const key = recipient.inboxId ?? recipient.ruleId ?? '';
+    const target = targets.get(key) ?? { ...recipient, receivedFor: [] };
+    target.receivedFor.push(...(written.get(address) ?? []));
+    targets.set(key, target);
+  }
+  return [...targets].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target);
+}
+
+/** @returns null when the same bytes were stored before. */
+async function store(
+  tx: Transaction,
+  clock: Clock,
+  message: IncomingMessage,
+  { accountId, kind, inboxId, ruleId, receivedFor }: Target,
+): Promise<StoredMessage | null> {
+  const [judged] = await runIn<{ repeated: boolean; blocked: boolean }>(tx.client, judgeMessage, [
+    ...[accountId, inboxId, ruleId, message.contentDigest],
+    senderPatterns(message.senders),
+    clock.now().toISOString(),
+  ]);
+  if (judged === undefined || judged.repeated) return null;
+  const heldReason = message.heldReason ?? (judged.blocked ? 'blocked_sender' : null);
+  const isThreaded = heldReason === null && inboxId !== null;
+  const joined = isThreaded ? await threadOf(tx, inboxId, message) : null;
+  const newThread = isThreaded && joined === null ? newId('thread', clock) : null;
+  const { blob, references, html, headers, contentDigest } = message;
+  const record: ReceivedMessage = {
+    ...recordPartOf(message),
+    ...{ accountId, kind, inboxId, ruleId, receivedFor, heldReason },
+    id: newId('message', clock),
+    status: heldReason === null ? 'received' : 'held',
+    threadId: joined ?? newThread,
+    receivedAt: clock.now(),
+    attachments: message.attachments.map((file) => ({ ...file, id: newId('attachment', clock) })),
+  };
+  const row = {
+    ...{ ...record, ...record.auth, threadId: joined },
+    ...{ blob, references, html, headers, contentDigest: contentDigest.toString('hex') },
+  };
+  await runIn(tx.client, addMessage, [
+    JSON.stringify(row),
+    JSON.stringify(record.attachments.map((file, position) => ({ ...file, position }))),
+    newThread,
+  ]);
+  await recordReception(tx, clock, record);
+  return { id: record.id, accountId, status: heldReason === null ? 'received' : 'held', heldReason };
+}
+
+/** What a message says of itself. */
+function recordPartOf(message: IncomingMessage) {
+  const { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic } = message;
+  return { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic };
+}
+
+/** The event of a message that came, or was released. Mail to a test inbox makes none. */
+export async function recordReception(
+  tx: Transaction,
+  clock: Clock,
+  message: ReceivedMessage,
+): Promise<void> {
+  const { accountId, kind, status, ruleId } = message;
+  if (kind === 'test') return;
+  const type = status === 'held' ? 'message.held' : 'message.received';
+  const rule = ruleId === null ? {} : { inboundRule: ruleId };
+  await recordEvent(tx, { type, accountId, data: messageRecord(message), ...rule }, clock);
+}
+
+/** @param message of which it is the ids that count. */
+export async function threadOf(
+  tx: Transaction,
+  inboxId: InboxId,
+  { messageId, inReplyTo, references }: Pick<IncomingMessage, 'messageId' | 'inReplyTo' | 'references'>,
+): Promise<ThreadId | null> {
+  const ids = [...(inReplyTo === null ? [] : [inReplyTo]), ...references.toReversed()];
+  const [found] = await runIn<{ threadId: ThreadId | null }>(tx.client, findThread, [
+    ...[inboxId, ids, messageId],
+  ]);
+  return found?.threadId ?? null;
+}

@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { LIMITS, messageRecord, newId } from '@postrider/domain';
+import type { AccountId, InboxId, KeyKind, MessageId } from '@postrider/domain';
+import { createRows, waitFor } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { createInboxStore } from './inboxes.ts';
+import { createMessageIntake } from './message-intake.ts';
+import type { IncomingMessage, MessageIntake } from './message-intake.ts';
+import { createMessageStore } from './messages.ts';
+import type { MessageStore } from './messages.ts';
+
+let store: TestStore;
+let rows: Rows;
+let intake: MessageIntake;
+let messages: MessageStore;
+let reader: { accountId: AccountId; kind: KeyKind };
+let inboxId: InboxId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  intake = createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]);
+  messages = createMessageStore(store.db, store.clock);
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  await rows.clear();
+  reader = { accountId: await store.newAccount(), kind: 'live' };
+  inboxId = await inbox('a', reader);
+});
+
+async function inbox(local: string, owner: typeof reader): Promise<InboxId> {
+  const inboxes = createInboxStore(store.db, store.clock, {
+    sharedDomains: [SHARED_DOMAIN],
+    perAccountMax: 9,
+  });
+  const address = `${local}@${SHARED_DOMAIN}`;
+  const creation = await inboxes.create({ ...owner, address, name: address, fromName: null });
+  if (creation.kind !== 'created') throw new Error(creation.kind);
+  return creation.id;
+}
+
+async function received(message: Partial<IncomingMessage> = {}): Promise<MessageId> {
+  const reception = await intake.receive(incoming(message));
+  store.clock.advance(1); // so that ids are in the order of their making
+  const [stored] = reception.kind === 'stored' ? reception.messages : [];
+  if (stored === undefined) throw new Error('nothing was stored');
+  return stored.id;
+}
+const held = (message: Partial<IncomingMessage> = {}) => received({ heldReason: 'spam', ...message });
+
+/** A message for a rule that is gone: it has neither inbox nor thread. */
+async function heldWithoutInbox(): Promise<MessageId> {
+  const ruleId = newId('inboundRoute', store.clock);
+  const webhookId = await rows.webhook({ ...reader, subject: `${reader.accountId}/inbound/${ruleId}` });
+  await store.outside.query('insert into inbound_routes values ($1, $2, $3, null, $4, now())', [
+    ...[ruleId, reader.accountId, `rule@${SHARED_DOMAIN}`, webhookId],
+  ]);
+  const id = await held({ recipients: [`rule@${SHARED_DOMAIN}`] });
+  await store.outside.query('delete from inbound_routes');
+  return id;
+}
+
+async function threadOf(id: MessageId): Promise<string | null> {
+  return (await messages.find(reader, id))?.threadId ?? null;
+}
+
+const threads = () => store.outside.query<{ subject: string; last_at: Date }>('select * from inbox_threads');
+
+async function events(): Promise<{ type: string; data: Record<string, unknown> }[]> {
+  const found = await store.outside.query<{ type: string; data: string }>(
+    'select type, data from events order by id',
+  );
+  return found.map(({ type, data }) => ({ type, data: JSON.parse(data) as Record<string, unknown> }));
+}
+
+const ATTACHMENT = { filename: 'a.pdf', contentType: 'application/pdf', contentId: 'c1', size: 3 };
+const attached = { attachments: [{ ...ATTACHMENT, blob: 'c'.repeat(64) }] };
+
+describe('a message', () => {
+  test('is read with all that is stored of it', async () => {
+    const message = incoming({ ...attached, html: '<p>', references: ['r1@x', 'r2@x'], inReplyTo: 'r2@x' });
+    const cameAt = store.clock.now();
+    const id = await received(message);
+    expect(await messages.find(reader, id)).toEqual({
+      ...{ id, ...reader, inboxId, ruleId: null, threadId: expect.stringMatching(/^thr_/) },
+      ...{ status: 'received', heldReason: null, receivedAt: cameAt, releasedAt: null },
+      ...{ messageId: message.messageId, inReplyTo: 'r2@x', references: ['r1@x', 'r2@x'] },
+      ...{ from: message.from, to: message.to, cc: [], replyTo: [], receivedFor: message.recipients },
+      ...{ subject: 'Hi', text: 'Hello', html: '<p>', headers: [{ name: 'Subject', value: 'Hi' }] },
+      ...{ auth: message.auth, automatic: false, size: 1_000, blob: message.blob },
+      attachments: [{ id: expect.stringMatching(/^att_/), ...ATTACHMENT, blob: 'c'.repeat(64) }],
+    });
+  });
+
+  test('of another account, or of the other kind of keys, is missing', async () => {
+    const ids = [await received(), await held()];
+    const strangers = [
+      { ...reader, kind: 'test' as const },
+      { ...reader, accountId: await store.newAccount() },
+    ];
+    for (const stranger of strangers) {
+      for (const id of ids) {
+        expect(await messages.find(stranger, id)).toBeNull();
+        expect(await messages.release(stranger, id)).toBe('missing');
+        const after = { limit: 1, cursor: { side: 'after', id } as const };
+        expect(await messages.list(stranger, { status: null, inboxId: null }, after)).toBeNull();
+      }
+      const page = await messages.list(stranger, { status: null, inboxId: null }, { limit: 9, cursor: null });
+      expect(page).toEqual({ entries: [], hasMore: false });
+    }
+    expect((await events()).map(({ type }) => type)).toEqual(['message.received', 'message.held']);
+  });
+
+  test('and its attachment are found by a link, together or not at all', async () => {
+    const message = incoming(attached);
+    const messageId = await received(message);
+    const other = await received();
+    const attachmentId = (await messages.find(reader, messageId))?.attachments[0]?.id ?? null;
+    expect(await messages.findLinked({ messageId, attachmentId: null })).toEqual({
+      ...{ blob: message.blob, filename: null, contentType: null },
+    });
+    const { filename, contentType } = ATTACHMENT;
+    expect(await messages.findLinked({ messageId, attachmentId })).toEqual({
+      ...{ blob: 'c'.repeat(64), filename, contentType },
+    });
+    expect(await messages.findLinked({ messageId: other, attachmentId })).toBeNull();
+    await store.outside.query('delete from messages');
+    for (const each of [null, attachmentId]) {
+      expect(await messages.findLinked({ messageId, attachmentId: each })).toBeNull();
+    }
+  });
+});
+
+describe('a list', () => {
+  const idsOf = async (filter: Partial<Parameters<MessageStore['list']>[1]>) => {
+    const whole = { status: null, inboxId: null, ...filter };
+    const page = await messages.list(reader, whole, { limit: 9, cursor: null });
+    return page?.entries.map(({ id }) => id);
+  };
+
+  test('has all but held messages, or those of one status, and of one inbox', async () => {
+    const b = await inbox('b', reader);
+    const first = await received();
+    const second = await held();
+    const third = await held({ recipients: [`b@${SHARED_DOMAIN}`] });
+    await messages.release(reader, third);
+    const loose = await heldWithoutInbox();
+    await messages.release(reader, loose);
+    expect(await idsOf({})).toEqual([loose, third, first]);
+    expect(await idsOf({ status: 'held' })).toEqual([second]);
+    expect(await idsOf({ status: 'released' })).toEqual([loose, third]);
+    expect(await idsOf({ status: 'received' })).toEqual([first]);
+    expect(await idsOf({ inboxId })).toEqual([first]);
+    expect(await idsOf({ inboxId: b, status: 'received' })).toEqual([]);
+  });
+
+  test('goes on from a message, also from one that has left it since', async () => {
+    const ids = [await held(), await held(), await held()];
+    await messages.release(reader, ids[1] as MessageId);
+    const page = (side: 'after' | 'before') =>
+      messages.list(
+        reader,
+        { status: 'held', inboxId: null },
+        {
+          limit: 9,
+          cursor: { side, id: ids[1] as MessageId },
+        },
+      );
+    expect((await page('after'))?.entries.map(({ id }) => id)).toEqual([ids[0]]);
+    expect((await page('before'))?.entries.map(({ id }) => id)).toEqual([ids[2]]);
+  });
+
+  test('reads of each what its record holds, which is the event’s', async () => {
+    const many = Array.from({ length: 120 }, (_, n) => `a${n}@x.example`);
+    const name = '\u{1f389}'.repeat(1_200);
+    const message = {
+      ...{ to: many, cc: many, replyTo: many, subject: name, messageId: `${name}@x`, inReplyTo: `${name}@y` },
+      text: 'é'.repeat(2 * LIMITS.recordTextBytes),
+      attachments: many.map((filename) => ({ ...ATTACHMENT, filename: filename + name, blob: 'b' })),
+    };
+    await received(message);
+    await received({ text: 'x'.repeat(LIMITS.recordTextBytes) });
+    await received({ text: null, subject: null, messageId: null });
+    const page = await messages.list(reader, { status: null, inboxId: null }, { limit: 2 + 1, cursor: null });
+    const records = page?.entries.map(messageRecord) ?? [];
+    expect(records.toReversed()).toEqual((await events()).map(({ data }) => data));
+    expect(records.map((record) => record.text_truncated)).toEqual([false, false, true]);
+    const [, , big] = page?.entries ?? [];
+    expect(big?.text?.length).toBe(LIMITS.recordTextBytes + 1);
+    expect(big?.attachments).toHaveLength(100);
+  });
+});
+
+describe('releasing a message', () => {
+  test('puts it into a thread, and makes message.received with its id and reason', async () => {
+    const webhookId = await rows.webhook(reader);
+    const id = await held();
+    expect(await threads()).toEqual([]);
+    store.clock.advance(1_000);
+    expect(await messages.release(reader, id)).toBe('released');
+    const message = await messages.find(reader, id);
+    expect(message).toMatchObject({ status: 'released', heldReason: 'spam', releasedAt: store.clock.now() });
+    const threadId = message?.threadId;
+    expect(await threads()).toMatchObject([{ id: threadId, inbox_id: inboxId, subject: 'Hi' }]);
+    const [before, after] = await events();
+    expect(before).toMatchObject({ type: 'message.held', data: { id, status: 'held', thread_id: null } });
+    expect(after).toEqual({
+      type: 'message.received',
+      data: { ...before?.data, status: 'released', thread_id: threadId },
+    });
+    expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhookId], mail: false });
+    expect(await messages.release(reader, id)).toBe('not-held');
+    expect(await messages.release(reader, await received())).toBe('not-held');
+    expect(await messages.release(reader, newId('message', store.clock))).toBe('missing');
+    expect(await events()).toHaveLength(3);
+  });
+
+  test.each([
+    ['what it answers', { messageId: 'first@x' }, { inReplyTo: 'first@x' }],
+    ['what it refers to', { messageId: 'first@x' }, { references: ['first@x', 'lost@x'] }],
+    ['its own answer, which came before', { inReplyTo: 'second@x' }, { messageId: 'second@x' }],
+  ])('joins the thread of %s', async (_, first, second) => {
+    const thread = await threadOf(await received(first));
+    store.clock.advance(60_000);
+    const cameAt = store.clock.now();
+    const id = await held(second);
+    store.clock.advance(60_000);
+    await messages.release(reader, id);
+    expect(await threadOf(id)).toBe(thread);
+    expect(await threads()).toMatchObject([{ id: thread, last_at: cameAt }]);
+  });
+
+  test('is known to its answers only from then on', async () => {
+    const id = await held({ messageId: 'held@x' });
+    const early = await received({ inReplyTo: 'held@x' });
+    await messages.release(reader, id);
+    const late = await received({ references: ['held@x'] });
+    expect(new Set([await threadOf(id), await threadOf(early), await threadOf(late)]).size).toBe(1);
+    expect(await threads()).toHaveLength(1);
+  });
+
+  test('of one without an inbox makes the event alone', async () => {
+    const id = await heldWithoutInbox();
+    expect(await messages.release(reader, id)).toBe('released');
+    expect(await threads()).toEqual([]);
+    expect((await events()).at(-1)).toMatchObject({
+      ...{ type: 'message.received', data: { id, status: 'released', thread_id: null, inbox_id: null } },
+    });
+  });
+
+  test('of a test inbox makes no event', async () => {
+    const testing = { ...reader, kind: 'test' as const };
+    await inbox('t', testing);
+    const id = await held({ recipients: [`t@${SHARED_DOMAIN}`] });
+    expect(await messages.release(testing, id)).toBe('released');
+    expect((await messages.find(testing, id))?.threadId).toMatch(/^thr_/);
+    expect(await events()).toEqual([]);
+  });
+
+  test.each([
+    ['with an inbox', () => held()],
+    ['without one', heldWithoutInbox],
+  ])('by eight at once happens once: %s', async (_, make) => {
+    const id = await make();
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => messages.release(reader, id)));
+    expect(outcomes.sort()).toEqual([...Array<string>(7).fill('not-held'), 'released']);
+    expect((await events()).map(({ type }) => type)).toEqual(['message.held', 'message.received']);
+    expect((await threads()).length).toBeLessThanOrEqual(1);
+  });
+
+  test('of a message and its answer at once makes one thread', async () => {
+    const first = await held({ messageId: 'one@x' });
+    const second = await held({ inReplyTo: 'one@x' });
+    await Promise.all([messages.release(reader, second), messages.release(reader, first)]);
+    expect(await threads()).toHaveLength(1);
+    expect(await threadOf(first)).toBe(await threadOf(second));
+  });
+
+  test('whose event cannot be written is not released', async () => {
+    const id = await held();
+    await store.outside.query('update messages set size = -1'); // no event can say that
+    await expect(messages.release(reader, id)).rejects.toThrow();
+    expect(await messages.find(reader, id)).toMatchObject({ status: 'held', threadId: null });
+    expect(await threads()).toEqual([]);
+  });
+
+  test('while its inbox is being deleted finds it missing', async () => {
+    const id = await held();
+    await store.outside.query('begin');
+    await store.outside.query('delete from inboxes');
+    const releasing = messages.release(reader, id);
+    await waitFor(isWaiting, { what: 'the release to wait for the deletion' });
+    await store.outside.query('commit');
+    expect(await releasing).toBe('missing');
+    expect((await events()).map(({ type }) => type)).toEqual(['message.held']);
+  });
+});
+
+async function isWaiting(): Promise<boolean> {
+  const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return (await store.outside.query(blocked)).length > 0;
+}

@@ -1,0 +1,204 @@
+import { LIMITS, newId } from '@postrider/domain';
+import type {
+  AttachmentId,
+  Clock,
+  InboundRouteId,
+  InboxId,
+  LinkTarget,
+  MessageId,
+  ReceivedAttachment,
+  ReceivedMessage,
+  ThreadId,
+} from '@postrider/domain';
+import type { Database } from '../database.ts';
+import { runOn } from '../database.ts';
+import type { MailReader } from '../emails.ts';
+import { mappingUnavailable } from '../errors.ts';
+import type { Message as MessageRow, MessageAttachment as AttachmentRow } from '../generated/client.ts';
+import { readPage } from '../page.ts';
+import type { Page, PageRequest } from '../page.ts';
+import { lockInbox } from '../sql/lock-inbox.ts';
+import { readRecords } from '../sql/read-records.ts';
+import { releaseMessage } from '../sql/release-message.ts';
+import { runIn } from '../statement.ts';
+import type { Transaction } from '../transaction.ts';
+import { recordReception, threadOf } from './message-intake.ts';
+
+/** A message with all that is stored of it. */
+export interface WholeMessage extends ReceivedMessage {
+  readonly html: string | null;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  /** Ids of the header, without brackets, in its order. */
+  readonly references: readonly string[];
+  /** Null: it was never held, or is. */
+  readonly releasedAt: Date | null;
+  /** The raw bytes in the blob store. */
+  readonly blob: string;
+  readonly attachments: readonly MessageAttachment[];
+}
+
+export interface MessageAttachment extends ReceivedAttachment {
+  readonly blob: string;
+}
+
+/** Which messages a list has. */
+export interface MessageFilter {
+  /** Null: all but held ones. */
+  readonly status: ReceivedMessage['status'] | null;
+  /** Null: of every inbox, and of none. */
+  readonly inboxId: InboxId | null;
+}
+
+/** What a link leads to. */
+export interface LinkedBytes {
+  readonly blob: string;
+  /** Null of an attachment that has none, and of the raw message. */
+  readonly filename: string | null;
+  /** Of an attachment, as its sender wrote it; null: the raw message. */
+  readonly contentType: string | null;
+}
+
+/** Received mail. A message of another account, or of the other kind of keys, reads as missing. */
+export interface MessageStore {
+  find(reader: MailReader, id: MessageId): Promise<WholeMessage | null>;
+  /** The newest first; of each what its record holds. @returns null when the cursor is none of the reader's messages. */
+  list(
+    reader: MailReader,
+    filter: MessageFilter,
+    request: PageRequest<'message'>,
+  ): Promise<Page<ReceivedMessage> | null>;
+  /** Puts a held message into its thread, with its event. Of several at once one releases it. */
+  release(reader: MailReader, id: MessageId): Promise<'released' | 'not-held' | 'missing'>;
+  /** For whoever has a link: nobody is asked whose the message is. @returns null when it is gone. */
+  findLinked(target: LinkTarget): Promise<LinkedBytes | null>;
+}
+
+export function createMessageStore(db: Database, clock: Clock): MessageStore {
+  const { message: messages, messageAttachment: attachments } = db.prisma;
+
+  return {
+    async find({ accountId, kind }, id) {
+      const row = await mappingUnavailable(() =>
+        messages.findFirst({
+          where: { id, accountId, kind },
+          include: { attachments: { orderBy: { position: 'asc' } } },
+        }),
+      );
+      return row === null ? null : wholeOf(row);
+    },
+    async list({ accountId, kind }, { status, inboxId }, request) {
+      const ofReader = { accountId, kind };
+      const filter = {
+        status: status ?? ({ not: 'held' } as const),
+        ...(inboxId === null ? {} : { inboxId }),
+      };
+      return mappingUnavailable(async () => {
+        const page = await readPage(request, {
+          cursor: (id) => messages.findFirst({ where: { id, ...ofReader }, select: { createdAt: true } }),
+          read: async ({ where, ...range }) =>
+            messages.findMany({
+              where: { ...ofReader, ...filter, ...where },
+              ...range,
+              select: { id: true },
+            }),
+        });
+        return page === null ? null : { ...page, entries: await recordsOf(db, page.entries) };
+      });
+    },
+    release: async (reader, id) => db.transactions.run((tx) => release(tx, clock, reader, id)),
+    async findLinked({ messageId, attachmentId }) {
+      if (attachmentId === null) {
+        const row = await mappingUnavailable(() =>
+          messages.findUnique({ where: { id: messageId }, select: { blob: true } }),
+        );
+        return row === null ? null : { blob: row.blob, filename: null, contentType: null };
+      }
+      return mappingUnavailable(() =>
+        attachments.findFirst({
+          where: { id: attachmentId, messageId },
+          select: { blob: true, filename: true, contentType: true },
+        }),
+      );
+    },
+  };
+}
+
+/** Of `read-records`. One character more than the bytes of the longest text tells that there is more. */
+const RECORD = [LIMITS.recordTextBytes + 1, LIMITS.recordEntries, LIMITS.recordNameLength] as const;
+
+/** In their order. Those that are gone meanwhile are left out. */
+async function recordsOf(
+  db: Database,
+  messages: readonly { readonly id: string }[],
+): Promise<ReceivedMessage[]> {
+  const ids = messages.map(({ id }) => id);
+  const records = await runOn<ReceivedMessage>(db.pool, readRecords, [ids, ...RECORD]);
+  const byId = new Map(records.map((record): [string, ReceivedMessage] => [record.id, record]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+async function release(
+  tx: Transaction,
+  clock: Clock,
+  { accountId, kind }: MailReader,
+  id: MessageId,
+): Promise<'released' | 'not-held' | 'missing'> {
+  const held = await tx.client.message.findFirst({
+    where: { id, accountId, kind },
+    select: {
+      ...{ status: true, inboxId: true, ruleId: true },
+      ...{ messageId: true, inReplyTo: true, references: true },
+    },
+  });
+  if (held === null) return 'missing';
+  if (held.status !== 'held') return 'not-held';
+  const inboxId = held.inboxId as InboxId | null;
+  const locked = await runIn(tx.client, lockInbox, [inboxId, held.ruleId]);
+  // Its inbox is gone, and the message with it. A rule may go before its messages.
+  if (inboxId !== null && locked.length === 0) return 'missing';
+  const joined = inboxId === null ? null : await threadOf(tx, inboxId, held);
+  const newThread = inboxId === null || joined !== null ? null : newId('thread', clock);
+  const released = await runIn(tx.client, releaseMessage, [
+    ...[id, joined, newThread],
+    clock.now().toISOString(),
+  ]);
+  if (released.length === 0) return (await isThere(tx, id)) ? 'not-held' : 'missing';
+  const [record] = await runIn<ReceivedMessage>(tx.client, readRecords, [[id], ...RECORD]);
+  if (record === undefined) throw new Error(`${id} was released and is gone`);
+  await recordReception(tx, clock, record);
+  return 'released';
+}
+
+async function isThere(tx: Transaction, id: MessageId): Promise<boolean> {
+  return (await tx.client.message.findUnique({ where: { id }, select: { id: true } })) !== null;
+}
+
+function wholeOf(row: MessageRow & { readonly attachments: readonly AttachmentRow[] }): WholeMessage {
+  const { spf, dkim, dmarc } = row;
+  return {
+    ...{ id: row.id as MessageId, accountId: row.accountId as WholeMessage['accountId'], kind: row.kind },
+    ...{ status: row.status, heldReason: row.heldReason as WholeMessage['heldReason'] },
+    inboxId: row.inboxId as InboxId | null,
+    threadId: row.threadId as ThreadId | null,
+    ruleId: row.ruleId as InboundRouteId | null,
+    ...{ messageId: row.messageId, inReplyTo: row.inReplyTo, references: row.references },
+    ...{ from: row.from, to: row.to, cc: row.cc, replyTo: row.replyTo, receivedFor: row.receivedFor },
+    ...{ subject: row.subject, text: row.text, html: row.html },
+    headers: row.headers as unknown as WholeMessage['headers'],
+    auth: { spf, dkim, dmarc } as WholeMessage['auth'],
+    ...{ receivedAt: row.createdAt, releasedAt: row.releasedAt, size: row.size, blob: row.blob },
+    automatic: row.automatic,
+    attachments: row.attachments.map(attachmentOf),
+  };
+}
+
+function attachmentOf({
+  id,
+  filename,
+  contentType,
+  contentId,
+  size,
+  blob,
+}: AttachmentRow): MessageAttachment {
+  return { id: id as AttachmentId, filename, contentType, contentId, size, blob };
+}

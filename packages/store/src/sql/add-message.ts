@@ -1,0 +1,35 @@
+import type { Statement } from '../statement.ts';
+import { intoThread } from './into-thread.ts';
+
+/**
+ * Stores a received message with its attachments. Without a thread to join it begins one, unless it is held or has no inbox.
+ *
+ * Guarantee: run under the lock of its inbox or rule.
+ *
+ * $1 message and $2 attachments (JSON arrays of the records below), $3 a new thread's id, or null.
+ */
+export const addMessage: Statement = {
+  name: 'add-message',
+  text: `
+    with given as materialized (
+      select * from json_to_record($1::json) as m (
+        id text, "accountId" text, kind key_kind, "inboxId" text, "threadId" text, "ruleId" text, status message_status,
+        "heldReason" text, "receivedAt" timestamptz, "contentDigest" text, blob text, size int, "messageId" text,
+        "inReplyTo" text, "references" text[], "from" text, "to" text[], cc text[], "replyTo" text[], "receivedFor" text[],
+        subject text, text text, html text, headers json, spf text, dkim text, dmarc text, automatic boolean)
+    ),${intoThread('$3')},
+    stored as (
+      insert into messages (id, account_id, kind, inbox_id, thread_id, rule_id, status, held_reason, created_at,
+        content_digest, blob, size, message_id, in_reply_to, reference_ids, from_address, to_addresses, cc_addresses,
+        reply_to_addresses, received_for, subject, text, html, headers, spf, dkim, dmarc, automatic)
+      select m.id, m."accountId", m.kind, m."inboxId", coalesce(m."threadId", $3), m."ruleId", m.status, m."heldReason",
+        m."receivedAt", decode(m."contentDigest", 'hex'), m.blob, m.size, m."messageId", m."inReplyTo", m."references",
+        m."from", m."to", m.cc, m."replyTo", m."receivedFor", m.subject, m.text, m.html, m.headers, m.spf, m.dkim,
+        m.dmarc, m.automatic
+      from given m
+    )
+    insert into message_attachments (id, message_id, position, filename, content_type, content_id, size, blob)
+    select a.id, m.id, a.position, a.filename, a."contentType", a."contentId", a.size, a.blob
+    from given m, json_to_recordset($2::json) as a (
+      id text, position int, filename text, "contentType" text, "contentId" text, size int, blob text)`,
+};

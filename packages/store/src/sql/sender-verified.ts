@@ -1,0 +1,7 @@
+/**
+ * A condition on a message `e`: its account has verified the domain in From, by that exact name. False for a message
+ * whose domain is null.
+ */
+export const SENDER_VERIFIED = `exists (
+  select from domains d
+  where d.name = e.from_domain and d.account_id = e.account_id and d.status = 'verified')`;

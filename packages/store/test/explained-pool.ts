@@ -1,0 +1,97 @@
+import type { Pool, PoolClient, QueryResult } from 'pg';
+
+/** What Postgres did for one statement, by `explain (analyze)`. */
+export interface ExplainedStatement {
+  readonly text: string;
+  readonly ms: number;
+  /** Tables that were read from end to end. */
+  readonly readWhole: readonly string[];
+  /** The most rows that any step of the plan went through, those thrown away included. */
+  readonly rowsMax: number;
+  /** The pages of 8 KB that were read by way of each index, those of the table included. */
+  readonly pagesBy: Readonly<Record<string, number>>;
+}
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Index Recheck'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+interface Explained {
+  readonly 'QUERY PLAN': readonly [{ readonly Plan: PlanNode; readonly 'Execution Time': number }];
+}
+
+/**
+ * The same pool, which explains each select, insert, update and delete where it is asked, and undoes that, before it
+ * runs it. @param seen gets one entry for each.
+ */
+export function explainedPool(pool: Pool, seen: ExplainedStatement[]): Pool {
+  const query = async (text: string, values: unknown[] = []): Promise<QueryResult> => {
+    const client = await pool.connect();
+    try {
+      await client.query('begin');
+      if (isPlanned(text)) seen.push(await explain(client, text, values));
+      await client.query('rollback');
+      return await client.query(text, values);
+    } finally {
+      client.release();
+    }
+  };
+  const connect = async (): Promise<PoolClient> => explainedClient(await pool.connect(), seen);
+  return { query, connect } as unknown as Pool;
+}
+
+function explainedClient(client: PoolClient, seen: ExplainedStatement[]): PoolClient {
+  const query = async (text: string, values: unknown[] = []): Promise<QueryResult> => {
+    if (isPlanned(text)) {
+      await client.query('savepoint explained');
+      seen.push(await explain(client, text, values));
+      await client.query('rollback to savepoint explained');
+    }
+    return client.query(text, values);
+  };
+  const release = (error?: Error | boolean): void => client.release(error);
+  return { query, release } as unknown as PoolClient;
+}
+
+function isPlanned(text: string): boolean {
+  return /^\s*(select|insert|update|delete|with)\b/.test(text);
+}
+
+async function explain(client: PoolClient, text: string, values: unknown[]): Promise<ExplainedStatement> {
+  const { rows } = await client.query<Explained>(`explain (analyze, buffers, format json) ${text}`, values);
+  const [answer] = rows[0]?.['QUERY PLAN'] ?? [];
+  if (answer === undefined) throw new Error(`not explained: ${text}`);
+  const nodes = nodesOf(answer.Plan);
+  return {
+    text,
+    ms: answer['Execution Time'],
+    readWhole: nodes.flatMap((node) =>
+      node['Node Type'] === 'Seq Scan' ? (node['Relation Name'] ?? []) : [],
+    ),
+    rowsMax: Math.max(...nodes.map(rowsOf)),
+    pagesBy: Object.fromEntries(
+      nodes.flatMap((node) => {
+        const index = node['Index Name'];
+        return index === undefined ? [] : [[index, node['Shared Hit Blocks'] + node['Shared Read Blocks']]];
+      }),
+    ),
+  };
+}
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
+
+function rowsOf(node: PlanNode): number {
+  const thrownAway = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+  return (node['Actual Rows'] + thrownAway) * node['Actual Loops'];
+}

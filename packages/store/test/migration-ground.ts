@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { adminDatabaseUrl, databaseUrl, withClient } from '@postrider/testing';
+import { Client } from 'pg';
+
+/** An empty database, and a folder of migrations of the test's own. */
+export interface MigrationGround {
+  readonly url: string;
+  readonly directory: string;
+  /** On a connection that stays open. */
+  readonly client: Client;
+  /** Another connection; `close` ends it. */
+  connect(): Promise<Client>;
+  write(name: string, sql: string): void;
+  close(): Promise<void>;
+}
+
+export async function openMigrationGround(): Promise<MigrationGround> {
+  const name = `migrate_${randomBytes(6).toString('hex')}`;
+  await withClient(adminDatabaseUrl(), (admin) => admin.query(`create database ${name} template template0`));
+  const url = databaseUrl(adminDatabaseUrl(), name);
+  const directory = mkdtempSync(join(tmpdir(), 'postrider-migrations-'));
+  const clients: Client[] = [];
+  const connect = async (): Promise<Client> => {
+    const client = new Client({ connectionString: url });
+    client.on('error', () => undefined);
+    await client.connect();
+    clients.push(client);
+    return client;
+  };
+  return {
+    ...{ url, directory, connect },
+    client: await connect(),
+    write(migration, sql) {
+      mkdirSync(join(directory, migration), { recursive: true });
+      writeFileSync(join(directory, migration, 'migration.sql'), sql);
+    },
+    async close() {
+      await Promise.all(clients.map((client) => client.end()));
+      await withClient(adminDatabaseUrl(), (admin) => admin.query(`drop database ${name} with (force)`));
+      rmSync(directory, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { startRedis } from '@postrider/embedded';
+import type { RunningRedis } from '@postrider/embedded';
+import { Redis } from 'ioredis';
+import { startTcpProxy } from './tcp-proxy.ts';
+import { waitFor } from './wait-for.ts';
+
+/** Two Redis servers behind one address that leads to the first. The connections outlive what happens to the roles. */
+export interface RedisFailover {
+  /** The address that moves. */
+  readonly url: string;
+  /** Makes the first server a replica of the second. Only its answers tell. */
+  demote(): Promise<void>;
+  /** The same, and the new replica answers LOADING for 100 s: longer than a test may take. */
+  demoteLoading(): Promise<void>;
+  /** Resolves when a client has connected to the first server since its demotion. Its address has not moved yet. */
+  reconnected(): Promise<void>;
+  /** New connections lead to the second server from now on. */
+  move(): void;
+  close(): Promise<void>;
+}
+
+/** So many keys, of which a replica loads 100 a second. */
+const BALLAST_KEYS = 10_000;
+const KEY_LOAD_DELAY_MICROSECONDS = '10000';
+
+export async function startRedisFailover(): Promise<RedisFailover> {
+  const [demoted, promoted] = await Promise.all([startRedis(), startRedis()]);
+  const line = await startTcpProxy(demoted.url);
+  let connectionsBefore = 0;
+
+  async function demote(): Promise<void> {
+    connectionsBefore = line.connections;
+    await ask(demoted, 'REPLICAOF', '127.0.0.1', String(promoted.port));
+  }
+
+  return {
+    url: line.url(demoted.url),
+    demote,
+    async demoteLoading() {
+      const ballast = Array.from({ length: BALLAST_KEYS }, (_, n) => [`ballast:${n}`, 'x']).flat();
+      await ask(promoted, 'MSET', ...ballast);
+      await ask(promoted, 'CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
+      // It answers between chunks of so many bytes only.
+      await ask(demoted, 'CONFIG', 'SET', 'loading-process-events-interval-bytes', '1024');
+      await ask(demoted, 'CONFIG', 'SET', 'key-load-delay', KEY_LOAD_DELAY_MICROSECONDS);
+      await demote();
+      await waitFor(async () => (await readNumber(demoted, 'loading')) === 1, { what: 'the server to load' });
+    },
+    reconnected: () =>
+      waitFor(() => line.connections > connectionsBefore, { what: 'a new connection' }).then(() => undefined),
+    move: () => line.retarget(promoted.url),
+    async close() {
+      await line.close();
+      await Promise.all([demoted.stop(), promoted.stop()]);
+    },
+  };
+}
+
+async function ask({ port }: RunningRedis, ...words: [string, ...string[]]): Promise<unknown> {
+  const client = new Redis(port, { enableReadyCheck: false });
+  try {
+    return await client.call(...words);
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function readNumber(server: RunningRedis, field: string): Promise<number> {
+  const info = String(await ask(server, 'INFO'));
+  return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1]);
+}

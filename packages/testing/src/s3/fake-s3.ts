@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { waitFor } from '../wait-for.ts';
+import { perform, readRequest } from './operations.ts';
+import type { FakeS3Object, S3Operation, S3Request } from './operations.ts';
+import { s3Error } from './reactions.ts';
+import type { S3Reaction } from './reactions.ts';
+
+/**
+ * Amazon S3 over plain HTTP on loopback: the operations of `S3Operation`, buckets addressed by path. It takes
+ * every signature for valid, and every bucket exists.
+ *
+ * @example
+ * const s3 = await startFakeS3();
+ * s3.objects.set('inbound-mail/a-key', { bytes: raw, lastModified: new Date() });
+ * const inbound = await system.start('inbound', { BLOB_STORE: 's3://blobs/mail', ...s3.environment });
+ * s3.fail(s3Error(503, 'SlowDown'), { operation: 'PutObject', times: 2 });
+ * …
+ * await s3.close();
+ */
+export interface FakeS3 {
+  /** Sends the AWS SDK of a process here, with credentials. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** By `bucket/key`; a test may change it. */
+  readonly objects: Map<string, FakeS3Object>;
+  /** Every request so far, once its body is there. */
+  readonly requests: readonly S3Request[];
+  /** TCP connections open now. */
+  readonly openSockets: number;
+  /** Lets requests fail: those of one operation, or all; the next `times`, or all until `heal`. */
+  fail(reaction: S3Reaction, which?: { operation?: S3Operation; times?: number }): void;
+  /** Ends every failure. */
+  heal(): void;
+  /** Waits until so many requests of an operation have come, counted from the start. */
+  waitForRequests(operation: S3Operation, count: number, withinMs?: number): Promise<S3Request[]>;
+  /** Ends every connection and stops listening. */
+  close(): Promise<void>;
+}
+
+interface Failure {
+  readonly reaction: S3Reaction;
+  readonly operation: S3Operation | undefined;
+  timesLeft: number;
+}
+
+const REGION = 'eu-central-1';
+
+export async function startFakeS3(): Promise<FakeS3> {
+  const requests: S3Request[] = [];
+  const objects = new Map<string, FakeS3Object>();
+  const failures: Failure[] = [];
+  const sockets = new Set<Socket>();
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = Buffer.concat((await request.toArray()) as Buffer[]);
+    const asked = readRequest(request.method ?? '', request.url ?? '', request.headers);
+    if (asked === null) {
+      s3Error(405, 'MethodNotAllowed')(response);
+      return;
+    }
+    requests.push(asked);
+    (nextFailure(asked.operation) ?? perform(asked, body, objects))(response);
+  }
+
+  function nextFailure(asked: S3Operation): S3Reaction | undefined {
+    const failure = failures.find(
+      ({ operation, timesLeft }) => timesLeft > 0 && (operation === undefined || operation === asked),
+    );
+    if (failure === undefined) return undefined;
+    failure.timesLeft -= 1;
+    return failure.reaction;
+  }
+
+  const server = createServer((request, response) => {
+    // A client that gives up half-way is an ordinary thing here; its request is not listed.
+    answer(request, response).catch(() => request.socket.destroy());
+  });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.keepAliveTimeout = 0;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    environment: {
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
+      AWS_REGION: REGION,
+      AWS_ACCESS_KEY_ID: 'AKIAFAKE',
+      AWS_SECRET_ACCESS_KEY: 'fake',
+    },
+    requests,
+    objects,
+    get openSockets() {
+      return sockets.size;
+    },
+    fail: (reaction, { operation, times = Infinity } = {}) =>
+      void failures.push({ reaction, operation, timesLeft: times }),
+    heal: () => void failures.splice(0),
+    waitForRequests: (operation, count, withinMs = 10_000) =>
+      waitFor(
+        () => {
+          const come = requests.filter((request) => request.operation === operation);
+          return come.length >= count ? come : null;
+        },
+        { what: `${count} ${operation} requests`, timeoutMs: withinMs },
+      ),
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** The test file of the European Institute for Computer Antivirus Research. In two parts, lest a scanner find it here. */
+export const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
+
+/**
+ * How it treats a scan: `scan` looks for EICAR; `hang` never replies; `close` hangs up after the first bytes;
+ * `refuse` replies at once that the stream is too large, and hangs up; anything else is the reply.
+ */
+export type ClamdBehaviour = 'scan' | 'hang' | 'close' | 'refuse' | { reply: string };
+
+/** ClamAV's daemon, as far as INSTREAM goes. */
+export interface FakeClamd {
+  /** `127.0.0.1:<port>`, or `unix:/path`. */
+  readonly address: string;
+  /** The streams received whole. */
+  readonly streams: readonly Buffer[];
+  /** Connections open now. */
+  readonly openSockets: number;
+  behaviour: ClamdBehaviour;
+  /** Ends every connection and stops listening. */
+  close(): Promise<void>;
+}
+
+const COMMAND = Buffer.from('zINSTREAM\0');
+
+/** @param path of a unix socket; without it a loopback port */
+export async function startFakeClamd(path?: string): Promise<FakeClamd> {
+  const streams: Buffer[] = [];
+  const open = new Set<Socket>();
+  let behaviour: ClamdBehaviour = 'scan';
+
+  function receive(socket: Socket, chunks: readonly Buffer[]): void {
+    if (behaviour === 'close') socket.destroy();
+    else if (behaviour === 'refuse') socket.end('INSTREAM size limit exceeded. ERROR\0');
+    else {
+      const stream = readStream(chunks);
+      if (stream === null) return;
+      streams.push(stream);
+      if (behaviour === 'scan')
+        socket.end(stream.includes(EICAR) ? 'stream: Eicar-Test-Signature FOUND\0' : 'stream: OK\0');
+      else if (behaviour !== 'hang') socket.end(behaviour.reply);
+    }
+  }
+
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    socket.on('error', () => undefined);
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => {
+      chunks.push(chunk);
+      receive(socket, chunks);
+    });
+  });
+  if (path === undefined) server.listen(0, '127.0.0.1');
+  else server.listen(path);
+  await once(server, 'listening');
+
+  return {
+    address: path === undefined ? `127.0.0.1:${(server.address() as AddressInfo).port}` : `unix:${path}`,
+    streams,
+    get openSockets() {
+      return open.size;
+    },
+    get behaviour() {
+      return behaviour;
+    },
+    set behaviour(next) {
+      behaviour = next;
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Null: not whole yet. A client that does not speak INSTREAM never gets that far. */
+function readStream(chunks: readonly Buffer[]): Buffer | null {
+  // Until its last byte is that of an empty part it cannot be whole.
+  if (chunks.at(-1)?.at(-1) !== 0) return null;
+  const received = Buffer.concat(chunks);
+  if (!received.subarray(0, COMMAND.length).equals(COMMAND)) return null;
+  const parts: Buffer[] = [];
+  for (let at = COMMAND.length; at + 4 <= received.length;) {
+    const length = received.readUInt32BE(at);
+    if (length === 0) return Buffer.concat(parts);
+    parts.push(received.subarray(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+  return null;
+}

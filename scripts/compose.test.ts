@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+
+const compose = readFileSync(new URL('../docker/compose.yaml', import.meta.url), 'utf8');
+
+/** The lines of a service, or of an extension, up to the next one. */
+function section(name: string): string {
+  const found = new RegExp(`^( *)${name}:.*\\n((?:\\1 +.*\\n|\\n)*)`, 'm').exec(compose);
+  if (found === null) throw new Error(`compose.yaml has no ${name}`);
+  return found[2] ?? '';
+}
+
+test('compose tells API and worker alike who takes the mail, and gives both the way to SES', () => {
+  for (const key of ['MAIL_PROVIDER', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])
+    expect(section('x-mail')).toContain(`  ${key}:\n`);
+  for (const service of ['api', 'worker']) {
+    expect(section(service)).toContain('<<: [*environment, *mail]\n');
+    expect(section(service)).not.toContain('MAIL_PROVIDER');
+  }
+});
+
+test.each([
+  [
+    'api',
+    ['SNS_ALLOW_SHA1', 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX', 'DOMAIN_CLAIM_DAYS', 'WEBHOOKS_PER_ACCOUNT_MAX'],
+  ],
+  ['worker', ['DELIVERY_DENIED_NETWORKS', 'SMTP_ALLOW_PLAINTEXT']],
+  [
+    'relay',
+    [
+      ...[
+        'EVENT_RETENTION_DAYS',
+        'ATTEMPT_RETENTION_DAYS',
+        'MAIL_CONTENT_RETENTION_DAYS',
+        'MAIL_RETENTION_DAYS',
+      ],
+      ...['DEAD_LETTER_RETENTION_DAYS', 'DEAD_LETTERS_PER_WEBHOOK_MAX'],
+    ],
+  ],
+])('compose passes to the %s what an operator may set: %j', (service, keys) => {
+  for (const key of keys) expect(section(service)).toContain(`      ${key}:\n`);
+});
