@@ -81,7 +81,11 @@ describe.each(titled(NOT_OF_MAIL))('%s', (_, route) => {
   test('refuses a test key that was given its scope, as one without, and changes nothing', async () => {
     const before = await everythingStored(api.database);
     const response = await requestOf(api.url, route).set('authorization', tester.authorization);
-    expect(expectProblem(response, 'api-key-forbidden')).toBe(`The API key lacks the scope ${route.scope}.`);
+    expect(expectProblem(response, 'api-key-forbidden')).toBe(
+      route.scope === 'inbound:manage' // a test key may have it, for its own inboxes
+        ? 'The API key is a test key, and the route is for live keys.'
+        : `The API key lacks the scope ${route.scope}.`,
+    );
     expect(await everythingStored(api.database)).toEqual(before);
   });
 });
