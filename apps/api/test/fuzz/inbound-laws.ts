@@ -15,8 +15,8 @@ function judgeInbox(doc: Document): void {
     name: expect.any(String),
     email_address: address,
     from_name: doc['from_name'] === null ? null : expect.any(String),
-    unread: 0,
-    last_received: null,
+    unread: expect.any(Number),
+    last_received: doc['last_received'] === null ? null : TIME,
     created_at: TIME,
     updated_at: TIME,
   });
@@ -28,14 +28,17 @@ const LINK = {
 };
 const FILE = { id: ID('att'), filename: 'a.txt', content_type: 'text/plain', content_id: null, size: 3 };
 
+/** Of a thread, or of none. */
 function judgeMessage(doc: Document): void {
+  const threaded = doc['thread_id'] !== null;
   expect(doc).toEqual({
     ...{ object: 'message', id: ID('msg'), status: doc['status'] },
-    ...{ inbox_id: null, thread_id: null, rule_id: null, in_reply_to: null },
+    ...(threaded ? { inbox_id: ID('ibx'), thread_id: ID('thr') } : { inbox_id: null, thread_id: null }),
+    ...{ rule_id: null, in_reply_to: null },
     message_id: expect.stringMatching(/^<msg_\w+@mail\.example>$/),
     ...{ from: 'Ann <ann@shop.example>', to: ['a@in.example'], cc: [], reply_to: [] },
     ...{ received_for: ['a@in.example'], subject: 'Hi', text: 'Hello', text_truncated: false },
-    ...{ received_at: TIME, size: 1_000, attachments: [FILE] },
+    ...{ received_at: TIME, size: 1_000, attachments: threaded ? [] : [FILE] },
     ...{ auth: { spf: 'pass', dkim: 'none', dmarc: 'none' }, automatic: false },
     held_reason: doc['status'] === 'received' ? null : 'spam',
   });

@@ -183,7 +183,10 @@ function judgeSound(aimed: Aimed, verdict: Judged): void {
   const absent =
     law.noun !== undefined && (spec.id.kind === 'missing' || (law.keyed && isStranger(spec.caller)));
   const found = absent ? [law.absent ?? '404 not-found'] : successes(law);
-  const outcomes = badPage ? invalid : [...found, ...(mayBeRefused ? invalid : [])];
+  // Whose list it would be may be asked for first.
+  const outcomes = badPage
+    ? [...invalid, ...(absent ? found : [])]
+    : [...found, ...(mayBeRefused ? invalid : [])];
   const takesNone = law.body === undefined && lawfulKinds(law).includes(TOO_LARGE);
   if (takesNone && declaredBytes(spec) > LIMITS.bodyBytes) {
     expect(verdict.kind).toBe(TOO_LARGE);

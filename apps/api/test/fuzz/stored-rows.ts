@@ -152,6 +152,8 @@ function judgeKeptWebhook(row: WebhookRow, sent: unknown): void {
   });
 }
 
+const ANSWERING = { 'In-Reply-To': expect.any(String), References: expect.any(String) };
+
 function judgeKeptEmail(row: EmailRow, sent: unknown): void {
   if (sent === undefined) return;
   const asked = sent as Readonly<Record<string, string | string[] | object | null | undefined>>;
@@ -160,6 +162,11 @@ function judgeKeptEmail(row: EmailRow, sent: unknown): void {
     return Array.isArray(written) ? written : [written];
   };
   const { from_address: from, to_addresses: to, cc_addresses: cc, bcc_addresses: bcc, subject } = row;
+  // A reply is asked without sender, recipients and headers: the message that it answers gives them.
+  const given =
+    asked['from'] === undefined
+      ? { from, to, subject: asked['subject'] ?? 'Re: Hi', headers: ANSWERING }
+      : {};
   const { reply_to_addresses: replyTo, html, text, headers, tags, files } = row;
   const { tags: askedTags, attachments } = asked as {
     tags?: EmailRow['tags'] | null;
@@ -175,6 +182,7 @@ function judgeKeptEmail(row: EmailRow, sent: unknown): void {
     html: asked['html'] ?? null,
     text: asked['text'] ?? null,
     headers: asked['headers'] ?? {},
+    ...given,
     tags: (askedTags ?? []).map(({ name, value }) => ({ name, value })),
     files: (attachments ?? []).map(({ content }) => content),
   });
