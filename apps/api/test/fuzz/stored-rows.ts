@@ -165,13 +165,14 @@ function judgeKeptEmail(row: EmailRow, sent: unknown): void {
   // A reply is asked without sender, recipients and headers: the message that it answers gives them.
   const given =
     asked['from'] === undefined
-      ? { from, to, subject: asked['subject'] ?? 'Re: Hi', headers: ANSWERING }
+      ? { from, to, cc, subject: asked['subject'] ?? 'Re: Hi', headers: ANSWERING }
       : {};
   const { reply_to_addresses: replyTo, html, text, headers, tags, files } = row;
   const { tags: askedTags, attachments } = asked as {
     tags?: EmailRow['tags'] | null;
     attachments?: { content: string }[] | null;
   };
+  expect(cc).toEqual(expect.arrayContaining(list('cc') as string[]));
   expect({ from, to, cc, bcc, replyTo, subject, html, text, headers, tags, files }).toEqual({
     from: asked['from'],
     to: list('to'),
