@@ -111,6 +111,8 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
     'GET /v1/domains': paging,
     'GET /v1/topics': paging,
     'GET /v1/inboxes': paging,
+    'GET /v1/inboxes/:id/threads': [...paging, 'read', 'folders', 'labels'],
+    'GET /v1/inboxes/:id/threads/:thread/emails': paging,
     'GET /v1/inbound/messages': [...paging, 'status', 'inbox_id'],
     'GET /v1/inbound/routes': paging,
     'GET /v1/inbound/blocked-senders': paging,
