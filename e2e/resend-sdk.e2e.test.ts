@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
 import type { FakeSes, SesMessage, System } from '@postrider/testing';
+import { createTransport } from 'nodemailer';
 import { Resend } from 'resend';
 
 /* Resend's own SDK, with nothing changed but the base address. */
@@ -241,6 +242,122 @@ test('topics: create, list, get, remove', async () => {
     status: 404,
     title: 'Not found',
   });
+}, 60_000);
+
+/** A message to an inbox, by SMTP. */
+async function receive(message: object): Promise<void> {
+  const inbound = await system.start('inbound');
+  const transport = createTransport({ host: '127.0.0.1', port: await inbound.smtpPort(), ignoreTLS: true });
+  try {
+    await transport.sendMail(message);
+  } finally {
+    transport.close();
+  }
+}
+
+test('inboxes: create, list, get by id and by address, remove', async () => {
+  await verifiedDomain('shop.example');
+  const emailAddress = 'support@shop.example';
+  const created = await dataOf(() => resend.inboxes.create({ emailAddress, fromName: 'Support' }));
+  expect(created).toEqual({ object: 'inbox', id: expect.any(String) });
+  const entry = {
+    id: created.id,
+    name: emailAddress,
+    email_address: emailAddress,
+    from_name: 'Support',
+    unread: 0,
+    last_received: null,
+    created_at: expect.any(String),
+    updated_at: expect.any(String),
+  };
+  expect(await dataOf(() => resend.inboxes.list())).toEqual({
+    object: 'list',
+    has_more: false,
+    data: [entry],
+  });
+  for (const named of [created.id, emailAddress]) {
+    expect(await dataOf(() => resend.inboxes.get(named))).toMatchObject({ object: 'inbox', ...entry });
+  }
+  expect(await dataOf(() => resend.inboxes.remove(created.id))).toEqual({
+    object: 'inbox',
+    id: created.id,
+    deleted: true,
+  });
+  expect((await counted(() => resend.inboxes.get(created.id))).error).toMatchObject({ status: 404 });
+}, 60_000);
+
+test('inboxes: a thread is listed, read and marked as read; its emails are listed, read and replied to', async () => {
+  await verifiedDomain('shop.example');
+  const emailAddress = 'support@shop.example';
+  const { id: inboxId } = await dataOf(() => resend.inboxes.create({ emailAddress }));
+  await receive({
+    from: 'Ann <ann@example.net>',
+    to: emailAddress,
+    subject: 'My order',
+    text: 'Where is it?',
+    messageId: '<1@example.net>',
+    attachments: [{ filename: 'a.txt', content: 'hello' }],
+  });
+
+  const { data: threads } = await dataOf(() => resend.inboxes.threads.list({ emailAddress, read: false }));
+  const threadId = threads[0]?.id ?? '';
+  expect(threads).toEqual([
+    {
+      id: threadId,
+      subject: 'My order',
+      from: 'Ann <ann@example.net>',
+      to: [emailAddress],
+      cc: [],
+      bcc: [],
+      labels: [],
+      email_count: 1,
+      has_attachment: true,
+      has_draft: false,
+      read: false,
+      received_at: expect.any(String),
+      folder: 'inbox',
+    },
+  ]);
+  const summary = { object: 'inbox_thread', id: threadId, subject: 'My order', folder: 'inbox', labels: [] };
+  expect(await dataOf(() => resend.inboxes.threads.get({ inboxId, threadId }))).toEqual({
+    ...summary,
+    read: false,
+  });
+  expect(await dataOf(() => resend.inboxes.threads.update({ inboxId, threadId, read: true }))).toEqual({
+    ...summary,
+    read: true,
+  });
+  expect((await dataOf(() => resend.inboxes.threads.list({ inboxId, read: false }))).data).toEqual([]);
+
+  const { data: emails } = await dataOf(() => resend.inboxes.threads.emails.list({ inboxId, threadId }));
+  const emailId = emails[0]?.id ?? '';
+  expect(emails).toMatchObject([
+    {
+      direction: 'inbound',
+      from: 'Ann <ann@example.net>',
+      to: [emailAddress],
+      subject: 'My order',
+      message_id: '<1@example.net>',
+      attachments: [{ filename: 'a.txt', size: 5 }],
+      read: true,
+    },
+  ]);
+  const read = await dataOf(() => resend.inboxes.threads.emails.get({ inboxId, threadId, emailId }));
+  expect(read).toMatchObject(emails[0] ?? {});
+
+  const reply = { inboxId, threadId, emailId, text: 'On its way.', cc: 'ben@example.net', replyAll: true };
+  const replied = () => resend.inboxes.threads.emails.reply(reply, { idempotencyKey: 'reply-1' });
+  const { id } = await dataOf(replied);
+  expect(await dataOf(replied)).toEqual({ id });
+  await ses.waitForRequests('SendEmail', 1, 30_000);
+  expect(ses.messages).toMatchObject([
+    {
+      destination: { ToAddresses: ['ann@example.net'], CcAddresses: ['ben@example.net'] },
+      mail: { from: { address: emailAddress }, subject: 'Re: My order', inReplyTo: '<1@example.net>' },
+    },
+  ]);
+  const { data: both } = await dataOf(() => resend.inboxes.threads.emails.list({ inboxId, threadId }));
+  expect(both.map(({ direction }) => direction).sort()).toEqual(['inbound', 'outbound']);
 }, 60_000);
 
 test('a failure is read as one, with the problem document for an error', async () => {

@@ -14,8 +14,17 @@ test('compose tells API and worker alike who takes the mail, and gives both the 
   for (const key of ['MAIL_PROVIDER', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])
     expect(section('x-mail')).toContain(`  ${key}:\n`);
   for (const service of ['api', 'worker']) {
-    expect(section(service)).toContain('<<: [*environment, *mail]\n');
+    expect(section(service)).toMatch(/<<: \[\*environment, \*mail[^\n]*\]\n/);
     expect(section(service)).not.toContain('MAIL_PROVIDER');
+  }
+});
+
+test('compose gives API and inbound the same domains and the same store of what is received', () => {
+  expect(section('x-inbound')).toContain('  INBOUND_DOMAINS:\n');
+  expect(section('x-inbound')).toContain('  BLOB_STORE: ${BLOB_STORE:-file:/app/.data/blobs}\n');
+  for (const service of ['api', 'inbound']) {
+    expect(section(service)).toContain('<<: [*environment, *mail, *inbound]\n');
+    expect(section(service)).toContain('- blobs:/app/.data/blobs\n');
   }
 });
 
@@ -25,6 +34,7 @@ test.each([
     ['SNS_ALLOW_SHA1', 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX', 'DOMAIN_CLAIM_DAYS', 'WEBHOOKS_PER_ACCOUNT_MAX'],
   ],
   ['worker', ['DELIVERY_DENIED_NETWORKS', 'SMTP_ALLOW_PLAINTEXT']],
+  ['inbound', ['INBOUND_HOSTNAME', 'INBOUND_CLAMD', 'INBOUND_RSPAMD', 'DNS_SERVERS']],
   [
     'relay',
     [

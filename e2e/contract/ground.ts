@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { createBlobStore } from '@postrider/blobs';
 import type { BlobStore } from '@postrider/blobs';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
-import type { AccountId, KeyKind, MessageId, ProblemBases, Scope } from '@postrider/domain';
+import type { AccountId, KeyKind, ProblemBases, Scope } from '@postrider/domain';
 import { createRows, startFakeSes, startSystem, startTcpProxy, waitFor } from '@postrider/testing';
 import type { FakeSes, System, SystemProcess, TcpProxy } from '@postrider/testing';
+import { createTransport } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
 
 /** An answer as a customer sees it. */
 export interface Answer {
@@ -43,6 +45,8 @@ export interface Ground {
   /** @returns its id */
   readonly newAccount: () => Promise<AccountId>;
   readonly call: (line: string, options?: CallOptions) => Promise<Answer>;
+  /** Mail from outside, by SMTP. @returns the code of the answer to it: 250 */
+  readonly receive: (mail: SendMailOptions) => Promise<number>;
   close(): Promise<void>;
 }
 
@@ -56,6 +60,9 @@ export interface CallOptions {
 }
 
 const MANY = 1_000_000;
+
+/** The one that accounts share for their inboxes. */
+export const SHARED_DOMAIN = 'in.example';
 
 /** Of every deployment here; none of them is what it would be if nobody had set it. */
 export const PROBLEM_BASES: ProblemBases = {
@@ -87,6 +94,7 @@ export async function startGround(): Promise<Ground> {
   };
   await system.start('relay');
   await system.start('worker');
+  const inbound = await system.start('inbound');
   const newKey = (wish: KeyWish = {}) => insertKey(system, wish);
   const usual = { mail: await newKey({ kind: 'test', limit: MANY }), other: await newKey({ limit: MANY }) };
 
@@ -109,6 +117,7 @@ export async function startGround(): Promise<Ground> {
         },
         { what: `an answer to ${line}` },
       ),
+    receive: async (mail) => sendMail(await inbound.smtpPort(), mail),
     async close() {
       await system.close();
       await proxy.close();
@@ -133,6 +142,20 @@ async function ask(url: string, line: string, { key, body, headers = {} }: CallO
   return { status: response.status, headers: answered, mediaType, text, json, requestId };
 }
 
+async function sendMail(port: number, mail: SendMailOptions): Promise<number> {
+  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
+  try {
+    const { response } = await transport.sendMail(mail);
+    return Number(response.slice(0, 3));
+  } catch (error) {
+    const { responseCode } = error as { responseCode?: number };
+    if (responseCode === undefined) throw error;
+    return responseCode;
+  } finally {
+    transport.close();
+  }
+}
+
 async function insertKey({ db, accountId }: System, wish: KeyWish): Promise<string> {
   const key = newApiKey(wish.kind ?? 'live');
   const id = newId('apiKey', { now: () => new Date() });
@@ -152,32 +175,4 @@ export function message(more: object = {}): object {
 /** JSON of exactly so many bytes: white space behind it says nothing. */
 export function padded(body: object, bytes: number): string {
   return JSON.stringify(body).padEnd(bytes, ' ');
-}
-
-const SHARED_DOMAIN = 'in.example';
-
-/** An inbox on an address that nobody has had before. */
-export function newInbox(): { email_address: string } {
-  return { email_address: `${randomUUID()}@${SHARED_DOMAIN}` };
-}
-
-/** Makes inboxes for the key's account. */
-export async function fillInboxes(call: Ground['call'], key: string, count = 100): Promise<void> {
-  for (let made = 0; made < count; made += 1) {
-    const { status, text } = await call('POST /v1/inboxes', { key, body: newInbox() });
-    if (status !== 201) throw new Error(`an inbox was answered ${status}: ${text}`);
-  }
-}
-
-/** A message that the system's account has, with its bytes. @returns its id */
-export async function newReceivedMessage({ blobs, system }: Ground): Promise<MessageId> {
-  const blob = await blobs.put(Buffer.from('Subject: Hi\r\n\r\nHello\r\n'));
-  return createRows(system.db).message({ accountId: system.accountId, blob });
-}
-
-/** The path of a new link to a new message. */
-export async function newLink(ground: Ground): Promise<string> {
-  const id = await newReceivedMessage(ground);
-  const { json } = await ground.call(`GET /v1/inbound/messages/${id}/raw`);
-  return new URL(String(json?.['download_url'])).pathname;
 }

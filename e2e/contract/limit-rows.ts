@@ -1,9 +1,15 @@
 import { createLinkTokens } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { fillInboxes, message, newInbox, newReceivedMessage, padded } from './ground.ts';
+import { message, padded } from './ground.ts';
 import type { Answer, Ground } from './ground.ts';
-import { INBOUND } from './not-built.ts';
-import type { NotBuilt } from './not-built.ts';
+import {
+  fillInboxes,
+  fromInbox,
+  newInbox,
+  newReceivedMessage,
+  receiveOfSize,
+  replyToNewMessage,
+} from './inboxes.ts';
 
 /** Of a limit: what just fits, and what is just over, with the answer to it. */
 interface Bound {
@@ -18,7 +24,9 @@ interface Bound {
 /** The limits of a row, each of which is met alone. */
 export type LimitRow =
   | { readonly bounds: readonly Bound[] }
-  | { readonly listed: (ground: Ground) => Promise<Answer>; readonly entries: number };
+  | { readonly listed: (ground: Ground) => Promise<Answer>; readonly entries: number }
+  /** Of what comes by SMTP, in bytes. */
+  | { readonly receivedBytes: number; readonly receive: (ground: Ground, bytes: number) => Promise<number> };
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -56,6 +64,8 @@ const labelled = ({ attachments = 0, headers = 0, tags = 0 }: Surplus) =>
     tags: repeated(50 + tags, (n) => ({ name: `t${n}`, value: '1' })),
   });
 
+const replyOver = (over: 0 | 1) => ({ text: 'x'.repeat(256 * KIB), html: 'x'.repeat(256 * KIB + over) });
+
 /** A window that was opened by one request has room for `cost - 1` more. */
 async function spent(ground: Ground, limit: number | undefined, requests: number): Promise<string> {
   const key = await ground.newKey({ kind: 'test', ...(limit === undefined ? {} : { limit }) });
@@ -88,7 +98,7 @@ async function openLinkOfAge(ground: Ground, ageMs: number): Promise<Answer> {
 }
 
 /** By what is limited, as contract 8 has it. */
-export const LIMIT_ROWS: Readonly<Record<string, LimitRow | NotBuilt>> = {
+export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Requests per API key': {
     bounds: [
       {
@@ -115,8 +125,24 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow | NotBuilt>> = {
       },
     ],
   },
-  'Inbox sends': INBOUND,
-  Thread: INBOUND,
+  'Inbox sends': {
+    bounds: [
+      {
+        within: async (ground) => fromInbox(ground, 59),
+        over: async (ground) => fromInbox(ground, 60),
+        refusal: '429 inbox-rate-limited',
+      },
+    ],
+  },
+  Thread: {
+    bounds: [
+      {
+        within: async (ground) => fromInbox(ground, 9, { thread: true }),
+        over: async (ground) => fromInbox(ground, 10, { thread: true }),
+        refusal: '429 thread-rate-limited',
+      },
+    ],
+  },
   'Inboxes per account': {
     bounds: [
       {
@@ -158,8 +184,16 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow | NotBuilt>> = {
   'Attachments, headers, tags per message': {
     bounds: [counted('attachments'), counted('headers'), counted('tags')],
   },
-  'A received message': INBOUND,
-  'Text plus HTML of a reply from an inbox': INBOUND,
+  'A received message': { receivedBytes: 10 * MIB, receive: receiveOfSize },
+  'Text plus HTML of a reply from an inbox': {
+    bounds: [
+      {
+        within: async (ground) => replyToNewMessage(ground, replyOver(0)),
+        over: async (ground) => replyToNewMessage(ground, replyOver(1)),
+        refusal: '422 validation-failed',
+      },
+    ],
+  },
   'Dead letters returned by the list': {
     entries: 100,
     async listed({ call, system }) {

@@ -2,9 +2,9 @@ import { expect } from '@jest/globals';
 import { newApiKey, newId } from '@postrider/domain';
 import { createRows, publishKeys, sesError } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
-import { fillInboxes, message, newInbox, newLink, padded } from './ground.ts';
+import { message, padded } from './ground.ts';
 import type { Answer, Ground } from './ground.ts';
-import type { NotBuilt } from './not-built.ts';
+import { fillInboxes, fromInbox, newInbox, newLink, replyToNewMessage } from './inboxes.ts';
 
 /**
  * How a row of contract 7.2 is reached by a request, or by one for each of its conditions. Of the successes each has a
@@ -73,29 +73,6 @@ async function overTheLimit(ground: Ground): Promise<Answer[]> {
   return answers;
 }
 
-/** What is answered to live mail from an inbox that has sent so much already, into one thread or each into its own. */
-async function fromInbox(
-  { call, system, newKey, newAccount }: Ground,
-  sent: number,
-  { thread = false },
-): Promise<Answer> {
-  const accountId = await newAccount();
-  const key = await newKey({ accountId, limit: 1_000 });
-  const { name } = newDomain();
-  await system.db.query(
-    `insert into domains (id, account_id, name, region, status, records, created_at)
-     values ($1, $2, $3, 'eu-central-1', 'verified', '[]', now())`,
-    [newId('domain', { now: () => new Date() }), accountId, name],
-  );
-  const from = `agent@${name}`;
-  await call('POST /v1/inboxes', { key, body: { email_address: from } });
-  const first = await call('POST /v1/emails', { key, body: message({ from }) });
-  const headers = thread ? { 'In-Reply-To': `<${String(first.json?.['id'])}@${name}>` } : {};
-  const more = Array.from({ length: sent - 1 }, () => message({ from, headers }));
-  expect(await call('POST /v1/emails/batch', { key, body: more })).toMatchObject({ status: 200 });
-  return call('POST /v1/emails', { key, body: message({ from, headers }) });
-}
-
 /** What live mail is answered from a domain of nobody's, alone and beside mail from one that is verified. */
 async function unverifiedSends(ground: Ground): Promise<Answer[]> {
   const { call, ses } = ground;
@@ -160,9 +137,10 @@ async function lostRaces(ground: Ground): Promise<Answer[]> {
 }
 
 /** By status and slug, as contract 7.2 has them. */
-export const STATUS_ROWS: Readonly<Record<string, StatusRow | NotBuilt>> = {
+export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   '200, 201, 202 -': {
-    async succeed({ call }) {
+    async succeed(ground) {
+      const { call } = ground;
       const webhook = await call('POST /v1/webhooks', { body: ENDPOINT });
       return [
         [201, webhook],
@@ -172,6 +150,8 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow | NotBuilt>> = {
           await call('POST /v1/inbound/routes', { body: { match: newInbox().email_address, ...ENDPOINT } }),
         ],
         [201, await call('POST /v1/inbound/blocked-senders', { body: { sender: 'spam.example' } })],
+        [201, await call('POST /v1/inboxes', { body: newInbox() })],
+        [202, await replyToNewMessage(ground, { text: 'Thanks' })],
         [200, await call('POST /v1/topics', { body: { name: 'News', default_subscription: 'opt_in' } })],
         [200, await call('POST /v1/domains', { body: newDomain() })],
         [200, await call('POST /v1/emails', { body: message() })],
@@ -337,7 +317,7 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow | NotBuilt>> = {
     ],
   },
   '429 rate-limited': { reach: overTheLimit },
-  '429 inbox-rate-limited': { reach: async (ground) => fromInbox(ground, 60, {}) },
+  '429 inbox-rate-limited': { reach: async (ground) => fromInbox(ground, 60) },
   '429 thread-rate-limited': { reach: async (ground) => fromInbox(ground, 10, { thread: true }) },
   '500 internal': {
     async reach({ call, system }) {

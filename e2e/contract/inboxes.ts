@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { newId } from '@postrider/domain';
+import type { MessageId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import { message, SHARED_DOMAIN } from './ground.ts';
+import type { Answer, Ground } from './ground.ts';
+
+/** An inbox on an address that nobody has had before. */
+export function newInbox(): { email_address: string } {
+  return { email_address: `${randomUUID()}@${SHARED_DOMAIN}` };
+}
+
+/** Makes inboxes for the key's account. */
+export async function fillInboxes(call: Ground['call'], key: string, count = 100): Promise<void> {
+  for (let made = 0; made < count; made += 1) {
+    const { status, text } = await call('POST /v1/inboxes', { key, body: newInbox() });
+    if (status !== 201) throw new Error(`an inbox was answered ${status}: ${text}`);
+  }
+}
+
+/** A message that the system's account has, with its bytes. @returns its id */
+export async function newReceivedMessage({ blobs, system }: Ground): Promise<MessageId> {
+  const blob = await blobs.put(Buffer.from('Subject: Hi\r\n\r\nHello\r\n'));
+  return createRows(system.db).message({ accountId: system.accountId, blob });
+}
+
+/** The path of a new link to a new message. */
+export async function newLink(ground: Ground): Promise<string> {
+  const id = await newReceivedMessage(ground);
+  const { json } = await ground.call(`GET /v1/inbound/messages/${id}/raw`);
+  return new URL(String(json?.['download_url'])).pathname;
+}
+
+/** An inbox on a verified domain of an account of its own, with a live key for both. */
+interface LiveInbox {
+  readonly key: string;
+  readonly id: string;
+  readonly address: string;
+  readonly domain: string;
+}
+
+async function newLiveInbox({ call, system, newKey, newAccount }: Ground): Promise<LiveInbox> {
+  const accountId = await newAccount();
+  const key = await newKey({ accountId, limit: 1_000 });
+  const domain = `${randomUUID()}.example`;
+  await system.db.query(
+    `insert into domains (id, account_id, name, region, status, records, created_at)
+     values ($1, $2, $3, 'eu-central-1', 'verified', '[]', now())`,
+    [newId('domain', { now: () => new Date() }), accountId, domain],
+  );
+  const address = `agent@${domain}`;
+  const { json } = await call('POST /v1/inboxes', { key, body: { email_address: address } });
+  return { key, id: String(json?.['id']), address, domain };
+}
+
+/** What is answered to live mail from an inbox that has sent so much already, into one thread or each into its own. */
+export async function fromInbox(ground: Ground, sent: number, { thread = false } = {}): Promise<Answer> {
+  const { key, address: from, domain } = await newLiveInbox(ground);
+  const first = await ground.call('POST /v1/emails', { key, body: message({ from }) });
+  const headers = thread ? { 'In-Reply-To': `<${String(first.json?.['id'])}@${domain}>` } : {};
+  const more = Array.from({ length: sent - 1 }, () => message({ from, headers }));
+  const { status, text } = await ground.call('POST /v1/emails/batch', { key, body: more });
+  if (status !== 200) throw new Error(`mail within the limits was answered ${status}: ${text}`);
+  return ground.call('POST /v1/emails', { key, body: message({ from, headers }) });
+}
+
+/** What is answered to a reply to a message that has just come in. */
+export async function replyToNewMessage(ground: Ground, body: object): Promise<Answer> {
+  const { key, id, address } = await newLiveInbox(ground);
+  await receiveInto(ground, address);
+  const newest = async (path: string): Promise<string> => {
+    const { json } = await ground.call(`GET ${path}`, { key });
+    const [entry] = json?.['data'] as { id: string }[];
+    return `${path}/${String(entry?.id)}`;
+  };
+  const thread = await newest(`/v1/inboxes/${id}/threads`);
+  const email = await newest(`${thread}/emails`);
+  return ground.call(`POST ${email}/reply`, { key, body });
+}
+
+async function receiveInto(ground: Ground, to: string): Promise<void> {
+  const code = await ground.receive({ from: 'ann@shop.example', to, subject: 'Hi', text: 'Hello' });
+  if (code !== 250) throw new Error(`mail to an inbox was answered ${code}`);
+}
+
+/** The code that mail of so many bytes is answered with. */
+export async function receiveOfSize(ground: Ground, bytes: number): Promise<number> {
+  const { address: to } = await newLiveInbox(ground);
+  const header = 'From: ann@shop.example\r\nSubject: Hi\r\n\r\n';
+  const body = `${'x'.repeat(76)}\r\n`.repeat(Math.ceil(bytes / 78));
+  const raw = `${header}${body}`.slice(0, bytes - 2);
+  return ground.receive({ envelope: { from: 'ann@shop.example', to }, raw: `${raw}\r\n` });
+}
