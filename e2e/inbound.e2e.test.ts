@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
 import { startSystem, waitFor } from '@postrider/testing';
 import type { System, SystemProcess } from '@postrider/testing';
-import { createTransport } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
+import { sendMail } from './send-mail.ts';
 
 /* Mail that comes in over SMTP, through real processes, to a webhook. */
 
@@ -38,16 +39,7 @@ async function call(method: string, path: string, body?: object) {
   );
 }
 
-/** @returns the server's answer to the message. */
-async function send(message: object): Promise<string> {
-  const transport = createTransport({ host: '127.0.0.1', port: await inbound.smtpPort(), ignoreTLS: true });
-  try {
-    const { response } = (await transport.sendMail(message)) as { response: string };
-    return response;
-  } finally {
-    transport.close();
-  }
-}
+const send = async (mail: SendMailOptions) => sendMail(await inbound.smtpPort(), mail);
 
 describe('a message to an inbox', () => {
   test('arrives as a signed message.received', async () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
 import type { FakeSes, SesMessage, System } from '@postrider/testing';
-import { createTransport } from 'nodemailer';
 import { Resend } from 'resend';
+import { sendMail } from './send-mail.ts';
 
 /* Resend's own SDK, with nothing changed but the base address. */
 
@@ -244,17 +244,6 @@ test('topics: create, list, get, remove', async () => {
   });
 }, 60_000);
 
-/** A message to an inbox, by SMTP. */
-async function receive(message: object): Promise<void> {
-  const inbound = await system.start('inbound');
-  const transport = createTransport({ host: '127.0.0.1', port: await inbound.smtpPort(), ignoreTLS: true });
-  try {
-    await transport.sendMail(message);
-  } finally {
-    transport.close();
-  }
-}
-
 test('inboxes: create, list, get by id and by address, remove', async () => {
   await verifiedDomain('shop.example');
   const emailAddress = 'support@shop.example';
@@ -290,7 +279,8 @@ test('inboxes: a thread is listed, read and marked as read; its emails are liste
   await verifiedDomain('shop.example');
   const emailAddress = 'support@shop.example';
   const { id: inboxId } = await dataOf(() => resend.inboxes.create({ emailAddress }));
-  await receive({
+  const inbound = await system.start('inbound');
+  await sendMail(await inbound.smtpPort(), {
     from: 'Ann <ann@example.net>',
     to: emailAddress,
     subject: 'My order',

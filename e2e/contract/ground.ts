@@ -8,8 +8,8 @@ import { newApiKey, newId, SCOPES } from '@postrider/domain';
 import type { AccountId, KeyKind, ProblemBases, Scope } from '@postrider/domain';
 import { createRows, startFakeSes, startSystem, startTcpProxy, waitFor } from '@postrider/testing';
 import type { FakeSes, System, SystemProcess, TcpProxy } from '@postrider/testing';
-import { createTransport } from 'nodemailer';
 import type { SendMailOptions } from 'nodemailer';
+import { sendMail } from '../send-mail.ts';
 
 /** An answer as a customer sees it. */
 export interface Answer {
@@ -117,7 +117,7 @@ export async function startGround(): Promise<Ground> {
         },
         { what: `an answer to ${line}` },
       ),
-    receive: async (mail) => sendMail(await inbound.smtpPort(), mail),
+    receive: async (mail) => codeOf(sendMail(await inbound.smtpPort(), mail)),
     async close() {
       await system.close();
       await proxy.close();
@@ -142,17 +142,13 @@ async function ask(url: string, line: string, { key, body, headers = {} }: CallO
   return { status: response.status, headers: answered, mediaType, text, json, requestId };
 }
 
-async function sendMail(port: number, mail: SendMailOptions): Promise<number> {
-  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
+async function codeOf(answer: Promise<string>): Promise<number> {
   try {
-    const { response } = await transport.sendMail(mail);
-    return Number(response.slice(0, 3));
+    return Number((await answer).slice(0, 3));
   } catch (error) {
     const { responseCode } = error as { responseCode?: number };
     if (responseCode === undefined) throw error;
     return responseCode;
-  } finally {
-    transport.close();
   }
 }
 

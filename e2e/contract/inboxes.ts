@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { newId } from '@postrider/domain';
 import type { MessageId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { message, SHARED_DOMAIN } from './ground.ts';
@@ -43,11 +42,7 @@ async function newLiveInbox({ call, system, newKey, newAccount }: Ground): Promi
   const accountId = await newAccount();
   const key = await newKey({ accountId, limit: 1_000 });
   const domain = `${randomUUID()}.example`;
-  await system.db.query(
-    `insert into domains (id, account_id, name, region, status, records, created_at)
-     values ($1, $2, $3, 'eu-central-1', 'verified', '[]', now())`,
-    [newId('domain', { now: () => new Date() }), accountId, domain],
-  );
+  await createRows(system.db).domain(accountId, domain);
   const address = `agent@${domain}`;
   const { json } = await call('POST /v1/inboxes', { key, body: { email_address: address } });
   return { key, id: String(json?.['id']), address, domain };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, notificationDetailOf } from '@postrider/domain';
-import type { EmailId, WebhookId } from '@postrider/domain';
+import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
@@ -155,15 +155,11 @@ describe('take', () => {
       )?.unverifiedDomain;
     const from = async (written: string, domain: string | null) =>
       store.outside.query('update emails set from_address = $1, from_domain = $2', [written, domain]);
-    const domain = async (name: string, status: string, accountId = String(ownerId)) =>
-      store.outside.query(
-        `insert into domains (id, account_id, name, region, status, records, created_at)
-         values ($1, $2, $3, 'r', $4::domain_status, '[]', now())`,
-        [newId('domain', store.clock), accountId, name, status],
-      );
-    let ownerId: unknown;
+    let ownerId: AccountId;
+    const domain = async (name: string, status: string, accountId = ownerId) =>
+      rows.domain(accountId, name, status);
     beforeEach(async () => {
-      ownerId = (await email())?.['account_id'];
+      ownerId = (await email())?.['account_id'] as AccountId;
       await from('a@a.example', 'a.example');
     });
 

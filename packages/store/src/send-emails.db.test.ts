@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, EmailDraft, KeyKind } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
 import { statementsOf } from '../test/counted-statements.ts';
 import { draftOf } from '../test/draft.ts';
 import { openTestStore } from '../test/open-store.ts';
@@ -156,13 +157,8 @@ describe('topics', () => {
 });
 
 describe('domains', () => {
-  async function domain(name: string, status = 'verified', owner = accountId) {
-    await store.outside.query(
-      `insert into domains (id, account_id, name, region, status, records, created_at)
-       values ($1, $2, $3, 'eu-west-1', $4::domain_status, '[]', now())`,
-      [newId('domain', store.clock), owner, name, status],
-    );
-  }
+  const domain = async (name: string, status = 'verified', owner = accountId) =>
+    createRows(store.outside).domain(owner, name, status);
 
   test('that the account has not verified store nothing, whoever else has, and leave the key free', async () => {
     await domain('mine.example');

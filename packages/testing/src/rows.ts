@@ -3,6 +3,7 @@ import type {
   AccountId,
   AttachmentId,
   DeadLetterId,
+  DomainId,
   EmailId,
   EventId,
   KeyKind,
@@ -66,6 +67,8 @@ export interface Rows {
   deadLetter(webhookId: WebhookId, eventId: EventId): Promise<DeadLetterId>;
   /** A message that waits for the provider. @param dueInMs as of deliveries. */
   email(dueInMs?: number): Promise<EmailId>;
+  /** @param status unset: verified */
+  domain(accountId: AccountId, name: string, status?: string): Promise<DomainId>;
   /** A message that was received just now. */
   message(wish?: MessageWish): Promise<MessageId>;
   /** Removes every row of every table that holds some. */
@@ -145,6 +148,15 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       await database.query(
         `insert into email_sends (email_id, due_at) values ($1, now() + make_interval(secs => $2::float8 / 1000))`,
         [id, dueInMs],
+      );
+      return id;
+    },
+    async domain(accountId, name, status = 'verified') {
+      const id = newId('domain', clock);
+      await database.query(
+        `insert into domains (id, account_id, name, region, status, records, created_at)
+         values ($1, $2, $3, 'eu-central-1', $4::domain_status, '[]', now())`,
+        [id, accountId, name, status],
       );
       return id;
     },

@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url';
 import { spf } from 'mailauth/lib/spf/index.js';
+import { AUTH_RESULTS } from '@postrider/domain';
 import type { AuthResult } from '@postrider/domain';
 import type { Envelope } from '../verdicts.ts';
 import type { Resolve } from './bounded-resolver.ts';
@@ -10,15 +11,7 @@ export interface SpfResult {
   readonly domain: string;
 }
 
-const WORDS: ReadonlySet<string> = new Set<AuthResult>([
-  'pass',
-  'fail',
-  'softfail',
-  'neutral',
-  'none',
-  'temperror',
-  'permerror',
-]);
+const WORDS: ReadonlySet<string> = new Set(AUTH_RESULTS);
 
 /** Evaluates SPF. The limits of RFC 7208, section 4.6.4 (10 terms that ask, 2 void lookups) give `permerror`. */
 export async function checkSpf(envelope: Envelope, resolve: Resolve): Promise<SpfResult> {

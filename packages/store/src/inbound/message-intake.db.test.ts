@@ -45,12 +45,7 @@ async function rule(match: string, owner = accountId): Promise<string> {
   return id;
 }
 
-const ownDomain = (name: string, owner = accountId) =>
-  store.outside.query(
-    `insert into domains (id, account_id, name, region, status, records, created_at)
-     values ($1, $2, $3, 'r', 'verified', '[]', now())`,
-    [newId('domain', store.clock), owner, name],
-  );
+const ownDomain = async (name: string, owner = accountId) => rows.domain(owner, name);
 
 interface Stored {
   readonly inbox_id: string | null;

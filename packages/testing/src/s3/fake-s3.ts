@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { listen } from '../listening-server.ts';
 import { waitFor } from '../wait-for.ts';
 import { perform, readRequest } from './operations.ts';
 import type { FakeS3Object, S3Operation, S3Request } from './operations.ts';
@@ -51,7 +50,6 @@ export async function startFakeS3(): Promise<FakeS3> {
   const requests: S3Request[] = [];
   const objects = new Map<string, FakeS3Object>();
   const failures: Failure[] = [];
-  const sockets = new Set<Socket>();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = Buffer.concat((await request.toArray()) as Buffer[]);
@@ -77,14 +75,9 @@ export async function startFakeS3(): Promise<FakeS3> {
     // A client that gives up half-way is an ordinary thing here; its request is not listed.
     answer(request, response).catch(() => request.socket.destroy());
   });
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   server.keepAliveTimeout = 0;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server);
+  const { port } = listening;
 
   return {
     environment: {
@@ -96,7 +89,7 @@ export async function startFakeS3(): Promise<FakeS3> {
     requests,
     objects,
     get openSockets() {
-      return sockets.size;
+      return listening.openSockets;
     },
     fail: (reaction, { operation, times = Infinity } = {}) =>
       void failures.push({ reaction, operation, timesLeft: times }),
@@ -109,11 +102,6 @@ export async function startFakeS3(): Promise<FakeS3> {
         },
         { what: `${count} ${operation} requests`, timeoutMs: withinMs },
       ),
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
+    close: listening.close,
   };
 }

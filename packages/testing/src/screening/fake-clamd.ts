@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from '../listening-server.ts';
 
 /** The test file of the European Institute for Computer Antivirus Research. In two parts, lest a scanner find it here. */
 export const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
@@ -29,7 +29,6 @@ const COMMAND = Buffer.from('zINSTREAM\0');
 /** @param path of a unix socket; without it a loopback port */
 export async function startFakeClamd(path?: string): Promise<FakeClamd> {
   const streams: Buffer[] = [];
-  const open = new Set<Socket>();
   let behaviour: ClamdBehaviour = 'scan';
 
   function receive(socket: Socket, chunks: readonly Buffer[]): void {
@@ -46,8 +45,6 @@ export async function startFakeClamd(path?: string): Promise<FakeClamd> {
   }
 
   const server = createServer((socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
     socket.on('error', () => undefined);
     const chunks: Buffer[] = [];
     socket.on('data', (chunk) => {
@@ -55,15 +52,13 @@ export async function startFakeClamd(path?: string): Promise<FakeClamd> {
       receive(socket, chunks);
     });
   });
-  if (path === undefined) server.listen(0, '127.0.0.1');
-  else server.listen(path);
-  await once(server, 'listening');
+  const listening = await listen(server, path === undefined ? undefined : { path });
 
   return {
-    address: path === undefined ? `127.0.0.1:${(server.address() as AddressInfo).port}` : `unix:${path}`,
+    address: path === undefined ? `127.0.0.1:${listening.port}` : `unix:${path}`,
     streams,
     get openSockets() {
-      return open.size;
+      return listening.openSockets;
     },
     get behaviour() {
       return behaviour;
@@ -71,12 +66,7 @@ export async function startFakeClamd(path?: string): Promise<FakeClamd> {
     set behaviour(next) {
       behaviour = next;
     },
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of open) socket.destroy();
-      await closed;
-    },
+    close: listening.close,
   };
 }
 

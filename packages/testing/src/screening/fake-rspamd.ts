@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../listening-server.ts';
 
 /** How it treats a scan: with a verdict, by silence, by hanging up, or with an answer of any kind. */
 export type RspamdBehaviour =
@@ -45,11 +44,10 @@ export async function startFakeRspamd(): Promise<FakeRspamd> {
     // A client that gives up half-way is an ordinary thing here; its scan is not listed.
     answer(request, response).catch(() => request.socket.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listen(server);
 
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `127.0.0.1:${port}`,
     scans,
     get behaviour() {
       return behaviour;
@@ -57,11 +55,6 @@ export async function startFakeRspamd(): Promise<FakeRspamd> {
     set behaviour(next) {
       behaviour = next;
     },
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    close,
   };
 }

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import PostalMime from 'postal-mime';
 import type { Email } from 'postal-mime';
+import { listen } from '../listening-server.ts';
 import { waitFor } from '../wait-for.ts';
 import type { FakeIdentity } from './identities.ts';
 import { operationOf, perform } from './operations.ts';
@@ -71,7 +70,6 @@ export async function startFakeSes(): Promise<FakeSes> {
   const identities = new Map<string, FakeIdentity>();
   const queued = new Map<SesOperation, SesReaction[]>();
   const standing = new Map<SesOperation, SesReaction>();
-  const sockets = new Set<Socket>();
   let accepted = 0;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -95,14 +93,9 @@ export async function startFakeSes(): Promise<FakeSes> {
     // A client that gives up half-way is an ordinary thing here; its request is not listed.
     answer(request, response).catch(() => request.socket.destroy());
   });
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   server.keepAliveTimeout = 0;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server);
+  const { port } = listening;
 
   return {
     environment: {
@@ -115,7 +108,7 @@ export async function startFakeSes(): Promise<FakeSes> {
     messages,
     identities,
     get openSockets() {
-      return sockets.size;
+      return listening.openSockets;
     },
     script: (operation, reactions) =>
       void queued.set(operation, [...(queued.get(operation) ?? []), ...reactions]),
@@ -131,12 +124,7 @@ export async function startFakeSes(): Promise<FakeSes> {
         },
         { what: `${count} ${operation} requests`, timeoutMs: withinMs },
       ),
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
+    close: listening.close,
   };
 }
 

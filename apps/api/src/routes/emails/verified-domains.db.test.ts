@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newId } from '@postrider/domain';
-import { systemClock } from '@postrider/runtime';
+import { createRows } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../../test/expect-problem.ts';
 import { startApi } from '../../../test/start-api.ts';
@@ -21,11 +20,7 @@ afterAll(async () => {
 });
 
 async function domain(name: string, status: string, { accountId }: Caller): Promise<void> {
-  await api.database.query(
-    `insert into domains (id, account_id, name, region, status, records, created_at)
-     values ($1, $2, $3, 'eu-west-1', $4::domain_status, '[]', now())`,
-    [newId('domain', systemClock), accountId, name, status],
-  );
+  await createRows(api.database).domain(accountId, name, status);
 }
 
 const message = (from: string) => ({ from, to: 'b@b.example', subject: 'Hi', text: 'Hi' });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, SCOPES } from '@postrider/domain';
-import type { AccountId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
 import request from 'supertest';
 import { everythingStored } from '../../../test/everything-stored.ts';
 import { expectPlainText, expectProblem, withoutInstance } from '../../../test/expect-problem.ts';
@@ -53,13 +54,7 @@ async function made(body: object, by = caller): Promise<Rule> {
   return response.body as Rule;
 }
 
-async function ownDomain(accountId: AccountId, name: string, status = 'verified'): Promise<void> {
-  await api.database.query(
-    `insert into domains (id, account_id, name, region, status, records, created_at)
-     values ($1, $2, $3, 'eu-central-1', $4::domain_status, '[]', now())`,
-    [newId('domain', systemClock), accountId, name, status],
-  );
-}
+const ownDomain: Rows['domain'] = async (...domain) => createRows(api.database).domain(...domain);
 
 describe('a rule', () => {
   test('is made with its secret, read and listed without it, and deleted', async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
-import type { AccountId, DomainId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../../test/expect-problem.ts';
 import { SHARED_DOMAIN, startApi } from '../../../test/start-api.ts';
@@ -35,15 +36,7 @@ async function made(body: object, by = caller): Promise<string> {
   return (response.body as { id: string }).id;
 }
 
-async function ownDomain(accountId: AccountId, name: string, status = 'verified'): Promise<DomainId> {
-  const id = newId('domain', systemClock);
-  await api.database.query(
-    `insert into domains (id, account_id, name, region, status, records, created_at)
-     values ($1, $2, $3, 'eu-central-1', $4::domain_status, '[]', now())`,
-    [id, accountId, name, status],
-  );
-  return id;
-}
+const ownDomain: Rows['domain'] = async (...domain) => createRows(api.database).domain(...domain);
 
 describe('an inbox', () => {
   test('is made, read by id and by address, listed, and deleted', async () => {

@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
+
+/** A server of TCP or HTTP that listens. */
+export interface ListeningServer {
+  /** 0 where it listens at a path. */
+  readonly port: number;
+  /** Connections open now. */
+  readonly openSockets: number;
+  /** Ends every connection and stops listening. */
+  readonly close: () => Promise<void>;
+}
+
+/** @param at a host, on which it takes any free port, or the path of a unix socket; unset: loopback */
+export async function listen(
+  server: Server,
+  at: { readonly host: string } | { readonly path: string } = { host: '127.0.0.1' },
+): Promise<ListeningServer> {
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  server.listen('path' in at ? at : { ...at, port: 0 });
+  await once(server, 'listening');
+  return {
+    port: 'path' in at ? 0 : (server.address() as AddressInfo).port,
+    get openSockets() {
+      return open.size;
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
+  };
+}
