@@ -25,7 +25,7 @@ const LATER: Receipt = { kind: 'later', words: 'The message cannot be stored at 
 
 /**
  * What becomes of a message: its bytes are read and judged while they are written to the blob store; then one transaction
- * stores it with its event. Blobs that no row names are swept after a day.
+ * stores it with its event. A blob that no row came to name stays.
  */
 export function createMailIntake(parts: MailIntakeParts): MailIntake {
   const { store, logger, metrics } = parts;

@@ -1,3 +1,5 @@
+import { LIMITS } from '@postrider/domain';
+
 const MIB = 1024 * 1024;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -43,7 +45,7 @@ export const DEFAULT_LIMITS: InboundLimits = {
   /** The contract of inbound mail. Postfix sends no more at a time (`smtp_destination_recipient_limit` 50). */
   recipientsMax: 50,
   /** The contract, section 8: 10 MiB a received message. */
-  messageBytesMax: 10 * MIB,
+  messageBytesMax: LIMITS.receivedBytes,
   /** Twelve of the largest messages; parsing takes about as much again. */
   bytesUnderWayMax: 128 * MIB,
   /** RFC 5321 asks for 512, its extensions add about 600 (DSN and SMTPUTF8 together). */
