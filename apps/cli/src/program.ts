@@ -4,6 +4,7 @@ import { addAccountErase } from './commands/account-erase.ts';
 import { addAccountLimit } from './commands/account-limit.ts';
 import { addDeadLettersList } from './commands/dead-letters-list.ts';
 import { addDeadLettersReplay } from './commands/dead-letters-replay.ts';
+import { addInboundFind } from './commands/inbound-find.ts';
 import { addInstallationSet } from './commands/installation-set.ts';
 import { addDomainRelease } from './commands/domain-release.ts';
 import { addKeyCreate } from './commands/key-create.ts';
@@ -34,6 +35,7 @@ export function createProgram(io: Io): Command {
   addKeyRevoke(key, io);
   const installation = program.command('installation').description('what holds for every process');
   addInstallationSet(installation, io);
+  addInboundFind(program.command('inbound').description('received mail'), io);
   addDomainRelease(program.command('domain').description('sending domains'), io);
   const deadLetters = program.command('dead-letters').description('events that could not be delivered');
   addDeadLettersList(deadLetters, io);

@@ -16,6 +16,8 @@ test.each([
   'support',
   '@shop.example',
   '+tag@shop.example',
+  '*@shop.example',
+  '*+tag@shop.example',
   'Support <support@shop.example>',
   'support@shop',
   'support@[127.0.0.1]',

@@ -20,7 +20,5 @@ export function parseInboundMatch(text: string): InboundMatch | null {
     return domain === null ? null : { match: `${ANY}${domain}`, domain, isWholeDomain: true };
   }
   const address = inboundAddress(text);
-  // `*+tag@` folds into what would mean the whole domain.
-  if (address === null || address.startsWith(ANY)) return null;
-  return { match: address, domain: inboundDomain(address), isWholeDomain: false };
+  return address === null ? null : { match: address, domain: inboundDomain(address), isWholeDomain: false };
 }

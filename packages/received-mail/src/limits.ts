@@ -36,7 +36,10 @@ export const ADDRESSES_MAX = 1_000;
 /** Ids of References: the first, and the newest. */
 export const REFERENCES_MAX = 200;
 
-/** Characters of an id, a name or a file name: one line of RFC 5322 2.1.1. */
+/** Bytes of a Message-ID: one line of RFC 5322 2.1.1. Postgres' indexes take 2,704 bytes of a value. */
+export const ID_BYTES_MAX = 998;
+
+/** Characters of a name or a file name: one line of RFC 5322 2.1.1. */
 export const LINE_CHARACTERS_MAX = 998;
 
 /** Characters of HTML that are turned into text: at most 0.3 s. */

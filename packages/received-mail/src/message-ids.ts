@@ -1,6 +1,6 @@
 import { rawText } from './clean-text.ts';
 import type { HeaderField } from './header-block.ts';
-import { LINE_CHARACTERS_MAX, REFERENCES_MAX } from './limits.ts';
+import { ID_BYTES_MAX, REFERENCES_MAX } from './limits.ts';
 
 /** The first id of the first field that has one. */
 export function firstId(fields: readonly HeaderField[]): string | null {
@@ -19,5 +19,5 @@ function idsIn({ value }: HeaderField): string[] {
   const text = rawText(value);
   const bracketed = [...text.matchAll(/<([^<>]+)>/g)].map(([, id = '']) => id.replaceAll(/\s/g, ''));
   const ids = bracketed.length > 0 ? bracketed : text.replaceAll(/[<>]/g, ' ').split(/\s+/);
-  return ids.filter((id) => id !== '' && id.length <= LINE_CHARACTERS_MAX);
+  return ids.filter((id) => id !== '' && Buffer.byteLength(id) <= ID_BYTES_MAX);
 }

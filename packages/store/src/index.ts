@@ -53,6 +53,8 @@ export { createHousekeeping } from './housekeeping.ts';
 export type { Housekeeping } from './housekeeping.ts';
 export { createBlockedSenderStore } from './inbound/blocked-senders.ts';
 export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-senders.ts';
+export { findMessages } from './inbound/find-messages.ts';
+export type { FoundMessage, MessageSearch } from './inbound/find-messages.ts';
 export { createInboundRouteStore } from './inbound/inbound-routes.ts';
 export type { InboundRoute, InboundRouteStore } from './inbound/inbound-routes.ts';
 export { createInboxStore } from './inbound/inboxes.ts';

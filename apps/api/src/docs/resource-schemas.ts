@@ -9,7 +9,10 @@ const domain = {
   status: { enum: ['pending', 'verified', 'failed', 'temporary_failure'] },
   created_at: time,
   region: text,
-  capabilities: exactly({ sending: { const: 'enabled' }, receiving: { const: 'disabled' } }),
+  capabilities: exactly({
+    sending: { const: 'enabled' },
+    receiving: { enum: ['enabled', 'disabled'], description: '`enabled` once the domain is verified.' },
+  }),
   open_tracking: untracked('email.opened'),
   click_tracking: untracked('email.clicked'),
 };

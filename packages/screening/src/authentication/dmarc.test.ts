@@ -57,6 +57,9 @@ describe('DMARC passes', () => {
 describe('DMARC fails', () => {
   beforeEach(() => publish('example.com', 'v=DMARC1; p=reject; sp=quarantine'));
 
+  test('for an author behind a byte order mark', async () => {
+    expect(await dmarcOf(Buffer.concat([Buffer.from('\ufeff'), message()]))).toBe('fail reject');
+  });
   test('without any authentication', async () => {
     expect(await dmarcOf(message())).toBe('fail reject');
   });

@@ -24,6 +24,7 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const TAB = 0x09;
 const COLON = 0x3a;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
  * Cuts a message into header fields and body (RFC 5322, section 2.1). Lines may end with CRLF or LF.
@@ -34,7 +35,8 @@ const COLON = 0x3a;
 export function splitMessage(raw: Buffer): MessageParts {
   const fields: HeaderField[] = [];
   let isWhole = true;
-  let start = 0;
+  // The reader of the message skips it, too: a From field behind it has an author to judge.
+  let start = raw.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   while (start < raw.length && !isEmptyLine(raw, start)) {
     const next = nextField(raw, start);
     const field = fieldOf(raw, start, next);

@@ -8,7 +8,7 @@ export function domainObject({ id, name, status, createdAt, region }: Domain) {
     status,
     created_at: createdAt.toISOString(),
     region,
-    capabilities: { sending: 'enabled', receiving: 'disabled' },
+    capabilities: { sending: 'enabled', receiving: status === 'verified' ? 'enabled' : 'disabled' },
     open_tracking: false,
     click_tracking: false,
   };

@@ -103,6 +103,8 @@ describe('an inbox', () => {
     ['a name with the address', { email_address: `A <a@${SHARED_DOMAIN}>` }],
     ['no text', { email_address: 1 }],
     ['a tag alone', { email_address: `+a@${SHARED_DOMAIN}` }],
+    ['what means a whole domain in a rule', { email_address: `*@${SHARED_DOMAIN}` }],
+    ['the same by its parts', { username: '*', domain: SHARED_DOMAIN }],
     ['a broken user name', { username: 'a b', domain: SHARED_DOMAIN }],
     ['a broken domain', { username: 'a', domain: 'a b' }],
     ['a name too long', { email_address: `a@${SHARED_DOMAIN}`, name: 'x'.repeat(101) }],

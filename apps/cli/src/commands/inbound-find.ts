@@ -1,0 +1,71 @@
+import { findMessages } from '@postrider/store';
+import type { FoundMessage, MessageSearch } from '@postrider/store';
+import type { Command } from 'commander';
+import { UsageError } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { note, printJson, printLines, table } from '../print.ts';
+import { withDatabase } from '../session.ts';
+
+const HEAD = ['ID', 'RECEIVED', 'STATUS', 'BYTES', 'ACCOUNT', 'INBOX OR RULE'];
+const LISTED_MAX = 100;
+
+interface Options {
+  readonly messageId?: string;
+  readonly address?: string;
+  readonly json?: true;
+}
+
+/** `inbound find`: what became of received mail. It shows ids and never content. */
+export function addInboundFind(inbound: Command, io: Io): void {
+  inbound
+    .command('find')
+    .description(
+      `the newest ${LISTED_MAX} received messages with a Message-ID or an address, of every account`,
+    )
+    .option('--message-id <id>', 'of the header, with or without angle brackets')
+    .option('--address <address>', 'of the sender or of a recipient')
+    .option('--json', 'print one JSON document')
+    .action(async (options: Options) => {
+      const search = searchOf(options);
+      await withDatabase(io, async ({ database }) => {
+        const found = await findMessages(database, search, LISTED_MAX + 1);
+        const listed = found.slice(0, LISTED_MAX);
+        if (options.json === true) printJson(io, { object: 'list', data: listed.map(messageObject) });
+        else printLines(io, listed.length === 0 ? ['no messages'] : table(HEAD, listed.map(rowOf)));
+        if (found.length > LISTED_MAX) note(io, 'postrider: there are older ones');
+      });
+    });
+}
+
+function searchOf({ messageId, address }: Options): MessageSearch {
+  if (messageId !== undefined && address === undefined) {
+    return { messageId: messageId.trim().replace(/^<(.*)>$/, '$1') };
+  }
+  if (address !== undefined && messageId === undefined) return { address: address.trim() };
+  throw new UsageError('inbound find needs either --message-id or --address');
+}
+
+function messageObject(message: FoundMessage) {
+  return {
+    id: message.id,
+    account: message.accountId,
+    kind: message.kind,
+    inbox_id: message.inboxId,
+    rule_id: message.ruleId,
+    status: message.status,
+    held_reason: message.heldReason,
+    received_at: message.receivedAt.toISOString(),
+    size: message.size,
+  };
+}
+
+function rowOf(message: FoundMessage): string[] {
+  return [
+    message.id,
+    message.receivedAt.toISOString(),
+    message.heldReason === null ? message.status : `${message.status} (${message.heldReason})`,
+    String(message.size),
+    message.accountId,
+    message.inboxId ?? message.ruleId ?? '',
+  ];
+}

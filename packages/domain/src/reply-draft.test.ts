@@ -1,0 +1,129 @@
+import { describe, expect, test } from '@jest/globals';
+import { LIMITS } from './limits.ts';
+import { parseReply } from './reply-draft.ts';
+import type { AnsweredMessage, ReplyingInbox } from './reply-draft.ts';
+
+const INBOX: ReplyingInbox = { address: 'support@shop.example', fromName: null };
+
+const RECEIVED: AnsweredMessage = {
+  direction: 'inbound',
+  from: 'Ann <ann@a.example>',
+  to: ['Support <support@shop.example>', 'bob@b.example'],
+  cc: ['carl@c.example'],
+  replyTo: [],
+  subject: 'A question',
+  ids: ['1@a.example'],
+  references: [],
+};
+
+function draftOf(body: object, answered: Partial<AnsweredMessage> = {}, inbox = INBOX) {
+  const parsed = parseReply({ text: 'Hello', ...body }, inbox, { ...RECEIVED, ...answered });
+  if (!parsed.ok) throw new Error(parsed.fault);
+  return parsed.draft;
+}
+
+function faultOf(body: object, answered: Partial<AnsweredMessage> = {}): string {
+  const parsed = parseReply(body, INBOX, { ...RECEIVED, ...answered });
+  if (parsed.ok) throw new Error('it was taken');
+  return parsed.fault;
+}
+
+describe('who gets a reply', () => {
+  test('the sender', () => {
+    expect(draftOf({})).toMatchObject({ from: INBOX.address, to: [RECEIVED.from], cc: [] });
+  });
+
+  test('whom Reply-To names instead', () => {
+    expect(draftOf({}, { replyTo: ['desk@a.example', 'Eve <eve@a.example>'] }).to).toEqual([
+      'desk@a.example',
+      'Eve <eve@a.example>',
+    ]);
+  });
+
+  test('with reply_all everybody but the inbox itself, each once', () => {
+    const cc = ['Carl <CARL@c.example>', 'support+7@shop.example', 'ann@a.example', 'carl@c.example'];
+    const draft = draftOf({ reply_all: true, cc: 'dora@d.example' }, { cc });
+    expect(draft.to).toEqual([RECEIVED.from]);
+    expect(draft.cc).toEqual(['bob@b.example', 'Carl <CARL@c.example>', 'dora@d.example']);
+  });
+
+  test('whom the inbox wrote to, when its own message is answered', () => {
+    const draft = draftOf(
+      { reply_all: true },
+      { direction: 'outbound', to: ['ann@a.example'], from: INBOX.address },
+    );
+    expect(draft).toMatchObject({ to: ['ann@a.example'], cc: ['carl@c.example'] });
+  });
+
+  test('the inbox, when it wrote to itself', () => {
+    expect(draftOf({}, { from: INBOX.address }).to).toEqual([INBOX.address]);
+  });
+
+  test('nobody, when no address can be answered', () => {
+    expect(faultOf({ text: 'Hello' }, { from: '' })).toBe(
+      'The message names no address that can be answered.',
+    );
+  });
+});
+
+describe('what a reply says of itself', () => {
+  test.each([
+    ['A question', 'Re: A question'],
+    ['RE: A question', 'RE: A question'],
+    [null, 'Re: '],
+    ['two\r\nlines', 'Re: two  lines'],
+    ['x'.repeat(2_000), `Re: ${'x'.repeat(LIMITS.headerLength - 4)}`],
+  ])('the subject of %j is %j', (subject, replied) => {
+    expect(draftOf({}, { subject }).subject).toBe(replied);
+  });
+
+  test('a subject of its own', () => {
+    expect(draftOf({ subject: 'Solved' }).subject).toBe('Solved');
+  });
+
+  test('the name of its inbox, quoted', () => {
+    const inbox = { ...INBOX, fromName: String.raw`The "best" \ shop` };
+    expect(draftOf({}, {}, inbox).from).toBe(String.raw`"The \"best\" \\ shop" <support@shop.example>`);
+  });
+
+  test('what it answers, and the whole chain before it, each id once', () => {
+    const { headers } = draftOf(
+      { headers: { 'X-Case': '7' } },
+      { ids: ['own@x', 'ses@y'], references: ['0@a', 'own@x'] },
+    );
+    expect(headers).toEqual({ 'X-Case': '7', 'In-Reply-To': '<ses@y>', References: '<0@a> <own@x> <ses@y>' });
+  });
+
+  test('of a long chain the first id and the newest', () => {
+    const references = Array.from({ length: 150 }, (_, index) => `${index}@a.example`);
+    const ids = (draftOf({}, { references }).headers['References'] ?? '').split(' ');
+    expect(ids).toHaveLength(100);
+    expect([ids[0], ids[1], ids.at(-1)]).toEqual(['<0@a.example>', '<52@a.example>', '<1@a.example>']);
+  });
+
+  test('nothing of a message without an id', () => {
+    expect(draftOf({}, { ids: [], references: ['0@a.example'] }).headers).toEqual({});
+  });
+});
+
+describe('a reply is refused', () => {
+  test.each([
+    [
+      'with a header that the service sets',
+      { text: 'a', headers: { 'REPLY-TO': 'a@b.example' } },
+      /^headers\.REPLY-TO is set/,
+    ],
+    ['with reply_all that is no boolean', { text: 'a', reply_all: 'yes' }, /^reply_all is not true or false/],
+    ['without text and html', {}, /^html /],
+    ['with a broken cc', { text: 'a', cc: ['nobody'] }, /^cc/],
+  ])('%s', (_, body, fault) => {
+    expect(faultOf(body)).toMatch(fault);
+  });
+
+  test('over 512 KiB of text and HTML together, counted in bytes', () => {
+    const half = 'é'.repeat(LIMITS.replyBytes / 4);
+    expect(draftOf({ text: half, html: half }).text).toBe(half);
+    expect(faultOf({ text: half, html: `${half}a` })).toMatch(/^html exceeds 512 KiB/);
+    expect(faultOf({ text: `${half}${half}a` })).toMatch(/^text exceeds 512 KiB/);
+  });
+});

@@ -1,0 +1,75 @@
+import { expect, test } from '@jest/globals';
+import { parseMessage } from '@postrider/received-mail';
+import fc from 'fast-check';
+import { authorDomains } from './author-domains.ts';
+import { splitMessage } from './message-fields.ts';
+
+/** What address parsers read differently. */
+const PIECES = [
+  ...[
+    'ann@a.example',
+    'bob@b.example',
+    'Carl@C.EXAMPLE',
+    'd@bücher.example',
+    '"a b"@q.example',
+    'x@[127.0.0.1]',
+  ],
+  ...[
+    '<',
+    '>',
+    '"',
+    '\\',
+    '(',
+    ')',
+    '[',
+    ']',
+    ',',
+    ';',
+    ':',
+    '@',
+    ' ',
+    '\t',
+    '\r\n ',
+    '\r',
+    '\0',
+    '\u000b',
+    'é',
+  ],
+  ...[
+    'Ann',
+    'group',
+    '=?utf-8?q?=3Ce=40e.example=3E?=',
+    '=?utf-8?b?PGZAZi5leGFtcGxlPg==?=',
+    '@r.example,@s.example:',
+  ],
+];
+const LINES = ['\r\nFrom: ', '\r\nfrom : ', '\nFROM:', '\r\nX-From: ', '\r\n\r\nFrom: ', '\r\nFrom\t:'];
+const START = ['From: ', '\ufeffFrom: ', 'Subject: Hi\r\nFrom: ', ' From: ', '\r\nFrom: '];
+
+const header = fc
+  .tuple(
+    fc.constantFrom(...START),
+    fc.array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PIECES) }, fc.constantFrom(...LINES)), {
+      maxLength: 12,
+    }),
+  )
+  .map(([start, pieces]) => `${start}${pieces.join('')}\r\n\r\nHello\r\n`);
+
+/** Where a reader would answer to. */
+function domainsShown(addresses: readonly string[]): string[] {
+  return addresses
+    .map((address) => address.slice(address.lastIndexOf('@') + 1))
+    .filter((name) => name !== '');
+}
+
+test('DMARC judges the domain of every sender that a record shows', async () => {
+  await fc.assert(
+    fc.asyncProperty(header, async (text) => {
+      const raw = Buffer.from(text);
+      const judged = authorDomains(splitMessage(raw).fields);
+      const { fromAddresses } = await parseMessage(raw);
+      if (judged !== null) expect(judged).toEqual(expect.arrayContaining(domainsShown(fromAddresses)));
+    }),
+    { numRuns: 3_000 },
+  );
+});

@@ -1,0 +1,24 @@
+import type { ReceivedMessage } from '@postrider/domain';
+import type { Database } from '../database.ts';
+import { runOn } from '../database.ts';
+import { findMessagesByAddress, findMessagesById } from '../sql/find-messages.ts';
+
+/** What an operator may know of a message: the id of its header without brackets, or who sent it or got it. */
+export type MessageSearch = { readonly messageId: string } | { readonly address: string };
+
+/** Where a message is and what became of it; nothing of what it says. */
+export type FoundMessage = Pick<
+  ReceivedMessage,
+  'id' | 'accountId' | 'kind' | 'inboxId' | 'ruleId' | 'status' | 'heldReason' | 'receivedAt' | 'size'
+>;
+
+/** @returns at most `limit` messages of all accounts, the newest first. */
+export async function findMessages(
+  db: Pick<Database, 'pool'>,
+  search: MessageSearch,
+  limit: number,
+): Promise<FoundMessage[]> {
+  return 'messageId' in search
+    ? runOn<FoundMessage>(db.pool, findMessagesById, [search.messageId, limit])
+    : runOn<FoundMessage>(db.pool, findMessagesByAddress, [search.address.toLowerCase(), limit]);
+}
