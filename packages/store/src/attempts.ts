@@ -39,7 +39,7 @@ export interface AttemptRequest {
 }
 
 export interface AttemptStore {
-  /** The newest first. @returns null when the account has no such webhook of its own. */
+  /** The newest first. @returns null when the account has no such webhook, of its own or of an inbound rule. */
   list(accountId: AccountId, request: AttemptRequest): Promise<Page<LoggedAttempt> | null>;
 }
 
@@ -59,9 +59,11 @@ interface AttemptRow {
 export function createAttemptStore(db: Database): AttemptStore {
   return {
     async list(accountId, { webhookId, eventId, after, limit }) {
-      const own = { id: webhookId, accountId, subject: null, removedAt: null };
       const webhook = await mappingUnavailable(() =>
-        db.prisma.webhook.findFirst({ where: own, select: { id: true } }),
+        db.prisma.webhook.findFirst({
+          where: { id: webhookId, accountId, removedAt: null },
+          select: { id: true },
+        }),
       );
       if (webhook === null) return null;
       const place =
