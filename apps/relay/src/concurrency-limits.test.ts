@@ -60,6 +60,19 @@ describe('the limit of a webhook', () => {
     },
   );
 
+  test.each([2_500, 4_000])(
+    'of an endpoint whose answers come together, every %d ms, is the account’s',
+    (waveMs) => {
+      for (let wave = 0; wave < 6; wave += 1) {
+        now += waveMs - 10;
+        limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
+        now += 10;
+        limits.observe(claimed(limitOf(A)));
+      }
+      expect(limitOf(A)).toBe(ACCOUNT_LIMIT);
+    },
+  );
+
   test('of a quick endpoint that becomes slow is the account’s within 20 seconds', () => {
     expect(serveBeside(5_000, 5)).toBe(LIMITS.shared);
     expect(serveBeside(20_000, 600)).toBe(ACCOUNT_LIMIT);

@@ -13,6 +13,7 @@ function steady(count: number, flightMs: number): FlightSample[] {
     ended: 1,
     elapsedMs: flightMs / 10,
     ages: true,
+    full: false,
   }));
 }
 
@@ -22,20 +23,32 @@ test('is unknown until 32 have ended, and is then their mean', () => {
 });
 
 test('is the shortest mean, not the shortest sample', () => {
-  const burst = { inFlight: 10, ended: 5, elapsedMs: 1, ages: true }; // by itself: 2 ms
+  const burst = { inFlight: 10, ended: 5, elapsedMs: 1, ages: true, full: true }; // by itself: 2 ms
   expect(after([burst, ...steady(31, 600)])).toBeGreaterThan(400);
   expect(after([...steady(32, 60), ...steady(6, 600)])).toBeLessThan(66);
 });
 
 test('does not count a pause in which nobody knows when deliveries ended', () => {
-  const pause = { inFlight: 10, ended: 10, elapsedMs: 2_001, ages: true };
+  const pause = { inFlight: 10, ended: 10, elapsedMs: 2_001, ages: true, full: false };
   expect(after([...steady(31, 600), pause])).toBeNull();
   expect(after([...steady(31, 600), pause, ...steady(31, 600)])).toBeNull();
 });
 
+test('counts a long time in which no more could be claimed: what ended took as long', () => {
+  const wave = { inFlight: 16, ended: 16, elapsedMs: 4_000, ages: true, full: true };
+  expect(after([wave, wave])).toBeCloseTo(4_000);
+  expect(after(Array<FlightSample>(5).fill(wave), after5Ms())).toBeGreaterThan(100); // 20 s
+});
+
 test('is no shorter where many end together', () => {
   // 200 in flight for 600 ms each, which end in two bursts: right one after the other, then not for 580 ms.
-  const burst = (ended: number, elapsedMs: number) => ({ inFlight: 200, ended, elapsedMs, ages: true });
+  const burst = (ended: number, elapsedMs: number) => ({
+    inFlight: 200,
+    ended,
+    elapsedMs,
+    ages: true,
+    full: true,
+  });
   const turnover = [burst(100, 590), burst(100, 10)];
   expect(after([...turnover, ...turnover, ...turnover])).toBeGreaterThan(300);
 });
@@ -45,7 +58,7 @@ test('is forgotten in some seconds: the endpoint may have become slower for good
 });
 
 test('is kept while so much is in flight that it queues', () => {
-  const queued = { inFlight: 192, ended: 10, elapsedMs: 10, ages: false };
+  const queued = { inFlight: 192, ended: 10, elapsedMs: 10, ages: false, full: true };
   expect(after(Array<FlightSample>(60_000).fill(queued), after5Ms())).toBe(5);
 });
 

@@ -22,10 +22,12 @@ export interface FlightSample {
    * of it stays.
    */
   readonly ages: boolean;
+  /** When the time began, as many were in flight as may be. After a long time they have just ended: else more were claimed. */
+  readonly full: boolean;
 }
 
 const WINDOW_ENDED = 32;
-/** After a longer pause nobody knows when deliveries ended: the window begins anew. */
+/** After a longer pause nobody knows when deliveries ended, unless it was full: the window begins anew. */
 const SAMPLE_MS_MAX = 2_000;
 /** The shortest mean doubles in this time: 5 ms have become 100 after 17 s of an endpoint that has become slower. */
 const DOUBLES_AFTER_MS = 4_000;
@@ -39,9 +41,9 @@ export function meanFlightMs({ latestMs, inFlightMs, ended }: FlightTime): numbe
 
 export function flightTimeAfter(
   before: FlightTime,
-  { inFlight, ended, elapsedMs, ages }: FlightSample,
+  { inFlight, ended, elapsedMs, ages, full }: FlightSample,
 ): FlightTime {
-  if (elapsedMs > SAMPLE_MS_MAX) return { ...NO_FLIGHT_TIME, shortestMs: before.shortestMs };
+  if (elapsedMs > SAMPLE_MS_MAX && !full) return { ...NO_FLIGHT_TIME, shortestMs: before.shortestMs };
   const aged = ages ? 2 ** (elapsedMs / DOUBLES_AFTER_MS) : 1;
   const shortestMs = before.shortestMs === null ? null : before.shortestMs * aged;
   const window = { inFlightMs: before.inFlightMs + inFlight * elapsedMs, ended: before.ended + ended };

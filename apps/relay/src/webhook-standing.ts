@@ -115,6 +115,7 @@ export function standingAfter(
           ended,
           elapsedMs: servedAtMs - before.servedAtMs,
           ages: expected <= LIMITS.shared,
+          full: before.full,
         });
   const isQuick = (flightTime.shortestMs ?? 0) <= QUICK_MS;
   const limit = Math.min(before.limit + GROWTH * ended, isQuick && shared ? LIMITS.shared : most);
