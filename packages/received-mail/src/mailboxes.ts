@@ -30,6 +30,20 @@ export function mailboxesIn(fields: readonly HeaderField[]): {
   return { mailboxes: mailboxes.slice(0, ADDRESSES_MAX), complete: mailboxes.length <= ADDRESSES_MAX };
 }
 
+/**
+ * The addresses of a header's fields, as a record shows them: what judges their authors reads them by this function, too.
+ *
+ * @param values everything behind the colon of each field, folded as it came
+ */
+export function addressesIn(values: readonly Buffer[]): string[] {
+  const fields = values.map((value) => ({
+    name: '',
+    value: value.toString('latin1').replaceAll(/\r?\n/g, ''),
+    cut: false,
+  }));
+  return mailboxesIn(fields).mailboxes.map(({ address }) => address);
+}
+
 /** `Name <address>`, the name quoted where RFC 5322 wants it, or the bare address. */
 export function formatMailbox({ name, address }: Mailbox): string {
   if (name === '') return address;

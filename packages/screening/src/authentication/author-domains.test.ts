@@ -55,11 +55,13 @@ const header = fc
   )
   .map(([start, pieces]) => `${start}${pieces.join('')}\r\n\r\nHello\r\n`);
 
-/** Where a reader would answer to. */
+/** Where a reader would answer to. Only a name of the DNS can have a policy. */
 function domainsShown(addresses: readonly string[]): string[] {
-  return addresses
-    .map((address) => address.slice(address.lastIndexOf('@') + 1))
-    .filter((name) => name !== '');
+  return addresses.map((address) => address.slice(address.lastIndexOf('@') + 1)).filter(isDomainName);
+}
+
+function isDomainName(text: string): boolean {
+  return /^(?:[a-z0-9-]+\.)+[a-z0-9-]+$/.test(text);
 }
 
 test('DMARC judges the domain of every sender that a record shows', async () => {

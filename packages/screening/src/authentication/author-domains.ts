@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import addressparser from 'nodemailer/lib/addressparser';
+import { addressesIn } from '@postrider/received-mail';
 import { valueOf } from './message-fields.ts';
 import type { HeaderField } from './message-fields.ts';
 
@@ -9,7 +9,7 @@ const FROM_BYTES_MAX = 65_536;
 
 /**
  * The domains of all authors: of every address in every From field, groups included (RFC 6854), in lower case
- * and ASCII.
+ * and ASCII. The addresses are those that a record shows: another parser would let a sender show one and have another judged.
  *
  * @returns null when there are more than {@link AUTHOR_DOMAINS_MAX} of them, or more than 64 KiB of From
  */
@@ -17,9 +17,8 @@ export function authorDomains(fields: readonly HeaderField[]): readonly string[]
   const from = fields.filter(({ name }) => name === 'from');
   if (from.reduce((sum, { line }) => sum + line.length, 0) > FROM_BYTES_MAX) return null;
   const domains = new Set(
-    from
-      .flatMap((field) => addressparser(valueOf(field), { flatten: true }))
-      .map(({ address }) => domainOf(address))
+    addressesIn(from.map(valueOf))
+      .map(domainOf)
       .filter((domain) => domain !== ''),
   );
   return domains.size > AUTHOR_DOMAINS_MAX ? null : [...domains];

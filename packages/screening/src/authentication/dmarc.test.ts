@@ -60,6 +60,10 @@ describe('DMARC fails', () => {
   test('for an author behind a byte order mark', async () => {
     expect(await dmarcOf(Buffer.concat([Buffer.from('\ufeff'), message()]))).toBe('fail reject');
   });
+  test('for an author in an encoded word, which a record shows', async () => {
+    const address = Buffer.from('<ann@example.com>').toString('base64');
+    expect(await dmarcOf(message(`=?utf-8?b?${address}?=`))).toBe('fail reject');
+  });
   test('without any authentication', async () => {
     expect(await dmarcOf(message())).toBe('fail reject');
   });

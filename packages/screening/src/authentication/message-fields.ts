@@ -48,9 +48,9 @@ export function splitMessage(raw: Buffer): MessageParts {
   return { fields, isWhole, body: raw.subarray(lineEnd(raw, start)) };
 }
 
-/** The text behind the colon. Bytes are UTF-8 (RFC 6532). */
-export function valueOf(field: HeaderField): string {
-  return field.line.subarray(field.line.indexOf(COLON) + 1).toString();
+/** Everything behind the colon. */
+export function valueOf(field: HeaderField): Buffer {
+  return field.line.subarray(field.line.indexOf(COLON) + 1);
 }
 
 function isEmptyLine(raw: Buffer, at: number): boolean {
