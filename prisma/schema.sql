@@ -349,6 +349,23 @@ CREATE TABLE removed_complaints (
   CONSTRAINT removed_complaints_pkey PRIMARY KEY (suppression_id)
 );
 
+CREATE TABLE ses_mail (
+  notification_id text NOT NULL,
+  provider_message_id text NOT NULL,
+  source text NOT NULL,
+  recipients text[] NOT NULL,
+  verdicts json NOT NULL,
+  content bytea,
+  bucket text,
+  key text,
+  created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  due_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  claim integer NOT NULL DEFAULT 0,
+  CONSTRAINT ses_mail_check CHECK ((content IS NULL) = (bucket IS NOT NULL AND key IS NOT NULL)),
+  CONSTRAINT ses_mail_pkey PRIMARY KEY (notification_id)
+);
+CREATE INDEX ses_mail_due ON ses_mail USING btree (due_at, notification_id);
+
 CREATE TABLE suppressions (
   id text NOT NULL,
   account_id text NOT NULL,

@@ -6,4 +6,5 @@ export {
   type ListedBlob,
   type OpenBlob,
 } from './blob-store.ts';
+export { createObjectSource, type ObjectReading, type ObjectSource } from './object-source.ts';
 export { createBlobStore, type BlobStoreOptions } from './create-blob-store.ts';

@@ -20,6 +20,8 @@ import { judgeMessage } from '../sql/judge-message.ts';
 import { lockInbox } from '../sql/lock-inbox.ts';
 import { runIn } from '../statement.ts';
 import type { Transaction } from '../transaction.ts';
+import { endInTransaction } from './ses-mail.ts';
+import type { SesMailClaim } from './ses-mail.ts';
 
 /** Mail as the pipeline has read and judged it. */
 export interface IncomingMessage {
@@ -81,9 +83,10 @@ export interface MessageIntake {
   /**
    * Stores a message for each inbox, or rule where there is no inbox, in one transaction with its events.
    *
+   * @param claim of mail that SES told of: it ends in the same transaction, or stores nothing when it is no longer held
    * @throws StoreUnavailableError; whether it had committed is then unknown. A repetition of the same bytes stores nothing twice.
    */
-  receive(message: IncomingMessage): Promise<Reception>;
+  receive(message: IncomingMessage, claim?: SesMailClaim): Promise<Reception>;
 }
 
 export function createMessageIntake(
@@ -99,11 +102,12 @@ export function createMessageIntake(
       const address = inboundAddress(recipient);
       return address !== null && (await find([address])).length > 0;
     },
-    async receive(message) {
+    async receive(message, claim) {
       const written = addressesOf(message.recipients);
       const targets = targetsOf(await find([...written.keys()]), written);
       return db.transactions.run(async (tx): Promise<Reception> => {
         const messages: StoredMessage[] = [];
+        if (claim !== undefined && !(await endInTransaction(tx, claim))) return { kind: 'stored', messages };
         let taken = 0;
         for (const target of targets) {
           const locked = await runIn(tx.client, lockInbox, [target.inboxId, target.ruleId]);
