@@ -314,9 +314,9 @@ CREATE INDEX messages_by_age ON messages USING btree (created_at);
 CREATE INDEX messages_by_blob ON messages USING btree (blob);
 CREATE INDEX messages_by_digest ON messages USING btree (content_digest);
 CREATE INDEX messages_by_in_reply_to ON messages USING btree (inbox_id, in_reply_to) WHERE thread_id IS NOT NULL;
-CREATE INDEX messages_by_message_id ON messages USING btree (inbox_id, message_id) WHERE thread_id IS NOT NULL;
 CREATE INDEX messages_of_account ON messages USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX messages_of_inbox ON messages USING btree (inbox_id, created_at DESC, id DESC);
+CREATE INDEX messages_of_message_id ON messages USING btree (message_id, inbox_id);
 CREATE INDEX messages_of_thread ON messages USING btree (thread_id, created_at, id);
 CREATE INDEX messages_unread ON messages USING btree (inbox_id) WHERE NOT read AND status <> 'held'::message_status;
 
