@@ -67,11 +67,14 @@ export function createSesIntake(parts: SesIntakeParts): SesIntake {
   }
 
   async function run(): Promise<void> {
-    for (let countedAt = -Infinity; !stopping; await rest()) {
+    let countedAt = -Infinity;
+    while (!stopping) {
       await pass();
-      if (performance.now() - countedAt < COUNT_EVERY_MS) continue;
-      countedAt = performance.now();
-      await count();
+      if (performance.now() - countedAt >= COUNT_EVERY_MS) {
+        await count();
+        countedAt = performance.now();
+      }
+      await rest();
     }
   }
 

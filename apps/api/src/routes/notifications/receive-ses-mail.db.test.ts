@@ -26,8 +26,8 @@ const post = (fields: SnsFields, to: TestApi = api) =>
   request(to.url).post('/internal/ses/sns').set('content-type', 'text/plain').send(JSON.stringify(fields));
 
 async function expectTaken(fields: SnsFields): Promise<void> {
-  const { status, body } = await post(fields);
-  expect({ status, body: body as unknown }).toEqual({ status: 200, body: { received: true } });
+  const answer = await post(fields);
+  expect({ status: answer.status, body: answer.body as unknown }).toEqual({ status: 200, body: { received: true } });
 }
 
 const rows = () =>
