@@ -27,7 +27,10 @@ const post = (fields: SnsFields, to: TestApi = api) =>
 
 async function expectTaken(fields: SnsFields): Promise<void> {
   const answer = await post(fields);
-  expect({ status: answer.status, body: answer.body as unknown }).toEqual({ status: 200, body: { received: true } });
+  expect({ status: answer.status, body: answer.body as unknown }).toEqual({
+    status: 200,
+    body: { received: true },
+  });
 }
 
 const rows = () =>
