@@ -52,7 +52,7 @@ test.each([
         'MAIL_CONTENT_RETENTION_DAYS',
         'MAIL_RETENTION_DAYS',
       ],
-      ...['DEAD_LETTER_RETENTION_DAYS', 'DEAD_LETTERS_PER_WEBHOOK_MAX'],
+      ...['INBOUND_RETENTION_DAYS', 'DEAD_LETTER_RETENTION_DAYS', 'DEAD_LETTERS_PER_WEBHOOK_MAX'],
     ],
   ],
 ])('compose passes to the %s what an operator may set: %j', (service, keys) => {

@@ -76,6 +76,7 @@ export type {
 } from './inbound/message-intake.ts';
 export { createSesMailStore, createSesMailWork } from './inbound/ses-mail.ts';
 export type { ClaimedSesMail, SesMail, SesMailClaim, SesMailStore, SesMailWork } from './inbound/ses-mail.ts';
+export { dropOldThreads, dropReceivedMail } from './inbound/old-messages.ts';
 export { createThreadStore, isThreadEmailId } from './inbound/threads.ts';
 export type { Thread, ThreadEmail, ThreadStore } from './inbound/threads.ts';
 export { createMessageStore } from './inbound/messages.ts';
