@@ -19,12 +19,14 @@ import {
   createMessageIntake,
   createSesMailWork,
   createWakeUpListener,
+  createSweptBlobs,
   createWakeUps,
   openDatabase,
   readiness,
   requireMigrated,
 } from '@postrider/store';
 import type { MailProviderName } from '@postrider/store';
+import { createBlobSweep } from './blob-sweep.ts';
 import { createMailIntake } from './pipeline/mail-intake.ts';
 import { createMailPipeline, type MailPipeline } from './pipeline/mail-pipeline.ts';
 import { createScreening } from './pipeline/screening.ts';
@@ -96,6 +98,12 @@ const screening = createScreening({
   onUnjudged: (error) => logger.warn('a scanner is away: the message is not judged by it', { error }),
 });
 
+const blobSweep = createBlobSweep({
+  store: createSweptBlobs(database),
+  clock: systemClock,
+  ...{ blobs, logger, metrics },
+});
+
 const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
 
 function readTls() {
@@ -161,6 +169,7 @@ await lifecycle
   .add('wake-ups', { stop: () => wakeUps.close() })
   .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
   .add('blob store', { stop: async () => blobs.close() })
+  .add('blob sweep', { start: async () => blobSweep.start(), stop: () => blobSweep.stop() })
   .add('threads', { stop: () => Promise.all([parser.close(), authentication.close()]) })
   .add(
     'operations server',

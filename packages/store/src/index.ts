@@ -77,6 +77,8 @@ export type {
 export { createSesMailStore, createSesMailWork } from './inbound/ses-mail.ts';
 export type { ClaimedSesMail, SesMail, SesMailClaim, SesMailStore, SesMailWork } from './inbound/ses-mail.ts';
 export { dropOldThreads, dropReceivedMail } from './inbound/old-messages.ts';
+export { createSweptBlobs, SWEEP_LEASE_MS, SweptBlobsError } from './inbound/swept-blobs.ts';
+export type { SweptBlob, SweptBlobs } from './inbound/swept-blobs.ts';
 export { createThreadStore, isThreadEmailId } from './inbound/threads.ts';
 export type { Thread, ThreadEmail, ThreadStore } from './inbound/threads.ts';
 export { createMessageStore } from './inbound/messages.ts';

@@ -4,7 +4,7 @@ import type { BlobStore } from '@postrider/blobs';
 import type { MessageParser } from '@postrider/received-mail';
 import type { LogFields, Logger, Metrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
-import { StoreUnavailableError } from '@postrider/store';
+import { StoreUnavailableError, SweptBlobsError } from '@postrider/store';
 import type {
   IncomingMessage,
   MessageIntake,
@@ -15,9 +15,10 @@ import type {
 import type { Screened } from './screening.ts';
 import { createStages, type Stages } from './stages.ts';
 import { storeAttachments } from './store-blobs.ts';
+import { withSweptRestored } from './with-swept-restored.ts';
 
 export interface MailPipelineParts {
-  readonly store: Pick<MessageIntake, 'receive'>;
+  readonly store: Pick<MessageIntake, 'receive' | 'forgetSwept'>;
   readonly blobs: Pick<BlobStore, 'put'>;
   readonly parser: Pick<MessageParser, 'parse'>;
   readonly logger: Logger;
@@ -52,7 +53,7 @@ export interface MailPipeline {
 
 /**
  * What becomes of a message: its bytes are read and judged while they are written to the blob store; then one transaction
- * stores it with its event. A blob that no row came to name stays.
+ * stores it with its event. A blob that no row came to name is swept a day later.
  */
 export function createMailPipeline(parts: MailPipelineParts): MailPipeline {
   const { logger, metrics } = parts;
@@ -110,11 +111,13 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
     attachments: await stages.timed('blobs', storeAttachments(parts.blobs, attachments)),
     automatic: automatic || mailFrom === '',
   };
-  return stages.timed('store', parts.store.receive(message, mail.claim));
+  const putAgain = () => Promise.all([parts.blobs.put(raw), storeAttachments(parts.blobs, attachments)]);
+  const receiving = withSweptRestored(parts.store, putAgain, () => parts.store.receive(message, mail.claim));
+  return stages.timed('store', receiving);
 }
 
 function reasonOf(error: unknown): string {
   if (error instanceof StoreUnavailableError) return 'postgres';
-  if (error instanceof BlobStoreUnavailableError) return 'blobs';
+  if (error instanceof BlobStoreUnavailableError || error instanceof SweptBlobsError) return 'blobs';
   return error instanceof ScreeningUnavailableError ? 'screening' : 'other';
 }

@@ -126,6 +126,13 @@ export const metricCatalogue = {
     help: 'Dead letters deleted by retention, by reason: expired, over_limit (the oldest of a webhook with too many).',
     labels: ['reason'],
   },
+  receivedMessagesDropped: {
+    processes: ['relay'],
+    kind: 'counter',
+    name: 'postrider_received_messages_dropped_total',
+    help: 'Received messages deleted by retention.',
+    labels: [],
+  },
   queueDepth: {
     processes: ['relay'],
     kind: 'gauge',
@@ -224,6 +231,20 @@ export const metricCatalogue = {
     name: 'postrider_inbound_threads_lost_total',
     help: 'Threads that a message cost by taking too much time or memory, by stage: parse, authenticate.',
     labels: ['stage'],
+  },
+  blobSweeps: {
+    processes: ['inbound'],
+    kind: 'counter',
+    name: 'postrider_blob_sweeps_total',
+    help: 'Sweeps of the blob store that this process did, by result: done, failed (the blob store or Postgres is away; the next one is due in 6 hours).',
+    labels: ['result'],
+  },
+  blobsSwept: {
+    processes: ['inbound'],
+    kind: 'counter',
+    name: 'postrider_blobs_swept_total',
+    help: 'Blobs that a sweep removed: put more than a day ago, and named by no message.',
+    labels: [],
   },
   tripwires: {
     processes: ['api', 'relay', 'worker', 'inbound'],

@@ -22,6 +22,8 @@ import { runIn } from '../statement.ts';
 import type { Transaction } from '../transaction.ts';
 import { endInTransaction } from './ses-mail.ts';
 import type { SesMailClaim } from './ses-mail.ts';
+import { forgetSwept, SweptBlobsError } from './swept-blobs.ts';
+import type { SweptBlob } from './swept-blobs.ts';
 
 /** Mail as the pipeline has read and judged it. */
 export interface IncomingMessage {
@@ -85,8 +87,11 @@ export interface MessageIntake {
    *
    * @param claim of mail that SES told of: it ends in the same transaction, or stores nothing when it is no longer held
    * @throws StoreUnavailableError; whether it had committed is then unknown. A repetition of the same bytes stores nothing twice.
+   * @throws SweptBlobsError when the sweep took blobs that the message names
    */
   receive(message: IncomingMessage, claim?: SesMailClaim): Promise<Reception>;
+  /** Says that the bytes of swept blobs were put again. @throws StoreUnavailableError */
+  forgetSwept(blobs: readonly SweptBlob[]): Promise<void>;
 }
 
 export function createMessageIntake(
@@ -119,6 +124,7 @@ export function createMessageIntake(
         return taken === 0 ? { kind: 'nobody' } : { kind: 'stored', messages };
       });
     },
+    forgetSwept: (blobs) => forgetSwept(db.pool, blobs),
   };
 }
 
@@ -188,11 +194,12 @@ async function store(
     ...{ ...record, ...record.auth, threadId: joined },
     ...{ blob, references, html, headers, contentDigest: contentDigest.toString('hex') },
   };
-  await runIn(tx.client, addMessage, [
+  const swept = await runIn<SweptBlob & { isOver: boolean }>(tx.client, addMessage, [
     JSON.stringify(row),
     JSON.stringify(record.attachments.map((file, position) => ({ ...file, position }))),
     newThread,
   ]);
+  if (swept.length > 0) throw new SweptBlobsError(swept);
   await recordReception(tx, clock, record);
   return { id: record.id, accountId, status: heldReason === null ? 'received' : 'held', heldReason };
 }
