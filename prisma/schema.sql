@@ -51,6 +51,13 @@ CREATE INDEX attempts_of_webhook ON ONLY attempts USING btree (webhook_id, start
 CREATE TABLE attempts_default PARTITION OF attempts DEFAULT;
 CREATE INDEX attempts_default_by_age ON attempts_default USING btree (started_at);
 
+CREATE TABLE blob_sweeps (
+  id boolean NOT NULL DEFAULT true,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT blob_sweeps_id_check CHECK (id),
+  CONSTRAINT blob_sweeps_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE blocked_senders (
   id text NOT NULL,
   account_id text NOT NULL,
@@ -240,6 +247,7 @@ CREATE TABLE inbox_threads (
   last_at timestamp(3) with time zone NOT NULL,
   CONSTRAINT inbox_threads_pkey PRIMARY KEY (id)
 );
+CREATE INDEX inbox_threads_by_age ON inbox_threads USING btree (last_at);
 CREATE INDEX inbox_threads_of_inbox ON inbox_threads USING btree (inbox_id, last_at DESC, id DESC);
 
 CREATE TABLE inboxes (
@@ -314,9 +322,9 @@ CREATE INDEX messages_by_age ON messages USING btree (created_at);
 CREATE INDEX messages_by_blob ON messages USING btree (blob);
 CREATE INDEX messages_by_digest ON messages USING btree (content_digest);
 CREATE INDEX messages_by_in_reply_to ON messages USING btree (inbox_id, in_reply_to) WHERE thread_id IS NOT NULL;
-CREATE INDEX messages_by_message_id ON messages USING btree (inbox_id, message_id) WHERE thread_id IS NOT NULL;
-CREATE INDEX messages_of_account ON messages USING btree (account_id, created_at DESC, id DESC);
-CREATE INDEX messages_of_inbox ON messages USING btree (inbox_id, created_at DESC, id DESC);
+CREATE INDEX messages_of_account_by_status ON messages USING btree (account_id, kind, status, created_at DESC, id DESC);
+CREATE INDEX messages_of_inbox_by_status ON messages USING btree (inbox_id, status, created_at DESC, id DESC);
+CREATE INDEX messages_of_message_id ON messages USING btree (message_id, inbox_id);
 CREATE INDEX messages_of_thread ON messages USING btree (thread_id, created_at, id);
 CREATE INDEX messages_unread ON messages USING btree (inbox_id) WHERE NOT read AND status <> 'held'::message_status;
 
@@ -349,6 +357,23 @@ CREATE TABLE removed_complaints (
   CONSTRAINT removed_complaints_pkey PRIMARY KEY (suppression_id)
 );
 
+CREATE TABLE ses_mail (
+  notification_id text NOT NULL,
+  provider_message_id text NOT NULL,
+  source text NOT NULL,
+  recipients text[] NOT NULL,
+  verdicts json NOT NULL,
+  content bytea,
+  bucket text,
+  key text,
+  created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  due_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  claim integer NOT NULL DEFAULT 0,
+  CONSTRAINT ses_mail_check CHECK ((content IS NULL) = (bucket IS NOT NULL AND key IS NOT NULL)),
+  CONSTRAINT ses_mail_pkey PRIMARY KEY (notification_id)
+);
+CREATE INDEX ses_mail_due ON ses_mail USING btree (due_at, notification_id);
+
 CREATE TABLE suppressions (
   id text NOT NULL,
   account_id text NOT NULL,
@@ -362,6 +387,13 @@ CREATE TABLE suppressions (
 CREATE UNIQUE INDEX suppressions_address ON suppressions USING btree (account_id, address, topic_id);
 CREATE INDEX suppressions_of_account ON suppressions USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX suppressions_of_topic ON suppressions USING btree (topic_id) WHERE topic_id <> ''::text;
+
+CREATE TABLE swept_blobs (
+  id text NOT NULL,
+  leased_until timestamp with time zone NOT NULL,
+  CONSTRAINT swept_blobs_pkey PRIMARY KEY (id)
+);
+CREATE INDEX swept_blobs_by_age ON swept_blobs USING btree (leased_until);
 
 CREATE TABLE topics (
   id text NOT NULL,

@@ -31,7 +31,15 @@ test('compose gives API and inbound the same domains and the same store of what 
 test.each([
   [
     'api',
-    ['SNS_ALLOW_SHA1', 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX', 'DOMAIN_CLAIM_DAYS', 'WEBHOOKS_PER_ACCOUNT_MAX'],
+    [
+      ...[
+        'SNS_ALLOW_SHA1',
+        'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX',
+        'DOMAIN_CLAIM_DAYS',
+        'WEBHOOKS_PER_ACCOUNT_MAX',
+      ],
+      'INBOUND_S3_BUCKETS',
+    ],
   ],
   ['worker', ['DELIVERY_DENIED_NETWORKS', 'SMTP_ALLOW_PLAINTEXT']],
   ['inbound', ['INBOUND_HOSTNAME', 'INBOUND_CLAMD', 'INBOUND_RSPAMD', 'DNS_SERVERS']],
@@ -44,7 +52,7 @@ test.each([
         'MAIL_CONTENT_RETENTION_DAYS',
         'MAIL_RETENTION_DAYS',
       ],
-      ...['DEAD_LETTER_RETENTION_DAYS', 'DEAD_LETTERS_PER_WEBHOOK_MAX'],
+      ...['INBOUND_RETENTION_DAYS', 'DEAD_LETTER_RETENTION_DAYS', 'DEAD_LETTERS_PER_WEBHOOK_MAX'],
     ],
   ],
 ])('compose passes to the %s what an operator may set: %j', (service, keys) => {

@@ -40,6 +40,7 @@ beforeEach(async () => {
     snsTopicArns: [String(samples.notification['TopicArn'])],
     snsAllowSha1: false,
     snsSigningCertFile: undefined,
+    inboundS3Buckets: [],
   };
   const access = createSnsAccess(config, clock, (limits) => {
     const get = createBoundedGet({ ...limits, ca: [authority.caPem] });

@@ -12,6 +12,8 @@ const FETCH = { timeoutMs: 5_000, bodyBytesMax: 64 * 1024 };
 export interface SnsAccess {
   readonly trust: SnsTrust;
   readonly get: HttpsGet;
+  /** Where mail that SES received may be: `INBOUND_S3_BUCKETS`. */
+  readonly mailBuckets: ReadonlySet<string>;
 }
 
 export type StartableSnsAccess = SnsAccess & {
@@ -21,7 +23,7 @@ export type StartableSnsAccess = SnsAccess & {
 
 /** @param boundedGet how SNS is reached; another one only where somebody plays SNS. */
 export function createSnsAccess(
-  config: Pick<ApiConfiguration, 'snsTopicArns' | 'snsAllowSha1' | 'snsSigningCertFile'>,
+  config: Pick<ApiConfiguration, 'snsTopicArns' | 'snsAllowSha1' | 'snsSigningCertFile' | 'inboundS3Buckets'>,
   clock: Clock,
   boundedGet: (limits: typeof FETCH) => HttpsGet = createBoundedGet,
 ): StartableSnsAccess {
@@ -30,6 +32,7 @@ export function createSnsAccess(
   let certificates: SigningCertificates = fetchedCertificates({ get, clock });
   return {
     get,
+    mailBuckets: new Set(config.inboundS3Buckets),
     trust: {
       topics: new Set(config.snsTopicArns),
       certificates: { find: (url) => certificates.find(url) },

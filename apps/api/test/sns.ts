@@ -6,6 +6,10 @@ import type { SnsFields } from '@postrider/testing';
 import type { SnsAccess } from '../src/sns-access.ts';
 
 const samples = snsSamples();
+
+/** The one bucket that mail may be in. */
+export const MAIL_BUCKET = 'mail-in';
+
 const now = (): string => new Date().toISOString();
 
 /** SNS as the API under test sees it: its key, one topic that is allowed, and what it answers when it is asked. */
@@ -35,6 +39,7 @@ export async function createTestSns(): Promise<TestSns> {
         allowSha1: false,
         clock: systemClock,
       },
+      mailBuckets: new Set([MAIL_BUCKET]),
       async get(url) {
         asked.push(url.href);
         return answer;

@@ -27,6 +27,7 @@ import {
   createTopicStore,
   createUnsubscribeStore,
   createProviderNotificationStore,
+  createSesMailStore,
   createWakeUps,
   createWebhookStore,
   openDatabase,
@@ -105,7 +106,7 @@ export interface TestApiOptions {
 }
 
 const NOBODY_BELIEVED = createSnsAccess(
-  { snsTopicArns: [], snsAllowSha1: false, snsSigningCertFile: undefined },
+  { snsTopicArns: [], snsAllowSha1: false, snsSigningCertFile: undefined, inboundS3Buckets: [] },
   systemClock,
 );
 
@@ -221,6 +222,7 @@ function createStores(database: Database, webhooksPerAccountMax: number) {
     blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),
     unsubscribes: createUnsubscribeStore(database, systemClock),
     notifications: createProviderNotificationStore(database, systemClock),
+    sesMail: createSesMailStore(database),
   };
 }
 

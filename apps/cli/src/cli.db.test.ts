@@ -193,19 +193,20 @@ describe('account erase', () => {
     expect(await json('account', 'erase', id, '--address', 'BOB@b.example')).toEqual({
       account: id,
       address: 'bob@b.example',
-      erased: { emails: 0, events: 1, attempts: 0, dead_letters: 0 },
-      pending: { emails: 0, events: 1, dead_letters: 0 },
+      erased: { emails: 0, messages: 0, events: 1, attempts: 0, dead_letters: 0 },
+      pending: { emails: 0, messages: 0, events: 1, dead_letters: 0 },
     });
     const waiting = await cli('account', 'erase', id, '--address', 'bob@b.example');
     expect(waiting.stdout).toBe(
-      'bob@b.example: erased 0 emails, 0 events, 0 attempts, 0 dead letters\n' +
-        'pending: 0 emails to be handed over, 1 events to be delivered, 0 dead letters being replayed\n' +
+      'bob@b.example: erased 0 emails, 0 received messages, 0 events, 0 attempts, 0 dead letters\n' +
+        'pending: 0 emails to be handed over, 0 messages being released, 1 events to be delivered, ' +
+        '0 dead letters being replayed\n' +
         'a relay erases these when they have ended\n',
     );
     await database.query('delete from deliveries');
     const done = await cli('account', 'erase', id, '--address', 'bob@b.example');
     expect(done.stdout).toBe(
-      'bob@b.example: erased 0 emails, 1 events, 0 attempts, 0 dead letters\nnothing is pending\n',
+      'bob@b.example: erased 0 emails, 0 received messages, 1 events, 0 attempts, 0 dead letters\nnothing is pending\n',
     );
     expect(await database.query('select from events')).toEqual([]);
   });

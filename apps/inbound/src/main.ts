@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { createBlobStore } from '@postrider/blobs';
-import { sharedInboundDomains } from '@postrider/domain';
+import { createBlobStore, createObjectSource } from '@postrider/blobs';
+import { LIMITS, sharedInboundDomains } from '@postrider/domain';
 import { createMessageParser } from '@postrider/received-mail';
 import {
   createLifecycle,
@@ -17,15 +17,22 @@ import { createClamdScanner, createRspamdScanner, createSenderAuthentication } f
 import {
   agreeOnMailProvider,
   createMessageIntake,
+  createSesMailWork,
+  createWakeUpListener,
+  createSweptBlobs,
   createWakeUps,
   openDatabase,
   readiness,
   requireMigrated,
 } from '@postrider/store';
 import type { MailProviderName } from '@postrider/store';
+import { createBlobSweep } from './blob-sweep.ts';
 import { createMailIntake } from './pipeline/mail-intake.ts';
+import { createMailPipeline, type MailPipeline } from './pipeline/mail-pipeline.ts';
 import { createScreening } from './pipeline/screening.ts';
+import { createSesIntake } from './ses/ses-intake.ts';
 import { createInboundServer } from './smtp/inbound-server.ts';
+import type { MailIntake } from './smtp/intake.ts';
 
 /** Parsing takes CPU, and one core is left for the rest. */
 const PARSE = { threads: 2, timeoutMs: 20_000, memoryMb: 256 };
@@ -91,6 +98,12 @@ const screening = createScreening({
   onUnjudged: (error) => logger.warn('a scanner is away: the message is not judged by it', { error }),
 });
 
+const blobSweep = createBlobSweep({
+  store: createSweptBlobs(database),
+  clock: systemClock,
+  ...{ blobs, logger, metrics },
+});
+
 const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
 
 function readTls() {
@@ -100,25 +113,40 @@ function readTls() {
     : { cert: readFileSync(cert), key: readFileSync(key) };
 }
 
-function addServer(provider: MailProviderName): void {
+function addIntakes(provider: MailProviderName): void {
+  const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
+  const store = createMessageIntake(database, systemClock, sharedDomains);
+  const pipeline = createMailPipeline({ store, blobs, parser, logger, metrics });
+  addServer(createMailIntake({ store, pipeline, screening }));
+  addSes(pipeline);
+}
+
+/** Mail that SES receives comes by way of the API. */
+function addSes(pipeline: MailPipeline): void {
+  const intake = createSesIntake({
+    work: createSesMailWork(database),
+    objects: createObjectSource({ bytesMax: LIMITS.receivedBytes }),
+    ...{ pipeline, logger, metrics },
+  });
+  const listener = createWakeUpListener({
+    ...postgres,
+    onWakeUp({ sesMail, everything }) {
+      if (sesMail === true || everything) intake.wake();
+    },
+  });
+  lifecycle
+    .add('mail of SES', { start: async () => intake.start(), stop: () => intake.stop() })
+    .add('wake-ups of SES', { start: async () => listener.start(), stop: () => listener.stop() });
+}
+
+function addServer(intake: MailIntake): void {
   const server = createInboundServer({
     host: config.inboundSmtpHost,
     port: config.inboundSmtpPort,
     protocol: config.inboundProtocol,
     hostname: config.inboundHostname ?? hostname(),
     tls: readTls(),
-    intake: createMailIntake({
-      store: createMessageIntake(
-        database,
-        systemClock,
-        sharedInboundDomains(config.inboundDomains, provider),
-      ),
-      blobs,
-      parser,
-      screening,
-      logger,
-      metrics,
-    }),
+    intake,
     logger,
     onSession: (open) => metrics.inboundSessions.set(open),
     onRefusal: (code, reason) => metrics.inboundRefusals.inc({ code, reason }),
@@ -141,6 +169,7 @@ await lifecycle
   .add('wake-ups', { stop: () => wakeUps.close() })
   .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
   .add('blob store', { stop: async () => blobs.close() })
+  .add('blob sweep', { start: async () => blobSweep.start(), stop: () => blobSweep.stop() })
   .add('threads', { stop: () => Promise.all([parser.close(), authentication.close()]) })
   .add(
     'operations server',
@@ -156,7 +185,7 @@ await lifecycle
     async start() {
       const { name, origin } = await agreeOnMailProvider(database, config.mailProvider);
       logger.info('mail provider', { provider: name, origin });
-      addServer(name);
+      addIntakes(name);
     },
   })
   .run();

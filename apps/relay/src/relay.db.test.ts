@@ -137,7 +137,7 @@ describe('the relay', () => {
     expect(await store.database.query('select from events')).toEqual([]);
     const told = lines.filter(({ msg }) => msg === 'person erased');
     expect(told.map(({ fields }) => fields)).toEqual([
-      { account_id: accountId, erased: { emails: 0, events: 1, attempts: 0, deadLetters: 0 } },
+      { account_id: accountId, erased: { emails: 0, messages: 0, events: 1, attempts: 0, deadLetters: 0 } },
     ]);
   });
 

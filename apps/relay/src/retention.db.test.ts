@@ -12,6 +12,7 @@ const CONFIG = {
   eventRetentionDays: 30,
   mailContentRetentionDays: 20,
   mailRetentionDays: 365,
+  inboundRetentionDays: 10,
   deadLetterRetentionDays: 90,
   deadLettersPerWebhookMax: 2,
 };
@@ -41,6 +42,20 @@ test('a turn drops each kind by its own setting, says and counts it, and comes a
       [id, age],
     );
   }
+  for (const age of [11, 9]) {
+    const id = await store.rows.message();
+    await store.database.query(
+      'update messages set created_at = now() - make_interval(days => $2) where id = $1',
+      [id, age],
+    );
+  }
+  await store.database.query(
+    `insert into inboxes select 'ibx_1', id, 'live', 'a@in.example', 'A', null, now(), now() from accounts limit 1`,
+  );
+  await store.database.query(
+    `insert into inbox_threads select 'thr_' || n, 'ibx_1', 'Hi', now(), now() - make_interval(days => n)
+     from generate_series(9, 11, 2) n`,
+  );
   const metrics = createMetrics('relay', { processMetrics: false });
   const steps = retentionSteps({ pool: store.pool, config: CONFIG, metrics, logger: keepingLogger(lines) });
   const turn = async () => retentionTurn(steps, keepingLogger(lines));
@@ -50,6 +65,8 @@ test('a turn drops each kind by its own setting, says and counts it, and comes a
     ['retention done', { what: 'events', dropped: 1 }],
     ['retention done', { what: 'mail_contents', dropped: 3 }],
     ['retention done', { what: 'mail', dropped: 1 }],
+    ['retention done', { what: 'received_messages', dropped: 1 }],
+    ['retention done', { what: 'threads', dropped: 1 }],
     ['retention done', { what: 'dead_letters', dropped: 1 }],
     ['dead letters over the limit dropped', { webhook_id: webhookId, dropped: 1 }],
     ['retention done', { what: 'surplus_dead_letters', dropped: 1 }],
@@ -59,6 +76,8 @@ test('a turn drops each kind by its own setting, says and counts it, and comes a
     ['expired', 1],
     ['over_limit', 1],
   ]);
+  const messages = await metrics.registry.getSingleMetric('postrider_received_messages_dropped_total')?.get();
+  expect(messages?.values.map(({ value }) => value)).toEqual([1]);
 
   lines = [];
   expect(await turn()).toBe(HOUR_MS);

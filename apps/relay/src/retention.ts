@@ -4,6 +4,8 @@ import {
   dropOldDeadLetters,
   dropOldEvents,
   dropOldMail,
+  dropOldThreads,
+  dropReceivedMail,
   dropStrayAttempts,
   dropSurplusDeadLetters,
 } from '@postrider/store';
@@ -16,6 +18,7 @@ export type RetentionConfig = Pick<
   | 'eventRetentionDays'
   | 'mailContentRetentionDays'
   | 'mailRetentionDays'
+  | 'inboundRetentionDays'
   | 'deadLetterRetentionDays'
   | 'deadLettersPerWebhookMax'
 >;
@@ -23,7 +26,7 @@ export type RetentionConfig = Pick<
 export interface RetentionParts {
   readonly pool: ReturnType<typeof createPool>;
   readonly config: RetentionConfig;
-  readonly metrics: Pick<Metrics<'relay'>, 'deadLettersDropped'>;
+  readonly metrics: Pick<Metrics<'relay'>, 'deadLettersDropped' | 'receivedMessagesDropped'>;
   readonly logger: Logger;
 }
 
@@ -46,6 +49,12 @@ export function retentionSteps({
     events: () => dropOldEvents(pool, Math.max(config.eventRetentionDays, config.attemptRetentionDays)),
     mail_contents: () => dropMailContents(pool, config.mailContentRetentionDays),
     mail: () => dropOldMail(pool, config.mailRetentionDays),
+    async received_messages() {
+      const dropped = await dropReceivedMail(pool, config.inboundRetentionDays);
+      metrics.receivedMessagesDropped.inc(dropped);
+      return dropped;
+    },
+    threads: () => dropOldThreads(pool, config.inboundRetentionDays),
     async dead_letters() {
       const dropped = await dropOldDeadLetters(pool, config.deadLetterRetentionDays);
       metrics.deadLettersDropped.inc({ reason: 'expired' }, dropped);

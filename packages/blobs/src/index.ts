@@ -7,3 +7,5 @@ export {
   type OpenBlob,
 } from './blob-store.ts';
 export { createBlobStore, type BlobStoreOptions } from './create-blob-store.ts';
+export { createObjectSource } from './create-object-source.ts';
+export type { ObjectReading, ObjectSource } from './object-source.ts';

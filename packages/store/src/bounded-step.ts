@@ -24,18 +24,21 @@ export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) =>
   });
 }
 
-/** What the relays share by name: one of them does it at a time. */
+/** What processes share by name: one of them does it at a time. */
 export type Chore =
   | 'expired records'
   | 'stray attempts'
   | 'old events'
   | 'mail contents'
   | 'old mail'
+  | 'received mail'
+  | 'old threads'
+  | 'swept blobs'
   | 'old dead letters'
   | 'surplus dead letters';
 
 /**
- * Runs one step of a chore, unless another relay is at one.
+ * Runs one step of a chore, unless another process is at one.
  *
  * @returns null when another is: it goes on from the beginning, and this one stops.
  */
@@ -88,21 +91,27 @@ export interface AgedPage {
 /**
  * Reads a page of what is past its days. Rows of one moment come together, so a time is enough of a cursor.
  *
- * @param which the table, what its index by age holds of it, and which rows may go (of `page`).
+ * @param which the table, its column of age, what the index by it holds of the table, and which rows may go (of `page`).
  */
 export async function readAgedPage(
   client: PoolClient,
-  which: { readonly table: string; readonly indexed?: string; readonly mayGo: string; readonly rows: number },
+  which: {
+    readonly table: string;
+    readonly age?: string;
+    readonly indexed?: string;
+    readonly mayGo: string;
+    readonly rows: number;
+  },
   { after, days }: { readonly after: string; readonly days: number },
 ): Promise<AgedPage> {
-  const { table, indexed = 'true', mayGo, rows } = which;
+  const { table, age = 'created_at', indexed = 'true', mayGo, rows } = which;
   const found = await client.query<AgedPage>(
     `with page as materialized (
-       select id, created_at from ${table}
-       where ${indexed} and created_at > $1::timestamptz and created_at < now() - make_interval(days => $2)
-       order by created_at fetch first ${rows} rows with ties
+       select id, ${age} as at from ${table}
+       where ${indexed} and ${age} > $1::timestamptz and ${age} < now() - make_interval(days => $2)
+       order by ${age} fetch first ${rows} rows with ties
      )
-     select (select max(created_at)::text from page) as last, array(select id from page where ${mayGo}) as ids`,
+     select (select max(at)::text from page) as last, array(select id from page where ${mayGo}) as ids`,
     [after, days],
   );
   return found.rows[0] ?? { last: null, ids: [] };

@@ -4,14 +4,12 @@ import type { AccountId, EmailDraft, EmailId, WebhookId } from '@postrider/domai
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { draftOf } from '../test/draft.ts';
+import { endDeliveries, handOver, sendMail } from '../test/ended-mail.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
 import type { DeadLetter } from './dead-letters.ts';
-import { createDeliveryWork } from './delivery-work.ts';
-import { createEmailStore } from './emails.ts';
 import { createErasureStore } from './erasures.ts';
 import type { ErasureStore } from './erasures.ts';
 import { createMailWork } from './mail-work.ts';
@@ -37,52 +35,15 @@ beforeEach(async () => {
   webhookId = await rows.webhook({ accountId });
 });
 
-const NOBODY = { to: ['ada@a.example'], cc: [], bcc: [], replyTo: [] };
-
-async function send(change: Partial<EmailDraft>, of = accountId): Promise<EmailId> {
-  const sent = await createEmailStore(store.db, store.clock).send({
-    accountId: of,
-    kind: 'live',
-    drafts: [draftOf({ ...NOBODY, ...change })],
-    domains: [],
-    idempotency: null,
-  });
-  if (sent.kind !== 'stored') throw new Error(sent.kind);
-  return sent.ids[0] as EmailId;
-}
-
-/** Hands a message over; its `email.sent` is made. */
-async function handOver(id: EmailId): Promise<void> {
-  const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
-  const taken = await work.take({ emailId: id, claim: 0 }, 30);
-  if (taken === null) throw new Error('not taken');
-  expect(await work.sent(taken, { providerMessageId: null, notifications: [] })).toBe(true);
-}
+const send = (change: Partial<EmailDraft>, of = accountId) => sendMail(store, of, change);
 
 async function sent(change: Partial<EmailDraft>, of = accountId): Promise<EmailId> {
   const id = await send(change, of);
-  await handOver(id);
+  await handOver(store, id);
   return id;
 }
 
-/** Ends every outstanding delivery of the webhook, each with an attempt. */
-async function end(result: 'done' | 'dead'): Promise<void> {
-  const work = createDeliveryWork(store.db.pool, store.db.pool);
-  const waiting = await store.outside.query<{ deliveryId: string; claim: number }>(
-    'select id as "deliveryId", claim, event_id as "eventId", webhook_id as "webhookId" from deliveries where webhook_id = $1',
-    [webhookId],
-  );
-  const ended = waiting.map((row, n) => ({
-    ...{ ...row, startedAgoMs: 2, endedAgoMs: 1, durationMs: 1, answer: null, statusCode: 410 },
-    ...{
-      error: 'HTTP 410',
-      deadLetterId: `dl_${row.deliveryId}_${n}`,
-      reason: 'rejected',
-      requestMade: true,
-    },
-  }));
-  await work[result](ended as never);
-}
+const end = (result: 'done' | 'dead') => endDeliveries(store, webhookId, result);
 
 async function firstLetter(): Promise<DeadLetter> {
   const [letter] = (await createDeadLetterStore(store.db).list(accountId))?.entries ?? [];
@@ -109,8 +70,8 @@ const lookAgain = async () => {
 
 const result = (erased: object, pending: object = {}) => ({
   accountId,
-  erased: { emails: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
-  pending: { emails: 0, events: 0, deadLetters: 0, ...pending },
+  erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
+  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, ...pending },
 });
 
 describe('a person is forgotten', () => {

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { inBoundedStep, ROWS_PER_STEP } from './bounded-step.ts';
 import { eraseDeadLetters } from './erasure/erase-dead-letters.ts';
 import { eraseEvents } from './erasure/erase-events.ts';
-import { eraseMail } from './erasure/erase-mail.ts';
+import { eraseMail, eraseReceivedMail } from './erasure/erase-mail.ts';
 import { together } from './erasure/erasure.ts';
 import type { Erasure } from './erasure/erasure.ts';
 import { mappingUnavailable } from './errors.ts';
@@ -11,9 +11,9 @@ import { mappingUnavailable } from './errors.ts';
 /** What one look at a request came to. Nothing pending: the person is forgotten, and so is the request. */
 export interface ErasureResult {
   readonly accountId: AccountId;
-  readonly erased: Record<'emails' | 'events' | 'attempts' | 'deadLetters', number>;
+  readonly erased: Record<'emails' | 'messages' | 'events' | 'attempts' | 'deadLetters', number>;
   /** What has to come to its end first. */
-  readonly pending: Record<'emails' | 'events' | 'deadLetters', number>;
+  readonly pending: Record<'emails' | 'messages' | 'events' | 'deadLetters', number>;
 }
 
 export interface ErasureStore {
@@ -82,22 +82,25 @@ async function takeDue(pool: Pool): Promise<Erasure | null> {
 async function look(pool: Pool, erasure: Erasure): Promise<ErasureResult> {
   const beganMs = Date.now();
   const mail = await eraseMail(pool, erasure);
+  const received = await eraseReceivedMail(pool, erasure);
   const before = await eraseDeadLetters(pool, erasure);
   const events = await eraseEvents(pool, erasure);
   const behind = await eraseDeadLetters(pool, erasure);
-  const all = [mail, before, events, behind].reduce(together);
+  const all = [mail, received, before, events, behind].reduce(together);
   if (all.pending === 0) await forget(pool, erasure);
   else await putBack(pool, erasure, beganMs, all.oldestPendingMs);
   return {
     accountId: erasure.accountId,
     erased: {
       emails: mail.erased,
+      messages: received.erased,
       events: events.erased,
       attempts: before.attempts + events.attempts + behind.attempts,
       deadLetters: before.erased + behind.erased,
     },
     pending: {
       emails: mail.pending,
+      messages: received.pending,
       events: events.pending,
       deadLetters: Math.max(before.pending, behind.pending),
     },

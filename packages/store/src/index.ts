@@ -74,6 +74,11 @@ export type {
   Reception,
   StoredMessage,
 } from './inbound/message-intake.ts';
+export { createSesMailStore, createSesMailWork } from './inbound/ses-mail.ts';
+export type { ClaimedSesMail, SesMail, SesMailClaim, SesMailStore, SesMailWork } from './inbound/ses-mail.ts';
+export { dropOldThreads, dropReceivedMail } from './inbound/old-messages.ts';
+export { createSweptBlobs, SWEEP_LEASE_MS, SweptBlobsError } from './inbound/swept-blobs.ts';
+export type { SweptBlob, SweptBlobs } from './inbound/swept-blobs.ts';
 export { createThreadStore, isThreadEmailId } from './inbound/threads.ts';
 export type { Thread, ThreadEmail, ThreadStore } from './inbound/threads.ts';
 export { createMessageStore } from './inbound/messages.ts';

@@ -9,6 +9,8 @@ import { dropStrayAttempts } from './old-attempts.ts';
 import { dropOldDeadLetters, dropSurplusDeadLetters } from './old-dead-letters.ts';
 import { dropOldEvents } from './old-events.ts';
 import { dropMailContents, dropOldMail } from './old-mail.ts';
+import { dropOldThreads, dropReceivedMail } from './inbound/old-messages.ts';
+import { createSweptBlobs } from './inbound/swept-blobs.ts';
 import { createPool } from './pool.ts';
 
 /** A tenth of what housekeeping is meant for. */
@@ -33,13 +35,16 @@ afterAll(() => database.drop());
 beforeEach(() => rows.clear());
 afterEach(() => database.query('truncate provider_notifications, unclaimed_notifications'));
 
-async function explained(work: (pool: ReturnType<typeof createPool>) => Promise<unknown>) {
+async function explained(
+  work: (pool: ReturnType<typeof createPool>) => Promise<unknown>,
+  plans: 'once' | 'each time' = 'each time',
+) {
   const pool = createPool({
     databaseUrl: database.url,
     size: 2,
     applicationName: 'retention-bounds-test',
     durableCommits: false,
-    plans: 'each time',
+    plans,
     onError: () => undefined,
   });
   const seen: ExplainedStatement[] = [];
@@ -157,6 +162,65 @@ test('mail and its contents go in bounded steps, whatever waits to be handed ove
   expect(left?.n).toBe(ROWS - 0.9 * old);
 }, 120_000);
 
+/** Messages of one inbox, each in a thread of its own with mail that was sent in it, the first `old` of them 40 days old. */
+async function receivedMail(accountId: string, count: number, old: number): Promise<void> {
+  const at = `now() - make_interval(days => case when n <= ${old} then 40 else 0 end, secs => 0.1 * n)`;
+  await database.query(
+    `insert into inboxes values ('ibx_1', $1, 'live', 'a@a.example', 'A', null, now(), now())`,
+    [accountId],
+  );
+  await database.query(
+    `insert into inbox_threads select 'thr_' || n, 'ibx_1', 'Hi', ${at}, ${at} from generate_series(1, $1) n`,
+    [count],
+  );
+  await database.query(
+    `insert into inbox_sends select 'em_' || n, 'ibx_1', 'thr_' || n, ${at} from generate_series(1, $1) n`,
+    [count],
+  );
+  await database.query(
+    `with made as (
+       insert into messages (id, account_id, kind, inbox_id, thread_id, status, created_at, content_digest, blob, size,
+         from_address, to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
+       select 'msg_' || n, $1, 'live', 'ibx_1', 'thr_' || n, 'received', ${at}, sha256(n::text::bytea),
+              encode(sha256(n::text::bytea), 'hex'), 1, 'b' || n || '@b.example', '{}', '{}', '{}', '{}', '[]',
+              'none', 'none', 'none', false
+       from generate_series(1, $2) n returning id, blob)
+     insert into message_attachments select 'att_' || id, id, 0, 'a', 'a/b', null, 1, blob from made`,
+    [accountId, count],
+  );
+}
+
+test('received mail and its threads go in bounded steps', async () => {
+  const accountId = await rows.account();
+  const old = 2_000;
+  await mail(accountId, ROWS, 0);
+  await receivedMail(accountId, ROWS, old);
+  for (const drop of [dropReceivedMail, dropOldThreads]) {
+    expect(beyond(await explained((pool) => drop(pool, 30)))).toEqual([]);
+  }
+  const [left] = await database.query(
+    `select (select count(*) from messages)::int as messages, (select count(*) from inbox_threads)::int as threads,
+            (select count(*) from inbox_sends)::int as sends`,
+  );
+  expect(left).toEqual({ messages: ROWS - old, threads: ROWS - old, sends: ROWS - old });
+}, 120_000);
+
+test('a sweep asks for blobs by indexes, named or not', async () => {
+  const accountId = await rows.account();
+  await mail(accountId, ROWS, 0);
+  await receivedMail(accountId, ROWS, 0);
+  const id = `encode(sha256((n * 200)::text::bytea), 'hex')`;
+  const asked = await database.query<{ id: string }>(`select ${id} as id from generate_series(1, 500) n`);
+  const ids = asked.map((blob) => blob.id);
+  let taken: string[] | null = null;
+  const take = async (pool: ReturnType<typeof createPool>) =>
+    (taken = await createSweptBlobs({ pool }).take(ids));
+  const seen = await explained(take, 'once'); // as an inbound process's pool
+  expect(taken).toHaveLength(200); // of numbers over 60,000
+  expect(seen).toHaveLength(1);
+  expect(beyond(seen)).toEqual([]);
+}, 120_000);
+
 test('dead letters go in bounded steps, past their days and over their number', async () => {
   const accountId = await rows.account();
   for (let n = 0; n < 2; n += 1) await rows.webhook({ accountId });
@@ -179,6 +243,7 @@ test('a person is forgotten in bounded steps, however much the account and other
   const accountId = await rows.account();
   const webhookId = await rows.webhook({ accountId });
   await mail(accountId, 10_000, 5_000);
+  await receivedMail(accountId, 10_000, 0);
   await database.query(
     `with made as (
        insert into events (id, account_id, type, created_at, data)
@@ -199,4 +264,5 @@ test('a person is forgotten in bounded steps, however much the account and other
   expect(beyond(await explained(erase))).toEqual([]);
   const found = await database.query(`select from events where id = 'evt_4'`);
   expect(found).toEqual([]);
+  expect(await database.query(`select from messages where id = 'msg_4'`)).toEqual([]);
 }, 120_000);

@@ -168,6 +168,13 @@ describe('the models of the client', () => {
       );
       return store.db.prisma.messageAttachment.findFirst();
     },
+    ses_mail: async () => {
+      await store.outside.query(
+        `insert into ses_mail (notification_id, provider_message_id, source, recipients, verdicts, bucket, key)
+         values ('sns-1', 'ses-1', '', '{a@a.example}', '{}', 'b', 'k')`,
+      );
+      return store.db.prisma.sesMail.findFirst();
+    },
     inbound_routes: async () => {
       await ofAnAccount(`insert into inbound_routes values ('rt_1', $1, 'a@a.example', 'n', 'wh_1', now())`);
       return store.db.prisma.inboundRoute.findFirst();

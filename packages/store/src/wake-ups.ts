@@ -8,6 +8,8 @@ import type { PoolOptions } from './pool.ts';
 export interface WakeUp {
   readonly webhooks: readonly WebhookId[];
   readonly mail: boolean;
+  /** For the inbound processes: SES told of mail that it received. */
+  readonly sesMail?: boolean;
 }
 
 /** Sends wake-ups. Losing one costs a poll of the relay, nothing else: a failure is never the caller's. */
@@ -26,6 +28,8 @@ const CHANNEL = 'postrider_wake';
 /** Said in place of ids when there are too many: every webhook with work is looked at. */
 const EVERYTHING = '*';
 const MAIL = 'mail';
+const SES_MAIL = 'ses-mail';
+const WORDS: readonly string[] = [EVERYTHING, MAIL, SES_MAIL];
 /** Postgres takes less than 8000 bytes; an id has 29 and a comma. */
 const WEBHOOKS_PER_NOTIFY = 200;
 /** Beyond it a look at everything costs less. */
@@ -45,16 +49,16 @@ const PROBE_INTERVAL_MS = 10_000;
 export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'size'>): WakeUps {
   const pool: Pool = createPool({ ...options, size: 1, durableCommits: false });
   const webhooks = new Set<WebhookId>();
-  let mail = false;
+  const words = new Set<string>();
   let sender: Promise<void> | null = null;
 
   async function sendAll(): Promise<void> {
     try {
-      while (webhooks.size > 0 || mail) {
+      while (webhooks.size > 0 || words.size > 0) {
         const parts: string[] = webhooks.size > WEBHOOKS_PER_WAKE_UP ? [EVERYTHING] : [...webhooks];
-        if (mail) parts.push(MAIL);
+        parts.push(...words);
         webhooks.clear();
-        mail = false;
+        words.clear();
         const sentAt = performance.now();
         await pool.query({
           name: 'wake',
@@ -74,8 +78,9 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
   return {
     send(news) {
       for (const id of news.webhooks) webhooks.add(id);
-      mail ||= news.mail;
-      if (webhooks.size > 0 || mail) sender ??= sendAll();
+      if (news.mail) words.add(MAIL);
+      if (news.sesMail === true) words.add(SES_MAIL);
+      if (webhooks.size > 0 || words.size > 0) sender ??= sendAll();
     },
     async close() {
       await sender;
@@ -189,8 +194,9 @@ function payloadsOf(parts: readonly string[]): string[] {
 function parseWakeUp(payload: string): WakeUp & { everything: boolean } {
   const parts = payload.split(',').filter((part) => part !== '');
   return {
-    webhooks: parts.filter((part) => part !== EVERYTHING && part !== MAIL) as WebhookId[],
+    webhooks: parts.filter((part) => !WORDS.includes(part)) as WebhookId[],
     mail: parts.includes(MAIL),
+    ...(parts.includes(SES_MAIL) ? { sesMail: true } : {}),
     everything: parts.includes(EVERYTHING),
   };
 }

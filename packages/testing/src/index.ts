@@ -66,6 +66,7 @@ export { startFakeClamd, EICAR, type ClamdBehaviour, type FakeClamd } from './sc
 export { startFakeRspamd, type FakeRspamd, type RspamdBehaviour } from './screening/fake-rspamd.ts';
 export { startFakeSes, type FakeSes, type SesMessage, type SesRequest } from './ses/fake-ses.ts';
 export { newIdentity, publishKeys, type FakeIdentity } from './ses/identities.ts';
+export { sesReceived, type ReceivedWish } from './ses/received.ts';
 export type { SesOperation } from './ses/operations.ts';
 export { expectedSesEvents, sesSampleText, snsSamples } from './ses/samples.ts';
 export {

@@ -120,7 +120,7 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
   },
   'POST /internal/ses/sns': {
     operationId: 'receiveSns',
-    summary: 'For SNS: take what SES reports',
+    summary: 'For SNS: take what SES reports, and mail that it received',
     description: 'Believes what SNS has signed for an allowed topic, and nothing else.',
     request: 'SnsMessage',
     requestMedia: {

@@ -10,6 +10,7 @@ import type {
   InboxStore,
   MessageStore,
   ProviderNotificationStore,
+  SesMailStore,
   SuppressionStore,
   ThreadStore,
   TopicStore,
@@ -57,6 +58,7 @@ export interface RouteStores extends UnsubscribeRouteParts {
   readonly inboundRoutes: InboundRouteStore;
   readonly blockedSenders: BlockedSenderStore;
   readonly notifications: ProviderNotificationStore;
+  readonly sesMail: SesMailStore;
 }
 
 /** What of the deployment the routes depend on. */
@@ -98,8 +100,11 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Rou
   ];
 }
 
-function notificationRoute({ notifications }: RouteStores, { sns, logger, metrics }: RouteParts): Route {
-  const handle = receiveSns({ sns, notifications, logger, metrics });
+function notificationRoute(
+  { notifications, sesMail }: RouteStores,
+  { sns, logger, metrics }: RouteParts,
+): Route {
+  const handle = receiveSns({ sns, notifications, sesMail, logger, metrics });
   return { method: 'post', path: '/internal/ses/sns', scope: null, body: snsBody, handle };
 }
 

@@ -40,23 +40,30 @@ function resultObject(address: string, { accountId, erased, pending }: ErasureRe
     address,
     erased: {
       emails: erased.emails,
+      messages: erased.messages,
       events: erased.events,
       attempts: erased.attempts,
       dead_letters: erased.deadLetters,
     },
-    pending: { emails: pending.emails, events: pending.events, dead_letters: pending.deadLetters },
+    pending: {
+      emails: pending.emails,
+      messages: pending.messages,
+      events: pending.events,
+      dead_letters: pending.deadLetters,
+    },
   };
 }
 
 function inWords(address: string, { erased, pending }: ErasureResult): string[] {
-  const { emails, events, attempts, deadLetters } = erased;
+  const { emails, messages, events, attempts, deadLetters } = erased;
   const lines = [
-    `${address}: erased ${emails} emails, ${events} events, ${attempts} attempts, ${deadLetters} dead letters`,
+    `${address}: erased ${emails} emails, ${messages} received messages, ${events} events, ${attempts} attempts, ` +
+      `${deadLetters} dead letters`,
   ];
-  if (pending.emails + pending.events + pending.deadLetters === 0) return [...lines, 'nothing is pending'];
+  if (Object.values(pending).every((count) => count === 0)) return [...lines, 'nothing is pending'];
   return [
     ...lines,
-    `pending: ${pending.emails} emails to be handed over, ${pending.events} events to be delivered, ` +
+    `pending: ${pending.emails} emails to be handed over, ${pending.messages} messages being released, ${pending.events} events to be delivered, ` +
       `${pending.deadLetters} dead letters being replayed`,
     'a relay erases these when they have ended',
   ];

@@ -2,7 +2,10 @@ import type { Metrics } from '@postrider/runtime';
 
 /** Measures how long each stage of a message takes. */
 export interface Stages {
-  timed<T>(stage: 'parse' | 'authenticate' | 'scan' | 'blobs' | 'store', work: Promise<T>): Promise<T>;
+  timed<T>(
+    stage: 'fetch' | 'parse' | 'authenticate' | 'scan' | 'blobs' | 'store',
+    work: Promise<T>,
+  ): Promise<T>;
 }
 
 export function createStages({

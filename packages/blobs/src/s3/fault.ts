@@ -11,12 +11,12 @@ export function nameOf(error: unknown): string {
 }
 
 /** AWS's own words name users, roles and keys and stay in `cause`. The message has names and numbers. */
-export function unavailable(store: string, cause: unknown): BlobStoreUnavailableError {
+export function unavailable(store: string, cause: unknown, what = 'blob store'): BlobStoreUnavailableError {
   const { name = 'unknown', code, message = '', $metadata } = cause as Partial<SdkFault>;
   const status = $metadata?.httpStatusCode;
   const plain = name === 'Error' || name === 'S3Silence';
   const words = [code ?? (plain ? message : name), ...(status === undefined ? [] : [`status ${status}`])];
-  return new BlobStoreUnavailableError(`the blob store ${store} is not available (${words.join(', ')})`, {
+  return new BlobStoreUnavailableError(`the ${what} ${store} is not available (${words.join(', ')})`, {
     cause,
   });
 }

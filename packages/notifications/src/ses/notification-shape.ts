@@ -14,8 +14,8 @@ function storable(text: string): string {
   return text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
 }
 
-const text = z.string().min(1).transform(storable).nullable().catch(null);
-const texts = z.array(text).catch([]);
+export const text = z.string().min(1).transform(storable).nullable().catch(null);
+export const texts = z.array(text).catch([]);
 
 const recipient = z
   .object({ emailAddress: text, diagnosticCode: text })

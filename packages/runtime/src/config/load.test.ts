@@ -43,6 +43,7 @@ describe('defaults', () => {
       snsAllowSha1: false,
       snsSigningCertFile: undefined,
       inboundDomains: undefined,
+      inboundS3Buckets: [],
       blobStore: 'file:.data/blobs',
       nodeEnv: undefined,
       logLevel: 'info',
@@ -291,6 +292,13 @@ describe('addresses', () => {
       `${arn}2`,
     ]);
     expect(problemsOf('api', { ...BASE, SNS_TOPIC_ARNS: 'ses-events' })).toHaveLength(1);
+  });
+
+  test('buckets of inbound mail are names', () => {
+    const config = loadConfig('api', { ...BASE, INBOUND_S3_BUCKETS: 'mail-in, mail.in-2' });
+    expect(config.inboundS3Buckets).toEqual(['mail-in', 'mail.in-2']);
+    for (const value of ['s3://mail-in', 'Mail', 'mail/in', 'a,,b'])
+      expect(problemsOf('api', { ...BASE, INBOUND_S3_BUCKETS: value })).toHaveLength(1);
   });
 
   test.each(['X Y', 'X:', 'Ü', 'a\r\nb'])('SIGNATURE_HEADER_PREFIX %j is no HTTP token', (value) => {

@@ -99,6 +99,13 @@ export const blobLocation = text(
     /^file:[^\0]+$/.test(value) || /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[^\s?#]*)?$/.test(value),
 );
 
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
+export const bucketNames = listOf(
+  'must be a comma-separated list of S3 buckets',
+  (entry) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(entry),
+  String,
+);
+
 export const topicArns = listOf(
   'must be a comma-separated list of SNS topic ARNs',
   (entry) => TOPIC_ARN.test(entry),

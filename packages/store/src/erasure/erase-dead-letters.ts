@@ -29,7 +29,8 @@ const PAGE = `
   cross join lateral (
     select exists (
       select from erased_emails m
-      where m.account_id = $1 and m.address = $5 and m.email_id = l.data::json ->> 'email_id') as yes
+      where m.account_id = $1 and m.address = $5
+        and m.email_id = coalesce(l.data::json ->> 'email_id', l.data::json ->> 'id')) as yes
   ) m
   order by l.created_at, l.id`;
 

@@ -28,7 +28,8 @@ const PAGE = `
   mine as materialized (
     select p.*, exists (
              select from erased_emails m
-             where m.account_id = $2 and m.address = $3 and m.email_id = p.data::json ->> 'email_id'
+             where m.account_id = $2 and m.address = $3
+               and m.email_id = coalesce(p.data::json ->> 'email_id', p.data::json ->> 'id')
            ) as of_mail
     from page p where p.account_id = $2
   )

@@ -1,8 +1,12 @@
 import { namesAddress } from '@postrider/domain';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { inBoundedStep, MESSAGES_PER_STEP, ROWS_PER_STEP } from '../bounded-step.ts';
+import { dropEmptyThreads } from '../inbound/empty-threads.ts';
 import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure } from './erasure.ts';
+
+/** Of each kind and status: six times as many are read. */
+const RECEIVED_PER_PAGE = ROWS_PER_STEP / 2;
 
 interface MailRow {
   readonly id: string;
@@ -12,8 +16,14 @@ interface MailRow {
   readonly addresses: readonly string[] | null;
 }
 
+/** How mail is looked through, and deleted. */
+interface Look {
+  readonly page: string;
+  readonly drop: string;
+}
+
 /** The account's messages in the order of their index, addresses only. */
-const PAGE = `
+const SENT_PAGE = `
   select e.id, e.created_at::text as at, (extract(epoch from e.created_at) * 1000)::float8 as "createdMs",
          case when position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses
   from (
@@ -31,7 +41,7 @@ const PAGE = `
  * A message that waits for its hand-over is left. Of the others the id is kept as long as events may name it: whoever
  * records such an event holds the message, so all of them are there once it is gone.
  */
-const DELETE = `
+const DELETE_SENT = `
   with mine as materialized (
     select id from emails
     where id = any ($3::text[]) and not exists (select from email_sends s where s.email_id = emails.id)
@@ -40,32 +50,73 @@ const DELETE = `
   kept as (
     insert into erased_emails (account_id, address, email_id) select $1, $2, id from mine on conflict do nothing
   )
-  delete from emails where id = any (array(select id from mine)) returning id`;
+  delete from emails where id = any (array(select id from mine))
+  returning id, (select s.thread_id from inbox_sends s where s.email_id = emails.id) as "threadId"`;
+
+/** The same of what it received. Each kind and status is a walk over one index. */
+const RECEIVED_PAGE = `
+  select m.id, m.created_at::text as at, (extract(epoch from m.created_at) * 1000)::float8 as "createdMs",
+         case when position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses
+  from (
+    select p.*
+    from unnest(enum_range(null::key_kind)) k (kind), unnest(enum_range(null::message_status)) s (status)
+    cross join lateral (
+      select id, created_at, from_address, to_addresses, cc_addresses, reply_to_addresses, received_for
+      from messages
+      where account_id = $1 and kind = k.kind and status = s.status
+        and (created_at, id) > ($2::timestamptz, $3) and created_at <= $4::timestamptz
+      order by created_at, id limit ${RECEIVED_PER_PAGE}
+    ) p
+    order by p.created_at, p.id limit ${RECEIVED_PER_PAGE}
+  ) m
+  cross join lateral (
+    select m.from_address || m.to_addresses || m.cc_addresses || m.reply_to_addresses || m.received_for as list
+  ) a
+  order by m.created_at, m.id`;
+
+/** A message that is being released is left. */
+const DELETE_RECEIVED = `
+  with mine as materialized (
+    select id from messages where id = any ($3::text[]) order by id for update skip locked
+  ),
+  kept as (
+    insert into erased_emails (account_id, address, email_id) select $1, $2, id from mine on conflict do nothing
+  )
+  delete from messages where id = any (array(select id from mine)) returning id, thread_id as "threadId"`;
 
 /** Deletes the messages that an account sent in the person's name, or to the person. */
 export async function eraseMail(pool: Pool, erasure: Erasure): Promise<Erased> {
+  return erase(pool, erasure, { page: SENT_PAGE, drop: DELETE_SENT });
+}
+
+/** Deletes the messages that an account received from the person, or for the person. Their bytes are left to the sweep. */
+export async function eraseReceivedMail(pool: Pool, erasure: Erasure): Promise<Erased> {
+  return erase(pool, erasure, { page: RECEIVED_PAGE, drop: DELETE_RECEIVED });
+}
+
+async function erase(pool: Pool, erasure: Erasure, { page, drop }: Look): Promise<Erased> {
   const { accountId, address, requestedAt, resumeFrom } = erasure;
   let total = NOTHING;
   let [at, id] = [resumeFrom, ''];
   for (;;) {
     const values = [accountId, at, id, requestedAt, needleOf(address)];
-    const { rows } = await inBoundedStep(pool, (client) => client.query<MailRow>(PAGE, values));
+    const { rows } = await inBoundedStep(pool, (client) => client.query<MailRow>(page, values));
     const found = rows.filter(({ addresses }) => namesAddress(addresses, address));
     for (let start = 0; start < found.length; start += MESSAGES_PER_STEP) {
       const some = found.slice(start, start + MESSAGES_PER_STEP);
-      const gone = await inBoundedStep(pool, (client) =>
-        client.query<{ id: string }>(DELETE, [accountId, address, some.map((mail) => mail.id)]),
-      );
-      total = together(
-        total,
-        outcomeOf(
-          some,
-          gone.rows.map((row) => row.id),
-        ),
-      );
+      const ids = some.map((mail) => mail.id);
+      const gone = await inBoundedStep(pool, (client) => dropSome(client, drop, [accountId, address, ids]));
+      total = together(total, outcomeOf(some, gone));
     }
     const last = rows.at(-1);
     if (last === undefined) return total;
     [at, id] = [last.at, last.id];
   }
+}
+
+/** Deletes messages, and threads in which nothing is left then. @returns the ids of those that are deleted. */
+async function dropSome(client: PoolClient, drop: string, values: unknown[]): Promise<string[]> {
+  const { rows } = await client.query<{ id: string; threadId: string | null }>(drop, values);
+  await dropEmptyThreads(client, [...new Set(rows.flatMap(({ threadId }) => threadId ?? []))]);
+  return rows.map(({ id }) => id);
 }

@@ -20,6 +20,10 @@ import { judgeMessage } from '../sql/judge-message.ts';
 import { lockInbox } from '../sql/lock-inbox.ts';
 import { runIn } from '../statement.ts';
 import type { Transaction } from '../transaction.ts';
+import { endInTransaction } from './ses-mail.ts';
+import type { SesMailClaim } from './ses-mail.ts';
+import { forgetSwept, SweptBlobsError } from './swept-blobs.ts';
+import type { SweptBlob } from './swept-blobs.ts';
 
 /** Mail as the pipeline has read and judged it. */
 export interface IncomingMessage {
@@ -81,9 +85,13 @@ export interface MessageIntake {
   /**
    * Stores a message for each inbox, or rule where there is no inbox, in one transaction with its events.
    *
+   * @param claim of mail that SES told of: it ends in the same transaction, or stores nothing when it is no longer held
    * @throws StoreUnavailableError; whether it had committed is then unknown. A repetition of the same bytes stores nothing twice.
+   * @throws SweptBlobsError when the sweep took blobs that the message names
    */
-  receive(message: IncomingMessage): Promise<Reception>;
+  receive(message: IncomingMessage, claim?: SesMailClaim): Promise<Reception>;
+  /** Says that the bytes of swept blobs were put again. @throws StoreUnavailableError */
+  forgetSwept(blobs: readonly SweptBlob[]): Promise<void>;
 }
 
 export function createMessageIntake(
@@ -99,11 +107,12 @@ export function createMessageIntake(
       const address = inboundAddress(recipient);
       return address !== null && (await find([address])).length > 0;
     },
-    async receive(message) {
+    async receive(message, claim) {
       const written = addressesOf(message.recipients);
       const targets = targetsOf(await find([...written.keys()]), written);
       return db.transactions.run(async (tx): Promise<Reception> => {
         const messages: StoredMessage[] = [];
+        if (claim !== undefined && !(await endInTransaction(tx, claim))) return { kind: 'stored', messages };
         let taken = 0;
         for (const target of targets) {
           const locked = await runIn(tx.client, lockInbox, [target.inboxId, target.ruleId]);
@@ -115,6 +124,7 @@ export function createMessageIntake(
         return taken === 0 ? { kind: 'nobody' } : { kind: 'stored', messages };
       });
     },
+    forgetSwept: (blobs) => forgetSwept(db.pool, blobs),
   };
 }
 
@@ -184,11 +194,12 @@ async function store(
     ...{ ...record, ...record.auth, threadId: joined },
     ...{ blob, references, html, headers, contentDigest: contentDigest.toString('hex') },
   };
-  await runIn(tx.client, addMessage, [
+  const swept = await runIn<SweptBlob & { isOver: boolean }>(tx.client, addMessage, [
     JSON.stringify(row),
     JSON.stringify(record.attachments.map((file, position) => ({ ...file, position }))),
     newThread,
   ]);
+  if (swept.length > 0) throw new SweptBlobsError(swept);
   await recordReception(tx, clock, record);
   return { id: record.id, accountId, status: heldReason === null ? 'received' : 'held', heldReason };
 }

@@ -15,8 +15,14 @@ import { runOn } from '../database.ts';
 import type { MailReader } from '../emails.ts';
 import { mappingUnavailable } from '../errors.ts';
 import type { Message as MessageRow, MessageAttachment as AttachmentRow } from '../generated/client.ts';
-import { readPage } from '../page.ts';
+import { pageOf } from '../page.ts';
 import type { Page, PageRequest } from '../page.ts';
+import {
+  accountMessagesAfter,
+  accountMessagesBefore,
+  inboxMessagesAfter,
+  inboxMessagesBefore,
+} from '../sql/list-messages.ts';
 import { lockInbox } from '../sql/lock-inbox.ts';
 import { readRecords } from '../sql/read-records.ts';
 import { releaseMessage } from '../sql/release-message.ts';
@@ -86,25 +92,7 @@ export function createMessageStore(db: Database, clock: Clock): MessageStore {
       );
       return row === null ? null : wholeOf(row);
     },
-    async list({ accountId, kind }, { status, inboxId }, request) {
-      const ofReader = { accountId, kind };
-      const filter = {
-        status: status ?? ({ not: 'held' } as const),
-        ...(inboxId === null ? {} : { inboxId }),
-      };
-      return mappingUnavailable(async () => {
-        const page = await readPage(request, {
-          cursor: (id) => messages.findFirst({ where: { id, ...ofReader }, select: { createdAt: true } }),
-          read: async ({ where, ...range }) =>
-            messages.findMany({
-              where: { ...ofReader, ...filter, ...where },
-              ...range,
-              select: { id: true },
-            }),
-        });
-        return page === null ? null : { ...page, entries: await recordsOf(db, page.entries) };
-      });
-    },
+    list: (reader, filter, request) => list(db, reader, filter, request),
     release: async (reader, id) => db.transactions.run((tx) => release(tx, clock, reader, id)),
     async findLinked({ messageId, attachmentId }) {
       if (attachmentId === null) {
@@ -121,6 +109,39 @@ export function createMessageStore(db: Database, clock: Clock): MessageStore {
       );
     },
   };
+}
+
+const NOT_HELD = ['received', 'released'] as const;
+
+async function list(
+  db: Database,
+  { accountId, kind }: MailReader,
+  { status, inboxId }: MessageFilter,
+  { limit, cursor }: PageRequest<'message'>,
+): Promise<Page<ReceivedMessage> | null> {
+  const upwards = cursor?.side === 'before';
+  let place: { readonly at: Date | string; readonly id: string } = {
+    at: upwards ? '-infinity' : 'infinity',
+    id: '',
+  };
+  if (cursor !== null) {
+    const where = { id: cursor.id, accountId, kind };
+    const row = await mappingUnavailable(() =>
+      db.prisma.message.findFirst({ where, select: { createdAt: true } }),
+    );
+    if (row === null) return null;
+    place = { at: row.createdAt, id: cursor.id };
+  }
+  const statuses = status === null ? NOT_HELD : [status];
+  const values = [accountId, kind, statuses, place.at, place.id, limit + 1];
+  const rows = await (inboxId === null
+    ? runOn<{ id: string }>(db.pool, upwards ? accountMessagesBefore : accountMessagesAfter, values)
+    : runOn<{ id: string }>(db.pool, upwards ? inboxMessagesBefore : inboxMessagesAfter, [
+        ...values,
+        inboxId,
+      ]));
+  const { entries, hasMore } = pageOf(rows, limit, upwards);
+  return { entries: await recordsOf(db, entries), hasMore };
 }
 
 /** Of `read-records`. One character more than the bytes of the longest text tells that there is more. */

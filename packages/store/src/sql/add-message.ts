@@ -4,9 +4,12 @@ import { intoThread } from './into-thread.ts';
 /**
  * Stores a received message with its attachments. Without a thread to join it begins one, unless it is held or has no inbox.
  *
- * Guarantee: run under the lock of its inbox or rule.
+ * Guarantee: run under the lock of its inbox or rule. No blob that it names is swept as long as the transaction lasts, but for
+ * those that it returns: then the transaction has to be undone. `for key share` waits for a sweep that is choosing blobs, and lets
+ * the next one wait for this transaction.
  *
  * $1 message and $2 attachments (JSON arrays of the records below), $3 a new thread's id, or null.
+ * Returns blobs that the sweep has taken, with the time as text until which it may still remove the bytes, and whether that is over.
  */
 export const addMessage: Statement = {
   name: 'add-message',
@@ -27,9 +30,17 @@ export const addMessage: Statement = {
         m."from", m."to", m.cc, m."replyTo", m."receivedFor", m.subject, m.text, m.html, m.headers, m.spf, m.dkim,
         m.dmarc, m.automatic
       from given m
+    ),
+    files as materialized (
+      select * from json_to_recordset($2::json) as a (
+        id text, position int, filename text, "contentType" text, "contentId" text, size int, blob text)
+    ),
+    attached as (
+      insert into message_attachments (id, message_id, position, filename, content_type, content_id, size, blob)
+      select a.id, m.id, a.position, a.filename, a."contentType", a."contentId", a.size, a.blob from given m, files a
     )
-    insert into message_attachments (id, message_id, position, filename, content_type, content_id, size, blob)
-    select a.id, m.id, a.position, a.filename, a."contentType", a."contentId", a.size, a.blob
-    from given m, json_to_recordset($2::json) as a (
-      id text, position int, filename text, "contentType" text, "contentId" text, size int, blob text)`,
+    select b.id, b.leased_until::text as "leasedUntil", b.leased_until <= clock_timestamp() as "isOver"
+    from swept_blobs b
+    where b.id = any (array(select m.blob from given m union all select a.blob from files a))
+    for key share of b`,
 };

@@ -11,8 +11,12 @@ export const readInboxes: Statement = {
   text: `
     select i.id,
            (select count(*) from messages m where m.inbox_id = i.id and not m.read and m.status <> 'held')::int as unread,
-           (select m.created_at from messages m where m.inbox_id = i.id and m.status <> 'held'
-            order by m.created_at desc limit 1) as "lastReceived",
+           (select max(newest.created_at)
+            from unnest('{received,released}'::message_status[]) s (status)
+            cross join lateral (
+              select m.created_at from messages m where m.inbox_id = i.id and m.status = s.status
+              order by m.created_at desc limit 1
+            ) newest) as "lastReceived",
            (select d.id from domains d
             where d.name = split_part(i.address, '@', 2) and d.account_id = i.account_id and d.status = 'verified') as "domainId"
     from inboxes i

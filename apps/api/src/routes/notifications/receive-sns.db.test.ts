@@ -316,7 +316,7 @@ test('while the certificate cannot be fetched SNS is asked to come again, and wh
     return { kind: 'failed', error: 'connect ECONNREFUSED' };
   };
   const trust = { ...sns.access.trust, certificates: fetchedCertificates({ get, clock: systemClock }) };
-  const blind = await startApi({ sns: { get, trust } });
+  const blind = await startApi({ sns: { ...sns.access, get, trust } });
   try {
     const answer = await post(sns.notification('x'), blind);
     expect(expectProblem(answer, 'not-ready')).toContain('Send it again later');

@@ -1,7 +1,12 @@
-import { authenticateSns, confirmSubscription, readSesNotification } from '@postrider/notifications';
-import type { SnsEnvelope, SnsReception } from '@postrider/notifications';
+import {
+  authenticateSns,
+  confirmSubscription,
+  readReceivedMail,
+  readSesNotification,
+} from '@postrider/notifications';
+import type { ReceivedMail, SnsEnvelope, SnsReception } from '@postrider/notifications';
 import type { Logger, Metrics } from '@postrider/runtime';
-import type { ProviderNotificationStore } from '@postrider/store';
+import type { ProviderNotificationStore, SesMailStore } from '@postrider/store';
 import { json } from '../../http/answer.ts';
 import type { Answer } from '../../http/answer.ts';
 import { comeAgain, notBelieved } from '../../problems/answers.ts';
@@ -11,6 +16,7 @@ import type { HandleKeyless } from '../route.ts';
 export interface SnsIntake {
   readonly sns: SnsAccess;
   readonly notifications: ProviderNotificationStore;
+  readonly sesMail: SesMailStore;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics<'api'>, 'providerNotifications'>;
 }
@@ -22,6 +28,9 @@ interface Intake {
   /** For the log, beside the message's names. Nothing of what it says. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
+
+/** Not as the operator wants it, though answered with 200: SNS must not come again. */
+const UNWELCOME = new Set(['unsubscribed', 'bucket_refused']);
 
 const TAKEN = json(200, { received: true });
 
@@ -43,7 +52,7 @@ export function receiveSns(intake: SnsIntake): HandleKeyless {
       if (reception.kind === 'authentic') named = namesOf(reception.envelope);
       const { result, answer, fields } =
         reception.kind === 'authentic' ? await take(reception.envelope, intake) : turnedDown(reception);
-      const isWell = answer.kind === 'json' && result !== 'unsubscribed';
+      const isWell = answer.kind === 'json' && !UNWELCOME.has(result);
       tell(isWell ? 'info' : 'warn', result, { ...named, ...fields });
       return answer;
     } catch (error) {
@@ -87,12 +96,29 @@ async function take(envelope: SnsEnvelope, intake: SnsIntake): Promise<Intake> {
 
 async function takeNotification(
   { Message: text, MessageId: messageId, Timestamp: publishedAt }: SnsEnvelope,
-  { notifications }: SnsIntake,
+  intake: SnsIntake,
 ): Promise<Intake> {
-  const reading = readSesNotification(text, publishedAt);
+  const received = readReceivedMail(text);
+  if (received?.kind === 'received') return takeReceived(received.mail, messageId, intake);
+  const reading = received ?? readSesNotification(text, publishedAt);
   if (reading.kind === 'ignored') {
     return { result: 'ignored', answer: TAKEN, fields: { reason: reading.why } };
   }
-  const outcome = await notifications.record({ ...reading, messageId });
+  const outcome = await intake.notifications.record({ ...reading, messageId });
   return { result: outcome.replaceAll('-', '_'), answer: TAKEN, fields: { type: reading.event.type } };
+}
+
+/** Mail that SES received: an inbound process takes it from here. */
+async function takeReceived(
+  mail: ReceivedMail,
+  notificationId: string,
+  { sesMail, sns }: SnsIntake,
+): Promise<Intake> {
+  const { place, providerMessageId: ses_message_id } = mail;
+  if (place.kind === 'object' && !sns.mailBuckets.has(place.bucket)) {
+    const reason = 'the bucket is not one of INBOUND_S3_BUCKETS';
+    return { result: 'bucket_refused', answer: TAKEN, fields: { ses_message_id, reason } };
+  }
+  const added = await sesMail.add(notificationId, mail);
+  return { result: added ? 'received' : 'repeated', answer: TAKEN, fields: { ses_message_id } };
 }

@@ -1,5 +1,6 @@
 import {
   blobLocation,
+  bucketNames,
   domainNames,
   filePath,
   hostName,
@@ -95,6 +96,15 @@ export const inboundSettings = {
     schema: trueOrFalse,
     default: 'true',
     processes: ['inbound'],
+  }),
+  inboundS3Buckets: defineSetting({
+    key: 'INBOUND_S3_BUCKETS',
+    description:
+      'S3 buckets from which mail that SES received is taken, comma-separated. Empty: a notification that names a bucket ' +
+      'is refused. Inbound processes fetch with the credentials of the AWS SDK, in `AWS_REGION`.',
+    schema: bucketNames,
+    default: '',
+    processes: ['api'],
   }),
   blobStore: defineSetting({
     key: 'BLOB_STORE',

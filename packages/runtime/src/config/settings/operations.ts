@@ -74,6 +74,15 @@ export const operationSettings = {
     default: '365',
     processes: ['relay'],
   }),
+  inboundRetentionDays: defineSetting({
+    key: 'INBOUND_RETENTION_DAYS',
+    description:
+      'A received message is deleted after this, held or not, and a thread that has had no message for so long. Their bytes leave the blob store a day or so later.',
+    unit: 'days',
+    schema: wholeNumber(1, 3650),
+    default: '30',
+    processes: ['relay'],
+  }),
   deadLetterRetentionDays: defineSetting({
     key: 'DEAD_LETTER_RETENTION_DAYS',
     description: 'A dead letter is deleted after this.',

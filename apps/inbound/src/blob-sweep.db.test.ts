@@ -1,0 +1,395 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { blobIdOf, createBlobStore } from '@postrider/blobs';
+import type { BlobId, BlobStore } from '@postrider/blobs';
+import { parseMessage } from '@postrider/received-mail';
+import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
+import { createMessageIntake, createSweptBlobs, openDatabase } from '@postrider/store';
+import type { Database, MessageIntake } from '@postrider/store';
+import { createRows, createTestDatabase, s3Error, setEnvironment, startFakeS3 } from '@postrider/testing';
+import type { FakeS3, Rows, TestDatabase } from '@postrider/testing';
+import { createBlobSweep } from './blob-sweep.ts';
+import type { BlobSweepParts } from './blob-sweep.ts';
+import { createMailIntake } from './pipeline/mail-intake.ts';
+import { createMailPipeline } from './pipeline/mail-pipeline.ts';
+
+const SHARED = 'in.example';
+const HOUR_MS = 3_600_000;
+
+let outside: TestDatabase;
+let rows: Rows;
+let database: Database;
+let folder: string;
+let blobs: BlobStore;
+let lines: string[];
+let metrics: ReturnType<typeof createMetrics<'inbound'>>;
+const cleanups: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  outside = await createTestDatabase();
+  rows = createRows(outside);
+  database = openDatabase(
+    { databaseUrl: outside.url, size: 10, applicationName: 'sweep-test', onError: () => undefined },
+    { send: () => undefined, close: async () => undefined },
+  );
+  folder = await mkdtemp(join(tmpdir(), 'postrider-sweep-'));
+  blobs = createBlobStore(`file:${folder}`);
+  lines = [];
+  metrics = createMetrics('inbound', { processMetrics: false });
+  cleanups.push(
+    () => outside.drop(),
+    () => rm(folder, { recursive: true }),
+    () => database.close(),
+  );
+  await outside.query(
+    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
+     values ('ibx_1', $1, 'live', $2, 'a', now(), now())`,
+    [await rows.account(), `a@${SHARED}`],
+  );
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function keptLogger() {
+  const stream = new Writable({
+    write: (line: Buffer, _encoding, done) => {
+      lines.push(line.toString('utf8'));
+      done();
+    },
+  });
+  return createLogger({ level: 'info', service: 'inbound', stream });
+}
+
+const newSweep = (parts: Partial<BlobSweepParts> = {}) =>
+  createBlobSweep({
+    ...{ store: createSweptBlobs(database), blobs, clock: systemClock, logger: keptLogger(), metrics },
+    ...parts,
+  });
+
+/** A sweep now, though none is due. */
+async function sweep(parts: Partial<BlobSweepParts> = {}): Promise<void> {
+  await database.pool.query('delete from blob_sweeps');
+  await newSweep(parts).turn();
+}
+
+/** A blob that was put so many hours ago. */
+async function blobOfAge(hours: number, bytes = randomBytes(20)): Promise<BlobId> {
+  const id = await blobs.put(bytes);
+  const putAt = new Date(Date.now() - hours * HOUR_MS);
+  await utimes(join(folder, id.slice(0, 2), id.slice(2, 4), id), putAt, putAt);
+  return id;
+}
+
+async function idsIn(store: BlobStore): Promise<BlobId[]> {
+  const ids: BlobId[] = [];
+  for await (const { id } of store.list()) ids.push(id);
+  return ids.sort();
+}
+
+/** The real intake, with something that happens each time before it asks Postgres to store a message. */
+function intakeWith({
+  store = blobs,
+  beforeStore,
+}: { readonly store?: BlobStore; readonly beforeStore?: () => Promise<void> } = {}) {
+  const real = createMessageIntake(database, systemClock, [SHARED]);
+  const intake: MessageIntake = {
+    ...real,
+    async receive(message, claim) {
+      await beforeStore?.();
+      return real.receive(message, claim);
+    },
+  };
+  const pipeline = createMailPipeline({
+    ...{ store: intake, blobs: store, logger: keptLogger(), metrics, parser: { parse: parseMessage } },
+  });
+  return createMailIntake({
+    ...{ store: intake, pipeline },
+    screening: {
+      screen: async () => ({ auth: { spf: 'none', dkim: 'none', dmarc: 'none' }, heldReason: null }),
+    },
+  });
+}
+
+/** A message with the attachment, that came just now. */
+async function receive(attachment: Buffer, intake = intakeWith()): Promise<string> {
+  const raw = Buffer.from(
+    [
+      'From: ann@shop.example',
+      `Subject: ${randomBytes(8).toString('hex')}`,
+      'Content-Type: application/octet-stream',
+      'Content-Disposition: attachment; filename=a',
+      'Content-Transfer-Encoding: base64',
+      '',
+      attachment.toString('base64'),
+      '',
+    ].join('\r\n'),
+  );
+  const receipt = await intake.receive(raw, {
+    ...{ mailFrom: 'ann@shop.example', recipients: [`a@${SHARED}`], traceBytes: 0, sessionId: 's' },
+    ...{ remoteAddress: '192.0.2.1', helo: 'client.example', tls: false },
+  });
+  return receipt.kind;
+}
+
+/** Blobs that a row names, and that are not there. The rows are held meanwhile, so that nobody may take their blobs. */
+async function lost(): Promise<string[]> {
+  const session = await database.pool.connect();
+  try {
+    await session.query('begin');
+    const { rows: messages } = await session.query<{ id: string; blob: BlobId }>(
+      'select id, blob from messages for key share',
+    );
+    const { rows: files } = await session.query<{ blob: BlobId }>(
+      'select blob from message_attachments where message_id = any ($1)',
+      [messages.map(({ id }) => id)],
+    );
+    const missing = await Promise.all(
+      [...messages, ...files].map(async ({ blob }) => ((await blobs.sizeOf(blob)) === null ? [blob] : [])),
+    );
+    return missing.flat();
+  } finally {
+    await session.query('rollback');
+    session.release();
+  }
+}
+
+async function counted(name: string): Promise<Record<string, number>> {
+  const found = await metrics.registry.getSingleMetric(name)?.get();
+  return Object.fromEntries(
+    (found?.values ?? []).map(({ labels, value }) => [labels['result'] ?? '', value]),
+  );
+}
+
+describe('a sweep', () => {
+  test('removes what was put more than a day ago and no row names, says so, and counts it', async () => {
+    const [raw, file] = [await blobOfAge(30), await blobOfAge(30)];
+    await rows.message({ blob: raw, attachments: [{ blob: file }] });
+    const young = await blobOfAge(23);
+    for (let n = 0; n < 3; n += 1) await blobOfAge(25);
+    await sweep();
+    expect(await idsIn(blobs)).toEqual([raw, file, young].sort());
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { msg: 'blob sweep done', removed: 3, steps_skipped: 0 },
+    ]);
+    expect(await counted('postrider_blob_sweeps_total')).toEqual({ done: 1 });
+    expect(await counted('postrider_blobs_swept_total')).toEqual({ '': 3 });
+  });
+
+  test('removes the bytes of a message and an inbox that were deleted', async () => {
+    expect(await receive(Buffer.from('to be deleted'))).toBe('accepted');
+    const ids = await idsIn(blobs);
+    expect(ids).toHaveLength(2);
+    await outside.query('delete from inboxes');
+    await sweep({ minAgeMs: 0 });
+    expect(await idsIn(blobs)).toEqual([]);
+  });
+
+  test('is done by one process of several, and not again before hours have passed', async () => {
+    await blobOfAge(25);
+    await Promise.all([newSweep().turn(), newSweep().turn(), newSweep().turn()]);
+    expect(lines).toHaveLength(1);
+    const next = await blobOfAge(25);
+    await newSweep().turn();
+    expect(await idsIn(blobs)).toEqual([next]);
+  });
+
+  test('leaves to the next one what it cannot take because a message is being stored', async () => {
+    await blobOfAge(25);
+    const storing = await database.pool.connect();
+    await storing.query('begin; select from swept_blobs for key share');
+    await sweep();
+    await storing.query('rollback');
+    storing.release();
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ removed: 0, steps_skipped: 1 }]);
+    expect(await idsIn(blobs)).toHaveLength(1);
+    await sweep();
+    expect(await idsIn(blobs)).toEqual([]);
+  });
+
+  test('that is stopped begins no removal more, and leaves no lease', async () => {
+    for (let n = 0; n < 30; n += 1) await blobOfAge(25);
+    const sweeping = newSweep({
+      blobs: {
+        list: () => blobs.list(),
+        async remove(id) {
+          await sweeping.stop();
+          await blobs.remove(id);
+        },
+      },
+    });
+    await sweeping.turn();
+    expect(await idsIn(blobs)).toHaveLength(29);
+    expect(await outside.query('select from swept_blobs where leased_until > now()')).toEqual([]);
+  });
+});
+
+describe('a message that brings bytes again which a sweep has found', () => {
+  const bytes = Buffer.from('a logo in a signature');
+  const id = blobIdOf(bytes);
+
+  /** The real store, with something that happens before the blob is removed, or after. */
+  const removing = (then: (remove: () => Promise<void>) => Promise<unknown>) => ({
+    list: () => blobs.list(),
+    async remove(which: BlobId) {
+      if (which === id) await then(() => blobs.remove(which));
+      else await blobs.remove(which);
+    },
+  });
+
+  test('before Postgres is asked: it keeps them', async () => {
+    await blobOfAge(25, bytes);
+    const store = createSweptBlobs(database);
+    const take = async (ids: readonly string[]) => {
+      expect(ids).toContain(id);
+      expect(await receive(bytes)).toBe('accepted');
+      return store.take(ids);
+    };
+    await sweep({ store: { ...store, take } });
+    expect(await lost()).toEqual([]);
+  });
+
+  test('before they are removed: it has to come again, and is stored then', async () => {
+    await blobOfAge(25, bytes);
+    const answers: string[] = [];
+    await sweep({
+      blobs: removing(async (remove) => {
+        answers.push(await receive(bytes));
+        await remove();
+        answers.push(await receive(bytes));
+      }),
+    });
+    expect(answers).toEqual(['later', 'later']);
+    expect(await outside.query('select from messages')).toEqual([]);
+    expect(await receive(bytes)).toBe('accepted');
+    expect(await lost()).toEqual([]);
+  });
+
+  test('and had put them before they were removed: it puts them again', async () => {
+    await blobOfAge(25, bytes);
+    let swept = false;
+    const beforeStore = async () => {
+      if (!swept) await sweep({ minAgeMs: 0 });
+      swept = true;
+    };
+    expect(await receive(bytes, intakeWith({ beforeStore }))).toBe('accepted');
+    expect(swept).toBe(true);
+    expect(await lost()).toEqual([]);
+    expect(await outside.query('select from messages')).toHaveLength(1);
+    expect(await outside.query('select from events')).toHaveLength(1);
+  });
+
+  test('and cannot put them again: it is not stored, nor is one that comes after it without them', async () => {
+    await blobOfAge(25, bytes);
+    let puts = 0;
+    const failing = {
+      ...blobs,
+      put: async (some: Buffer) => {
+        puts += 1;
+        if (puts > 2) throw new Error('the process is out of luck');
+        return blobs.put(some);
+      },
+    };
+    const beforeStore = () => sweep({ minAgeMs: 0 });
+    expect(await receive(bytes, intakeWith({ store: failing, beforeStore }))).toBe('later');
+    expect(await receive(bytes, intakeWith())).toBe('accepted');
+    expect(await lost()).toEqual([]);
+  });
+
+  test('after the sweep’s process was killed: it waits for the lease, and is stored then', async () => {
+    await blobOfAge(25, bytes);
+    await createSweptBlobs(database).take([id]); // and the process is gone
+    expect(await receive(bytes)).toBe('later');
+    await outside.query('update swept_blobs set leased_until = now()'); // ten minutes later
+    expect(await receive(bytes)).toBe('accepted');
+    await sweep({ minAgeMs: 0 });
+    expect(await lost()).toEqual([]);
+  });
+
+  test('in any order, many times over, with deletions: no row ever names what is gone', async () => {
+    const contents = [Buffer.from('one content'), Buffer.from('another')];
+    let going = true;
+    const untilDone = async (work: () => Promise<unknown>) => {
+      while (going) await work();
+    };
+    const others = [
+      untilDone(() => sweep({ minAgeMs: 0 })),
+      untilDone(() => sweep({ minAgeMs: 0 })),
+      untilDone(() => database.pool.query('delete from messages')),
+    ];
+    const answers: string[] = [];
+    const receiving = contents.map(async (content) => {
+      for (let n = 0; n < 60; n += 1) {
+        answers.push(await receive(content));
+        expect(await lost()).toEqual([]);
+      }
+    });
+    await Promise.allSettled(receiving);
+    going = false;
+    await Promise.all(others);
+    await Promise.all(receiving);
+    expect(answers).toContain('accepted');
+    expect(await counted('postrider_blob_sweeps_total')).not.toHaveProperty('failed');
+  }, 120_000);
+});
+
+describe('a blob store in S3', () => {
+  let s3: FakeS3;
+  beforeEach(async () => {
+    s3 = await startFakeS3();
+    const environment = { ...s3.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined };
+    cleanups.push(() => s3.close(), setEnvironment(environment));
+    blobs = createBlobStore('s3://blobs/mail');
+    cleanups.push(() => blobs.close());
+  });
+
+  function add(count: number): void {
+    const lastModified = new Date(Date.now() - 25 * HOUR_MS);
+    for (let n = 0; n < count; n += 1) {
+      const bytes = randomBytes(20);
+      s3.objects.set(`blobs/mail/${blobIdOf(bytes)}`, { bytes, lastModified });
+    }
+  }
+
+  test('is swept in pages, whatever their number', async () => {
+    add(1_234);
+    await sweep();
+    expect(s3.objects.size).toBe(0);
+    expect(await counted('postrider_blobs_swept_total')).toEqual({ '': 1_234 });
+  });
+
+  test.each(['ListObjectsV2', 'DeleteObject'] as const)(
+    'that is away (%s) is told of and counted, and the next sweep does it',
+    async (operation) => {
+      add(50);
+      s3.fail(s3Error(403, 'AccessDenied'), { operation });
+      await sweep();
+      expect(lines.join('')).toContain('blob sweep failed');
+      expect(await counted('postrider_blob_sweeps_total')).toEqual({ failed: 1 });
+      expect(s3.objects.size).toBe(50);
+      // What was begun is left to its lease, and nothing else.
+      const leased = await outside.query('select from swept_blobs where leased_until > now()');
+      expect(leased.length).toBe(operation === 'DeleteObject' ? 8 : 0);
+      s3.heal();
+      await outside.query('update swept_blobs set leased_until = now()');
+      await sweep();
+      expect(s3.objects.size).toBe(0);
+    },
+  );
+});
+
+test('while Postgres is away a sweep removes nothing', async () => {
+  await blobOfAge(25);
+  const away = createSweptBlobs(database);
+  await database.close();
+  cleanups.pop();
+  await newSweep({
+    store: { begin: async () => true, take: async (ids) => away.take(ids), settle: async () => undefined },
+  }).turn();
+  expect(await idsIn(blobs)).toHaveLength(1);
+  expect(await counted('postrider_blob_sweeps_total')).toEqual({ failed: 1 });
+});

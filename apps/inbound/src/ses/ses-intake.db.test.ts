@@ -1,0 +1,194 @@
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createBlobStore, createObjectSource } from '@postrider/blobs';
+import { LIMITS } from '@postrider/domain';
+import { parseMessage } from '@postrider/received-mail';
+import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
+import { createMessageIntake, createSesMailStore, createSesMailWork, openDatabase } from '@postrider/store';
+import type { Database, SesMail } from '@postrider/store';
+import {
+  createRows,
+  createTestDatabase,
+  s3Error,
+  s3Hang,
+  setEnvironment,
+  startFakeS3,
+  startTcpProxy,
+  waitFor,
+} from '@postrider/testing';
+import type { FakeS3, TcpProxy, TestDatabase } from '@postrider/testing';
+import { createMailPipeline } from '../pipeline/mail-pipeline.ts';
+import { createSesIntake } from './ses-intake.ts';
+import type { SesIntake } from './ses-intake.ts';
+
+const SHARED = 'in.example';
+/** Never, as far as a test is concerned. */
+const HOUR_MS = 3_600_000;
+const CONTENT: SesMail['place'] = { kind: 'content', bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') };
+const OBJECT: SesMail['place'] = { kind: 'object', bucket: 'mail-in', key: 'a' };
+
+let outside: TestDatabase;
+let way: TcpProxy;
+let database: Database;
+let s3: FakeS3;
+let lines: string[];
+const cleanups: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  outside = await createTestDatabase();
+  way = await startTcpProxy(outside.url);
+  database = openDatabase(
+    { databaseUrl: way.url(outside.url), size: 6, applicationName: 'intake-test', onError: () => undefined },
+    { send: () => undefined, close: async () => undefined },
+  );
+  s3 = await startFakeS3();
+  s3.objects.set('mail-in/a', {
+    bytes: Buffer.from('Subject: In S3\r\n\r\nHello\r\n'),
+    lastModified: new Date(),
+  });
+  lines = [];
+  cleanups.push(
+    () => outside.drop(),
+    () => way.close(),
+    () => database.close(),
+    () => s3.close(),
+    setEnvironment({ ...s3.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }),
+  );
+  const accountId = await createRows(outside).account();
+  await outside.query(
+    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
+     values ('ibx_1', $1, 'live', $2, 'a', now(), now())`,
+    [accountId, `a@${SHARED}`],
+  );
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** Put together as `main.ts` does, but for the parser, which has no thread of its own here. */
+function startIntake(pollMs?: number): SesIntake {
+  const stream = new Writable({
+    write: (line: Buffer, _encoding, done) => {
+      lines.push(line.toString('utf8'));
+      done();
+    },
+  });
+  const logger = createLogger({ level: 'info', service: 'inbound', stream });
+  const metrics = createMetrics('inbound', { processMetrics: false });
+  const blobs = createBlobStore('s3://blobs');
+  const pipeline = createMailPipeline({
+    ...{ blobs, logger, metrics, parser: { parse: parseMessage } },
+    store: createMessageIntake(database, systemClock, [SHARED]),
+  });
+  const intake = createSesIntake({
+    ...{ pipeline, logger, metrics },
+    work: createSesMailWork(database),
+    objects: createObjectSource({ bytesMax: LIMITS.receivedBytes }),
+    ...(pollMs === undefined ? {} : { pollMs }),
+  });
+  intake.start();
+  cleanups.push(
+    () => blobs.close(),
+    () => intake.stop(),
+  );
+  return intake;
+}
+
+/** As the API does. */
+async function keep(place: SesMail['place'], id = 'sns-1'): Promise<void> {
+  const mail = { providerMessageId: 'ses-1', source: 'ann@shop.example', recipients: [`a@${SHARED}`] };
+  await createSesMailStore(database).add(id, { ...mail, verdicts: {}, place });
+}
+
+const count = async (sql: string) => {
+  const [row] = await outside.query<{ n: number }>(`select count(*)::int as n from ${sql}`);
+  return row?.n ?? 0;
+};
+const stored = async () =>
+  waitFor(async () => (await count('messages')) === 1 && (await count('ses_mail')) === 0, {
+    what: 'the message to be stored, and its row to end',
+  });
+const said = async (words: string) =>
+  waitFor(() => lines.some((line) => line.includes(words)), { what: `a line with ${words}` });
+
+test('takes in what waits when it starts, and what it is woken for', async () => {
+  await keep(CONTENT);
+  const intake = startIntake(HOUR_MS);
+  await stored();
+  await keep(OBJECT, 'sns-2');
+  intake.wake();
+  await waitFor(async () => (await count('messages')) === 2, { what: 'the second message' });
+});
+
+test('finds what no wake-up tells of', async () => {
+  startIntake();
+  await keep(OBJECT);
+  await stored();
+});
+
+test('holds four messages at a time, and puts them back when it stops', async () => {
+  s3.fail(s3Hang, { operation: 'GetObject' });
+  for (let n = 1; n <= 6; n += 1) await keep(OBJECT, `sns-${n}`);
+  const intake = startIntake(1);
+  await s3.waitForRequests('GetObject', 4);
+  expect(await count('ses_mail where claim > 0')).toBe(4);
+  await intake.stop();
+  expect(await count('ses_mail')).toBe(6);
+  expect(await count(`ses_mail where due_at > now() + interval '30 s'`)).toBe(0);
+  expect(await count('messages')).toBe(0);
+});
+
+describe('while something is away mail waits, and is taken afterwards:', () => {
+  test('Postgres', async () => {
+    await keep(CONTENT);
+    way.cut();
+    startIntake(10);
+    await said('mail of SES not claimed');
+    way.restore();
+    await stored();
+  });
+
+  test('Postgres, with a message in hand: its lease brings it back', async () => {
+    s3.fail(
+      (response) => {
+        way.cut();
+        s3Error(404, 'NoSuchKey')(response);
+      },
+      { operation: 'GetObject', times: 1 },
+    );
+    await keep(OBJECT);
+    startIntake(10);
+    await said('mail of SES left to its lease');
+    way.restore();
+    expect(await count('ses_mail where claim = 1 and due_at > now()')).toBe(1);
+    await outside.query('update ses_mail set due_at = now()');
+    await stored();
+  });
+
+  test('the blob store', async () => {
+    s3.fail(s3Error(503, 'SlowDown'), { operation: 'PutObject' });
+    await keep(CONTENT);
+    startIntake();
+    await said('"reason":"blobs"');
+    expect(await count('messages')).toBe(0);
+    s3.heal();
+    await stored();
+  });
+
+  test('the bucket, less and less often, once a minute at the least', async () => {
+    s3.fail(s3Error(403, 'AccessDenied'), { operation: 'GetObject' });
+    await keep(OBJECT);
+    await outside.query('update ses_mail set claim = 40');
+    startIntake();
+    await said('"reason":"s3"');
+    await waitFor(
+      async () =>
+        (await count(`ses_mail where due_at between now() + interval '30 s' and now() + interval '60 s'`)) ===
+        1,
+      { what: 'it to be put back for a minute' },
+    );
+    s3.heal();
+    await outside.query('update ses_mail set due_at = now()');
+    await stored();
+  });
+});

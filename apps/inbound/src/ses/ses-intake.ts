@@ -1,0 +1,162 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { BlobStoreUnavailableError } from '@postrider/blobs';
+import type { ObjectReading, ObjectSource } from '@postrider/blobs';
+import type { Logger, Metrics } from '@postrider/runtime';
+import { heldReason, verdictsFromSes } from '@postrider/screening';
+import type { ClaimedSesMail, SesMailWork } from '@postrider/store';
+import type { MailPipeline } from '../pipeline/mail-pipeline.ts';
+import { createStages } from '../pipeline/stages.ts';
+
+/** Messages at a time, 10 MiB each; parsing takes about as much again. */
+const AT_ONCE = 4;
+/** Longer than the time limits of a message's stages together: 60 s for S3, 30 s for a blob, 20 s to parse, 15 s for Postgres. */
+const LEASE_SECONDS = 120;
+/** How often what no wake-up tells of is looked for: a lease that ran out, or a delay. */
+const POLL_MS = 1_000;
+const COUNT_EVERY_MS = 5_000;
+const DELAY_MS = { first: 1_000, max: 60_000 };
+
+export interface SesIntakeParts {
+  readonly work: SesMailWork;
+  readonly objects: ObjectSource;
+  readonly pipeline: MailPipeline;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics<'inbound'>, 'inboundMessages' | 'inboundStageDuration' | 'inboundBacklog'>;
+  /** Default: 1 s. */
+  readonly pollMs?: number;
+}
+
+export interface SesIntake {
+  start(): void;
+  /** There may be something to claim. */
+  wake(): void;
+  /** Claims nothing more. Resolves when the messages in hand are stored or put back. */
+  stop(): Promise<void>;
+}
+
+/** Takes in what SES told the API of: claims, fetches, and hands it to the pipeline. SES's verdicts stand for our scanners'. */
+export function createSesIntake(parts: SesIntakeParts): SesIntake {
+  const { work, objects, logger, metrics, pollMs = POLL_MS } = parts;
+  const inHand = new Set<Promise<void>>();
+  let stopping = false;
+  let passes = Promise.resolve();
+  let pause = new AbortController();
+
+  async function pass(): Promise<void> {
+    try {
+      const rowsMax = AT_ONCE - inHand.size;
+      const claimed = rowsMax > 0 ? await work.claim({ rowsMax, leaseSeconds: LEASE_SECONDS }) : [];
+      for (const mail of claimed) begin(mail);
+    } catch (error) {
+      logger.warn('mail of SES not claimed', { error });
+    }
+  }
+
+  function begin(mail: ClaimedSesMail): void {
+    const taking = takeIn(parts, mail).finally(() => {
+      inHand.delete(taking);
+      pause.abort();
+    });
+    inHand.add(taking);
+  }
+
+  /** Until the next poll, or until it is woken; at once when that was while it claimed. */
+  async function rest(): Promise<void> {
+    await delay(pollMs, undefined, { signal: pause.signal }).catch(() => undefined);
+    pause = new AbortController();
+  }
+
+  async function run(): Promise<void> {
+    let countedAt = -Infinity;
+    while (!stopping) {
+      await pass();
+      if (performance.now() - countedAt >= COUNT_EVERY_MS) {
+        await count();
+        countedAt = performance.now();
+      }
+      await rest();
+    }
+  }
+
+  async function count(): Promise<void> {
+    try {
+      metrics.inboundBacklog.set(await work.count());
+    } catch (error) {
+      logger.warn('mail of SES not counted', { error });
+    }
+  }
+
+  return {
+    start: () => void (passes = run()),
+    wake: () => pause.abort(),
+    async stop() {
+      stopping = true;
+      pause.abort();
+      objects.close();
+      await passes;
+      await Promise.all(inHand);
+    },
+  };
+}
+
+/** Never rejects. What fails at Postgres is left to its lease. */
+async function takeIn(parts: SesIntakeParts, mail: ClaimedSesMail): Promise<void> {
+  const { work, logger } = parts;
+  const names = namesOf(mail);
+  try {
+    const found = await fetchContent(parts, mail);
+    if (found === null) await work.defer(mail, delayMs(mail.claim));
+    else if (found.kind === 'read') await store(parts, mail, found.bytes);
+    else await refuse(parts, mail, found.kind);
+  } catch (error) {
+    logger.warn('mail of SES left to its lease', { ...names, error });
+  }
+}
+
+/** @returns null when S3 does not give it. */
+async function fetchContent(
+  { objects, logger, metrics }: SesIntakeParts,
+  mail: ClaimedSesMail,
+): Promise<ObjectReading | null> {
+  const { place } = mail;
+  if (place.kind === 'content') return { kind: 'read', bytes: place.bytes };
+  try {
+    return await createStages(metrics).timed('fetch', objects.read(place));
+  } catch (error) {
+    if (!(error instanceof BlobStoreUnavailableError)) throw error;
+    metrics.inboundMessages.inc({ result: 'later', reason: 's3' });
+    logger.warn('message not stored', { reason: 's3', ...namesOf(mail), error });
+    return null;
+  }
+}
+
+async function store({ pipeline, work }: SesIntakeParts, mail: ClaimedSesMail, raw: Buffer): Promise<void> {
+  const { source: mailFrom, recipients } = mail;
+  const verdicts = verdictsFromSes(mail.verdicts);
+  const screened = { auth: verdicts.auth, heldReason: heldReason(verdicts, false) };
+  const outcome = await pipeline.take({
+    ...{ raw, content: raw, mailFrom, recipients, claim: mail, names: namesOf(mail) },
+    screen: async () => screened,
+  });
+  if (outcome.kind === 'later') await work.defer(mail, delayMs(mail.claim));
+}
+
+async function refuse(
+  { work, logger, metrics }: SesIntakeParts,
+  mail: ClaimedSesMail,
+  reason: 'gone' | 'too_big',
+): Promise<void> {
+  if (!(await work.end(mail))) return;
+  metrics.inboundMessages.inc({ result: 'refused', reason });
+  logger.warn('message.refused', { reason, ...namesOf(mail) });
+}
+
+/** What the message can be found by at SES and SNS. */
+function namesOf({ providerMessageId, notificationId }: ClaimedSesMail) {
+  return { ses_message_id: providerMessageId, sns_message_id: notificationId };
+}
+
+/** Doubles with each claim. */
+function delayMs(claim: number): number {
+  return Math.min(DELAY_MS.first * 2 ** (claim - 1), DELAY_MS.max);
+}

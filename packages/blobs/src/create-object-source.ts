@@ -1,0 +1,29 @@
+import type { ObjectSource } from './object-source.ts';
+
+export interface ObjectSourceOptions {
+  /** A larger object is not read. */
+  readonly bytesMax: number;
+  /** For S3 to answer, retries included, and once more for the bytes. Default: 30 s. */
+  readonly timeoutMs?: number | undefined;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Reads credentials and region where the AWS SDK looks for them. Needs s3:GetObject, and s3:ListBucket: without it, S3 answers
+ * 403 for an object that is gone. The SDK is loaded with the first object.
+ */
+export function createObjectSource({ bytesMax, timeoutMs = TIMEOUT_MS }: ObjectSourceOptions): ObjectSource {
+  let loading: Promise<ObjectSource> | undefined;
+  const load = async (): Promise<ObjectSource> => {
+    const { createS3ObjectSource } = await import('./s3/s3-object-source.ts');
+    return createS3ObjectSource({ bytesMax, timeoutMs });
+  };
+  return {
+    async read(object) {
+      loading ??= load();
+      return (await loading).read(object);
+    },
+    close: () => void loading?.then((source) => source.close()),
+  };
+}

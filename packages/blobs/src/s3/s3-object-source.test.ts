@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  s3Drop,
+  s3Error,
+  s3Hang,
+  s3Page,
+  s3Part,
+  setEnvironment,
+  startFakeS3,
+  waitFor,
+} from '@postrider/testing';
+import type { FakeS3, S3Reaction } from '@postrider/testing';
+import { createObjectSource } from '../index.ts';
+import type { ObjectSource } from '../index.ts';
+
+const BYTES_MAX = 1_000;
+/** Far longer than any exchange here takes. */
+const LONG_MS = 20_000;
+/** For what is never answered, or never ends. */
+const SHORT_MS = 300;
+const OBJECT = { bucket: 'mail-in', key: 'a/b c/ü?' };
+
+const cleanups: (() => Promise<void> | void)[] = [];
+let s3: FakeS3;
+beforeEach(async () => {
+  s3 = await startFakeS3();
+  cleanups.push(() => s3.close());
+  cleanups.push(setEnvironment({ ...s3.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }));
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function connect(timeoutMs = LONG_MS): ObjectSource {
+  const source = createObjectSource({ bytesMax: BYTES_MAX, timeoutMs });
+  cleanups.push(() => source.close());
+  return source;
+}
+
+function put(bytes: Buffer): Buffer {
+  s3.objects.set(`${OBJECT.bucket}/${OBJECT.key}`, { bytes, lastModified: new Date() });
+  return bytes;
+}
+
+const away = (message: string) => ({
+  name: 'BlobStoreUnavailableError',
+  message: expect.stringContaining(message) as unknown,
+});
+
+test('an object is read whole, from the bucket that is named', async () => {
+  const bytes = put(randomBytes(BYTES_MAX));
+  expect(await connect().read(OBJECT)).toEqual({ kind: 'read', bytes });
+  expect(s3.requests).toMatchObject([{ operation: 'GetObject', ...OBJECT }]);
+});
+
+test('one byte over the limit is not read, and holds no connection', async () => {
+  put(randomBytes(BYTES_MAX + 1));
+  expect(await connect().read(OBJECT)).toEqual({ kind: 'too_big' });
+  await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
+});
+
+test('an object that is not there is gone', async () => {
+  expect(await connect().read(OBJECT)).toEqual({ kind: 'gone' });
+});
+
+describe('S3 is away, and nothing is gone, with', () => {
+  test.each<[string, S3Reaction, string]>([
+    [
+      'an answer 503',
+      s3Error(503, 'SlowDown'),
+      'the bucket s3://mail-in is not available (SlowDown, status 503)',
+    ],
+    ['a refusal', s3Error(403, 'AccessDenied'), '(AccessDenied, status 403)'],
+    ['a bucket that is not there', s3Error(404, 'NoSuchBucket'), '(NoSuchBucket, status 404)'],
+    ['a proxy’s page', s3Page(502), 'status 502'],
+    ['a connection that ends', s3Drop, 's3://mail-in'],
+    ['bytes that end early', s3Part(100, 'cut'), 's3://mail-in'],
+  ])('%s', async (_, reaction, message) => {
+    put(randomBytes(1));
+    s3.fail(reaction, { operation: 'GetObject' });
+    await expect(connect().read(OBJECT)).rejects.toMatchObject(away(message));
+  });
+
+  test('no answer in time', async () => {
+    s3.fail(s3Hang, { operation: 'GetObject' });
+    await expect(connect(SHORT_MS).read(OBJECT)).rejects.toMatchObject(away('s3://mail-in'));
+  });
+});
+
+test('an object whose bytes trickle is read for so long and no longer', async () => {
+  s3.fail((response) => {
+    response.writeHead(200, { 'content-length': BYTES_MAX, etag: '"slow"' });
+    const timer = setInterval(() => response.write('x'), 10);
+    response.once('close', () => clearInterval(timer));
+  });
+  await expect(connect(SHORT_MS).read(OBJECT)).rejects.toMatchObject(away('s3://mail-in'));
+  await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
+});
+
+test('closing breaks off what is read', async () => {
+  s3.fail(s3Part(100, 'stall'), { operation: 'GetObject' });
+  const source = connect();
+  const reading = source.read(OBJECT);
+  await s3.waitForRequests('GetObject', 1);
+  source.close();
+  await expect(reading).rejects.toMatchObject(away('the store was closed'));
+  await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
+});

@@ -1,0 +1,47 @@
+import type { ObjectSource } from '../object-source.ts';
+import { createS3Client } from './client.ts';
+import { unavailable } from './fault.ts';
+import { createObjectReader } from './object-reader.ts';
+
+export function createS3ObjectSource(options: {
+  readonly bytesMax: number;
+  readonly timeoutMs: number;
+}): ObjectSource {
+  const { bytesMax, timeoutMs } = options;
+  const client = createS3Client({ timeoutMs });
+  /** Of what is read now, by what breaks it off. */
+  const reading = new Set<(cause: Error) => void>();
+
+  return {
+    async read({ bucket, key }) {
+      const failure = (cause: unknown) => unavailable(`s3://${bucket}`, cause, 'bucket');
+      const reader = createObjectReader({
+        call: (work) =>
+          client.call(work).catch((error: unknown) => {
+            throw failure(error);
+          }),
+        failure,
+        idleMs: timeoutMs,
+      });
+      const opened = await reader.open({ Bucket: bucket, Key: key });
+      if (opened === null) return { kind: 'gone' };
+      if (opened.size > bytesMax) {
+        opened.stream.destroy();
+        return { kind: 'too_big' };
+      }
+      const breakOff = (cause: Error) => reader.breakOff(failure(cause));
+      const timer = setTimeout(() => breakOff(new Error(`not read in ${timeoutMs} ms`)), timeoutMs);
+      reading.add(breakOff);
+      try {
+        return { kind: 'read', bytes: Buffer.concat((await opened.stream.toArray()) as Buffer[]) };
+      } finally {
+        clearTimeout(timer);
+        reading.delete(breakOff);
+      }
+    },
+    close() {
+      for (const breakOff of reading) breakOff(new Error('the store was closed'));
+      client.close();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { text, texts } from './notification-shape.ts';
+
+/*
+ * Mail that SES received. Source: Amazon SES Developer Guide, "Contents of notifications for Amazon SES email receiving".
+ */
+
+export interface ReceivedMail {
+  /** SES's id of the message. */
+  readonly providerMessageId: string;
+  /** Of the envelope; '' for the null sender. */
+  readonly source: string;
+  /** Recipients of the envelope that the receipt rule matched. `mail.destination` is what the headers say, so anybody's choice. */
+  readonly recipients: readonly string[];
+  /** `spamVerdict` and its like, `{status}` or null, and `dmarcPolicy`. */
+  readonly verdicts: object;
+  /** What the SNS action brings, or where the S3 action has put it. */
+  readonly place:
+    | { readonly kind: 'content'; readonly bytes: Buffer }
+    | { readonly kind: 'object'; readonly bucket: string; readonly key: string };
+}
+
+export type ReceivedReading =
+  | { readonly kind: 'received'; readonly mail: ReceivedMail }
+  | { readonly kind: 'ignored'; readonly why: string };
+
+const verdict = z.object({ status: text }).nullable().catch(null);
+
+const received = z.object({
+  notificationType: z.literal('Received'),
+  mail: z.object({ messageId: text, source: text }).catch({ messageId: null, source: null }),
+  receipt: z.object({
+    recipients: texts,
+    action: z.object({ bucketName: text, objectKey: text }).catch({ bucketName: null, objectKey: null }),
+    spamVerdict: verdict,
+    virusVerdict: verdict,
+    spfVerdict: verdict,
+    dkimVerdict: verdict,
+    dmarcVerdict: verdict,
+    dmarcPolicy: text,
+  }),
+  content: z.string().nullable().catch(null),
+});
+
+type Received = z.infer<typeof received>;
+
+/**
+ * Reads the `Message` of an authentic SNS notification. Never throws, whatever the text.
+ *
+ * @returns null when it is not of received mail
+ */
+export function readReceivedMail(messageText: string): ReceivedReading | null {
+  const found = parse(messageText);
+  if (found === null) return null;
+  const { mail, receipt, content } = found;
+  const { recipients: written, action, ...verdicts } = receipt;
+  const recipients = written.filter((recipient) => recipient !== null);
+  const place = placeOf(content, action);
+  if (mail.messageId === null) return { kind: 'ignored', why: 'received mail without an id' };
+  if (recipients.length === 0) return { kind: 'ignored', why: 'received mail without a recipient' };
+  if (place === null) return { kind: 'ignored', why: 'received mail of an action that keeps no content' };
+  const source = (mail.source ?? '').replace(/^<(.*)>$/, '$1');
+  return {
+    kind: 'received',
+    mail: { providerMessageId: mail.messageId, source, recipients, verdicts, place },
+  };
+}
+
+function parse(messageText: string): Received | null {
+  try {
+    return received.safeParse(JSON.parse(messageText)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Where a rule has an S3 and an SNS action, each tells of its own. */
+function placeOf(
+  content: Received['content'],
+  { bucketName: bucket, objectKey: key }: Received['receipt']['action'],
+): ReceivedMail['place'] | null {
+  if (content !== null && content !== '') return { kind: 'content', bytes: bytesOf(content) };
+  return bucket === null || key === null ? null : { kind: 'object', bucket, key };
+}
+
+/** No message is Base64 throughout: SES puts headers in front of each, and these have colons. */
+const BASE64 = /^[A-Za-z0-9+/=\r\n]+$/;
+
+/** The rule says which encoding SES uses. The notification need not. */
+function bytesOf(content: string): Buffer {
+  return Buffer.from(content, BASE64.test(content) ? 'base64' : 'utf8');
+}

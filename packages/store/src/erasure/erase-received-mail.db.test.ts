@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { endDeliveries, handOver, sendMail } from '../../test/ended-mail.ts';
+import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
+import { createErasureStore } from '../erasures.ts';
+import type { ErasureStore } from '../erasures.ts';
+import { createMessageIntake } from '../inbound/message-intake.ts';
+import type { IncomingMessage } from '../inbound/message-intake.ts';
+
+/* A person is forgotten in received mail. */
+
+const BOB = 'bob@xn--bcher-kva.example';
+
+let store: TestStore;
+let rows: Rows;
+let erasures: ErasureStore;
+let accountId: AccountId;
+let webhookId: WebhookId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  erasures = createErasureStore(store.db.pool);
+});
+afterAll(() => store.close());
+
+async function sent(change: Parameters<typeof sendMail>[2]): Promise<void> {
+  await handOver(store, await sendMail(store, accountId, change));
+}
+
+const end = (result: 'done' | 'dead') => endDeliveries(store, webhookId, result);
+
+const result = (erased: object, pending: object = {}) => ({
+  accountId,
+  erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
+  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, ...pending },
+});
+
+const INBOX = `a@${SHARED_DOMAIN}`;
+
+beforeEach(async () => {
+  await rows.clear();
+  accountId = await rows.account();
+  webhookId = await rows.webhook({ accountId });
+  await store.outside.query(`insert into inboxes values ('ibx_1', $1, 'live', $2, 'A', null, now(), now())`, [
+    accountId,
+    INBOX,
+  ]);
+});
+
+async function received(more: Partial<IncomingMessage>): Promise<string> {
+  const reception = await createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]).receive(incoming(more));
+  const [message] = reception.kind === 'stored' ? reception.messages : [];
+  if (message === undefined) throw new Error('not stored');
+  return message.id;
+}
+
+/** What there is, by table. */
+async function left() {
+  const [row] = await store.outside.query(
+    `select (select count(*)::int from messages) as messages, (select count(*)::int from message_attachments) as files,
+            (select count(*)::int from inbox_threads) as threads, (select count(*)::int from inbox_sends) as sends,
+              (select count(*)::int from emails) + (select count(*)::int from events) + (select count(*)::int from attempts)
+              + (select count(*)::int from dead_letters) + (select count(*)::int from erasures)
+              + (select count(*)::int from erased_emails) as others`,
+  );
+  return row;
+}
+const NOTHING_LEFT = { messages: 0, files: 0, threads: 0, sends: 0, others: 0 };
+const FILE = { filename: 'a', contentType: 'a/b', contentId: null, size: 1, blob: 'c'.repeat(64) };
+
+test.each<[string, Partial<IncomingMessage>]>([
+  ['from', { from: 'Bob <Bob@bücher.example>' }],
+  ['to', { to: [INBOX, 'Bob <bob@bücher.example>'] }],
+  ['cc', { cc: ['BOB@xn--bcher-kva.example'] }],
+  ['reply_to', { replyTo: ['"Bob, B." <bob@bücher.example>'] }],
+  ['from, of a message that is held', { from: BOB, heldReason: 'spam' }],
+  // The event names the first hundred: it goes because its message does.
+  ['to, behind a hundred others', { to: [...Array.from({ length: 150 }, (_, n) => `a${n}@a.example`), BOB] }],
+])('who is among %s: the message with files and thread, its events and their attempts', async (_, change) => {
+  await received({ ...change, attachments: [FILE] });
+  await end('done');
+  expect(await erasures.erase(accountId, BOB)).toEqual(result({ messages: 1, events: 1, attempts: 1 }));
+  expect(await left()).toEqual(NOTHING_LEFT);
+  expect(await left()).toEqual(NOTHING_LEFT);
+});
+
+test('with the dead letters of its events', async () => {
+  await received({ to: [...Array.from({ length: 150 }, (_, n) => `a${n}@a.example`), BOB] });
+  await end('dead');
+  expect(await erasures.erase(accountId, BOB)).toEqual(
+    result({ messages: 1, events: 1, attempts: 1, deadLetters: 1 }),
+  );
+  expect(await left()).toEqual(NOTHING_LEFT);
+});
+
+test('and a thread stays in which something is left, of others or of the account', async () => {
+  await received({ messageId: 'ada@mail.example' });
+  await received({ from: BOB, inReplyTo: 'ada@mail.example' });
+  await received({ from: BOB, messageId: 'bob@mail.example' });
+  await sent({ from: INBOX, headers: { 'In-Reply-To': '<bob@mail.example>' } });
+  await end('done');
+  expect(await erasures.erase(accountId, BOB)).toMatchObject({ erased: { messages: 2, emails: 0 } });
+  expect(await left()).toMatchObject({ messages: 1, files: 0, threads: 2, sends: 1 });
+});
+
+test('and a thread goes in which only mail to the person was sent', async () => {
+  await sent({ from: INBOX, to: [BOB] });
+  await end('done');
+  expect(await left()).toMatchObject({ messages: 0, files: 0, threads: 1, sends: 1 });
+  expect(await erasures.erase(accountId, BOB)).toMatchObject({ erased: { emails: 1 } });
+  expect(await left()).toEqual(NOTHING_LEFT);
+});
+
+test('and nobody else: not those with a like address, nor what other accounts received', async () => {
+  const other = await rows.account();
+  await rows.message({ accountId: other });
+  await store.outside.query('update messages set from_address = $1', [BOB]);
+  for (const from of ['jim.bob@xn--bcher-kva.example', 'Bob <ada@a.example>']) await received({ from });
+  await end('done');
+  expect(await erasures.erase(accountId, BOB)).toEqual(result({}));
+  expect(await left()).toMatchObject({ messages: 3, files: 0, threads: 2, sends: 0 });
+});
+
+test('after a release that is under way has ended, with both its events', async () => {
+  const id = await received({ from: BOB, heldReason: 'spam' });
+  await end('done');
+  await inUndoneTransaction(store.db.pool, async (release) => {
+    await release.query('select from messages where id = $1 for no key update', [id]);
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({ events: 1, attempts: 1 }, { messages: 1 }));
+  });
+  await store.outside.query('update erasures set due_at = now()');
+  expect(await erasures.resume()).toEqual([result({ messages: 1 })]);
+  expect(await left()).toEqual(NOTHING_LEFT);
+});
+
+test('page by page, whatever kind and status the messages have', async () => {
+  await store.outside.query(
+    `insert into messages (id, account_id, kind, status, created_at, content_digest, blob, size, from_address,
+       to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
+     select 'msg_' || n, $1, (array['live', 'test']::key_kind[])[1 + n % 2],
+            (array['received', 'held', 'released']::message_status[])[1 + n % 3], '2026-01-01'::timestamptz + make_interval(secs => n / 7),
+            '', 'b', 1, case when n % 10 < 3 then $2 else 'ada@a.example' end, '{}', '{}', '{}', '{}', '[]', 'none', 'none', 'none', false
+     from generate_series(1, 3000) n`,
+    [accountId, BOB],
+  );
+  expect(await erasures.erase(accountId, BOB)).toEqual(result({ messages: 900 }));
+  expect(await left()).toMatchObject({ messages: 2100 });
+});

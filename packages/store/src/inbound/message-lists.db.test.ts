@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { AccountId, InboxId, MessageId } from '@postrider/domain';
+import { explainedPool } from '../../test/explained-pool.ts';
+import type { ExplainedStatement } from '../../test/explained-pool.ts';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import type { Database } from '../database.ts';
+import { createInboxStore } from './inboxes.ts';
+import { createMessageStore } from './messages.ts';
+import type { MessageFilter } from './messages.ts';
+
+/* Lists of an account that has very many messages of one status and few of another. */
+
+const MANY = 100_000;
+const FEW = 30;
+const LIMIT = 20;
+/** Two statuses, and one entry more than is shown, each twice: read, and looked up. */
+const ROWS_MAX = 4 * (LIMIT + 1);
+
+const INBOX = 'ibx_1' as InboxId;
+
+let store: TestStore;
+let seen: ExplainedStatement[];
+let db: Database;
+const reader = { accountId: '' as AccountId, kind: 'live' as const };
+
+/** The oldest first: `few` of the status, or `MANY`. */
+async function fill(prefix: string, status: string, count: number): Promise<void> {
+  await store.outside.query(
+    `insert into messages (id, account_id, kind, inbox_id, status, created_at, content_digest, blob, size, from_address,
+       to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic, read)
+     select $1 || lpad(n::text, 7, '0'), $2, 'live', $3, $4::message_status, now() - interval '20 days' + make_interval(secs => n),
+            sha256(n::text::bytea), 'b', 1, 'a@a.example', '{}', '{}', '{}', '{}', '[]', 'none', 'none', 'none', false, true
+     from generate_series(1, $5::int) n`,
+    [prefix, reader.accountId, INBOX, status, count],
+  );
+}
+
+beforeAll(async () => {
+  store = await openTestStore();
+  const accountId = await store.newAccount();
+  Object.assign(reader, { accountId });
+  await store.outside.query(
+    `insert into inboxes values ($2, $1, 'live', 'a@a.example', 'A', null, now(), now())`,
+    [accountId, INBOX],
+  );
+  const query = async ({ text, values }: { text: string; values: unknown[] }) =>
+    explainedPool(store.db.pool, seen).query(text, values);
+  db = { ...store.db, pool: { query } as unknown as Database['pool'] };
+  await fill('msg_b', 'received', FEW);
+  await fill('msg_r', 'released', FEW);
+  await fill('msg_a', 'held', MANY);
+  await fill('msg_c', 'received', MANY); // newer than the few that were released
+}, 120_000);
+afterAll(() => store.close());
+
+const FILTERS: readonly [string, MessageFilter][] = (['account', 'inbox'] as const).flatMap((of) =>
+  ([null, 'held', 'received', 'released'] as const).map((status): [string, MessageFilter] => [
+    `${status ?? 'not held'}, of an ${of}`,
+    { status, inboxId: of === 'inbox' ? INBOX : null },
+  ]),
+);
+
+describe.each(['not counted yet', 'counted'])(
+  'a list of messages, of tables that Postgres has %s',
+  (when) => {
+    beforeAll(async () => {
+      if (when === 'counted') await store.outside.query('analyze');
+    });
+
+    test.each(FILTERS)('that are %s is a walk over an index, wherever it begins', async (_, filter) => {
+      seen = [];
+      const messages = createMessageStore(db, store.clock);
+      const page = async (side: 'after' | 'before', id: string) =>
+        messages.list(reader, filter, { limit: LIMIT, cursor: { side, id: id as MessageId } });
+      const first = await messages.list(reader, filter, { limit: LIMIT, cursor: null });
+      expect(first?.entries).toHaveLength(LIMIT);
+      await page('after', 'msg_a0050000');
+      await page('before', 'msg_a0050000');
+      expect(Math.max(...seen.map(({ rowsMax }) => rowsMax))).toBeLessThanOrEqual(ROWS_MAX);
+      expect(seen.flatMap(({ readWhole }) => readWhole)).toEqual([]);
+    });
+
+    test('and when an inbox received last, however much it holds', async () => {
+      seen = [];
+      const inboxes = createInboxStore(db, store.clock, { sharedDomains: [], perAccountMax: 9 });
+      const inbox = await inboxes.find(reader, 'a@a.example');
+      expect(inbox?.unread).toBe(0);
+      expect(inbox?.lastReceived).not.toBeNull();
+      expect(Math.max(...seen.map(({ rowsMax }) => rowsMax))).toBeLessThanOrEqual(ROWS_MAX);
+    });
+  },
+);

@@ -1,0 +1,104 @@
+import type { Database } from '../database.ts';
+import { runOn } from '../database.ts';
+import { addSesMail } from '../sql/add-ses-mail.ts';
+import { claimSesMail } from '../sql/claim-ses-mail.ts';
+import { deferSesMail } from '../sql/defer-ses-mail.ts';
+import { endSesMail } from '../sql/end-ses-mail.ts';
+import { runIn } from '../statement.ts';
+import type { Transaction } from '../transaction.ts';
+
+/** Mail that SES received. */
+export interface SesMail {
+  /** SES's id of the message. */
+  readonly providerMessageId: string;
+  /** Of the envelope; '' for the null sender. */
+  readonly source: string;
+  readonly recipients: readonly string[];
+  /** As SES's `receipt` has them. */
+  readonly verdicts: object;
+  readonly place:
+    | { readonly kind: 'content'; readonly bytes: Buffer }
+    | { readonly kind: 'object'; readonly bucket: string; readonly key: string };
+}
+
+export interface SesMailStore {
+  /**
+   * Keeps the message until it is taken in.
+   *
+   * @param notificationId SNS's id: the same on every repetition. @returns false: that one was kept before.
+   * @throws StoreUnavailableError; a repetition keeps nothing twice
+   */
+  add(notificationId: string, mail: SesMail): Promise<boolean>;
+}
+
+/** A claim on a row; a later claim ends it. */
+export interface SesMailClaim {
+  readonly notificationId: string;
+  readonly claim: number;
+}
+
+export type ClaimedSesMail = SesMail & SesMailClaim;
+
+/** An inbound process's view. All methods throw StoreUnavailableError. A message that is stored ends with `MessageIntake.receive`. */
+export interface SesMailWork {
+  /** What is not ended within the lease is claimed by the next one. */
+  claim(limits: { readonly rowsMax: number; readonly leaseSeconds: number }): Promise<ClaimedSesMail[]>;
+  /** Ends a message that is not stored. @returns false: the claim is no longer held */
+  end(claim: SesMailClaim): Promise<boolean>;
+  /** Due again after the delay. */
+  defer(claim: SesMailClaim, delayMs: number): Promise<void>;
+  /** @returns how many wait or are held */
+  count(): Promise<number>;
+}
+
+export function createSesMailStore(db: Database): SesMailStore {
+  return {
+    async add(notificationId, { providerMessageId, source, recipients, verdicts, place }) {
+      const placed = place.kind === 'content' ? [place.bytes, null, null] : [null, place.bucket, place.key];
+      const added = await runOn(db.pool, addSesMail, [
+        ...[notificationId, providerMessageId, source, recipients, JSON.stringify(verdicts)],
+        ...placed,
+      ]);
+      if (added.length > 0) db.wakeUps.send({ webhooks: [], mail: false, sesMail: true });
+      return added.length > 0;
+    },
+  };
+}
+
+type ClaimedRow = Omit<ClaimedSesMail, 'place'> & {
+  readonly content: Buffer | null;
+  readonly bucket: string;
+  readonly key: string;
+};
+
+export function createSesMailWork(db: Database): SesMailWork {
+  return {
+    async claim({ rowsMax, leaseSeconds }) {
+      const rows = await runOn<ClaimedRow>(db.pool, claimSesMail, [rowsMax, leaseSeconds]);
+      return rows.map(({ content, bucket, key, ...mail }) => ({
+        ...mail,
+        place: content === null ? { kind: 'object', bucket, key } : { kind: 'content', bytes: content },
+      }));
+    },
+    async end({ notificationId, claim }) {
+      return (await runOn(db.pool, endSesMail, [notificationId, claim])).length > 0;
+    },
+    async defer({ notificationId, claim }, delayMs) {
+      await runOn(db.pool, deferSesMail, [notificationId, claim, delayMs]);
+    },
+    async count() {
+      const [row] = await runOn<{ n: number }>(db.pool, COUNT, []);
+      return row?.n ?? 0;
+    },
+  };
+}
+
+/** In the transaction that stores the message. @returns false: the claim is no longer held */
+export async function endInTransaction(
+  tx: Transaction,
+  { notificationId, claim }: SesMailClaim,
+): Promise<boolean> {
+  return (await runIn(tx.client, endSesMail, [notificationId, claim])).length > 0;
+}
+
+const COUNT = { name: 'count-ses-mail', text: 'select count(*)::int as n from ses_mail' };

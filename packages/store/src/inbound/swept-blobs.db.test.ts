@@ -1,0 +1,215 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction, untilWaitingForLock } from '../../test/sessions.ts';
+import { createPool } from '../pool.ts';
+import { StoreUnavailableError } from '../errors.ts';
+import { createInboxStore } from './inboxes.ts';
+import { createMessageIntake } from './message-intake.ts';
+import type { MessageIntake, Reception } from './message-intake.ts';
+import { createSweptBlobs, SweptBlobsError } from './swept-blobs.ts';
+import type { SweptBlobs } from './swept-blobs.ts';
+
+/** Of locks that keep a statement of these tests where it is. */
+const STOP_SWEEP = 71;
+const STOP_MESSAGE = 72;
+
+let store: TestStore;
+let rows: Rows;
+let swept: SweptBlobs;
+let intake: MessageIntake;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  swept = createSweptBlobs(store.db);
+  intake = createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]);
+  for (const [table, key] of [
+    ['swept_blobs', STOP_SWEEP],
+    ['events', STOP_MESSAGE],
+  ] as const) {
+    await store.outside.query(
+      `create function stop_${key}() returns trigger language plpgsql as
+       $$ begin perform pg_advisory_xact_lock(${key}); return new; end $$`,
+    );
+    await store.outside.query(
+      `create trigger stop before insert on ${table} for each row execute function stop_${key}()`,
+    );
+  }
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  await rows.clear();
+  await store.outside.query('truncate swept_blobs, blob_sweeps');
+  const accountId = await store.newAccount();
+  const address = `a@${SHARED_DOMAIN}`;
+  const rules = { sharedDomains: [SHARED_DOMAIN], perAccountMax: 9 };
+  await createInboxStore(store.db, store.clock, rules).create({
+    ...{ accountId, kind: 'live', address, name: address, fromName: null },
+  });
+});
+
+const newBlob = () => createHash('sha256').update(randomUUID()).digest('hex');
+const file = (blob: string) => ({ filename: 'a', contentType: 'a/b', contentId: null, size: 1, blob });
+const messages = () => store.outside.query('select id from messages');
+
+/** Names the blob as the raw bytes, or as an attachment. */
+async function receive(blob: string, as: 'raw' | 'attachment' = 'raw'): Promise<Reception> {
+  return intake.receive(incoming(as === 'raw' ? { blob } : { blob: newBlob(), attachments: [file(blob)] }));
+}
+
+async function refusal(receiving: Promise<unknown>): Promise<SweptBlobsError> {
+  const error: unknown = await receiving.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof SweptBlobsError)) throw new Error(`not refused: ${String(error)}`);
+  return error;
+}
+
+async function stopping<T>(key: number, work: (goOn: () => Promise<unknown>) => Promise<T>): Promise<T> {
+  return inUndoneTransaction(store.db.pool, async (session) => {
+    await session.query('select pg_advisory_xact_lock($1)', [key]);
+    return work(() => session.query('rollback'));
+  });
+}
+
+describe('a sweep', () => {
+  test('is due at once, then after hours, and is one process’s', async () => {
+    const begun = await Promise.all(Array.from({ length: 5 }, () => swept.begin()));
+    expect(begun.filter(Boolean)).toHaveLength(1);
+    expect(await swept.begin()).toBe(false);
+    await store.outside.query(`update blob_sweeps set due_at = due_at - interval '6 hours'`);
+    expect(await swept.begin()).toBe(true);
+  });
+
+  test('takes what neither a message nor an attachment names, and each blob once', async () => {
+    const [raw, attached, one, other] = [newBlob(), newBlob(), newBlob(), newBlob()];
+    await receive(raw);
+    await receive(attached, 'attachment');
+    expect((await swept.take([raw, one, attached, other]))?.sort()).toEqual([one, other].sort());
+    expect(await swept.take([one])).toEqual([]);
+    await swept.settle([one]);
+    expect(await swept.take([one])).toEqual([one]);
+    expect(await swept.take([raw])).toEqual([]);
+  });
+
+  test('forgets a day later what it took', async () => {
+    const [old, young] = [newBlob(), newBlob()];
+    await swept.take([old, young]);
+    await store.outside.query(
+      `update swept_blobs set leased_until = now() - make_interval(hours => case when id = $1 then 25 else 23 end)`,
+      [old],
+    );
+    await swept.begin();
+    expect(await store.outside.query('select id from swept_blobs')).toEqual([{ id: young }]);
+  });
+});
+
+describe.each(['raw', 'attachment'] as const)('a message that names a swept blob (%s)', (as) => {
+  test('is not stored while the sweep may remove the bytes', async () => {
+    const blob = newBlob();
+    await swept.take([blob]);
+    const { isOver, blobs } = await refusal(receive(blob, as));
+    expect([isOver, blobs.map(({ id }) => id)]).toEqual([false, [blob]]);
+    expect(await messages()).toEqual([]);
+    expect(await store.outside.query('select from inbox_threads')).toEqual([]);
+  });
+
+  test.each(['is settled', 'has lost its lease'])(
+    'is told to put the bytes again once it %s',
+    async (how) => {
+      const blob = newBlob();
+      await swept.take([blob]);
+      if (how === 'is settled') await swept.settle([blob]);
+      else await store.outside.query('update swept_blobs set leased_until = now()'); // its process was killed
+      const { isOver, blobs } = await refusal(receive(blob, as));
+      expect(isOver).toBe(true);
+      expect(await messages()).toEqual([]);
+      await intake.forgetSwept(blobs);
+      expect(await receive(blob, as)).toMatchObject({ kind: 'stored', messages: [{}] });
+    },
+  );
+
+  test('does not forget that it was swept once more', async () => {
+    const blob = newBlob();
+    await swept.take([blob]);
+    await swept.settle([blob]);
+    const { blobs } = await refusal(receive(blob, as));
+    await swept.take([blob]);
+    await swept.settle([blob]);
+    await intake.forgetSwept(blobs);
+    await refusal(receive(blob, as));
+  });
+});
+
+describe('a sweep and a message at the same time', () => {
+  test('of which the message is stored first: the sweep sees it', async () => {
+    const blob = newBlob();
+    await stopping(STOP_MESSAGE, async (goOn) => {
+      const receiving = receive(blob);
+      await untilWaitingForLock(store.outside); // its rows are written and not committed
+      expect(await swept.take([blob])).toBeNull();
+      await goOn();
+      expect(await receiving).toMatchObject({ kind: 'stored' });
+    });
+    expect(await swept.take([blob])).toEqual([]);
+    expect(await messages()).toHaveLength(1);
+  });
+
+  test('of which the message is stored while the sweep waits for its lock: the sweep sees it', async () => {
+    const blob = newBlob();
+    await stopping(STOP_MESSAGE, async (goOn) => {
+      const receiving = receive(blob);
+      await untilWaitingForLock(store.outside);
+      const taking = swept.take([blob]);
+      await untilWaitingForLock(store.outside, 2);
+      await goOn();
+      await receiving;
+      // Null: the lock's 100 ms were over before the commit.
+      expect([[], null]).toContainEqual(await taking);
+    });
+  });
+
+  test('of which the sweep is first: the message sees it, though neither had committed', async () => {
+    const blob = newBlob();
+    await stopping(STOP_SWEEP, async (goOn) => {
+      const taking = swept.take([blob]);
+      await untilWaitingForLock(store.outside); // its row is about to be written, and no message named it
+      const refused = refusal(receive(blob));
+      await untilWaitingForLock(store.outside, 2);
+      await goOn();
+      expect(await taking).toEqual([blob]);
+      expect((await refused).isOver).toBe(false);
+    });
+    expect(await messages()).toEqual([]);
+  });
+
+  test('in any order, many times over: a blob that is taken is named by no message', async () => {
+    for (let round = 0; round < 40; round += 1) {
+      const blob = newBlob();
+      const receiving = receive(blob).then(
+        () => true,
+        () => false,
+      );
+      const [taken, stored] = await Promise.all([swept.take([blob]), receiving]);
+      expect([stored, taken?.length ?? 0]).not.toEqual([true, 1]);
+    }
+  });
+});
+
+test('a Postgres that is away is said to be', async () => {
+  const pool = createPool({
+    ...{ databaseUrl: 'postgres://nobody@127.0.0.1:9/none', size: 1, applicationName: 'away' },
+    ...{ durableCommits: true, onError: () => undefined },
+  });
+  const away = createSweptBlobs({ pool });
+  for (const call of [away.begin(), away.take([newBlob()]), away.settle([newBlob()])]) {
+    await expect(call).rejects.toThrow(StoreUnavailableError);
+  }
+  await pool.end();
+});
