@@ -6,8 +6,6 @@ import { setTimeout } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  after,
-  answer,
   createTestAuthority,
   type ScriptedReceiver,
   startScriptedReceiver,
@@ -100,6 +98,15 @@ describe('a request through the agent itself', () => {
     await expect(get(agent, options)).rejects.toThrow(/unable to verify/);
     expect(receiver.requests).toHaveLength(0);
   });
+});
+
+test.each([
+  ['refused', async () => []],
+  ['not judged, for nobody answers', () => Promise.reject(new Error('no answer'))],
+])('an address that is %s leaves nothing behind', async (_, resolveIpv6) => {
+  const agent = createAgent([], { resolver: { ...loopback, resolveIpv6 } });
+  await expect(get(agent, { host: 'fd00::1' })).rejects.toThrow(/refused|no answer/);
+  expect(Object.keys(agent.sockets)).toEqual([]);
 });
 
 test('a new connection to one of many hosts resumes the session of the last one', async () => {
@@ -230,63 +237,7 @@ describe('an early connection', () => {
   });
 });
 
-describe('a connection', () => {
-  const MINUTES_5 = 300_000;
-  const IDLE_MS = 12_000;
-
-  test('serves requests for five minutes at the most; the next is made anew, and judged', async () => {
-    const receiver = await startReceiver();
-    let nowMs = 0;
-    let addresses = ['127.0.0.1'];
-    const resolver: NameResolver = { resolve: async () => addresses, ...quiet };
-    const agent = createAgent(['127.0.0.1/32'], { resolver, nowMs: () => nowMs });
-    const visit = () => get(agent, { host: 'hooks.example.com', port: receiver.port });
-    await visit();
-    addresses = ['10.0.0.1'];
-    nowMs = MINUTES_5 - IDLE_MS;
-    await visit();
-    expect(receiver.connections).toBe(1);
-    nowMs += 1; // it could wait idle for as long as is left, and serve one more
-    await visit();
-    await expect(visit()).rejects.toThrow('refused address 10.0.0.1 (private)');
-    expect(receiver.connections).toBe(1);
-  });
-
-  test('that is too old is not handed to a request that waits for one either', async () => {
-    const receiver = await startReceiver();
-    let nowMs = 0;
-    const agent = createAgent(['127.0.0.1/32'], { socketsPerHost: 1, nowMs: () => nowMs });
-    receiver.script('/first', [after(receiver.waitForRequests(1), answer(200))]);
-    const first = get(agent, { host: '127.0.0.1', port: receiver.port, path: '/first' });
-    const second = get(agent, { host: '127.0.0.1', port: receiver.port, path: '/' });
-    nowMs = MINUTES_5;
-    expect([await first, await second]).toEqual([200, 200]);
-    expect(receiver.connections).toBe(2);
-  });
-});
-
 describe('idle connections', () => {
-  test('are closed after a while', async () => {
-    const receiver = await startReceiver();
-    const agent = createAgent(['127.0.0.1/32'], { idleMs: 50 });
-    await get(agent, { host: '127.0.0.1', port: receiver.port });
-    await waitFor(() => receiver.openSockets === 0, { what: 'the idle connection to be closed' });
-    expect(Object.keys(agent.freeSockets)).toEqual([]);
-  });
-
-  test('a connection that waits for a slow answer is not idle', async () => {
-    const receiver = await startReceiver();
-    const agent = createAgent(['127.0.0.1/32'], { idleMs: 30 });
-    const otherIsClosed = waitFor(() => receiver.openSockets === 1, {
-      what: 'the other connection to be closed',
-    });
-    receiver.script('/slow', [after(otherIsClosed, answer(201))]);
-    const slow = get(agent, { host: '127.0.0.1', port: receiver.port, path: '/slow' });
-    await receiver.waitForRequests(1);
-    await get(agent, { host: '127.0.0.1', port: receiver.port, path: '/' });
-    expect(await slow).toBe(201);
-  });
-
   test('are closed at will, those of another port are kept', async () => {
     const [receiver, other] = [await startReceiver(), await startReceiver()];
     const agent = createAgent(['127.0.0.1/32']);

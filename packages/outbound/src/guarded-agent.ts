@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { EarlyConnections, type EarlyConnection } from './early-connections.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
+import { withoutBrackets } from './guard/names.ts';
 import { RefusedError } from './guard/refused-error.ts';
 import { createGuardedLookup, judgeHost, judgeResolved } from './resolve/guarded-lookup.ts';
 import type { NameResolver } from './resolve/name-resolver.ts';
@@ -87,13 +88,12 @@ export class GuardedAgent extends Agent {
   ): Duplex | null | undefined {
     const learned = this.#nat64.learn([withoutBrackets(options.host ?? '')]);
     if (learned === undefined) return this.#connect(options, callback);
-    const fail = (error: Error) => callback?.(error, undefined as unknown as Duplex);
     learned
       .then(() => {
         const socket = this.#connect(options, callback);
         if (socket !== undefined) callback?.(null, socket);
       })
-      .catch(fail);
+      .catch((error: Error) => this.#failToConnect(error, options, callback));
     return undefined;
   }
 
@@ -101,7 +101,7 @@ export class GuardedAgent extends Agent {
     const host = withoutBrackets(options.host ?? '');
     const refusal = judgeHost(host, this.#guard, this.#nat64);
     if (refusal !== null) {
-      callback?.(new RefusedError(refusal), undefined as unknown as Duplex);
+      this.#failToConnect(new RefusedError(refusal), options, callback);
       return undefined;
     }
     const key = keyOf(host, options.port ?? '');
@@ -120,6 +120,13 @@ export class GuardedAgent extends Agent {
     this.#count(key, 1);
     socket.once('close', () => this.#count(key, -1));
     return socket;
+  }
+
+  #failToConnect(error: Error, options: CreateConnection[0], callback: CreateConnection[1]): void {
+    callback?.(error, undefined as unknown as Duplex);
+    // Node lists a host before it connects, and strikes it off only when a connection to it closes.
+    const name = this.getName(options);
+    if (this.sockets[name]?.length === 0) Reflect.deleteProperty(this.sockets, name);
   }
 
   /**
@@ -179,8 +186,4 @@ export class GuardedAgent extends Agent {
 
 function keyOf(host: string, port: string | number): string {
   return `${host}:${port}`;
-}
-
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[|\]$/g, '');
 }
