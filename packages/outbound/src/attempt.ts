@@ -1,7 +1,6 @@
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import { isNativeError } from 'node:util/types';
 import type { EndpointAnswer, Failure } from './endpoint-answer.ts';
-import type { EarlyConnection } from './early-connections.ts';
 import { describeFailure, failed, refused } from './failure.ts';
 import { RefusedError } from './guard/refused-error.ts';
 import type { Exchange, ExchangeListener, OutgoingPost, Transport } from './transport/transport.ts';
@@ -17,8 +16,6 @@ const interimHeadsMax = 32;
 interface AttemptEnvironment {
   transport: Transport;
   timeoutMs: number;
-  /** Connects before there is a request. Null: the request may go its way at once. */
-  connectEarly(host: string, port: string): EarlyConnection | null;
   /** Makes sure that the next request to this host opens a connection of its own. */
   closeIdle(host: string, port: string): void;
 }
@@ -36,9 +33,8 @@ export class Attempt implements ExchangeListener {
   readonly #deadline: NodeJS.Timeout;
   #settled = false;
   #retried = false;
-  #early: EarlyConnection | null = null;
   #exchange: Exchange | null = null;
-  #socket: TLSSocket | null = null;
+  #socket: Socket | null = null;
   #socketBytesBefore = 0;
   #interimHeads = 0;
   #statusCode: number | null = null;
@@ -48,7 +44,7 @@ export class Attempt implements ExchangeListener {
 
   static run(environment: AttemptEnvironment, post: OutgoingPost): Promise<EndpointAnswer> {
     return new Promise((resolve, reject) => {
-      new Attempt(environment, post, resolve, reject).#connect();
+      new Attempt(environment, post, resolve, reject).#send();
     });
   }
 
@@ -67,22 +63,7 @@ export class Attempt implements ExchangeListener {
     this.#deadline = setTimeout(() => setImmediate(() => this.#expire()), environment.timeoutMs);
   }
 
-  #connect(): void {
-    this.#early = this.#environment.connectEarly(this.#post.url.hostname, this.#port);
-    if (this.#early === null) this.#send();
-    else
-      this.#early.made.then(
-        () => this.#send(),
-        (error: unknown) => this.#failToConnect(error),
-      );
-  }
-
-  get #port(): string {
-    return this.#post.url.port || '443';
-  }
-
   #send(): void {
-    if (this.#settled) return;
     try {
       this.#exchange = this.#environment.transport.post(this.#post, this);
     } catch (error) {
@@ -90,8 +71,7 @@ export class Attempt implements ExchangeListener {
     }
   }
 
-  onSocket(socket: TLSSocket): void {
-    this.#early?.discard(); // it has another: the early one would grow old
+  onSocket(socket: Socket): void {
     this.#socket = socket;
     this.#socketBytesBefore = socket.bytesRead;
   }
@@ -139,14 +119,6 @@ export class Attempt implements ExchangeListener {
     else this.#finish();
   }
 
-  #failToConnect(error: unknown): void {
-    if (error instanceof RefusedError) this.#settle(refused(error.message));
-    else
-      this.#settle(
-        describeFailure(error, { hostname: this.#post.url.hostname, inHandshake: false }) ?? asError(error),
-      );
-  }
-
   onUnsendable(error: unknown): void {
     this.#settle(asError(error));
   }
@@ -175,7 +147,8 @@ export class Attempt implements ExchangeListener {
   #sendAgain(): void {
     if (this.#settled) return;
     this.#retried = true;
-    this.#environment.closeIdle(this.#post.url.hostname, this.#port);
+    const { hostname, port } = this.#post.url;
+    this.#environment.closeIdle(hostname, port || '443');
     this.#send();
   }
 
@@ -196,7 +169,6 @@ export class Attempt implements ExchangeListener {
 
   /** Cuts the connection, unless request and answer are both complete: then it is back in the pool and no longer ours. */
   #letGo(): void {
-    this.#early?.discard();
     const exchange = this.#exchange;
     const isAnswered = this.#statusCode !== null;
     // Node may read the answer before it tells of the end of its own write, which it does once in each round of the event loop.

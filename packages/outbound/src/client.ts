@@ -57,7 +57,6 @@ export function createEndpointClient(options: EndpointClientOptions): EndpointCl
   const environment = {
     transport: CREATE_TRANSPORT[options.httpClient](agent),
     timeoutMs,
-    connectEarly: agent.connectEarly.bind(agent),
     closeIdle: agent.closeIdle.bind(agent),
   };
   let closed = false;

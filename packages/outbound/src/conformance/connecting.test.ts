@@ -1,11 +1,9 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { createTestAuthority, hang, type TestCertificate, waitFor } from '@postrider/testing';
+import { createTestAuthority, type TestCertificate, waitFor } from '@postrider/testing';
 import { closedPort, forEachHttpClient, GUARD, NAME } from '../../test/client-ground.ts';
 import { createEndpointClient, type EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
-import type { NameResolver } from '../resolve/name-resolver.ts';
 
 forEachHttpClient((ground) => {
   describe('TLS', () => {
@@ -113,54 +111,16 @@ forEachHttpClient((ground) => {
       });
     });
 
-    test('a refused connection costs no request, which would be most of an attempt', async () => {
-      let requests = 0;
-      const count = () => void (requests += 1);
-      subscribe('http.client.request.start', count);
-      ground.atEnd(() => unsubscribe('http.client.request.start', count));
-      const receiver = await ground.startReceiver();
-      await post(ground.createClient(), receiver.url('/hook'));
-      expect(requests).toBe(1);
-      const port = await closedPort();
-      expect(await post(ground.createClient(), `https://127.0.0.1:${port}/`)).toMatchObject({
-        cause: 'connect',
-      });
-      expect(requests).toBe(1);
-    });
-
     test.each([
       ['an address', '127.0.0.1', undefined],
       ['an IPv6 address', '::1', undefined],
       ['a name', '127.0.0.1', NAME],
-    ])('to %s opens one connection, which the request then has', async (_, host, hostname) => {
+    ])('to %s opens one connection, which serves the next attempt too', async (_, host, hostname) => {
       const receiver = await ground.startReceiver({ host });
       const { client } = await ground.createClientWithNames(() => ({ addresses: [host] }));
       expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
       expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
       expect(receiver.connections).toBe(1);
-    });
-
-    test('a connection made for a request that then took another is closed while that request is under way', async () => {
-      const receiver = await ground.startReceiver();
-      receiver.script('/late', [hang()]);
-      let found: (addresses: string[]) => void = () => undefined;
-      const first = new Promise<string[]>((resolve) => (found = resolve));
-      let lookUps = 0;
-      const resolver: NameResolver = {
-        resolve: () => (lookUps++ === 0 ? first : Promise.resolve(['127.0.0.1'])),
-        resolveIpv6: async () => [],
-        close: () => undefined,
-      };
-      const client = ground.createClient({ resolver });
-      const late = post(client, receiver.url('/late', NAME));
-      late.catch(() => undefined); // it ends with its client
-      expect(await post(client, receiver.url('/hook', NAME))).toMatchObject({ statusCode: 200 });
-      found(['127.0.0.1']);
-      await waitFor(() => receiver.requests.length === 2, { what: 'the late request' });
-      await waitFor(() => receiver.openSockets === 1, {
-        what: 'the connection that was not needed to be closed',
-      });
-      expect(receiver.connections).toBe(2);
     });
 
     test('an endpoint that speaks before TLS does fails as any other that does not speak TLS', async () => {

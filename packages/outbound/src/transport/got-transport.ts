@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Agent } from 'node:https';
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import { createStrictGot } from '../strict-got.ts';
 import type { Transport } from './transport.ts';
 
@@ -21,7 +21,7 @@ export function createGotTransport(agent: Agent): Transport {
         native = made;
         // got listens for one error; a connection that breaks in two ways would end the process.
         made.on('error', () => undefined);
-        made.once('socket', (socket: TLSSocket) => listener.onSocket(socket));
+        made.once('socket', (socket: Socket) => listener.onSocket(socket));
       });
       stream.on('information', () => listener.onInterimHead());
       stream.once('upgrade', (response: IncomingMessage) => listener.onHead(response.statusCode ?? 101));

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request } from 'node:https';
-import type { TLSSocket } from 'node:tls';
 import { headBytesMax } from '../failure.ts';
 import { withoutBrackets } from '../guard/names.ts';
 import type { Transport } from './transport.ts';
@@ -18,9 +17,8 @@ export function createHttpsTransport(agent: Agent): Transport {
         headers,
         maxHeaderSize: headBytesMax,
       });
-      // One connection may break in two ways. Unheard, the second error would end the process.
-      sent.once('error', (error) => listener.onError(error)).on('error', () => undefined);
-      sent.once('socket', (socket) => listener.onSocket(socket as TLSSocket));
+      sent.on('error', (error) => listener.onError(error));
+      sent.once('socket', (socket) => listener.onSocket(socket));
       sent.on('information', () => listener.onInterimHead());
       sent.once('upgrade', (response) => listener.onHead(response.statusCode ?? 101));
       sent.once('response', (response: IncomingMessage) => {

@@ -1,4 +1,4 @@
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 
 /** A POST, ready to be sent. */
 export interface OutgoingPost {
@@ -14,7 +14,7 @@ export interface OutgoingPost {
  */
 export interface ExchangeListener {
   /** The connection, new or from the pool, before the first byte of the request is written to it. */
-  onSocket(socket: TLSSocket): void;
+  onSocket(socket: Socket): void;
   /** A head of status 100 or 102 to 199. */
   onInterimHead(): void;
   /** The complete final head. A 101 is final; its connection is not the pool's any more. */
