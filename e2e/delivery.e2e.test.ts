@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
-import { answer, describeWithRedis, startSystem } from '@postrider/testing';
+import { answer, describeWithRedis, startSystem, waitFor } from '@postrider/testing';
 import type { System, SystemOptions } from '@postrider/testing';
 import { Stripe } from 'stripe';
 
@@ -134,6 +134,27 @@ test('a denied network wins over an allowed one: no connection, a dead letter at
   expect(await system.db.query('select reason, last_error from dead_letters')).toEqual([
     { reason: 'rejected', last_error: 'refused address 127.0.0.1 (denied network)' },
   ]);
+});
+
+/** Run in a worker: says for each request whether got made it. got keeps there how long the request takes. */
+const TELL_WHO_ASKS = `
+  import { subscribe } from 'node:diagnostics_channel';
+  subscribe('http.client.request.start', ({ request }) => console.error('timings' in request ? 'got' : 'https'));
+`;
+
+test.each([
+  ['https', {}],
+  ['got', { DELIVERY_HTTP_CLIENT: 'got' }],
+])('a worker delivers with %s when told %j', async (client, env) => {
+  system = await startSystem();
+  await system.webhook('/hook');
+  await system.start('relay');
+  const program = `data:text/javascript,${encodeURIComponent(TELL_WHO_ASKS)}`;
+  const worker = await system.start('worker', { ...env, NODE_OPTIONS: `--import ${program}` });
+  await system.record(1);
+  await system.drained();
+  await waitFor(() => worker.stderr.length > 0, { what: 'the worker to say who asked' });
+  expect(worker.stderr).toEqual([client]);
 });
 
 describeWithRedis('with the queue in Redis', (redisUrl) => deliveryTests(() => ({ redisUrl })));

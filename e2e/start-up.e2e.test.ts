@@ -54,6 +54,7 @@ describe('a bad configuration stops the process with one line that names the var
     ['worker', 'DELIVERY_TIMEOUT_MS', '10s'],
     ['worker', 'DELIVERY_RETRY_DELAYS_SECONDS', '30,soon'],
     ['worker', 'DELIVERY_ALLOWED_NETWORKS', '127.0.0.1/99'],
+    ['worker', 'DELIVERY_HTTP_CLIENT', 'fetch'],
     ['worker', 'MAIL_PROVIDER', 'pigeon'],
     ['worker', 'SECRETS_KEY', ''],
   ])('%s: %s=%s', async (name, key, value) => {

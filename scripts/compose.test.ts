@@ -41,7 +41,7 @@ test.each([
       'INBOUND_S3_BUCKETS',
     ],
   ],
-  ['worker', ['DELIVERY_DENIED_NETWORKS', 'SMTP_ALLOW_PLAINTEXT']],
+  ['worker', ['DELIVERY_DENIED_NETWORKS', 'DELIVERY_HTTP_CLIENT', 'SMTP_ALLOW_PLAINTEXT']],
   ['inbound', ['INBOUND_HOSTNAME', 'INBOUND_CLAMD', 'INBOUND_RSPAMD', 'DNS_SERVERS']],
   [
     'relay',

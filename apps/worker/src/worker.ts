@@ -138,6 +138,7 @@ function addLane(
 ): (job: DeliveryHandOver) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
   const client = createEndpointClient({
+    httpClient: config.deliveryHttpClient,
     timeoutMs: config.deliveryTimeoutMs,
     guard: createAddressGuard({
       allowedNetworks: config.deliveryAllowedNetworks,

@@ -119,6 +119,7 @@ function createWorker(parts: WorkerParts, wish: WorkerWish): (job: DeliveryHandO
   const { pool } = wish.database ?? parts.db;
   const store = createDeliveryWork(pool, pool);
   const client = createEndpointClient({
+    httpClient: 'https',
     timeoutMs: wish.timeoutMs ?? 20_000,
     guard: createAddressGuard({ allowedNetworks: ['127.0.0.1/32'] }),
     socketsPerHost: 10,

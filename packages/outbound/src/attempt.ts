@@ -1,12 +1,9 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 import { isNativeError } from 'node:util/types';
-import type { Got, Request } from 'got';
-import type { EndpointAnswer, EndpointRequest, Failure } from './endpoint-answer.ts';
-import type { EarlyConnection } from './early-connections.ts';
+import type { EndpointAnswer, Failure } from './endpoint-answer.ts';
 import { describeFailure, failed, refused } from './failure.ts';
 import { RefusedError } from './guard/refused-error.ts';
+import type { Exchange, ExchangeListener, OutgoingPost, Transport } from './transport/transport.ts';
 
 /** What is read of an answer's body before the connection is cut, and what is kept of it for the log. */
 const bodyBytesMax = 16_384;
@@ -17,10 +14,8 @@ const interimHeadsMax = 32;
 
 /** What the attempts of one client share. */
 interface AttemptEnvironment {
-  http: Got;
+  transport: Transport;
   timeoutMs: number;
-  /** Connects before there is a request. Null: the request may go its way at once. */
-  connectEarly(host: string, port: string): EarlyConnection | null;
   /** Makes sure that the next request to this host opens a connection of its own. */
   closeIdle(host: string, port: string): void;
 }
@@ -30,19 +25,16 @@ interface AttemptEnvironment {
  * connection turned out to be dead. The status line decides: from the moment a complete final head has arrived the
  * attempt is answered, and what becomes of the body can only end it sooner.
  */
-export class Attempt {
+export class Attempt implements ExchangeListener {
   readonly #environment: AttemptEnvironment;
-  readonly #url: URL;
-  readonly #request: EndpointRequest;
+  readonly #post: OutgoingPost;
   readonly #resolve: (answer: EndpointAnswer) => void;
   readonly #reject: (error: Error) => void;
   readonly #deadline: NodeJS.Timeout;
   #settled = false;
   #retried = false;
-  #early: EarlyConnection | null = null;
-  #stream: Request | null = null;
-  #native: ClientRequest | null = null;
-  #socket: TLSSocket | null = null;
+  #exchange: Exchange | null = null;
+  #socket: Socket | null = null;
   #socketBytesBefore = 0;
   #interimHeads = 0;
   #statusCode: number | null = null;
@@ -50,95 +42,56 @@ export class Attempt {
   #excerptBytes = 0;
   #excerpt: Buffer[] = [];
 
-  static run(environment: AttemptEnvironment, url: URL, request: EndpointRequest): Promise<EndpointAnswer> {
+  static run(environment: AttemptEnvironment, post: OutgoingPost): Promise<EndpointAnswer> {
     return new Promise((resolve, reject) => {
-      new Attempt(environment, url, request, resolve, reject).#connect();
+      new Attempt(environment, post, resolve, reject).#send();
     });
   }
 
   private constructor(
     environment: AttemptEnvironment,
-    url: URL,
-    request: EndpointRequest,
+    post: OutgoingPost,
     resolve: (answer: EndpointAnswer) => void,
     reject: (error: Error) => void,
   ) {
     this.#environment = environment;
-    this.#url = url;
-    this.#request = request;
+    this.#post = post;
     this.#resolve = resolve;
     this.#reject = reject;
-    // got's own time limits do not fire after a 101, nor while a request waits for a socket; this one always does.
+    // A client's own time limits do not fire after a 101, nor while a request waits for a socket; this one always does.
     // Where this process was kept from its sockets, an answer may be there and not read yet: it is, before the verdict.
     this.#deadline = setTimeout(() => setImmediate(() => this.#expire()), environment.timeoutMs);
   }
 
-  #connect(): void {
-    this.#early = this.#environment.connectEarly(this.#url.hostname, this.#port);
-    if (this.#early === null) this.#send();
-    else
-      this.#early.made.then(
-        () => this.#send(),
-        (error: unknown) => this.#failToConnect(error),
-      );
-  }
-
-  get #port(): string {
-    return this.#url.port || '443';
-  }
-
   #send(): void {
-    if (this.#settled) return;
-    const { body, headers } = this.#request;
-    this.#native = null;
-    const stream = this.#environment.http.stream.post(this.#url, { body, headers });
-    this.#stream = stream;
-    stream.on('error', (error: Error) => {
-      if (stream === this.#stream) this.#fail(error.cause ?? error);
-    });
-    stream.once('request', (native: ClientRequest) => this.#watch(native));
-    stream.on('information', () => this.#countInterimHead());
-    stream.once('upgrade', (response: IncomingMessage, socket: Socket) => {
-      socket.destroy();
-      this.#statusCode = response.statusCode ?? 101;
-      this.#finish();
-    });
-    stream.once('response', (response: IncomingMessage) => this.#receive(stream, response));
+    try {
+      this.#exchange = this.#environment.transport.post(this.#post, this);
+    } catch (error) {
+      this.onUnsendable(error);
+    }
   }
 
-  #watch(native: ClientRequest): void {
-    this.#native = native;
-    // got listens for one error; a connection that dies twice would end the process.
-    native.on('error', () => undefined);
-    native.once('socket', (socket: TLSSocket) => {
-      this.#early?.discard(); // it has another: the early one would grow old
-      this.#socket = socket;
-      this.#socketBytesBefore = socket.bytesRead;
-    });
+  onSocket(socket: Socket): void {
+    this.#socket = socket;
+    this.#socketBytesBefore = socket.bytesRead;
   }
 
-  #countInterimHead(): void {
+  onInterimHead(): void {
     this.#interimHeads += 1;
     if (this.#interimHeads > interimHeadsMax) {
       this.#settle(failed('protocol', `more than ${interimHeadsMax} interim responses`));
     }
   }
 
-  #receive(stream: Request, response: IncomingMessage): void {
-    this.#statusCode = response.statusCode ?? 0;
-    if (this.#statusCode === 101) {
-      // Without its upgrade headers Node takes it for an ordinary answer, and would use the connection again.
-      response.destroy();
-      this.#socket?.destroy();
-      this.#finish();
-      return;
-    }
-    stream.on('data', (chunk: Buffer) => this.#keep(chunk));
-    stream.once('end', () => this.#finish());
-    stream.once('close', () => this.#finish());
+  onHead(statusCode: number): void {
+    this.#statusCode = statusCode;
+    if (statusCode !== 101) return;
+    // Without its upgrade headers Node takes it for an ordinary answer, and would use the connection again.
+    this.#socket?.destroy();
+    this.#finish();
   }
 
-  #keep(chunk: Buffer): void {
+  onBody(chunk: Buffer): void {
     const room = excerptBytesMax - this.#excerptBytes;
     if (room > 0) {
       // A copy: a slice would hold on to the whole of the chunk.
@@ -148,6 +101,10 @@ export class Attempt {
     }
     this.#bodyBytes += chunk.length;
     if (this.#bodyBytes > bodyBytesMax) this.#finish();
+  }
+
+  onEnd(): void {
+    this.#finish();
   }
 
   #finish(): void {
@@ -162,15 +119,11 @@ export class Attempt {
     else this.#finish();
   }
 
-  #failToConnect(error: unknown): void {
-    if (error instanceof RefusedError) this.#settle(refused(error.message));
-    else
-      this.#settle(
-        describeFailure(error, { hostname: this.#url.hostname, inHandshake: false }) ?? asError(error),
-      );
+  onUnsendable(error: unknown): void {
+    this.#settle(asError(error));
   }
 
-  #fail(error: unknown): void {
+  onError(error: unknown): void {
     if (this.#statusCode !== null) this.#finish();
     else if (error instanceof RefusedError) this.#settle(refused(error.message));
     else if (this.#isStaleConnection(error)) this.#sendAgain();
@@ -194,16 +147,15 @@ export class Attempt {
   #sendAgain(): void {
     if (this.#settled) return;
     this.#retried = true;
-    this.#environment.closeIdle(this.#url.hostname, this.#port);
+    const { hostname, port } = this.#post.url;
+    this.#environment.closeIdle(hostname, port || '443');
     this.#send();
   }
 
   #describe(error: unknown): Failure | null {
-    // Before there is a request nothing has left this process: its options are at fault, and they are ours.
-    if (this.#native === null) return null;
     // `secureConnecting`, missing from the types of Node 20, is true until the handshake is done.
     const { secureConnecting = false } = (this.#socket ?? {}) as { secureConnecting?: boolean };
-    return describeFailure(error, { hostname: this.#url.hostname, inHandshake: secureConnecting });
+    return describeFailure(error, { hostname: this.#post.url.hostname, inHandshake: secureConnecting });
   }
 
   #settle(outcome: EndpointAnswer | Error): void {
@@ -217,12 +169,11 @@ export class Attempt {
 
   /** Cuts the connection, unless request and answer are both complete: then it is back in the pool and no longer ours. */
   #letGo(): void {
-    this.#early?.discard();
-    const stream = this.#stream;
+    const exchange = this.#exchange;
     const isAnswered = this.#statusCode !== null;
     // Node may read the answer before it tells of the end of its own write, which it does once in each round of the event loop.
-    if (isAnswered && this.#native?.writableFinished === false) setImmediate(() => stream?.destroy());
-    else stream?.destroy();
+    if (isAnswered && exchange?.isSent() === false) setImmediate(() => exchange.cut());
+    else exchange?.cut();
   }
 }
 

@@ -5,7 +5,19 @@ import { refused } from './failure.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 import { createNameResolver, type NameResolver } from './resolve/name-resolver.ts';
-import { createStrictGot } from './strict-got.ts';
+import { createGotTransport } from './transport/got-transport.ts';
+import { createHttpsTransport } from './transport/https-transport.ts';
+import type { OutgoingPost, Transport } from './transport/transport.ts';
+import { USER_AGENT } from './user-agent.ts';
+
+/** The HTTP clients that attempts can be made with. An endpoint cannot tell one from the other. */
+export const HTTP_CLIENTS = ['https', 'got'] as const;
+export type HttpClient = (typeof HTTP_CLIENTS)[number];
+
+const CREATE_TRANSPORT: Readonly<Record<HttpClient, (agent: GuardedAgent) => Transport>> = {
+  https: createHttpsTransport,
+  got: createGotTransport,
+};
 
 /** Posts events to endpoints that customers name. */
 export interface EndpointClient {
@@ -19,6 +31,7 @@ export interface EndpointClient {
 }
 
 export interface EndpointClientOptions {
+  httpClient: HttpClient;
   /** Time limit of one attempt: waiting for a connection, DNS, connect, TLS and the answer together. */
   timeoutMs: number;
   guard: AddressGuard;
@@ -30,18 +43,20 @@ export interface EndpointClientOptions {
   ca?: readonly string[];
   /** Counts connections that came up to a refused address in spite of the guard: a metric that must stay 0. */
   onTripwire?: (address: string) => void;
+  /** An idle connection is closed after this long. Default: 12 s. */
+  idleMs?: number;
+  /** Monotonic time in milliseconds, for the age of a connection. */
+  nowMs?: () => number;
 }
 
 /** Makes the client. It opens nothing before the first post. */
 export function createEndpointClient(options: EndpointClientOptions): EndpointClient {
-  const { guard, timeoutMs, socketsPerHost, ca, onTripwire } = options;
+  const { guard, timeoutMs } = options;
   const resolver = options.resolver ?? createNameResolver();
-  const agent = new GuardedAgent({ guard, resolver, socketsPerHost, ca, onTripwire });
-  const http = createStrictGot({ agent, headers: { 'content-type': 'application/json' } });
+  const agent = new GuardedAgent({ ...options, resolver });
   const environment = {
-    http,
+    transport: CREATE_TRANSPORT[options.httpClient](agent),
     timeoutMs,
-    connectEarly: agent.connectEarly.bind(agent),
     closeIdle: agent.closeIdle.bind(agent),
   };
   let closed = false;
@@ -53,7 +68,7 @@ export function createEndpointClient(options: EndpointClientOptions): EndpointCl
     // The agent judges again when it connects. Judged here, a refusal costs no request and a pooled connection no trust.
     const refusal = guard.judgeHost(url.hostname);
     if (refusal !== null) return refused(refusal);
-    return unlessClosed(await Attempt.run(environment, url, request));
+    return unlessClosed(await Attempt.run(environment, postTo(url, request)));
   }
 
   function unlessClosed(answer: EndpointAnswer): EndpointAnswer {
@@ -69,4 +84,18 @@ export function createEndpointClient(options: EndpointClientOptions): EndpointCl
   }
 
   return { post, close };
+}
+
+function postTo(url: URL, { headers, body }: EndpointRequest): OutgoingPost {
+  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return {
+    url,
+    body,
+    headers: {
+      'user-agent': USER_AGENT,
+      'content-type': 'application/json',
+      ...(Object.fromEntries(own) as Record<string, string>),
+      'content-length': String(body.length),
+    },
+  };
 }

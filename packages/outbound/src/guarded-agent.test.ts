@@ -1,17 +1,12 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
-import type { Socket } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  after,
-  answer,
   createTestAuthority,
   type ScriptedReceiver,
   startScriptedReceiver,
-  startTcpListener,
   type TestAuthority,
   waitFor,
 } from '@postrider/testing';
@@ -102,6 +97,15 @@ describe('a request through the agent itself', () => {
   });
 });
 
+test.each([
+  ['refused', async () => []],
+  ['not judged, for nobody answers', () => Promise.reject(new Error('no answer'))],
+])('an address that is %s leaves nothing behind', async (_, resolveIpv6) => {
+  const agent = createAgent([], { resolver: { ...loopback, resolveIpv6 } });
+  await expect(get(agent, { host: 'fd00::1' })).rejects.toThrow(/refused|no answer/);
+  expect(Object.keys(agent.sockets)).toEqual([]);
+});
+
 test('a new connection to one of many hosts resumes the session of the last one', async () => {
   const receiver = await startScriptedReceiver({ authority, names: ['*.hooks.example.com'] });
   open.push(() => receiver.close());
@@ -119,174 +123,7 @@ test('a new connection to one of many hosts resumes the session of the last one'
   expect(await visitAll()).toEqual(new Set([true]));
 });
 
-describe('an early connection', () => {
-  const connectEarly = (agent: GuardedAgent, { port }: { port: number }) =>
-    agent.connectEarly('127.0.0.1', String(port));
-
-  test('serves the next request, and is nobody else’s to give up then', async () => {
-    const receiver = await startReceiver();
-    const agent = createAgent(['127.0.0.1/32']);
-    const early = connectEarly(agent, receiver);
-    await early?.made;
-    expect(await get(agent, { host: '127.0.0.1', port: receiver.port })).toBe(200);
-    early?.discard();
-    expect(await get(agent, { host: '127.0.0.1', port: receiver.port })).toBe(200);
-    expect(receiver.connections).toBe(1);
-  });
-
-  test('that is given up is closed', async () => {
-    const receiver = await startReceiver();
-    const early = connectEarly(createAgent(['127.0.0.1/32']), receiver);
-    await early?.made;
-    await waitFor(() => receiver.openSockets === 1, { what: 'the connection' });
-    early?.discard();
-    await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be closed' });
-  });
-
-  test('that was given up while it was being made rejects', async () => {
-    const first = connectEarly(createAgent(['127.0.0.1/32']), await startReceiver());
-    first?.discard();
-    await expect(first?.made).rejects.toThrow('given up');
-  });
-
-  test('is one to each host: whoever else asks waits until it is there', async () => {
-    const receiver = await startReceiver();
-    const agent = createAgent(['127.0.0.1/32']);
-    const first = connectEarly(agent, receiver);
-    const another = connectEarly(agent, receiver);
-    another?.discard(); // not its own
-    await Promise.all([first?.made, another?.made]);
-    expect(connectEarly(agent, receiver)).toBeNull();
-    await waitFor(() => receiver.openSockets === 1, { what: 'the connection' });
-    expect(receiver.connections).toBe(1);
-  });
-
-  test('that does not come up keeps nobody else waiting', async () => {
-    const receiver = await startReceiver();
-    let lookUps = 0;
-    const resolver: NameResolver = {
-      resolve: () => (lookUps++ === 0 ? new Promise(() => undefined) : Promise.resolve(['127.0.0.1'])),
-      ...quiet,
-    };
-    const agent = createAgent(['127.0.0.1/32'], { resolver });
-    const name = 'hooks.example.com';
-    const stuck = agent.connectEarly(name, String(receiver.port));
-    stuck?.made.catch(() => undefined);
-    await agent.connectEarly(name, String(receiver.port))?.made;
-    expect(await get(agent, { host: name, port: receiver.port })).toBe(200);
-    stuck?.discard();
-  });
-
-  test('is waited for by nobody once the agent is closed', async () => {
-    const resolver: NameResolver = { resolve: () => new Promise(() => undefined), ...quiet };
-    const agent = createAgent(['127.0.0.1/32'], { resolver });
-    const all = [1, 2].map(() => agent.connectEarly('hooks.example.com', '443')?.made);
-    agent.destroy();
-    for (const made of all) await expect(made).rejects.toThrow('given up');
-  });
-
-  test('is not made to a host to which there is a connection', async () => {
-    const receiver = await startReceiver();
-    const agent = createAgent(['127.0.0.1/32']);
-    await get(agent, { host: '127.0.0.1', port: receiver.port });
-    expect(connectEarly(agent, receiver)).toBeNull();
-    agent.closeIdle('127.0.0.1', String(receiver.port));
-    await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be closed' });
-    await waitFor(() => connectEarly(agent, receiver) !== null, { what: 'the agent to hear of it' });
-  });
-
-  test('is not made to a refused host', async () => {
-    const receiver = await startReceiver();
-    expect(connectEarly(createAgent([]), receiver)).toBeNull();
-    expect(receiver.connections).toBe(0);
-  });
-
-  test.each<[string, (socket: Socket) => void, RegExp]>([
-    ['was closed', (socket) => void socket.end(), /disconnected before secure TLS/],
-    [
-      'was reset',
-      (socket) => void setTimeout(20).then(() => socket.resetAndDestroy()),
-      /ECONNRESET|EPIPE|disconnected before secure TLS/,
-    ],
-    ['was spoken on', (socket) => void socket.write('220 mail.example\r\n'), /wrong version number/],
-    ['was spoken on and closed', (socket) => void socket.end('220 mail.example\r\n'), /wrong version number/],
-  ])('that %s before the request came fails the request', async (_, onSocket, reason) => {
-    const listener = await startTcpListener(onSocket);
-    open.push(() => listener.close());
-    const agent = createAgent(['127.0.0.1/32']);
-    await connectEarly(agent, listener)?.made;
-    await setTimeout(100); // for what the listener does to arrive
-    await expect(get(agent, { host: '127.0.0.1', port: listener.port })).rejects.toThrow(reason);
-    expect(listener.connections).toBe(1);
-  });
-
-  test('is closed with the agent', async () => {
-    const receiver = await startReceiver();
-    const agent = createAgent(['127.0.0.1/32']);
-    await connectEarly(agent, receiver)?.made;
-    await waitFor(() => receiver.openSockets === 1, { what: 'the connection' });
-    agent.destroy();
-    await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be closed' });
-  });
-});
-
-describe('a connection', () => {
-  const MINUTES_5 = 300_000;
-  const IDLE_MS = 12_000;
-
-  test('serves requests for five minutes at the most; the next is made anew, and judged', async () => {
-    const receiver = await startReceiver();
-    let nowMs = 0;
-    let addresses = ['127.0.0.1'];
-    const resolver: NameResolver = { resolve: async () => addresses, ...quiet };
-    const agent = createAgent(['127.0.0.1/32'], { resolver, nowMs: () => nowMs });
-    const visit = () => get(agent, { host: 'hooks.example.com', port: receiver.port });
-    await visit();
-    addresses = ['10.0.0.1'];
-    nowMs = MINUTES_5 - IDLE_MS;
-    await visit();
-    expect(receiver.connections).toBe(1);
-    nowMs += 1; // it could wait idle for as long as is left, and serve one more
-    await visit();
-    await expect(visit()).rejects.toThrow('refused address 10.0.0.1 (private)');
-    expect(receiver.connections).toBe(1);
-  });
-
-  test('that is too old is not handed to a request that waits for one either', async () => {
-    const receiver = await startReceiver();
-    let nowMs = 0;
-    const agent = createAgent(['127.0.0.1/32'], { socketsPerHost: 1, nowMs: () => nowMs });
-    receiver.script('/first', [after(receiver.waitForRequests(1), answer(200))]);
-    const first = get(agent, { host: '127.0.0.1', port: receiver.port, path: '/first' });
-    const second = get(agent, { host: '127.0.0.1', port: receiver.port, path: '/' });
-    nowMs = MINUTES_5;
-    expect([await first, await second]).toEqual([200, 200]);
-    expect(receiver.connections).toBe(2);
-  });
-});
-
 describe('idle connections', () => {
-  test('are closed after a while', async () => {
-    const receiver = await startReceiver();
-    const agent = createAgent(['127.0.0.1/32'], { idleMs: 50 });
-    await get(agent, { host: '127.0.0.1', port: receiver.port });
-    await waitFor(() => receiver.openSockets === 0, { what: 'the idle connection to be closed' });
-    expect(Object.keys(agent.freeSockets)).toEqual([]);
-  });
-
-  test('a connection that waits for a slow answer is not idle', async () => {
-    const receiver = await startReceiver();
-    const agent = createAgent(['127.0.0.1/32'], { idleMs: 30 });
-    const otherIsClosed = waitFor(() => receiver.openSockets === 1, {
-      what: 'the other connection to be closed',
-    });
-    receiver.script('/slow', [after(otherIsClosed, answer(201))]);
-    const slow = get(agent, { host: '127.0.0.1', port: receiver.port, path: '/slow' });
-    await receiver.waitForRequests(1);
-    await get(agent, { host: '127.0.0.1', port: receiver.port, path: '/' });
-    expect(await slow).toBe(201);
-  });
-
   test('are closed at will, those of another port are kept', async () => {
     const [receiver, other] = [await startReceiver(), await startReceiver()];
     const agent = createAgent(['127.0.0.1/32']);

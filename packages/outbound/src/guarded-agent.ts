@@ -2,8 +2,8 @@ import { Agent, type RequestOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import { EarlyConnections, type EarlyConnection } from './early-connections.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
+import { withoutBrackets } from './guard/names.ts';
 import { RefusedError } from './guard/refused-error.ts';
 import { createGuardedLookup, judgeHost, judgeResolved } from './resolve/guarded-lookup.ts';
 import type { NameResolver } from './resolve/name-resolver.ts';
@@ -52,9 +52,6 @@ export class GuardedAgent extends Agent {
   /** When each connection of a request was made. */
   readonly #madeAtMs = new WeakMap<Socket, number>();
   readonly #onTripwire: ((address: string) => void) | undefined;
-  readonly #early = new EarlyConnections();
-  /** Connections of requests, idle ones too, by host and port. */
-  readonly #connections = new Map<string, number>();
 
   constructor(options: GuardedAgentOptions) {
     super({
@@ -87,13 +84,12 @@ export class GuardedAgent extends Agent {
   ): Duplex | null | undefined {
     const learned = this.#nat64.learn([withoutBrackets(options.host ?? '')]);
     if (learned === undefined) return this.#connect(options, callback);
-    const fail = (error: Error) => callback?.(error, undefined as unknown as Duplex);
     learned
       .then(() => {
         const socket = this.#connect(options, callback);
         if (socket !== undefined) callback?.(null, socket);
       })
-      .catch(fail);
+      .catch((error: unknown) => this.#failToConnect(error as Error, options, callback));
     return undefined;
   }
 
@@ -101,70 +97,38 @@ export class GuardedAgent extends Agent {
     const host = withoutBrackets(options.host ?? '');
     const refusal = judgeHost(host, this.#guard, this.#nat64);
     if (refusal !== null) {
-      callback?.(new RefusedError(refusal), undefined as unknown as Duplex);
+      this.#failToConnect(new RefusedError(refusal), options, callback);
       return undefined;
     }
-    const key = keyOf(host, options.port ?? '');
     const socket = super.createConnection({
       ...options,
       lookup: this.#lookup,
       secureContext: this.#secureContext,
       rejectUnauthorized: true,
       autoSelectFamilyAttemptTimeout: addressAttemptMs,
-      socket: this.#early.take(key),
+      socket: undefined, // none that a request brings: no guard has judged it
     } as RequestOptions) as TLSSocket;
     // A socket between two requests has no listener of Node's own for a moment; without this one an error would end the process.
     socket.on('error', () => undefined);
-    socket.once('connect', () => this.#trip(socket));
+    // Before Node's own listener, which begins the handshake.
+    socket.prependOnceListener('connect', () => this.#trip(socket));
     this.#madeAtMs.set(socket, this.#nowMs());
-    this.#count(key, 1);
-    socket.once('close', () => this.#count(key, -1));
     return socket;
   }
 
-  /**
-   * Connects to a host before there is a request for it, if there is no connection to it; the next request takes this one.
-   * While it is being made others wait a moment for it, or they would open one more than a host may have.
-   * Null: the request may go its way at once.
-   *
-   * @param host an IPv6 literal with or without brackets
-   */
-  connectEarly(host: string, port: string): EarlyConnection | null {
-    const name = withoutBrackets(host);
-    const key = keyOf(name, port);
-    if (this.#connections.has(key)) return null;
-    if (this.#early.has(key)) return this.#early.another(key);
-    // The request waits for the same answer, or is refused for the same reason, and tells it.
-    if (this.#nat64.learn([name]) !== undefined) return null;
-    if (judgeHost(name, this.#guard, this.#nat64) !== null) return null;
-    const options = {
-      host: name,
-      port: Number(port),
-      lookup: this.#lookup,
-      noDelay: true,
-      keepAlive: true,
-      autoSelectFamilyAttemptTimeout: addressAttemptMs,
-    };
-    return this.#early.open(key, options, (socket) => this.#trip(socket));
-  }
-
-  override destroy(): void {
-    this.#early.closeAll();
-    super.destroy();
+  #failToConnect(error: Error, options: CreateConnection[0], callback: CreateConnection[1]): void {
+    callback?.(error, undefined as unknown as Duplex);
+    // Node lists a host before it connects, and strikes it off only when a connection to it closes.
+    const name = this.getName(options);
+    if (this.sockets[name]?.length === 0) Reflect.deleteProperty(this.sockets, name);
   }
 
   /** Closes the idle connections to a host (an IPv6 literal with or without brackets), so that the next request to it opens a new one. */
   closeIdle(host: string, port: string): void {
-    const prefix = `${keyOf(withoutBrackets(host), port)}:`;
+    const prefix = `${withoutBrackets(host)}:${port}:`;
     for (const [name, sockets] of Object.entries(this.freeSockets)) {
       if (name.startsWith(prefix)) for (const socket of sockets ?? []) socket.destroy();
     }
-  }
-
-  #count(key: string, more: number): void {
-    const connections = (this.#connections.get(key) ?? 0) + more;
-    if (connections > 0) this.#connections.set(key, connections);
-    else this.#connections.delete(key);
   }
 
   #trip(socket: Socket): void {
@@ -175,12 +139,4 @@ export class GuardedAgent extends Agent {
     this.#onTripwire?.(address);
     socket.destroy(new RefusedError(refusal));
   }
-}
-
-function keyOf(host: string, port: string | number): string {
-  return `${host}:${port}`;
-}
-
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[|\]$/g, '');
 }

@@ -1,5 +1,10 @@
 export { createBoundedGet, type BoundedGetOptions, type FetchedAnswer } from './bounded-get.ts';
-export { createEndpointClient, type EndpointClient, type EndpointClientOptions } from './client.ts';
+export {
+  createEndpointClient,
+  type EndpointClient,
+  type EndpointClientOptions,
+  type HttpClient,
+} from './client.ts';
 export type {
   Answered,
   EndpointAnswer,

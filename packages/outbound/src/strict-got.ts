@@ -1,17 +1,14 @@
 import type { Agent } from 'node:https';
 import got, { type Got } from 'got';
 import { headBytesMax } from './failure.ts';
+import { USER_AGENT } from './user-agent.ts';
 
 /** What one kind of request has of its own. */
 export interface StrictGotOptions {
   agent: Agent;
   /** PEM certificates trusted in place of the system's roots. Without them, the agent or Node decides. */
   ca?: readonly string[] | undefined;
-  headers?: Readonly<Record<string, string>>;
 }
-
-/** Names the sender and the major version of what it sends (contract section 9). */
-const userAgent = 'Postrider/1';
 
 /**
  * A client that makes the one request it is told to make and takes the answer as it is: no redirects, cookies, caches,
@@ -19,7 +16,7 @@ const userAgent = 'Postrider/1';
  *
  * Make it once: merging options costs as much as half a request.
  */
-export function createStrictGot({ agent, ca, headers }: StrictGotOptions): Got {
+export function createStrictGot({ agent, ca }: StrictGotOptions): Got {
   return got.extend({
     agent: { https: agent },
     cache: false,
@@ -33,6 +30,6 @@ export function createStrictGot({ agent, ca, headers }: StrictGotOptions): Got {
     maxHeaderSize: headBytesMax,
     retry: { limit: 0 },
     throwHttpErrors: false,
-    headers: { ...headers, 'user-agent': userAgent, 'accept-encoding': undefined },
+    headers: { 'user-agent': USER_AGENT, 'accept-encoding': undefined },
   });
 }

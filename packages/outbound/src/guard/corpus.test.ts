@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTestAuthority, startScriptedReceiver } from '@postrider/testing';
-import { createEndpointClient } from '../client.ts';
+import { createEndpointClient, HTTP_CLIENTS } from '../client.ts';
 import { parseEndpoint } from '../endpoint-url.ts';
 import { createGuardedLookup } from '../resolve/guarded-lookup.ts';
 import { NameLookupError, type NameResolver } from '../resolve/name-resolver.ts';
@@ -43,7 +43,7 @@ beforeEach(() => {
   connects = 0;
 });
 
-describe('every endpoint that must be refused', () => {
+describe.each(HTTP_CLIENTS)('every endpoint that must be refused, over %s', (httpClient) => {
   const close: (() => void)[] = [];
   afterEach(() => close.splice(0).forEach((end) => end()));
 
@@ -53,6 +53,7 @@ describe('every endpoint that must be refused', () => {
     // Whoever asked before, at registration or in a check, used up all answers but the last.
     for (let asked = 1; asked < lookups.length; asked += 1) await resolver.resolve('earlier.example.net');
     const client = createEndpointClient({
+      httpClient,
       guard: guardOf(row),
       resolver,
       timeoutMs: 5000,
@@ -87,13 +88,17 @@ describe('every endpoint that must be allowed', () => {
   });
 });
 
-test('the corpus is whole, and the count of connections counts', async () => {
+test('the corpus is whole', () => {
   expect(refused.length + allowed.length).toBe(corpus.length);
   expect(corpus.length).toBe(213);
+});
+
+test.each(HTTP_CLIENTS)('the count of connections counts those of %s', async (httpClient) => {
   const authority = await createTestAuthority();
   const receiver = await startScriptedReceiver({ authority });
   const excusing = createAddressGuard({ allowedNetworks: ['127.0.0.1/32'] });
   const client = createEndpointClient({
+    httpClient,
     guard: excusing,
     timeoutMs: 5000,
     socketsPerHost: 1,

@@ -12,6 +12,11 @@ export function withoutTrailingDot(hostname: string): string {
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
 }
 
+/** The host of a URL as sockets take it: without the brackets around an IPv6 address. */
+export function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
+}
+
 /** Why a name is refused before it is looked up, or null. Judges the parsed host of a URL, not what a customer typed. */
 export function judgeName(hostname: string): string | null {
   const name = withoutTrailingDot(hostname.toLowerCase());

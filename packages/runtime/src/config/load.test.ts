@@ -58,6 +58,7 @@ describe('defaults', () => {
     expect(config).toMatchObject({
       signatureHeaderPrefix: 'Service',
       deliveryTimeoutMs: 10_000,
+      deliveryHttpClient: 'https',
       deliveryConcurrency: 256,
       slowLaneConcurrency: 256,
       deliveryAllowedNetworks: [],

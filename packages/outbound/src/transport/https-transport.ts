@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http';
+import { type Agent, request } from 'node:https';
+import { headBytesMax } from '../failure.ts';
+import { withoutBrackets } from '../guard/names.ts';
+import type { Transport } from './transport.ts';
+
+/** Node's own client. Without got around it, a post costs less than half as much CPU. */
+export function createHttpsTransport(agent: Agent): Transport {
+  return {
+    post({ url, headers, body }, listener) {
+      const sent = request({
+        agent,
+        method: 'POST',
+        host: withoutBrackets(url.hostname),
+        port: url.port,
+        path: url.pathname + url.search,
+        headers,
+        maxHeaderSize: headBytesMax,
+      });
+      sent.on('error', (error) => listener.onError(error));
+      sent.once('socket', (socket) => listener.onSocket(socket));
+      sent.on('information', () => listener.onInterimHead());
+      sent.once('upgrade', (response) => listener.onHead(response.statusCode ?? 101));
+      sent.once('response', (response: IncomingMessage) => {
+        listener.onHead(response.statusCode ?? 0);
+        response.on('data', (chunk: Buffer) => listener.onBody(chunk));
+        response.once('close', () => listener.onEnd());
+      });
+      sent.end(body);
+      return { isSent: () => sent.writableFinished, cut: () => void sent.destroy() };
+    },
+  };
+}
