@@ -367,7 +367,7 @@ CREATE TABLE ses_mail (
   bucket text,
   key text,
   created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
-  due_at timestamp(3) with time zone NOT NULL DEFAULT now(),
+  due_at timestamp with time zone NOT NULL DEFAULT now(),
   claim integer NOT NULL DEFAULT 0,
   CONSTRAINT ses_mail_check CHECK ((content IS NULL) = (bucket IS NOT NULL AND key IS NOT NULL)),
   CONSTRAINT ses_mail_pkey PRIMARY KEY (notification_id)

@@ -16,7 +16,7 @@ create table ses_mail (
   key text,
   created_at timestamptz(3) not null default now(),
   -- When it may be claimed: a lease lies in the future.
-  due_at timestamptz(3) not null default now(),
+  due_at timestamptz not null default now(),
   -- Counts claims; the last one may end the row.
   claim int not null default 0,
   check ((content is null) = (bucket is not null and key is not null))

@@ -3,6 +3,7 @@ import { createRows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createHousekeeping } from '../housekeeping.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createMessageIntake } from './message-intake.ts';
@@ -113,6 +114,14 @@ describe('a claim', () => {
         .sort(),
     ).toEqual(['sns-1', 'sns-3']);
     expect(await work.count()).toBe(3);
+  });
+
+  test('waits for nobody: a row that another one is at is passed over', async () => {
+    for (const id of ['sns-1', 'sns-2']) await kept.add(id, MAIL);
+    await inUndoneTransaction(store.db.pool, async (holder) => {
+      await holder.query(`select from ses_mail where notification_id = 'sns-1' for update`);
+      expect(await claim()).toMatchObject([{ notificationId: 'sns-2' }]);
+    });
   });
 
   test('is over with its lease: the next one holds the message, and the former can do nothing', async () => {
