@@ -70,7 +70,7 @@ export type {
   ReceivedMessage,
   ThreadId,
 } from './received-message.ts';
-export { recordEvent, recordEvents } from './record-event.ts';
+export { newEvents, recordEvent, recordEvents } from './record-event.ts';
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
 export { draftOfReported } from './reported-event.ts';
 export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
