@@ -16,6 +16,7 @@ import { addSuppressions } from './sql/add-suppressions.ts';
 import { eventCtes } from './sql/event-ctes.ts';
 import { createSuppressionStore } from './suppressions.ts';
 import { createTopicStore } from './topics.ts';
+import { createUnsubscribeStore } from './unsubscribes.ts';
 import { createWebhookStore } from './webhooks.ts';
 import type { WebhookStore } from './webhooks.ts';
 
@@ -56,6 +57,11 @@ const CAUSES: readonly [way: string, make: (address: string) => Promise<unknown>
   [
     'in its own statement: several suppressions',
     (address) => createSuppressionStore(store.db, store.clock).add(accountId, [`a${address}`, address]),
+  ],
+  [
+    'in its own statement: an unsubscribe',
+    (address) =>
+      createUnsubscribeStore(store.db, store.clock).unsubscribe({ accountId, topicId, address }, 'page'),
   ],
   [
     'by recordEvent: a complaint',
