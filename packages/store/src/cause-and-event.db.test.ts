@@ -63,6 +63,7 @@ const CAUSES: readonly [way: string, make: (address: string) => Promise<unknown>
     (address) =>
       createUnsubscribeStore(store.db, store.clock).unsubscribe({ accountId, topicId, address }, 'page'),
   ],
+  ['in its own statement: a click', (address) => report('email.clicked', address, [])],
   [
     'by recordEvent: a complaint',
     (address) => report('email.complained', address, [{ address, reason: 'complaint' }]),
