@@ -11,6 +11,7 @@ import { retryLateness } from './figures/retry-lateness.ts';
 import { scaling } from './figures/scaling.ts';
 import { send } from './figures/send.ts';
 import { statements } from './figures/statements.ts';
+import { suppress } from './figures/suppress.ts';
 import { answersLate } from './isolation/answers-late.ts';
 import { coldStart } from './isolation/cold-start.ts';
 import { deadInRetry } from './isolation/dead-in-retry.ts';
@@ -35,6 +36,7 @@ export const FIGURES: readonly Figure[] = [
   processMemory,
   recordEvent,
   send,
+  suppress,
   halfLoad,
   retryLateness,
   coldStart,

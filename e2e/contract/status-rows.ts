@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { newApiKey, newId } from '@postrider/domain';
-import { createRows, publishKeys, sesError } from '@postrider/testing';
+import { createRows, publishKeys, sesError, waitFor } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
 import { message, padded } from './ground.ts';
 import type { Answer, Ground } from './ground.ts';
@@ -179,6 +179,9 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       await system.db.query('update api_keys set revoked_at = now() where digest = sha256($1::text::bytea)', [
         revoked,
       ]);
+      // A key that was found serves for a second; `key revoke` waits for that.
+      const refused = async () => (await call('GET /v1/webhooks', { key: revoked })).status === 401;
+      await waitFor(refused, { what: 'the revoked key to be refused' });
       const keys = [null, 'no key', newApiKey('live'), revoked];
       const answers = await Promise.all(keys.map(async (key) => call('GET /v1/webhooks', { key })));
       expect(new Set(answers.map(({ requestId }) => requestId)).size).toBe(4);

@@ -2,18 +2,12 @@ import type { Figure } from '../figure.ts';
 import type { BenchDatabase } from '../ground/cluster.ts';
 import { countStatements, PRODUCT_ROLE } from '../ground/cluster.ts';
 import { addKey } from '../load/api-traffic.ts';
-import { watchCpu } from '../load/cpu-watch.ts';
 import { MAIL_BODY, sendMail } from '../load/send-mail.ts';
-import { monotonicMs } from '../monotonic.ts';
+import { servingCost } from '../load/serving-cost.ts';
+import type { ServingCost } from '../load/serving-cost.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 
 const CONCURRENCY = 16;
-
-/** What one message costs the process that takes it. */
-interface Cost {
-  readonly cpuMs: number;
-  readonly perSecond: number;
-}
 
 export const send: Figure = {
   id: 'send',
@@ -35,12 +29,12 @@ export const send: Figure = {
     const bare = ground.bareExpress();
     const barePort = await bare.call('listen', null);
     const count = ground.sizes.sends;
-    const load = (port: number, pid: number): Promise<Cost> =>
-      costOf(pid, count, () => sendMail({ port, key, count, concurrency: CONCURRENCY }));
+    const load = (port: number, pid: number): Promise<ServingCost> =>
+      servingCost(pid, count, () => sendMail({ port, key, count, concurrency: CONCURRENCY }));
     await load(barePort, bare.pid);
     await load(api.port, api.pid);
 
-    const rounds: { yardstick: Cost; ours: Cost; writes: number }[] = [];
+    const rounds: { yardstick: ServingCost; ours: ServingCost; writes: number }[] = [];
     for (let round = 1; round <= ground.rounds; round += 1) {
       const yardstick = await load(barePort, bare.pid);
       await database.query('select pg_stat_statements_reset()');
@@ -95,14 +89,6 @@ export const send: Figure = {
     };
   },
 };
-
-async function costOf(pid: number, count: number, work: () => Promise<void>): Promise<Cost> {
-  const cpu = watchCpu([['served', { pid }]]);
-  const begun = monotonicMs();
-  await work();
-  const seconds = (monotonicMs() - begun) / 1000;
-  return { cpuMs: ((cpu()['served'] ?? Number.NaN) * 1000) / count, perSecond: count / seconds };
-}
 
 /** Whatever opens a transaction, and whatever writes without one. */
 async function countWrites(database: BenchDatabase): Promise<number> {

@@ -1,4 +1,5 @@
 import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
+import type { AccountId } from '@postrider/domain';
 import type { Installation } from '../ground/installation.ts';
 
 /** Requests that an API answers meanwhile. */
@@ -71,14 +72,14 @@ export async function createApiTraffic(
   };
 }
 
-/** A live key that may send as much as it likes. */
-export async function addKey(installation: Installation): Promise<string> {
+/** A live key that may send as much as it likes. @param account unset: one of its own */
+export async function addKey(installation: Installation, account?: AccountId): Promise<string> {
   const clock = { now: () => new Date() };
   const key = newApiKey('live');
   await installation.database.query(
     `insert into api_keys (id, account_id, digest, kind, scopes, rate_limit_per_minute)
      values ($1, $2, $3, 'live', '{webhooks:manage,emails:send,suppressions:manage}', 1000000)`,
-    [newId('apiKey', clock), await installation.addAccount(), Buffer.from(apiKeyDigest(key))],
+    [newId('apiKey', clock), account ?? (await installation.addAccount()), Buffer.from(apiKeyDigest(key))],
   );
   return key;
 }

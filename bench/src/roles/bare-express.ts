@@ -2,16 +2,23 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
+import { Pool } from 'pg';
 
 export interface BareExpressCommands extends Record<string, (argument: never) => unknown> {
-  /** @returns the port it listens on, on 127.0.0.1 */
-  readonly listen: (argument: null) => Promise<number>;
+  /**
+   * @param databaseUrl where `POST /v1/suppressions` inserts; null: it is not there.
+   * @returns the port it listens on, on 127.0.0.1
+   */
+  readonly listen: (databaseUrl: string | null) => Promise<number>;
 }
 
-/** The yardstick: an Express route that parses the JSON of a request and answers with an id, and nothing else. */
+/**
+ * The yardstick: Express routes that parse the JSON of a request and answer with an id, and nothing else. That of
+ * suppressions inserts one row before.
+ */
 export function bareExpressCommands(): BareExpressCommands {
   return {
-    async listen() {
+    async listen(databaseUrl) {
       const app = express();
       app.use(express.json({ limit: '8mb' }));
       let answered = 0;
@@ -19,9 +26,29 @@ export function bareExpressCommands(): BareExpressCommands {
         const { from } = request.body as { from: string };
         response.json({ id: `em_bare_${from.length}_${++answered}` });
       });
+      if (databaseUrl !== null) {
+        const insert = await insertInto(databaseUrl);
+        app.post('/v1/suppressions', async (request, response) => {
+          const { email } = request.body as { email: string };
+          response.status(201).json({ object: 'suppression', id: await insert(email) });
+        });
+      }
       const server = createServer(app).listen(0, '127.0.0.1');
       await once(server, 'listening');
       return (server.address() as AddressInfo).port;
     },
+  };
+}
+
+/** One prepared statement, committed to disk, on as many connections as the API's stores have. */
+async function insertInto(databaseUrl: string): Promise<(email: string) => Promise<string>> {
+  const pool = new Pool({ connectionString: databaseUrl, max: 10 });
+  await pool.query('create table bench_inserts (id text primary key, email text not null)');
+  let inserted = 0;
+  return async (email) => {
+    const id = `bare_${(inserted += 1)}`;
+    const text = 'insert into bench_inserts (id, email) values ($1, $2)';
+    await pool.query({ name: 'insert', text, values: [id, email] });
+    return id;
   };
 }

@@ -43,7 +43,7 @@ export { inboundAddress, inboundDomain } from './inbound-address.ts';
 export { sharedInboundDomains } from './inbound-domains.ts';
 export { parseInboundMatch } from './inbound-match.ts';
 export type { InboundMatch } from './inbound-match.ts';
-export { lastEventAfter } from './last-event.ts';
+export { lastEventAfter, lastEventsThatStay } from './last-event.ts';
 export { LIMITS } from './limits.ts';
 export { createLinkTokens } from './link-token.ts';
 export type { LinkTarget, LinkTokens } from './link-token.ts';
@@ -70,9 +70,9 @@ export type {
   ReceivedMessage,
   ThreadId,
 } from './received-message.ts';
-export { recordEvent, recordEvents } from './record-event.ts';
+export { newEvents, recordEvent, recordEvents } from './record-event.ts';
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
-export { draftOfReported } from './reported-event.ts';
+export { dataOfReported, draftOfReported } from './reported-event.ts';
 export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
 export { parseReply } from './reply-draft.ts';
 export type { AnsweredMessage, ReplyingInbox, ReplyParse } from './reply-draft.ts';

@@ -33,6 +33,11 @@ export function lastEventAfter(current: string, type: EventType): string {
   return rank(reported) > rank(current) ? reported : current;
 }
 
+/** Values of `last_event` that stay what they are after the event: those that tell as much, or more. */
+export function lastEventsThatStay(type: EventType): string[] {
+  return [...RANKS.keys()].filter((word) => lastEventAfter(word, type) === word);
+}
+
 /** A word that is not listed says nothing of a message. */
 function rank(word: string): number {
   return RANKS.get(word) ?? -1;

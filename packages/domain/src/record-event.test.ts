@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { parseId } from './ids.ts';
 import type { AccountId } from './ids.ts';
-import { recordEvent, recordEvents } from './record-event.ts';
+import { newEvents, recordEvent, recordEvents } from './record-event.ts';
 import type { EventBatch, EventDraft } from './record-event.ts';
 
 const clock = { now: () => new Date('2026-11-20T10:15:30.120Z') };
@@ -47,6 +47,17 @@ test('one of many whose data the contract does not state keeps all from being wr
   const wrong = { ...sent.data, extra: true };
   await expect(recordEvents(tx, sent, [sent.data, wrong], clock)).rejects.toThrow('extra');
   expect(written).toEqual([]);
+});
+
+test("events for a cause's own statement are as those that are recorded, and as strict", async () => {
+  const { written, tx } = outbox();
+  await recordEvents(tx, sent, [sent.data], clock);
+  const id = expect.stringMatching(/^evt_/) as unknown;
+  const { type, createdAt, events } = newEvents('email.sent', [sent.data], clock);
+  expect(written).toMatchObject([{ type, createdAt, events: [{ data: events[0]?.data, id }] }]);
+  expect(events[0]?.id).toEqual(id);
+  const wrong = { ...sent.data, extra: true };
+  expect(() => newEvents('email.sent', [sent.data, wrong], clock)).toThrow('extra');
 });
 
 test("an inbound rule's event also matches that rule's own subject", async () => {

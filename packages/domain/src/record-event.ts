@@ -59,16 +59,29 @@ export async function recordEvents<T extends EventType>(
   data: readonly EventData<T>[],
   clock: Clock,
 ): Promise<EventId[]> {
+  const batch = {
+    accountId,
+    inboundSubject: inboundRule === undefined ? null : inboundSubject(accountId, inboundRule),
+    ...newEvents(type, data, clock),
+  };
+  await tx.appendEvents(batch);
+  return batch.events.map(({ id }) => id);
+}
+
+/**
+ * Events that are not written yet, for a cause whose own statement writes them. Whoever makes them writes those whose cause
+ * came to be, in that statement, and no others.
+ *
+ * @throws ZodError as `recordEvent` does.
+ */
+export function newEvents<T extends EventType>(
+  type: T,
+  data: readonly EventData<T>[],
+  clock: Clock,
+): Pick<EventBatch, 'type' | 'createdAt' | 'events'> {
   const events = data.map((each) => ({
     id: newId('event', clock),
     data: JSON.stringify(EVENT_DATA[type].parse(each)),
   }));
-  await tx.appendEvents({
-    accountId,
-    type,
-    createdAt: clock.now(),
-    inboundSubject: inboundRule === undefined ? null : inboundSubject(accountId, inboundRule),
-    events,
-  });
-  return events.map(({ id }) => id);
+  return { type, createdAt: clock.now(), events };
 }

@@ -1,10 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import { apiKeyDigest, canHave, isScope, newApiKey, newId } from '@postrider/domain';
 import type { AccountId, ApiKeyId, Clock, KeyKind, Scope } from '@postrider/domain';
 import type { Database } from './database.ts';
-import { runOn } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
-import type { ApiKey as ApiKeyRow } from './generated/client.ts';
-import { findApiKey } from './sql/find-api-key.ts';
+import { createKeyLookUps, SERVED_AFTER_REVOCATION_MS } from './key-look-ups.ts';
+import type { FoundKey } from './key-look-ups.ts';
 
 /** An API key as it is known after its making: never the key itself. */
 export interface ApiKey {
@@ -29,14 +29,19 @@ export interface NewApiKey {
 export interface ApiKeyStore {
   /** @returns the stored key and, this once, the key itself. */
   create(request: NewApiKey): Promise<{ apiKey: ApiKey; key: string }>;
-  /** The key behind the text of a request, unless unknown or revoked. */
+  /** The key behind the text of a request, unless unknown or revoked. One found by this store within a second is not asked for. */
   findActive(key: string): Promise<ApiKey | null>;
   list(accountId: AccountId): Promise<ApiKey[]>;
-  /** @returns null when there is no such key; a key revoked before keeps its time. */
+  /**
+   * Revokes a key. Resolves a second after the commit: no store finds the key any more, whatever it had found before.
+   *
+   * @returns null when there is no such key; a key revoked before keeps its time.
+   */
   revoke(id: ApiKeyId): Promise<ApiKey | null>;
 }
 
 export function createApiKeyStore(db: Database, clock: Clock): ApiKeyStore {
+  const lookUp = createKeyLookUps(db.pool);
   return {
     async create(request) {
       const key = newApiKey(request.kind);
@@ -51,8 +56,8 @@ export function createApiKeyStore(db: Database, clock: Clock): ApiKeyStore {
       return { apiKey: apiKeyOf(row), key };
     },
     async findActive(key) {
-      const [row] = await runOn<Omit<ApiKeyRow, 'digest'>>(db.pool, findApiKey, [apiKeyDigest(key)]);
-      return row === undefined ? null : apiKeyOf(row);
+      const row = await lookUp(key);
+      return row === null ? null : apiKeyOf(row);
     },
     async list(accountId) {
       const rows = await mappingUnavailable(() =>
@@ -61,19 +66,22 @@ export function createApiKeyStore(db: Database, clock: Clock): ApiKeyStore {
       return rows.map(apiKeyOf);
     },
     async revoke(id) {
-      return mappingUnavailable(async () => {
+      const row = await mappingUnavailable(async () => {
         await db.prisma.apiKey.updateMany({
           where: { id, revokedAt: null },
           data: { revokedAt: clock.now() },
         });
-        const row = await db.prisma.apiKey.findUnique({ where: { id } });
-        return row === null ? null : apiKeyOf(row);
+        return db.prisma.apiKey.findUnique({ where: { id } });
       });
+      if (row === null) return null;
+      // Of a key that was revoked before, too: whoever revoked it may have been stopped while waiting.
+      await setTimeout(SERVED_AFTER_REVOCATION_MS);
+      return apiKeyOf(row);
     },
   };
 }
 
-function apiKeyOf(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
+function apiKeyOf(row: FoundKey): ApiKey {
   return {
     id: row.id as ApiKeyId,
     accountId: row.accountId as AccountId,

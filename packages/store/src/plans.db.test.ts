@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { newId, recordEvent } from '@postrider/domain';
+import { newId, notificationDetailOf, recordEvent } from '@postrider/domain';
 import type { AccountId, EmailId, EventType, TopicId, WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
@@ -13,6 +13,10 @@ import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork, FinishedAttempt, HeldDelivery } from './delivery-work.ts';
 import { createEmailStore } from './emails.ts';
 import { createMailWork } from './mail-work.ts';
+import { createProviderNotificationStore } from './provider-notifications.ts';
+import { createSuppressionStore } from './suppressions.ts';
+import { createTopicStore } from './topics.ts';
+import { createUnsubscribeStore } from './unsubscribes.ts';
 
 /** More rows than any of the statements has business with. */
 const GROWN_BY = 20_000;
@@ -166,6 +170,38 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
       const data = { email_id: 'em_1', from: 'a@a.example', subject: 'Hi', error: null };
       const accountId = await ownerOf(webhookId);
       await db.transactions.run((tx) => recordEvent(tx, { type: 'email.sent', accountId, data }, clock));
+    },
+  ],
+  [
+    'add-suppressions',
+    async (_, webhookId) =>
+      createSuppressionStore(db, clock).add(await ownerOf(webhookId), [`${newId('email', clock)}@b.example`]),
+  ],
+  [
+    'unsubscribe',
+    async (_, webhookId) => {
+      const accountId = await ownerOf(webhookId);
+      const news = { name: 'News', description: null, defaultSubscription: 'opt_in' } as const;
+      const topicId = await createTopicStore(db, clock).create(accountId, news);
+      await createUnsubscribeStore(db, clock).unsubscribe(
+        { accountId, topicId, address: 'b@b.example' },
+        'page',
+      );
+    },
+  ],
+  [
+    'take-report',
+    async () => {
+      const emailId = await rows.email();
+      const outcome = await createProviderNotificationStore(db, clock).record({
+        ...{ messageId: emailId, emailId, providerMessageId: null, writtenEmailId: null, suppress: [] },
+        event: {
+          ...{ type: 'email.clicked', recipients: ['b@b.example'] },
+          occurredAt: clock.now().toISOString(),
+          detail: notificationDetailOf({}),
+        },
+      });
+      expect(outcome).toBe('recorded');
     },
   ],
   [

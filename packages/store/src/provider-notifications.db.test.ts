@@ -5,6 +5,8 @@ import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
+import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { watchedPool } from '../test/watched-pool.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';
 
@@ -80,6 +82,56 @@ test('many about one message at once: each makes its event, and the message ends
   expect((await eventTypes()).sort()).toEqual([...types].sort());
   expect(await lastEvent()).toBe('complained');
 });
+
+test('a report that suppresses nobody is one statement', async () => {
+  const { pool, sent } = watchedPool(store.db.pool);
+  const atOnce = createProviderNotificationStore({ ...store.db, pool }, store.clock);
+  const one = report('email.clicked');
+  expect([await atOnce.record(one), await atOnce.record(one)]).toEqual(['recorded', 'repeated']);
+  expect(sent).toEqual(['take-report', 'take-report']);
+  expect([await eventTypes(), await lastEvent()]).toEqual([['email.clicked'], 'clicked']);
+});
+
+test('a report that waits for another sees the last event that it leaves', async () => {
+  await inUndoneTransaction(store.db.pool, async (other) => {
+    await other.query("update emails set last_event = 'delivered' where id = $1", [emailId]);
+    await other.query("update emails set last_event = 'bounced' where id = $1", [emailId]);
+    const recorded = notifications.record(report('email.clicked'));
+    await untilWaitingForLock(store.outside);
+    await other.query('commit');
+    expect(await recorded).toBe('recorded');
+  });
+  expect([await eventTypes(), await lastEvent()]).toEqual([['email.clicked'], 'bounced']);
+});
+
+test('a report that waits for one that leaves less is the last that is known', async () => {
+  await inUndoneTransaction(store.db.pool, async (other) => {
+    await other.query("update emails set last_event = 'delivered' where id = $1", [emailId]);
+    const recorded = notifications.record(report('email.clicked'));
+    await untilWaitingForLock(store.outside);
+    await other.query('commit');
+    expect(await recorded).toBe('recorded');
+  });
+  expect(await lastEvent()).toBe('clicked');
+});
+
+test.each([
+  ['commit', 'repeated', []],
+  ['rollback', 'recorded', ['email.clicked']],
+] as const)(
+  'a report whose twin is under way waits for its %s and is then %s',
+  async (end, outcome, types) => {
+    const one = report('email.clicked');
+    await inUndoneTransaction(store.db.pool, async (twin) => {
+      await twin.query('insert into provider_notifications (message_id) values ($1)', [one.messageId]);
+      const recorded = notifications.record(one);
+      await untilWaitingForLock(store.outside);
+      await twin.query(end);
+      expect(await recorded).toBe(outcome);
+    });
+    expect(await eventTypes()).toEqual([...types]);
+  },
+);
 
 test('what comes late is told, and takes nothing back', async () => {
   await notifications.record(report('email.clicked'));

@@ -1,8 +1,17 @@
-import { draftOfReported, lastEventAfter, recordEvent } from '@postrider/domain';
+import {
+  dataOfReported,
+  draftOfReported,
+  lastEventAfter,
+  lastEventsThatStay,
+  newEvents,
+  recordEvent,
+} from '@postrider/domain';
 import type { AccountId, Clock, EmailId, KeyKind } from '@postrider/domain';
 import type { Database } from './database.ts';
+import { recordCause } from './record-cause.ts';
 import { lockNotifiedEmail } from './sql/lock-notified-email.ts';
 import { takeNotification } from './sql/take-notification.ts';
+import { takeReport } from './sql/take-report.ts';
 import { runIn } from './statement.ts';
 import { suppressBlamed } from './suppress-blamed.ts';
 import type { Transaction } from './transaction.ts';
@@ -47,17 +56,44 @@ interface NotifiedEmailRow {
 
 export function createProviderNotificationStore(db: Database, clock: Clock): ProviderNotificationStore {
   return {
-    record: (report) =>
-      db.transactions.run(async (tx) => {
-        const email = (await emailOf(tx, report)) ?? (await emailJustHandedOver(tx, report));
-        if (email === undefined) return 'unknown-mail';
-        const taken = await runIn(tx.client, takeNotification, [report.messageId]);
-        if (taken.length === 0) return 'repeated';
-        if (email.kind === 'test') return 'test-mail';
-        await apply(tx, report, email, clock);
-        return 'recorded';
-      }),
+    record: async (report) => (await recordAtOnce(db, clock, report)) ?? recordLocked(db, clock, report),
   };
+}
+
+/**
+ * One statement: for a report that names our id and suppresses nobody, as those of deliveries, opens and clicks do.
+ *
+ * @returns null when the report is none of these, or no message has the id.
+ */
+async function recordAtOnce(
+  db: Database,
+  clock: Clock,
+  { emailId, messageId, event, suppress }: ProviderReport,
+): Promise<ReportOutcome | null> {
+  if (emailId === null || suppress.length > 0 || event.type === 'email.failed') return null;
+  const events = newEvents(event.type, [dataOfReported(event, emailId as EmailId)], clock);
+  const taken = await recordCause<{ kind: KeyKind; taken: boolean }>(
+    db,
+    takeReport,
+    { accountId: null, inboundSubject: null, ...events },
+    [emailId, messageId, lastEventAfter('', event.type), lastEventsThatStay(event.type)],
+  );
+  if (taken === undefined) return null;
+  if (!taken.taken) return 'repeated';
+  return taken.kind === 'test' ? 'test-mail' : 'recorded';
+}
+
+/** Locks, then sees what their holders have committed: a kept report, a hand-over that makes the message known. */
+async function recordLocked(db: Database, clock: Clock, report: ProviderReport): Promise<ReportOutcome> {
+  return db.transactions.run(async (tx) => {
+    const email = (await emailOf(tx, report)) ?? (await emailJustHandedOver(tx, report));
+    if (email === undefined) return 'unknown-mail';
+    const taken = await runIn(tx.client, takeNotification, [report.messageId]);
+    if (taken.length === 0) return 'repeated';
+    if (email.kind === 'test') return 'test-mail';
+    await apply(tx, report, email, clock);
+    return 'recorded';
+  });
 }
 
 async function emailOf(tx: Transaction, report: ProviderReport): Promise<NotifiedEmailRow | undefined> {

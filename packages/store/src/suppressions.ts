@@ -1,4 +1,4 @@
-import { newId, recordEvents } from '@postrider/domain';
+import { newEvents, newId } from '@postrider/domain';
 import type { AccountId, Clock, EmailId, EventData, SuppressionId, TopicId } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
@@ -6,9 +6,9 @@ import { mappingUnavailable } from './errors.ts';
 import type { Suppression as SuppressionRow, SuppressionOrigin } from './generated/client.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+import { recordCause } from './record-cause.ts';
 import { addSuppressions } from './sql/add-suppressions.ts';
 import { removeSuppressions } from './sql/remove-suppressions.ts';
-import { runIn } from './statement.ts';
 
 export type { SuppressionOrigin };
 
@@ -45,7 +45,7 @@ export type Removal =
 /** Whom an account does not write to. Another account's suppressions read as missing. */
 export interface SuppressionStore {
   /**
-   * Suppresses addresses by the account's own hand. Each new one has its `email.unsubscribed`, in one transaction.
+   * Suppresses addresses by the account's own hand. Each new one has its `email.unsubscribed`, in one statement.
    *
    * @param addresses each once. @returns one entry for each, in their order.
    */
@@ -61,10 +61,10 @@ export interface SuppressionStore {
   remove(accountId: AccountId, keys: readonly SuppressionKey[], reason: string | null): Promise<Removal>;
 }
 
+/** The addresses in any order, and the id of each. */
 interface AddedRow {
-  readonly id: SuppressionId;
-  readonly address: string;
-  readonly is_new: boolean;
+  readonly addresses: readonly string[];
+  readonly ids: readonly SuppressionId[];
 }
 
 interface RemovedRow {
@@ -112,32 +112,21 @@ async function addByHand(
   accountId: AccountId,
   addresses: readonly string[],
 ): Promise<AddedSuppression[]> {
-  const added = await db.transactions.run(async (tx) => {
-    const now = clock.now();
-    const rows = await runIn<AddedRow>(tx.client, addSuppressions, [
-      accountId,
-      addresses.map(() => newId('suppression', clock)),
-      addresses,
-      'manual',
-      null,
-      now.toISOString(),
-    ]);
-    const fresh = rows.filter((row) => row.is_new);
-    if (fresh.length > 0) {
-      const kind = { type: 'email.unsubscribed', accountId } as const;
-      await recordEvents(
-        tx,
-        kind,
-        fresh.map(({ address }) => unsubscribed(address, now)),
-        clock,
-      );
-    }
-    return new Map(rows.map((row) => [row.address, row]));
-  });
-  return addresses.map((address) => {
-    const row = added.get(address);
-    if (row === undefined) throw new Error('an address was neither added nor found');
-    return { id: row.id, address, isNew: row.is_new };
+  const now = clock.now();
+  const told = addresses.map((address) => unsubscribed(address, now));
+  const events = newEvents('email.unsubscribed', told, clock);
+  const given = addresses.map(() => newId('suppression', clock));
+  const row = await recordCause<AddedRow>(
+    db,
+    addSuppressions,
+    { accountId, inboundSubject: null, ...events },
+    [addresses, given, now.toISOString()],
+  );
+  const ids = new Map(row?.addresses.map((address, index) => [address, row.ids[index]]));
+  return addresses.map((address, index) => {
+    const id = ids.get(address);
+    if (id === undefined) throw new Error('an address was neither added nor found');
+    return { id, address, isNew: id === given[index] };
   });
 }
 

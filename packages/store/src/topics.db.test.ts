@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
@@ -65,8 +64,9 @@ describe('a topic that is deleted', () => {
   test('leaves no suppression of somebody who is unsubscribing at that moment', async () => {
     const id = await topics.create(accountId, NEWS);
     const deleting = await inUndoneTransaction(store.db.pool, async (session) => {
-      const values = [newId('suppression', store.clock), accountId, ADDRESS, id, store.clock.now()];
-      await session.query(unsubscribe.text, values);
+      const now = store.clock.now();
+      const event = [['evt_1'], accountId, 'email.unsubscribed', now, ['{}'], null];
+      await session.query(unsubscribe.text, [...event, ADDRESS, 'sup_1', now, id]);
       const deleted = topics.delete(accountId, id);
       await untilWaitingForLock(store.outside);
       await session.query('commit');

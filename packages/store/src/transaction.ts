@@ -1,6 +1,7 @@
 import type { EventBatch, OutboxTransaction, WebhookId } from '@postrider/domain';
 import { mappingUnavailable } from './errors.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
+import { eventValues } from './sql/event-ctes.ts';
 import { recordEvents } from './sql/record-events.ts';
 import { runIn } from './statement.ts';
 import type { WakeUps } from './wake-ups.ts';
@@ -38,15 +39,8 @@ export class Transaction implements OutboxTransaction {
     return this.#client;
   }
 
-  async appendEvents({ accountId, type, createdAt, inboundSubject, events }: EventBatch): Promise<void> {
-    const rows = await runIn<{ webhook_id: WebhookId }>(this.client, recordEvents, [
-      events.map(({ id }) => id),
-      accountId,
-      type,
-      createdAt.toISOString(),
-      events.map(({ data }) => data),
-      inboundSubject,
-    ]);
+  async appendEvents(batch: EventBatch): Promise<void> {
+    const rows = await runIn<{ webhook_id: WebhookId }>(this.client, recordEvents, eventValues(batch));
     for (const row of rows) this.wakeWebhook(row.webhook_id);
   }
 

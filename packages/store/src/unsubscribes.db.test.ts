@@ -4,6 +4,7 @@ import type { AccountId, TopicId, UnsubscribeTarget } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
+import { watchedPool } from '../test/watched-pool.ts';
 import { createSuppressionStore } from './suppressions.ts';
 import { createTopicStore } from './topics.ts';
 import { createUnsubscribeStore } from './unsubscribes.ts';
@@ -63,6 +64,13 @@ test('the suppression and its one event exist together, whoever asks again, and 
     },
   });
   expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhookId], mail: false });
+});
+
+test('is one statement', async () => {
+  const { pool, sent } = watchedPool(store.db.pool);
+  await createUnsubscribeStore({ ...store.db, pool }, store.clock).unsubscribe(target, 'page');
+  expect(sent).toEqual(['unsubscribe']);
+  expect([(await rows()).length, (await events()).length]).toEqual([1, 1]);
 });
 
 test('an event that cannot be written undoes the suppression', async () => {

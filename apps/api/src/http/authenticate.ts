@@ -4,7 +4,7 @@ import type { ApiKey, ApiKeyStore } from '@postrider/store';
 
 /**
  * The key that a request was made with; null when it is missing, malformed, unknown or revoked (contract 5).
- * Keys are not cached: a revoked one is refused from the next request on.
+ * A key that was found is used again for a second; `key revoke` returns when that second is over.
  *
  * @throws StoreUnavailableError
  */

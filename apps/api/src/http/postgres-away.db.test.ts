@@ -39,6 +39,11 @@ beforeEach(() => {
   proxy.restore();
 });
 
+/** A key that the API has to ask Postgres for: one found within a second would come as far as the limiter, and its 429. */
+async function unknownYet(): Promise<string> {
+  return (await api.newCaller()).authorization;
+}
+
 /** Nothing is wrong with the request. */
 async function expectNotReady({ url }: TestApi, route: KnownRoute, key: string): Promise<void> {
   const asked = requestOf(url, route);
@@ -90,22 +95,21 @@ test('each of these answers is counted as an error of Postgres', async () => {
     );
     return values.reduce((sum, value) => sum + value, 0);
   };
+  const key = await unknownYet();
   const before = await counted();
   proxy.cut();
   for (let n = 0; n < 2; n += 1) {
-    expectProblem(
-      await request(api.url).get('/v1/webhooks').set('authorization', authorization),
-      'not-ready',
-    );
+    expectProblem(await request(api.url).get('/v1/webhooks').set('authorization', key), 'not-ready');
   }
   expect(await counted()).toBe(before + 2);
 });
 
 test('it serves again by itself once Postgres is back', async () => {
+  const key = await unknownYet();
   proxy.cut();
-  expectProblem(await request(api.url).get('/v1/webhooks').set('authorization', authorization), 'not-ready');
+  expectProblem(await request(api.url).get('/v1/webhooks').set('authorization', key), 'not-ready');
   proxy.restore();
-  const response = await request(api.url).get('/v1/webhooks').set('authorization', authorization);
+  const response = await request(api.url).get('/v1/webhooks').set('authorization', key);
   expect(response.status).toBe(200);
 });
 

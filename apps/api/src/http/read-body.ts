@@ -135,7 +135,10 @@ async function collect(
         request.resume();
       });
     };
-    const onEnd = (): void => resolve(bytes.whole());
+    const onEnd = (): void => {
+      request.off('close', onBreak); // which comes before the promise is settled, and is no breaking off
+      resolve(bytes.whole());
+    };
     const onBreak = (cause?: unknown): void =>
       reject(new RequestAbortedError('the request broke off', { cause }));
     const offBodyBroken = onceBodyBroken(request, (why) => {

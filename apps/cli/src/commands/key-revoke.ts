@@ -7,11 +7,11 @@ import { keyObject } from '../key-object.ts';
 import { printJson, printLines } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-/** `key revoke`: from now on the key answers 401. A key that was revoked before keeps its time. */
+/** `key revoke`: once it returns, the key answers 401 everywhere. A key that was revoked before keeps its time. */
 export function addKeyRevoke(key: Command, io: Io): void {
   key
     .command('revoke')
-    .description('revoke a key at once and for good')
+    .description('revoke a key for good; takes a second, and once it returns nothing is served with the key')
     .argument('<id>', "the key's id, key_…")
     .option('--json', 'print one JSON document')
     .action(async (text: string, { json }: { json?: true }) => {

@@ -1,25 +1,42 @@
 import type { Statement } from '../statement.ts';
+import { eventCtes } from './event-ctes.ts';
 import { lockOrder } from './lock-order.ts';
 
 /**
- * Suppresses addresses, about anything. One that is suppressed already stays as it is.
+ * Suppresses addresses by an account's own hand, about anything, with an event for each that is new. One that is
+ * suppressed already stays as it is.
  *
- * Guarantee: of any number of concurrent additions of one address exactly one is told that it is new; the others wait
- * for it. Rows are locked in the order of `lockOrder`.
+ * Guarantee: one statement, its own transaction: every new suppression with its event and deliveries, or nothing. Of any
+ * number of concurrent additions of one address exactly one makes it, and its event; the others wait for it. Rows are locked
+ * in the order of `lockOrder`, then the webhooks.
  *
- * The no-op update on conflict makes a row come back that another transaction has committed meanwhile; a row that was
- * inserted is one that no transaction has ever locked (xmax 0).
+ * The no-op update on conflict makes a row come back that another transaction has committed meanwhile. A row is new where
+ * it has the id that was given.
  *
- * $1 account, $2 ids to give, $3 addresses, as many and each once, $4 origin, $5 email id or null, $6 created at.
- * Returns one row for each address.
+ * $1 to $6 as `eventCtes` has them, the events in the order of the addresses; $7 addresses, each once, $8 ids to give,
+ * $9 created at. Returns one row: of each address, in any order, the id; and the webhooks that got deliveries.
  */
 export const addSuppressions: Statement = {
   name: 'add-suppressions',
   text: `
-    insert into suppressions as s (id, account_id, address, origin, email_id, created_at)
-    select w.id, $1, w.address, $4::suppression_origin, $5, $6::timestamptz
-    from unnest($2::text[], $3::text[]) as w (id, address)
-    order by ${lockOrder('w.address')}
-    on conflict (account_id, address, topic_id) do update set address = s.address
-    returning s.id, s.address, s.xmax = 0 as is_new`,
+    with wished as materialized (
+      select w.event_id, w.data, w.address, w.id
+      from unnest($1::text[], $5::text[], $7::text[], $8::text[]) as w (event_id, data, address, id)
+    ),
+    added as (
+      insert into suppressions as s (id, account_id, address, origin, created_at)
+      select w.id, $2::text, w.address, 'manual'::suppression_origin, $9::timestamptz
+      from wished w
+      order by ${lockOrder('w.address')}
+      on conflict (account_id, address, topic_id) do update set address = s.address
+      returning s.id, s.address
+    ),
+    fresh as materialized (
+      select w.event_id as id, w.data
+      from added a join wished w using (id)
+    ),
+    ${eventCtes('fresh')}
+    select array_agg(a.address) as addresses, array_agg(a.id) as ids,
+           array(select m.id from matching m) as webhooks
+    from added a`,
 };

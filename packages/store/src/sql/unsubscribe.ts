@@ -1,22 +1,32 @@
 import type { Statement } from '../statement.ts';
+import { eventCtes } from './event-ctes.ts';
 
 /**
- * Suppresses one address about one topic.
+ * Suppresses one address about one topic, with its event.
  *
- * Guarantee: of any number of concurrent requests for one address and topic exactly one returns a row. A topic that is
- * gone, or goes meanwhile, is left alone: mail about it that still waits is refused at its hand-over, and no row is left
- * without a topic.
+ * Guarantee: one statement, its own transaction: the suppression with its event and deliveries, or nothing. Of any number of
+ * concurrent requests for one address and topic exactly one returns a row. A topic that is gone, or goes meanwhile, is left
+ * alone: mail about it that still waits is refused at its hand-over, and no row is left without a topic.
  *
- * $1 id to give, $2 account, $3 address, $4 topic, $5 created at. Returns the id if the suppression is new.
+ * $1 to $6 as `eventCtes` has them, one event; $7 address, $8 id to give, $9 created at, $10 topic. Returns a row if the
+ * suppression is new: the webhooks that got deliveries.
  */
 export const unsubscribe: Statement = {
   name: 'unsubscribe',
   text: `
-    insert into suppressions (id, account_id, address, topic_id, origin, created_at)
-    select $1, t.account_id, $3, t.id, 'unsubscribe', $5::timestamptz
-    from topics t
-    where t.id = $4 and t.account_id = $2
-    for key share of t
-    on conflict (account_id, address, topic_id) do nothing
-    returning id`,
+    with added as (
+      insert into suppressions (id, account_id, address, topic_id, origin, created_at)
+      select $8::text, t.account_id, $7::text, t.id, 'unsubscribe', $9::timestamptz
+      from topics t
+      where t.id = $10::text and t.account_id = $2::text
+      for key share of t
+      on conflict (account_id, address, topic_id) do nothing
+      returning id
+    ),
+    fresh as materialized (
+      select e.id, e.data
+      from added, unnest($1::text[], $5::text[]) as e (id, data)
+    ),
+    ${eventCtes('fresh')}
+    select array(select m.id from matching m) as webhooks from added`,
 };

@@ -1,0 +1,49 @@
+import { Agent, request } from 'node:http';
+
+export interface PostLoad {
+  readonly port: number;
+  readonly key: string;
+  readonly path: string;
+  /** The JSON of one request, by its number. */
+  readonly bodyOf: (number: number) => Buffer;
+  /** What every request has to be answered with. */
+  readonly status: number;
+  readonly count: number;
+  /** Requests in flight, each on a connection of its own that is kept. */
+  readonly concurrency: number;
+}
+
+/** Makes requests as fast as that many in flight allow. @throws Error when one is answered with another status */
+export async function postRequests(load: PostLoad): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: load.concurrency });
+  let made = 0;
+  const lane = async (): Promise<void> => {
+    while (made < load.count) await post(agent, load, load.bodyOf((made += 1)));
+  };
+  try {
+    await Promise.all(Array.from({ length: load.concurrency }, lane));
+  } finally {
+    agent.destroy();
+  }
+}
+
+function post(agent: Agent, { port, key, path, status }: PostLoad, body: Buffer): Promise<void> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'content-length': body.length,
+  };
+  return new Promise((resolve, reject) => {
+    const asked = request({ agent, port, host: '127.0.0.1', method: 'POST', path, headers });
+    asked.once('error', reject);
+    asked.once('response', (response) => {
+      response.resume();
+      response.once('error', reject);
+      response.once('end', () => {
+        if (response.statusCode === status) resolve();
+        else reject(new Error(`POST ${path} was answered with ${response.statusCode}`));
+      });
+    });
+    asked.end(body);
+  });
+}
