@@ -29,7 +29,7 @@ export interface SmtpClient {
 }
 
 /** Connects. The greeting is the first answer. */
-export async function openClient(port: number, host = '127.0.0.1'): Promise<SmtpClient> {
+export async function openSmtpClient(port: number, host = '127.0.0.1'): Promise<SmtpClient> {
   const socket = connectTcp(port, host);
   await once(socket, 'connect');
   return new LineClient(socket);
