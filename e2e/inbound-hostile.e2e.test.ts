@@ -23,55 +23,58 @@ const encodedWord = (text: string): string => `=?utf-8?B?${Buffer.from(text).toS
 const extended = (text: string): string => `filename*=utf-8''${encodeURIComponent(text)}`;
 
 /** Parameters of `Content-Disposition`, the name that the record has, and what is offered to whoever saves it. */
-const FILES: readonly { readonly name: string; readonly recorded: string | null; readonly offered: string }[] =
-  [
-    {
-      name: `filename="../../etc/${MARKER}"`,
-      recorded: MARKER,
-      offered: `attachment; filename="${MARKER}"`,
-    },
-    {
-      name: `filename="C:\\\\${MARKER}\\\\..\\\\boot.ini"`,
-      recorded: 'boot.ini',
-      offered: 'attachment; filename="boot.ini"',
-    },
-    { name: 'filename=".."', recorded: null, offered: 'attachment; filename="attachment"' },
-    {
-      name: `filename=".${MARKER}rc"`,
-      recorded: `.${MARKER}rc`,
-      offered: `attachment; filename="_${MARKER}rc"`,
-    },
-    {
-      name: extended(`a${INJECTED}`),
-      recorded: `a X-Injected: ${MARKER} <script>`,
-      offered: `attachment; filename="a X-Injected_ ${MARKER} _script_"`,
-    },
-    {
-      name: `filename="${encodedWord(`b${INJECTED}`)}"`,
-      recorded: `b X-Injected: ${MARKER} <script>`,
-      offered: `attachment; filename="b X-Injected_ ${MARKER} _script_"`,
-    },
-    {
-      name: extended(`nul\0${MARKER}.exe`),
-      recorded: `nul${MARKER}.exe`,
-      offered: `attachment; filename="nul${MARKER}.exe"`,
-    },
-    {
-      name: `filename="c\\"; filename=\\"${MARKER}.html"`,
-      recorded: `c"; filename="${MARKER}.html`,
-      offered: `attachment; filename="c_; filename=_${MARKER}.html"`,
-    },
-    {
-      name: extended(`${MARKER}\u202egpj.exe`),
-      recorded: `${MARKER}\u202egpj.exe`,
-      offered: `attachment; filename="${MARKER}gpj.exe"`,
-    },
-    {
-      name: `filename="${MARKER}${'x'.repeat(5_000)}"`,
-      recorded: `${MARKER}${'x'.repeat(998 - MARKER.length)}`,
-      offered: `attachment; filename="${MARKER}${'x'.repeat(255 - MARKER.length)}"`,
-    },
-  ];
+const FILES: readonly {
+  readonly name: string;
+  readonly recorded: string | null;
+  readonly offered: string;
+}[] = [
+  {
+    name: `filename="../../etc/${MARKER}"`,
+    recorded: MARKER,
+    offered: `attachment; filename="${MARKER}"`,
+  },
+  {
+    name: `filename="C:\\\\${MARKER}\\\\..\\\\boot.ini"`,
+    recorded: 'boot.ini',
+    offered: 'attachment; filename="boot.ini"',
+  },
+  { name: 'filename=".."', recorded: null, offered: 'attachment; filename="attachment"' },
+  {
+    name: `filename=".${MARKER}rc"`,
+    recorded: `.${MARKER}rc`,
+    offered: `attachment; filename="_${MARKER}rc"`,
+  },
+  {
+    name: extended(`a${INJECTED}`),
+    recorded: `a X-Injected: ${MARKER} <script>`,
+    offered: `attachment; filename="a X-Injected_ ${MARKER} _script_"`,
+  },
+  {
+    name: `filename="${encodedWord(`b${INJECTED}`)}"`,
+    recorded: `b X-Injected: ${MARKER} <script>`,
+    offered: `attachment; filename="b X-Injected_ ${MARKER} _script_"`,
+  },
+  {
+    name: extended(`nul\0${MARKER}.exe`),
+    recorded: `nul${MARKER}.exe`,
+    offered: `attachment; filename="nul${MARKER}.exe"`,
+  },
+  {
+    name: `filename="c\\"; filename=\\"${MARKER}.html"`,
+    recorded: `c"; filename="${MARKER}.html`,
+    offered: `attachment; filename="c_; filename=_${MARKER}.html"`,
+  },
+  {
+    name: extended(`${MARKER}\u202egpj.exe`),
+    recorded: `${MARKER}\u202egpj.exe`,
+    offered: `attachment; filename="${MARKER}gpj.exe"`,
+  },
+  {
+    name: `filename="${MARKER}${'x'.repeat(5_000)}"`,
+    recorded: `${MARKER}${'x'.repeat(998 - MARKER.length)}`,
+    offered: `attachment; filename="${MARKER}${'x'.repeat(255 - MARKER.length)}"`,
+  },
+];
 
 /** Media types, in turn: a message of the same files has all of them. */
 const TYPES = [

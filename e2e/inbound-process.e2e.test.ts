@@ -182,13 +182,15 @@ describe('SIGTERM', () => {
 
   test('and a message that does not end: 421 at the deadline, nothing is stored, and the exit is 0', async () => {
     await makeInbox();
-    const inbound = await system.start('inbound', { SHUTDOWN_DEADLINE_MS: '1000' });
+    const inbound = await system.start('inbound', { SHUTDOWN_DEADLINE_MS: '3000' });
     const client = await greet(inbound);
     await beginMessage(client);
     client.write('Subject: Endless\r\n\r\nfirst half\r\n');
     inbound.signal('SIGTERM');
     expect(await client.rest()).toEqual([expect.stringMatching(/^421 /)]);
     expect(await inbound.exited()).toBe(0);
+    expect(inbound.log.at(-1)).toMatchObject({ msg: 'stopped' });
+    expect(inbound.log.map((line) => line['msg'])).not.toContain('stop cut short at the deadline');
     expect(await stored()).toEqual([]);
   });
 });

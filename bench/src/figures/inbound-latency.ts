@@ -49,7 +49,9 @@ async function measure(ground: Ground, mail: InboundGround): Promise<Measurement
   const ours = (forSeconds: number): Promise<Omit<Round, 'bareMs'>> =>
     arrivals({ installation, receiver }, { port, to, bytes: BYTES }, { perSecond, seconds: forSeconds });
   const bare = async (forSeconds: number): Promise<number[]> =>
-    (await paceIncoming({ port: barePort, to, bytes: BYTES }, { perSecond, seconds: forSeconds })).map(takenMs);
+    (await paceIncoming({ port: barePort, to, bytes: BYTES }, { perSecond, seconds: forSeconds })).map(
+      takenMs,
+    );
   await bare(1);
   await ours(Math.min(WARM_UP_SECONDS, seconds));
 
@@ -80,7 +82,9 @@ async function arrivals(
   await receiver.call('arrived', { ids: [...events.values()], withinMs: ARRIVED_WITHIN_MS });
   const arrivedAt = new Map(await receiver.call('arrivals', null));
   return {
-    arrivedMs: taken.map(({ id, endedAtMs }) => (arrivedAt.get(events.get(id) ?? '') ?? Number.NaN) - endedAtMs),
+    arrivedMs: taken.map(
+      ({ id, endedAtMs }) => (arrivedAt.get(events.get(id) ?? '') ?? Number.NaN) - endedAtMs,
+    ),
     takenMs: taken.map(takenMs),
   };
 }

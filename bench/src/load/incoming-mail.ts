@@ -146,7 +146,8 @@ class Lane {
 }
 
 function expectCode(answer: string, code: string): void {
-  if (!answer.startsWith(code)) throw new Error(`mail was answered '${answer || 'with the end'}', not ${code}`);
+  if (!answer.startsWith(code))
+    throw new Error(`mail was answered '${answer || 'with the end'}', not ${code}`);
 }
 
 const LINE_BYTES = 57; // 76 characters of base64

@@ -30,13 +30,18 @@ const MOMENTS: readonly Moment[] = [
   { name: 'before its event is written', stored: 0, reach: onStatement('record-events', 'toServer') },
   { name: 'before COMMIT', stored: 0, reach: onStatement('COMMIT', 'toServer') },
   { name: 'after COMMIT, before the 250', stored: 1, reach: onStatement('COMMIT', 'toClient') },
-  { name: 'after the 250, which the sender never sees', stored: 1, reach: onTheWire('received as', 'toClient') },
+  {
+    name: 'after the 250, which the sender never sees',
+    stored: 1,
+    reach: onTheWire('received as', 'toClient'),
+  },
 ];
 
 export const inboundKilledAtEveryStep: Experiment = {
   number: 49,
   title: 'kill -9 the inbound process at every step of a message',
-  shows: 'what was committed is one record and one event, what was not leaves none; the sender’s next try is taken',
+  shows:
+    'what was committed is one record and one event, what was not leaves none; the sender’s next try is taken',
   runs: 'ci',
   async run(world) {
     await readyForMail(world);

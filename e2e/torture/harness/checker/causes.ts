@@ -18,7 +18,8 @@ export function findCauseFaults(history: History): CauseFindings {
   };
 }
 
-function causesWithoutEvents({ store }: History): Violation[] {
+function causesWithoutEvents(history: History): Violation[] {
+  const { store } = history;
   const events = new Map(store.events.map((event) => [event.id, event]));
   const results = groupBy(store.events.filter(isSendResult), (event) => event.emailId);
   const direct = store.causes

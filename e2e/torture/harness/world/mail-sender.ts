@@ -136,7 +136,10 @@ export function createMailSender({
 /** A text and an attachment, which no other message has. */
 function newMessage(to: string, bytes: number): Message {
   const id = `${randomUUID()}@shop.example`;
-  const attachment = Buffer.alloc(bytes, id).toString('base64').match(/.{1,76}/g) ?? [];
+  const attachment =
+    Buffer.alloc(bytes, id)
+      .toString('base64')
+      .match(/.{1,76}/g) ?? [];
   const lines = [
     `Message-ID: <${id}>`,
     `From: Ann <${FROM}>`,
