@@ -269,8 +269,8 @@ describe('nothing of it is logged or counted by name', () => {
     ]);
     expect(written.length).toBeGreaterThan(10);
     expect(written.filter((line) => line.includes(MARKER) || line.includes('evil.example'))).toEqual([]);
-    for (const { port } of [api, inbound]) {
-      const page = await fetch(`http://127.0.0.1:${await port()}/metrics`);
+    for (const started of [api, inbound]) {
+      const page = await fetch(`http://127.0.0.1:${await started.port()}/metrics`);
       expect(await page.text()).not.toContain(MARKER);
     }
   });

@@ -14,12 +14,12 @@ interface Kind {
   readonly name: string;
   readonly bytes: number;
   readonly count: (sizes: Sizes) => number;
-  /** Of CPU, for the inbound process, as often as the yardstick’s. */
+  /** CPU of the inbound process, against the yardstick’s, which reads and answers and nothing else. */
   readonly cpuTimesAtMost: number;
 }
 
 const KINDS: readonly Kind[] = [
-  { name: '20 KB', bytes: 20_000, count: ({ inbound }) => inbound.small, cpuTimesAtMost: 20 },
+  { name: '20 KB', bytes: 20_000, count: ({ inbound }) => inbound.small, cpuTimesAtMost: 50 },
   { name: '5 MB', bytes: 5_000_000, count: ({ inbound }) => inbound.large, cpuTimesAtMost: 10 },
 ];
 

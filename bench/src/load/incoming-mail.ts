@@ -117,7 +117,6 @@ class Lane {
     await this.#say('DATA', '354');
     const { id, raw } = newMail(this.#target);
     client.write(raw);
-    client.write('.\r\n');
     await client.flushed();
     const endedAtMs = monotonicMs();
     expectCode(await client.answer(), '250');
@@ -153,7 +152,10 @@ function expectCode(answer: string, code: string): void {
 const LINE_BYTES = 57; // 76 characters of base64
 const fillers = new Map<number, string>();
 
-/** A short text and an attachment that no other message has: bytes that were there before are not written again. */
+/**
+ * A short text and an attachment that no other message has: bytes that were there before are not written again. Ends with the
+ * final dot: in a write of its own it would wait for an acknowledgement.
+ */
 function newMail({ to, bytes }: MailTarget): { readonly id: string; readonly raw: Buffer } {
   const id = `${randomUUID()}@shop.example`;
   const head = [
@@ -176,7 +178,7 @@ function newMail({ to, bytes }: MailTarget): { readonly id: string; readonly raw
     Buffer.alloc(LINE_BYTES, id).toString('base64'),
     '',
   ].join('\r\n');
-  const tail = '--cut--\r\n';
+  const tail = '--cut--\r\n.\r\n';
   return { id, raw: Buffer.from(head + fillerOf(bytes - head.length - tail.length) + tail) };
 }
 

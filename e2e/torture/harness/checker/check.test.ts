@@ -209,51 +209,6 @@ describe('I3, causes and events', () => {
   });
 });
 
-describe('I3, mail that came in', () => {
-  const mail = (changes: {
-    readonly messages?: StoreState['messages'];
-    readonly types?: readonly string[];
-    readonly outcome?: History['causes'][number]['outcome'];
-  }): readonly Violation[] => {
-    const { messages = [MESSAGE], types = ['message.received'], outcome = 'ok' } = changes;
-    const events = types.map((type, index) => ({
-      ...{ id: `evt_mail_${index}`, accountId: 'acct_2', type, createdAtMs: 1_000_000 },
-      ...{ emailId: null, messageId: 'msg_1' },
-    }));
-    const cause = { kind: 'message' as const, outcome, id: null, beganAtMs: 0, endedAtMs: 1 };
-    return violationsOf(
-      { causes: [...causes, { ...cause, cause: 'a@shop.example' }] },
-      { messages, events: [...store.events, ...events] },
-    );
-  };
-  const MESSAGE = { id: 'msg_1', header: 'a@shop.example', status: 'received' };
-
-  test('with one record and one event is right, whatever the sender has heard; a held one likewise', () => {
-    expect(mail({})).toEqual([]);
-    expect(mail({ outcome: 'unknown' })).toEqual([]);
-    expect(mail({ messages: [{ ...MESSAGE, status: 'held' }], types: ['message.held'] })).toEqual([]);
-  });
-
-  test.each([
-    ['no event', { types: [] }],
-    ['two events', { types: ['message.received', 'message.received'] }],
-    ['the event of a held one', { types: ['message.held'] }],
-    ['heard 250 and is not there', { messages: [], types: [] }],
-    ['an event and no record', { messages: [], outcome: 'unknown' as const }],
-    ['heard that it is refused, and is there', { outcome: 'failed' as const }],
-  ])('with %s is found', (_, changes) => {
-    expect(mail(changes)).toMatchObject([{ invariant: 'I3' }]);
-  });
-
-  test('that was stored twice is found', () => {
-    const again = { ...MESSAGE, id: 'msg_2' };
-    expect(mail({ messages: [MESSAGE, again] }).map(({ text }) => text)).toEqual([
-      'message msg_2 is received and has the events []',
-      'message cause a@shop.example was stored 2 times',
-    ]);
-  });
-});
-
 describe('I4, the schedule', () => {
   test('a retry before its time is found, by both logs', () => {
     const early = [receipts[0], receipts[1], receipt(FAILING, 60, 200)] as History['receipts'];
