@@ -99,7 +99,7 @@ export const FULL: Sizes = {
   memoryDeliveries: 200_000,
   commitSeconds: 2,
   sends: 4_000,
-  inbound: { small: 800, large: 40, perSecond: 20, seconds: 8 },
+  inbound: { small: 400, large: 24, perSecond: 20, seconds: 8 },
   isolation: {
     seconds: 8,
     leadInSeconds: 3,

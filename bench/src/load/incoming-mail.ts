@@ -23,6 +23,8 @@ export interface TakenMail {
 
 /** The product takes 100 messages in a session. */
 const MESSAGES_PER_SESSION = 100;
+/** The product takes 20 sessions from one address. */
+const LANES_MAX = 16;
 
 /** Sends messages over so many connections at a time, as fast as they are taken. @throws Error when one is not */
 export async function sendIncoming(target: MailTarget, count: number, connections: number): Promise<void> {
@@ -39,23 +41,27 @@ export async function sendIncoming(target: MailTarget, count: number, connection
   );
 }
 
-/** Sends messages at a steady rate. @returns all, in the order of their beginning */
+/** Sends messages at a steady rate, as long as a connection is free. @returns all, in the order of their beginning */
 export async function paceIncoming(
   target: MailTarget,
   rate: { readonly perSecond: number; readonly seconds: number },
 ): Promise<TakenMail[]> {
-  const idle: Lane[] = [];
-  const all: Lane[] = [];
+  const lanes = Array.from({ length: LANES_MAX }, () => new Lane(target));
+  const idle = [...lanes];
+  const waiting: ((lane: Lane) => void)[] = [];
   try {
     return await atSteadyRate(rate, async () => {
-      const lane = idle.pop() ?? new Lane(target);
-      if (!all.includes(lane)) all.push(lane);
-      const taken = await lane.send();
-      idle.push(lane);
-      return taken;
+      const lane = idle.pop() ?? (await new Promise<Lane>((resolve) => waiting.push(resolve)));
+      try {
+        return await lane.send();
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) idle.push(lane);
+        else next(lane);
+      }
     });
   } finally {
-    for (const lane of all) lane.close();
+    for (const lane of lanes) lane.close();
   }
 }
 
