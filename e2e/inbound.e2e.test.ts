@@ -3,6 +3,7 @@ import { verifySignature } from '@postrider/receiver';
 import { startSystem, waitFor } from '@postrider/testing';
 import type { System, SystemProcess } from '@postrider/testing';
 import type { SendMailOptions } from 'nodemailer';
+import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
 
 /* Mail that comes in over SMTP, through real processes, to a webhook. */
@@ -23,21 +24,8 @@ beforeEach(async () => {
 }, 90_000);
 afterEach(() => system.close());
 
-/** As a client does: sent again while the service is busy. */
-async function call(method: string, path: string, body?: object) {
-  const url = `http://127.0.0.1:${await api.port()}${path}`;
-  const headers = { authorization: `Bearer ${system.apiKey}` };
-  return waitFor(
-    async () => {
-      const json = body === undefined ? {} : { body: JSON.stringify(body) };
-      const response = await fetch(url, { method, headers, ...json });
-      const { status } = response;
-      if (status === 429 || status >= 500) throw new Error(`${status}: ${await response.text()}`);
-      return { status, body: (await response.json()) as Readonly<Record<string, unknown>> };
-    },
-    { what: `${method} ${path}` },
-  );
-}
+const call = async (method: string, path: string, body?: object) =>
+  callApi({ api, key: system.apiKey }, method, path, body);
 
 const send = async (mail: SendMailOptions) => sendMail(await inbound.smtpPort(), mail);
 

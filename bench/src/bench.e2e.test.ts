@@ -100,6 +100,24 @@ describeWithRedis('a quick run', () => {
     expect(stdout).toContain('drain: round 1 of 1');
   }, 180_000);
 
+  test('measures received mail beside a bare smtp-server', async () => {
+    const { stderr } = await bench('--quick', '--only', 'inbound,inbound-latency', '--out', out);
+    expect(stderr).toBe('');
+    const { figures } = readResult(join(out, 'benchmark', 'result.json'));
+    expect(figures).toMatchObject([
+      { id: 'inbound', status: 'measured' },
+      { id: 'inbound-latency', status: 'measured' },
+    ]);
+    const values = figures.flatMap((figure) => figure.values);
+    for (const name of ['20 KB: messages', '5 MB: messages', 'end of DATA to 250, p50']) {
+      const beside = values.filter(
+        ({ name: one }) => one.endsWith(name) || one === `${name}, bare smtp-server`,
+      );
+      expect(beside).toHaveLength(2);
+      for (const { measured } of beside) expect(measured.min).toBeGreaterThan(0);
+    }
+  }, 180_000);
+
   test('with --cores runs on so many, and its page says so by name', async () => {
     const { stderr } = await bench('--quick', '--only', 'record-event', '--cores', '1', '--out', out);
     expect(stderr).toBe('');

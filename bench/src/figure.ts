@@ -3,6 +3,7 @@ import type { Installation } from './ground/installation.ts';
 import type { FigureResult, Measurement } from './result/result.ts';
 import type { BareExpressCommands } from './roles/bare-express.ts';
 import type { BareCommands } from './roles/bare-got.ts';
+import type { BareSmtpCommands } from './roles/bare-smtp.ts';
 import type { CallerCommands } from './roles/caller.ts';
 import type { ReceiverCommands } from './roles/receiver.ts';
 import type { RoleProcess } from './roles/role-process.ts';
@@ -39,6 +40,8 @@ export interface Ground {
   bare(): RoleProcess<BareCommands>;
   /** The yardstick of the API. */
   bareExpress(): RoleProcess<BareExpressCommands>;
+  /** The yardstick of the inbound process. */
+  bareSmtp(): RoleProcess<BareSmtpCommands>;
   /** A service that records events of its own. */
   caller(installation: Installation, connections: number): RoleProcess<CallerCommands>;
   /** A fresh installation of the product, none of its processes started. */

@@ -6,6 +6,7 @@ import { placeOf, readResult, writePage } from './publish.ts';
 import { FIGURES } from './registry.ts';
 import { bareExpressCommands } from './roles/bare-express.ts';
 import { bareCommands } from './roles/bare-got.ts';
+import { bareSmtpCommands } from './roles/bare-smtp.ts';
 import { callerCommands } from './roles/caller.ts';
 import { receiverCommands } from './roles/receiver.ts';
 import type { Commands } from './roles/protocol.ts';
@@ -28,6 +29,8 @@ function commandsOf(name: string): Commands {
       return bareCommands();
     case 'bare-express':
       return bareExpressCommands();
+    case 'bare-smtp':
+      return bareSmtpCommands();
     case 'caller':
       return callerCommands(
         process.env['BENCH_DATABASE_URL'] ?? '',

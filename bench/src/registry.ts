@@ -2,6 +2,8 @@ import type { Figure } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
 import { drain } from './figures/drain.ts';
 import { halfLoad } from './figures/half-load.ts';
+import { inbound } from './figures/inbound.ts';
+import { inboundLatency } from './figures/inbound-latency.ts';
 import { latency } from './figures/latency.ts';
 import { oldSnapshot } from './figures/old-snapshot.ts';
 import { processMemory } from './figures/process-memory.ts';
@@ -18,6 +20,7 @@ import { deadInRetry } from './isolation/dead-in-retry.ts';
 import { drips } from './isolation/drips.ts';
 import { flood } from './isolation/flood.ts';
 import { frozenWorker } from './isolation/frozen-worker.ts';
+import { inboundFlood } from './isolation/inbound-flood.ts';
 import { manyNeverAnswer } from './isolation/many-never-answer.ts';
 import { manyWebhooks } from './isolation/many-webhooks.ts';
 import { neverAnswers } from './isolation/never-answers.ts';
@@ -37,6 +40,8 @@ export const FIGURES: readonly Figure[] = [
   recordEvent,
   send,
   suppress,
+  inbound,
+  inboundLatency,
   halfLoad,
   retryLateness,
   coldStart,
@@ -50,4 +55,5 @@ export const FIGURES: readonly Figure[] = [
   answersLate,
   manyWebhooks,
   suppressionBatches,
+  inboundFlood,
 ];

@@ -26,6 +26,15 @@ export interface Sizes {
   readonly commitSeconds: number;
   /** Messages of one round, and requests of the yardstick's. */
   readonly sends: number;
+  readonly inbound: {
+    /** Messages of 20 KB in one round, and of 5 MB. */
+    readonly small: number;
+    readonly large: number;
+    /** Messages of 20 KB, where they come at a steady rate. */
+    readonly perSecond: number;
+    /** Of one run at that rate. */
+    readonly seconds: number;
+  };
   readonly isolation: {
     /** Of one run of the healthy endpoint. */
     readonly seconds: number;
@@ -90,6 +99,7 @@ export const FULL: Sizes = {
   memoryDeliveries: 200_000,
   commitSeconds: 2,
   sends: 4_000,
+  inbound: { small: 400, large: 24, perSecond: 20, seconds: 8 },
   isolation: {
     seconds: 8,
     leadInSeconds: 3,
@@ -130,6 +140,7 @@ export const QUICK: Sizes = {
   memoryDeliveries: 20_000,
   commitSeconds: 0.3,
   sends: 200,
+  inbound: { small: 24, large: 3, perSecond: 10, seconds: 1 },
   isolation: {
     seconds: 1,
     leadInSeconds: 1,

@@ -8,6 +8,7 @@ import { relayKilledAtEveryStage } from './experiments/03-relay-killed-at-every-
 import { workerKilledAtEveryStage } from './experiments/05-worker-killed-at-every-stage.ts';
 import { flushAll } from './experiments/08-flushall.ts';
 import { sigtermWithRedisDown } from './experiments/40-sigterm-with-redis-down.ts';
+import { inboundKilledAtEveryStep } from './experiments/49-inbound-killed-at-every-step.ts';
 import { runExperiment } from './harness/run-experiment.ts';
 import { startServers } from './harness/servers/servers.ts';
 import type { Servers } from './harness/servers/servers.ts';
@@ -23,6 +24,7 @@ const EXPERIMENTS = [
   workerKilledAtEveryStage,
   flushAll,
   sigtermWithRedisDown,
+  inboundKilledAtEveryStep,
 ];
 const SEEDS = 2 ** 31;
 

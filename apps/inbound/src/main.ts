@@ -40,6 +40,8 @@ const PARSE = { threads: 2, timeoutMs: 20_000, memoryMb: 256 };
 const AUTHENTICATE = { threads: 16, timeoutMs: 20_000, memoryMb: 128 };
 const NAME_SERVERS_TIMEOUT_MS = 5_000;
 const SCAN_TIMEOUT_MS = 30_000;
+/** Of the time to stop, what is kept for the last 421s to leave and for letting go of threads and Postgres. */
+const CLOSING_TIME_MS = 2_000;
 
 const config = loadConfigOrExit('inbound');
 const logger = createLogger({ level: config.logLevel, service: 'inbound' });
@@ -161,7 +163,7 @@ function addServer(intake: MailIntake): void {
   });
   lifecycle.add('SMTP server', {
     start: () => server.start(),
-    stop: (remainingMs) => server.stop(remainingMs),
+    stop: (remainingMs) => server.stop(Math.max(0, remainingMs - CLOSING_TIME_MS)),
   });
 }
 

@@ -2,10 +2,10 @@ import { networkInterfaces } from 'node:os';
 import { Writable } from 'node:stream';
 import { test } from '@jest/globals';
 import { createLogger, type Logger } from '@postrider/runtime';
+import { openSmtpClient, type SmtpClient } from '@postrider/testing';
 import type { MailIntake, Receipt, ReceivedEnvelope } from '../src/smtp/intake.ts';
 import { createInboundServer, type InboundServer } from '../src/smtp/inbound-server.ts';
 import type { InboundServerOptions } from '../src/smtp/inbound-server.ts';
-import { openClient, type SmtpClient } from './smtp-client.ts';
 
 export interface Received {
   readonly raw: Buffer;
@@ -94,7 +94,7 @@ export function inboundGrounds() {
     cleanups.push(() => server.stop());
     const port = server.port();
     const open = async (host?: string) => {
-      const client = await openClient(port, host);
+      const client = await openSmtpClient(port, host);
       cleanups.push(() => client.destroy());
       return client;
     };

@@ -5,13 +5,13 @@ import { basename, join } from 'node:path';
 import { endsWithUs } from '../ends-with-us.ts';
 import { waitFor } from '@postrider/testing';
 
-export type ProductProcess = 'api' | 'relay' | 'worker';
+export type ProductProcess = 'api' | 'relay' | 'worker' | 'inbound';
 
 /** A process of the product, started as in production: its bundle alone, its log to a file. */
 export interface BundleProcess {
   readonly name: ProductProcess;
   readonly pid: number;
-  /** Of its health and metrics, or of the API. */
+  /** Of its health and metrics, or of the API, or the one that mail comes in on. */
   readonly port: number;
   /** SIGTERM, and waits. @throws Error when it does not exit with 0 */
   stop(): Promise<void>;
@@ -49,7 +49,7 @@ export async function startBundle(name: ProductProcess, options: BundleOptions):
   endsWithUs(child);
 
   const port = await waitFor(
-    () => listeningPort(logFile) ?? ((child.exitCode !== null || child.signalCode !== null) && 'ended'),
+    () => listeningPort(name, logFile) ?? ((child.exitCode !== null || child.signalCode !== null) && 'ended'),
     {
       what: `${name} to listen`,
       timeoutMs: START_TIMEOUT_MS,
@@ -83,9 +83,10 @@ function lastLine(logFile: string): string {
 }
 
 /** From the one line of its log that says so. */
-function listeningPort(logFile: string): number | null {
+function listeningPort(name: ProductProcess, logFile: string): number | null {
+  const words = name === 'inbound' ? /\binbound server listens\b/ : /\blisten(s|ing)\b/;
   const line = readFileSync(logFile, 'utf8')
     .split('\n')
-    .find((text) => /\blisten(s|ing)\b/.test(text) && text.includes('"port":'));
+    .find((text) => words.test(text) && text.includes('"port":'));
   return line === undefined ? null : Number(/"port":(\d+)/.exec(line)?.[1]);
 }

@@ -6,6 +6,7 @@ import type { Figure, Ground } from '../figure.ts';
 import { checkSharedClock } from '../monotonic.ts';
 import type { BareExpressCommands } from '../roles/bare-express.ts';
 import type { BareCommands } from '../roles/bare-got.ts';
+import type { BareSmtpCommands } from '../roles/bare-smtp.ts';
 import type { CallerCommands } from '../roles/caller.ts';
 import type { Commands } from '../roles/protocol.ts';
 import type { Certificates, ReceiverCommands } from '../roles/receiver.ts';
@@ -37,7 +38,10 @@ export interface RunGround {
 
 /** The processes look for it above themselves: they refuse a database that is behind. */
 const MIGRATIONS = join('prisma', 'migrations');
-const BUNDLES = ['bench.js', 'api.js', 'relay.js', 'worker.js', 'package.json'];
+const BUNDLES = [
+  ...['bench.js', 'api.js', 'relay.js', 'worker.js', 'package.json'],
+  ...['inbound.js', 'parse-thread.js', 'authenticate-thread.js'],
+];
 
 export async function openGround(options: GroundOptions): Promise<RunGround> {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-bench-'));
@@ -73,6 +77,7 @@ export async function openGround(options: GroundOptions): Promise<RunGround> {
         },
         bare: () => startOne<BareCommands>('bare'),
         bareExpress: () => startOne<BareExpressCommands>('bare-express'),
+        bareSmtp: () => startOne<BareSmtpCommands>('bare-smtp'),
         caller: ({ database }, connections) =>
           startOne<CallerCommands>('caller', {
             BENCH_DATABASE_URL: database.url,

@@ -72,6 +72,7 @@ export async function createInstallation(options: InstallationOptions): Promise<
     SANDBOX_DIR: `${folder}/sandbox`,
     PORT: '0',
     METRICS_PORT: '0',
+    INBOUND_SMTP_PORT: '0',
   };
   let processes: BundleProcess[] = [];
 

@@ -47,6 +47,11 @@ import { redisDemoted } from './45-redis-demoted.ts';
 import { manyRetriesPending } from './46-many-retries-pending.ts';
 import { bullmqUpdated } from './47-bullmq-updated.ts';
 import { migratedBesideTheLastRelease } from './48-migrated-beside-the-last-release.ts';
+import { inboundKilledAtEveryStep } from './49-inbound-killed-at-every-step.ts';
+import { inboundKilledAtRandom } from './50-inbound-killed-at-random.ts';
+import { postgresAwayWhileMailComesIn } from './51-postgres-away-while-mail-comes-in.ts';
+import { blobStoreAway } from './52-blob-store-away.ts';
+import { redisAwayWhileMailComesIn } from './53-redis-away-while-mail-comes-in.ts';
 
 /** Every experiment, in the order of its number. */
 export const EXPERIMENTS: readonly Experiment[] = [
@@ -98,4 +103,9 @@ export const EXPERIMENTS: readonly Experiment[] = [
   manyRetriesPending,
   bullmqUpdated,
   migratedBesideTheLastRelease,
+  inboundKilledAtEveryStep,
+  inboundKilledAtRandom,
+  postgresAwayWhileMailComesIn,
+  blobStoreAway,
+  redisAwayWhileMailComesIn,
 ];

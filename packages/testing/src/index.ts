@@ -58,6 +58,7 @@ export {
   type WebhookWish,
 } from './rows.ts';
 export { createSnsSigner, snsCertUrl, type SnsFields, type SnsSigner } from './sns-signer.ts';
+export { openSmtpClient, type SmtpClient } from './smtp-client.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { fetchMetrics } from './system/metrics.ts';
 export { DIST, startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';

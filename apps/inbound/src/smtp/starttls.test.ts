@@ -1,9 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestAuthority, type TestAuthority } from '@postrider/testing';
+import { createTestAuthority, type SmtpClient, type TestAuthority } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
 import { beginMessage, FROM, HOSTNAME, inboundGrounds, TO } from '../../test/inbound-ground.ts';
-import type { SmtpClient } from '../../test/smtp-client.ts';
 import type { InboundTls } from './inbound-server.ts';
 
 const grounds = inboundGrounds();

@@ -18,7 +18,8 @@ export function findCauseFaults(history: History): CauseFindings {
   };
 }
 
-function causesWithoutEvents({ store }: History): Violation[] {
+function causesWithoutEvents(history: History): Violation[] {
+  const { store } = history;
   const events = new Map(store.events.map((event) => [event.id, event]));
   const results = groupBy(store.events.filter(isSendResult), (event) => event.emailId);
   const direct = store.causes
@@ -30,14 +31,24 @@ function causesWithoutEvents({ store }: History): Violation[] {
     if (String(found) === String(wanted)) return [];
     return [fault(`email ${email.id} is ${email.status} and has the events [${String(found)}]`)];
   });
-  return [...direct, ...emails];
+  return [...direct, ...emails, ...messagesWithoutEvents(history)];
+}
+
+/** A message that came in has exactly one event: the harness releases none. */
+function messagesWithoutEvents({ store }: History): Violation[] {
+  const events = groupBy(store.events, (event) => event.messageId);
+  return store.messages.flatMap(({ id, status }) => {
+    const found = (events.get(id) ?? []).map((event) => event.type);
+    if (String(found) === `message.${status}`) return [];
+    return [fault(`message ${id} is ${status} and has the events [${String(found)}]`)];
+  });
 }
 
 function eventsWithoutCauses({ store }: History): Violation[] {
   const direct = new Set(store.causes.map((cause) => cause.eventId));
-  const emails = new Set(store.emails.map((email) => email.id));
+  const mail = new Set([...store.emails, ...store.messages].map(({ id }) => id));
   return store.events
-    .filter((event) => !direct.has(event.id) && !(event.emailId !== null && emails.has(event.emailId)))
+    .filter((event) => !direct.has(event.id) && !mail.has(event.emailId ?? event.messageId ?? ''))
     .map((event) => fault(`event ${event.id} (${event.type}) has no cause`));
 }
 
@@ -45,13 +56,18 @@ function eventsWithoutCauses({ store }: History): Violation[] {
 function broken({ causes, store }: History): Violation[] {
   const direct = new Set(store.causes.map((cause) => cause.id));
   const bySubject = groupBy(store.emails, (email) => email.subject);
-  return causes.flatMap((entry) => {
-    const ids =
-      entry.kind === 'direct'
-        ? [entry.cause].filter((id) => direct.has(id))
-        : (bySubject.get(entry.cause) ?? []).map((email) => email.id);
-    return brokenEntry(entry, ids);
-  });
+  const byHeader = groupBy(store.messages, (message) => message.header);
+  const idsOf = ({ kind, cause }: CauseEntry): string[] => {
+    switch (kind) {
+      case 'direct':
+        return [cause].filter((id) => direct.has(id));
+      case 'email':
+        return (bySubject.get(cause) ?? []).map(({ id }) => id);
+      case 'message':
+        return (byHeader.get(cause) ?? []).map(({ id }) => id);
+    }
+  };
+  return causes.flatMap((entry) => brokenEntry(entry, idsOf(entry)));
 }
 
 function brokenEntry(entry: CauseEntry, ids: readonly string[]): Violation[] {

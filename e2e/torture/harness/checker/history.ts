@@ -14,11 +14,11 @@ export type CauseOutcome = 'ok' | 'failed' | 'unknown';
 
 /** The producer's log: one line for each cause it tried. */
 export interface CauseEntry {
-  /** Of a cause of the harness its id; of a message its subject. */
+  /** Of a cause of the harness its id; of an email its subject; of a message that came in its `Message-ID`. */
   readonly cause: string;
-  readonly kind: 'direct' | 'email';
+  readonly kind: 'direct' | 'email' | 'message';
   outcome: CauseOutcome;
-  /** What the answer named: the event of a direct cause, the id of a message. */
+  /** What the answer named: the event of a direct cause, the id of an email; null of a message that came in. */
   id: string | null;
   readonly beganAtMs: number;
   endedAtMs: number;
@@ -76,6 +76,8 @@ export interface StoredEvent {
   readonly createdAtMs: number;
   /** `data.email_id` */
   readonly emailId: string | null;
+  /** Of `message.received` and `message.held`: `data.id`. */
+  readonly messageId: string | null;
 }
 
 export interface StoredAttempt {
@@ -99,6 +101,12 @@ export interface StoredDeadLetter {
 export interface StoreState {
   readonly causes: readonly { readonly id: string; readonly eventId: string }[];
   readonly emails: readonly { readonly id: string; readonly subject: string; readonly status: string }[];
+  /** That came in; `header` is the `Message-ID`. */
+  readonly messages: readonly {
+    readonly id: string;
+    readonly header: string | null;
+    readonly status: string;
+  }[];
   readonly events: readonly StoredEvent[];
   readonly attempts: readonly StoredAttempt[];
   readonly deadLetters: readonly StoredDeadLetter[];

@@ -72,6 +72,7 @@ export function rightHistory(): History {
     store: {
       causes: [{ id: 'cause_1', eventId: EVENT }],
       emails: [{ id: 'em_1', subject: 'subject 1', status: 'sent' }],
+      messages: [],
       events: [
         {
           id: EVENT,
@@ -79,8 +80,16 @@ export function rightHistory(): History {
           type: 'email.sent',
           createdAtMs: CREATED_AT_MS,
           emailId: 'cause_1',
+          messageId: null,
         },
-        { id: 'evt_2', accountId: 'acct_2', type: 'email.sent', createdAtMs: CREATED_AT_MS, emailId: 'em_1' },
+        {
+          id: 'evt_2',
+          accountId: 'acct_2',
+          type: 'email.sent',
+          createdAtMs: CREATED_AT_MS,
+          emailId: 'em_1',
+          messageId: null,
+        },
       ],
       attempts: [attempt(QUICK, 1, 10, 200), attempt(FAILING, 1, 10, 503), attempt(FAILING, 2, 130, 200)],
       deadLetters: [],

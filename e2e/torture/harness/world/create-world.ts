@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecretBox } from '@postrider/domain';
 import { createAccountStore, createApiKeyStore, createWebhookStore } from '@postrider/store';
-import { createTestAuthority, startTcpListener, waitFor } from '@postrider/testing';
-import type { ScriptedReceiver, SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
+import { createTestAuthority, startTcpListener, startZoneServer, waitFor } from '@postrider/testing';
+import type { SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
 import { keyOf } from '../checker/history.ts';
 import type { DeliveryKey, FaultEntry, History, NeighbourTimes } from '../checker/history.ts';
 import type { FaultProxy } from '../proxy/fault-proxy.ts';
@@ -17,6 +17,7 @@ import { TIMES, TIMES_ENVIRONMENT } from '../times.ts';
 import { createApiClient } from './api-client.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createFaults } from './faults.ts';
+import { createMailSender } from './mail-sender.ts';
 import { createProcesses } from './processes.ts';
 import type { Processes } from './processes.ts';
 import { createProducer } from './producer.ts';
@@ -57,7 +58,9 @@ export interface WorldControl {
 
 const QUEUE_PREFIX = 'torture';
 const RECEIVER_HOSTS = 4;
-const ALL_SCOPES = ['webhooks:manage', 'emails:send', 'emails:read'] as const;
+const ALL_SCOPES = ['webhooks:manage', 'emails:send', 'emails:read', 'inbound:manage'] as const;
+/** Nobody listens there. */
+const NO_PORT = 0;
 const RATE_LIMIT = 1_000_000;
 /**
  * Standing in one line with a flood of 200,000 would cost a neighbour thousands of times his quiet wait. Two cores that
@@ -94,10 +97,22 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
   });
   const recovery = watchRecovery(store);
   const faults = createFaults({ store, receipts: endpoints.receipts, recovery });
+  // No name has records: SPF, DKIM and DMARC are `none` for all mail.
+  const names = await startZoneServer();
+  const blobFolder = join(folder, 'blobs');
   const processes = createProcesses(
-    environmentOf({ folder, authority, secretsKey, leaseSeconds: options.leaseSeconds }),
+    {
+      ...environmentOf({ folder, authority, secretsKey, leaseSeconds: options.leaseSeconds }),
+      ...{ BLOB_STORE: `file:${blobFolder}`, DNS_SERVERS: names.address },
+    },
     { postgres: databaseUrl, redis: options.redis?.url ?? null },
   );
+  let inbound = { process: { running: false }, port: NO_PORT };
+  const line = await startFaultProxy(() => ({
+    host: '127.0.0.1',
+    port: inbound.process.running ? inbound.port : NO_PORT,
+  }));
+  const sender = createMailSender({ line, signal: options.signal });
   const producer = createProducer({ store, accountId: account.id, random, signal: options.signal });
   const claims: Claim[] = [];
   const use = watchUse({ processes: processes.all, store, redis: options.redis });
@@ -139,9 +154,12 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
     canary: () => startCanary(random, canaries),
     producer,
     api: createApiClient(() => `http://127.0.0.1:${apiPort}`, key),
+    sender,
+    blobFolder,
     async start(name, wish) {
       const started = await processes.start(name, wish);
       if (name === 'api') apiPort = await started.port();
+      if (name === 'inbound') inbound = { process: started, port: await started.smtpPort() };
       if (faults.log.length > 0) recovery.healed();
       return started;
     },
@@ -205,7 +223,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
     },
     async history() {
       return {
-        causes: producer.log,
+        causes: [...producer.log, ...sender.log],
         receipts: endpoints.receipts,
         webhooks: endpoints.webhooks,
         faults: faults.log,
@@ -225,7 +243,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
       recovery.stop();
       use.stop();
       await processes.killAll();
-      await closeAll([...proxies, ...endpoints.proxies, ...canaries, ...hosts]);
+      await closeAll([...proxies, line, names, ...endpoints.proxies, ...canaries, ...hosts]);
       await store.close();
       await options.postgres.dropDatabase(databaseUrl);
       rmSync(folder, { recursive: true, force: true });
@@ -252,6 +270,7 @@ function environmentOf(parts: {
     SANDBOX_DIR: join(parts.folder, 'sandbox'),
     PORT: '0',
     METRICS_PORT: '0',
+    INBOUND_SMTP_PORT: '0',
   };
 }
 
@@ -320,6 +339,6 @@ function rulesFor({
   };
 }
 
-async function closeAll(closables: readonly (FaultProxy | TcpListener | ScriptedReceiver)[]): Promise<void> {
+async function closeAll(closables: readonly { close(): Promise<void> }[]): Promise<void> {
   await Promise.all(closables.map((closable) => closable.close()));
 }

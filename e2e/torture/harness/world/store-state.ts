@@ -19,9 +19,11 @@ export async function readStoreState(
   return {
     causes: await read('select id, event_id as "eventId" from torture.causes'),
     emails: await read(`select id, subject, status from emails where kind = 'live'`),
+    messages: await read(`select id, message_id as header, status from messages where kind = 'live'`),
     events: await read(
       `select id, account_id as "accountId", type, ${MS('created_at')} as "createdAtMs",
-              data::json ->> 'email_id' as "emailId"
+              data::json ->> 'email_id' as "emailId",
+              case when type like 'message.%' then data::json ->> 'id' end as "messageId"
        from events`,
     ),
     attempts: (

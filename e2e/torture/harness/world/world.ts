@@ -6,6 +6,7 @@ import type { PrivatePostgres } from '../servers/postgres.ts';
 import type { PrivateRedis } from '../servers/redis.ts';
 import type { ApiClient } from './api-client.ts';
 import type { Endpoint, EndpointWish } from './endpoint.ts';
+import type { MailSender } from './mail-sender.ts';
 import type { Producer } from './producer.ts';
 import type { StoreLink } from './store-link.ts';
 
@@ -61,6 +62,10 @@ export interface World {
   readonly producer: Producer;
   /** Of the world's account, with every scope, at the API that was started last. */
   readonly api: ApiClient;
+  /** Sends mail to us, to the inbound process that was started last. */
+  readonly sender: MailSender;
+  /** Where the bytes of received mail are, unless an experiment says otherwise. */
+  readonly blobFolder: string;
 
   /** Starts a real process and waits until it listens. A fault counts as healed at the moment of the last start. */
   start(name: ProcessName, wish?: StartWish): Promise<SystemProcess>;

@@ -29,8 +29,8 @@ export interface SmtpClient {
 }
 
 /** Connects. The greeting is the first answer. */
-export async function openClient(port: number, host = '127.0.0.1'): Promise<SmtpClient> {
-  const socket = connectTcp(port, host);
+export async function openSmtpClient(port: number, host = '127.0.0.1'): Promise<SmtpClient> {
+  const socket = connectTcp(port, host).setNoDelay(true); // what is written leaves at once
   await once(socket, 'connect');
   return new LineClient(socket);
 }

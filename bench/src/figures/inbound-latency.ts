@@ -1,0 +1,125 @@
+import type { Figure, Ground } from '../figure.ts';
+import type { Installation } from '../ground/installation.ts';
+import { withInboundGround } from '../load/inbound-ground.ts';
+import type { InboundGround } from '../load/inbound-ground.ts';
+import { paceIncoming } from '../load/incoming-mail.ts';
+import type { MailTarget, TakenMail } from '../load/incoming-mail.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Measurement } from '../result/result.ts';
+import { quantile } from '../result/statistics.ts';
+import type { ReceiverCommands } from '../roles/receiver.ts';
+import type { RoleProcess } from '../roles/role-process.ts';
+import { FULL } from '../sizes.ts';
+
+const BYTES = 20_000;
+const WARM_UP_SECONDS = 4;
+const ARRIVED_WITHIN_MS = 60_000;
+
+interface Round {
+  /** From the end of DATA to the whole body at the endpoint. */
+  readonly arrivedMs: readonly number[];
+  /** From the end of DATA to the 250. */
+  readonly takenMs: readonly number[];
+  readonly bareMs: readonly number[];
+}
+
+export const inboundLatency: Figure = {
+  id: 'inbound-latency',
+  title: `DATA to webhook at ${FULL.inbound.perSecond} messages a second`,
+  group: 'load',
+  how:
+    `With inbound, relay and worker running, ${FULL.inbound.perSecond} messages of 20 KB a second come in, in an open loop, after ` +
+    'some seconds of the same to warm up. Measured is the time from the moment the last byte of a message was written until ' +
+    'the receiver has the whole body of its `message.received`. The yardstick is a bare `smtp-server` at the same rate: from ' +
+    'the last byte to its 250.',
+  limitSeconds: 240,
+  run: (ground) => withInboundGround((mail) => measure(ground, mail)),
+};
+
+async function measure(ground: Ground, mail: InboundGround): Promise<Measurement> {
+  const { process: receiver, origins } = await ground.receiver();
+  const installation = await ground.install();
+  const accountId = await installation.addAccount();
+  await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
+  const to = await mail.addInbox(installation, accountId);
+  for (const name of ['relay', 'worker'] as const) await installation.start(name);
+  const { port } = await mail.start(installation);
+  const barePort = await ground.bareSmtp().call('listen', null);
+  const { perSecond, seconds } = ground.sizes.inbound;
+  const ours = (forSeconds: number): Promise<Omit<Round, 'bareMs'>> =>
+    arrivals({ installation, receiver }, { port, to, bytes: BYTES }, { perSecond, seconds: forSeconds });
+  const bare = async (forSeconds: number): Promise<number[]> =>
+    (await paceIncoming({ port: barePort, to, bytes: BYTES }, { perSecond, seconds: forSeconds })).map(
+      takenMs,
+    );
+  await bare(1);
+  await ours(Math.min(WARM_UP_SECONDS, seconds));
+
+  const rounds: Round[] = [];
+  for (let round = 1; round <= ground.rounds; round += 1) {
+    const bareMs = await bare(seconds);
+    const one = { ...(await ours(seconds)), bareMs };
+    rounds.push(one);
+    ground.say(`round ${round} of ${ground.rounds}: ${describe(one)}`);
+  }
+  return measurement(rounds);
+}
+
+const takenMs = ({ endedAtMs, takenAtMs }: TakenMail): number => takenAtMs - endedAtMs;
+
+/** @throws Error when a message's event does not arrive */
+async function arrivals(
+  { installation, receiver }: { installation: Installation; receiver: RoleProcess<ReceiverCommands> },
+  target: MailTarget,
+  rate: { readonly perSecond: number; readonly seconds: number },
+): Promise<Omit<Round, 'bareMs'>> {
+  await receiver.call('reset', null);
+  const taken = await paceIncoming(target, rate);
+  const events = await eventsOf(
+    installation,
+    taken.map(({ id }) => id),
+  );
+  await receiver.call('arrived', { ids: [...events.values()], withinMs: ARRIVED_WITHIN_MS });
+  const arrivedAt = new Map(await receiver.call('arrivals', null));
+  return {
+    arrivedMs: taken.map(
+      ({ id, endedAtMs }) => (arrivedAt.get(events.get(id) ?? '') ?? Number.NaN) - endedAtMs,
+    ),
+    takenMs: taken.map(takenMs),
+  };
+}
+
+/** @returns the event of each message, by `Message-ID` */
+async function eventsOf({ database }: Installation, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await database.query<{ header: string; event: string }>(
+    `select m.message_id as header, e.id as event
+     from messages m join events e on e.data::json ->> 'id' = m.id where m.message_id = any ($1)`,
+    [ids],
+  );
+  if (rows.length !== ids.length) throw new Error(`${rows.length} events for ${ids.length} messages`);
+  return new Map(rows.map(({ header, event }) => [header, event]));
+}
+
+function measurement(rounds: readonly Round[]): Measurement {
+  const each = (q: number, of: keyof Round): number[] => rounds.map((round) => quantile(round[of], q));
+  return {
+    checks: [
+      checkOf('end of DATA to arrival, p50', 'ms', each(0.5, 'arrivedMs'), { atMost: 100 }),
+      checkOf('end of DATA to arrival, p99', 'ms', each(0.99, 'arrivedMs'), { atMost: 500 }),
+    ],
+    values: [
+      valueOf('end of DATA to 250, p50', 'ms', each(0.5, 'takenMs')),
+      valueOf('end of DATA to 250, p99', 'ms', each(0.99, 'takenMs')),
+      valueOf('bare smtp-server, end of DATA to 250, p50', 'ms', each(0.5, 'bareMs')),
+      valueOf('bare smtp-server, end of DATA to 250, p99', 'ms', each(0.99, 'bareMs')),
+    ],
+    tables: [],
+    plots: [],
+  };
+}
+
+function describe({ arrivedMs, takenMs: taken, bareMs }: Round): string {
+  const text = (times: readonly number[]): string =>
+    `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
+  return `arrived ${text(arrivedMs)}; taken ${text(taken)}; bare ${text(bareMs)}`;
+}

@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Figure, Ground } from '../figure.ts';
+import { measureArrivals } from '../load/arrival-times.ts';
+import { watchCores } from '../load/core-use.ts';
+import { withInboundGround } from '../load/inbound-ground.ts';
+import type { InboundGround } from '../load/inbound-ground.ts';
+import { floodIncoming } from '../load/incoming-mail.ts';
+import { startAnew, warmUp } from '../load/start-anew.ts';
+import { monotonicMs } from '../monotonic.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Measurement } from '../result/result.ts';
+import { quantile } from '../result/statistics.ts';
+import { FULL } from '../sizes.ts';
+
+const CALLER_CONNECTIONS = 8;
+const MAIL_CONNECTIONS = 8;
+/** The largest that are received. */
+const MAIL_BYTES = 10 * 1024 * 1024;
+
+interface Round {
+  readonly alone: number;
+  readonly beside: number;
+  readonly messagesPerSecond: number;
+  /** Share of the cores, 0 to 1. */
+  readonly coresBusy: number;
+}
+
+export const inboundFlood: Figure = {
+  id: 'inbound-flood',
+  title: 'Beside a flood of the largest messages',
+  group: 'isolation',
+  how:
+    `Messages of 10 MiB, each with an attachment of its own, come in over ${MAIL_CONNECTIONS} connections, as fast as they are taken. ` +
+    `A healthy endpoint of another account gets ${FULL.eventsPerSecond} events a second, a transaction each; its p99 from commit to ` +
+    'arrival is taken alone and beside the flood, in turn. Every run begins with empty tables, an empty Redis, and a relay ' +
+    'and a worker that have just been started and warmed up.',
+  limitSeconds: 300,
+  run: (ground) => withInboundGround((mail) => measure(ground, mail)),
+};
+
+async function measure(ground: Ground, mail: InboundGround): Promise<Measurement> {
+  const { process: receiver, origins } = await ground.receiver();
+  const installation = await ground.install();
+  const accountId = await installation.addAccount();
+  const healthy = await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
+  const flooder = await installation.addAccount();
+  await installation.addWebhooks(flooder, [`${origins[1] ?? ''}/at-once`]);
+  const to = await mail.addInbox(installation, flooder);
+  const { eventsPerSecond: perSecond, isolation } = ground.sizes;
+  const caller = ground.caller(installation, CALLER_CONNECTIONS);
+  const load = (seconds: number) => measureArrivals({ receiver, caller, accountId, perSecond, seconds });
+
+  async function oneRun(isFlooded: boolean): Promise<Omit<Round, 'alone' | 'beside'> & { p99: number }> {
+    await startAnew(installation);
+    await warmUp(installation, healthy, load);
+    const flood = isFlooded
+      ? floodIncoming(
+          { port: (await mail.start(installation)).port, to, bytes: MAIL_BYTES },
+          MAIL_CONNECTIONS,
+        )
+      : null;
+    const begunAtMs = monotonicMs();
+    await delay(isolation.leadInSeconds * 1000);
+    const busyShare = watchCores();
+    const { sinceCommit } = await load(isolation.seconds);
+    const coresBusy = busyShare();
+    const { sent } = (await flood?.stop()) ?? { sent: 0 };
+    const messagesPerSecond = (sent * 1000) / (monotonicMs() - begunAtMs);
+    await installation.stopAll('at once');
+    return { p99: quantile(sinceCommit, 0.99), messagesPerSecond, coresBusy };
+  }
+
+  const rounds: Round[] = [];
+  for (let round = 1; round <= ground.rounds; round += 1) {
+    const { p99: alone } = await oneRun(false);
+    const { p99: beside, ...rest } = await oneRun(true);
+    rounds.push({ alone, beside, ...rest });
+    ground.say(
+      `round ${round} of ${ground.rounds}: p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ` +
+        `${rest.messagesPerSecond.toFixed(1)} messages/s; ${(rest.coresBusy * 100).toFixed(0)} % of the cores busy`,
+    );
+  }
+  return measurement(rounds);
+}
+
+function measurement(rounds: readonly Round[]): Measurement {
+  const each = (pick: (round: Round) => number): number[] => rounds.map(pick);
+  return {
+    checks: [
+      checkOf(
+        'p99 beside it, against p99 alone',
+        '×',
+        each(({ alone, beside }) => beside / alone),
+        { atMost: 2 },
+      ),
+    ],
+    values: [
+      valueOf(
+        'p99 alone',
+        'ms',
+        each(({ alone }) => alone),
+      ),
+      valueOf(
+        'p99 beside it',
+        'ms',
+        each(({ beside }) => beside),
+      ),
+      valueOf(
+        'messages',
+        '/s',
+        each(({ messagesPerSecond }) => messagesPerSecond),
+      ),
+      valueOf(
+        'cores busy beside it',
+        '%',
+        each(({ coresBusy }) => coresBusy * 100),
+      ),
+    ],
+    tables: [],
+    plots: [],
+  };
+}

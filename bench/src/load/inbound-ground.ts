@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '@postrider/domain';
+import type { AccountId } from '@postrider/domain';
+import { startZoneServer } from '@postrider/testing';
+import type { BundleProcess } from '../ground/bundle-process.ts';
+import type { Installation } from '../ground/installation.ts';
+
+/** What the inbound process needs besides an installation. */
+export interface InboundGround {
+  /** Starts one, on an empty blob store. Its port is the one that mail comes in on. */
+  start(installation: Installation): Promise<BundleProcess>;
+  /** Makes an inbox on the domain that all accounts share. @returns its address */
+  addInbox(installation: Installation, accountId: AccountId): Promise<string>;
+  close(): Promise<void>;
+}
+
+const clock = { now: () => new Date() };
+
+/** Name servers on which no name is, and a folder for the bytes of mail. */
+async function openInboundGround(): Promise<InboundGround> {
+  const names = await startZoneServer();
+  const folder = mkdtempSync(join(tmpdir(), 'postrider-bench-mail-'));
+  const blobs = join(folder, 'blobs');
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', removeFolder);
+  return {
+    start(installation) {
+      rmSync(blobs, { recursive: true, force: true }); // each run writes gigabytes
+      return installation.start('inbound', { BLOB_STORE: `file:${blobs}`, DNS_SERVERS: names.address });
+    },
+    async addInbox({ database }, accountId) {
+      const id = newId('inbox', clock);
+      const address = `${id.toLowerCase()}@inbound.postrider.example`;
+      await database.query(
+        `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
+         values ($1, $2, 'live', $3, 'bench', now(), now())`,
+        [id, accountId, address],
+      );
+      return address;
+    },
+    async close() {
+      process.off('exit', removeFolder);
+      removeFolder();
+      await names.close();
+    },
+  };
+}
+
+/** Runs `work` on a ground that goes afterwards. */
+export async function withInboundGround<T>(work: (ground: InboundGround) => Promise<T>): Promise<T> {
+  const ground = await openInboundGround();
+  try {
+    return await work(ground);
+  } finally {
+    await ground.close();
+  }
+}

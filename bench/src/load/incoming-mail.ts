@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { openSmtpClient } from '@postrider/testing';
+import type { SmtpClient } from '@postrider/testing';
+import { monotonicMs } from '../monotonic.ts';
+import { atSteadyRate } from '../roles/steady-rate.ts';
+
+export interface MailTarget {
+  readonly port: number;
+  readonly to: string;
+  /** Of a message, at the most; some bytes less. */
+  readonly bytes: number;
+}
+
+/** A message that was taken, in milliseconds of the machine's monotonic clock. */
+export interface TakenMail {
+  /** `Message-ID`, without brackets. */
+  readonly id: string;
+  /** When its last byte was given to the system. */
+  readonly endedAtMs: number;
+  /** When its 250 had come. */
+  readonly takenAtMs: number;
+}
+
+/** The product takes 100 messages in a session. */
+const MESSAGES_PER_SESSION = 100;
+/** The product takes 20 sessions from one address. */
+const LANES_MAX = 16;
+
+/** Sends messages over so many connections at a time, as fast as they are taken. @throws Error when one is not */
+export async function sendIncoming(target: MailTarget, count: number, connections: number): Promise<void> {
+  let left = count;
+  await Promise.all(
+    Array.from({ length: connections }, () =>
+      withLane(target, async (send) => {
+        while (left > 0) {
+          left -= 1;
+          await send();
+        }
+      }),
+    ),
+  );
+}
+
+/** Sends messages at a steady rate, as long as a connection is free. @returns all, in the order of their beginning */
+export async function paceIncoming(
+  target: MailTarget,
+  rate: { readonly perSecond: number; readonly seconds: number },
+): Promise<TakenMail[]> {
+  const lanes = Array.from({ length: LANES_MAX }, () => new Lane(target));
+  const idle = [...lanes];
+  const waiting: ((lane: Lane) => void)[] = [];
+  try {
+    return await atSteadyRate(rate, async () => {
+      const lane = idle.pop() ?? (await new Promise<Lane>((resolve) => waiting.push(resolve)));
+      try {
+        return await lane.send();
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) idle.push(lane);
+        else next(lane);
+      }
+    });
+  } finally {
+    for (const lane of lanes) lane.close();
+  }
+}
+
+/** Sends messages over so many connections at a time until it is stopped. */
+export function floodIncoming(
+  target: MailTarget,
+  connections: number,
+): { stop(): Promise<{ readonly sent: number }> } {
+  let sent = 0;
+  let over = false;
+  const flooding = Promise.all(
+    Array.from({ length: connections }, () =>
+      withLane(target, async (send) => {
+        while (!over) {
+          await send();
+          sent += 1;
+        }
+      }),
+    ),
+  );
+  flooding.catch(() => undefined); // `stop` throws it
+  return {
+    async stop() {
+      over = true;
+      await flooding;
+      return { sent };
+    },
+  };
+}
+
+async function withLane(
+  target: MailTarget,
+  work: (send: () => Promise<TakenMail>) => Promise<void>,
+): Promise<void> {
+  const lane = new Lane(target);
+  try {
+    await work(() => lane.send());
+  } finally {
+    lane.close();
+  }
+}
+
+/** A connection that is kept, and made anew when a session has had its messages. */
+class Lane {
+  readonly #target: MailTarget;
+  #client: SmtpClient | null = null;
+  #messages = 0;
+
+  constructor(target: MailTarget) {
+    this.#target = target;
+  }
+
+  async send(): Promise<TakenMail> {
+    if (this.#messages % MESSAGES_PER_SESSION === 0) await this.#connect();
+    this.#messages += 1;
+    const client = this.#open();
+    await this.#say('MAIL FROM:<ann@shop.example>', '250');
+    await this.#say(`RCPT TO:<${this.#target.to}>`, '250');
+    await this.#say('DATA', '354');
+    const { id, raw } = newMail(this.#target);
+    client.write(raw);
+    await client.flushed();
+    const endedAtMs = monotonicMs();
+    expectCode(await client.answer(), '250');
+    return { id, endedAtMs, takenAtMs: monotonicMs() };
+  }
+
+  close(): void {
+    this.#client?.destroy();
+  }
+
+  async #connect(): Promise<void> {
+    this.close();
+    this.#client = await openSmtpClient(this.#target.port);
+    expectCode(await this.#client.answer(), '220');
+    await this.#say('EHLO client.example', '250');
+  }
+
+  async #say(line: string, code: string): Promise<void> {
+    expectCode(await this.#open().say(line), code);
+  }
+
+  #open(): SmtpClient {
+    if (this.#client === null) throw new Error('there is no connection');
+    return this.#client;
+  }
+}
+
+function expectCode(answer: string, code: string): void {
+  if (!answer.startsWith(code))
+    throw new Error(`mail was answered '${answer || 'with the end'}', not ${code}`);
+}
+
+const LINE_BYTES = 57; // 76 characters of base64
+const fillers = new Map<number, string>();
+
+/**
+ * A short text and an attachment that no other message has: bytes that were there before are not written again. Ends with the
+ * final dot: in a write of its own it would wait for an acknowledgement.
+ */
+function newMail({ to, bytes }: MailTarget): { readonly id: string; readonly raw: Buffer } {
+  const id = `${randomUUID()}@shop.example`;
+  const head = [
+    `Message-ID: <${id}>`,
+    'From: Ann <ann@shop.example>',
+    `To: <${to}>`,
+    'Subject: A message of the benchmark',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary="cut"',
+    '',
+    '--cut',
+    'Content-Type: text/plain; charset=utf-8',
+    '',
+    'words '.repeat(150),
+    '--cut',
+    'Content-Type: application/pdf',
+    'Content-Disposition: attachment; filename="invoice.pdf"',
+    'Content-Transfer-Encoding: base64',
+    '',
+    Buffer.alloc(LINE_BYTES, id).toString('base64'),
+    '',
+  ].join('\r\n');
+  const tail = '--cut--\r\n.\r\n';
+  return { id, raw: Buffer.from(head + fillerOf(bytes - head.length - tail.length) + tail) };
+}
+
+/** Whole lines of base64, so many bytes at the most. */
+function fillerOf(bytes: number): string {
+  const line = `${Buffer.alloc(LINE_BYTES, 'postrider').toString('base64')}\r\n`;
+  const lines = Math.max(0, Math.floor(bytes / line.length));
+  const filler = fillers.get(lines) ?? line.repeat(lines);
+  fillers.set(lines, filler);
+  return filler;
+}

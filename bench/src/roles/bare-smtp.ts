@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+
+export interface BareSmtpCommands extends Record<string, (argument: never) => unknown> {
+  /** @returns the port it listens on, on 127.0.0.1 */
+  readonly listen: (argument: null) => Promise<number>;
+}
+
+/** The yardstick: smtp-server, which answers 250 to every message and throws it away, and nothing else. */
+export function bareSmtpCommands(): BareSmtpCommands {
+  return {
+    async listen() {
+      const server = new SMTPServer({
+        authOptional: true,
+        disabledCommands: ['AUTH', 'STARTTLS'],
+        disableReverseLookup: true,
+        logger: false,
+        onData(stream, _session, done) {
+          stream.resume();
+          stream.once('end', () => done());
+        },
+      });
+      server.on('error', () => undefined); // a client that is gone
+      server.listen(0, '127.0.0.1');
+      await once(server.server, 'listening');
+      return (server.server.address() as AddressInfo).port;
+    },
+  };
+}

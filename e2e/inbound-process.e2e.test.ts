@@ -1,0 +1,196 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openSmtpClient, startSystem, startZoneServer, waitFor } from '@postrider/testing';
+import type { SmtpClient, System, SystemProcess, ZoneServer } from '@postrider/testing';
+import { createTransport } from 'nodemailer';
+import { callApi } from './call-api.ts';
+
+/* The inbound process: its certificate, its other protocol, and its end. */
+
+const INBOX = 'support@inbound.postrider.example';
+const HOSTNAME = 'mx.postrider.example';
+const FROM = 'ann@shop.example';
+
+let folder: string;
+let names: ZoneServer;
+let system: System;
+let clients: SmtpClient[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-inbound-'));
+  names = await startZoneServer();
+  system = await startSystem({ env: { DNS_SERVERS: names.address } });
+  clients = [];
+}, 60_000);
+afterEach(async () => {
+  for (const client of clients) client.destroy();
+  await system.close();
+  await names.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function makeInbox(): Promise<void> {
+  const api = await system.start('api');
+  const made = await callApi({ api, key: system.apiKey }, 'POST', '/v1/inboxes', { email_address: INBOX });
+  expect(made).toMatchObject({ status: 201 });
+}
+
+async function says(inbound: SystemProcess, msg: string, times = 1): Promise<void> {
+  await waitFor(() => inbound.log.filter((line) => line['msg'] === msg).length >= times, {
+    what: `inbound to log "${msg}"`,
+  });
+}
+
+/** A client that has said hello. */
+async function greet(inbound: SystemProcess): Promise<SmtpClient> {
+  const client = await openSmtpClient(await inbound.smtpPort());
+  clients.push(client);
+  expect(await client.answer()).toMatch(/^220 /);
+  expect(await client.say('EHLO client.example')).toMatch(/^250/);
+  return client;
+}
+
+/** As far as the message itself. */
+async function beginMessage(client: SmtpClient): Promise<void> {
+  for (const line of [`MAIL FROM:<${FROM}>`, `RCPT TO:<${INBOX}>`])
+    expect(await client.say(line)).toMatch(/^250 /);
+  expect(await client.say('DATA')).toMatch(/^354 /);
+}
+
+const stored = async (): Promise<{ subject: string; events: number }[]> =>
+  system.db.query(
+    `select m.subject, (select count(*)::int from events e where e.data::json ->> 'id' = m.id) as events
+     from messages m`,
+  );
+
+describe('a certificate', () => {
+  const files = () => ({
+    INBOUND_TLS_CERT_FILE: join(folder, 'cert.pem'),
+    INBOUND_TLS_KEY_FILE: join(folder, 'key.pem'),
+  });
+
+  /** @returns the fingerprint of the one that is now in the files */
+  async function issue(): Promise<string> {
+    const { certPem, keyPem } = await system.authority.issue({ names: [HOSTNAME] });
+    const { INBOUND_TLS_CERT_FILE: cert, INBOUND_TLS_KEY_FILE: key } = files();
+    writeFileSync(cert, certPem);
+    writeFileSync(key, keyPem);
+    return new X509Certificate(certPem).fingerprint256;
+  }
+
+  /** @returns the fingerprint that a client sees who trusts the authority alone */
+  async function shown(inbound: SystemProcess): Promise<string> {
+    const client = await greet(inbound);
+    expect(await client.say('STARTTLS')).toMatch(/^220 /);
+    await client.secure(system.authority.caPem, HOSTNAME);
+    expect(await client.say('EHLO client.example')).toMatch(/^250/);
+    return client.fingerprint();
+  }
+
+  test('is read again on SIGHUP; one that is broken leaves the former in use', async () => {
+    const first = await issue();
+    const inbound = await system.start('inbound', { ...files(), INBOUND_HOSTNAME: HOSTNAME });
+    expect(await shown(inbound)).toBe(first);
+
+    const second = await issue();
+    inbound.signal('SIGHUP');
+    await says(inbound, 'certificate read again');
+    expect(await shown(inbound)).toBe(second);
+
+    for (const [times, broken] of ['no certificate', ''].entries()) {
+      writeFileSync(files().INBOUND_TLS_CERT_FILE, broken);
+      inbound.signal('SIGHUP');
+      await says(inbound, 'certificate not taken: the former one stays', times + 1);
+      expect(await shown(inbound)).toBe(second);
+    }
+    rmSync(files().INBOUND_TLS_KEY_FILE);
+    inbound.signal('SIGHUP');
+    await says(inbound, 'certificate not taken: the former one stays', 3);
+    expect(await shown(inbound)).toBe(second);
+    expect(await inbound.stop()).toBe(0);
+  });
+});
+
+describe('INBOUND_PROTOCOL=lmtp', () => {
+  test('speaks LMTP and nothing else, and judges no SPF: that server has the sender’s address', async () => {
+    names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
+    await makeInbox();
+    const inbound = await system.start('inbound', { INBOUND_PROTOCOL: 'lmtp' });
+    const client = await openSmtpClient(await inbound.smtpPort());
+    clients.push(client);
+    expect(await client.answer()).toMatch(/^220 .*LMTP/);
+    expect(await client.say('EHLO client.example')).toMatch(/^500 /);
+
+    const transport = createTransport({
+      host: '127.0.0.1',
+      port: await inbound.smtpPort(),
+      lmtp: true,
+      ignoreTLS: true,
+    });
+    await transport.sendMail({ from: FROM, to: INBOX, subject: 'By LMTP', text: 'Hi' });
+    transport.close();
+    expect(await system.db.query('select subject, spf::text from messages')).toEqual([
+      { subject: 'By LMTP', spf: 'none' },
+    ]);
+  });
+});
+
+describe('SIGTERM', () => {
+  test('in the middle of a message lets it finish with 250; it is stored with its event, and the exit is 0', async () => {
+    await makeInbox();
+    const inbound = await system.start('inbound');
+    const [client, idle] = [await greet(inbound), await greet(inbound)];
+    await beginMessage(client);
+    client.write('Subject: Half\r\n\r\nfirst half\r\n');
+    inbound.signal('SIGTERM');
+    await says(inbound, 'stopping');
+    expect(await idle.answer()).toMatch(/^421 /);
+    expect(await client.say('second half\r\n.')).toMatch(/^250 /);
+    expect(await client.answer()).toMatch(/^421 /);
+    expect(await inbound.exited()).toBe(0);
+    expect(await stored()).toEqual([{ subject: 'Half', events: 1 }]);
+  });
+
+  test('while a message waits for its commit: 250 comes after the commit, then the exit, with 0', async () => {
+    await makeInbox();
+    const inbound = await system.start('inbound');
+    const client = await greet(inbound);
+    await beginMessage(client);
+    await system.db.query('begin');
+    await system.db.query('select from inboxes for update');
+    const answer = client.say('Subject: Late\r\n\r\nHi\r\n.');
+    await waitFor(
+      async () => {
+        const [row] = await system.db.query<{ n: number }>(
+          `select count(*)::int as n from pg_stat_activity
+           where datname = current_database() and application_name = 'postrider-inbound' and wait_event_type = 'Lock'`,
+        );
+        return (row?.n ?? 0) > 0;
+      },
+      { what: 'the message to wait for the lock' },
+    );
+    inbound.signal('SIGTERM');
+    await says(inbound, 'stopping');
+    await system.db.query('commit');
+    expect(await answer).toMatch(/^250 /);
+    expect(await inbound.exited()).toBe(0);
+    expect(await stored()).toEqual([{ subject: 'Late', events: 1 }]);
+  });
+
+  test('and a message that does not end: 421 at the deadline, nothing is stored, and the exit is 0', async () => {
+    await makeInbox();
+    const inbound = await system.start('inbound', { SHUTDOWN_DEADLINE_MS: '3000' });
+    const client = await greet(inbound);
+    await beginMessage(client);
+    client.write('Subject: Endless\r\n\r\nfirst half\r\n');
+    inbound.signal('SIGTERM');
+    expect(await client.rest()).toEqual([expect.stringMatching(/^421 /)]);
+    expect(await inbound.exited()).toBe(0);
+    expect(inbound.log.at(-1)).toMatchObject({ msg: 'stopped' });
+    expect(inbound.log.map((line) => line['msg'])).not.toContain('stop cut short at the deadline');
+    expect(await stored()).toEqual([]);
+  });
+});

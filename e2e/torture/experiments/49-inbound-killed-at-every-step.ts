@@ -1,0 +1,113 @@
+import { readdirSync } from 'node:fs';
+import { startFakeClamd } from '@postrider/testing';
+import type { FakeClamd } from '@postrider/testing';
+import type { Experiment } from '../harness/experiment.ts';
+import type { Direction } from '../harness/proxy/flow.ts';
+import { LAST_LINE } from '../harness/world/mail-sender.ts';
+import type { ServerProxy, World } from '../harness/world/world.ts';
+import { claimRecords, INBOX, readyForMail } from './under-mail.ts';
+
+interface Parts {
+  readonly world: World;
+  readonly database: ServerProxy;
+  readonly clamd: FakeClamd;
+}
+
+/** A moment in the life of a message, and whether it is stored when the process dies there. */
+interface Moment {
+  readonly name: string;
+  readonly stored: 0 | 1;
+  /** Sets the trap. @returns what waits until the message stands still there. */
+  reach(parts: Parts): () => Promise<unknown>;
+}
+
+const MOMENTS: readonly Moment[] = [
+  { name: 'while a recipient is judged', stored: 0, reach: onStatement('find-recipients', 'toServer') },
+  { name: 'while the message comes in', stored: 0, reach: onTheWire(LAST_LINE, 'toServer') },
+  { name: 'with its bytes in the blob store, before it is judged', stored: 0, reach: whileItIsScanned },
+  { name: 'before its transaction locks the inbox', stored: 0, reach: onStatement('lock-inbox', 'toServer') },
+  { name: 'before its row is written', stored: 0, reach: onStatement('add-message', 'toServer') },
+  { name: 'before its event is written', stored: 0, reach: onStatement('record-events', 'toServer') },
+  { name: 'before COMMIT', stored: 0, reach: onStatement('COMMIT', 'toServer') },
+  { name: 'after COMMIT, before the 250', stored: 1, reach: onStatement('COMMIT', 'toClient') },
+  {
+    name: 'after the 250, which the sender never sees',
+    stored: 1,
+    reach: onTheWire('received as', 'toClient'),
+  },
+];
+
+export const inboundKilledAtEveryStep: Experiment = {
+  number: 49,
+  title: 'kill -9 the inbound process at every step of a message',
+  shows:
+    'what was committed is one record and one event, what was not leaves none; the sender’s next try is taken',
+  runs: 'ci',
+  async run(world) {
+    await readyForMail(world);
+    const clamd = await startFakeClamd();
+    try {
+      for (const moment of MOMENTS.slice(-world.scaled(MOMENTS.length))) await dieAt(moment, world, clamd);
+    } finally {
+      await clamd.close();
+    }
+    await claimRecords(world);
+  },
+};
+
+async function dieAt(moment: Moment, world: World, clamd: FakeClamd): Promise<void> {
+  const database = await world.proxy('postgres');
+  const env = { INBOUND_CLAMD: clamd.address };
+  const inbound = await world.start('inbound', { through: [database], env });
+  const reached = moment.reach({ world, database, clamd });
+  const before = await world.count('messages');
+  const sending = world.sender.send(1, { to: INBOX, bytes: () => 200_000 });
+  await reached();
+  await world.kill(inbound);
+  database.cut();
+  world.sender.line.cut();
+  clamd.behaviour = 'scan';
+  const stored = (await world.count('messages')) - before;
+  world.claim(`killed ${moment.name}: ${moment.stored} stored`, stored === moment.stored, String(stored));
+  const successor = await world.start('inbound', { env });
+  await sending;
+  await world.stop(successor);
+}
+
+/** Held on its way to Postgres, the statement is never run; held on its way back, it was. */
+function onStatement(name: string, holds: Direction): Moment['reach'] {
+  return ({ database }) => {
+    const trap = database.trap({ sees: name, in: 'toServer', holds });
+    return async () => (await trap.caught()).answered();
+  };
+}
+
+/** Between the sender and us. */
+function onTheWire(text: string, direction: Direction): Moment['reach'] {
+  return ({ world }) => {
+    const trap = world.sender.line.trap({ sees: text, in: direction, holds: direction });
+    return async () => (await trap.caught()).answered();
+  };
+}
+
+/** The scanner has the message and says nothing, until the bytes have their name. */
+function whileItIsScanned({ world, clamd }: Parts): () => Promise<unknown> {
+  clamd.behaviour = 'hang';
+  const before = { streams: clamd.streams.length, blobs: countBlobs(world.blobFolder) };
+  return () =>
+    world.until(
+      'the bytes to be stored and the scanner to be asked',
+      () => clamd.streams.length > before.streams && countBlobs(world.blobFolder) > before.blobs,
+    );
+}
+
+function countBlobs(folder: string): number {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      /(^|\/)[0-9a-f]{64}$/.test(path),
+    ).length;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0; // made with the first blob
+    throw error;
+  }
+}

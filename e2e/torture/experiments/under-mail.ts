@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { answer, takingMs } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
+import type { ServerProxy, World } from '../harness/world/world.ts';
+
+/** An address on the domain that all accounts share with the sandbox. */
+export const INBOX = 'torture@inbound.postrider.example';
+
+const ARRIVALS = 5;
+const AT_ONCE = 6;
+const ATTACHMENT_BYTES_MAX = 100_000;
+const READ_AT_ONCE = 4;
+
+export interface MailWish {
+  /** Of every process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The proxies that the inbound process is behind. */
+  readonly through?: readonly ServerProxy[];
+}
+
+export interface MailLoad {
+  /** As it was started. */
+  readonly inbound: SystemProcess;
+  /** Takes no new message, and waits until those there are have heard 250. */
+  stop(): Promise<void>;
+}
+
+/** An endpoint, an inbox, and what delivers to them: all but the inbound process. */
+export async function readyForMail(world: World, env: MailWish['env'] = {}): Promise<void> {
+  await world.endpoint({ reaction: takingMs(20, answer(200)) });
+  for (const name of ['api', 'relay', 'worker'] as const) await world.start(name, { env });
+  const made = await world.api.request('POST', '/v1/inboxes', { email_address: INBOX });
+  if (made.outcome !== 'answered' || made.status !== 201)
+    throw new Error(`no inbox was made: ${JSON.stringify(made)}`);
+}
+
+/** A system at work, ready for harm: mail of all sizes comes in, and the first has been taken. */
+export async function underMail(world: World, { env = {}, through = [] }: MailWish = {}): Promise<MailLoad> {
+  await readyForMail(world, env);
+  const inbound = await world.start('inbound', { env, through });
+  const stopping = new AbortController();
+  const sending = world.sender.send(Infinity, {
+    to: INBOX,
+    atOnce: AT_ONCE,
+    bytes: () => world.random.between(0, ATTACHMENT_BYTES_MAX),
+    until: stopping.signal,
+  });
+  sending.catch(() => undefined); // `stop` throws it
+  await world.until('mail to be taken', () => world.sender.taken >= ARRIVALS);
+  return {
+    inbound,
+    async stop() {
+      stopping.abort();
+      await sending;
+    },
+  };
+}
+
+/**
+ * Claims that nobody was told to give up, and that every message that heard 250 is one record of the API, with the bytes
+ * that were sent. The checker claims the rest: one event, which arrived.
+ */
+export async function claimRecords(world: World): Promise<void> {
+  const { log, sent } = world.sender;
+  const refused = log.filter(({ outcome }) => outcome !== 'ok').map(({ cause }) => cause);
+  world.claim('in the end every message heard 250', refused.length === 0, refused.join(' '));
+  const ids = new Map<string, string[]>();
+  for (const { id, message_id: header } of await listRecords(world)) {
+    const cause = header.slice(1, -1); // the angle brackets
+    ids.set(cause, [...(ids.get(cause) ?? []), id]);
+  }
+  const wrong = [...sent.keys()].filter((cause) => ids.get(cause)?.length !== 1);
+  world.claim(
+    'every message is one record of the API',
+    wrong.length === 0 && ids.size === sent.size,
+    `${ids.size} for ${sent.size}; ${wrong.map((cause) => `${cause} has ${ids.get(cause)?.length ?? 0}`).join(', ')}`,
+  );
+  const damaged = await findDamaged(world, ids);
+  world.claim('each with the bytes that were sent', damaged.length === 0, damaged.join(', '));
+}
+
+interface ApiRecord {
+  readonly id: string;
+  readonly message_id: string;
+}
+
+async function listRecords(world: World): Promise<ApiRecord[]> {
+  const records: ApiRecord[] = [];
+  for (let after = ''; ;) {
+    const page = await read<{ data: ApiRecord[]; has_more: boolean }>(
+      world,
+      `/v1/inbound/messages?limit=100${after}`,
+    );
+    records.push(...page.data);
+    if (!page.has_more) return records;
+    after = `&after=${records.at(-1)?.id ?? ''}`;
+  }
+}
+
+async function findDamaged(world: World, ids: ReadonlyMap<string, readonly string[]>): Promise<string[]> {
+  const damaged: string[] = [];
+  const left = [...ids];
+  const lane = async (): Promise<void> => {
+    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+      const [cause, [id]] = next;
+      const link = await read<{ download_url: string }>(world, `/v1/inbound/messages/${id ?? ''}/raw`);
+      const response = await fetch(link.download_url);
+      const bytes = Buffer.from(await response.arrayBuffer());
+      if (!isAsSent(bytes, world.sender.sent.get(cause)))
+        damaged.push(`${cause}: ${response.status}, ${bytes.length} bytes`);
+    }
+  };
+  await Promise.all(Array.from({ length: READ_AT_ONCE }, lane));
+  return damaged;
+}
+
+/** Our own `Received` header comes first. */
+function isAsSent(bytes: Buffer, sent: { length: number; sha256: string } | undefined): boolean {
+  if (sent === undefined || bytes.length < sent.length) return false;
+  const message = bytes.subarray(bytes.length - sent.length);
+  return createHash('sha256').update(message).digest('hex') === sent.sha256;
+}
+
+async function read<Body>(world: World, path: string): Promise<Body> {
+  const answered = await world.api.request('GET', path);
+  if (answered.outcome !== 'answered' || answered.status !== 200)
+    throw new Error(`GET ${path}: ${JSON.stringify(answered)}`);
+  return answered.body as Body;
+}
