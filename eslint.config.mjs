@@ -8,6 +8,11 @@ const noModuleMocks = {
   selector: "CallExpression[callee.object.name='jest'][callee.property.name=/^(mock|unstable_mockModule)$/]",
   message: 'Pass the collaborator in; modules are never mocked.',
 };
+const noCanParse = {
+  object: 'URL',
+  property: 'canParse',
+  message: 'Wrong on Node 20 for Latin-1 once it is compiled: use parseUrl of packages/domain.',
+};
 const noExportAll = {
   selector: 'ExportAllDeclaration',
   message: 'Name what you export.',
@@ -32,6 +37,7 @@ export default tseslint.config(
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
       'no-console': 'error',
+      'no-restricted-properties': ['error', noCanParse],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/restrict-template-expressions': [

@@ -1,4 +1,5 @@
 import { parse } from 'tldts';
+import { parseUrl } from './parse-url.ts';
 
 export type DomainNameParse =
   | { readonly ok: true; /** ASCII, lower case, without a final dot */ readonly name: string }
@@ -34,8 +35,7 @@ export function parseDomainName(text: string): DomainNameParse {
 
 /** UTS 46, as a URL does it. @returns null for what is no name. */
 function idnaToAscii(text: string): string | null {
-  const url = `http://${text}`;
-  return UNICODE_NAME.test(text) && URL.canParse(url) ? new URL(url).hostname : null;
+  return UNICODE_NAME.test(text) ? (parseUrl(`http://${text}`)?.hostname ?? null) : null;
 }
 
 function isAscii(text: string): boolean {

@@ -56,6 +56,7 @@ export {
   NOTIFICATION_ID_HOURS,
   UNCLAIMED_NOTIFICATION_HOURS,
 } from './notification-age.ts';
+export { parseUrl } from './parse-url.ts';
 export { plainAddress } from './plain-address.ts';
 export { problemDocument, PROBLEMS } from './problems.ts';
 export type { AlsoStatus, FieldFault, ProblemBases, ProblemDocument, ProblemSlug } from './problems.ts';

@@ -1,4 +1,5 @@
 import { LIMITS } from './limits.ts';
+import { parseUrl } from './parse-url.ts';
 
 export type EndpointParse =
   | { readonly ok: true; /** normalised form, as stored and answered */ readonly endpoint: string }
@@ -14,9 +15,9 @@ const LABEL_LENGTH = 63;
  */
 export function parseEndpoint(text: string): EndpointParse {
   if (text.length > LIMITS.endpointLength) return fault(`is longer than ${LIMITS.endpointLength} characters`);
-  if (!URL.canParse(text)) return fault('is not an absolute URL');
+  const url = parseUrl(text);
+  if (url === null) return fault('is not an absolute URL');
   if (!/^https:\/\//i.test(text)) return fault('is not an https:// URL');
-  const url = new URL(text);
   url.hash = ''; // never sent over HTTP
   if (url.username !== '' || url.password !== '') return fault('carries a user name or password');
   if (url.port === '0') return fault('has port 0');

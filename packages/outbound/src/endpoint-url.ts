@@ -10,8 +10,12 @@ interface RefusedEndpoint {
  * fully qualified name goes, because it belongs neither in SNI nor in Host.
  */
 export function parseEndpoint(endpoint: string): URL | RefusedEndpoint {
-  if (!URL.canParse(endpoint)) return { refusal: 'refused endpoint: not an absolute URL' };
-  const url = new URL(endpoint);
+  let url: URL;
+  try {
+    url = new URL(endpoint);
+  } catch {
+    return { refusal: 'refused endpoint: not an absolute URL' };
+  }
   if (url.protocol !== 'https:') return { refusal: 'refused endpoint: not an https URL' };
   if (url.username !== '' || url.password !== '')
     return { refusal: 'refused endpoint: it holds credentials' };

@@ -135,10 +135,16 @@ export function urlOf(...schemes: string[]) {
   const starts = schemes.map((scheme) => `${scheme}://`);
   return text(`must be a ${starts.join(' or ')} URL`, (value) => {
     const lower = value.toLowerCase();
-    return (
-      starts.some((start) => lower.startsWith(start)) && URL.canParse(value.replace('@/', '@localhost/'))
-    );
+    return starts.some((start) => lower.startsWith(start)) && isUrl(value.replace('@/', '@localhost/'));
   });
+}
+
+function isUrl(value: string): boolean {
+  try {
+    return new URL(value).href !== '';
+  } catch {
+    return false;
+  }
 }
 
 function baseUrlOf(...schemes: string[]) {

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { parseUrl } from '@postrider/domain';
 import { z } from 'zod';
 import type { Envelope } from '../verdicts.ts';
 import { ScreeningUnavailableError } from './scanner.ts';
@@ -38,7 +39,7 @@ export function createRspamdScanner({ address, spamThreshold, timeoutMs }: Rspam
 
 function readAddress(address: string): URL {
   const text = address.includes('://') ? address : `http://${address}`;
-  const base = URL.canParse(text) ? new URL(text) : null;
+  const base = parseUrl(text);
   if (base === null || base.protocol !== 'http:' || base.port === '')
     throw new TypeError(`not http://host:port or host:port: ${address}`);
   return new URL('/checkv2', base);
