@@ -1,8 +1,8 @@
 import { within } from '@postrider/runtime';
 
 /**
- * Lets long work go on without holding a slot of its queue: after a second an attempt is parked, and the slot serves
- * somebody else. A hanging endpoint so costs the fast lane one slot-second an attempt, not ten.
+ * Lets long work go on without holding a slot of its queue: after a while an attempt is parked, and the slot serves another
+ * one. The slots bound what the processor has to do; an attempt that waits for its answer costs a socket.
  */
 export interface Parking {
   /** Resolves when `work` has ended, or earlier when it was parked. `work` never rejects. */

@@ -41,7 +41,7 @@ export interface WorkerParts {
 }
 
 /** Attempts that take longer than this give their slot of the fast lane to others, if there is a place to wait. */
-const PARK_AFTER_MS = 1_000;
+const PARK_AFTER_MS = 100;
 /**
  * Parked, for each slot of the fast lane: a parked attempt costs a socket, not a processor. Three accounts that turn slow
  * together have at most three quarters of the announced slots in flight, and all of those may be in the fast lane.
