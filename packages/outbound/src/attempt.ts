@@ -18,6 +18,7 @@ interface AttemptEnvironment {
   timeoutMs: number;
   /** Makes sure that the next request to this host opens a connection of its own. */
   closeIdle(host: string, port: string): void;
+  isClosed(): boolean;
 }
 
 /**
@@ -138,6 +139,7 @@ export class Attempt implements ExchangeListener {
     const code = (error as NodeJS.ErrnoException).code;
     return (
       !this.#retried &&
+      !this.#environment.isClosed() &&
       (code === 'ECONNRESET' || code === 'EPIPE') &&
       this.#socketBytesBefore > 0 &&
       this.#socket?.bytesRead === this.#socketBytesBefore

@@ -54,12 +54,13 @@ export function createEndpointClient(options: EndpointClientOptions): EndpointCl
   const { guard, timeoutMs } = options;
   const resolver = options.resolver ?? createNameResolver();
   const agent = new GuardedAgent({ ...options, resolver });
+  let closed = false;
   const environment = {
     transport: CREATE_TRANSPORT[options.httpClient](agent),
     timeoutMs,
     closeIdle: agent.closeIdle.bind(agent),
+    isClosed: () => closed,
   };
-  let closed = false;
 
   async function post(request: EndpointRequest): Promise<EndpointAnswer> {
     if (closed) throw new Error('the endpoint client is closed');

@@ -104,6 +104,19 @@ test('a report that waits for another sees the last event that it leaves', async
   expect([await eventTypes(), await lastEvent()]).toEqual([['email.clicked'], 'bounced']);
 });
 
+test('a report that waits for another reaches a webhook that was registered meanwhile', async () => {
+  const [row] = await store.outside.query<{ account_id: AccountId }>('select account_id from emails');
+  await inUndoneTransaction(store.db.pool, async (other) => {
+    await other.query("update emails set last_event = 'delivered' where id = $1", [emailId]);
+    const recorded = notifications.record(report('email.clicked'));
+    await untilWaitingForLock(store.outside);
+    await rows.webhook({ accountId: row?.account_id as AccountId });
+    await other.query('commit');
+    expect(await recorded).toBe('recorded');
+  });
+  expect(await store.outside.query('select from deliveries')).toHaveLength(1);
+});
+
 test('a report that waits for one that leaves less is the last that is known', async () => {
   await inUndoneTransaction(store.db.pool, async (other) => {
     await other.query("update emails set last_event = 'delivered' where id = $1", [emailId]);

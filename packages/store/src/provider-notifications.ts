@@ -63,7 +63,7 @@ export function createProviderNotificationStore(db: Database, clock: Clock): Pro
 /**
  * One statement: for a report that names our id and suppresses nobody, as those of deliveries, opens and clicks do.
  *
- * @returns null when the report is none of these, or no message has the id.
+ * @returns null when the report is none of these, no message has the id, or another has locked it.
  */
 async function recordAtOnce(
   db: Database,

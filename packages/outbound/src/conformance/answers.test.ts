@@ -253,6 +253,18 @@ forEachHttpClient((ground) => {
       await underWay;
       await waitFor(() => receiver.openSockets === 0, { what: 'every connection to be closed' });
     });
+
+    test('sends nothing again, though the connection had been used before', async () => {
+      const client = ground.createClient();
+      receiver.script('/hook', [answer(200), hang()]);
+      await post(client);
+      const underWay = expect(post(client)).rejects.toThrow('closed during the attempt');
+      await receiver.waitForRequests(2);
+      client.close();
+      await underWay;
+      await waitFor(() => receiver.openSockets === 0, { what: 'every connection to be closed' });
+      expect(receiver.requests).toHaveLength(2);
+    });
   });
 });
 

@@ -17,7 +17,9 @@ export function createHttpsTransport(agent: Agent): Transport {
         headers,
         maxHeaderSize: headBytesMax,
       });
-      sent.on('error', (error) => listener.onError(error));
+      sent.once('error', (error) => listener.onError(error));
+      // A second error would end the process.
+      sent.on('error', () => undefined);
       sent.once('socket', (socket) => listener.onSocket(socket));
       sent.on('information', () => listener.onInterimHead());
       sent.once('upgrade', (response) => listener.onHead(response.statusCode ?? 101));

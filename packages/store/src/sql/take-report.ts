@@ -6,17 +6,17 @@ import { eventCtes } from './event-ctes.ts';
  * last known of the message, and the event.
  *
  * Guarantee: one statement, its own transaction: all of it or nothing. Locks come in the order message, notification,
- * webhooks. Reports about one message follow each other, so each sees the last event that the one before has left: a row that
- * is locked is read as it is then. A notification that was taken before changes nothing.
+ * webhooks. A message that another has locked is passed over: whoever waits for it has to see anew which webhooks there are. A
+ * notification that was taken before changes nothing.
  *
  * $1 to $6 as `eventCtes` has them, one event and no account; $7 our id, $8 id of the notification, $9 last event, $10 the last
- * events that stay. Returns no row when no message has the id.
+ * events that stay. Returns no row when no message has the id, or another has locked it.
  */
 export const takeReport: Statement = {
   name: 'take-report',
   text: `
     with email as materialized (
-      select id, account_id, kind, last_event from emails where id = $7::text for no key update
+      select id, account_id, kind, last_event from emails where id = $7::text for no key update skip locked
     ),
     taken as (
       insert into provider_notifications (message_id)
