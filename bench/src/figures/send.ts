@@ -1,13 +1,14 @@
 import type { Figure } from '../figure.ts';
-import type { BenchDatabase } from '../ground/cluster.ts';
-import { countStatements, PRODUCT_ROLE } from '../ground/cluster.ts';
+import { countStatements } from '../ground/cluster.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { MAIL_BODY, sendMail } from '../load/send-mail.ts';
-import { servingCost } from '../load/serving-cost.ts';
-import type { ServingCost } from '../load/serving-cost.ts';
+import { servingRounds } from '../load/serving-rounds.ts';
+import type { ServingRound } from '../load/serving-rounds.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 
 const CONCURRENCY = 16;
+/** Whatever opens a transaction, and whatever writes without one. */
+const WRITES = String.raw`(s.query ~* '^\s*(begin|start transaction)' or s.query ~* '\m(insert into|update|delete from)\M')`;
 
 export const send: Figure = {
   id: 'send',
@@ -29,23 +30,13 @@ export const send: Figure = {
     const bare = ground.bareExpress();
     const barePort = await bare.call('listen', null);
     const count = ground.sizes.sends;
-    const load = (port: number, pid: number): Promise<ServingCost> =>
-      servingCost(pid, count, () => sendMail({ port, key, count, concurrency: CONCURRENCY }));
-    await load(barePort, bare.pid);
-    await load(api.port, api.pid);
-
-    const rounds: { yardstick: ServingCost; ours: ServingCost; writes: number }[] = [];
-    for (let round = 1; round <= ground.rounds; round += 1) {
-      const yardstick = await load(barePort, bare.pid);
-      await database.query('select pg_stat_statements_reset()');
-      const ours = await load(api.port, api.pid);
-      rounds.push({ yardstick, ours, writes: (await countWrites(database)) / count });
-      ground.say(
-        `round ${round} of ${ground.rounds}: ${ours.cpuMs.toFixed(2)} ms of CPU a message, ` +
-          `${yardstick.cpuMs.toFixed(2)} ms bare`,
-      );
-    }
-    const all = (pick: (round: (typeof rounds)[number]) => number): number[] => rounds.map(pick);
+    const rounds = await servingRounds(ground, {
+      ...{ installation, count, noun: 'message', counted: WRITES },
+      yardstick: { port: barePort, pid: bare.pid },
+      ours: api,
+      request: (port) => sendMail({ port, key, count, concurrency: CONCURRENCY }),
+    });
+    const all = (pick: (round: ServingRound) => number): number[] => rounds.map(pick);
     return {
       checks: [
         checkOf(
@@ -57,7 +48,7 @@ export const send: Figure = {
         checkOf(
           'transactions that write, per message',
           '',
-          all(({ writes }) => writes),
+          all(({ calls }) => calls),
           { atMost: 1 },
           'worst',
         ),
@@ -89,18 +80,3 @@ export const send: Figure = {
     };
   },
 };
-
-/** Whatever opens a transaction, and whatever writes without one. */
-async function countWrites(database: BenchDatabase): Promise<number> {
-  const [row] = await database.query<{ calls: number }>(
-    `select coalesce(sum(s.calls), 0)::int as calls
-     from pg_stat_statements s
-     join pg_roles r on r.oid = s.userid and r.rolname = $1
-     join pg_database d on d.oid = s.dbid and d.datname = current_database()
-     where s.query ~* '^\\s*(begin|start transaction)' or s.query ~* '\\m(insert into|update|delete from)\\M'`,
-    [PRODUCT_ROLE],
-  );
-  // Without a single one, the counting was off: that is no good figure.
-  if (row === undefined || row.calls === 0) throw new Error('pg_stat_statements has counted nothing');
-  return row.calls;
-}

@@ -1,10 +1,9 @@
 import type { Figure } from '../figure.ts';
-import type { BenchDatabase } from '../ground/cluster.ts';
-import { countStatements, PRODUCT_ROLE } from '../ground/cluster.ts';
+import { countStatements } from '../ground/cluster.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { postRequests } from '../load/post-requests.ts';
-import { servingCost } from '../load/serving-cost.ts';
-import type { ServingCost } from '../load/serving-cost.ts';
+import { servingRounds } from '../load/serving-rounds.ts';
+import type { ServingRound } from '../load/serving-rounds.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 
 const CONCURRENCY = 16;
@@ -35,23 +34,13 @@ export const suppress: Figure = {
     let made = 0;
     const bodyOf = (): Buffer => Buffer.from(JSON.stringify({ email: `someone${(made += 1)}@example.com` }));
     const how = { key, path: '/v1/suppressions', bodyOf, status: 201, count, concurrency: CONCURRENCY };
-    const load = (port: number, pid: number): Promise<ServingCost> =>
-      servingCost(pid, count, () => postRequests({ ...how, port }));
-    await load(barePort, bare.pid);
-    await load(api.port, api.pid);
-
-    const rounds: { yardstick: ServingCost; ours: ServingCost; statements: number }[] = [];
-    for (let round = 1; round <= ground.rounds; round += 1) {
-      const yardstick = await load(barePort, bare.pid);
-      await database.query('select pg_stat_statements_reset()');
-      const ours = await load(api.port, api.pid);
-      rounds.push({ yardstick, ours, statements: (await countAll(database)) / count });
-      ground.say(
-        `round ${round} of ${ground.rounds}: ${ours.cpuMs.toFixed(2)} ms of CPU a request, ` +
-          `${yardstick.cpuMs.toFixed(2)} ms bare`,
-      );
-    }
-    const all = (pick: (round: (typeof rounds)[number]) => number): number[] => rounds.map(pick);
+    const rounds = await servingRounds(ground, {
+      ...{ installation, count, noun: 'request' },
+      yardstick: { port: barePort, pid: bare.pid },
+      ours: api,
+      request: (port) => postRequests({ ...how, port }),
+    });
+    const all = (pick: (round: ServingRound) => number): number[] => rounds.map(pick);
     return {
       checks: [
         checkOf(
@@ -63,7 +52,7 @@ export const suppress: Figure = {
         checkOf(
           'statements per request',
           '',
-          all(({ statements }) => statements),
+          all(({ calls }) => calls),
           { atMost: 1.5 },
           'worst',
         ),
@@ -95,16 +84,3 @@ export const suppress: Figure = {
     };
   },
 };
-
-async function countAll(database: BenchDatabase): Promise<number> {
-  const [row] = await database.query<{ calls: number }>(
-    `select coalesce(sum(s.calls), 0)::int as calls
-     from pg_stat_statements s
-     join pg_roles r on r.oid = s.userid and r.rolname = $1
-     join pg_database d on d.oid = s.dbid and d.datname = current_database()`,
-    [PRODUCT_ROLE],
-  );
-  // Without a single one, the counting was off: that is no good figure.
-  if (row === undefined || row.calls === 0) throw new Error('pg_stat_statements has counted nothing');
-  return row.calls;
-}

@@ -49,6 +49,21 @@ export async function countStatements(database: BenchDatabase): Promise<void> {
   await database.query(`alter database ${row?.name ?? ''} set pg_stat_statements.track = 'top'`);
 }
 
+/** @param which of them, as SQL about `s.query`; default: all. @returns how many statements of the product were counted */
+export async function countCalls(database: BenchDatabase, which = 'true'): Promise<number> {
+  const [row] = await database.query<{ calls: number }>(
+    `select coalesce(sum(s.calls), 0)::int as calls
+     from pg_stat_statements s
+     join pg_roles r on r.oid = s.userid and r.rolname = $1
+     join pg_database d on d.oid = s.dbid and d.datname = current_database()
+     where ${which}`,
+    [PRODUCT_ROLE],
+  );
+  // Without a single one, the counting was off: that is no good figure.
+  if (row === undefined || row.calls === 0) throw new Error('pg_stat_statements has counted nothing');
+  return row.calls;
+}
+
 /** Durable, as in production: every commit waits for the disk. */
 export async function startCluster(folder: string): Promise<Cluster> {
   const { postgres, notCounting } = await startCounting(join(folder, 'postgres'));

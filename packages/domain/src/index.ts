@@ -87,6 +87,7 @@ export type { SealedSecret, SecretBox } from './secret-box.ts';
 export { AUTH_RESULTS, HELD_REASONS } from './screening-words.ts';
 export type { AuthResult, HeldReason } from './screening-words.ts';
 export { senderPattern, senderPatterns } from './sender-patterns.ts';
+export type { SesMail } from './ses-mail.ts';
 export { signatureHeader } from './signature.ts';
 export { newSigningSecret } from './signing-secret.ts';
 export { inboundSubject } from './subject.ts';

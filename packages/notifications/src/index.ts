@@ -1,5 +1,5 @@
 export type { SesEvent, SesReading, SuppressionWish } from './ses/ses-event.ts';
-export { readReceivedMail, type ReceivedMail, type ReceivedReading } from './ses/received-mail.ts';
+export { readReceivedMail, type ReceivedReading } from './ses/received-mail.ts';
 export { readSesNotification } from './ses/read-notification.ts';
 export { authenticateSns, type SnsReception, type SnsTrust } from './sns/authenticate.ts';
 export { confirmSubscription, type Confirmation } from './sns/confirm-subscription.ts';

@@ -93,6 +93,16 @@ describe('the limits', () => {
     expect(complete).toBe(false);
   });
 
+  test('an id that is longer than a line is none, counted in bytes', async () => {
+    const longest = 'é'.repeat(499);
+    for (const field of ['Message-ID', 'In-Reply-To', 'References']) {
+      const { messageId, inReplyTo, references } = await parse(`${field}: <${longest}>\r\n\r\n`);
+      expect([messageId, inReplyTo, ...references].filter((id) => id !== null)).toEqual([longest]);
+      const over = await parse(`${field}: <${longest}a>\r\n\r\n`);
+      expect([over.messageId, over.inReplyTo, ...over.references]).toEqual([null, null]);
+    }
+  });
+
   test('a zip bomb stays as it was sent', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
     const raw = Buffer.from(

@@ -75,7 +75,7 @@ export type {
   StoredMessage,
 } from './inbound/message-intake.ts';
 export { createSesMailStore, createSesMailWork } from './inbound/ses-mail.ts';
-export type { ClaimedSesMail, SesMail, SesMailClaim, SesMailStore, SesMailWork } from './inbound/ses-mail.ts';
+export type { ClaimedSesMail, SesMailClaim, SesMailStore, SesMailWork } from './inbound/ses-mail.ts';
 export { dropOldThreads, dropReceivedMail } from './inbound/old-messages.ts';
 export { createSweptBlobs, SWEEP_LEASE_MS, SweptBlobsError } from './inbound/swept-blobs.ts';
 export type { SweptBlob, SweptBlobs } from './inbound/swept-blobs.ts';

@@ -2,10 +2,11 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS } from '@postrider/domain';
+import type { SesMail } from '@postrider/domain';
 import { parseMessage } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createMessageIntake, createSesMailStore, createSesMailWork, openDatabase } from '@postrider/store';
-import type { Database, SesMail } from '@postrider/store';
+import type { Database } from '@postrider/store';
 import {
   createRows,
   createTestDatabase,

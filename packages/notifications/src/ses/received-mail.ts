@@ -1,3 +1,4 @@
+import type { SesMail } from '@postrider/domain';
 import { z } from 'zod';
 import { text, texts } from './notification-shape.ts';
 
@@ -5,24 +6,8 @@ import { text, texts } from './notification-shape.ts';
  * Mail that SES received. Source: Amazon SES Developer Guide, "Contents of notifications for Amazon SES email receiving".
  */
 
-export interface ReceivedMail {
-  /** SES's id of the message. */
-  readonly providerMessageId: string;
-  /** Of the envelope; '' for the null sender. */
-  readonly source: string;
-  /** Recipients of the envelope that the receipt rule matched. `mail.destination` is what the headers say, so anybody's choice. */
-  readonly recipients: readonly string[];
-  /** `spamVerdict` and its like, `{status}` or null, and `dmarcPolicy`. */
-  readonly verdicts: object;
-  /** What the SNS action brings, or where the S3 action has put it. */
-  readonly place:
-    | { readonly kind: 'content'; readonly bytes: Buffer }
-    | { readonly kind: 'object'; readonly bucket: string; readonly key: string };
-}
-
 export type ReceivedReading =
-  | { readonly kind: 'received'; readonly mail: ReceivedMail }
-  | { readonly kind: 'ignored'; readonly why: string };
+  { readonly kind: 'received'; readonly mail: SesMail } | { readonly kind: 'ignored'; readonly why: string };
 
 const verdict = z.object({ status: text }).nullable().catch(null);
 
@@ -78,7 +63,7 @@ function parse(messageText: string): Received | null {
 function placeOf(
   content: Received['content'],
   { bucketName: bucket, objectKey: key }: Received['receipt']['action'],
-): ReceivedMail['place'] | null {
+): SesMail['place'] | null {
   if (content !== null && content !== '') return { kind: 'content', bytes: bytesOf(content) };
   return bucket === null || key === null ? null : { kind: 'object', bucket, key };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { SesMail } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { openTestStore } from '../../test/open-store.ts';
@@ -9,7 +10,7 @@ import { createInboxStore } from './inboxes.ts';
 import { createMessageIntake } from './message-intake.ts';
 import type { MessageIntake } from './message-intake.ts';
 import { createSesMailStore, createSesMailWork } from './ses-mail.ts';
-import type { ClaimedSesMail, SesMail, SesMailStore, SesMailWork } from './ses-mail.ts';
+import type { ClaimedSesMail, SesMailStore, SesMailWork } from './ses-mail.ts';
 
 const MAIL: SesMail = {
   providerMessageId: 'ses-1',

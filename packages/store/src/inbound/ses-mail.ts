@@ -1,3 +1,4 @@
+import type { SesMail } from '@postrider/domain';
 import type { Database } from '../database.ts';
 import { runOn } from '../database.ts';
 import { addSesMail } from '../sql/add-ses-mail.ts';
@@ -6,20 +7,6 @@ import { deferSesMail } from '../sql/defer-ses-mail.ts';
 import { endSesMail } from '../sql/end-ses-mail.ts';
 import { runIn } from '../statement.ts';
 import type { Transaction } from '../transaction.ts';
-
-/** Mail that SES received. */
-export interface SesMail {
-  /** SES's id of the message. */
-  readonly providerMessageId: string;
-  /** Of the envelope; '' for the null sender. */
-  readonly source: string;
-  readonly recipients: readonly string[];
-  /** As SES's `receipt` has them. */
-  readonly verdicts: object;
-  readonly place:
-    | { readonly kind: 'content'; readonly bytes: Buffer }
-    | { readonly kind: 'object'; readonly bucket: string; readonly key: string };
-}
 
 export interface SesMailStore {
   /**

@@ -255,6 +255,9 @@ describe('POST /v1/domains/{id}/verify', () => {
     publishKeys(identity());
     expect((await verify(id)).status).toBe(200);
     expect(await statusOf(id)).toBe('verified');
+    expect((await get(`/${id}`)).body).toMatchObject({
+      capabilities: { sending: 'enabled', receiving: 'enabled' },
+    });
     Object.assign(identity(), { VerifiedForSendingStatus: false, VerificationStatus: 'FAILED' });
     identity().DkimAttributes.Status = 'FAILED';
     await verify(id);

@@ -1,10 +1,11 @@
+import type { SesMail } from '@postrider/domain';
 import {
   authenticateSns,
   confirmSubscription,
   readReceivedMail,
   readSesNotification,
 } from '@postrider/notifications';
-import type { ReceivedMail, SnsEnvelope, SnsReception } from '@postrider/notifications';
+import type { SnsEnvelope, SnsReception } from '@postrider/notifications';
 import type { Logger, Metrics } from '@postrider/runtime';
 import type { ProviderNotificationStore, SesMailStore } from '@postrider/store';
 import { json } from '../../http/answer.ts';
@@ -110,7 +111,7 @@ async function takeNotification(
 
 /** Mail that SES received: an inbound process takes it from here. */
 async function takeReceived(
-  mail: ReceivedMail,
+  mail: SesMail,
   notificationId: string,
   { sesMail, sns }: SnsIntake,
 ): Promise<Intake> {

@@ -1,0 +1,49 @@
+import type { Ground } from '../figure.ts';
+import type { Installation } from '../ground/installation.ts';
+import { countCalls } from '../ground/cluster.ts';
+import { servingCost } from './serving-cost.ts';
+import type { ServingCost } from './serving-cost.ts';
+
+export interface ServingRound {
+  readonly yardstick: ServingCost;
+  readonly ours: ServingCost;
+  /** Counted statements of the product, for each request. */
+  readonly calls: number;
+}
+
+export interface Serving {
+  readonly installation: Installation;
+  readonly yardstick: { readonly port: number; readonly pid: number };
+  readonly ours: { readonly port: number; readonly pid: number };
+  /** Requests of one round. */
+  readonly count: number;
+  /** Makes them. */
+  readonly request: (port: number) => Promise<void>;
+  /** Which statements count, as `countCalls` takes it. */
+  readonly counted?: string;
+  /** What the progress calls a request. */
+  readonly noun: string;
+}
+
+/** What a request costs our API and a bare Express route, in turn, after one round of each that does not count. */
+export async function servingRounds(ground: Ground, serving: Serving): Promise<ServingRound[]> {
+  const { installation, yardstick, ours, count, request, counted, noun } = serving;
+  const { database } = installation;
+  const load = ({ port, pid }: Serving['ours']): Promise<ServingCost> =>
+    servingCost(pid, count, () => request(port));
+  await load(yardstick);
+  await load(ours);
+
+  const rounds: ServingRound[] = [];
+  for (let round = 1; round <= ground.rounds; round += 1) {
+    const bare = await load(yardstick);
+    await database.query('select pg_stat_statements_reset()');
+    const own = await load(ours);
+    rounds.push({ yardstick: bare, ours: own, calls: (await countCalls(database, counted)) / count });
+    ground.say(
+      `round ${round} of ${ground.rounds}: ${own.cpuMs.toFixed(2)} ms of CPU a ${noun}, ` +
+        `${bare.cpuMs.toFixed(2)} ms bare`,
+    );
+  }
+  return rounds;
+}
