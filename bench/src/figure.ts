@@ -2,7 +2,7 @@ import type { Cluster } from './ground/cluster.ts';
 import type { Installation } from './ground/installation.ts';
 import type { FigureResult, Measurement } from './result/result.ts';
 import type { BareExpressCommands } from './roles/bare-express.ts';
-import type { BareCommands } from './roles/bare-got.ts';
+import type { BareCommands } from './roles/bare-posts.ts';
 import type { BareSmtpCommands } from './roles/bare-smtp.ts';
 import type { CallerCommands } from './roles/caller.ts';
 import type { ReceiverCommands } from './roles/receiver.ts';

@@ -5,7 +5,7 @@ import { runBenchmark } from './benchmark.ts';
 import { placeOf, readResult, writePage } from './publish.ts';
 import { FIGURES } from './registry.ts';
 import { bareExpressCommands } from './roles/bare-express.ts';
-import { bareCommands } from './roles/bare-got.ts';
+import { bareCommands } from './roles/bare-posts.ts';
 import { bareSmtpCommands } from './roles/bare-smtp.ts';
 import { callerCommands } from './roles/caller.ts';
 import { receiverCommands } from './roles/receiver.ts';

@@ -2,7 +2,7 @@ import type { Figure, Ground } from '../figure.ts';
 import { BARE_BODY } from '../ground/installation.ts';
 import { measureArrivals } from '../load/arrival-times.ts';
 import type { ArrivalTimes } from '../load/arrival-times.ts';
-import type { BareCommands } from '../roles/bare-got.ts';
+import type { BareCommands } from '../roles/bare-posts.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 import { checkOf, valueOf } from '../result/result.ts';

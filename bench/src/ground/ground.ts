@@ -5,7 +5,7 @@ import { createTestAuthority } from '@postrider/testing';
 import type { Figure, Ground } from '../figure.ts';
 import { checkSharedClock } from '../monotonic.ts';
 import type { BareExpressCommands } from '../roles/bare-express.ts';
-import type { BareCommands } from '../roles/bare-got.ts';
+import type { BareCommands } from '../roles/bare-posts.ts';
 import type { BareSmtpCommands } from '../roles/bare-smtp.ts';
 import type { CallerCommands } from '../roles/caller.ts';
 import type { Commands } from '../roles/protocol.ts';
