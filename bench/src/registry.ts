@@ -2,6 +2,7 @@ import type { Figure } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
 import { drain } from './figures/drain.ts';
 import { halfLoad } from './figures/half-load.ts';
+import { handOver } from './figures/hand-over.ts';
 import { inbound } from './figures/inbound.ts';
 import { inboundLatency } from './figures/inbound-latency.ts';
 import { latency } from './figures/latency.ts';
@@ -9,6 +10,7 @@ import { oldSnapshot } from './figures/old-snapshot.ts';
 import { processMemory } from './figures/process-memory.ts';
 import { recordEvent } from './figures/record-event.ts';
 import { redisMemory } from './figures/redis-memory.ts';
+import { requestToArrival } from './figures/request-to-arrival.ts';
 import { retryLateness } from './figures/retry-lateness.ts';
 import { scaling } from './figures/scaling.ts';
 import { send } from './figures/send.ts';
@@ -29,6 +31,7 @@ import { suppressionBatches } from './isolation/suppression-batches.ts';
 
 /** Every figure, in the order of the page. */
 export const FIGURES: readonly Figure[] = [
+  requestToArrival,
   drain,
   latency,
   scaling,
@@ -40,6 +43,7 @@ export const FIGURES: readonly Figure[] = [
   recordEvent,
   send,
   suppress,
+  handOver,
   inbound,
   inboundLatency,
   halfLoad,

@@ -26,6 +26,8 @@ export interface Sizes {
   readonly commitSeconds: number;
   /** Messages of one round, and requests of the yardstick's. */
   readonly sends: number;
+  /** Handed over in one round. */
+  readonly mails: number;
   readonly inbound: {
     /** Messages of 20 KB in one round, and of 5 MB. */
     readonly small: number;
@@ -99,6 +101,7 @@ export const FULL: Sizes = {
   memoryDeliveries: 200_000,
   commitSeconds: 2,
   sends: 4_000,
+  mails: 2_000,
   inbound: { small: 400, large: 24, perSecond: 20, seconds: 8 },
   isolation: {
     seconds: 8,
@@ -140,6 +143,7 @@ export const QUICK: Sizes = {
   memoryDeliveries: 20_000,
   commitSeconds: 0.3,
   sends: 200,
+  mails: 40,
   inbound: { small: 24, large: 3, perSecond: 10, seconds: 1 },
   isolation: {
     seconds: 1,

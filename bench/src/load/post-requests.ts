@@ -1,4 +1,6 @@
 import { Agent, request } from 'node:http';
+import { monotonicMs } from '../monotonic.ts';
+import { atSteadyRate } from '../roles/steady-rate.ts';
 
 export interface PostLoad {
   readonly port: number;
@@ -27,7 +29,28 @@ export async function postRequests(load: PostLoad): Promise<void> {
   }
 }
 
-function post(agent: Agent, { port, key, path, status }: PostLoad, body: Buffer): Promise<void> {
+/** Makes requests at a steady rate, in an open loop. @returns when each was made @throws as `postRequests` */
+export async function postAtRate(
+  load: Omit<PostLoad, 'count' | 'concurrency'>,
+  rate: { readonly perSecond: number; readonly seconds: number },
+): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true });
+  try {
+    return await atSteadyRate(rate, async (index) => {
+      const calledAtMs = monotonicMs();
+      await post(agent, load, load.bodyOf(index + 1));
+      return calledAtMs;
+    });
+  } finally {
+    agent.destroy();
+  }
+}
+
+function post(
+  agent: Agent,
+  { port, key, path, status }: Pick<PostLoad, 'port' | 'key' | 'path' | 'status'>,
+  body: Buffer,
+): Promise<void> {
   const headers = {
     authorization: `Bearer ${key}`,
     'content-type': 'application/json',

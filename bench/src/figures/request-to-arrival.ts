@@ -1,0 +1,183 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Figure, Ground } from '../figure.ts';
+import { BARE_BODY } from '../ground/installation.ts';
+import { addKey } from '../load/api-traffic.ts';
+import { everyProcess, watchCpu } from '../load/cpu-watch.ts';
+import { postAtRate, postRequests } from '../load/post-requests.ts';
+import { monotonicMs } from '../monotonic.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Measurement } from '../result/result.ts';
+import { quantile } from '../result/statistics.ts';
+
+const CONCURRENCY = 16;
+const BARE_CONCURRENCY = 64;
+const WITHIN_MS = 120_000;
+/** Requests a second. */
+const RATES = [100, 10] as const;
+
+interface Round {
+  readonly perSecond: number;
+  /** Of all our processes for each event, in microseconds. */
+  readonly eventMicros: number;
+  /** Of a bare got post. */
+  readonly bareMicros: number;
+  /** From the request to the whole body at the endpoint, at the higher rate. */
+  readonly arrivedMs: readonly number[];
+  /** All our processes at each rate, in percent of a core. */
+  readonly busyPercent: readonly number[];
+  readonly idlePercent: number;
+}
+
+export const requestToArrival: Figure = {
+  id: 'request-to-arrival',
+  title: 'From a request to its arrival',
+  group: 'load',
+  how:
+    '`POST /v1/suppressions` with a new address each, for an account with one webhook whose endpoint answers at once; api, ' +
+    `relay and worker run. First ${CONCURRENCY} requests in flight, as fast as they are answered: CPU of api, relay, worker, ` +
+    'Redis and Postgres together until the last event has arrived, for each event, beside a bare `got` post to the same ' +
+    `receiver (${BARE_CONCURRENCY} in flight, same round). Then ${RATES.join(' and ')} requests a second, in an open loop, and ` +
+    'none at all: CPU of the same processes, in percent of a core, and the time from the request to the arrival of the whole ' +
+    'body.',
+  limitSeconds: 600,
+  async run(ground) {
+    const round = await prepare(ground);
+    await round(Math.ceil(ground.sizes.sends / 4), 1);
+    const rounds: Round[] = [];
+    for (let number = 1; number <= ground.rounds; number += 1) {
+      const measured = await round(ground.sizes.sends, ground.sizes.latencySeconds);
+      rounds.push(measured);
+      ground.say(`round ${number} of ${ground.rounds}: ${describe(measured)}`);
+    }
+    return measurement(rounds);
+  },
+};
+
+async function prepare(ground: Ground): Promise<(count: number, seconds: number) => Promise<Round>> {
+  const { process: receiver, origins } = await ground.receiver();
+  const url = `${origins[0] ?? ''}/at-once`;
+  const installation = await ground.install();
+  const accountId = await installation.addAccount();
+  const webhooks = await installation.addWebhooks(accountId, [url]);
+  const { port } = await installation.start('api');
+  await installation.start('relay');
+  await installation.start('worker');
+  const bare = ground.bare();
+  let made = 0;
+  const bodyOf = (): Buffer => Buffer.from(JSON.stringify({ email: `someone${(made += 1)}@example.com` }));
+  const request = { port, key: await addKey(installation, accountId), path: '/v1/suppressions', bodyOf };
+
+  /** @returns seconds of CPU of all our processes while it is done */
+  async function cpuOf(work: () => Promise<unknown>): Promise<number> {
+    const cpu = watchCpu(everyProcess(ground, installation, receiver.pid));
+    await work();
+    const { receiver: _theirs, ...ours } = cpu();
+    return Object.values(ours).reduce((sum, seconds) => sum + seconds, 0);
+  }
+
+  async function arrivals(count: number): Promise<void> {
+    await receiver.call('reached', { count, withinMs: WITHIN_MS });
+    await installation.drained(webhooks);
+  }
+
+  async function steady(perSecond: number, seconds: number) {
+    await receiver.call('reset', null);
+    let calledAtMs: readonly number[] = [];
+    const begun = monotonicMs();
+    const first = made;
+    const used = await cpuOf(async () => {
+      calledAtMs = await postAtRate({ ...request, status: 201 }, { perSecond, seconds });
+      await arrivals(calledAtMs.length);
+    });
+    const busyPercent = (used * 100_000) / (monotonicMs() - begun);
+    const arrivedAtMs = new Map(await receiver.call('arrivals', null));
+    const events = await installation.database.query<{ id: string; email: string }>(
+      `select id, data::json ->> 'email' as email from events where account_id = $1 and id = any ($2)`,
+      [accountId, [...arrivedAtMs.keys()]],
+    );
+    const times = events.map(({ id, email }) => {
+      const called = calledAtMs[Number(/\d+/.exec(email)?.[0]) - first - 1] ?? Number.NaN;
+      return (arrivedAtMs.get(id) ?? Number.NaN) - called;
+    });
+    return { busyPercent, times };
+  }
+
+  return async (count, seconds) => {
+    const yardstick = await bare.call('burst', {
+      ...{ client: 'got' as const, url, body: BARE_BODY, count },
+      concurrency: BARE_CONCURRENCY,
+    });
+    await receiver.call('reset', null);
+    const begun = monotonicMs();
+    let arrivedAt = begun;
+    const used = await cpuOf(async () => {
+      await postRequests({ ...request, status: 201, count, concurrency: CONCURRENCY });
+      await arrivals(count);
+      arrivedAt = Math.max(...(await receiver.call('arrivals', null)).map(([, at]) => at));
+    });
+    const [fast, slow] = [await steady(RATES[0], seconds), await steady(RATES[1], seconds)];
+    const idle = await cpuOf(() => delay(seconds * 1000));
+    return {
+      perSecond: (count * 1000) / (arrivedAt - begun),
+      eventMicros: (used / count) * 1e6,
+      bareMicros: (yardstick.cpuSeconds / count) * 1e6,
+      arrivedMs: fast.times,
+      busyPercent: [fast.busyPercent, slow.busyPercent],
+      idlePercent: (idle * 100) / seconds,
+    };
+  };
+}
+
+function measurement(rounds: readonly Round[]): Measurement {
+  const each = (pick: (round: Round) => number): number[] => rounds.map(pick);
+  const busy = (index: number): number[] => each(({ busyPercent }) => busyPercent[index] ?? Number.NaN);
+  const arrived = (q: number): number[] => each(({ arrivedMs }) => quantile(arrivedMs, q));
+  return {
+    checks: [
+      checkOf(
+        'CPU of all processes per event, against a bare got post',
+        '×',
+        each(({ eventMicros, bareMicros }) => eventMicros / bareMicros),
+        { atMost: 2.7 },
+      ),
+      checkOf(`request to arrival at ${RATES[0]}/s, p50`, 'ms', arrived(0.5), { atMost: 4 }),
+      checkOf(`request to arrival at ${RATES[0]}/s, p99`, 'ms', arrived(0.99), { atMost: 15 }),
+      checkOf(`all processes at ${RATES[0]}/s`, '% of a core', busy(0), { atMost: 50 }),
+      checkOf(`all processes at ${RATES[1]}/s`, '% of a core', busy(1), { atMost: 8 }),
+      checkOf(
+        'all processes, idle',
+        '% of a core',
+        each(({ idlePercent }) => idlePercent),
+        { atMost: 1.5 },
+      ),
+    ],
+    values: [
+      valueOf(
+        'requests, to the last arrival',
+        '/s',
+        each(({ perSecond }) => perSecond),
+      ),
+      valueOf(
+        'CPU of all processes per event',
+        'µs',
+        each(({ eventMicros }) => eventMicros),
+      ),
+      valueOf(
+        'CPU per bare got post',
+        'µs',
+        each(({ bareMicros }) => bareMicros),
+      ),
+    ],
+    tables: [],
+    plots: [],
+  };
+}
+
+function describe(round: Round): string {
+  const { perSecond, eventMicros, bareMicros, arrivedMs, busyPercent, idlePercent } = round;
+  const shares = [...busyPercent, idlePercent].map((percent) => percent.toFixed(1)).join(', ');
+  return (
+    `${perSecond.toFixed(0)}/s, ${eventMicros.toFixed(0)} µs an event, a bare got post ${bareMicros.toFixed(0)}; ` +
+    `p50 ${quantile(arrivedMs, 0.5).toFixed(1)} ms, p99 ${quantile(arrivedMs, 0.99).toFixed(1)} ms; ${shares} % of a core`
+  );
+}
