@@ -92,7 +92,7 @@ async function prepare(ground: Ground): Promise<(count: number, seconds: number)
     const busyPercent = (used * 100_000) / (monotonicMs() - begun);
     const arrivedAtMs = new Map(await receiver.call('arrivals', null));
     const events = await installation.database.query<{ id: string; email: string }>(
-      `select id, data::json ->> 'email' as email from events where account_id = $1 and id = any ($2)`,
+      `select id, data::json ->> 'to' as email from events where account_id = $1 and id = any ($2)`,
       [accountId, [...arrivedAtMs.keys()]],
     );
     const times = events.map(({ id, email }) => {
