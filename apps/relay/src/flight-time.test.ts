@@ -40,6 +40,13 @@ test('counts a long time in which no more could be claimed: what ended took as l
   expect(after(Array<FlightSample>(5).fill(wave), after5Ms())).toBeGreaterThan(100); // 20 s
 });
 
+test('an hour in which this relay stalled, or another one served the webhook, counts as 10 s', () => {
+  const hour = { inFlight: 48, ended: 48, elapsedMs: 3_600_000, ages: true, full: true };
+  expect(after([hour])).toBe(10_000);
+  expect(after([hour], after5Ms())).toBeLessThan(100);
+  expect(after(Array<FlightSample>(2).fill(hour), { ...NO_FLIGHT_TIME, shortestMs: 0 })).toBe(0);
+});
+
 test('is no shorter where many end together', () => {
   // 200 in flight for 600 ms each, which end in two bursts: right one after the other, then not for 580 ms.
   const burst = (ended: number, elapsedMs: number) => ({

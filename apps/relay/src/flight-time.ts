@@ -29,6 +29,11 @@ export interface FlightSample {
 const WINDOW_ENDED = 32;
 /** After a longer pause nobody knows when deliveries ended, unless it was full: the window begins anew. */
 const SAMPLE_MS_MAX = 2_000;
+/**
+ * A longer time counts as this long, the default of `DELIVERY_TIMEOUT_MS`: no attempt takes longer. The rest of it says that
+ * this relay stalled, or that another one served the webhook.
+ */
+const ELAPSED_MS_MAX = 10_000;
 /** The shortest mean doubles in this time: 5 ms have become 100 after 17 s of an endpoint that has become slower. */
 const DOUBLES_AFTER_MS = 4_000;
 
@@ -41,9 +46,10 @@ export function meanFlightMs({ latestMs, inFlightMs, ended }: FlightTime): numbe
 
 export function flightTimeAfter(
   before: FlightTime,
-  { inFlight, ended, elapsedMs, ages, full }: FlightSample,
+  { inFlight, ended, elapsedMs: passedMs, ages, full }: FlightSample,
 ): FlightTime {
-  if (elapsedMs > SAMPLE_MS_MAX && !full) return { ...NO_FLIGHT_TIME, shortestMs: before.shortestMs };
+  if (passedMs > SAMPLE_MS_MAX && !full) return { ...NO_FLIGHT_TIME, shortestMs: before.shortestMs };
+  const elapsedMs = Math.min(passedMs, ELAPSED_MS_MAX);
   const aged = ages ? 2 ** (elapsedMs / DOUBLES_AFTER_MS) : 1;
   const shortestMs = before.shortestMs === null ? null : before.shortestMs * aged;
   const window = { inFlightMs: before.inFlightMs + inFlight * elapsedMs, ended: before.ended + ended };

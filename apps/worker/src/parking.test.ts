@@ -1,4 +1,9 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setImmediate as nextImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { startTcpListener } from '@postrider/testing';
 import { createParking } from './parking.ts';
 import type { Parking } from './parking.ts';
 
@@ -9,13 +14,16 @@ let parking: Parking;
 let freed: string[];
 
 beforeEach(() => {
-  jest.useFakeTimers();
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   parking = createParking({ afterMs: AFTER_MS, placesMax: 2 });
   freed = [];
 });
 afterEach(() => void jest.useRealTimers());
 
-const elapse = async (ms: number) => jest.advanceTimersByTimeAsync(ms);
+async function elapse(ms: number): Promise<void> {
+  await jest.advanceTimersByTimeAsync(ms);
+  await nextImmediate();
+}
 
 /** Starts work that lasts until it is told to end. */
 function work(name: string): { end: () => Promise<void> } {
@@ -42,6 +50,26 @@ test('work that takes longer is parked, and its slot is free', async () => {
   work('long');
   await elapse(AFTER_MS);
   expect(freed).toEqual(['long']);
+});
+
+test('work whose answer is there is not parked, though the event loop was too busy to read it', async () => {
+  jest.useRealTimers();
+  let onConnected: (endpoint: Socket) => void = () => undefined;
+  const connected = new Promise<Socket>((resolve) => (onConnected = resolve));
+  const listener = await startTcpListener((endpoint) => onConnected(endpoint));
+  const socket = connect(listener.port, '127.0.0.1');
+  const endpoint = await connected;
+  const order: string[] = [];
+  const attempt = once(socket, 'data').then(() => void order.push('answered'));
+  const freed = createParking({ afterMs: 1, placesMax: 1 })
+    .slotFor(attempt)
+    .then(() => order.push('freed'));
+  endpoint.write('answer'); // at once in the kernel's buffer
+  for (const until = performance.now() + 20; performance.now() < until;);
+  await Promise.all([attempt, freed]);
+  socket.destroy();
+  await listener.close();
+  expect(order).toEqual(['answered', 'freed']);
 });
 
 test('with all places taken a slot is held until one is free, the longest waiting first', async () => {

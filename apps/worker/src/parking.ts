@@ -39,8 +39,14 @@ export function createParking(options: { readonly afterMs: number; readonly plac
   return {
     slotFor(work) {
       return new Promise<void>((resolve) => {
-        const timer = setTimeout(() => park(work, resolve), options.afterMs);
+        let hasEnded = false;
+        const parkUnlessEnded = () => {
+          if (!hasEnded) park(work, resolve);
+        };
+        // On a busy event loop the timer fires before Node reads the sockets, and an answer may be there: it is read first.
+        const timer = setTimeout(() => setImmediate(parkUnlessEnded), options.afterMs);
         void work.then(() => {
+          hasEnded = true;
           clearTimeout(timer);
           ended(work);
           resolve();

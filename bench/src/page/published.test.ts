@@ -27,3 +27,18 @@ test('every note belongs to a figure', () => {
   const figures: readonly string[] = FIGURES.map(({ id }) => id);
   expect([...notes.keys()].filter((id) => !figures.includes(id))).toEqual([]);
 });
+
+test.each(FIGURES.map((figure) => [figure.id, figure] as const))(
+  'a page whose result has the figure %s prints it with its notes',
+  (id, { title, group }) => {
+    const published = readResult(join(DOCS, 'benchmark', 'result.json'));
+    const [any] = published.figures;
+    if (any === undefined) throw new Error('the published result has no figure');
+    const page = pageOf(
+      { ...published, figures: [{ ...any, id, title, group }] },
+      { notes: new Map([[id, `Note on ${id}.`]]), name: 'benchmark' },
+    );
+    expect(page).toContain(`### ${title}\n`);
+    expect(page).toContain(`#### Where the time goes\n\nNote on ${id}.\n`);
+  },
+);
