@@ -96,7 +96,7 @@ describe('a parser of messages', () => {
       const beside = await Promise.all([parser.parse(GOOD), parser.parse(GOOD)]);
       for (const each of beside) expect(comparable(each)).toMatchObject(WHOLE);
       expect(await bad).toMatchObject(HEADER_ONLY);
-      expect(lost).toEqual([expect.stringMatching(cause)]);
+      expect(lost).toEqual([expect.stringMatching(cause), expect.stringMatching(cause)]);
     });
   });
 
@@ -110,7 +110,7 @@ describe('a parser of messages', () => {
         for (const each of [answers[0], answers[2]]) expect(each).toMatchObject(HEADER_ONLY);
         for (const each of [answers[1], answers[3]])
           expect(each).toMatchObject({ text: 'all is well', complete: true });
-        expect(lost).toHaveLength(2);
+        expect(lost).toHaveLength(4);
       });
     },
   );
@@ -122,6 +122,14 @@ describe('a parser of messages', () => {
       expect(late).toMatchObject({ text: 'all is well', complete: true });
       expect((await lost).message).toBe('a fault after the answer');
       expect(comparable(await parser.parse(GOOD))).toMatchObject(WHOLE);
+    });
+  });
+
+  test('a message whose thread is lost to its neighbour is read whole', async () => {
+    await withParser({ threads: 1, script: faulty.path }, async (parser, lost) => {
+      await parser.parse(message('X-Fault: next', ''));
+      expect(comparable(await parser.parse(GOOD))).toMatchObject(WHOLE);
+      expect(lost).toEqual(['a fault of the message before']);
     });
   });
 
@@ -152,14 +160,16 @@ describe('a parser of messages', () => {
     });
   });
 
-  test('a closed parser gives headers, to messages under way as well', async () => {
+  test('a closed parser rejects, messages under way and those that wait as well', async () => {
     const lost: string[] = [];
     const options = { threads: 1, timeoutMs: TIMEOUT_MS, memoryMb: 128, script: faulty.path };
     const parser = createMessageParser({ ...options, onThreadLost: (error) => lost.push(error.message) });
     const underWay = [parser.parse(message('X-Fault: time', 'never read')), parser.parse(GOOD)];
+    const settled = Promise.allSettled(underWay);
     await parser.close();
-    for (const each of await Promise.all(underWay)) expect(each).toMatchObject(HEADER_ONLY);
-    expect(await parser.parse(GOOD)).toMatchObject(HEADER_ONLY);
+    const later = [...(await settled), ...(await Promise.allSettled([parser.parse(GOOD)]))];
+    for (const each of later)
+      expect(each).toMatchObject({ status: 'rejected', reason: { message: 'the threads are closed' } });
     expect(lost).toEqual([]);
   });
 

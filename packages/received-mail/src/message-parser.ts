@@ -4,9 +4,12 @@ import type { ParsedMessage } from './parsed-message.ts';
 import { arrived, handoverOf } from './thread-protocol.ts';
 
 export interface MessageParser {
-  /** Never rejects. A message that costs its thread gives what its header tells, `complete: false`. */
+  /**
+   * A message that costs two threads gives what its header tells, `complete: false`.
+   * @throws Error when the parser is closed: the message is to come again
+   */
   parse(raw: Buffer): Promise<ParsedMessage>;
-  /** Ends the threads. Messages under way give what their headers tell. */
+  /** Ends the threads. Messages under way, and those that wait, reject. */
   close(): Promise<void>;
 }
 

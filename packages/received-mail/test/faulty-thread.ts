@@ -5,6 +5,9 @@ import { answerMessages } from '../src/thread-protocol.ts';
  * A thread that parses as `parse-thread.ts` does, and breaks where the message asks for it.
  */
 
+/** Of the message before: it breaks the thread under the one that comes next. */
+let breaksNext = false;
+
 const FAULTS: Readonly<Record<string, () => unknown>> = {
   time: () => {
     for (;;);
@@ -18,6 +21,9 @@ const FAULTS: Readonly<Record<string, () => unknown>> = {
   throw: () => {
     throw new Error('a fault that nobody catches');
   },
+  next: () => {
+    breaksNext = true;
+  },
   late: () => {
     setImmediate(() => {
       throw new Error('a fault after the answer');
@@ -26,6 +32,7 @@ const FAULTS: Readonly<Record<string, () => unknown>> = {
 };
 
 answerMessages(async (raw) => {
+  if (breaksNext) throw new Error('a fault of the message before');
   const fault = /^X-Fault: (\w+)$/m.exec(raw.toString('latin1'))?.[1] ?? 'none';
   await FAULTS[fault]?.();
   return parseMessage(raw);

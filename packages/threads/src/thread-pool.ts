@@ -5,16 +5,20 @@ import type { Handover } from './answer-jobs.ts';
 import { withResolvers } from './with-resolvers.ts';
 
 export interface ThreadPool<Job, Answer> {
-  /** Never rejects. @returns null when the job has cost its thread, or the pool is closed. */
+  /**
+   * A job whose thread is lost is tried once more: the fault may be another job's.
+   * @returns null when the job has cost two threads
+   * @throws Error when the pool is closed: nothing is known of the job
+   */
   run(job: () => Handover<Job>): Promise<Answer | null>;
-  /** Ends the threads. Jobs under way give null. */
+  /** Ends the threads. Jobs under way, and those that wait, reject. */
   close(): Promise<void>;
 }
 
 export interface ThreadPoolOptions {
   /** Jobs that are done at once. More wait in their order, and their time does not run. */
   readonly threads: number;
-  /** Time limit of one job, in milliseconds; the start of a new thread counts in. */
+  /** Time limit of one try of a job, in milliseconds; the start of a new thread counts in. */
   readonly timeoutMs: number;
   /** Heap of one thread in MiB. Bytes that are handed over do not count in. */
   readonly memoryMb: number;
@@ -25,8 +29,8 @@ export interface ThreadPoolOptions {
 }
 
 /**
- * Does jobs in threads, so that one job costs at most itself. A thread that takes too much time or memory is ended; a
- * later job starts a new one.
+ * Does jobs in threads, so that one job costs at most itself. A thread that takes too much time or memory is ended; the
+ * next try starts a new one.
  *
  * A pool of its own: piscina loads a file from beside itself, which a bundle has not; the queue of workerpool 10.0.3
  * stands still after a thread has crashed.
@@ -60,7 +64,7 @@ class Pool<Job, Answer> implements ThreadPool<Job, Answer> {
   async run(job: () => Handover<Job>): Promise<Answer | null> {
     await this.acquire();
     try {
-      return this.closed ? null : await this.runInThread(job());
+      return (await this.runInThread(job)) ?? (await this.runInThread(job));
     } finally {
       this.release();
     }
@@ -71,17 +75,24 @@ class Pool<Job, Answer> implements ThreadPool<Job, Answer> {
     await Promise.all([...this.threads].map((thread) => thread.terminate()));
   }
 
-  private async runInThread(job: Handover<Job>): Promise<Answer | null> {
+  /** @returns null when the thread was lost */
+  private async runInThread(job: () => Handover<Job>): Promise<Answer | null> {
+    this.requireOpen();
     const thread = this.idle.pop() ?? this.start();
     try {
-      const answer = await answerOf<Answer>(thread, job, this.options.timeoutMs);
+      const answer = await answerOf<Answer>(thread, job(), this.options.timeoutMs);
       this.idle.push(thread);
       return answer;
     } catch (error) {
       await thread.terminate();
-      if (!this.closed) this.options.onThreadLost?.(error as Error);
+      this.requireOpen();
+      this.options.onThreadLost?.(error as Error);
       return null;
     }
+  }
+
+  private requireOpen(): void {
+    if (this.closed) throw new Error('the threads are closed');
   }
 
   private start(): Worker {

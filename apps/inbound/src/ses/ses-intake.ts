@@ -9,7 +9,7 @@ import { createStages } from '../pipeline/stages.ts';
 
 /** Messages at a time, 10 MiB each; parsing takes about as much again. */
 const AT_ONCE = 4;
-/** Longer than the time limits of a message's stages together: 60 s for S3, 30 s for a blob, 20 s to parse, 15 s for Postgres. */
+/** Longer than the time limits of a message's stages together: 60 s for S3, twice 20 s to parse, 15 s for Postgres. */
 const LEASE_SECONDS = 120;
 /** How often what no wake-up tells of is looked for: a lease that ran out, or a delay. */
 const POLL_MS = 1_000;

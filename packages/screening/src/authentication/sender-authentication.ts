@@ -3,9 +3,12 @@ import type { Envelope, SenderVerdict } from '../verdicts.ts';
 import type { AuthenticationOptions } from './authenticate-sender.ts';
 
 export interface SenderAuthentication {
-  /** Never rejects. A message that costs its thread gives `temperror`, which never holds. */
+  /**
+   * A message that costs two threads gives `temperror`, which never holds.
+   * @throws Error when this is closed: the message is to come again
+   */
   authenticate(raw: Buffer, envelope: Envelope): Promise<SenderVerdict>;
-  /** Ends the threads. Messages under way give `temperror`. */
+  /** Ends the threads. Messages under way, and those that wait, reject. */
   close(): Promise<void>;
 }
 
