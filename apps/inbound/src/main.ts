@@ -12,6 +12,8 @@ import {
   loadConfigOrExit,
   maskedConfig,
   systemClock,
+  type Part,
+  within,
 } from '@postrider/runtime';
 import { createClamdScanner, createRspamdScanner, createSenderAuthentication } from '@postrider/screening';
 import {
@@ -30,8 +32,8 @@ import { createBlobSweep } from './blob-sweep.ts';
 import { createMailIntake } from './pipeline/mail-intake.ts';
 import { createMailPipeline, type MailPipeline } from './pipeline/mail-pipeline.ts';
 import { createScreening } from './pipeline/screening.ts';
-import { createSesIntake } from './ses/ses-intake.ts';
-import { createInboundServer } from './smtp/inbound-server.ts';
+import { createSesIntake, type SesIntake } from './ses/ses-intake.ts';
+import { createInboundServer, type InboundServer } from './smtp/inbound-server.ts';
 import type { MailIntake } from './smtp/intake.ts';
 
 /** Parsing takes CPU, and one core is left for the rest. */
@@ -119,29 +121,54 @@ function addIntakes(provider: MailProviderName): void {
   const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
   const store = createMessageIntake(database, systemClock, sharedDomains);
   const pipeline = createMailPipeline({ store, blobs, parser, logger, metrics });
-  addServer(createMailIntake({ store, pipeline, screening }));
-  addSes(pipeline);
+  const server = createServer(createMailIntake({ store, pipeline, screening }));
+  const ses = createSes(pipeline);
+  lifecycle
+    .add('intake of mail', {
+      async start() {
+        await server.start();
+        ses.start();
+      },
+      stop: (remainingMs) => stopIntake(server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
+    })
+    .add('wake-ups of SES', listenForSes(ses));
+}
+
+/** Messages that `drainMs` leaves in the pipeline lose their threads, and come again: by their sender, or from SES's row. */
+async function stopIntake(server: InboundServer, ses: SesIntake, drainMs: number): Promise<void> {
+  const sesStopped = ses.stop();
+  await Promise.all([
+    server.stop(drainMs),
+    within(
+      () => sesStopped,
+      drainMs,
+      () => undefined,
+    ),
+  ]);
+  await Promise.all([parser.close(), authentication.close()]);
+  await sesStopped;
 }
 
 /** Mail that SES receives comes by way of the API. */
-function addSes(pipeline: MailPipeline): void {
-  const intake = createSesIntake({
+function createSes(pipeline: MailPipeline): SesIntake {
+  return createSesIntake({
     work: createSesMailWork(database),
     objects: createObjectSource({ bytesMax: LIMITS.receivedBytes }),
     ...{ pipeline, logger, metrics },
   });
+}
+
+function listenForSes(intake: SesIntake): Part {
   const listener = createWakeUpListener({
     ...postgres,
     onWakeUp({ sesMail, everything }) {
       if (sesMail === true || everything) intake.wake();
     },
   });
-  lifecycle
-    .add('mail of SES', { start: async () => intake.start(), stop: () => intake.stop() })
-    .add('wake-ups of SES', { start: async () => listener.start(), stop: () => listener.stop() });
+  return { start: async () => listener.start(), stop: () => listener.stop() };
 }
 
-function addServer(intake: MailIntake): void {
+function createServer(intake: MailIntake): InboundServer {
   const server = createInboundServer({
     host: config.inboundSmtpHost,
     port: config.inboundSmtpPort,
@@ -161,10 +188,7 @@ function addServer(intake: MailIntake): void {
       logger.error('certificate not taken: the former one stays', { error });
     }
   });
-  lifecycle.add('SMTP server', {
-    start: () => server.start(),
-    stop: (remainingMs) => server.stop(Math.max(0, remainingMs - CLOSING_TIME_MS)),
-  });
+  return server;
 }
 
 await lifecycle
@@ -172,7 +196,6 @@ await lifecycle
   .add('database', { start: () => requireMigrated(database.pool), stop: () => database.close() })
   .add('blob store', { stop: async () => blobs.close() })
   .add('blob sweep', { start: async () => blobSweep.start(), stop: () => blobSweep.stop() })
-  .add('threads', { stop: () => Promise.all([parser.close(), authentication.close()]) })
   .add(
     'operations server',
     createOperationsServer({
