@@ -229,7 +229,7 @@ export const metricCatalogue = {
     processes: ['inbound'],
     kind: 'counter',
     name: 'postrider_inbound_threads_lost_total',
-    help: 'Threads that a message cost by taking too much time or memory, by stage: parse, authenticate.',
+    help: 'Threads lost to a message that took too much time or memory, by stage: parse, authenticate. One such message takes two.',
     labels: ['stage'],
   },
   blobSweeps: {
