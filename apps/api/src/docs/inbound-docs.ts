@@ -173,9 +173,9 @@ export const INBOUND_DOCS: Readonly<Record<string, RouteDoc>> = {
   'POST /v1/inbound/blocked-senders': {
     operationId: 'blockSender',
     summary: 'Hold the mail of a sender',
-    description: '201 where the entry is new, 200 with the one that is there already.',
+    description: 'A sender that is blocked already is answered with its entry.',
     request: 'BlockedSenderRequest',
-    success: { status: 201, schema: 'BlockedSender', also: 200 },
+    success: { status: 200, schema: 'BlockedSender' },
     refusals: FIELD_REFUSALS,
   },
   'GET /v1/inbound/blocked-senders': {
