@@ -75,7 +75,8 @@ export const INBOUND_DOCS: Readonly<Record<string, RouteDoc>> = {
   'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply': {
     operationId: 'replyToEmail',
     summary: 'Answer a message of a thread',
-    description: 'Queued; from there it goes the way of every send.',
+    description:
+      'Queued; from there it goes the way of every send. A repetition gets its 202 also once the message is deleted.',
     request: 'ReplyRequest',
     success: { status: 202, schema: 'CreatedEmail' },
     idempotent: true,

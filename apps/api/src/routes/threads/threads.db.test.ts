@@ -318,6 +318,48 @@ describe('a reply', () => {
     expect(await api.database.query('select id from emails')).toHaveLength(1);
   });
 
+  test.each([
+    ['message', 'delete from messages where id = $1', 'first'],
+    ['thread', 'delete from inbox_threads where id = $1', 'thread'],
+    ['inbox', 'delete from inboxes where id = $1', 'id'],
+  ] as const)(
+    'whose %s is gone since is answered alike under its idempotency key, and otherwise missing',
+    async (gone, remove, name) => {
+      const id = await inbox();
+      const first = await received();
+      const thread = await onlyThread(id);
+      const send = (key: string, { at = id, text = 'Hi', by = caller } = {}) =>
+        ask('post', `${at}/threads/${thread}/emails/${first}/reply`, { text }, by).set(
+          'Idempotency-Key',
+          key,
+        );
+      const answer = await send('one');
+      await api.database.query(remove, [{ first, thread, id }[name]]);
+      const ways = gone === 'inbox' ? [id] : [id, ADDRESS];
+      for (const at of ways) {
+        const again = await send('one', { at });
+        expect([again.status, again.body]).toEqual([202, answer.body]);
+        expectProblem(await send('one', { at, text: 'Ho' }), 'idempotency-conflict');
+        expectProblem(await send('two', { at }), 'not-found');
+      }
+      const stranger = await api.newCaller({ scopes: SCOPES });
+      expectProblem(await send('one', { by: stranger }), 'not-found');
+      await api.database.query(`update idempotency_keys set created_at = now() - interval '25 hours'`);
+      expectProblem(await send('one'), 'not-found');
+      expect(await api.database.query('select id from emails')).toHaveLength(1);
+    },
+  );
+
+  test('whose message never was conflicts under the idempotency key of another', async () => {
+    const id = await inbox();
+    const first = await received();
+    const path = `${id}/threads/${await onlyThread(id)}/emails`;
+    const send = (email: string) =>
+      ask('post', `${path}/${email}/reply`, { text: 'Hi' }).set('Idempotency-Key', 'one');
+    expect((await send(first)).status).toBe(202);
+    expectProblem(await send(newId('message', systemClock)), 'idempotency-conflict');
+  });
+
   test('the eleventh of an hour is refused, and the sixty-first of an inbox', async () => {
     const id = await inbox();
     const first = await received();
