@@ -5,6 +5,7 @@ import type { KeyKind } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import { createMessageIntake, createWakeUps, openDatabase } from '@postrider/store';
 import type { Database, IncomingMessage } from '@postrider/store';
+import { waitFor, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../../test/expect-problem.ts';
 import { SHARED_DOMAIN, startApi } from '../../../test/start-api.ts';
@@ -74,6 +75,13 @@ async function received(more: Partial<IncomingMessage> = {}): Promise<string> {
   if (reception.kind !== 'stored' || reception.messages[0] === undefined) throw new Error('it went nowhere');
   return reception.messages[0].id;
 }
+
+const isWaiting = async (): Promise<boolean> =>
+  (
+    await api.database.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+  ).length > 0;
 
 interface ListOf<Entry> {
   readonly has_more: boolean;
@@ -349,6 +357,24 @@ describe('a reply', () => {
       expect(await api.database.query('select id from emails')).toHaveLength(1);
     },
   );
+
+  test('whose thread goes while its repetition waits is answered alike', async () => {
+    const id = await inbox();
+    const first = await received();
+    const path = `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`;
+    const send = async () => ask('post', path, { text: 'Hi' }).set('Idempotency-Key', 'one');
+    const answer = await send();
+    const again = await withClient(api.database.url, async (session) => {
+      await session.query('begin');
+      await session.query('select from inboxes where id = $1 for update', [id]);
+      const sent = send();
+      await waitFor(isWaiting, { what: 'the repetition to wait for the inbox' });
+      await session.query('delete from inbox_threads');
+      await session.query('commit');
+      return sent;
+    });
+    expect([again.status, again.body]).toEqual([202, answer.body]);
+  });
 
   test('whose message never was conflicts under the idempotency key of another', async () => {
     const id = await inbox();
