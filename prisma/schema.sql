@@ -451,6 +451,7 @@ ALTER TABLE erasures ADD CONSTRAINT erasures_account_id_fkey FOREIGN KEY (accoun
 ALTER TABLE idempotency_keys ADD CONSTRAINT idempotency_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE inbound_routes ADD CONSTRAINT inbound_routes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE inbox_sends ADD CONSTRAINT inbox_sends_email_id_fkey FOREIGN KEY (email_id) REFERENCES emails(id) ON DELETE CASCADE;
+ALTER TABLE inbox_sends ADD CONSTRAINT inbox_sends_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE NOT VALID;
 ALTER TABLE inbox_threads ADD CONSTRAINT inbox_threads_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE;
 ALTER TABLE inboxes ADD CONSTRAINT inboxes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE message_attachments ADD CONSTRAINT message_attachments_message_id_fkey FOREIGN KEY (message_id) REFERENCES messages(id) ON DELETE CASCADE;

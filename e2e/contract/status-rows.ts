@@ -149,7 +149,7 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
           201,
           await call('POST /v1/inbound/routes', { body: { match: newInbox().email_address, ...ENDPOINT } }),
         ],
-        [201, await call('POST /v1/inbound/blocked-senders', { body: { sender: 'spam.example' } })],
+        [200, await call('POST /v1/inbound/blocked-senders', { body: { sender: 'spam.example' } })],
         [201, await call('POST /v1/inboxes', { body: newInbox() })],
         [202, await replyToNewMessage(ground, { text: 'Thanks' })],
         [200, await call('POST /v1/topics', { body: { name: 'News', default_subscription: 'opt_in' } })],

@@ -14,10 +14,17 @@ export function referenceIds(fields: readonly HeaderField[]): { ids: string[]; c
   return { ids: [...ids.slice(0, 1), ...ids.slice(1 - REFERENCES_MAX)], complete: false };
 }
 
-/** Without the brackets, which some programs leave out. Spaces in an id come from folding inside it. */
+/**
+ * What stands in brackets, without them: spaces in an id come from folding inside it. Some programs leave the brackets out:
+ * then ids are the words that look like addresses (RFC 5322 3.6.4), and no others.
+ */
 function idsIn({ value }: HeaderField): string[] {
   const text = rawText(value);
   const bracketed = [...text.matchAll(/<([^<>]+)>/g)].map(([, id = '']) => id.replaceAll(/\s/g, ''));
-  const ids = bracketed.length > 0 ? bracketed : text.replaceAll(/[<>]/g, ' ').split(/\s+/);
+  const ids = bracketed.length > 0 ? bracketed : text.split(/[\s<>(),;"]+/).filter(isLikeAddress);
   return ids.filter((id) => id !== '' && Buffer.byteLength(id) <= ID_BYTES_MAX);
+}
+
+function isLikeAddress(word: string): boolean {
+  return /^[^@]+@[^@]+$/.test(word);
 }

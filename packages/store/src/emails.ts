@@ -4,8 +4,8 @@ import { mappingUnavailable } from './errors.ts';
 import type { Email as EmailRow } from './generated/client.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
-import { storeMail } from './send-emails.ts';
-import type { SendOutcome, SendRequest } from './send-request.ts';
+import { recallAnswer, storeMail } from './send-emails.ts';
+import type { Idempotency, Recalled, SendOutcome, SendRequest } from './send-request.ts';
 
 export type EmailStatus = 'queued' | 'sent' | 'failed' | 'stored';
 
@@ -27,6 +27,8 @@ export interface Email extends Omit<EmailDraft, 'attachments'> {
 export interface EmailStore {
   /** Stores messages and, unless they are a test key's, their places in the outbox to the provider. */
   send(request: SendRequest): Promise<SendOutcome>;
+  /** What a repetition is told, without sending anything. @returns null when the key is unknown. */
+  recall(sender: MailReader, idempotency: Idempotency): Promise<Recalled | null>;
   /** Which of the topics are none of the account's. */
   unknownTopics(accountId: AccountId, ids: readonly TopicId[]): Promise<TopicId[]>;
   /** A message that the reader may not see reads as missing. */
@@ -46,6 +48,7 @@ export type ListedEmail = Omit<Email, 'html' | 'text'>;
 export function createEmailStore(db: Database, clock: Clock): EmailStore {
   return {
     send: (request) => storeMail(db, clock, request),
+    recall: (sender, idempotency) => recallAnswer(db, sender, idempotency),
     async unknownTopics(accountId, ids) {
       if (ids.length === 0) return [];
       const rows = await mappingUnavailable(() =>

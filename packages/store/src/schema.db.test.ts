@@ -184,6 +184,7 @@ describe('the models of the client', () => {
       return store.db.prisma.blockedSender.findFirst();
     },
     inbox_sends: async () => {
+      await anInbox();
       await store.outside.query(`insert into inbox_sends values ($1, 'ibx_1', 'thr_1', now())`, [
         await rows.email(),
       ]);

@@ -3,8 +3,9 @@ import type { AttachmentDraft, Clock, EmailDraft, EmailId } from '@postrider/dom
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
 import { sendFromInboxes } from './inbound/inbox-sends.ts';
-import { inboxAddressOf, outcomeOf } from './send-request.ts';
-import type { SendOutcome, SendRequest, Sent } from './send-request.ts';
+import { inboxAddressOf, outcomeOf, recalledOf } from './send-request.ts';
+import type { Idempotency, KnownAnswer, Recalled, SendOutcome, SendRequest, Sent } from './send-request.ts';
+import { readKnownAnswer } from './sql/known-answer.ts';
 import { sendEmails } from './sql/send-emails.ts';
 
 /** A second time finds what the first conflicted with, unless it was dropped in between: each such time is a day. */
@@ -24,6 +25,16 @@ export async function storeMail(db: Database, clock: Clock, request: SendRequest
     if (outcome !== null) return outcome;
   }
   throw new Error('an idempotency key was neither free nor taken');
+}
+
+/** @throws StoreUnavailableError */
+export async function recallAnswer(
+  db: Database,
+  { accountId, kind }: Pick<SendRequest, 'accountId' | 'kind'>,
+  { route, key, digest }: Idempotency,
+): Promise<Recalled | null> {
+  const [known] = await runOn<KnownAnswer>(db.pool, readKnownAnswer, [accountId, kind, route, key, digest]);
+  return known === undefined ? null : recalledOf(known);
 }
 
 /** One statement; mail from inboxes takes the longer way. */

@@ -35,23 +35,35 @@ export type SendOutcome =
   /** Of a reply: its inbox or its thread is gone. */
   | { readonly kind: 'missing' };
 
+/** What `read-known-answer` answers, and `send-emails` with nulls where no answer is remembered. */
+export interface KnownAnswer {
+  readonly same: boolean | null;
+  readonly answer: readonly EmailId[] | null;
+}
+
 /** What `send-emails` answers. */
-export interface Sent {
+export interface Sent extends KnownAnswer {
   readonly stored: boolean;
   /** The account has an inbox with the address of a sender: nothing is stored without its lock. */
   readonly fromInbox: boolean;
   readonly mine: boolean;
   readonly unknownTopics: readonly TopicId[];
   readonly unverifiedDomains: readonly string[];
-  /** Null where no answer is remembered. */
-  readonly same: boolean | null;
-  readonly answer: readonly EmailId[] | null;
+}
+
+/** What a request is told whose idempotency key is known. */
+export type Recalled = Extract<SendOutcome, { readonly kind: 'stored' | 'repeated' | 'conflict' }>;
+
+/** @returns null when no answer is remembered. */
+export function recalledOf({ same, answer }: KnownAnswer): Recalled | null {
+  if (same === null) return null;
+  return same ? { kind: 'repeated', ids: answer ?? [] } : { kind: 'conflict', why: 'another request' };
 }
 
 /** @returns null when another request was first, too late for this one to see what it stored. */
 export function outcomeOf(sent: Sent, ids: readonly EmailId[]): SendOutcome | null {
-  if (sent.same === true) return { kind: 'repeated', ids: sent.answer ?? [] };
-  if (sent.same === false) return { kind: 'conflict', why: 'another request' };
+  const recalled = recalledOf(sent);
+  if (recalled !== null) return recalled;
   if (!sent.mine) return { kind: 'conflict', why: 'unfinished' };
   if (sent.unknownTopics.length > 0) return { kind: 'unknown-topics', ids: sent.unknownTopics };
   if (sent.unverifiedDomains.length > 0) return { kind: 'unverified-domains', names: sent.unverifiedDomains };

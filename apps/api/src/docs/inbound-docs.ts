@@ -75,7 +75,8 @@ export const INBOUND_DOCS: Readonly<Record<string, RouteDoc>> = {
   'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply': {
     operationId: 'replyToEmail',
     summary: 'Answer a message of a thread',
-    description: 'Queued; from there it goes the way of every send.',
+    description:
+      'Queued; from there it goes the way of every send. A repetition gets its 202 also once the message is deleted.',
     request: 'ReplyRequest',
     success: { status: 202, schema: 'CreatedEmail' },
     idempotent: true,
@@ -173,9 +174,9 @@ export const INBOUND_DOCS: Readonly<Record<string, RouteDoc>> = {
   'POST /v1/inbound/blocked-senders': {
     operationId: 'blockSender',
     summary: 'Hold the mail of a sender',
-    description: '201 where the entry is new, 200 with the one that is there already.',
+    description: 'A sender that is blocked already is answered with its entry.',
     request: 'BlockedSenderRequest',
-    success: { status: 201, schema: 'BlockedSender', also: 200 },
+    success: { status: 200, schema: 'BlockedSender' },
     refusals: FIELD_REFUSALS,
   },
   'GET /v1/inbound/blocked-senders': {

@@ -284,8 +284,7 @@ const ruleLaws: Readonly<Record<string, RouteLaw>> = {
 const blockedSenderLaws: Readonly<Record<string, RouteLaw>> = {
   'POST /v1/inbound/blocked-senders': {
     ...live,
-    success: '201 json',
-    again: '200 json',
+    success: '200 json',
     refusals: BODY_REFUSALS,
     body: resourceBody('sender', [
       { sender: `${MARK}@a.example` },

@@ -17,12 +17,8 @@ export interface BlockedSender {
 }
 
 export type Blocking =
-  | {
-      readonly kind: 'blocked';
-      readonly blocked: BlockedSender;
-      /** False: it was blocked already, and nothing was written. */
-      readonly isNew: boolean;
-    }
+  /** Where it was blocked already, nothing was written. */
+  | { readonly kind: 'blocked'; readonly blocked: BlockedSender }
   /** The account has as many as it may have. */
   | { readonly kind: 'limit-reached' };
 
@@ -48,14 +44,14 @@ export function createBlockedSenderStore(
       return db.transactions.run(async ({ client }): Promise<Blocking> => {
         await runIn(client, lockAccount, [accountId]);
         const known = await client.blockedSender.findFirst({ where: { accountId, sender } });
-        if (known !== null) return { kind: 'blocked', blocked: blockedOf(known), isNew: false };
+        if (known !== null) return { kind: 'blocked', blocked: blockedOf(known) };
         const held = await client.blockedSender.count({ where: { accountId } });
         if (held >= perAccountMax) return { kind: 'limit-reached' };
         const id = newId('blockedSender', clock);
         const row = await client.blockedSender.create({
           data: { id, accountId, sender, createdAt: clock.now() },
         });
-        return { kind: 'blocked', blocked: blockedOf(row), isNew: true };
+        return { kind: 'blocked', blocked: blockedOf(row) };
       });
     },
     async find(accountId, id) {

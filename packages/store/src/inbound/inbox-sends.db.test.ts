@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { requestDigest } from '@postrider/domain';
 import type { AccountId, EmailDraft, InboxId, KeyKind } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, waitFor, withClient } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
@@ -26,12 +26,11 @@ beforeEach(async () => {
   accountId = await store.newAccount();
 });
 
+const inboxStore = () =>
+  createInboxStore(store.db, store.clock, { sharedDomains: ['in.example'], perAccountMax: 100 });
+
 async function inbox(address = ADDRESS, kind: KeyKind = 'live'): Promise<InboxId> {
-  const inboxes = createInboxStore(store.db, store.clock, {
-    sharedDomains: ['in.example'],
-    perAccountMax: 100,
-  });
-  const creation = await inboxes.create({ accountId, kind, address, name: address, fromName: null });
+  const creation = await inboxStore().create({ accountId, kind, address, name: address, fromName: null });
   if (creation.kind !== 'created') throw new Error(creation.kind);
   return creation.id;
 }
@@ -142,6 +141,32 @@ test('mail of a test inbox is threaded and not counted; the other kind’s addre
     sends: 61,
     queued: 1,
   });
+});
+
+const waiting = async (): Promise<number> =>
+  (
+    await store.outside.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+  ).length;
+
+test('mail that is being sent while its inbox is deleted stays, and nothing else of it', async () => {
+  const id = await inbox();
+  const done = await withClient(store.outside.url, async (session) => {
+    await session.query('begin; lock table inbox_threads in share mode');
+    const sending = send();
+    await waitFor(async () => (await waiting()) === 1, { what: 'the send to hold its inbox' });
+    const deleting = inboxStore().delete({ accountId, kind: 'live' }, id);
+    await waitFor(async () => (await waiting()) === 2, { what: 'the deletion to wait for the send' });
+    await session.query('rollback');
+    return Promise.all([sending, deleting]);
+  });
+  expect(done).toEqual([expect.objectContaining({ kind: 'stored' }), id]);
+  expect({
+    emails: await counted('emails'),
+    sends: await counted('inbox_sends'),
+    threads: await counted('inbox_threads'),
+  }).toEqual({ emails: 1, sends: 0, threads: 0 });
 });
 
 test('a reply into a thread that is gone stores nothing', async () => {

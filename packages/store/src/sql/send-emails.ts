@@ -1,4 +1,5 @@
 import type { Statement } from '../statement.ts';
+import { knownAnswer } from './known-answer.ts';
 
 /**
  * Takes messages in for sending: each with its attachments, its place in the outbox (live mail), and the answer
@@ -21,11 +22,7 @@ import type { Statement } from '../statement.ts';
 export const sendEmails: Statement = {
   name: 'send-emails',
   text: `
-    with known as materialized (
-      select k.request_digest = $11::bytea as same, k.answer
-      from idempotency_keys k
-      where k.account_id = $1::text and k.kind = $2::key_kind and k.route = $9::text and k.key = $10::text
-        and k.created_at > now() - interval '24 hours'
+    with known as materialized (${knownAnswer('$1', '$2', '$9', '$10', '$11')}
     ),
     judged as materialized (
       select

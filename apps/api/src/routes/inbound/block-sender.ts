@@ -20,13 +20,13 @@ export const blockedSenderRequest = z.object({
     }),
 });
 
-/** `POST /v1/inbound/blocked-senders`: 201 where one is made, 200 with the one that is there already. */
+/** `POST /v1/inbound/blocked-senders`: 200 with the entry, also where it is there already. */
 export function blockSender(senders: Pick<BlockedSenderStore, 'add'>): Handle {
   return async ({ key, body }) => {
     const parsed = parseFields(body, blockedSenderRequest, ['sender'], resourceFields);
     if (!parsed.ok) return parsed.refusal;
     const blocking = await senders.add(key.accountId, parsed.fields.sender);
     if (blocking.kind === 'limit-reached') return tooManyBlockedSenders(LIMITS.blockedSenders);
-    return json(blocking.isNew ? 201 : 200, blockedSenderObject(blocking.blocked));
+    return json(200, blockedSenderObject(blocking.blocked));
   };
 }

@@ -1,5 +1,6 @@
-import { parseReply, requestDigest, senderDomain } from '@postrider/domain';
-import type { EmailStore } from '@postrider/store';
+import { parseId, parseReply, requestDigest, senderDomain } from '@postrider/domain';
+import type { EmailDraft, InboxId } from '@postrider/domain';
+import type { EmailStore, SendOutcome } from '@postrider/store';
 import { json } from '../../http/answer.ts';
 import type { Answer } from '../../http/answer.ts';
 import { parseIdempotencyKey } from '../../http/idempotency-key.ts';
@@ -11,7 +12,7 @@ import type { InThread, ThreadParts } from './in-thread.ts';
 import { idsOf } from './thread-email-object.ts';
 
 export interface ReplyParts extends ThreadParts {
-  readonly emails: Pick<EmailStore, 'send'>;
+  readonly emails: Pick<EmailStore, 'send' | 'recall'>;
   readonly verifiedDomainsOnly: boolean;
   /** Of SES; undefined: mail goes another way. */
   readonly awsRegion: string | undefined;
@@ -24,7 +25,7 @@ const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply';
 export function reply(parts: ReplyParts): Handle {
   return async (request) => {
     const found = await findThreadEmail(parts, request);
-    if (!found.ok) return found.refusal;
+    if (!found.ok) return (await answeredBefore(parts, request)) ?? found.refusal;
     const { inbox, email } = found.value;
     const { body } = request;
     if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -34,43 +35,51 @@ export function reply(parts: ReplyParts): Handle {
     const answered = { ...email, ids: idsOf(email, parts.awsRegion) };
     const parsed = parseReply(body, inbox, answered);
     if (!parsed.ok) return invalid(parsed.fault);
-    return send(parts, request, found.value, {
-      draft: parsed.draft,
-      emailId: email.id,
-      idempotencyKey: key.key,
-    });
+    return send(parts, request, found.value, parsed.draft);
   };
 }
 
-interface Reply {
-  readonly draft: Extract<ReturnType<typeof parseReply>, { ok: true }>['draft'];
-  /** What it answers. */
-  readonly emailId: string;
-  readonly idempotencyKey: string | null;
+/** What a repetition is told whose message is gone. @returns null when nothing is remembered. */
+async function answeredBefore(parts: ReplyParts, request: RouteRequest): Promise<Answer | null> {
+  const inboxId = parseId('inbox', request.id) ?? (await parts.inboxes.identify(request.key, request.id))?.id;
+  const idempotency = inboxId === undefined ? null : idempotencyOf(request, inboxId);
+  if (idempotency === null) return null;
+  const recalled = await parts.emails.recall(request.key, idempotency);
+  return recalled === null ? null : answerOf(recalled);
+}
+
+/** @returns null without a key that is one. */
+function idempotencyOf({ headers, params, body }: RouteRequest, inboxId: InboxId) {
+  const parsed = parseIdempotencyKey(headers);
+  if (!parsed.ok || parsed.key === null) return null;
+  const { thread, email } = params;
+  return { route: ROUTE, key: parsed.key, digest: requestDigest({ inbox: inboxId, thread, email, body }) };
 }
 
 async function send(
-  { emails, verifiedDomainsOnly }: ReplyParts,
-  { key, body }: RouteRequest,
+  parts: ReplyParts,
+  request: RouteRequest,
   { inbox, thread }: InThread,
-  { draft, emailId, idempotencyKey }: Reply,
+  draft: EmailDraft,
 ): Promise<Answer> {
-  const meaning = { inbox: inbox.id, thread: thread.id, email: emailId, body };
-  const outcome = await emails.send({
-    accountId: key.accountId,
-    kind: key.kind,
+  const { accountId, kind } = request.key;
+  const outcome = await parts.emails.send({
+    accountId,
+    kind,
     drafts: [draft],
-    domains: verifiedDomainsOnly && key.kind === 'live' ? [senderDomain(draft.from)] : [],
-    idempotency:
-      idempotencyKey === null ? null : { route: ROUTE, key: idempotencyKey, digest: requestDigest(meaning) },
+    domains: parts.verifiedDomainsOnly && kind === 'live' ? [senderDomain(draft.from)] : [],
+    idempotency: idempotencyOf(request, inbox.id),
     reply: { inboxId: inbox.id, threadId: thread.id },
   });
+  if (outcome.kind === 'missing') return (await answeredBefore(parts, request)) ?? noSuch('thread');
+  return answerOf(outcome);
+}
+
+function answerOf(outcome: Exclude<SendOutcome, { readonly kind: 'missing' }>): Answer {
   switch (outcome.kind) {
     case 'stored':
     case 'repeated':
       return json(202, { id: outcome.ids[0] });
-    case 'missing':
-      return noSuch('thread');
     case 'unknown-topics':
       throw new Error('a reply has no topic');
     case 'conflict':

@@ -5,6 +5,7 @@ import type { KeyKind } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import { createMessageIntake, createWakeUps, openDatabase } from '@postrider/store';
 import type { Database, IncomingMessage } from '@postrider/store';
+import { waitFor, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../../test/expect-problem.ts';
 import { SHARED_DOMAIN, startApi } from '../../../test/start-api.ts';
@@ -74,6 +75,13 @@ async function received(more: Partial<IncomingMessage> = {}): Promise<string> {
   if (reception.kind !== 'stored' || reception.messages[0] === undefined) throw new Error('it went nowhere');
   return reception.messages[0].id;
 }
+
+const isWaiting = async (): Promise<boolean> =>
+  (
+    await api.database.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+  ).length > 0;
 
 interface ListOf<Entry> {
   readonly has_more: boolean;
@@ -316,6 +324,66 @@ describe('a reply', () => {
     for (const other of [await send(id, second), await send(id, first, 'Ho')])
       expectProblem(other, 'idempotency-conflict');
     expect(await api.database.query('select id from emails')).toHaveLength(1);
+  });
+
+  test.each([
+    ['message', 'delete from messages where id = $1', 'first'],
+    ['thread', 'delete from inbox_threads where id = $1', 'thread'],
+    ['inbox', 'delete from inboxes where id = $1', 'id'],
+  ] as const)(
+    'whose %s is gone since is answered alike under its idempotency key, and otherwise missing',
+    async (gone, remove, name) => {
+      const id = await inbox();
+      const first = await received();
+      const thread = await onlyThread(id);
+      const send = (key: string, { at = id, text = 'Hi', by = caller } = {}) =>
+        ask('post', `${at}/threads/${thread}/emails/${first}/reply`, { text }, by).set(
+          'Idempotency-Key',
+          key,
+        );
+      const answer = await send('one');
+      await api.database.query(remove, [{ first, thread, id }[name]]);
+      const ways = gone === 'inbox' ? [id] : [id, ADDRESS];
+      for (const at of ways) {
+        const again = await send('one', { at });
+        expect([again.status, again.body]).toEqual([202, answer.body]);
+        expectProblem(await send('one', { at, text: 'Ho' }), 'idempotency-conflict');
+        expectProblem(await send('two', { at }), 'not-found');
+      }
+      const stranger = await api.newCaller({ scopes: SCOPES });
+      expectProblem(await send('one', { by: stranger }), 'not-found');
+      await api.database.query(`update idempotency_keys set created_at = now() - interval '25 hours'`);
+      expectProblem(await send('one'), 'not-found');
+      expect(await api.database.query('select id from emails')).toHaveLength(1);
+    },
+  );
+
+  test('whose thread goes while its repetition waits is answered alike', async () => {
+    const id = await inbox();
+    const first = await received();
+    const path = `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`;
+    const send = async () => ask('post', path, { text: 'Hi' }).set('Idempotency-Key', 'one');
+    const answer = await send();
+    const again = await withClient(api.database.url, async (session) => {
+      await session.query('begin');
+      await session.query('select from inboxes where id = $1 for update', [id]);
+      const sent = send();
+      await waitFor(isWaiting, { what: 'the repetition to wait for the inbox' });
+      await session.query('delete from inbox_threads');
+      await session.query('commit');
+      return sent;
+    });
+    expect([again.status, again.body]).toEqual([202, answer.body]);
+  });
+
+  test('whose message never was conflicts under the idempotency key of another', async () => {
+    const id = await inbox();
+    const first = await received();
+    const path = `${id}/threads/${await onlyThread(id)}/emails`;
+    const send = (email: string) =>
+      ask('post', `${path}/${email}/reply`, { text: 'Hi' }).set('Idempotency-Key', 'one');
+    expect((await send(first)).status).toBe(202);
+    expectProblem(await send(newId('message', systemClock)), 'idempotency-conflict');
   });
 
   test('the eleventh of an hour is refused, and the sixty-first of an inbox', async () => {
