@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { EICAR, startFakeClamd, startFakeRspamd, startSystem, startZoneServer } from '@postrider/testing';
+import type { FakeClamd, FakeRspamd, System, SystemProcess, ZoneServer } from '@postrider/testing';
+import { callApi } from './call-api.ts';
+import { sendMail } from './send-mail.ts';
+
+/* Mail over SMTP that is judged by clamd, rspamd and the sender's own DNS, as the settings wire them. */
+
+const INBOX = 'support@inbound.postrider.example';
+const SPAM_THRESHOLD = 8;
+
+let clamd: FakeClamd;
+let rspamd: FakeRspamd;
+let names: ZoneServer;
+let system: System;
+let inbound: SystemProcess;
+
+beforeEach(async () => {
+  [clamd, rspamd, names] = await Promise.all([startFakeClamd(), startFakeRspamd(), startZoneServer()]);
+  system = await startSystem({
+    env: {
+      INBOUND_CLAMD: clamd.address,
+      INBOUND_RSPAMD: rspamd.address,
+      INBOUND_SPAM_THRESHOLD: String(SPAM_THRESHOLD),
+      DNS_SERVERS: names.address,
+    },
+  });
+  await system.webhook('/hook');
+  const api = await system.start('api');
+  const made = await callApi({ api, key: system.apiKey }, 'POST', '/v1/inboxes', { email_address: INBOX });
+  expect(made).toMatchObject({ status: 201 });
+}, 90_000);
+afterEach(async () => {
+  await system.close();
+  await Promise.all([clamd.close(), rspamd.close(), names.close()]);
+});
+
+async function send(text = 'Hi'): Promise<string> {
+  return sendMail(await inbound.smtpPort(), { from: 'ann@shop.example', to: INBOX, subject: 'Judged', text });
+}
+
+/** What is stored, and the event that tells of it. */
+const stored = async () =>
+  system.db.query(
+    `select m.status::text, m.held_reason::text as reason, e.type
+     from messages m left join events e on e.data::json ->> 'id' = m.id`,
+  );
+const RECEIVED = { status: 'received', reason: null, type: 'message.received' };
+const heldFor = (reason: string) => ({ status: 'held', reason, type: 'message.held' });
+
+describe('with every scanner there', () => {
+  beforeEach(async () => void (inbound = await system.start('inbound')), 30_000);
+
+  test('a message that none of them minds is received', async () => {
+    rspamd.behaviour = { score: SPAM_THRESHOLD - 1, action: 'no action' };
+    expect(await send()).toMatch(/^250 /);
+    expect(await stored()).toEqual([RECEIVED]);
+    expect(clamd.streams).toHaveLength(1);
+    expect(rspamd.scans).toHaveLength(1);
+  });
+
+  test('one in which clamd finds something is held as virus', async () => {
+    expect(await send(EICAR)).toMatch(/^250 /);
+    expect(await stored()).toEqual([heldFor('virus')]);
+  });
+
+  test('one over INBOUND_SPAM_THRESHOLD is held as spam', async () => {
+    rspamd.behaviour = { score: SPAM_THRESHOLD + 1, action: 'no action' };
+    expect(await send()).toMatch(/^250 /);
+    expect(await stored()).toEqual([heldFor('spam')]);
+  });
+
+  test.each(['reject', 'quarantine'])(
+    'one that fails DMARC under p=%s is held as auth_failed',
+    async (policy) => {
+      names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
+      names.zone.set('_dmarc.shop.example', { TXT: [`v=DMARC1; p=${policy}`] });
+      expect(await send()).toMatch(/^250 /);
+      expect(await stored()).toEqual([heldFor('auth_failed')]);
+    },
+  );
+
+  test('one that fails DMARC under p=none is received', async () => {
+    names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
+    names.zone.set('_dmarc.shop.example', { TXT: ['v=DMARC1; p=none'] });
+    expect(await send()).toMatch(/^250 /);
+    expect(await stored()).toEqual([RECEIVED]);
+  });
+
+  test.each(['clamd', 'rspamd'])(
+    'without an answer of %s: 451, and nothing is stored; later it is taken',
+    async (name) => {
+      const scanner = name === 'clamd' ? clamd : rspamd;
+      scanner.behaviour = 'close';
+      await expect(send()).rejects.toMatchObject({ responseCode: 451 });
+      expect(await stored()).toEqual([]);
+
+      if (name === 'clamd') clamd.behaviour = 'scan';
+      else rspamd.behaviour = { score: 0, action: 'no action' };
+      expect(await send()).toMatch(/^250 /);
+      expect(await stored()).toEqual([RECEIVED]);
+    },
+  );
+});
+
+test('with INBOUND_SCREENING_REQUIRED=false mail comes through while the scanners are away', async () => {
+  clamd.behaviour = 'close';
+  rspamd.behaviour = 'close';
+  inbound = await system.start('inbound', { INBOUND_SCREENING_REQUIRED: 'false' });
+  expect(await send()).toMatch(/^250 /);
+  expect(await stored()).toEqual([RECEIVED]);
+});
