@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { EICAR, startFakeClamd, startFakeRspamd, startSystem, startZoneServer } from '@postrider/testing';
+import { verifySignature } from '@postrider/receiver';
+import {
+  EICAR,
+  startFakeClamd,
+  startFakeRspamd,
+  startSystem,
+  startZoneServer,
+  waitFor,
+} from '@postrider/testing';
 import type { FakeClamd, FakeRspamd, System, SystemProcess, ZoneServer } from '@postrider/testing';
 import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
@@ -14,6 +22,7 @@ let rspamd: FakeRspamd;
 let names: ZoneServer;
 let system: System;
 let inbound: SystemProcess;
+let signingSecret: string;
 
 beforeEach(async () => {
   [clamd, rspamd, names] = await Promise.all([startFakeClamd(), startFakeRspamd(), startZoneServer()]);
@@ -25,7 +34,7 @@ beforeEach(async () => {
       DNS_SERVERS: names.address,
     },
   });
-  await system.webhook('/hook');
+  ({ signingSecret } = await system.webhook('/hook'));
   const api = await system.start('api');
   const made = await callApi({ api, key: system.apiKey }, 'POST', '/v1/inboxes', { email_address: INBOX });
   expect(made).toMatchObject({ status: 201 });
@@ -59,9 +68,20 @@ describe('with every scanner there', () => {
     expect(rspamd.scans).toHaveLength(1);
   });
 
-  test('one in which clamd finds something is held as virus', async () => {
+  test('one in which clamd finds something is held as virus, and a signed message.held tells of it', async () => {
     expect(await send(EICAR)).toMatch(/^250 /);
     expect(await stored()).toEqual([heldFor('virus')]);
+    await Promise.all([system.start('relay'), system.start('worker')]);
+    const { body, headers } = await waitFor(() => system.receiver.requests[0], {
+      what: 'the event',
+      timeoutMs: 60_000,
+    });
+    const header = String(headers['service-signature']);
+    expect(() => verifySignature({ body, header, secret: signingSecret })).not.toThrow();
+    expect(JSON.parse(String(body))).toMatchObject({
+      type: 'message.held',
+      data: { status: 'held', held_reason: 'virus' },
+    });
   });
 
   test('one over INBOUND_SPAM_THRESHOLD is held as spam', async () => {
@@ -109,4 +129,6 @@ test('with INBOUND_SCREENING_REQUIRED=false mail comes through while the scanner
   inbound = await system.start('inbound', { INBOUND_SCREENING_REQUIRED: 'false' });
   expect(await send()).toMatch(/^250 /);
   expect(await stored()).toEqual([RECEIVED]);
+  const unjudged = inbound.log.filter(({ msg }) => String(msg).startsWith('a scanner is away'));
+  expect(unjudged).toHaveLength(2);
 });
