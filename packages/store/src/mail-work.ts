@@ -83,7 +83,7 @@ export interface MailWork {
    * @returns for each job its message, which may be read on for a while; null: it is not the caller's, or another of the
    *   jobs has got it. A rejection may come after the take has committed.
    */
-  take(jobs: readonly MailHandOver[], leaseSeconds: number): Promise<readonly (Promise<TakenEmail> | null)[]>;
+  take(jobs: readonly MailHandOver[], leaseSeconds: number): Promise<readonly Promise<TakenEmail | null>[]>;
   /**
    * Ends messages, each with its event; all in one transaction. None that is another's, that another has locked, or that
    * a report of the provider waits for: those end one by one, by `sent` and `failed`.
@@ -158,7 +158,7 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules): Ma
       const rows = await runOn<TakenEmailRow>(db.pool, takeEmails, values);
       const standings = rows.length === 0 ? [] : await standingsOf(db, rows);
       const places = new Map(rows.map((row, index) => [`${row.id} ${row.claim - 1}`, index]));
-      return jobs.map(({ emailId, claim }) => {
+      return jobs.map(async ({ emailId, claim }) => {
         const fence = `${emailId} ${claim}`;
         const place = places.get(fence) ?? -1;
         const [row, standing] = [rows[place], standings[place]];

@@ -291,13 +291,8 @@ test('the same goes for taking a message in, taking it in hand, and ending it', 
   const mail = createMailWork(db, clock, { verifiedDomainsOnly: true });
   const sendAndTake = async (): Promise<unknown> => {
     const drafts = [draftOf({ topicId })];
-    const sent = await emails.send({
-      accountId,
-      kind: 'live',
-      drafts,
-      domains: ['0.example'],
-      idempotency: null,
-    });
+    const request = { accountId, kind: 'live', drafts, domains: ['0.example'], idempotency: null } as const;
+    const sent = await emails.send(request);
     if (sent.kind !== 'stored') throw new Error(sent.kind);
     const taken = await takeOne(mail, { emailId: sent.ids[0] as EmailId, claim: 0 });
     if (taken === null) throw new Error('the message was not taken');

@@ -32,11 +32,15 @@ export function inBatches(
       store.take(jobs, leaseSeconds).catch((error: unknown) => {
         // It may have been committed, and each is excused.
         if (error instanceof StoreUnavailableError) throw error;
-        return jobs.map(async (job) => (await takeAlone(job)) ?? Promise.reject(error));
+        return jobs.map(async (job) => {
+          const email = await takeAlone(job);
+          if (email === null) throw error;
+          return email;
+        });
       }),
   });
   const takeAlone = async (job: MailJob): Promise<TakenEmail | null> =>
-    (await store.take([job], leaseSeconds))[0] ?? null;
+    (await (await store.take([job], leaseSeconds))[0]) ?? null;
   const sent = endBatcher((ends) => store.endTogether('sent', ends), logger);
   const failed = endBatcher((ends) => store.endTogether('failed', ends), logger);
 
