@@ -5,13 +5,13 @@ export interface Batcher<Item, Result> {
 
 export interface BatcherOptions<Item, Result> {
   readonly sizeMax: number;
-  /** One result for each item, in their order. A rejection rejects the calls of that batch. */
-  readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
+  /** One result for each item, in their order, or a promise of it. A rejection rejects the calls of that batch. */
+  readonly run: (items: readonly Item[]) => Promise<readonly (Result | PromiseLike<Result>)[]>;
 }
 
 interface Waiting<Item, Result> {
   readonly item: Item;
-  readonly resolve: (result: Result) => void;
+  readonly resolve: (result: Result | PromiseLike<Result>) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -67,7 +67,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   async function runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await options.run(batch.map(({ item }) => item));
-      batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
+      batch.forEach(({ resolve }, index) => resolve(results[index] as Result | PromiseLike<Result>));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }

@@ -17,6 +17,7 @@ import { createLoader } from './delivery/load.ts';
 import { createOpenedSecrets } from './delivery/opened-secrets.ts';
 import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
+import { inBatches } from './mail/batches.ts';
 import { outgoingMessage } from './mail/outgoing-message.ts';
 import { quarantineSuspects } from './mail/quarantine.ts';
 import { sendMail } from './mail/send.ts';
@@ -182,11 +183,13 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
     publicUrl: config.publicUrl,
     tokens: createUnsubscribeTokens(config.secretsKey),
   });
+  const leaseSeconds = Math.ceil(config.mailTimeoutMs / 1000) + MAIL_LEASE_MARGIN_SECONDS;
+  const store = createMailWork(parts.database, clock, { verifiedDomainsOnly: parts.mailProvider === 'ses' });
   return {
-    store: createMailWork(parts.database, clock, { verifiedDomainsOnly: parts.mailProvider === 'ses' }),
+    store: inBatches(store, { leaseSeconds, logger }),
     handOver: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
-    leaseSeconds: Math.ceil(config.mailTimeoutMs / 1000) + MAIL_LEASE_MARGIN_SECONDS,
+    leaseSeconds,
     logger,
     metrics,
   };

@@ -239,7 +239,7 @@ test('the webhooks are locked once a cause has written all of its rows, whatever
       select a.address, $2::text, a.address, 'manual', $4::timestamptz from unnest($1::text[]) as a (address)
       returning id
     ),
-    fresh as materialized (select a.id, ($5::text[])[1] as data from added a),
+    fresh as materialized (select a.id, $2::text as account_id, ($5::text[])[1] as data from added a),
     ${eventCtes('fresh')}
     select m.id from matching m`;
   const at = store.clock.now();

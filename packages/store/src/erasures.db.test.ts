@@ -8,6 +8,7 @@ import { endDeliveries, handOver, sendMail } from '../test/ended-mail.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
+import { takeOne } from '../test/taken-email.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { createErasureStore } from './erasures.ts';
@@ -175,7 +176,7 @@ describe('what is outstanding ends first, and is erased then', () => {
     const id = await send({ to: [BOB] });
     expect(await erasures.erase(accountId, BOB)).toEqual(result({}, { emails: 1 }));
     const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
-    const taken = await work.take({ emailId: id, claim: 0 }, 30);
+    const taken = await takeOne(work, { emailId: id, claim: 0 });
     expect(taken?.draft.to).toEqual([BOB]);
     expect(await lookAgain()).toEqual([result({}, { emails: 1 })]);
     if (taken !== null) await work.failed(taken, 'no such person');

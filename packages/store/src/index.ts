@@ -96,6 +96,7 @@ export type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
 export { createMailWork } from './mail-work.ts';
 export type {
   AcceptedAnswer,
+  EndedEmail,
   MailHandOver,
   MailRules,
   MailWork,

@@ -3,6 +3,7 @@ import type { EmailId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
+import { takeOne } from '../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
 import type { MailWork, TakenEmail } from './mail-work.ts';
 
@@ -20,7 +21,7 @@ beforeEach(async () => {
 });
 
 async function taken(claim: number): Promise<TakenEmail> {
-  const email = await work.take({ emailId, claim }, 30);
+  const email = await takeOne(work, { emailId, claim });
   if (email === null) throw new Error('the message was not taken');
   return email;
 }

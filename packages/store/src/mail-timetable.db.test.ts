@@ -5,6 +5,7 @@ import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
+import { takeOne } from '../test/taken-email.ts';
 import { createMailTimetable } from './mail-timetable.ts';
 import type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
 import { createMailWork } from './mail-work.ts';
@@ -67,7 +68,7 @@ describe('claim', () => {
     const emailId = await rows.email();
     await claim();
     const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
-    expect(await work.take({ emailId, claim: 0 }, 30)).toMatchObject({ claim: 1 });
+    expect(await takeOne(work, { emailId, claim: 0 })).toMatchObject({ claim: 1 });
     await expireLeases();
     expect(await claim()).toMatchObject([{ claim: 1 }]);
     await expireLeases();

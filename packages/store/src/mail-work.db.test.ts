@@ -6,6 +6,7 @@ import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { takeOne } from '../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
 import type { AcceptedAnswer, MailWork, TakenEmail } from './mail-work.ts';
 
@@ -28,7 +29,7 @@ beforeEach(async () => {
 });
 
 async function taken(claim = 0): Promise<TakenEmail> {
-  const email = await work.take({ emailId, claim }, 30);
+  const email = await takeOne(work, { emailId, claim });
   if (email === null) throw new Error('the message was not taken');
   return email;
 }
@@ -146,13 +147,10 @@ describe('take', () => {
   });
 
   describe('where mail leaves from verified domains only', () => {
-    const strict = async (claim: number) =>
-      (
-        await createMailWork(store.db, store.clock, { verifiedDomainsOnly: true }).take(
-          { emailId, claim },
-          30,
-        )
-      )?.unverifiedDomain;
+    const strict = async (claim: number) => {
+      const strictly = createMailWork(store.db, store.clock, { verifiedDomainsOnly: true });
+      return (await takeOne(strictly, { emailId, claim }))?.unverifiedDomain;
+    };
     const from = async (written: string, domain: string | null) =>
       store.outside.query('update emails set from_address = $1, from_domain = $2', [written, domain]);
     let ownerId: AccountId;
@@ -204,21 +202,21 @@ describe('take', () => {
 
   test('of one hand-over succeeds for exactly one of many at once', async () => {
     const all = await Promise.all(
-      Array.from({ length: 10 }, async () => work.take({ emailId, claim: 0 }, 30)),
+      Array.from({ length: 10 }, async () => takeOne(work, { emailId, claim: 0 })),
     );
     expect(all.filter((one) => one !== null)).toHaveLength(1);
   });
 
   test('before it is due gets it too, told how early', async () => {
     const later = await rows.email(20_000);
-    const email = await work.take({ emailId: later, claim: 0 }, 30);
+    const email = await takeOne(work, { emailId: later, claim: 0 });
     expect(email?.earlyMs).toBeGreaterThan(0);
   });
 
   test('gets nothing with another claim, or of a message that is gone', async () => {
-    expect(await work.take({ emailId, claim: 1 }, 30)).toBeNull();
+    expect(await takeOne(work, { emailId, claim: 1 })).toBeNull();
     await store.outside.query('delete from emails');
-    expect(await work.take({ emailId, claim: 0 }, 30)).toBeNull();
+    expect(await takeOne(work, { emailId, claim: 0 })).toBeNull();
   });
 });
 
@@ -382,7 +380,7 @@ describe('retry', () => {
               due_at <= now() + interval '60 minutes' as by_then from email_sends`,
     );
     expect(row).toEqual({ claim: 2, attempts: 1, leased_until: null, later: true, by_then: true });
-    expect(await work.take({ emailId, claim: 1 }, 30)).toBeNull();
+    expect(await takeOne(work, { emailId, claim: 1 })).toBeNull();
   });
 });
 

@@ -2,6 +2,8 @@ import {
   blamedBy,
   draftOfReported,
   lastEventAfter,
+  lastEventsThatStay,
+  newEvents,
   parseEmailAddress,
   plainAddress,
   recordEvent,
@@ -17,17 +19,24 @@ import type {
   ProviderNotification,
   ReportedEvent,
   TopicId,
+  WebhookId,
 } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
+import { mappingUnavailable } from './errors.ts';
+import { inTransaction } from './pool.ts';
+import { endEmails } from './sql/end-emails.ts';
+import { eventValues } from './sql/event-ctes.ts';
 import { excuseEmail } from './sql/excuse-email.ts';
 import { fillFromDomain } from './sql/fill-from-domain.ts';
+import { lockEmails } from './sql/lock-emails.ts';
 import { lockSentEmail } from './sql/lock-sent-email.ts';
 import { markSent } from './sql/mark-sent.ts';
+import { readContents } from './sql/read-contents.ts';
 import { retryEmail } from './sql/retry-email.ts';
 import { suppressedAmong } from './sql/suppressed-among.ts';
-import { takeEmail } from './sql/take-email.ts';
-import { runIn } from './statement.ts';
+import { takeEmails } from './sql/take-emails.ts';
+import { run, runIn } from './statement.ts';
 import { suppressBlamed } from './suppress-blamed.ts';
 import type { Transaction } from './transaction.ts';
 import { claimReports } from './unclaimed-notifications.ts';
@@ -61,9 +70,27 @@ export interface StoredAttachment extends Omit<AttachmentDraft, 'content'> {
   readonly content: Buffer;
 }
 
+/** A hand-over that ended, with an id of the provider's or without, and with an error or without. */
+export interface EndedEmail {
+  readonly email: TakenEmail;
+  readonly providerMessageId: string | null;
+  readonly error: string | null;
+}
+
 /** A worker's view of the mail. Each end returns false when the message was no longer the caller's. */
 export interface MailWork {
-  take(job: MailHandOver, leaseSeconds: number): Promise<TakenEmail | null>;
+  /**
+   * @returns for each job its message, which may be read on for a while; null: it is not the caller's, or another of the
+   *   jobs has got it. A rejection may come after the take has committed.
+   */
+  take(jobs: readonly MailHandOver[], leaseSeconds: number): Promise<readonly Promise<TakenEmail | null>[]>;
+  /**
+   * Ends messages, each with its event; all in one transaction. None that is another's, that another has locked, or that
+   * a report of the provider waits for: those end one by one, by `sent` and `failed`.
+   *
+   * @returns those that have ended.
+   */
+  endTogether(status: 'sent' | 'failed', ends: readonly EndedEmail[]): Promise<ReadonlySet<TakenEmail>>;
   /**
    * The provider accepted: the message is sent and `email.sent` exists, and so do the events of what the provider reports
    * at once or has reported before, and the suppressions that follow from it; all in one transaction.
@@ -103,9 +130,13 @@ interface TakenEmailRow {
   readonly tags: EmailTag[];
   readonly topic_id: TopicId | null;
   readonly attachments: readonly (Omit<AttachmentDraft, 'content'> & { readonly bytes: number })[];
-  readonly contents: Buffer | null;
   readonly created_at: Date;
   readonly early_ms: number;
+}
+
+interface EndedRow {
+  readonly ended: readonly EmailId[];
+  readonly webhooks: readonly WebhookId[];
 }
 
 export interface MailRules {
@@ -115,14 +146,27 @@ export interface MailRules {
 
 export function createMailWork(db: Database, clock: Clock, rules: MailRules): MailWork {
   const { verifiedDomainsOnly } = rules;
+  /** What else a message has, apart from the others: they do not wait for it. */
+  async function read(row: TakenEmailRow, standing: Omit<Standing, 'unverifiedDomain'>): Promise<TakenEmail> {
+    const unverifiedDomain = await unverifiedDomainOf(db, row, rules);
+    return takenOf(row, { ...standing, unverifiedDomain }, await attachmentsOf(db, row));
+  }
   return {
-    async take(job, leaseSeconds) {
-      const values = [job.emailId, job.claim, leaseSeconds, verifiedDomainsOnly];
-      const [row] = await runOn<TakenEmailRow>(db.pool, takeEmail, values);
-      if (row === undefined) return null;
-      const standing = await standingOf(db, row);
-      return takenOf(row, { ...standing, unverifiedDomain: await unverifiedDomainOf(db, row, rules) });
+    async take(jobs, leaseSeconds) {
+      const ids = jobs.map(({ emailId }) => emailId);
+      const values = [ids, jobs.map(({ claim }) => claim), leaseSeconds, verifiedDomainsOnly];
+      const rows = await runOn<TakenEmailRow>(db.pool, takeEmails, values);
+      const standings = rows.length === 0 ? [] : await standingsOf(db, rows);
+      const places = new Map(rows.map((row, index) => [`${row.id} ${row.claim - 1}`, index]));
+      return jobs.map(async ({ emailId, claim }) => {
+        const fence = `${emailId} ${claim}`;
+        const place = places.get(fence) ?? -1;
+        const [row, standing] = [rows[place], standings[place]];
+        places.delete(fence);
+        return row === undefined || standing === undefined ? null : read(row, standing);
+      });
     },
+    endTogether: (status, ends) => endTogether(db, clock, status, ends),
     async sent(email, answer) {
       const { providerMessageId } = answer;
       return endSend(db, email, providerMessageId, async (tx, known) => {
@@ -155,6 +199,52 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules): Ma
       await runOn(db.pool, excuseEmail, [job.emailId, job.claim]);
     },
   };
+}
+
+/** Two statements: the locks, and what is seen behind them. */
+async function endTogether(
+  db: Database,
+  clock: Clock,
+  status: 'sent' | 'failed',
+  all: readonly EndedEmail[],
+): Promise<ReadonlySet<TakenEmail>> {
+  const ends = new Map(all.map((end) => [end.email.emailId, end]));
+  const row = await mappingUnavailable(() =>
+    inTransaction(db.pool, async (client) => {
+      const locked = await run<{ email_id: EmailId }>(client, lockEmails, [
+        [...ends.keys()],
+        [...ends.values()].map(({ email }) => email.claim),
+        [...ends.values()].map(({ providerMessageId }) => providerMessageId),
+      ]);
+      const held = locked.flatMap(({ email_id: id }) => ends.get(id) ?? []);
+      const values = endValues(status, held, clock);
+      const [ended] = await run<EndedRow>(client, endEmails, values);
+      return ended;
+    }),
+  );
+  if (row === undefined) throw new Error('the statement did not answer');
+  if (row.webhooks.length > 0) db.wakeUps.send({ webhooks: row.webhooks, mail: false });
+  return new Set(row.ended.flatMap((id) => ends.get(id)?.email ?? []));
+}
+
+function endValues(status: 'sent' | 'failed', ends: readonly EndedEmail[], clock: Clock): unknown[] {
+  const type = `email.${status}` as const;
+  const told = newEvents(
+    type,
+    ends.map(({ email, error }) => resultOf(email, error).data),
+    clock,
+  );
+  return [
+    ...eventValues({ accountId: null, inboundSubject: null, ...told }),
+    ends.map(({ email }) => email.emailId),
+    ends.map(({ providerMessageId }) => providerMessageId),
+    ends.map(({ error }) => error),
+    ends.map(({ email }) => JSON.stringify(email.suppressed)),
+    status,
+    status, // as `last_event`
+    lastEventsThatStay(type),
+    status === 'sent' ? told.createdAt.toISOString() : null,
+  ];
 }
 
 /**
@@ -225,28 +315,41 @@ async function unverifiedDomainOf(
   return filled.domain_unverified ? domain : null;
 }
 
-/** Asked once the message is taken, so that whoever was suppressed before its hand-over is left out of it. */
-async function standingOf(db: Database, row: TakenEmailRow): Promise<Omit<Standing, 'unverifiedDomain'>> {
-  const written = [...row.to_addresses, ...row.cc_addresses, ...row.bcc_addresses];
-  const addresses = written.flatMap((text) => plainAddress(parseEmailAddress(text)?.address ?? '') ?? []);
-  const [found] = await runOn<{ addresses: string[]; topic_gone: boolean }>(db.pool, suppressedAmong, [
-    row.account_id,
-    addresses,
-    row.topic_id,
+/** Asked once the messages are taken, so that whoever was suppressed before a hand-over is left out of it. */
+async function standingsOf(
+  db: Database,
+  rows: readonly TakenEmailRow[],
+): Promise<Omit<Standing, 'unverifiedDomain'>[]> {
+  const found = await runOn<{ addresses: string[]; topic_gone: boolean }>(db.pool, suppressedAmong, [
+    rows.map((row) => row.account_id),
+    rows.map((row) => row.topic_id),
+    rows.map((row) => JSON.stringify(recipientsOf(row))),
   ]);
-  if (found === undefined) throw new Error('a question without an answer');
-  return { suppressed: found.addresses, topicGone: found.topic_gone };
+  return found.map((row) => ({ suppressed: row.addresses, topicGone: row.topic_gone }));
 }
 
-function attachmentsOf({ attachments, contents }: TakenEmailRow): StoredAttachment[] {
+function recipientsOf(row: TakenEmailRow): string[] {
+  const written = [...row.to_addresses, ...row.cc_addresses, ...row.bcc_addresses];
+  return written.flatMap((text) => plainAddress(parseEmailAddress(text)?.address ?? '') ?? []);
+}
+
+async function attachmentsOf(db: Database, { id, attachments }: TakenEmailRow): Promise<StoredAttachment[]> {
+  if (attachments.length === 0) return [];
+  const [row] = await runOn<{ contents: Buffer | null }>(db.pool, readContents, [id]);
+  const contents = row?.contents ?? null;
+  if (contents === null) throw new Error('the message went while it was taken');
   let begins = 0;
   return attachments.map(({ bytes, ...attachment }) => {
     begins += bytes;
-    return { ...attachment, content: (contents ?? Buffer.alloc(0)).subarray(begins - bytes, begins) };
+    return { ...attachment, content: contents.subarray(begins - bytes, begins) };
   });
 }
 
-function takenOf(row: TakenEmailRow, standing: Standing): TakenEmail {
+function takenOf(
+  row: TakenEmailRow,
+  standing: Standing,
+  attachments: readonly StoredAttachment[],
+): TakenEmail {
   return {
     emailId: row.id,
     claim: row.claim,
@@ -266,7 +369,7 @@ function takenOf(row: TakenEmailRow, standing: Standing): TakenEmail {
       tags: row.tags,
       topicId: row.topic_id,
     },
-    attachments: attachmentsOf(row),
+    attachments,
     ...standing,
     createdAt: row.created_at,
     earlyMs: row.early_ms,

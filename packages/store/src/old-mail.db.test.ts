@@ -4,6 +4,7 @@ import { draftOf } from '../test/draft.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
+import { takeOne } from '../test/taken-email.ts';
 import { createEmailStore } from './emails.ts';
 import { createMailWork } from './mail-work.ts';
 import { dropMailContents, dropOldMail } from './old-mail.ts';
@@ -47,7 +48,7 @@ async function mail({ ageDays, kind = 'live', handedOver = true, idempotencyKey 
 
 async function handOver(id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
-  const taken = await work.take({ emailId: id, claim: 0 }, 30);
+  const taken = await takeOne(work, { emailId: id, claim: 0 });
   if (taken === null) throw new Error('not taken');
   expect(await work.sent(taken, { providerMessageId: 'p-1', notifications: [] })).toBe(true);
 }
@@ -103,10 +104,8 @@ describe('the contents of mail', () => {
     const waiting = await mail({ ageDays: 400, handedOver: false });
     expect(await dropMailContents(store.db.pool, 30)).toBe(0);
     expect(await dropOldMail(store.db.pool, 365)).toBe(0);
-    const taken = await createMailWork(store.db, store.clock, { verifiedDomainsOnly: false }).take(
-      { emailId: waiting, claim: 0 },
-      30,
-    );
+    const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
+    const taken = await takeOne(work, { emailId: waiting, claim: 0 });
     expect(taken?.draft).toMatchObject({ html: '<p>Hi</p>', text: 'Hi' });
     expect(taken?.attachments.map(({ content }) => content.toString())).toEqual(['hello']);
     expect(await dropMailContents(store.db.pool, 30)).toBe(0); // in a worker's hands

@@ -4,6 +4,7 @@ import type { AccountId, EmailId, EventType, TopicId, WebhookId } from '@postrid
 import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { draftOf } from '../test/draft.ts';
+import { takeOne } from '../test/taken-email.ts';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
@@ -281,7 +282,7 @@ test.each(['after it was planned', 'and is not counted yet', 'and is counted'])(
   },
 );
 
-test('the same goes for taking a message in, and for taking one in hand', async () => {
+test('the same goes for taking a message in, taking it in hand, and ending it', async () => {
   const accountId = await rows.account();
   const webhookId = await rows.webhook({ accountId });
   const topicId = 'top_0' as TopicId;
@@ -290,21 +291,18 @@ test('the same goes for taking a message in, and for taking one in hand', async 
   const mail = createMailWork(db, clock, { verifiedDomainsOnly: true });
   const sendAndTake = async (): Promise<unknown> => {
     const drafts = [draftOf({ topicId })];
-    const sent = await emails.send({
-      accountId,
-      kind: 'live',
-      drafts,
-      domains: ['0.example'],
-      idempotency: null,
-    });
+    const request = { accountId, kind: 'live', drafts, domains: ['0.example'], idempotency: null } as const;
+    const sent = await emails.send(request);
     if (sent.kind !== 'stored') throw new Error(sent.kind);
-    return mail.take({ emailId: sent.ids[0] as EmailId, claim: 0 }, 30);
+    const taken = await takeOne(mail, { emailId: sent.ids[0] as EmailId, claim: 0 });
+    if (taken === null) throw new Error('the message was not taken');
+    return (await mail.endTogether('sent', [{ email: taken, providerMessageId: 'p', error: null }])).size;
   };
-  expect(await sendAndTake()).not.toBeNull();
+  expect(await sendAndTake()).toBe(1);
   await grow(webhookId);
   await growTopicsAndDomains(accountId, GROWN_BY);
   const before = await rowsRead();
-  expect(await sendAndTake()).not.toBeNull();
+  expect(await sendAndTake()).toBe(1);
   expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
 });
 

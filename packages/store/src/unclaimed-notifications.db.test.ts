@@ -6,6 +6,7 @@ import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { takeOne } from '../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
 import type { AcceptedAnswer, MailWork, TakenEmail } from './mail-work.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
@@ -51,7 +52,7 @@ function report(more: Partial<ProviderReport> = {}): ProviderReport {
 }
 
 async function takenEmail(): Promise<TakenEmail> {
-  const email = await work.take({ emailId, claim: 0 }, 30);
+  const email = await takeOne(work, { emailId, claim: 0 });
   if (email === null) throw new Error('the message was not taken');
   return email;
 }

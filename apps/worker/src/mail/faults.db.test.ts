@@ -21,6 +21,7 @@ import {
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { keepLog } from '../../test/kept-log.ts';
+import { inBatches } from './batches.ts';
 import { outgoingMessage } from './outgoing-message.ts';
 import { quarantineSuspects } from './quarantine.ts';
 import { sendMail } from './send.ts';
@@ -64,7 +65,10 @@ beforeEach(async () => {
 
 function stagesOn(by: Database): MailStages {
   return {
-    store: createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false }),
+    store: inBatches(
+      createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false }),
+      { leaseSeconds: 30, logger: log.logger },
+    ),
     handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
     schedule: retrySchedule([30, 60]),
     leaseSeconds: 30,

@@ -20,6 +20,7 @@ import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
+import { inBatches } from './batches.ts';
 import { outgoingMessage } from './outgoing-message.ts';
 import { sendMail } from './send.ts';
 import type { MailStages } from './send.ts';
@@ -69,7 +70,10 @@ const unsubscribeUrlOf = ({ draft }: TakenEmail): string | null =>
 
 function stagesOn(by: Database): MailStages {
   return {
-    store: createMailWork(by, fakeClock(NOW), { verifiedDomainsOnly: false }),
+    store: inBatches(createMailWork(by, fakeClock(NOW), { verifiedDomainsOnly: false }), {
+      leaseSeconds: 30,
+      logger: log.logger,
+    }),
     handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,
@@ -332,6 +336,27 @@ describe('the fence', () => {
     expect(handedOver).toBe(1);
     expect((await events()).map(([type]) => type)).toEqual(['email.sent']);
   });
+});
+
+test('messages that are handed over together are taken and ended together; one that cannot be pays alone', async () => {
+  const ids = [emailId, ...(await Promise.all(Array.from({ length: 5 }, () => rows.email())))];
+  await database.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$`,
+  );
+  await database.query(
+    `create trigger refuse before insert on events for each row
+     when (new.data::json ->> 'email_id' = '${emailId}') execute function refuse()`,
+  );
+  const limits = { lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 30 };
+  const jobs = await createMailTimetable(db.pool).claim(limits);
+  const ends = await Promise.allSettled(jobs.map(async (job) => sendMail(job, stages)));
+  await database.query('drop function refuse cascade');
+  expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+  const ended = await database.query('select id, status from emails');
+  expect(new Map(ended.map((row) => [row['id'], row['status']]))).toEqual(
+    new Map(ids.map((id) => [id, id === emailId ? 'queued' : 'sent'])),
+  );
+  expect(log.lines('mail ends one by one')).not.toEqual([]);
 });
 
 test('a message accepted while Postgres is away is recorded when it is back, and handed over once', async () => {

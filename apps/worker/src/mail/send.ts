@@ -2,12 +2,13 @@ import { decideMailOutcome } from '@postrider/domain';
 import type { HandOver, MailOutcome, RetrySchedule } from '@postrider/domain';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
-import type { MailHandOver, MailWork, TakenEmail } from '@postrider/store';
+import type { TakenEmail } from '@postrider/store';
 import { during, StageFault } from '../stage-fault.ts';
 import { untilLeaseEnds } from '../until-lease-ends.ts';
+import type { MailJob, SingleMailWork } from './batches.ts';
 
 export interface MailStages {
-  readonly store: MailWork;
+  readonly store: SingleMailWork;
   readonly handOver: (email: TakenEmail) => Promise<HandOver>;
   readonly schedule: RetrySchedule;
   readonly leaseSeconds: number;
@@ -26,7 +27,7 @@ const GIVEN_UP: HandOver = { kind: 'refused', error: `gave up after ${FAULTS_MAX
  * so. A fault of our own rejects: nothing is recorded, no try counts, and the lease heals it. After 8 such faults the
  * message fails, and is not handed over any more.
  */
-export async function sendMail(job: MailHandOver, stages: MailStages): Promise<void> {
+export async function sendMail(job: MailJob, stages: MailStages): Promise<void> {
   try {
     await handOverOnce(job, stages);
   } catch (error) {
@@ -38,9 +39,9 @@ export async function sendMail(job: MailHandOver, stages: MailStages): Promise<v
   }
 }
 
-async function handOverOnce(job: MailHandOver, stages: MailStages): Promise<void> {
+async function handOverOnce(job: MailJob, stages: MailStages): Promise<void> {
   const takenAtMs = performance.now();
-  const email = await during('load', stages.store.take(job, stages.leaseSeconds));
+  const email = await during('load', stages.store.take(job));
   if (email === null) return;
   if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
   const leaseEndsAtMs = takenAtMs + email.earlyMs + stages.leaseSeconds * 1000;
@@ -78,7 +79,7 @@ function refusalOf({ faults, topicGone, unverifiedDomain }: TakenEmail): HandOve
   return { kind: 'refused', error: `the account has not verified the domain ${unverifiedDomain}` };
 }
 
-function record(store: MailWork, email: TakenEmail, outcome: MailOutcome): Promise<boolean> {
+function record(store: SingleMailWork, email: TakenEmail, outcome: MailOutcome): Promise<boolean> {
   switch (outcome.kind) {
     case 'sent':
       return store.sent(email, outcome.handOver);

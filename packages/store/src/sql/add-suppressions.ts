@@ -32,7 +32,7 @@ export const addSuppressions: Statement = {
       returning s.id, s.address
     ),
     fresh as materialized (
-      select w.event_id as id, w.data
+      select w.event_id as id, $2::text as account_id, w.data
       from added a join wished w using (id)
     ),
     ${eventCtes('fresh')}

@@ -12,7 +12,7 @@ export const recordEvents: Statement = {
   name: 'record-events',
   text: `
     with given as materialized (
-      select e.id, e.data from unnest($1::text[], $5::text[]) as e (id, data)
+      select e.id, $2::text as account_id, e.data from unnest($1::text[], $5::text[]) as e (id, data)
     ),
     ${eventCtes('given')}
     select m.id as webhook_id from matching m`,

@@ -1,12 +1,13 @@
 import type { Statement } from '../statement.ts';
 
 /**
- * Who of a message's recipients is not to be written to: about anything, or about the message's topic.
+ * Who of the recipients of messages is not to be written to: about anything, or about the message's topic.
  *
  * Guarantee: the topic is looked for in the snapshot of the suppressions about it. They go together, so either they are
  * found, or it is said that the topic is gone.
  *
- * $1 account, $2 addresses (lower case, the domain in ASCII), $3 topic or null. Returns one row, each address once.
+ * For each message: $1 account, $2 topic or null, $3 addresses (lower case, the domain in ASCII) as a list of JSON.
+ * Returns one row for each, in their order; in it each address once.
  */
 export const suppressedAmong: Statement = {
   name: 'suppressed-among',
@@ -15,9 +16,13 @@ export const suppressedAmong: Statement = {
       array(
         select distinct s.address
         from suppressions s
-        where s.account_id = $1 and s.address = any ($2::text[]) and s.topic_id in ('', coalesce($3::text, ''))
+        where s.account_id = m.account_id
+          and s.address = any (array(select json_array_elements_text(m.addresses)))
+          and s.topic_id in ('', coalesce(m.topic_id, ''))
         order by s.address
       ) as addresses,
-      $3::text is not null
-        and (select t.id from topics t where t.id = $3 and t.account_id = $1) is null as topic_gone`,
+      m.topic_id is not null
+        and (select t.id from topics t where t.id = m.topic_id and t.account_id = m.account_id) is null as topic_gone
+    from unnest($1::text[], $2::text[], $3::json[]) with ordinality as m (account_id, topic_id, addresses, at)
+    order by m.at`,
 };

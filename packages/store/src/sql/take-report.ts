@@ -32,9 +32,9 @@ export const takeReport: Statement = {
       where id = $7 and (select l.last_event <> all ($10::text[]) from live l)
     ),
     fresh as materialized (
-      select t.id, t.data from live, unnest($1::text[], $5::text[]) as t (id, data)
+      select t.id, coalesce($2::text, l.account_id) as account_id, t.data from live l, unnest($1::text[], $5::text[]) as t (id, data)
     ),
-    ${eventCtes('fresh', 'coalesce($2::text, (select l.account_id from live l))')}
+    ${eventCtes('fresh')}
     select e.kind, exists (select from taken) as taken, array(select m.id from matching m) as webhooks
     from email e`,
 };

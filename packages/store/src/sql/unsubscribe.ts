@@ -24,7 +24,7 @@ export const unsubscribe: Statement = {
       returning id
     ),
     fresh as materialized (
-      select e.id, e.data
+      select e.id, $2::text as account_id, e.data
       from added, unnest($1::text[], $5::text[]) as e (id, data)
     ),
     ${eventCtes('fresh')}

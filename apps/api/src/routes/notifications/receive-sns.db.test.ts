@@ -207,8 +207,9 @@ async function acceptedAs(providerMessageId: string): Promise<void> {
   );
   try {
     const work = createMailWork(db, systemClock, { verifiedDomainsOnly: false });
-    const email = await work.take({ emailId: emailId as EmailId, claim: 0 }, 30);
-    if (email === null) throw new Error('the message was not taken');
+    const [taking] = await work.take([{ emailId: emailId as EmailId, claim: 0 }], 30);
+    const email = await taking;
+    if (!email) throw new Error('the message was not taken');
     expect(await work.sent(email, { providerMessageId, notifications: [] })).toBe(true);
   } finally {
     await db.close();

@@ -1,0 +1,82 @@
+import type { Logger } from '@postrider/runtime';
+import { StoreUnavailableError } from '@postrider/store';
+import type { EndedEmail, MailHandOver, MailWork, TakenEmail } from '@postrider/store';
+import { createBatcher } from '../batcher.ts';
+import type { Batcher } from '../batcher.ts';
+
+/** The job of a message's hand-over. */
+export interface MailJob extends MailHandOver {
+  /** Earlier hand-overs of which no outcome was recorded. */
+  readonly faults?: number | undefined;
+}
+
+/** The mail as one hand-over asks for it. */
+export interface SingleMailWork extends Omit<MailWork, 'take' | 'endTogether'> {
+  /** @returns null for a job that is stale or doubled. */
+  take(job: MailJob): Promise<TakenEmail | null>;
+}
+
+const BATCH_SIZE_MAX = 200;
+
+/**
+ * Takes and ends messages in batches. No message pays for its neighbour's fault: one with a fault behind it travels alone, and
+ * what a batch could not take or end is tried one by one.
+ */
+export function inBatches(
+  store: MailWork,
+  { leaseSeconds, logger }: { readonly leaseSeconds: number; readonly logger: Logger },
+): SingleMailWork {
+  const take = createBatcher<MailJob, TakenEmail | null>({
+    sizeMax: BATCH_SIZE_MAX,
+    run: (jobs) =>
+      store.take(jobs, leaseSeconds).catch((error: unknown) => {
+        // It may have been committed, and each is excused.
+        if (error instanceof StoreUnavailableError) throw error;
+        return jobs.map(async (job) => {
+          const email = await takeAlone(job);
+          if (email === null) throw error;
+          return email;
+        });
+      }),
+  });
+  const takeAlone = async (job: MailJob): Promise<TakenEmail | null> =>
+    (await (await store.take([job], leaseSeconds))[0]) ?? null;
+  const sent = endBatcher((ends) => store.endTogether('sent', ends), logger);
+  const failed = endBatcher((ends) => store.endTogether('failed', ends), logger);
+
+  return {
+    take: (job) => ((job.faults ?? 0) > 0 ? takeAlone(job) : take.add(job)),
+    async sent(email, answer) {
+      const { providerMessageId, notifications } = answer;
+      const alone = () => store.sent(email, answer);
+      if (email.faults > 0 || notifications.length > 0) return alone();
+      return (await sent.add({ email, providerMessageId, error: null })) || alone();
+    },
+    async failed(email, error) {
+      const alone = () => store.failed(email, error);
+      if (email.faults > 0) return alone();
+      return (await failed.add({ email, providerMessageId: null, error })) || alone();
+    },
+    retry: (email, delayMs) => store.retry(email, delayMs),
+    excuse: (job) => store.excuse(job),
+  };
+}
+
+/** Every entry resolves to whether it has ended: none of a batch that failed. */
+function endBatcher(
+  end: (ends: readonly EndedEmail[]) => Promise<ReadonlySet<TakenEmail>>,
+  logger: Logger,
+): Batcher<EndedEmail, boolean> {
+  return createBatcher<EndedEmail, boolean>({
+    sizeMax: BATCH_SIZE_MAX,
+    async run(ends) {
+      try {
+        const ended = await end(ends);
+        return ends.map(({ email }) => ended.has(email));
+      } catch (error) {
+        logger.warn('mail ends one by one', { count: ends.length, error });
+        return ends.map(() => false);
+      }
+    },
+  });
+}
