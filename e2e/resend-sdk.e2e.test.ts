@@ -350,6 +350,52 @@ test('inboxes: a thread is listed, read and marked as read; its emails are liste
   expect(both.map(({ direction }) => direction).sort()).toEqual(['inbound', 'outbound']);
 }, 60_000);
 
+test('what there is not yet is a 404: of inboxes their update, agent, drafts and labels, and the rest of threads', async () => {
+  await verifiedDomain('shop.example');
+  const { id: inboxId } = await dataOf(() => resend.inboxes.create({ emailAddress: 'support@shop.example' }));
+  const inbound = await system.start('inbound');
+  const message = { from: 'ann@example.net', to: 'support@shop.example', subject: 'Hi', text: 'Hello' };
+  await sendMail(await inbound.smtpPort(), message);
+  const { data: threads } = await dataOf(() => resend.inboxes.threads.list({ inboxId }));
+  const thread = { inboxId, threadId: threads[0]?.id ?? '' };
+  const { data: emails } = await dataOf(() => resend.inboxes.threads.emails.list(thread));
+  const emailId = emails[0]?.id ?? '';
+  const { inboxes } = resend;
+  const [draft, label] = [
+    { inboxId, draftId: '1' },
+    { inboxId, labelId: '1' },
+  ];
+  const absent: Record<string, () => Promise<Answered<unknown>>> = {
+    'inboxes.update': () => inboxes.update(inboxId, { name: 'Help' }),
+    'agent.get': () => inboxes.agent.get({ inboxId }),
+    'agent.update': () => inboxes.agent.update({ inboxId, tone: 'concise_casual' }),
+    'drafts.list': () => inboxes.drafts.list({ inboxId }),
+    'drafts.create': () =>
+      inboxes.drafts.create({ inboxId, to: 'ann@example.net', subject: 'Hi', text: 'Hi' }),
+    'drafts.get': () => inboxes.drafts.get(draft),
+    'drafts.update': () => inboxes.drafts.update({ ...draft, subject: 'Ho' }),
+    'drafts.remove': () => inboxes.drafts.remove(draft),
+    'drafts.send': () => inboxes.drafts.send(draft),
+    'labels.list': () => inboxes.labels.list({ inboxId }),
+    'labels.create': () => inboxes.labels.create({ inboxId, name: 'Urgent' }),
+    'labels.update': () => inboxes.labels.update({ ...label, name: 'Late' }),
+    'labels.remove': () => inboxes.labels.remove(label),
+    'threads.search': () => inboxes.threads.search({ inboxId, query: 'Hi' }),
+    'threads.remove': () => inboxes.threads.remove(thread),
+    'threads.labels.add': () => inboxes.threads.labels.add({ ...thread, labels: ['1'] }),
+    'threads.labels.set': () => inboxes.threads.labels.set({ ...thread, labels: ['1'] }),
+    'threads.labels.remove': () => inboxes.threads.labels.remove({ ...thread, labelId: '1' }),
+    'threads.emails.forward': () =>
+      inboxes.threads.emails.forward({ ...thread, emailId, to: 'ben@example.net', text: 'See below' }),
+  };
+  const answers: Record<string, unknown> = {};
+  for (const [name, call] of Object.entries(absent)) answers[name] = (await counted(call)).error;
+  const missing = expect.objectContaining({ status: 404, type: expect.stringMatching(/\/not-found$/) });
+  expect(answers).toEqual(Object.fromEntries(Object.keys(absent).map((name) => [name, missing])));
+  const { data: left } = await dataOf(() => inboxes.threads.list({ inboxId }));
+  expect(left.map(({ id }) => id)).toEqual([thread.threadId]); // and nothing was done
+}, 60_000);
+
 test('a failure is read as one, with the problem document for an error', async () => {
   const unverified = await counted(() => resend.emails.send(MESSAGE));
   expect(unverified.data).toBeNull();

@@ -232,6 +232,19 @@ describe('a thread', () => {
     expect(await threadOf(await received(other))).not.toBe(first);
   });
 
+  test('is not shared by two answers to what the inbox does not know, unless one names the other', async () => {
+    const [one, two] = [
+      await threadOf(await received(incoming({ messageId: '1@x', inReplyTo: '0@x', references: ['0@x'] }))),
+      await threadOf(await received(incoming({ messageId: '2@x', inReplyTo: '0@x', references: ['0@x'] }))),
+    ];
+    expect(two).not.toBe(one);
+    const third = incoming({ inReplyTo: '0@x', references: ['0@x', '1@x'] });
+    expect(await threadOf(await received(third))).toBe(one);
+    const parent = incoming({ messageId: '0@x' });
+    expect([one, two]).toContain(await threadOf(await received(parent))); // late, and it moves no thread
+    expect(await store.outside.query('select from inbox_threads')).toHaveLength(2);
+  });
+
   test('of a message and an answer to it that come at once is one, whichever is first', async () => {
     for (let pair = 0; pair < 10; pair += 1) {
       const first = incoming({ messageId: `${pair}@x` });
