@@ -153,6 +153,10 @@ describe('the models of the client', () => {
       await anInbox();
       return store.db.prisma.inbox.findFirst();
     },
+    removed_inboxes: async () => {
+      await store.outside.query(`insert into removed_inboxes values ('ibx_1')`);
+      return store.db.prisma.removedInbox.findFirst();
+    },
     inbox_threads: async () => {
       await aThread();
       return store.db.prisma.inboxThread.findFirst();
