@@ -357,6 +357,11 @@ CREATE TABLE removed_complaints (
   CONSTRAINT removed_complaints_pkey PRIMARY KEY (suppression_id)
 );
 
+CREATE TABLE removed_inboxes (
+  id text NOT NULL,
+  CONSTRAINT removed_inboxes_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE ses_mail (
   notification_id text NOT NULL,
   provider_message_id text NOT NULL,
@@ -451,12 +456,9 @@ ALTER TABLE erasures ADD CONSTRAINT erasures_account_id_fkey FOREIGN KEY (accoun
 ALTER TABLE idempotency_keys ADD CONSTRAINT idempotency_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE inbound_routes ADD CONSTRAINT inbound_routes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE inbox_sends ADD CONSTRAINT inbox_sends_email_id_fkey FOREIGN KEY (email_id) REFERENCES emails(id) ON DELETE CASCADE;
-ALTER TABLE inbox_sends ADD CONSTRAINT inbox_sends_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE NOT VALID;
-ALTER TABLE inbox_threads ADD CONSTRAINT inbox_threads_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE;
 ALTER TABLE inboxes ADD CONSTRAINT inboxes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE message_attachments ADD CONSTRAINT message_attachments_message_id_fkey FOREIGN KEY (message_id) REFERENCES messages(id) ON DELETE CASCADE;
 ALTER TABLE messages ADD CONSTRAINT messages_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
-ALTER TABLE messages ADD CONSTRAINT messages_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE;
 ALTER TABLE messages ADD CONSTRAINT messages_thread_id_fkey FOREIGN KEY (thread_id) REFERENCES inbox_threads(id) ON DELETE CASCADE;
 ALTER TABLE removed_complaints ADD CONSTRAINT removed_complaints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 ALTER TABLE suppressions ADD CONSTRAINT suppressions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;

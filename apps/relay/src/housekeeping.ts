@@ -53,3 +53,13 @@ export async function removalsTurn(
   for (const { webhookId, error } of failed) logger.warn('removal failed', { webhook_id: webhookId, error });
   return underWay > 0 ? REMOVALS_GO_ON_AFTER_MS : REMOVALS_EVERY_MS;
 }
+
+/** Deletes the rows of deleted inboxes. @returns the pause before the next turn. */
+export async function inboxRemovalsTurn(
+  housekeeping: Pick<Housekeeping, 'removeInboxes'>,
+  logger: Logger,
+): Promise<number> {
+  const { removed, underWay } = await housekeeping.removeInboxes();
+  if (removed > 0) logger.info('removals finished', { inboxes: removed });
+  return underWay > 0 ? REMOVALS_GO_ON_AFTER_MS : REMOVALS_EVERY_MS;
+}

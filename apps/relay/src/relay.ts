@@ -25,6 +25,7 @@ import { createFleetWatch } from './fleet-watch.ts';
 import {
   housekeepingSteps,
   housekeepingTurn,
+  inboxRemovalsTurn,
   removalsTurn,
   STEP_AGAIN_AFTER_ERROR_MS,
 } from './housekeeping.ts';
@@ -84,6 +85,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     timed('retention', () => retentionTurn(retention, logger), TENDING_PAUSE_AFTER_ERROR_MS),
     timed('erasures', () => erasuresTurn(erasures, logger), TENDING_PAUSE_AFTER_ERROR_MS),
     timed('removals', () => removalsTurn(housekeeping, logger), TENDING_PAUSE_AFTER_ERROR_MS),
+    timed('inbox_removals', () => inboxRemovalsTurn(housekeeping, logger), TENDING_PAUSE_AFTER_ERROR_MS),
     report,
   ];
   lifecycle.add('passes', {

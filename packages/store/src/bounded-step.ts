@@ -33,6 +33,7 @@ export type Chore =
   | 'old mail'
   | 'received mail'
   | 'old threads'
+  | 'removed inboxes'
   | 'swept blobs'
   | 'old dead letters'
   | 'surplus dead letters';

@@ -1,5 +1,7 @@
 import type { Pool } from 'pg';
 import { dropExpired } from './expired-records.ts';
+import { removeInboxes } from './inbound/remove-inboxes.ts';
+import type { InboxRemovals } from './inbound/remove-inboxes.ts';
 import { finishRemovals } from './remove-webhook.ts';
 import type { Removals } from './remove-webhook.ts';
 
@@ -8,11 +10,14 @@ export interface Housekeeping {
   dropExpired(): Promise<number>;
   /** Goes on with removals that a DELETE has left behind; one that fails keeps no other from being finished. */
   finishRemovals(): Promise<Removals>;
+  /** Deletes the rows of deleted inboxes, some of each. */
+  removeInboxes(): Promise<InboxRemovals>;
 }
 
 export function createHousekeeping(pool: Pool): Housekeeping {
   return {
     dropExpired: () => dropExpired(pool),
     finishRemovals: () => finishRemovals(pool),
+    removeInboxes: () => removeInboxes(pool),
   };
 }

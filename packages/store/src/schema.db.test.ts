@@ -153,6 +153,10 @@ describe('the models of the client', () => {
       await anInbox();
       return store.db.prisma.inbox.findFirst();
     },
+    removed_inboxes: async () => {
+      await store.outside.query(`insert into removed_inboxes values ('ibx_1')`);
+      return store.db.prisma.removedInbox.findFirst();
+    },
     inbox_threads: async () => {
       await aThread();
       return store.db.prisma.inboxThread.findFirst();
@@ -184,7 +188,6 @@ describe('the models of the client', () => {
       return store.db.prisma.blockedSender.findFirst();
     },
     inbox_sends: async () => {
-      await anInbox();
       await store.outside.query(`insert into inbox_sends values ($1, 'ibx_1', 'thr_1', now())`, [
         await rows.email(),
       ]);

@@ -164,7 +164,9 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       return insertMessage(database, wish, wish.accountId ?? (await rows.account()));
     },
     async clear() {
-      await database.query('truncate accounts, events, deliveries, attempts, dead_letters cascade');
+      await database.query(
+        'truncate accounts, events, deliveries, attempts, dead_letters, inbox_threads, removed_inboxes cascade',
+      );
     },
   };
   return rows;

@@ -67,7 +67,7 @@ afterEach(async () => {
 });
 
 /** Put together as `main.ts` does, but for the parser, which has no thread of its own here. */
-function startIntake(pollMs?: number): SesIntake {
+function startIntake(pollMs?: number, leaseMs?: number): SesIntake {
   const stream = new Writable({
     write: (line: Buffer, _encoding, done) => {
       lines.push(line.toString('utf8'));
@@ -86,6 +86,7 @@ function startIntake(pollMs?: number): SesIntake {
     work: createSesMailWork(database),
     objects: createObjectSource({ bytesMax: LIMITS.receivedBytes }),
     ...(pollMs === undefined ? {} : { pollMs }),
+    ...(leaseMs === undefined ? {} : { leaseMs }),
   });
   intake.start();
   cleanups.push(
@@ -137,6 +138,32 @@ test('holds four messages at a time, and puts them back when it stops', async ()
   expect(await count('ses_mail')).toBe(6);
   expect(await count(`ses_mail where due_at > now() + interval '30 s'`)).toBe(0);
   expect(await count('messages')).toBe(0);
+});
+
+test('what takes longer than the lease stays in hand: the lease is renewed', async () => {
+  s3.fail(s3Hang, { operation: 'GetObject' });
+  await keep(OBJECT);
+  startIntake(10, 3_000);
+  await s3.waitForRequests('GetObject', 1);
+  const [row] = await outside.query<{ due: string }>('select due_at::text as due from ses_mail');
+  const renewed = async () =>
+    (await count(`ses_mail where claim = 1 and due_at > '${row?.due ?? ''}'`)) === 1;
+  await waitFor(renewed, { what: 'the same claim to last longer' });
+});
+
+test('what fails for four days ends, told and counted, and mail that fails for less is tried', async () => {
+  s3.fail(s3Error(403, 'AccessDenied'), { operation: 'GetObject' });
+  await keep(OBJECT, 'sns-1');
+  await keep(OBJECT, 'sns-2');
+  await outside.query(
+    `update ses_mail set claim = case notification_id when 'sns-1' then 5760 else 5759 end`,
+  );
+  startIntake(HOUR_MS);
+  await said('"reason":"tried_out"');
+  await said('"reason":"s3"');
+  expect(await outside.query('select notification_id as id from ses_mail')).toEqual([{ id: 'sns-2' }]);
+  const told = lines.filter((line) => line.includes('message.refused'));
+  expect(told).toEqual([expect.stringContaining('"sns_message_id":"sns-1"')]);
 });
 
 describe('while something is away mail waits, and is taken afterwards:', () => {

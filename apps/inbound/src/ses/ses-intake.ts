@@ -4,17 +4,21 @@ import type { ObjectReading, ObjectSource } from '@postrider/blobs';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { heldReason, verdictsFromSes } from '@postrider/screening';
 import type { ClaimedSesMail, SesMailWork } from '@postrider/store';
-import type { MailPipeline } from '../pipeline/mail-pipeline.ts';
+import type { MailOutcome, MailPipeline } from '../pipeline/mail-pipeline.ts';
 import { createStages } from '../pipeline/stages.ts';
 
 /** Messages at a time, 10 MiB each; parsing takes about as much again. */
 const AT_ONCE = 4;
-/** Longer than the time limits of a message's stages together: 60 s for S3, twice 20 s to parse, 15 s for Postgres. */
-const LEASE_SECONDS = 120;
+/** Renewed while a message is in hand: how long its stages take together has no limit. */
+const LEASE_MS = 120_000;
+/** Renewals in the time of a lease: two may fail. */
+const RENEWALS_PER_LEASE = 3;
 /** How often what no wake-up tells of is looked for: a lease that ran out, or a delay. */
 const POLL_MS = 1_000;
 const COUNT_EVERY_MS = 5_000;
 const DELAY_MS = { first: 1_000, max: 60_000 };
+/** One a minute for four days, as long as mail servers keep trying. Times in which no process ran do not count. */
+const TRIES_MAX = 4 * 24 * 60;
 
 export interface SesIntakeParts {
   readonly work: SesMailWork;
@@ -24,6 +28,8 @@ export interface SesIntakeParts {
   readonly metrics: Pick<Metrics<'inbound'>, 'inboundMessages' | 'inboundStageDuration' | 'inboundBacklog'>;
   /** Default: 1 s. */
   readonly pollMs?: number;
+  /** Default: 120 s. */
+  readonly leaseMs?: number;
 }
 
 export interface SesIntake {
@@ -36,7 +42,7 @@ export interface SesIntake {
 
 /** Takes in what SES told the API of: claims, fetches, and hands it to the pipeline. SES's verdicts stand for our scanners'. */
 export function createSesIntake(parts: SesIntakeParts): SesIntake {
-  const { work, objects, logger, metrics, pollMs = POLL_MS } = parts;
+  const { work, objects, logger, metrics, pollMs = POLL_MS, leaseMs = LEASE_MS } = parts;
   const inHand = new Set<Promise<void>>();
   let stopping = false;
   let passes = Promise.resolve();
@@ -45,7 +51,7 @@ export function createSesIntake(parts: SesIntakeParts): SesIntake {
   async function pass(): Promise<void> {
     try {
       const rowsMax = AT_ONCE - inHand.size;
-      const claimed = rowsMax > 0 ? await work.claim({ rowsMax, leaseSeconds: LEASE_SECONDS }) : [];
+      const claimed = rowsMax > 0 ? await work.claim({ rowsMax, leaseSeconds: leaseMs / 1_000 }) : [];
       for (const mail of claimed) begin(mail);
     } catch (error) {
       logger.warn('mail of SES not claimed', { error });
@@ -102,15 +108,50 @@ export function createSesIntake(parts: SesIntakeParts): SesIntake {
 /** Never rejects. What fails at Postgres is left to its lease. */
 async function takeIn(parts: SesIntakeParts, mail: ClaimedSesMail): Promise<void> {
   const { work, logger } = parts;
-  const names = namesOf(mail);
   try {
-    const found = await fetchContent(parts, mail);
-    if (found === null) await work.defer(mail, delayMs(mail.claim));
-    else if (found.kind === 'read') await store(parts, mail, found.bytes);
-    else await refuse(parts, mail, found.kind);
+    const isLater = await withLease(parts, mail, () => tryOnce(parts, mail));
+    if (isLater) await work.defer(mail, delayMs(mail.claim));
   } catch (error) {
-    logger.warn('mail of SES left to its lease', { ...names, error });
+    logger.warn('mail of SES left to its lease', { ...namesOf(mail), error });
   }
+}
+
+/** Renews the lease as long as `taking` runs. Nothing is renewed once it resolves. */
+async function withLease<T>(
+  { work, logger, leaseMs = LEASE_MS }: SesIntakeParts,
+  mail: ClaimedSesMail,
+  taking: () => Promise<T>,
+): Promise<T> {
+  const done = new AbortController();
+  const { signal } = done;
+  const renewing = (async () => {
+    for (;;) {
+      await delay(leaseMs / RENEWALS_PER_LEASE, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      await work.defer(mail, leaseMs).catch((error: unknown) => {
+        logger.warn('lease of mail of SES not renewed', { ...namesOf(mail), error });
+      });
+    }
+  })();
+  try {
+    return await taking();
+  } finally {
+    done.abort();
+    await renewing;
+  }
+}
+
+/** @returns whether to try again later. */
+async function tryOnce(parts: SesIntakeParts, mail: ClaimedSesMail): Promise<boolean> {
+  if (mail.claim > TRIES_MAX) {
+    await refuse(parts, mail, 'tried_out');
+    return false;
+  }
+  const found = await fetchContent(parts, mail);
+  if (found === null) return true;
+  if (found.kind === 'read') return (await store(parts, mail, found.bytes)).kind === 'later';
+  await refuse(parts, mail, found.kind);
+  return false;
 }
 
 /** @returns null when S3 does not give it. */
@@ -130,21 +171,20 @@ async function fetchContent(
   }
 }
 
-async function store({ pipeline, work }: SesIntakeParts, mail: ClaimedSesMail, raw: Buffer): Promise<void> {
+async function store({ pipeline }: SesIntakeParts, mail: ClaimedSesMail, raw: Buffer): Promise<MailOutcome> {
   const { source: mailFrom, recipients } = mail;
   const verdicts = verdictsFromSes(mail.verdicts);
   const screened = { auth: verdicts.auth, heldReason: heldReason(verdicts, false) };
-  const outcome = await pipeline.take({
+  return pipeline.take({
     ...{ raw, content: raw, mailFrom, recipients, claim: mail, names: namesOf(mail) },
     screen: async () => screened,
   });
-  if (outcome.kind === 'later') await work.defer(mail, delayMs(mail.claim));
 }
 
 async function refuse(
   { work, logger, metrics }: SesIntakeParts,
   mail: ClaimedSesMail,
-  reason: 'gone' | 'too_big',
+  reason: 'gone' | 'too_big' | 'tried_out',
 ): Promise<void> {
   if (!(await work.end(mail))) return;
   metrics.inboundMessages.inc({ result: 'refused', reason });

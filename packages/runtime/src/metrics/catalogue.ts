@@ -108,7 +108,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'histogram',
     name: 'postrider_relay_pass_duration_seconds',
-    help: 'Time of one turn of a pass of the relay, by pass: deliveries, news (of deliveries), mail, fleet, retention, erasures, removals, report, and the steps of housekeeping (days_made, days_dropped, records_expired).',
+    help: 'Time of one turn of a pass of the relay, by pass: deliveries, news (of deliveries), mail, fleet, retention, erasures, removals (of webhooks), inbox_removals, report, and the steps of housekeeping (days_made, days_dropped, records_expired).',
     labels: ['pass'],
     buckets: PASS_SECONDS,
   },
@@ -193,7 +193,7 @@ export const metricCatalogue = {
     processes: ['inbound'],
     kind: 'counter',
     name: 'postrider_inbound_messages_total',
-    help: 'Messages that a sender or SES handed over, by result: received, held, repeated (the same bytes again), nobody (no recipient any more), later (451; mail of SES is tried again), refused (of SES), and why: the held reason; of later postgres, blobs, screening, s3, other; of refused gone, too_big.',
+    help: 'Messages that a sender or SES handed over, by result: received, held, repeated (the same bytes again), nobody (no recipient any more), later (451; mail of SES is tried again), refused (of SES), and why: the held reason; of later postgres, blobs, screening, s3, other; of refused gone, too_big, tried_out.',
     labels: ['result', 'reason'],
   },
   inboundStageDuration: {

@@ -9,6 +9,7 @@ import type { TestStore } from '../../test/open-store.ts';
 import { storeMail } from '../send-emails.ts';
 import type { SendRequest } from '../send-request.ts';
 import { createInboxStore } from './inboxes.ts';
+import { removeInboxes } from './remove-inboxes.ts';
 
 const ADDRESS = 'agent@in.example';
 
@@ -162,6 +163,7 @@ test('mail that is being sent while its inbox is deleted stays, and nothing else
     return Promise.all([sending, deleting]);
   });
   expect(done).toEqual([expect.objectContaining({ kind: 'stored' }), id]);
+  await removeInboxes(store.db.pool);
   expect({
     emails: await counted('emails'),
     sends: await counted('inbox_sends'),

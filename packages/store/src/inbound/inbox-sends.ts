@@ -50,12 +50,12 @@ async function send(
   const inboxes = await runIn<{ id: InboxId; address: string }>(tx.client, lockInboxSenders, [
     ...[accountId, kind, addresses.filter((address) => address !== null)],
   ]);
-  if (reply !== undefined && !(await isThere(tx, reply))) return { kind: 'missing' };
+  const idOf = new Map(inboxes.map(({ id, address }) => [address, id]));
+  if (reply !== undefined && !(await isThere(tx, reply, [...idOf.values()]))) return { kind: 'missing' };
   const [sent] = await runIn<Sent>(tx.client, sendEmails, [...values, true]);
   if (sent === undefined) throw new Error('the statement did not answer');
   const outcome = outcomeOf(sent, ids);
   if (outcome?.kind !== 'stored') return outcome;
-  const idOf = new Map(inboxes.map(({ id, address }) => [address, id]));
   const notes = [];
   for (const [index, draft] of drafts.entries()) {
     const inboxId = idOf.get(addresses[index] ?? '');
@@ -70,10 +70,13 @@ async function send(
   return outcome;
 }
 
+/** @param inboxIds those that are locked: threads of a deleted one have rows for a while. */
 async function isThere(
   { client }: Transaction,
   { inboxId, threadId }: NonNullable<SendRequest['reply']>,
+  inboxIds: readonly InboxId[],
 ): Promise<boolean> {
+  if (!inboxIds.includes(inboxId)) return false;
   return (await client.inboxThread.count({ where: { id: threadId, inboxId } })) > 0;
 }
 

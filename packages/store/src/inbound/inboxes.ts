@@ -60,7 +60,7 @@ export interface InboxStore {
   identify(reader: MailReader, idOrAddress: string): Promise<InboxIdentity | null>;
   /** The newest first. @returns null when the cursor is none of the reader's inboxes. */
   list(reader: MailReader, request: PageRequest<'inbox'>): Promise<Page<Inbox> | null>;
-  /** Frees the address; messages and threads go with it. @returns its id; null when there is none. */
+  /** Frees the address and the place; messages and threads are missing from then on. Their rows go later. @returns its id; null when there is none. */
   delete(reader: MailReader, idOrAddress: string): Promise<InboxId | null>;
 }
 

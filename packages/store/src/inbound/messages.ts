@@ -90,25 +90,34 @@ export function createMessageStore(db: Database, clock: Clock): MessageStore {
           include: { attachments: { orderBy: { position: 'asc' } } },
         }),
       );
-      return row === null ? null : wholeOf(row);
+      return row === null || !(await inboxIsThere(db, row.inboxId)) ? null : wholeOf(row);
     },
     list: (reader, filter, request) => list(db, reader, filter, request),
     release: async (reader, id) => db.transactions.run((tx) => release(tx, clock, reader, id)),
     async findLinked({ messageId, attachmentId }) {
       if (attachmentId === null) {
         const row = await mappingUnavailable(() =>
-          messages.findUnique({ where: { id: messageId }, select: { blob: true } }),
+          messages.findUnique({ where: { id: messageId }, select: { blob: true, inboxId: true } }),
         );
-        return row === null ? null : { blob: row.blob, filename: null, contentType: null };
+        if (row === null || !(await inboxIsThere(db, row.inboxId))) return null;
+        return { blob: row.blob, filename: null, contentType: null };
       }
-      return mappingUnavailable(() =>
+      const file = await mappingUnavailable(() =>
         attachments.findFirst({
           where: { id: attachmentId, messageId },
-          select: { blob: true, filename: true, contentType: true },
+          select: { blob: true, filename: true, contentType: true, message: { select: { inboxId: true } } },
         }),
       );
+      if (file === null || !(await inboxIsThere(db, file.message.inboxId))) return null;
+      return { blob: file.blob, filename: file.filename, contentType: file.contentType };
     },
   };
+}
+
+/** Asked after the message was read: the rows of a deleted inbox may stay until a relay has deleted them. */
+async function inboxIsThere({ prisma }: Database, inboxId: string | null): Promise<boolean> {
+  if (inboxId === null) return true;
+  return (await mappingUnavailable(() => prisma.inbox.count({ where: { id: inboxId } }))) > 0;
 }
 
 const NOT_HELD = ['received', 'released'] as const;
@@ -127,9 +136,9 @@ async function list(
   if (cursor !== null) {
     const where = { id: cursor.id, accountId, kind };
     const row = await mappingUnavailable(() =>
-      db.prisma.message.findFirst({ where, select: { createdAt: true } }),
+      db.prisma.message.findFirst({ where, select: { createdAt: true, inboxId: true } }),
     );
-    if (row === null) return null;
+    if (row === null || !(await inboxIsThere(db, row.inboxId))) return null;
     place = { at: row.createdAt, id: cursor.id };
   }
   const statuses = status === null ? NOT_HELD : [status];
@@ -175,7 +184,7 @@ async function release(
   if (held.status !== 'held') return 'not-held';
   const inboxId = held.inboxId as InboxId | null;
   const locked = await runIn(tx.client, lockInbox, [inboxId, held.ruleId]);
-  // Its inbox is gone, and the message with it. A rule may go before its messages.
+  // Its inbox is gone, and the message with it, whose row may stay for a while. A rule may go before its messages.
   if (inboxId !== null && locked.length === 0) return 'missing';
   const joined = inboxId === null ? null : await threadOf(tx, inboxId, held);
   const newThread = inboxId === null || joined !== null ? null : newId('thread', clock);

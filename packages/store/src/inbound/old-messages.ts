@@ -5,7 +5,7 @@ import { mappingUnavailable } from '../errors.ts';
 import { lockInboxesOf } from './empty-threads.ts';
 
 /** Text and HTML of 10 MiB may take 20 MiB as UTF-8, in pieces of 2 KiB: 5 messages are 50,000 rows to delete. */
-const MESSAGES_PER_STEP = 5;
+export const RECEIVED_PER_STEP = 5;
 const THREADS_PER_STEP = 100;
 
 /**
@@ -13,7 +13,7 @@ const THREADS_PER_STEP = 100;
  * sweep of the blob store. @returns how many.
  */
 export async function dropReceivedMail(pool: Pool, days: number): Promise<number> {
-  const which = { table: 'messages', mayGo: 'true', rows: MESSAGES_PER_STEP };
+  const which = { table: 'messages', mayGo: 'true', rows: RECEIVED_PER_STEP };
   const step = async (client: PoolClient, after: string): Promise<WalkStep> => {
     const { last, ids } = await readAgedPage(client, which, { after, days });
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(DELETE_MESSAGES, [ids]);

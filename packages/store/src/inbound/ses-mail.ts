@@ -32,7 +32,7 @@ export interface SesMailWork {
   claim(limits: { readonly rowsMax: number; readonly leaseSeconds: number }): Promise<ClaimedSesMail[]>;
   /** Ends a message that is not stored. @returns false: the claim is no longer held */
   end(claim: SesMailClaim): Promise<boolean>;
-  /** Due again after the delay. */
+  /** Due again after the delay, which renews a lease, too. */
   defer(claim: SesMailClaim, delayMs: number): Promise<void>;
   /** @returns how many wait or are held */
   count(): Promise<number>;

@@ -1,4 +1,5 @@
 import type { Statement } from '../statement.ts';
+import { INBOX_IS_THERE } from './inbox-is-there.ts';
 
 /**
  * A page of an account's messages, or of one inbox's. Each status is a walk over one index, which ends where the page does.
@@ -26,7 +27,7 @@ function pageOfMessages(
   };
 }
 
-const OF_ACCOUNT = 'm.account_id = $1 and m.kind = $2::key_kind';
+const OF_ACCOUNT = `m.account_id = $1 and m.kind = $2::key_kind and ${INBOX_IS_THERE}`;
 /** Messages of an inbox are of its account and its kind. */
 const OF_INBOX = `
   m.inbox_id = (select i.id from inboxes i where i.id = $7 and i.account_id = $1 and i.kind = $2::key_kind)`;
