@@ -326,7 +326,7 @@ CREATE INDEX messages_of_account_by_status ON messages USING btree (account_id, 
 CREATE INDEX messages_of_inbox_by_status ON messages USING btree (inbox_id, status, created_at DESC, id DESC);
 CREATE INDEX messages_of_message_id ON messages USING btree (message_id, inbox_id);
 CREATE INDEX messages_of_thread ON messages USING btree (thread_id, created_at, id);
-CREATE INDEX messages_unread ON messages USING btree (inbox_id) WHERE NOT read AND status <> 'held'::message_status;
+CREATE INDEX messages_unread_by_thread ON messages USING btree (inbox_id, thread_id) WHERE NOT read AND status <> 'held'::message_status;
 
 CREATE TABLE provider_notifications (
   message_id text NOT NULL,

@@ -62,8 +62,9 @@ function explainedClient(client: PoolClient, seen: ExplainedStatement[]): PoolCl
   return { query, release } as unknown as PoolClient;
 }
 
+/** A statement may have its name in front. */
 function isPlanned(text: string): boolean {
-  return /^\s*(select|insert|update|delete|with)\b/.test(text);
+  return /^\s*(?:\/\*[^*]*\*\/\s*)?(?:select|insert|update|delete|with)\b/.test(text);
 }
 
 async function explain(client: PoolClient, text: string, values: unknown[]): Promise<ExplainedStatement> {
@@ -78,13 +79,19 @@ async function explain(client: PoolClient, text: string, values: unknown[]): Pro
       node['Node Type'] === 'Seq Scan' ? (node['Relation Name'] ?? []) : [],
     ),
     rowsMax: Math.max(...nodes.map(rowsOf)),
-    pagesBy: Object.fromEntries(
-      nodes.flatMap((node) => {
-        const index = node['Index Name'];
-        return index === undefined ? [] : [[index, node['Shared Hit Blocks'] + node['Shared Read Blocks']]];
-      }),
-    ),
+    pagesBy: pagesByIndex(nodes),
   };
+}
+
+/** Several steps may read one index. */
+function pagesByIndex(nodes: readonly PlanNode[]): Record<string, number> {
+  const pages: Record<string, number> = {};
+  for (const node of nodes) {
+    const index = node['Index Name'];
+    if (index === undefined) continue;
+    pages[index] = (pages[index] ?? 0) + node['Shared Hit Blocks'] + node['Shared Read Blocks'];
+  }
+  return pages;
 }
 
 function nodesOf(node: PlanNode): PlanNode[] {

@@ -25,7 +25,8 @@ const NEWEST = `
   ) newest on true`;
 
 /**
- * A page of an inbox's threads, by when their newest message came: what such a page holds is found in the index alone.
+ * A page of an inbox's threads, by when their newest message came: what such a page holds is found in the index alone. Whether
+ * they are read is asked of one inbox (no message of a thread is held): else all accounts' unread messages would be read.
  *
  * $1 inbox, $2 whether they are read (null: either), $3 and $4 time and id of the cursor (nulls: none), $5 threads.
  */
@@ -37,7 +38,9 @@ function pageOfThreads(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): 
       from (
         select t.* from inbox_threads t
         where t.inbox_id = $1 and ($3::timestamptz is null or (t.last_at, t.id) ${beyond} ($3::timestamptz, $4::text))
-          and ($2::bool is null or $2 = not exists (select from messages m where m.thread_id = t.id and not m.read))
+          and ($2::bool is null or $2 = not exists (
+            select from messages m where m.inbox_id = $1 and m.thread_id = t.id and not m.read and m.status <> 'held'
+          ))
         order by t.last_at ${order}, t.id ${order}
         limit $5
       ) t
