@@ -1,13 +1,14 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import type { KeyKind } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import { createMessageIntake, createWakeUps, openDatabase } from '@postrider/store';
-import type { Database, IncomingMessage } from '@postrider/store';
+import type { IncomingMessage } from '@postrider/store';
 import { waitFor, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../../test/expect-problem.ts';
+import { openIntake } from '../../../test/open-intake.ts';
+import type { OpenIntake } from '../../../test/open-intake.ts';
+import { isWaitingForLock, storedEmail } from '../../../test/rows.ts';
 import { SHARED_DOMAIN, startApi } from '../../../test/start-api.ts';
 import type { Caller, TestApi } from '../../../test/start-api.ts';
 
@@ -15,24 +16,15 @@ const ADDRESS = `agent@${SHARED_DOMAIN}`;
 const ANN = 'Ann <ann@shop.example>';
 
 let api: TestApi;
-let database: Database;
-let closeWakeUps: () => Promise<unknown>;
+let intake: OpenIntake;
 let caller: Caller;
 
 beforeAll(async () => {
   api = await startApi();
-  const connection = {
-    databaseUrl: api.database.url,
-    applicationName: 'threads-test',
-    onError: () => undefined,
-  };
-  const wakeUps = createWakeUps(connection);
-  closeWakeUps = () => wakeUps.close();
-  database = openDatabase({ ...connection, size: 2 }, wakeUps);
+  intake = openIntake(api.database.url);
 });
 afterAll(async () => {
-  await database.close();
-  await closeWakeUps();
+  await intake.close();
   await api.stop();
 });
 beforeEach(async () => {
@@ -56,32 +48,10 @@ async function inbox(by = caller, more: object = {}): Promise<string> {
 }
 
 /** @returns its id. */
-async function received(more: Partial<IncomingMessage> = {}): Promise<string> {
-  const intake = createMessageIntake(database, systemClock, [SHARED_DOMAIN]);
-  const reception = await intake.receive({
-    contentDigest: createHash('sha256').update(randomUUID()).digest(),
-    ...{
-      blob: 'b'.repeat(64),
-      size: 1_000,
-      recipients: [ADDRESS],
-      senders: [],
-      messageId: `${randomUUID()}@mail.example`,
-    },
-    ...{ inReplyTo: null, references: [], from: ANN, to: [ADDRESS], cc: [], replyTo: [], subject: 'Order' },
-    ...{ text: 'Where is it?', html: null, headers: [], attachments: [], automatic: false, heldReason: null },
-    auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
-    ...more,
-  });
-  if (reception.kind !== 'stored' || reception.messages[0] === undefined) throw new Error('it went nowhere');
-  return reception.messages[0].id;
-}
+const received = async (more: Partial<IncomingMessage> = {}): Promise<string> =>
+  intake.receive({ recipients: [ADDRESS], from: ANN, to: [ADDRESS], ...more });
 
-const isWaiting = async (): Promise<boolean> =>
-  (
-    await api.database.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-  ).length > 0;
+const isWaiting = () => isWaitingForLock(api.database);
 
 interface ListOf<Entry> {
   readonly has_more: boolean;
@@ -101,16 +71,7 @@ async function onlyThread(id: string): Promise<string> {
   return data[0]?.id ?? '';
 }
 
-interface StoredEmail {
-  readonly from_address: string;
-  readonly to_addresses: string[];
-  readonly cc_addresses: string[];
-  readonly subject: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-const emailOf = async (id: string) =>
-  (await api.database.query<StoredEmail>('select * from emails where id = $1', [id]))[0];
+const emailOf = (id: string) => storedEmail(api.database, id);
 
 describe('a thread', () => {
   test('is listed with its newest message first, and says what it holds', async () => {
