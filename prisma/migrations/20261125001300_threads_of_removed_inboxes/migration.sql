@@ -1,3 +1,4 @@
--- busy table
+-- no transaction, busy table
+
 -- As of messages: a relay deletes the threads of a deleted inbox.
-alter table inbox_threads drop constraint inbox_threads_inbox_id_fkey;
+alter table inbox_threads drop constraint if exists inbox_threads_inbox_id_fkey;
