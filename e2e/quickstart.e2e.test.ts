@@ -76,7 +76,7 @@ async function untilShown(start: Start): Promise<Shown> {
 
 interface Running {
   readonly postgres: { readonly pid: number };
-  readonly children: Readonly<Record<'api' | 'relay' | 'worker', { readonly pid: number }>>;
+  readonly children: Readonly<Record<'api' | 'inbound' | 'relay' | 'worker', { readonly pid: number }>>;
 }
 
 const runningFile = () => join(dataDir, 'running.json');
@@ -120,16 +120,29 @@ function sendMail(shown: Shown): Promise<Response> {
   });
 }
 
+/** What the start says of the message that it sent over SMTP, and what the API says of its thread. */
+async function expectReplyInThread(start: Start, shown: Shown): Promise<void> {
+  expect(start.output()).toMatch(/^\[demo\] SMTP \S+ took a message for support@\S+: 250 /m);
+  expect(start.output()).toMatch(/signed message\.received evt_\S+ arrived, signature verified/);
+  const [, reply, thread] =
+    /reply (em_\S+) \("[^"\n]+"\) is queued, message 2 of thread (\S+)$/m.exec(start.output()) ?? [];
+  const path = `/v1/inboxes/support@inbound.postrider.example/threads/${thread}/emails`;
+  const { data } = (await (await get(shown, path)).json()) as { data: { id: string }[] };
+  expect(data.map(({ id }) => id)).toEqual([reply, expect.stringMatching(/^msg_/)]);
+}
+
 describe('npm start', () => {
-  test('shows the signed event arrive, stops on Ctrl-C with nothing left, and keeps the data', async () => {
+  test('shows the signed events arrive and a reply in its thread, stops on Ctrl-C with nothing left, and keeps the data', async () => {
     const first = npmStart();
     const shown = await untilShown(first);
     expect(first.output()).toMatch(/signed email\.sent evt_\S+ arrived, signature verified/);
     expect(first.output()).toMatch(/^\[demo\] \d+ ms after the commit that recorded the event/m);
+    await expectReplyInThread(first, shown);
     expect((await sendMail(shown)).status).toBe(200);
     await waitFor(() => /email\.bounced evt_\S+ of em_\S+, signature verified/.test(first.output()), {
       what: 'the bounce to arrive',
     });
+    expect(Object.keys(running().children).sort()).toEqual(['api', 'inbound', 'relay', 'worker']);
     const pids = pidsOf(running());
     expect(pids.filter(isAlive)).toEqual(pids);
     first.kill('SIGINT');
@@ -142,6 +155,7 @@ describe('npm start', () => {
     const again = await untilShown(second);
     expect(again).toMatchObject({ key: shown.key, account: shown.account, webhook: shown.webhook });
     expect((await get(again, `/v1/emails/${shown.email}`)).status).toBe(200);
+    await expectReplyInThread(second, again);
     const { data } = (await (await get(again, '/v1/webhooks')).json()) as { data: { id: string }[] };
     expect(data.map(({ id }) => id)).toEqual([shown.webhook]);
     second.kill('SIGTERM');
