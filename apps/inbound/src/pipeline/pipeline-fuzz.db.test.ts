@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { createBlobStore, type BlobId, type BlobStore } from '@postrider/blobs';
+import { EVENT_DATA } from '@postrider/domain';
+import { createMessageParser } from '@postrider/received-mail';
+import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
+import { createSenderAuthentication } from '@postrider/screening';
+import { createMessageIntake, openDatabase } from '@postrider/store';
+import { bundleScript, createRows, createTestDatabase, startZoneServer } from '@postrider/testing';
+import type { Rows, SmtpClient, TestDatabase } from '@postrider/testing';
+import { mutated } from '../../../../packages/received-mail/test/mutated.ts';
+import { inboundGrounds, type InboundGround } from '../../test/inbound-ground.ts';
+import { createMailIntake } from './mail-intake.ts';
+import { createMailPipeline } from './mail-pipeline.ts';
+import { createScreening } from './screening.ts';
+
+const SHARED = 'in.example';
+/** Each is an inbox, and a session with 10 to 20 messages. */
+const SESSIONS = 20;
+/** Some of the messages are larger. */
+const MESSAGE_BYTES_MAX = 256 * 1024;
+const PACKAGES = new URL('../../../../packages/', import.meta.url);
+
+let rows: Rows;
+let outside: TestDatabase;
+let blobs: BlobStore;
+let ground: InboundGround;
+const lost: string[] = [];
+const cleanups: (() => unknown)[] = [];
+
+const pool = { threads: 2, timeoutMs: 60_000, memoryMb: 256 };
+const onThreadLost = (error: Error) => void lost.push(error.message);
+
+function threadScript(path: string): string {
+  const script = bundleScript(new URL(path, PACKAGES));
+  cleanups.push(() => script.remove());
+  return script.path;
+}
+
+/** The sender of the corpus asks for quarantine. Its mail is held when the envelope has another sender, or none. */
+async function startScreening() {
+  const names = await startZoneServer({
+    '_dmarc.sender.example': { TXT: ['v=DMARC1; p=quarantine'] },
+    'sender.example': { TXT: ['v=spf1 ip4:127.0.0.1 -all'] },
+  });
+  const authentication = createSenderAuthentication({
+    authentication: { dnsServers: [names.address], timeoutMs: 5_000, spf: true },
+    pool: {
+      ...pool,
+      script: threadScript('screening/src/authentication/authenticate-thread.ts'),
+      onThreadLost,
+    },
+  });
+  cleanups.push(
+    () => names.close(),
+    () => authentication.close(),
+  );
+  const scanners = { virusScanner: null, spamScanner: null, required: true, onUnjudged: onThreadLost };
+  return createScreening({ authentication, ...scanners });
+}
+
+beforeAll(async () => {
+  outside = await createTestDatabase();
+  rows = createRows(outside);
+  const database = openDatabase(
+    { databaseUrl: outside.url, size: 10, applicationName: 'fuzz-test', onError: () => undefined },
+    { send: () => undefined, close: async () => undefined },
+  );
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-fuzz-'));
+  blobs = createBlobStore(`file:${folder}`);
+  const parser = createMessageParser({
+    ...pool,
+    script: threadScript('received-mail/src/parse-thread.ts'),
+    onThreadLost,
+  });
+  const grounds = inboundGrounds();
+  cleanups.push(
+    () => outside.drop(),
+    () => rm(folder, { recursive: true }),
+    () => database.close(),
+    () => parser.close(),
+    () => grounds.close(),
+  );
+  const store = createMessageIntake(database, systemClock, [SHARED]);
+  const pipeline = createMailPipeline({
+    ...{ store, blobs, parser },
+    logger: createLogger({ level: 'error', service: 'inbound' }),
+    metrics: createMetrics('inbound', { processMetrics: false }),
+  });
+  const intake = createMailIntake({ store, pipeline, screening: await startScreening() });
+  ground = await grounds.start({
+    accepts: (recipient) => intake.accepts(recipient),
+    receive: (raw, envelope) => intake.receive(raw, envelope),
+    limits: { messageBytesMax: MESSAGE_BYTES_MAX },
+  });
+}, 60_000);
+afterAll(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+interface Mail {
+  readonly from: string;
+  readonly to: (inbox: string) => string;
+  /** With the line end that comes before the final dot. */
+  readonly content: Buffer;
+  /** What a failure shows beside the seed: all the bytes would be megabytes. */
+  readonly [fc.toStringMethod]: () => string;
+}
+
+const SENDERS = ['<ann@sender.example>', '<>', '<"a,b"@sender.example>', '<bounce+1@other.example>'];
+const NO_SENDERS = ['ann@sender.example', '<ann@>'];
+const RECIPIENTS = [(inbox: string) => inbox, (inbox: string) => `${inbox}+tag`.toUpperCase()];
+const nobody = () => 'nobody';
+
+const often = <T>(usual: readonly T[], seldom: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: 15, arbitrary: fc.constantFrom(...usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...seldom) },
+  );
+
+const mail = fc
+  .record({ from: often(SENDERS, NO_SENDERS), to: often(RECIPIENTS, [nobody]), raw: mutated })
+  .map(({ from, to, raw }): Mail => {
+    const isEnded = raw.length === 0 || raw.subarray(-2).toString() === '\r\n';
+    const content = isEnded ? raw : Buffer.concat([raw, Buffer.from('\r\n')]);
+    const beginning = JSON.stringify(content.toString('latin1', 0, 300));
+    return { from, to, content, [fc.toStringMethod]: () => `${from} ${content.length} bytes ${beginning}` };
+  });
+
+/** The code that docs/inbound.md promises, or RFC 5321 for a command that is none. */
+function codeFor({ from, to, content }: Mail): string {
+  if (NO_SENDERS.includes(from)) return '501';
+  if (to === nobody) return '550';
+  return content.length > MESSAGE_BYTES_MAX ? '552' : '250';
+}
+
+/** @returns the code of its last answer. */
+async function send(client: SmtpClient, inbox: string, { from, to, content }: Mail): Promise<string> {
+  for (const line of [`MAIL FROM:${from}`, `RCPT TO:<${to(inbox)}@${SHARED}>`, 'DATA']) {
+    const answer = await client.say(line);
+    if (/^[23]/.test(answer)) continue;
+    await client.say('RSET');
+    return answer.slice(0, 3);
+  }
+  const stuffed = content.toString('latin1').replace(/(^|\r\n)\./g, '$1..');
+  client.write(Buffer.from(`${stuffed}.\r\n`, 'latin1'));
+  return (await client.answer()).slice(0, 3);
+}
+
+async function newInbox(id: string): Promise<string> {
+  const account = await rows.account();
+  await outside.query(
+    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
+     values ($1, $2, 'live', $3, 'a', now(), now())`,
+    [id, account, `${id}@${SHARED}`],
+  );
+  return account;
+}
+
+const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+interface MessageRow {
+  readonly id: string;
+  readonly status: 'received' | 'held';
+  readonly digest: string;
+  readonly size: number;
+  readonly blob: BlobId;
+  readonly files: BlobId[];
+}
+
+/** One record each, with its bytes. The same bytes are one message. */
+async function expectRecords(inbox: string, accepted: readonly Mail[]): Promise<MessageRow[]> {
+  const records = await outside.query<MessageRow>(
+    `select id, status, encode(content_digest, 'hex') as digest, size, blob,
+       array(select f.blob from message_attachments f where f.message_id = m.id) as files
+     from messages m where inbox_id = $1 order by id`,
+    [inbox],
+  );
+  const digests = new Set(accepted.map(({ content }) => digestOf(content)));
+  expect(records.map(({ digest }) => digest).sort()).toEqual([...digests].sort());
+  for (const { blob, digest, size, files } of records) {
+    const raw = (await blobs.read(blob)) ?? Buffer.alloc(0);
+    expect(digestOf(raw.subarray(raw.length - size))).toBe(digest);
+    for (const file of files) expect(await blobs.sizeOf(file)).not.toBeNull();
+  }
+  return records;
+}
+
+/** One event for each record, as its schema wants it. */
+async function expectEvents(account: string, records: readonly MessageRow[]): Promise<void> {
+  const events = await outside.query<{ type: 'message.received' | 'message.held'; data: string }>(
+    'select type, data from events where account_id = $1',
+    [account],
+  );
+  const told = events.map(({ type, data }) => ({ type, id: EVENT_DATA[type].parse(JSON.parse(data)).id }));
+  const expected = records.map(({ id, status }) => ({ type: `message.${status}`, id }));
+  expect(told.sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual(expected);
+}
+
+test('whatever mail comes, each 250 is one record and one event, and every other answer is a documented one', async () => {
+  let sessions = 0;
+  const session = async (mails: Mail[]) => {
+    const inbox = `ibx_${(sessions += 1)}`;
+    const account = await newInbox(inbox);
+    const client = await ground.greet();
+    const answers: string[] = [];
+    for (const each of mails) answers.push(await send(client, inbox, each));
+    client.destroy();
+    expect(answers).toEqual(mails.map(codeFor));
+    const accepted = mails.filter((_, index) => answers[index] === '250');
+    await expectEvents(account, await expectRecords(inbox, accepted));
+    expect(lost).toEqual([]);
+  };
+  // A failure shows seed and path, which repeat it. To make it smaller would take longer than Jest waits.
+  await fc.assert(fc.asyncProperty(fc.array(mail, { minLength: 10, maxLength: 20 }), session), {
+    numRuns: SESSIONS,
+    endOnFailure: true,
+  });
+}, 180_000);
