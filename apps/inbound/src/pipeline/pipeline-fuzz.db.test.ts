@@ -22,7 +22,7 @@ const SHARED = 'in.example';
 /** Each is an inbox, and a session with 10 to 20 messages. */
 const SESSIONS = 20;
 /** Some of the messages are larger. */
-const MESSAGE_BYTES_MAX = 256 * 1024;
+const MESSAGE_BYTES_MAX = 32 * 1024;
 const PACKAGES = new URL('../../../../packages/', import.meta.url);
 
 let rows: Rows;
