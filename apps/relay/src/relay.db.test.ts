@@ -119,6 +119,20 @@ describe('the relay', () => {
     expect(await leased()).toBe(3);
   });
 
+  test('deletes the rows of an inbox that was deleted', async () => {
+    const emailId = await store.rows.email();
+    await store.database.query(`insert into inbox_sends values ($1, 'ibx_1', 'thr_1', now())`, [emailId]);
+    await store.database.query(`insert into removed_inboxes values ('ibx_1')`);
+    await stop();
+    stop = await startRelay();
+    const left = async () => (await store.database.query('select from removed_inboxes')).length;
+    await waitFor(async () => (await left()) === 0, { what: 'the removal to be finished' });
+    expect(await store.database.query('select from inbox_sends')).toEqual([]);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ msg: 'removals finished', fields: { inboxes: 1 } }),
+    );
+  });
+
   test('finishes the erasure of a person that another process has left', async () => {
     const accountId = await store.rows.account();
     await store.database.query(

@@ -1,6 +1,6 @@
 import type { Figure, Ground } from '../figure.ts';
-import { BARE_BODY } from '../ground/installation.ts';
-import { watchCpu } from '../load/cpu-watch.ts';
+import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
+import { sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import { checkOf, valueOf } from '../result/result.ts';
@@ -9,8 +9,6 @@ import { BARE_CLIENTS } from '../roles/bare-client.ts';
 import type { BareClientName } from '../roles/bare-client.ts';
 import { median } from '../result/statistics.ts';
 
-/** Posts of the yardstick in flight. */
-const BARE_CONCURRENCY = 64;
 /** The share of a burst that is sent beforehand: connections up, code compiled, the endpoint known to answer. */
 const WARM_UP_SHARE = 0.1;
 /** The processes that a delivery passes through on our side. */
@@ -63,13 +61,7 @@ async function prepare(ground: Ground) {
   async function bareBurst(client: BareClientName, count: number): Promise<Cost> {
     await receiver.call('reset', null);
     const cpu = watchCpu([['receiver', { pid: receiver.pid }]]);
-    const cost = await bare.call('burst', {
-      client,
-      url: endpoint,
-      body: BARE_BODY,
-      count,
-      concurrency: BARE_CONCURRENCY,
-    });
+    const cost = await postBareBurst(bare, { client, url: endpoint, count });
     return costOf(count, cost.seconds, { client: cost.cpuSeconds, ...cpu() });
   }
 
@@ -144,7 +136,7 @@ function measurement(rounds: readonly Round[]): Measurement {
 }
 
 function cpuOf({ cpuMicros }: Cost, names: readonly string[]): number {
-  return names.reduce((sum, name) => sum + (cpuMicros[name] ?? Number.NaN), 0);
+  return sumOf(cpuMicros, names);
 }
 
 function cpuPlot(rounds: readonly Round[]): Plot {

@@ -1,13 +1,12 @@
 import type { Figure, Ground } from '../figure.ts';
-import { BARE_BODY } from '../ground/installation.ts';
-import { everyProcess, watchCpu } from '../load/cpu-watch.ts';
+import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
+import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { queueMail } from '../load/queue-mail.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
 
-const BARE_CONCURRENCY = 64;
 const WITHIN_MS = 120_000;
 
 interface Round {
@@ -54,10 +53,7 @@ async function prepare(ground: Ground): Promise<(count: number) => Promise<Round
   await installation.start('worker');
   const bare = ground.bare();
   return async (count) => {
-    const yardstick = await bare.call('burst', {
-      ...{ client: 'got' as const, url, body: BARE_BODY, count },
-      concurrency: BARE_CONCURRENCY,
-    });
+    const yardstick = await postBareBurst(bare, { client: 'got', url, count });
     await receiver.call('reset', null);
     const begun = monotonicMs();
     const cpu = watchCpu(everyProcess(ground, installation, receiver.pid));
@@ -74,10 +70,8 @@ async function prepare(ground: Ground): Promise<(count: number) => Promise<Round
 }
 
 function measurement(rounds: readonly Round[]): Measurement {
-  const sum = ({ cpu }: Round, names: readonly string[]): number =>
-    names.reduce((total, name) => total + (cpu[name] ?? Number.NaN), 0);
   const against = (names: readonly string[]): number[] =>
-    rounds.map((round) => sum(round, names) / round.bareMicros);
+    rounds.map(({ cpu, bareMicros }) => sumOf(cpu, names) / bareMicros);
   return {
     checks: [
       checkOf('worker’s CPU per mail, against a bare got post', '×', against(['worker']), { atMost: 4 }),
@@ -99,7 +93,7 @@ function measurement(rounds: readonly Round[]): Measurement {
         valueOf(
           `CPU per mail: ${name}`,
           'µs',
-          rounds.map((round) => sum(round, [name])),
+          rounds.map(({ cpu }) => sumOf(cpu, [name])),
         ),
       ),
       valueOf(

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, Ground } from '../figure.ts';
-import { BARE_BODY } from '../ground/installation.ts';
 import { addKey } from '../load/api-traffic.ts';
-import { everyProcess, watchCpu } from '../load/cpu-watch.ts';
+import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
+import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
 import { postAtRate, postRequests } from '../load/post-requests.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { checkOf, valueOf } from '../result/result.ts';
@@ -10,7 +10,6 @@ import type { Measurement } from '../result/result.ts';
 import { quantile } from '../result/statistics.ts';
 
 const CONCURRENCY = 16;
-const BARE_CONCURRENCY = 64;
 const WITHIN_MS = 120_000;
 /** The processes that an event passes through on our side. */
 const OURS = ['api', 'relay', 'worker', 'Redis', 'Postgres'];
@@ -73,13 +72,14 @@ async function prepare(ground: Ground): Promise<(count: number, seconds: number)
   async function cpuOf(work: () => Promise<unknown>): Promise<number> {
     const cpu = watchCpu(everyProcess(ground, installation, receiver.pid));
     await work();
-    const used = cpu();
-    return OURS.reduce((sum, name) => sum + (used[name] ?? Number.NaN), 0);
+    return sumOf(cpu(), OURS);
   }
 
-  async function arrivals(count: number): Promise<void> {
-    await receiver.call('reached', { count, withinMs: WITHIN_MS });
+  /** @returns when the last of them arrived */
+  async function arrivals(count: number): Promise<number> {
+    const lastAtMs = await receiver.call('reached', { count, withinMs: WITHIN_MS });
     await installation.drained(webhooks);
+    return lastAtMs;
   }
 
   async function steady(perSecond: number, seconds: number) {
@@ -105,17 +105,13 @@ async function prepare(ground: Ground): Promise<(count: number, seconds: number)
   }
 
   return async (count, seconds) => {
-    const yardstick = await bare.call('burst', {
-      ...{ client: 'got' as const, url, body: BARE_BODY, count },
-      concurrency: BARE_CONCURRENCY,
-    });
+    const yardstick = await postBareBurst(bare, { client: 'got', url, count });
     await receiver.call('reset', null);
     const begun = monotonicMs();
     let arrivedAt = begun;
     const used = await cpuOf(async () => {
       await postRequests({ ...request, status: 201, count, concurrency: CONCURRENCY });
-      await arrivals(count);
-      arrivedAt = Math.max(...(await receiver.call('arrivals', null)).map(([, at]) => at));
+      arrivedAt = await arrivals(count);
     });
     const [fast, slow] = [await steady(RATES[0], seconds), await steady(RATES[1], seconds)];
     const idle = await cpuOf(() => delay(seconds * 1000));

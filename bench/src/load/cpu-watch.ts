@@ -21,6 +21,11 @@ export function watchCpu(processes: readonly (readonly [name: string, Measured])
   };
 }
 
+/** @returns NaN when one of them was not watched */
+export function sumOf(cpu: CpuSeconds, names: readonly string[]): number {
+  return names.reduce((sum, name) => sum + (cpu[name] ?? Number.NaN), 0);
+}
+
 /** Everything a delivery passes through: the product's processes, its servers and the receiver. */
 export function everyProcess(
   ground: Pick<Ground, 'cluster'>,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
-import { newWebhook } from '@postrider/testing';
+import { newWebhook, untilWaitingForLock } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
 import type { DeadLetterFilter, DeadLetterStore, ReplayRequest } from './dead-letters.ts';
 import { createWebhookStore } from './webhooks.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSecretBox, recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
-import { createRows, fakeClock } from '@postrider/testing';
+import { createRows, fakeClock, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
 import { createDeliveryTimetable } from './delivery-timetable.ts';
 import type { ClaimedDelivery } from './delivery-timetable.ts';

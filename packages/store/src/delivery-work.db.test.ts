@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { EventId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
+import { createRows, createTestDatabase, untilWaitingForLock, waitFor } from '@postrider/testing';
 import type { DeliveryWish, Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { died, finished, retried } from '../test/outcomes.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork, HeldDelivery, TakenDelivery } from './delivery-work.ts';
 import { createPool } from './pool.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { EmailId, WebhookId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
-import { takeOne } from '../test/taken-email.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
+import { takeHeld, takeOne } from '../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
 import type { MailWork, TakenEmail } from './mail-work.ts';
 
@@ -25,11 +25,7 @@ beforeEach(async () => {
   emailId = await rows.email();
 });
 
-async function taken(claim = 0): Promise<TakenEmail> {
-  const email = await takeOne(work, { emailId, claim });
-  if (email === null) throw new Error('the message was not taken');
-  return email;
-}
+const taken = async (claim = 0) => takeHeld(work, { emailId, claim });
 
 async function email() {
   const [row] = await store.outside.query('select * from emails where id = $1', [emailId]);

@@ -3,9 +3,9 @@ import type { EmailId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { takeOne } from '../test/taken-email.ts';
+import { takeHeld } from '../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
-import type { MailWork, TakenEmail } from './mail-work.ts';
+import type { MailWork } from './mail-work.ts';
 
 let store: TestStore;
 let work: MailWork;
@@ -20,11 +20,7 @@ beforeEach(async () => {
   emailId = await createRows(store.outside).email();
 });
 
-async function taken(claim: number): Promise<TakenEmail> {
-  const email = await takeOne(work, { emailId, claim });
-  if (email === null) throw new Error('the message was not taken');
-  return email;
-}
+const taken = async (claim: number) => takeHeld(work, { emailId, claim });
 
 describe('hand-overs of which no outcome is recorded', () => {
   test('are counted by the take, and those before this one are told', async () => {

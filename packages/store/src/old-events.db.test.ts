@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createRows, createTestDatabase } from '@postrider/testing';
+import { createRows, createTestDatabase, untilWaitingForLock } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { StoreUnavailableError } from './errors.ts';
 import { dropOldEvents } from './old-events.ts';
 import { createPool } from './pool.ts';

@@ -4,7 +4,7 @@ import { draftOf } from '../test/draft.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
-import { takeOne } from '../test/taken-email.ts';
+import { takeHeld, takeOne } from '../test/taken-email.ts';
 import { createEmailStore } from './emails.ts';
 import { createMailWork } from './mail-work.ts';
 import { dropMailContents, dropOldMail } from './old-mail.ts';
@@ -48,8 +48,7 @@ async function mail({ ageDays, kind = 'live', handedOver = true, idempotencyKey 
 
 async function handOver(id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
-  const taken = await takeOne(work, { emailId: id, claim: 0 });
-  if (taken === null) throw new Error('not taken');
+  const taken = await takeHeld(work, { emailId: id, claim: 0 });
   expect(await work.sent(taken, { providerMessageId: 'p-1', notifications: [] })).toBe(true);
 }
 

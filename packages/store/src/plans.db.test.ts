@@ -4,7 +4,7 @@ import type { AccountId, EmailId, EventType, TopicId, WebhookId } from '@postrid
 import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { draftOf } from '../test/draft.ts';
-import { takeOne } from '../test/taken-email.ts';
+import { takeHeld } from '../test/taken-email.ts';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
@@ -294,8 +294,7 @@ test('the same goes for taking a message in, taking it in hand, and ending it', 
     const request = { accountId, kind: 'live', drafts, domains: ['0.example'], idempotency: null } as const;
     const sent = await emails.send(request);
     if (sent.kind !== 'stored') throw new Error(sent.kind);
-    const taken = await takeOne(mail, { emailId: sent.ids[0] as EmailId, claim: 0 });
-    if (taken === null) throw new Error('the message was not taken');
+    const taken = await takeHeld(mail, { emailId: sent.ids[0] as EmailId, claim: 0 });
     return (await mail.endTogether('sent', [{ email: taken, providerMessageId: 'p', error: null }])).size;
   };
   expect(await sendAndTake()).toBe(1);

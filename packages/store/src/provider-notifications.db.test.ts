@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, ReportedEvent } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { watchedPool } from '../test/watched-pool.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { EVENT_TYPES, inboundSubject, newId } from '@postrider/domain';
 import type { AccountId, EventId, EventType, WebhookId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { recordEvents } from './sql/record-events.ts';

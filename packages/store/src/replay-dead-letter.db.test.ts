@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { replayDeadLetter } from './sql/replay-dead-letter.ts';
 import { createWebhookStore } from './webhooks.ts';
 

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, EmailDraft, KeyKind } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
 import { statementsOf } from '../test/counted-statements.ts';
 import { draftOf } from '../test/draft.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { untilWaitingForLock } from '../test/sessions.ts';
 import { storeMail } from './send-emails.ts';
 import type { Idempotency, SendOutcome, SendRequest } from './send-request.ts';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, TopicId } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderReport } from './provider-notifications.ts';
 import { createSuppressionStore } from './suppressions.ts';

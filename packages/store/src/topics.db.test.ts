@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId } from '@postrider/domain';
+import { untilWaitingForLock } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
 import { unsubscribe } from './sql/unsubscribe.ts';
 import { createSuppressionStore } from './suppressions.ts';
 import type { SuppressionStore } from './suppressions.ts';

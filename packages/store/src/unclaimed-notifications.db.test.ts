@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
 import type { EmailId, ReportedEvent } from '@postrider/domain';
-import { createRows } from '@postrider/testing';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../test/sessions.ts';
-import { takeOne } from '../test/taken-email.ts';
+import { inUndoneTransaction } from '../test/sessions.ts';
+import { takeHeld } from '../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
-import type { AcceptedAnswer, MailWork, TakenEmail } from './mail-work.ts';
+import type { AcceptedAnswer, MailWork } from './mail-work.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';
 
@@ -51,11 +51,7 @@ function report(more: Partial<ProviderReport> = {}): ProviderReport {
   return { messageId: 'n-1', ...whose, event: BOUNCED, suppress, ...more };
 }
 
-async function takenEmail(): Promise<TakenEmail> {
-  const email = await takeOne(work, { emailId, claim: 0 });
-  if (email === null) throw new Error('the message was not taken');
-  return email;
-}
+const takenEmail = async () => takeHeld(work, { emailId, claim: 0 });
 
 async function handOver(answer: AcceptedAnswer = ACCEPTED): Promise<void> {
   expect(await work.sent(await takenEmail(), answer)).toBe(true);

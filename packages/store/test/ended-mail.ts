@@ -1,10 +1,10 @@
 import type { AccountId, EmailDraft, EmailId, WebhookId } from '@postrider/domain';
 import { createDeliveryWork } from '../src/delivery-work.ts';
 import { createEmailStore } from '../src/emails.ts';
-import { takeOne } from './taken-email.ts';
 import { createMailWork } from '../src/mail-work.ts';
 import { draftOf } from './draft.ts';
 import type { TestStore } from './open-store.ts';
+import { takeHeld } from './taken-email.ts';
 
 const NOBODY = { to: ['ada@a.example'], cc: [], bcc: [], replyTo: [] };
 
@@ -28,8 +28,7 @@ export async function sendMail(
 /** Hands a message over; its `email.sent` is made. */
 export async function handOver(store: TestStore, id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
-  const taken = await takeOne(work, { emailId: id, claim: 0 });
-  if (taken === null) throw new Error('not taken');
+  const taken = await takeHeld(work, { emailId: id, claim: 0 });
   if (!(await work.sent(taken, { providerMessageId: null, notifications: [] }))) throw new Error('not sent');
 }
 

@@ -5,3 +5,10 @@ export async function takeOne(work: MailWork, job: MailHandOver): Promise<TakenE
   const [taking] = await work.take([job], 30);
   return (await taking) ?? null;
 }
+
+/** Takes one message that is there. @throws Error when it is not */
+export async function takeHeld(work: MailWork, job: MailHandOver): Promise<TakenEmail> {
+  const email = await takeOne(work, job);
+  if (email === null) throw new Error('the message was not taken');
+  return email;
+}

@@ -5,6 +5,7 @@ export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './datab
 export { startRedisFailover, type RedisFailover } from './redis-failover.ts';
 export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts';
 export { newWebhook } from './new-webhook.ts';
+export { untilWaitingForLock } from './until-waiting-for-lock.ts';
 export { waitFor, type WaitOptions } from './wait-for.ts';
 export {
   createTestAuthority,

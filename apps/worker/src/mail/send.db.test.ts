@@ -15,7 +15,14 @@ import {
   createUnsubscribeStore,
 } from '@postrider/store';
 import type { Database, MailHandOver, TakenEmail } from '@postrider/store';
-import { createRows, createTestDatabase, fakeClock, startTcpProxy, waitFor } from '@postrider/testing';
+import {
+  createRows,
+  createTestDatabase,
+  fakeClock,
+  startTcpProxy,
+  waitFor,
+  withClient,
+} from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { createGate } from '../../test/gate.ts';
@@ -27,6 +34,8 @@ import type { MailStages } from './send.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const DELAYS_SECONDS = [30, 60];
+/** A claim of everything that is due. */
+const ALL = { lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 30 };
 
 const log = keepLog();
 
@@ -338,17 +347,14 @@ describe('the fence', () => {
   });
 });
 
-test('messages that are handed over together are taken and ended together; one that cannot be pays alone', async () => {
+/** Hands over six messages at once, while Postgres refuses a statement about the first. */
+async function handOverAllButOne(refused: string): Promise<void> {
   const ids = [emailId, ...(await Promise.all(Array.from({ length: 5 }, () => rows.email())))];
   await database.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$`,
   );
-  await database.query(
-    `create trigger refuse before insert on events for each row
-     when (new.data::json ->> 'email_id' = '${emailId}') execute function refuse()`,
-  );
-  const limits = { lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 30 };
-  const jobs = await createMailTimetable(db.pool).claim(limits);
+  await database.query(`create trigger refuse before ${refused} execute function refuse()`);
+  const jobs = await createMailTimetable(db.pool).claim(ALL);
   const ends = await Promise.allSettled(jobs.map(async (job) => sendMail(job, stages)));
   await database.query('drop function refuse cascade');
   expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(1);
@@ -356,7 +362,42 @@ test('messages that are handed over together are taken and ended together; one t
   expect(new Map(ended.map((row) => [row['id'], row['status']]))).toEqual(
     new Map(ids.map((id) => [id, id === emailId ? 'queued' : 'sent'])),
   );
+}
+
+test('messages that are handed over together are taken and ended together; one that cannot be pays alone', async () => {
+  await handOverAllButOne(
+    `insert on events for each row when (new.data::json ->> 'email_id' = '${emailId}')`,
+  );
   expect(log.lines('mail ends one by one')).not.toEqual([]);
+});
+
+test('messages of which one cannot be taken are taken one by one, and that one pays alone', async () => {
+  await handOverAllButOne(
+    `update on email_sends for each row
+     when (new.email_id = '${emailId}' and new.unrecorded > old.unrecorded)`,
+  );
+});
+
+test('a message with a fault behind it is taken alone: nobody waits with it', async () => {
+  const other = await rows.email();
+  const jobs = await createMailTimetable(db.pool).claim(ALL);
+  await withClient(database.url, async (session) => {
+    await session.query('begin');
+    await session.query('select from email_sends where email_id = $1 for update', [emailId]);
+    const sending = jobs.map(async (job) =>
+      sendMail({ ...job, faults: job.emailId === emailId ? 1 : 0 }, stages),
+    );
+    await waitFor(
+      async () =>
+        (await database.query(`select from emails where id = '${other}' and status = 'sent'`)).length > 0,
+      { what: 'the other message to be sent' },
+    );
+    expect(await database.query(`select status from emails where id = '${emailId}'`)).toEqual([
+      { status: 'queued' },
+    ]);
+    await session.query('rollback');
+    await Promise.all(sending);
+  });
 });
 
 test('a message accepted while Postgres is away is recorded when it is back, and handed over once', async () => {

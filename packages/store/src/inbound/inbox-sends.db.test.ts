@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { requestDigest } from '@postrider/domain';
 import type { AccountId, EmailDraft, InboxId, KeyKind } from '@postrider/domain';
-import { createRows, waitFor, withClient } from '@postrider/testing';
+import { createRows, untilWaitingForLock, withClient } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
@@ -144,21 +144,14 @@ test('mail of a test inbox is threaded and not counted; the other kind’s addre
   });
 });
 
-const waiting = async (): Promise<number> =>
-  (
-    await store.outside.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-  ).length;
-
 test('mail that is being sent while its inbox is deleted stays, and nothing else of it', async () => {
   const id = await inbox();
   const done = await withClient(store.outside.url, async (session) => {
     await session.query('begin; lock table inbox_threads in share mode');
     const sending = send();
-    await waitFor(async () => (await waiting()) === 1, { what: 'the send to hold its inbox' });
+    await untilWaitingForLock(store.outside); // the send holds its inbox
     const deleting = inboxStore().delete({ accountId, kind: 'live' }, id);
-    await waitFor(async () => (await waiting()) === 2, { what: 'the deletion to wait for the send' });
+    await untilWaitingForLock(store.outside, 2);
     await session.query('rollback');
     return Promise.all([sending, deleting]);
   });

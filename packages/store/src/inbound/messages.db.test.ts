@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LIMITS, messageRecord, newId } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind, MessageId } from '@postrider/domain';
-import { createRows, waitFor } from '@postrider/testing';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { openTestStore } from '../../test/open-store.ts';
@@ -293,14 +293,9 @@ describe('releasing a message', () => {
     await store.outside.query('begin');
     await store.outside.query('delete from inboxes');
     const releasing = messages.release(reader, id);
-    await waitFor(isWaiting, { what: 'the release to wait for the deletion' });
+    await untilWaitingForLock(store.outside);
     await store.outside.query('commit');
     expect(await releasing).toBe('missing');
     expect((await events()).map(({ type }) => type)).toEqual(['message.held']);
   });
 });
-
-async function isWaiting(): Promise<boolean> {
-  const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  return (await store.outside.query(blocked)).length > 0;
-}

@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createRows } from '@postrider/testing';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
-import { inUndoneTransaction, untilWaitingForLock } from '../../test/sessions.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createPool } from '../pool.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import { createInboxStore } from './inboxes.ts';

@@ -3,14 +3,14 @@ import { newId, SCOPES } from '@postrider/domain';
 import type { KeyKind } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { IncomingMessage } from '@postrider/store';
-import { waitFor, withClient } from '@postrider/testing';
+import { untilWaitingForLock, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../../test/expect-problem.ts';
 import { openIntake } from '../../../test/open-intake.ts';
 import type { OpenIntake } from '../../../test/open-intake.ts';
-import { isWaitingForLock, storedEmail } from '../../../test/rows.ts';
 import { SHARED_DOMAIN, startApi } from '../../../test/start-api.ts';
 import type { Caller, TestApi } from '../../../test/start-api.ts';
+import { storedEmail } from '../../../test/stored-email.ts';
 
 const ADDRESS = `agent@${SHARED_DOMAIN}`;
 const ANN = 'Ann <ann@shop.example>';
@@ -50,8 +50,6 @@ async function inbox(by = caller, more: object = {}): Promise<string> {
 /** @returns its id. */
 const received = async (more: Partial<IncomingMessage> = {}): Promise<string> =>
   intake.receive({ recipients: [ADDRESS], from: ANN, to: [ADDRESS], ...more });
-
-const isWaiting = () => isWaitingForLock(api.database);
 
 interface ListOf<Entry> {
   readonly has_more: boolean;
@@ -329,7 +327,7 @@ describe('a reply', () => {
       await session.query('begin');
       await session.query('select from inboxes where id = $1 for update', [id]);
       const sent = send();
-      await waitFor(isWaiting, { what: 'the repetition to wait for the inbox' });
+      await untilWaitingForLock(api.database);
       await session.query('delete from inbox_threads');
       await session.query('commit');
       return sent;

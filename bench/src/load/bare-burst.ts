@@ -1,0 +1,18 @@
+import { BARE_BODY } from '../ground/installation.ts';
+import type { BareClientName } from '../roles/bare-client.ts';
+import type { BareCommands, BareCost } from '../roles/bare-posts.ts';
+import type { RoleProcess } from '../roles/role-process.ts';
+
+/** Posts of the yardstick in flight. */
+export const BARE_CONCURRENCY = 64;
+
+export interface BareBurst {
+  readonly client: BareClientName;
+  readonly url: string;
+  readonly count: number;
+}
+
+/** Posts as many signed bodies of a delivery's size as fast as it can. */
+export async function postBareBurst(bare: RoleProcess<BareCommands>, burst: BareBurst): Promise<BareCost> {
+  return bare.call('burst', { ...burst, body: BARE_BODY, concurrency: BARE_CONCURRENCY });
+}
