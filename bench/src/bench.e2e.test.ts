@@ -79,7 +79,7 @@ describeWithRedis('a quick run', () => {
       ],
     });
     const checks = result.figures.flatMap((figure) => figure.checks);
-    expect(checks).toHaveLength(5);
+    expect(checks).toHaveLength(6);
     for (const check of checks) expect(check.holds).toBe(within(check));
     expect(result.holds).toBe(checks.every(within));
     expect(code).toBe(result.holds ? 0 : 1);

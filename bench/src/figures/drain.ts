@@ -12,7 +12,7 @@ import { median } from '../result/statistics.ts';
 /** The share of a burst that is sent beforehand: connections up, code compiled, the endpoint known to answer. */
 const WARM_UP_SHARE = 0.1;
 /** The processes that a delivery passes through on our side. */
-const SENDING = ['relay', 'worker', 'Redis', 'Postgres'];
+const SENDING = ['relay', 'worker', 'Postgres', 'Redis'];
 
 /** What one delivery, or one bare post, took. */
 interface Cost {
