@@ -199,6 +199,7 @@ function delayedRoom({ fast, slow }: LaneDepthsNow): number {
 }
 
 /** In the slow lane nobody gives way: fresh events of endpoints that fail would starve their retries. */
-function jobOf({ deliveryId, claim, delayMs, ...delivery }: ClaimedDelivery, lane: Lane): Timed<DeliveryJob> {
-  return { deliveryId, claim, delayMs, givesWay: lane === 'fast' && !isFresh(delivery) };
+function jobOf(delivery: ClaimedDelivery, lane: Lane): Timed<DeliveryJob> {
+  const { deliveryId, claim, delayMs, webhookId } = delivery;
+  return { deliveryId, claim, delayMs, givesWay: lane === 'fast' && !isFresh(delivery), group: webhookId };
 }

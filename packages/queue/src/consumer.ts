@@ -1,4 +1,6 @@
 import { createPostgresBackend, withBackend, Worker } from 'bullmq';
+import type { z } from 'zod';
+import { batchOf } from './batches.ts';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
 import { Intake } from './intake.ts';
@@ -38,7 +40,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
 const START_RETRY_MS = 1_000;
 
 /**
- * One job is one attempt, and Postgres says what comes of it: BullMQ neither retries nor counts. A job that fails has
+ * One job of ours is one attempt, and Postgres says what comes of it: BullMQ neither retries nor counts. A job that fails has
  * ended like any other.
  */
 export function createConsumer<K extends QueueKey>(
@@ -47,14 +49,15 @@ export function createConsumer<K extends QueueKey>(
   options: ConsumerOptions<JobOf<K>>,
 ): Consumer {
   const { name, payload } = QUEUES[key];
+  const batch = batchOf(payload as unknown as z.ZodType<JobOf<K>>);
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
   const intake = new Intake({
     slots: options.concurrency,
     begin(data) {
-      const parsed = payload.safeParse(data);
-      // A job whose hash was lost comes without its data; its row in Postgres finds another way.
-      return parsed.success ? options.handle(parsed.data as JobOf<K>) : null;
+      const parsed = batch.safeParse(data);
+      // A job whose hash was lost comes without its data; its rows in Postgres find another way.
+      return parsed.success ? parsed.data.map((job) => options.handle(job)) : [];
     },
     stopped: stopped.signal,
     onError: options.onError,

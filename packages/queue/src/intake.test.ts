@@ -83,9 +83,10 @@ function start(slots: number): void {
     slots,
     stopped: stop.signal,
     onError: (error) => errors.push(error),
-    begin(n) {
-      begun.push(n as number);
-      return new Promise<void>((resolve) => endWork.set(n as number, resolve));
+    begin(data) {
+      const pieces = Array.isArray(data) ? (data as number[]) : [data as number];
+      begun.push(...pieces);
+      return pieces.map((n) => new Promise<void>((resolve) => endWork.set(n, resolve)));
     },
   });
   run = intake.run(queue);

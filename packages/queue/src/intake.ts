@@ -10,10 +10,13 @@ export interface JobSource {
 }
 
 export interface IntakeOptions {
-  /** Jobs in hand at the most. */
+  /** Pieces of work in hand; what the last jobs carry may exceed it. */
   readonly slots: number;
-  /** What a job's data comes to; never rejects for what the work came to. Null: it is no job of ours, and ends at once. */
-  readonly begin: (data: unknown) => Promise<void> | null;
+  /**
+   * Begins the work that a job's data comes to, each piece in a slot of its own until it resolves; never rejects for what
+   * the work came to. None: it is no job of ours, and ends at once.
+   */
+  readonly begin: (data: unknown) => readonly Promise<void>[];
   readonly stopped: AbortSignal;
   readonly onError: (error: Error) => void;
 }
@@ -52,12 +55,14 @@ const END_TRIES = 5;
 export class Intake {
   readonly #options: IntakeOptions;
   /** The work in hand, and the same with its end told to the queue. */
-  readonly #working = new Set<Promise<void>>();
+  readonly #working = new Set<Promise<unknown>>();
   readonly #ending = new Set<Promise<void>>();
   /** Told when a slot is free again, or the intake is stopped. */
   #onFree: (() => void) | null = null;
   #taken = 0;
   #atOnce = 1;
+  /** Pieces of work that the last job came to. So many slots are kept for each job that is asked for. */
+  #size = 1;
   /** Answers one after the other that brought all that was asked for. */
   #allCame = 0;
 
@@ -75,7 +80,7 @@ export class Intake {
         await this.#slotFree();
         continue;
       }
-      const asked = Math.min(this.#atOnce, slots - this.#taken);
+      const asked = Math.min(this.#atOnce, Math.max(1, Math.floor((slots - this.#taken) / this.#size)));
       const askedAt = performance.now();
       const came = await Promise.all(Array.from({ length: asked }, () => this.#fetch(source)));
       this.#allCame = came.every((each) => each === 'job') ? this.#allCame + 1 : 0;
@@ -100,7 +105,8 @@ export class Intake {
   async #fetch(source: JobSource): Promise<Fetched> {
     const { stopped, onError } = this.#options;
     const token = randomUUID();
-    this.#taken += 1;
+    const kept = this.#size;
+    this.#taken += kept;
     let begun = false;
     try {
       const job = await source.getNextJob(token);
@@ -109,7 +115,7 @@ export class Intake {
         // It was being fetched as the stop came: another consumer gets it.
         await job.moveToWait(token);
       } else {
-        this.#take(source, job, token);
+        this.#take(source, job, token, kept);
         begun = true;
       }
       return 'job';
@@ -117,41 +123,53 @@ export class Intake {
       if (!stopped.aborted) onError(error as Error); // the stop closes connections
       return 'failed';
     } finally {
-      if (!begun) this.#release();
+      if (!begun) this.#release(kept);
     }
   }
 
-  #take(source: JobSource, job: Job, token: string): void {
-    const ending = this.#work(source, job, token).finally(() => {
+  #take(source: JobSource, job: Job, token: string, kept: number): void {
+    const ending = this.#work(source, job, token, kept).finally(() => {
       this.#ending.delete(ending);
-      this.#release();
+      this.#release(1);
     });
     this.#ending.add(ending);
   }
 
-  /** One job, and in its slot those that the queue gives in return for its end. */
-  async #work(source: JobSource, job: Job, token: string): Promise<void> {
+  /** One job, and in the slot of its last piece those that the queue gives in return for its end. */
+  async #work(source: JobSource, job: Job, token: string, kept: number): Promise<void> {
+    let slots = kept;
     for (let next: Job | null = job; next !== null;) {
-      await this.#begin(next);
+      await this.#begin(next, slots);
+      slots = 1;
       next = await this.#end(source, next, token);
     }
   }
 
-  async #begin(job: Job): Promise<void> {
+  /** Each piece frees its slot when it ends, the last one when the queue has been told. */
+  async #begin(job: Job, kept: number): Promise<void> {
     const { begin, onError } = this.#options;
-    const working = Promise.resolve(begin(job.data))
-      .catch((error: unknown) => onError(error as Error))
-      .finally(() => void this.#working.delete(working)) as Promise<void>;
+    const pieces = begin(job.data);
+    this.#size = Math.max(1, pieces.length);
+    this.#release(kept - this.#size);
+    let left = pieces.length;
+    const until = (piece: Promise<void>): Promise<void> =>
+      piece
+        .catch((error: unknown) => onError(error as Error))
+        .finally(() => {
+          left -= 1;
+          if (left > 0) this.#release(1);
+        });
+    const working = Promise.all(pieces.map(until)).finally(() => void this.#working.delete(working));
     this.#working.add(working);
     await working;
   }
 
-  /** @returns the next job, if the queue is known to be busy and has one. */
+  /** @returns the next job, if the queue is known to be busy with lone ones and has one. */
   async #end(source: JobSource, job: Job, token: string): Promise<Job | null> {
     const { stopped, onError } = this.#options;
     for (let tries = 1; tries <= END_TRIES; tries += 1) {
       try {
-        const fetchNext = this.#atOnce === AT_ONCE_MAX && !stopped.aborted;
+        const fetchNext = this.#atOnce === AT_ONCE_MAX && this.#size === 1 && !stopped.aborted;
         const answer: unknown = await job.moveToCompleted(undefined, token, fetchNext);
         const [data, id] = Array.isArray(answer) ? (answer as unknown as NextJob) : [];
         if (!data) return null;
@@ -169,8 +187,8 @@ export class Intake {
     return null;
   }
 
-  #release(): void {
-    this.#taken -= 1;
+  #release(slots: number): void {
+    this.#taken -= slots;
     this.#onFree?.();
   }
 

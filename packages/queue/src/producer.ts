@@ -1,5 +1,7 @@
 import { createPostgresBackend, Queue, withBackend } from 'bullmq';
 import type { JobsOptions } from 'bullmq';
+import { batchData, batchId, inBatches, jobsIn } from './batches.ts';
+import type { Batch } from './batches.ts';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
 import { readEvictionPolicy } from './eviction-policy.ts';
@@ -24,7 +26,9 @@ interface BullQueue {
   waitUntilReady(): Promise<unknown>;
   add(name: string, data: unknown, opts: JobsOptions): Promise<AddedJob>;
   addBulk(jobs: NewJob[]): Promise<AddedJob[]>;
-  getJobCounts(...types: ('waiting' | 'prioritized' | 'delayed')[]): Promise<Record<string, number>>;
+  getJobCounts(...types: 'delayed'[]): Promise<Record<string, number>>;
+  /** Ids of jobs. */
+  getRanges(types: ('waiting' | 'prioritized')[], start: number, end: number): Promise<string[]>;
   close(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
@@ -92,13 +96,11 @@ export function createTimetable(
     if (jobs.length === 0) return;
     await mappingUnavailable(async () => {
       const open = await queues();
-      const added = await addTo(
-        open[key],
-        jobs.map((job) => newJob(job, idOf(job))),
-      );
+      const batches = inBatches(jobs).map((batch) => newJob(batch, batchId(batch.map(idOf))));
+      const added = await addTo(open[key], batches);
       // BullMQ's bulk add is a pipeline, not a transaction: a job that failed has an error code for an id.
-      const failed = added.filter((job, index) => job.id !== idOf(jobs[index] as Timed<Job>));
-      if (failed.length > 0) throw new Error(`${failed.length} of ${jobs.length} jobs were not added`);
+      const failed = added.filter(({ id }, index) => id !== batches[index]?.opts.jobId);
+      if (failed.length > 0) throw new Error(`${failed.length} of ${batches.length} jobs were not added`);
     });
   }
 
@@ -116,13 +118,20 @@ export function createTimetable(
 }
 
 async function readDepths(queues: Queues): Promise<Record<QueueKey, QueueDepth>> {
-  const counts = await Promise.all(
-    QUEUE_KEYS.map((key) => queues[key].getJobCounts('waiting', 'prioritized', 'delayed')),
-  );
-  return Object.fromEntries(QUEUE_KEYS.map((key, index) => [key, depthOf(counts[index])])) as Record<
+  const depths = await Promise.all(QUEUE_KEYS.map((key) => readDepth(queues[key])));
+  return Object.fromEntries(QUEUE_KEYS.map((key, index) => [key, depths[index]])) as Record<
     QueueKey,
     QueueDepth
   >;
+}
+
+/** Few wait, and their ids say how many jobs they carry. What is delayed is of one job each. */
+async function readDepth(queue: BullQueue): Promise<QueueDepth> {
+  const [waiting, { delayed = 0 }] = await Promise.all([
+    queue.getRanges(['waiting', 'prioritized'], 0, -1),
+    queue.getJobCounts('delayed'),
+  ]);
+  return { waiting: jobsIn(waiting), delayed };
 }
 
 /** One job costs less by itself, and while little happens each comes by itself. */
@@ -132,10 +141,13 @@ async function addTo(queue: BullQueue, jobs: NewJob[]): Promise<AddedJob[]> {
   return [await queue.add(job.name, job.data, job.opts)];
 }
 
-function newJob({ delayMs, givesWay = false, ...data }: Timed<object>, jobId: string): NewJob {
+/** The jobs of a batch have one delay and one precedence. */
+function newJob(batch: Batch<object>, jobId: string): NewJob {
+  const { delayMs = 0, givesWay = false } = batch[0] ?? {};
+  const jobs = batch.map(({ delayMs: _delay, givesWay: _precedence, group: _group, ...job }) => job);
   return {
     name: 'job',
-    data,
+    data: batchData(jobs),
     // Whole milliseconds: the Postgres back-end refuses fractions. Nothing finished is kept: a kept id would make a
     // later job of that id a silent no-op.
     opts: {
@@ -147,11 +159,6 @@ function newJob({ delayMs, givesWay = false, ...data }: Timed<object>, jobId: st
       removeOnFail: true,
     },
   };
-}
-
-function depthOf(counts: Record<string, number> | undefined): QueueDepth {
-  const { waiting = 0, prioritized = 0, delayed = 0 } = counts ?? {};
-  return { waiting: waiting + prioritized, delayed };
 }
 
 function eachQueue(make: (name: string) => BullQueue): Record<QueueKey, BullQueue> {

@@ -5,8 +5,11 @@ export type Timed<Job> = Job & {
   readonly delayMs: number;
   /** Of the jobs that could run those without it go first. */
   readonly givesWay?: boolean;
+  /** Those of one call that are due and have the same group are carried by one job of the queue, up to a number. */
+  readonly group?: string;
 };
 
+/** Each that a job of the queue carries counts. */
 export interface QueueDepth {
   /** Jobs that could run now. */
   readonly waiting: number;
@@ -38,6 +41,7 @@ export class QueueUnavailableError extends Error {
 }
 
 export interface ConsumerOptions<Job> {
+  /** Jobs in hand at a time. What one job of the queue carries is begun together, and may exceed it. */
   readonly concurrency: number;
   /**
    * How long a job may be missing that was fetched and of which nothing was heard since (30): then another gets it. Until
