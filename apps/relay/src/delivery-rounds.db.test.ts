@@ -52,6 +52,16 @@ describe('a turn', () => {
     expect(await ground.leased()).toBe(2);
   });
 
+  test('makes a group of those of one webhook', async () => {
+    const webhooks = [await store.rows.webhook(), await store.rows.webhook()];
+    const groupOf = new Map<string, string>();
+    for (const id of [...webhooks, ...webhooks]) {
+      for (const deliveryId of await store.rows.deliveries(id)) groupOf.set(deliveryId, id);
+    }
+    await ground.turn();
+    expect(new Map(ground.queued().map(({ deliveryId, group }) => [deliveryId, group]))).toEqual(groupOf);
+  });
+
   test('has what is not fresh give way in the fast lane, and nothing in the slow one', async () => {
     const wishes = [{ dueInMs: 0 }, { dueInMs: -60_000 }, { dueInMs: 5_000, attempts: 1 }];
     const ids: (string | undefined)[] = [];

@@ -7,9 +7,9 @@ import type { JobSource } from './intake.ts';
 /** What BullMQ rejects with when a job is gone. */
 const GONE = Object.assign(new Error('Missing key for job'), { code: -1 });
 
-/** A queue that obeys the test. Its jobs carry a number. */
+/** A queue that obeys the test. Its jobs carry a number, or several: then the first names the job. */
 class FakeQueue implements JobSource {
-  readonly waiting: number[] = [];
+  readonly waiting: (number | number[])[] = [];
   readonly ended: number[] = [];
   readonly returned: number[] = [];
   /** Questions that are open. */
@@ -28,8 +28,8 @@ class FakeQueue implements JobSource {
   /** What the end of a job comes to. */
   end: (n: number, fetchNext: boolean) => Promise<unknown> = async (n) => void this.ended.push(n);
 
-  add(...numbers: number[]): void {
-    this.waiting.push(...numbers);
+  add(...jobs: (number | number[])[]): void {
+    this.waiting.push(...jobs);
     this.wake();
   }
 
@@ -43,13 +43,14 @@ class FakeQueue implements JobSource {
     if (this.waiting.length === 0) await new Promise<void>((resolve) => this.#wake.push(resolve));
     else await Promise.resolve();
     this.asked -= 1;
-    const n = this.waiting.shift();
-    return n === undefined ? undefined : this.#job(n);
+    const data = this.waiting.shift();
+    return data === undefined ? undefined : this.#job(data);
   }
 
-  #job(n: number): Job {
+  #job(data: number | number[]): Job {
+    const [n = 0] = [data].flat();
     const job = {
-      data: n,
+      data,
       moveToCompleted: (_: unknown, __: string, fetchNext: boolean) => this.end(n, fetchNext),
       moveToWait: async () => void this.returned.push(n),
     };
@@ -84,7 +85,7 @@ function start(slots: number): void {
     stopped: stop.signal,
     onError: (error) => errors.push(error),
     begin(data) {
-      const pieces = Array.isArray(data) ? (data as number[]) : [data as number];
+      const pieces = [data as number | number[]].flat();
       begun.push(...pieces);
       return pieces.map((n) => new Promise<void>((resolve) => endWork.set(n, resolve)));
     },
@@ -204,6 +205,42 @@ describe('an intake', () => {
     endWork.get(2)?.();
     await until(() => queue.ended.length === 2, 'the end of one of many');
     expect(asked).toEqual([false, true]);
+  });
+});
+
+describe('a job of several pieces', () => {
+  test('takes a slot for each of them, and frees each when its piece has ended', async () => {
+    queue.add([1, 2, 3], [4], [5], [6]);
+    start(3);
+    await until(() => begun.length === 3, 'the first job');
+    endWork.get(2)?.();
+    await until(() => begun.length === 4, 'one in the free slot');
+    endWork.get(1)?.();
+    await until(() => begun.length === 5, 'one in the next');
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect([begun, queue.ended]).toEqual([[1, 2, 3, 4, 5], []]);
+  });
+
+  test('has ended when the last of them has', async () => {
+    queue.add([1, 2], [3]);
+    start(2);
+    await until(() => begun.length === 2, 'the job');
+    endWork.get(2)?.();
+    endWork.get(1)?.();
+    await until(() => begun.length === 3, 'the next one');
+    expect(queue.ended).toEqual([1]);
+  });
+
+  test('may exceed the slots, by what one job carries', async () => {
+    queue.add(...Array.from({ length: 40 }, (_, n) => [4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3]));
+    start(21);
+    await until(() => begun.length >= 21, 'all slots to be full');
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).toHaveLength(24);
+    for (const n of begun.slice()) endWork.get(n)?.();
+    await until(() => begun.length >= 45, 'all slots to be full again');
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).toHaveLength(48);
   });
 });
 

@@ -96,7 +96,7 @@ export function createTimetable(
     if (jobs.length === 0) return;
     await mappingUnavailable(async () => {
       const open = await queues();
-      const batches = inBatches(jobs).map((batch) => newJob(batch, batchId(batch.map(idOf))));
+      const batches = inBatches(jobs).map((batch) => newJob(key, batch, batchId(batch.map(idOf))));
       const added = await addTo(open[key], batches);
       // BullMQ's bulk add is a pipeline, not a transaction: a job that failed has an error code for an id.
       const failed = added.filter(({ id }, index) => id !== batches[index]?.opts.jobId);
@@ -142,12 +142,11 @@ async function addTo(queue: BullQueue, jobs: NewJob[]): Promise<AddedJob[]> {
 }
 
 /** The jobs of a batch have one delay and one precedence. */
-function newJob(batch: Batch<object>, jobId: string): NewJob {
+function newJob(key: QueueKey, batch: Batch<object>, jobId: string): NewJob {
   const { delayMs = 0, givesWay = false } = batch[0] ?? {};
-  const jobs = batch.map(({ delayMs: _delay, givesWay: _precedence, group: _group, ...job }) => job);
   return {
     name: 'job',
-    data: batchData(jobs),
+    data: batchData(batch.map((job) => QUEUES[key].payload.parse(job))), // nothing but what the catalogue knows
     // Whole milliseconds: the Postgres back-end refuses fractions. Nothing finished is kept: a kept id would make a
     // later job of that id a silent no-op.
     opts: {

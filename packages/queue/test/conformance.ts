@@ -42,6 +42,7 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
     delayTests(bench);
     precedenceTests(bench);
     doubleTests(bench);
+    groupTests(bench);
   });
   describe('the timetable', () => timetableTests(bench));
   describe('consumers', () => {
@@ -166,6 +167,34 @@ function doubleTests(bench: Bench): void {
   );
 }
 
+function groupTests(bench: Bench): void {
+  test('of a group is handed out once, and each counts while it waits', async () => {
+    const groups = ['one', 'two', 'three'].flatMap((group, index) =>
+      jobs(50, { group }).map((job) => ({ ...job, claim: index, givesWay: index === 2 })),
+    );
+    await bench.queue.timetable.addDeliveries('fast', groups);
+    await bench.queue.timetable.addDeliveries('fast', groups); // doubled, all of them
+    expect((await bench.queue.timetable.depth()).fast).toEqual({ waiting: 150, delayed: 0 });
+    const seen = bench.queue.noting({ concurrency: 10 });
+    await reaches(seen, 150);
+    await untilPassedBy(bench.queue, seen); // as would be whatever came twice
+    const names = seen.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`);
+    const expected = groups.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`);
+    expect(names.sort()).toEqual([...expected, '999 0'].sort());
+  });
+
+  test('of a group keeps the others of it from nothing when its handler rejects', async () => {
+    const seen: DeliveryJob[] = [];
+    bench.queue.consume(async (job) => {
+      seen.push(job);
+      if (job.deliveryId === '2') throw new Error('the handler failed');
+    });
+    await bench.queue.timetable.addDeliveries('fast', jobs(3, { group: 'one' }));
+    await untilPassedBy(bench.queue, seen);
+    expect(seen.map(({ deliveryId }) => deliveryId)).toEqual(['1', '2', '3', '999']);
+  });
+}
+
 function timetableTests(bench: Bench): void {
   test('a thousand jobs in bulk are each handed out once', async () => {
     await bench.queue.timetable.addDeliveries('fast', jobs(1_000));
@@ -262,6 +291,7 @@ function goingOnTests(bench: Bench): void {
       { deliveryId: 1, claim: 0 },
       { deliveryId: '1; drop', claim: 0 },
       { deliveryId: '1' },
+      { jobs: [{ deliveryId: '1' }] },
     ];
     for (const [index, data] of nonsense.entries()) {
       await bench.backend.addForeign('deliveries-fast', `foreign-${index}`, data);

@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals';
+import { batchData, batchId, batchOf, inBatches, jobsIn } from './batches.ts';
+import { deliveryJob } from './jobs.ts';
+import type { DeliveryJob } from './jobs.ts';
+import type { Timed } from './timetable.ts';
+
+function jobs(count: number, more: Partial<Timed<DeliveryJob>> = {}): Timed<DeliveryJob>[] {
+  return Array.from({ length: count }, (_, n) => ({ deliveryId: String(n), claim: 0, delayMs: 0, ...more }));
+}
+
+const sizes = (...added: Timed<DeliveryJob>[]) => inBatches(added).map((batch) => batch.length);
+
+describe('a batch', () => {
+  test('is of one group, in the order of its jobs', () => {
+    const [one, two] = [jobs(3, { group: 'one' }), jobs(3, { group: 'two' })];
+    const dealt = one.flatMap((job, n) => [job, two[n] as Timed<DeliveryJob>]);
+    expect(inBatches(dealt)).toEqual([one, two]);
+  });
+
+  test('has at most 16', () => {
+    expect(sizes(...jobs(40, { group: 'one' }))).toEqual([8, 16, 16]);
+  });
+
+  test('goes before a larger one: a lone job does not wait behind another group', () => {
+    expect(sizes(...jobs(5, { group: 'one' }), ...jobs(1, { group: 'two' }))).toEqual([1, 5]);
+  });
+
+  test('has no job that waits for its time, nor one without a group', () => {
+    expect(sizes(...jobs(3, { group: 'one', delayMs: 1 }))).toEqual([1, 1, 1]);
+    expect(sizes(...jobs(3))).toEqual([1, 1, 1]);
+  });
+
+  test('has no job that gives way beside those that do not', () => {
+    const added = jobs(4, { group: 'one' }).map((job, n) => ({ ...job, givesWay: n > 0 }));
+    expect(inBatches(added).map((batch) => batch.map(({ givesWay }) => givesWay))).toEqual([
+      [false],
+      [true, true, true],
+    ]);
+  });
+});
+
+test('the ids of batches say how many jobs they carry', () => {
+  expect(jobsIn([])).toBe(0);
+  expect(jobsIn([batchId(['d_1_0']), batchId(['d_2_0', 'd_3_1', 'd_4_0'])])).toBe(4);
+});
+
+describe('what a batch carries', () => {
+  const read = (data: unknown) => batchOf(deliveryJob).safeParse(data).data;
+  const three = jobs(3).map(({ deliveryId, claim }) => ({ deliveryId, claim }));
+
+  test.each([1, 3])('is read as it was written: %d', (count) => {
+    expect(read(batchData(three.slice(0, count)))).toEqual(three.slice(0, count));
+  });
+
+  test('is, of a lone job, the job itself: workers that know no batches take it, too', () => {
+    expect(batchData(three.slice(0, 1))).toEqual({ deliveryId: '0', claim: 0 });
+  });
+
+  test.each([[{}], [null], [{ jobs: 1 }], [{ jobs: [{ deliveryId: '1' }] }]])('is not %j', (data) => {
+    expect(read(data)).toBeUndefined();
+  });
+});
