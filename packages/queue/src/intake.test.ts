@@ -231,6 +231,22 @@ describe('a job of several pieces', () => {
     expect(queue.ended).toEqual([1]);
   });
 
+  test('brings no next one with its end, which would have room for a lone one only', async () => {
+    const asked: boolean[] = [];
+    queue.end = async (n, fetchNext) => {
+      asked.push(fetchNext);
+      queue.ended.push(n);
+    };
+    queue.add(...Array.from({ length: 40 }, (_, n) => [2 * n, 2 * n + 1]));
+    start(64);
+    await until(() => begun.length === 64, 'all slots to be full');
+    expect(queue.askedAtOnce).toBe(16);
+    endWork.get(0)?.();
+    endWork.get(1)?.();
+    await until(() => queue.ended.length === 1, 'the end of one');
+    expect(asked).toEqual([false]);
+  });
+
   test('may exceed the slots, by what one job carries', async () => {
     queue.add(...Array.from({ length: 40 }, (_, n) => [4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3]));
     start(21);
