@@ -64,7 +64,7 @@ function explainedClient(client: PoolClient, seen: ExplainedStatement[]): PoolCl
 
 /** A statement may have its name in front. */
 function isPlanned(text: string): boolean {
-  return /^\s*(?:\/\*[^*]*\*\/\s*)?(?:select|insert|update|delete|with)\b/i.test(text);
+  return /^\s*(?:\/\*[^*]*\*\/\s*)?(?:select|insert|update|delete|with)\b/.test(text);
 }
 
 async function explain(client: PoolClient, text: string, values: unknown[]): Promise<ExplainedStatement> {
