@@ -42,5 +42,6 @@ export const addMessage: Statement = {
     select b.id, b.leased_until::text as "leasedUntil", b.leased_until <= clock_timestamp() as "isOver"
     from swept_blobs b
     where b.id = any (array(select m.blob from given m union all select a.blob from files a))
+    order by b.id
     for key share of b`,
 };
