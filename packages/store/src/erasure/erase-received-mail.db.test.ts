@@ -139,6 +139,23 @@ test('after a release that is under way has ended, with both its events', async 
   expect(await left()).toEqual(NOTHING_LEFT);
 });
 
+test.each(['received', 'sent'] as const)(
+  'with its thread, after what the inbox does meanwhile has ended (%s)',
+  async (how) => {
+    if (how === 'received') await received({ from: BOB });
+    else await sent({ from: INBOX, to: [BOB] });
+    await end('done');
+    const pending = how === 'received' ? { messages: 1 } : { emails: 1 };
+    await inUndoneTransaction(store.db.pool, async (intake) => {
+      await intake.query(`select from inboxes for no key update`);
+      expect(await erasures.erase(accountId, BOB)).toMatchObject({ pending });
+    });
+    await store.outside.query('update erasures set due_at = now()');
+    expect(await erasures.resume()).toMatchObject([{ pending: result({}).pending }]);
+    expect(await left()).toEqual(NOTHING_LEFT);
+  },
+);
+
 test('page by page, whatever kind and status the messages have', async () => {
   await store.outside.query(
     `insert into messages (id, account_id, kind, status, created_at, content_digest, blob, size, from_address,
