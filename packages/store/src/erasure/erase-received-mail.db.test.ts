@@ -38,7 +38,7 @@ const end = (result: 'done' | 'dead') => endDeliveries(store, webhookId, result)
 const result = (erased: object, pending: object = {}) => ({
   accountId,
   erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
-  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, ...pending },
+  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, transactions: 0, ...pending },
 });
 
 const INBOX = `a@${SHARED_DOMAIN}`;
@@ -132,7 +132,9 @@ test('after a release that is under way has ended, with both its events', async 
   await end('done');
   await inUndoneTransaction(store.db.pool, async (release) => {
     await release.query('select from messages where id = $1 for no key update', [id]);
-    expect(await erasures.erase(accountId, BOB)).toEqual(result({ events: 1, attempts: 1 }, { messages: 1 }));
+    expect(await erasures.erase(accountId, BOB)).toEqual(
+      result({ events: 1, attempts: 1 }, { messages: 1, transactions: 1 }),
+    );
   });
   await store.outside.query('update erasures set due_at = now()');
   expect(await erasures.resume()).toEqual([result({ messages: 1 })]);
@@ -155,6 +157,39 @@ test.each(['received', 'sent'] as const)(
     expect(await left()).toEqual(NOTHING_LEFT);
   },
 );
+
+test('and one that was being stored before the request, and is committed after the look', async () => {
+  await inUndoneTransaction(store.db.pool, async (intake) => {
+    await intake.query(
+      `insert into messages (id, account_id, kind, status, created_at, content_digest, blob, size, from_address,
+         to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
+       values ('msg_1', $1, 'live', 'received', now(), '', 'b', 1, $2, '{}', '{}', '{}', '{}', '[]', 'none', 'none', 'none', false)`,
+      [accountId, BOB],
+    );
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({}, { transactions: 1 }));
+    await intake.query('commit');
+  });
+  await store.outside.query('update erasures set due_at = now()');
+  expect(await erasures.resume()).toEqual([result({ messages: 1 })]);
+  expect(await left()).toEqual(NOTHING_LEFT);
+});
+
+test('and does not wait for what began after the request, nor for what only reads', async () => {
+  await received({ from: BOB, heldReason: 'spam' });
+  await end('done');
+  await inUndoneTransaction(store.db.pool, async (reader) => {
+    await reader.query('select from accounts');
+    await store.outside.query(
+      `insert into erasures (account_id, address, due_at) values ($1, $2, now() + interval '1 hour')`,
+      [accountId, BOB],
+    );
+    await store.outside.query(`update erasures set due_at = now()`);
+    await inUndoneTransaction(store.db.pool, async (writer) => {
+      await writer.query('select pg_current_xact_id()');
+      expect(await erasures.resume()).toMatchObject([{ pending: result({}).pending }]);
+    });
+  });
+});
 
 test('page by page, whatever kind and status the messages have', async () => {
   await store.outside.query(
