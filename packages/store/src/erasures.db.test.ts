@@ -72,7 +72,7 @@ const lookAgain = async () => {
 const result = (erased: object, pending: object = {}) => ({
   accountId,
   erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
-  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, transactions: 0, ...pending },
+  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, sesMail: 0, transactions: 0, ...pending },
 });
 
 describe('a person is forgotten', () => {

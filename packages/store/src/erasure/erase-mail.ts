@@ -59,18 +59,22 @@ const DELETE_SENT = `
   delete from emails where id = any (array(select id from mine))
   returning id, (select s.thread_id from inbox_sends s where s.email_id = emails.id) as "threadId"`;
 
-/** The same of what it received. Each kind and status is a walk over one index. */
+/**
+ * The same of what it received. Each kind and status is a walk over one index. It goes beyond the request: mail that SES told of
+ * before it may be stored later.
+ */
 const RECEIVED_PAGE = `
   select m.id, m.created_at::text as at, (extract(epoch from m.created_at) * 1000)::float8 as "createdMs",
-         case when position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses
+         case when coalesce(m.notified_at, m.created_at) <= $4::timestamptz
+                and position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses
   from (
     select p.*
     from unnest(enum_range(null::key_kind)) k (kind), unnest(enum_range(null::message_status)) s (status)
     cross join lateral (
-      select id, created_at, from_address, to_addresses, cc_addresses, reply_to_addresses, received_for
+      select id, created_at, notified_at, from_address, to_addresses, cc_addresses, reply_to_addresses, received_for
       from messages
       where account_id = $1 and kind = k.kind and status = s.status
-        and (created_at, id) > ($2::timestamptz, $3) and created_at <= $4::timestamptz
+        and (created_at, id) > ($2::timestamptz, $3)
       order by created_at, id limit ${RECEIVED_PER_PAGE}
     ) p
     order by p.created_at, p.id limit ${RECEIVED_PER_PAGE}

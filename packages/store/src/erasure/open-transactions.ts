@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { inBoundedStep } from '../bounded-step.ts';
 import type { Erased } from './erasure.ts';
 
 /** Nearly all transactions end within milliseconds. One that takes longer is left to the next look. */
@@ -20,7 +21,9 @@ const OPEN = `
 export async function openTransactions(pool: Pool, requestedAt: string): Promise<Erased> {
   const endsAtMs = performance.now() + WAIT_MAX_MS;
   for (;;) {
-    const { rows } = await pool.query<{ open: number; oldestMs: number | null }>(OPEN, [requestedAt]);
+    const { rows } = await inBoundedStep(pool, (client) =>
+      client.query<{ open: number; oldestMs: number | null }>(OPEN, [requestedAt]),
+    );
     const [{ open, oldestMs } = { open: 0, oldestMs: null }] = rows;
     if (open === 0 || performance.now() > endsAtMs) {
       return { erased: 0, pending: open, oldestPendingMs: oldestMs ?? Infinity };
