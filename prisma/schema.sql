@@ -316,6 +316,7 @@ CREATE TABLE messages (
   dkim text NOT NULL,
   dmarc text NOT NULL,
   automatic boolean NOT NULL,
+  notified_at timestamp(3) with time zone,
   CONSTRAINT messages_pkey PRIMARY KEY (id)
 );
 CREATE INDEX messages_by_blob ON messages USING btree (blob);
@@ -377,6 +378,7 @@ CREATE TABLE ses_mail (
   CONSTRAINT ses_mail_check CHECK ((content IS NULL) = (bucket IS NOT NULL AND key IS NOT NULL)),
   CONSTRAINT ses_mail_pkey PRIMARY KEY (notification_id)
 );
+CREATE INDEX ses_mail_by_age ON ses_mail USING btree (created_at);
 CREATE INDEX ses_mail_due ON ses_mail USING btree (due_at, notification_id);
 
 CREATE TABLE suppressions (
