@@ -49,7 +49,7 @@ CREATE INDEX attempts_of_event ON ONLY attempts USING btree (event_id);
 CREATE INDEX attempts_of_webhook ON ONLY attempts USING btree (webhook_id, started_at);
 
 CREATE TABLE attempts_default PARTITION OF attempts DEFAULT;
-CREATE INDEX attempts_default_by_age ON attempts_default USING btree (started_at);
+CREATE INDEX attempts_default_for_retention ON attempts_default USING btree (GREATEST(started_at, '-infinity'::timestamp with time zone));
 
 CREATE TABLE blob_sweeps (
   id boolean NOT NULL DEFAULT true,
@@ -83,7 +83,7 @@ CREATE TABLE dead_letters (
   created_at timestamp(3) with time zone NOT NULL DEFAULT now(),
   CONSTRAINT dead_letters_pkey PRIMARY KEY (id)
 );
-CREATE INDEX dead_letters_by_age ON dead_letters USING btree (created_at);
+CREATE INDEX dead_letters_for_retention ON dead_letters USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX dead_letters_of_account_by_age ON dead_letters USING btree (account_id, created_at DESC, id DESC, type, reason);
 CREATE INDEX dead_letters_of_webhook_by_age ON dead_letters USING btree (webhook_id, created_at, id, type, reason);
 
@@ -173,7 +173,7 @@ CREATE TABLE emails (
   from_domain text,
   CONSTRAINT emails_pkey PRIMARY KEY (id)
 );
-CREATE INDEX emails_by_age ON emails USING btree (created_at);
+CREATE INDEX emails_for_retention ON emails USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX emails_of_account ON emails USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX emails_of_account_by_kind ON emails USING btree (account_id, kind, created_at DESC, id DESC);
 CREATE INDEX emails_of_provider_message ON emails USING btree (provider_message_id) WHERE provider_message_id IS NOT NULL;
@@ -247,7 +247,7 @@ CREATE TABLE inbox_threads (
   last_at timestamp(3) with time zone NOT NULL,
   CONSTRAINT inbox_threads_pkey PRIMARY KEY (id)
 );
-CREATE INDEX inbox_threads_by_age ON inbox_threads USING btree (last_at);
+CREATE INDEX inbox_threads_for_retention ON inbox_threads USING btree (GREATEST(last_at, '-infinity'::timestamp with time zone));
 CREATE INDEX inbox_threads_of_inbox ON inbox_threads USING btree (inbox_id, last_at DESC, id DESC);
 
 CREATE TABLE inboxes (
@@ -316,12 +316,13 @@ CREATE TABLE messages (
   dkim text NOT NULL,
   dmarc text NOT NULL,
   automatic boolean NOT NULL,
+  notified_at timestamp(3) with time zone,
   CONSTRAINT messages_pkey PRIMARY KEY (id)
 );
-CREATE INDEX messages_by_age ON messages USING btree (created_at);
 CREATE INDEX messages_by_blob ON messages USING btree (blob);
 CREATE INDEX messages_by_digest ON messages USING btree (content_digest);
 CREATE INDEX messages_by_in_reply_to ON messages USING btree (inbox_id, in_reply_to) WHERE thread_id IS NOT NULL;
+CREATE INDEX messages_for_retention ON messages USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX messages_of_account_by_status ON messages USING btree (account_id, kind, status, created_at DESC, id DESC);
 CREATE INDEX messages_of_inbox_by_status ON messages USING btree (inbox_id, status, created_at DESC, id DESC);
 CREATE INDEX messages_of_message_id ON messages USING btree (message_id, inbox_id);
@@ -377,6 +378,7 @@ CREATE TABLE ses_mail (
   CONSTRAINT ses_mail_check CHECK ((content IS NULL) = (bucket IS NOT NULL AND key IS NOT NULL)),
   CONSTRAINT ses_mail_pkey PRIMARY KEY (notification_id)
 );
+CREATE INDEX ses_mail_by_age ON ses_mail USING btree (created_at);
 CREATE INDEX ses_mail_due ON ses_mail USING btree (due_at, notification_id);
 
 CREATE TABLE suppressions (

@@ -194,13 +194,13 @@ describe('account erase', () => {
       account: id,
       address: 'bob@b.example',
       erased: { emails: 0, messages: 0, events: 1, attempts: 0, dead_letters: 0 },
-      pending: { emails: 0, messages: 0, events: 1, dead_letters: 0 },
+      pending: { emails: 0, messages: 0, events: 1, dead_letters: 0, ses_mail: 0, transactions: 0 },
     });
     const waiting = await cli('account', 'erase', id, '--address', 'bob@b.example');
     expect(waiting.stdout).toBe(
       'bob@b.example: erased 0 emails, 0 received messages, 0 events, 0 attempts, 0 dead letters\n' +
-        'pending: 0 emails to be handed over, 0 messages being released, 1 events to be delivered, ' +
-        '0 dead letters being replayed\n' +
+        'pending: 0 emails to be handed over, 0 messages in use, 1 events to be delivered, ' +
+        '0 dead letters being replayed, 0 messages of SES to be read, 0 open transactions\n' +
         'a relay erases these when they have ended\n',
     );
     await database.query('delete from deliveries');

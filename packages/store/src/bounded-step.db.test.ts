@@ -77,13 +77,13 @@ describe('while a snapshot is held', () => {
   const aged = `now() - interval '100 days' + make_interval(secs => n)`;
   const CASES: [string, string, (pool: Pool) => Promise<number>][] = [
     [
-      'attempts_default_by_age',
+      'attempts_default_for_retention',
       `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
        select ${aged}, n, 'evt_1', 'wh_1', 1, 5 from generate_series(1, $1) n`,
       (pool) => dropStrayAttempts(pool, 30),
     ],
     [
-      'dead_letters_by_age',
+      'dead_letters_for_retention',
       `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason,
                                  last_error, created_at)
        select 'dl_' || n, account_id, id, 'evt_1', 'email.sent', now(), '{}', 8, 'rejected', 'x', ${aged}

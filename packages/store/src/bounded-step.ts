@@ -16,6 +16,14 @@ const BY_INDEX_ONLY = `
   set local enable_hashjoin = off;
   set local enable_mergejoin = off`;
 
+/**
+ * A column of age as the index for retention has it, if the table has lists by that column too (decision 0012): the same
+ * value, in a form that no list uses.
+ */
+export function forRetention(column: string): string {
+  return `greatest(${column}, '-infinity')`;
+}
+
 /** Runs one step of housekeeping: a transaction whose statements reach rows by indexes only. */
 export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return inTransaction(pool, async (client) => {
@@ -92,20 +100,20 @@ export interface AgedPage {
 /**
  * Reads a page of what is past its days. Rows of one moment come together, so a time is enough of a cursor.
  *
- * @param which the table, its column of age, what the index by it holds of the table, and which rows may go (of `page`).
+ * @param which the table, its age as its index has it, what the index by it holds of the table, and which rows may go (of `page`).
  */
 export async function readAgedPage(
   client: PoolClient,
   which: {
     readonly table: string;
-    readonly age?: string;
+    readonly age: string;
     readonly indexed?: string;
     readonly mayGo: string;
     readonly rows: number;
   },
   { after, days }: { readonly after: string; readonly days: number },
 ): Promise<AgedPage> {
-  const { table, age = 'created_at', indexed = 'true', mayGo, rows } = which;
+  const { table, age, indexed = 'true', mayGo, rows } = which;
   const found = await client.query<AgedPage>(
     `with page as materialized (
        select id, ${age} as at from ${table}
@@ -121,7 +129,7 @@ export async function readAgedPage(
 /**
  * Drops rows by their age alone, but for those that somebody holds. @returns how many.
  *
- * @param which the table, its column of age (with an index), and what of it is past its time: an interval.
+ * @param which the table, its age as its index has it, and what of it is past its time: an interval.
  */
 export async function dropAged(
   pool: Pool,

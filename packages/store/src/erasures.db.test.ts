@@ -72,7 +72,7 @@ const lookAgain = async () => {
 const result = (erased: object, pending: object = {}) => ({
   accountId,
   erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
-  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, ...pending },
+  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, sesMail: 0, transactions: 0, ...pending },
 });
 
 describe('a person is forgotten', () => {
@@ -194,7 +194,9 @@ describe('what is outstanding ends first, and is erased then', () => {
     const letter = await firstLetter();
     await inUndoneTransaction(store.db.pool, async (replay) => {
       await replay.query('select from dead_letters for update');
-      expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1 }, { deadLetters: 1 }));
+      expect(await erasures.erase(accountId, BOB)).toEqual(
+        result({ emails: 1 }, { deadLetters: 1, transactions: 1 }),
+      );
     });
     await createDeadLetterStore(store.db).replay(accountId, letter.id);
     expect(await lookAgain()).toEqual([result({}, { events: 1 })]);

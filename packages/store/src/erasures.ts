@@ -7,13 +7,18 @@ import { eraseMail, eraseReceivedMail } from './erasure/erase-mail.ts';
 import { together } from './erasure/erasure.ts';
 import type { Erasure } from './erasure/erasure.ts';
 import { mappingUnavailable } from './errors.ts';
+import { openTransactions } from './erasure/open-transactions.ts';
+import { unreadSesMail } from './erasure/unread-ses-mail.ts';
 
 /** What one look at a request came to. Nothing pending: the person is forgotten, and so is the request. */
 export interface ErasureResult {
   readonly accountId: AccountId;
   readonly erased: Record<'emails' | 'messages' | 'events' | 'attempts' | 'deadLetters', number>;
-  /** What has to come to its end first. */
-  readonly pending: Record<'emails' | 'messages' | 'events' | 'deadLetters', number>;
+  /** What has to come to its end first. `transactions`: they began before the request, and may still commit rows. */
+  readonly pending: Record<
+    'emails' | 'messages' | 'events' | 'deadLetters' | 'sesMail' | 'transactions',
+    number
+  >;
 }
 
 export interface ErasureStore {
@@ -76,17 +81,19 @@ async function takeDue(pool: Pool): Promise<Erasure | null> {
 }
 
 /**
- * Mail first, so that every event of it is there to be found. Then dead letters before the events, and again behind them:
+ * Transactions first, then mail of SES: what has ended by then is seen below. Mail next, so that every event of it is there to be found. Then dead letters before the events, and again behind them:
  * a replay that is under way turns one into the other, and a delivery that fails turns it back.
  */
 async function look(pool: Pool, erasure: Erasure): Promise<ErasureResult> {
   const beganMs = Date.now();
+  const open = await openTransactions(pool, erasure.requestedAt);
+  const unread = await unreadSesMail(pool, erasure.requestedAt);
   const mail = await eraseMail(pool, erasure);
   const received = await eraseReceivedMail(pool, erasure);
   const before = await eraseDeadLetters(pool, erasure);
   const events = await eraseEvents(pool, erasure);
   const behind = await eraseDeadLetters(pool, erasure);
-  const all = [mail, received, before, events, behind].reduce(together);
+  const all = [open, unread, mail, received, before, events, behind].reduce(together);
   if (all.pending === 0) await forget(pool, erasure);
   else await putBack(pool, erasure, beganMs, all.oldestPendingMs);
   return {
@@ -103,6 +110,8 @@ async function look(pool: Pool, erasure: Erasure): Promise<ErasureResult> {
       messages: received.pending,
       events: events.pending,
       deadLetters: Math.max(before.pending, behind.pending),
+      sesMail: unread.pending,
+      transactions: open.pending,
     },
   };
 }
@@ -114,7 +123,7 @@ async function putBack(
   beganMs: number,
   oldestPendingMs: number,
 ): Promise<void> {
-  const resumeFrom = new Date(Math.min(oldestPendingMs - 1, beganMs - OVERLAP_MS)).toISOString();
+  const resumeFrom = new Date(Math.min(oldestPendingMs, beganMs) - OVERLAP_MS).toISOString();
   const restSeconds = ((Date.now() - beganMs) / 1000) * REST_PER_LOOK;
   await pool.query(
     `update erasures set resume_from = $4, due_at = now() + make_interval(secs => $5)

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { dropAged } from './bounded-step.ts';
+import { dropAged, forRetention } from './bounded-step.ts';
 import { mappingUnavailable } from './errors.ts';
 
 /**
@@ -9,6 +9,6 @@ import { mappingUnavailable } from './errors.ts';
 export async function dropStrayAttempts(pool: Pool, days: number): Promise<number> {
   const kept = `make_interval(days => ${days + 1})`;
   return mappingUnavailable(() =>
-    dropAged(pool, 'stray attempts', { table: 'attempts_default', age: 'started_at', kept }),
+    dropAged(pool, 'stray attempts', { table: 'attempts_default', age: forRetention('started_at'), kept }),
   );
 }

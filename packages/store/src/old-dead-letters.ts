@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
-import { dropAged, inSoleStep, ROWS_PER_STEP } from './bounded-step.ts';
+import { dropAged, forRetention, inSoleStep, ROWS_PER_STEP } from './bounded-step.ts';
 import type { Chore } from './bounded-step.ts';
 import { mappingUnavailable } from './errors.ts';
 
@@ -16,7 +16,7 @@ export interface SurplusDropped {
 export async function dropOldDeadLetters(pool: Pool, days: number): Promise<number> {
   const kept = `make_interval(days => ${days})`;
   return mappingUnavailable(() =>
-    dropAged(pool, 'old dead letters', { table: 'dead_letters', age: 'created_at', kept }),
+    dropAged(pool, 'old dead letters', { table: 'dead_letters', age: forRetention('created_at'), kept }),
   );
 }
 

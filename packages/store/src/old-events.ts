@@ -11,7 +11,7 @@ const UNUSED = `
 export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
   return mappingUnavailable(() =>
     walkByAge(pool, 'old events', async (client, after) => {
-      const which = { table: 'events', mayGo: UNUSED, rows: ROWS_PER_STEP };
+      const which = { table: 'events', age: 'created_at', mayGo: UNUSED, rows: ROWS_PER_STEP };
       const { last, ids } = await readAgedPage(client, which, { after, days });
       return { last, ended: await dropUnused(client, ids) };
     }),

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { MESSAGES_PER_STEP, readAgedPage, walkByAge } from './bounded-step.ts';
+import { forRetention, MESSAGES_PER_STEP, readAgedPage, walkByAge } from './bounded-step.ts';
 import type { Chore } from './bounded-step.ts';
 import { mappingUnavailable } from './errors.ts';
 
@@ -9,12 +9,15 @@ const HANDED_OVER = 'not exists (select from email_sends s where s.email_id = pa
 /** Empties messages past the days of their contents: bodies and attachments go. @returns how many messages. */
 export async function dropMailContents(pool: Pool, days: number): Promise<number> {
   const indexed = '(html is not null or text is not null)';
-  return dropMail(pool, days, { chore: 'mail contents', indexed, drop: EMPTY });
+  return dropMail(pool, days, { chore: 'mail contents', age: 'created_at', indexed, drop: EMPTY });
 }
 
 /** Deletes messages past their days. @returns how many. */
 export async function dropOldMail(pool: Pool, days: number): Promise<number> {
-  return dropMail(pool, days, { chore: 'old mail', indexed: 'true', drop: DELETE });
+  return dropMail(pool, days, {
+    ...{ chore: 'old mail', indexed: 'true', drop: DELETE },
+    age: forRetention('created_at'),
+  });
 }
 
 /** Skips messages that a provider report has locked. The next pass takes them. */
@@ -36,9 +39,14 @@ const DELETE = `
 async function dropMail(
   pool: Pool,
   days: number,
-  { chore, indexed, drop }: { readonly chore: Chore; readonly indexed: string; readonly drop: string },
+  {
+    chore,
+    age,
+    indexed,
+    drop,
+  }: { readonly chore: Chore; readonly age: string; readonly indexed: string; readonly drop: string },
 ): Promise<number> {
-  const which = { table: 'emails', indexed, mayGo: HANDED_OVER, rows: MESSAGES_PER_STEP };
+  const which = { table: 'emails', age, indexed, mayGo: HANDED_OVER, rows: MESSAGES_PER_STEP };
   const step = async (client: PoolClient, after: string) => {
     const { last, ids } = await readAgedPage(client, which, { after, days });
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(drop, [ids]);

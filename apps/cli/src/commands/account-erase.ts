@@ -50,6 +50,8 @@ function resultObject(address: string, { accountId, erased, pending }: ErasureRe
       messages: pending.messages,
       events: pending.events,
       dead_letters: pending.deadLetters,
+      ses_mail: pending.sesMail,
+      transactions: pending.transactions,
     },
   };
 }
@@ -63,8 +65,8 @@ function inWords(address: string, { erased, pending }: ErasureResult): string[] 
   if (Object.values(pending).every((count) => count === 0)) return [...lines, 'nothing is pending'];
   return [
     ...lines,
-    `pending: ${pending.emails} emails to be handed over, ${pending.messages} messages being released, ${pending.events} events to be delivered, ` +
-      `${pending.deadLetters} dead letters being replayed`,
+    `pending: ${pending.emails} emails to be handed over, ${pending.messages} messages in use, ${pending.events} events to be delivered, ` +
+      `${pending.deadLetters} dead letters being replayed, ${pending.sesMail} messages of SES to be read, ${pending.transactions} open transactions`,
     'a relay erases these when they have ended',
   ];
 }

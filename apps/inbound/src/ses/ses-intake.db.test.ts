@@ -3,11 +3,13 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS } from '@postrider/domain';
 import type { SesMail } from '@postrider/domain';
-import { parseMessage } from '@postrider/received-mail';
+import { createMessageParser, parseMessage } from '@postrider/received-mail';
+import type { MessageParser } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createMessageIntake, createSesMailStore, createSesMailWork, openDatabase } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import {
+  bundleScript,
   createRows,
   createTestDatabase,
   s3Error,
@@ -67,7 +69,11 @@ afterEach(async () => {
 });
 
 /** Put together as `main.ts` does, but for the parser, which has no thread of its own here. */
-function startIntake(pollMs?: number, leaseMs?: number): SesIntake {
+function startIntake(
+  pollMs?: number,
+  leaseMs?: number,
+  parse: (raw: Buffer) => ReturnType<MessageParser['parse']> = async (raw) => parseMessage(raw),
+): SesIntake {
   const stream = new Writable({
     write: (line: Buffer, _encoding, done) => {
       lines.push(line.toString('utf8'));
@@ -78,7 +84,7 @@ function startIntake(pollMs?: number, leaseMs?: number): SesIntake {
   const metrics = createMetrics('inbound', { processMetrics: false });
   const blobs = createBlobStore('s3://blobs');
   const pipeline = createMailPipeline({
-    ...{ blobs, logger, metrics, parser: { parse: parseMessage } },
+    ...{ blobs, logger, metrics, parser: { parse } },
     store: createMessageIntake(database, systemClock, [SHARED]),
   });
   const intake = createSesIntake({
@@ -200,6 +206,27 @@ describe('while something is away mail waits, and is taken afterwards:', () => {
     await said('"reason":"blobs"');
     expect(await count('messages')).toBe(0);
     s3.heal();
+    await stored();
+  });
+
+  test('the threads of the parser, which are closed: the lease is given back, and it is tried again', async () => {
+    const script = bundleScript(
+      new URL('../../../../packages/received-mail/src/parse-thread.ts', import.meta.url),
+    );
+    cleanups.push(() => script.remove());
+    const parser = createMessageParser({
+      ...{ threads: 1, timeoutMs: HOUR_MS, memoryMb: 64, script: script.path },
+      onThreadLost: () => undefined,
+    });
+    await parser.close();
+    await keep(CONTENT);
+    const intake = startIntake(10, HOUR_MS, (raw) => parser.parse(raw));
+    await waitFor(async () => (await count('ses_mail where claim > 1')) === 1, { what: 'a second try' });
+    await intake.stop();
+    expect(await count(`ses_mail where due_at < now() + interval '1 minute'`)).toBe(1);
+    expect(await count('messages')).toBe(0);
+    startIntake();
+    await outside.query('update ses_mail set due_at = now()');
     await stored();
   });
 

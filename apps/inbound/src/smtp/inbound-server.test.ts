@@ -144,6 +144,16 @@ describe('the answer to EHLO', () => {
   });
 });
 
+/** smtp-server ends an address at the first space, and offers no way to read it otherwise. */
+test('a sender with a space in quotes is refused as a fault of syntax, and the session goes on', async () => {
+  const ground = await grounds.start();
+  const client = await ground.greet();
+  expect(await client.say('MAIL FROM:<"a b"@sender.example>')).toBe(
+    '501 5.1.7 Error: Bad sender address syntax',
+  );
+  expect(await client.say(FROM)).toMatch(/^250 /);
+});
+
 describe('a recipient', () => {
   test.each([
     ['elsewhere@example.org', '550 5.1.1 No such mailbox here'],

@@ -1,7 +1,7 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
 import { inBoundedStep, MESSAGES_PER_STEP, ROWS_PER_STEP } from '../bounded-step.ts';
-import { dropEmptyThreads } from '../inbound/empty-threads.ts';
+import { dropEmptyThreads, lockInboxesOf } from '../inbound/empty-threads.ts';
 import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure } from './erasure.ts';
 
@@ -19,6 +19,7 @@ interface MailRow {
 /** How mail is looked through, and deleted. */
 interface Look {
   readonly page: string;
+  readonly threads: string;
   readonly drop: string;
 }
 
@@ -37,14 +38,19 @@ const SENT_PAGE = `
   ) a
   order by e.created_at, e.id`;
 
+const THREADS_SENT = 'select thread_id as id from inbox_sends where email_id = any ($1::text[])';
+
 /**
- * A message that waits for its hand-over is left. Of the others the id is kept as long as events may name it: whoever
+ * A message that waits for its hand-over is left, as is one whose inbox is busy: its thread could not go with it. Of the others the id is kept as long as events may name it: whoever
  * records such an event holds the message, so all of them are there once it is gone.
  */
 const DELETE_SENT = `
   with mine as materialized (
     select id from emails
     where id = any ($3::text[]) and not exists (select from email_sends s where s.email_id = emails.id)
+      and not exists (
+        select from inbox_sends s join inboxes i on i.id = s.inbox_id
+        where s.email_id = emails.id and i.id <> all ($4::text[]))
     order by id for update skip locked
   ),
   kept as (
@@ -53,18 +59,22 @@ const DELETE_SENT = `
   delete from emails where id = any (array(select id from mine))
   returning id, (select s.thread_id from inbox_sends s where s.email_id = emails.id) as "threadId"`;
 
-/** The same of what it received. Each kind and status is a walk over one index. */
+/**
+ * The same of what it received. Each kind and status is a walk over one index. It goes beyond the request: mail that SES told of
+ * before it may be stored later.
+ */
 const RECEIVED_PAGE = `
   select m.id, m.created_at::text as at, (extract(epoch from m.created_at) * 1000)::float8 as "createdMs",
-         case when position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses
+         case when coalesce(m.notified_at, m.created_at) <= $4::timestamptz
+                and position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses
   from (
     select p.*
     from unnest(enum_range(null::key_kind)) k (kind), unnest(enum_range(null::message_status)) s (status)
     cross join lateral (
-      select id, created_at, from_address, to_addresses, cc_addresses, reply_to_addresses, received_for
+      select id, created_at, notified_at, from_address, to_addresses, cc_addresses, reply_to_addresses, received_for
       from messages
       where account_id = $1 and kind = k.kind and status = s.status
-        and (created_at, id) > ($2::timestamptz, $3) and created_at <= $4::timestamptz
+        and (created_at, id) > ($2::timestamptz, $3)
       order by created_at, id limit ${RECEIVED_PER_PAGE}
     ) p
     order by p.created_at, p.id limit ${RECEIVED_PER_PAGE}
@@ -74,10 +84,16 @@ const RECEIVED_PAGE = `
   ) a
   order by m.created_at, m.id`;
 
-/** A message that is being released is left. */
+const THREADS_RECEIVED =
+  'select thread_id as id from messages where id = any ($1::text[]) and thread_id is not null';
+
+/** A message that is being released is left, as is one in a thread whose inbox is busy: the thread could not go with it. */
 const DELETE_RECEIVED = `
   with mine as materialized (
-    select id from messages where id = any ($3::text[]) order by id for update skip locked
+    select id from messages m
+    where id = any ($3::text[])
+      and (thread_id is null or not exists (select from inboxes i where i.id = m.inbox_id and i.id <> all ($4::text[])))
+    order by id for update skip locked
   ),
   kept as (
     insert into erased_emails (account_id, address, email_id) select $1, $2, id from mine on conflict do nothing
@@ -86,26 +102,26 @@ const DELETE_RECEIVED = `
 
 /** Deletes the messages that an account sent in the person's name, or to the person. */
 export async function eraseMail(pool: Pool, erasure: Erasure): Promise<Erased> {
-  return erase(pool, erasure, { page: SENT_PAGE, drop: DELETE_SENT });
+  return erase(pool, erasure, { page: SENT_PAGE, threads: THREADS_SENT, drop: DELETE_SENT });
 }
 
 /** Deletes the messages that an account received from the person, or for the person. Their bytes are left to the sweep. */
 export async function eraseReceivedMail(pool: Pool, erasure: Erasure): Promise<Erased> {
-  return erase(pool, erasure, { page: RECEIVED_PAGE, drop: DELETE_RECEIVED });
+  return erase(pool, erasure, { page: RECEIVED_PAGE, threads: THREADS_RECEIVED, drop: DELETE_RECEIVED });
 }
 
-async function erase(pool: Pool, erasure: Erasure, { page, drop }: Look): Promise<Erased> {
+async function erase(pool: Pool, erasure: Erasure, look: Look): Promise<Erased> {
   const { accountId, address, requestedAt, resumeFrom } = erasure;
   let total = NOTHING;
   let [at, id] = [resumeFrom, ''];
   for (;;) {
     const values = [accountId, at, id, requestedAt, needleOf(address)];
-    const { rows } = await inBoundedStep(pool, (client) => client.query<MailRow>(page, values));
+    const { rows } = await inBoundedStep(pool, (client) => client.query<MailRow>(look.page, values));
     const found = rows.filter(({ addresses }) => namesAddress(addresses, address));
     for (let start = 0; start < found.length; start += MESSAGES_PER_STEP) {
       const some = found.slice(start, start + MESSAGES_PER_STEP);
       const ids = some.map((mail) => mail.id);
-      const gone = await inBoundedStep(pool, (client) => dropSome(client, drop, [accountId, address, ids]));
+      const gone = await inBoundedStep(pool, (client) => dropSome(client, look, erasure, ids));
       total = together(total, outcomeOf(some, gone));
     }
     const last = rows.at(-1);
@@ -114,8 +130,23 @@ async function erase(pool: Pool, erasure: Erasure, { page, drop }: Look): Promis
   }
 }
 
-/** Deletes messages, and threads in which nothing is left then. @returns the ids of those that are deleted. */
-async function dropSome(client: PoolClient, drop: string, values: unknown[]): Promise<string[]> {
+/**
+ * Deletes messages, and threads in which nothing is left then. Inboxes are locked first, as by intake and release.
+ *
+ * @returns the ids of those that are deleted.
+ */
+async function dropSome(
+  client: PoolClient,
+  { threads, drop }: Look,
+  { accountId, address }: Erasure,
+  ids: readonly string[],
+): Promise<string[]> {
+  const { rows: within } = await client.query<{ id: string }>(threads, [ids]);
+  const inboxIds = await lockInboxesOf(
+    client,
+    within.map(({ id }) => id),
+  );
+  const values = [accountId, address, ids, inboxIds];
   const { rows } = await client.query<{ id: string; threadId: string | null }>(drop, values);
   await dropEmptyThreads(client, [...new Set(rows.flatMap(({ threadId }) => threadId ?? []))]);
   return rows.map(({ id }) => id);

@@ -11,6 +11,7 @@ import { createErasureStore } from '../erasures.ts';
 import type { ErasureStore } from '../erasures.ts';
 import { createMessageIntake } from '../inbound/message-intake.ts';
 import type { IncomingMessage } from '../inbound/message-intake.ts';
+import { createSesMailStore, createSesMailWork } from '../inbound/ses-mail.ts';
 
 /* A person is forgotten in received mail. */
 
@@ -38,13 +39,14 @@ const end = (result: 'done' | 'dead') => endDeliveries(store, webhookId, result)
 const result = (erased: object, pending: object = {}) => ({
   accountId,
   erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
-  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, ...pending },
+  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, sesMail: 0, transactions: 0, ...pending },
 });
 
 const INBOX = `a@${SHARED_DOMAIN}`;
 
 beforeEach(async () => {
   await rows.clear();
+  await store.outside.query('truncate ses_mail, provider_notifications');
   accountId = await rows.account();
   webhookId = await rows.webhook({ accountId });
   await store.outside.query(`insert into inboxes values ('ibx_1', $1, 'live', $2, 'A', null, now(), now())`, [
@@ -132,11 +134,84 @@ test('after a release that is under way has ended, with both its events', async 
   await end('done');
   await inUndoneTransaction(store.db.pool, async (release) => {
     await release.query('select from messages where id = $1 for no key update', [id]);
-    expect(await erasures.erase(accountId, BOB)).toEqual(result({ events: 1, attempts: 1 }, { messages: 1 }));
+    expect(await erasures.erase(accountId, BOB)).toEqual(
+      result({ events: 1, attempts: 1 }, { messages: 1, transactions: 1 }),
+    );
   });
   await store.outside.query('update erasures set due_at = now()');
   expect(await erasures.resume()).toEqual([result({ messages: 1 })]);
   expect(await left()).toEqual(NOTHING_LEFT);
+});
+
+test.each(['received', 'sent'] as const)(
+  'with its thread, after what the inbox does meanwhile has ended (%s)',
+  async (how) => {
+    if (how === 'received') await received({ from: BOB });
+    else await sent({ from: INBOX, to: [BOB] });
+    await end('done');
+    const pending = how === 'received' ? { messages: 1 } : { emails: 1 };
+    await inUndoneTransaction(store.db.pool, async (intake) => {
+      await intake.query(`select from inboxes for no key update`);
+      expect(await erasures.erase(accountId, BOB)).toMatchObject({ pending });
+    });
+    await store.outside.query('update erasures set due_at = now()');
+    expect(await erasures.resume()).toMatchObject([{ pending: result({}).pending }]);
+    expect(await left()).toEqual(NOTHING_LEFT);
+  },
+);
+
+test('and one that was being stored before the request, and is committed after the look', async () => {
+  await inUndoneTransaction(store.db.pool, async (intake) => {
+    await intake.query(
+      `insert into messages (id, account_id, kind, status, created_at, content_digest, blob, size, from_address,
+         to_addresses, cc_addresses, reply_to_addresses, received_for, headers, spf, dkim, dmarc, automatic)
+       values ('msg_1', $1, 'live', 'received', now(), '', 'b', 1, $2, '{}', '{}', '{}', '{}', '[]', 'none', 'none', 'none', false)`,
+      [accountId, BOB],
+    );
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({}, { transactions: 1 }));
+    await intake.query('commit');
+  });
+  await store.outside.query('update erasures set due_at = now()');
+  expect(await erasures.resume()).toEqual([result({ messages: 1 })]);
+  expect(await left()).toEqual(NOTHING_LEFT);
+});
+
+test('and does not wait for what began after the request, nor for what only reads', async () => {
+  await received({ from: BOB, heldReason: 'spam' });
+  await end('done');
+  await inUndoneTransaction(store.db.pool, async (reader) => {
+    await reader.query('select from accounts');
+    await store.outside.query(
+      `insert into erasures (account_id, address, due_at) values ($1, $2, now() + interval '1 hour')`,
+      [accountId, BOB],
+    );
+    await store.outside.query(`update erasures set due_at = now()`);
+    await inUndoneTransaction(store.db.pool, async (writer) => {
+      await writer.query('select pg_current_xact_id()');
+      expect(await erasures.resume()).toMatchObject([{ pending: result({}).pending }]);
+    });
+  });
+});
+
+test('with mail that SES told of before the request, however late it is taken in', async () => {
+  const place = { kind: 'object', bucket: 'b', key: 'k' } as const;
+  const mail = { providerMessageId: 'ses-1', source: '', recipients: [INBOX], verdicts: {}, place };
+  await createSesMailStore(store.db).add('sns-1', mail);
+  await store.outside.query(`update ses_mail set created_at = now() - interval '1 s'`);
+  expect(await erasures.erase(accountId, BOB)).toEqual(result({}, { sesMail: 1 }));
+  await createSesMailStore(store.db).add('sns-2', mail);
+  const lookAgain = async () => {
+    await store.outside.query('update erasures set due_at = now()');
+    return erasures.resume();
+  };
+  expect(await lookAgain()).toEqual([result({}, { sesMail: 1 })]);
+  store.clock.set(new Date(Date.now() + 3_600_000));
+  for (const claim of await createSesMailWork(store.db).claim({ rowsMax: 2, leaseSeconds: 60 })) {
+    await createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]).receive(incoming({ from: BOB }), claim);
+  }
+  await end('done');
+  expect(await lookAgain()).toEqual([result({ messages: 1, events: 1, attempts: 1 })]);
+  expect(await left()).toMatchObject({ messages: 1 }); // SES told of it after the request
 });
 
 test('page by page, whatever kind and status the messages have', async () => {

@@ -16,7 +16,7 @@ export async function lockInboxesOf(client: PoolClient, threadIds: readonly stri
   return rows.map(({ id }) => id);
 }
 
-/** Deletes those of the threads in which nothing is left. Retention takes those that are busy just now. */
+/** Deletes those of the threads in which nothing is left, but for those whose inbox is busy. */
 export async function dropEmptyThreads(client: PoolClient, threadIds: readonly string[]): Promise<void> {
   if (threadIds.length === 0) return;
   const inboxIds = await lockInboxesOf(client, threadIds);

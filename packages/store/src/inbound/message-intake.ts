@@ -112,13 +112,14 @@ export function createMessageIntake(
       const targets = targetsOf(await find([...written.keys()]), written);
       return db.transactions.run(async (tx): Promise<Reception> => {
         const messages: StoredMessage[] = [];
-        if (claim !== undefined && !(await endInTransaction(tx, claim))) return { kind: 'stored', messages };
+        const notifiedAt = claim === undefined ? null : await endInTransaction(tx, claim);
+        if (claim !== undefined && notifiedAt === null) return { kind: 'stored', messages };
         let taken = 0;
         for (const target of targets) {
           const locked = await runIn(tx.client, lockInbox, [target.inboxId, target.ruleId]);
           if (locked.length === 0) continue;
           taken += 1;
-          const stored = await store(tx, clock, message, target);
+          const stored = await store(tx, clock, { ...message, notifiedAt }, target);
           if (stored !== null) messages.push(stored);
         }
         return taken === 0 ? { kind: 'nobody' } : { kind: 'stored', messages };
@@ -167,7 +168,7 @@ function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, rea
 async function store(
   tx: Transaction,
   clock: Clock,
-  message: IncomingMessage,
+  message: IncomingMessage & { readonly notifiedAt: Date | null },
   { accountId, kind, inboxId, ruleId, receivedFor }: Target,
 ): Promise<StoredMessage | null> {
   const [judged] = await runIn<{ repeated: boolean; blocked: boolean }>(tx.client, judgeMessage, [
@@ -180,7 +181,7 @@ async function store(
   const isThreaded = heldReason === null && inboxId !== null;
   const joined = isThreaded ? await threadOf(tx, inboxId, message) : null;
   const newThread = isThreaded && joined === null ? newId('thread', clock) : null;
-  const { blob, references, html, headers, contentDigest } = message;
+  const { blob, references, html, headers, contentDigest, notifiedAt } = message;
   const record: ReceivedMessage = {
     ...recordPartOf(message),
     ...{ accountId, kind, inboxId, ruleId, receivedFor, heldReason },
@@ -192,7 +193,7 @@ async function store(
   };
   const row = {
     ...{ ...record, ...record.auth, threadId: joined },
-    ...{ blob, references, html, headers, contentDigest: contentDigest.toString('hex') },
+    ...{ blob, references, html, headers, notifiedAt, contentDigest: contentDigest.toString('hex') },
   };
   const swept = await runIn<SweptBlob & { isOver: boolean }>(tx.client, addMessage, [
     JSON.stringify(row),

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { readAgedPage, ROWS_PER_STEP, walkByAge } from '../bounded-step.ts';
+import { forRetention, readAgedPage, ROWS_PER_STEP, walkByAge } from '../bounded-step.ts';
 import type { WalkStep } from '../bounded-step.ts';
 import { mappingUnavailable } from '../errors.ts';
 import { lockInboxesOf } from './empty-threads.ts';
@@ -13,7 +13,12 @@ const THREADS_PER_STEP = 100;
  * sweep of the blob store. @returns how many.
  */
 export async function dropReceivedMail(pool: Pool, days: number): Promise<number> {
-  const which = { table: 'messages', mayGo: 'true', rows: RECEIVED_PER_STEP };
+  const which = {
+    table: 'messages',
+    age: forRetention('created_at'),
+    mayGo: 'true',
+    rows: RECEIVED_PER_STEP,
+  };
   const step = async (client: PoolClient, after: string): Promise<WalkStep> => {
     const { last, ids } = await readAgedPage(client, which, { after, days });
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(DELETE_MESSAGES, [ids]);
@@ -49,7 +54,7 @@ export async function dropOldThreads(pool: Pool, days: number): Promise<number> 
 
 const THREADS = {
   table: 'inbox_threads',
-  age: 'last_at',
+  age: forRetention('last_at'),
   mayGo: 'not exists (select from messages m where m.thread_id = page.id)',
   rows: THREADS_PER_STEP,
 };

@@ -80,12 +80,13 @@ export function createSesMailWork(db: Database): SesMailWork {
   };
 }
 
-/** In the transaction that stores the message. @returns false: the claim is no longer held */
+/** In the transaction that stores the message. @returns when it was kept; null: the claim is no longer held */
 export async function endInTransaction(
   tx: Transaction,
   { notificationId, claim }: SesMailClaim,
-): Promise<boolean> {
-  return (await runIn(tx.client, endSesMail, [notificationId, claim])).length > 0;
+): Promise<Date | null> {
+  const [ended] = await runIn<{ keptAt: Date }>(tx.client, endSesMail, [notificationId, claim]);
+  return ended?.keptAt ?? null;
 }
 
 const COUNT = { name: 'count-ses-mail', text: 'select count(*)::int as n from ses_mail' };

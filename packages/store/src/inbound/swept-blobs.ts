@@ -25,7 +25,7 @@ export class SweptBlobsError extends Error {
   }
 }
 
-/** What of the blob store no message names. All methods throw StoreUnavailableError. */
+/** What of the blob store no message names. Rows are locked in the order of their ids, also by `add-message`. All methods throw StoreUnavailableError. */
 export interface SweptBlobs {
   /** Takes the sweep when it is due, of many processes in one. Forgets what was swept more than a day ago. */
   begin(): Promise<boolean>;
@@ -51,11 +51,11 @@ export function createSweptBlobs({ pool }: Pick<Database, 'pool'>): SweptBlobs {
   return {
     begin: () =>
       mappingUnavailable(async () => {
-        const { rowCount } = await pool.query(BEGIN);
-        if (rowCount === 0) return false;
+        // Before the sweep is taken: one that fails here is still due.
         const kept = `interval '1 day'`;
         await dropAged(pool, 'swept blobs', { table: 'swept_blobs', age: 'leased_until', kept });
-        return true;
+        const { rowCount } = await pool.query(BEGIN);
+        return rowCount !== 0;
       }),
     take: (ids) =>
       mappingUnavailable(async () => {
@@ -69,7 +69,7 @@ export function createSweptBlobs({ pool }: Pick<Database, 'pool'>): SweptBlobs {
       }),
     settle: (ids) =>
       mappingUnavailable(async () => {
-        await pool.query('update swept_blobs set leased_until = now() where id = any ($1::text[])', [ids]);
+        await pool.query(SETTLE, [ids]);
       }),
   };
 }
@@ -77,11 +77,7 @@ export function createSweptBlobs({ pool }: Pick<Database, 'pool'>): SweptBlobs {
 /** Forgets that blobs were swept, after their bytes were put again. A blob that was swept once more since is left. */
 export async function forgetSwept(pool: Pool, blobs: readonly SweptBlob[]): Promise<void> {
   await mappingUnavailable(() =>
-    pool.query(
-      `delete from swept_blobs b
-       where (b.id, b.leased_until) in (select * from unnest($1::text[], $2::timestamptz[]))`,
-      [blobs.map(({ id }) => id), blobs.map(({ leasedUntil }) => leasedUntil)],
-    ),
+    pool.query(FORGET, [blobs.map(({ id }) => id), blobs.map(({ leasedUntil }) => leasedUntil)]),
   );
 }
 
@@ -89,6 +85,21 @@ const BEGIN = `
   insert into blob_sweeps as s (due_at) values (now() + ${SWEEP_EVERY})
   on conflict (id) do update set due_at = excluded.due_at where s.due_at <= now()
   returning id`;
+
+const SETTLE = `
+  with mine as materialized (
+    select id from swept_blobs where id = any ($1::text[]) order by id for no key update
+  )
+  update swept_blobs set leased_until = now() where id = any (array(select id from mine))`;
+
+const FORGET = `
+  with mine as materialized (
+    select b.id from swept_blobs b
+    where b.id = any ($1::text[])
+      and exists (select from unnest($1::text[], $2::timestamptz[]) u (id, lease) where u.id = b.id and u.lease = b.leased_until)
+    order by b.id for update
+  )
+  delete from swept_blobs where id = any (array(select id from mine))`;
 
 function unnamedAmong(ids: string): string {
   return `

@@ -19,16 +19,16 @@ export const addMessage: Statement = {
         id text, "accountId" text, kind key_kind, "inboxId" text, "threadId" text, "ruleId" text, status message_status,
         "heldReason" text, "receivedAt" timestamptz, "contentDigest" text, blob text, size int, "messageId" text,
         "inReplyTo" text, "references" text[], "from" text, "to" text[], cc text[], "replyTo" text[], "receivedFor" text[],
-        subject text, text text, html text, headers json, spf text, dkim text, dmarc text, automatic boolean)
+        subject text, text text, html text, headers json, spf text, dkim text, dmarc text, automatic boolean, "notifiedAt" timestamptz)
     ),${intoThread('$3')},
     stored as (
       insert into messages (id, account_id, kind, inbox_id, thread_id, rule_id, status, held_reason, created_at,
         content_digest, blob, size, message_id, in_reply_to, reference_ids, from_address, to_addresses, cc_addresses,
-        reply_to_addresses, received_for, subject, text, html, headers, spf, dkim, dmarc, automatic)
+        reply_to_addresses, received_for, subject, text, html, headers, spf, dkim, dmarc, automatic, notified_at)
       select m.id, m."accountId", m.kind, m."inboxId", coalesce(m."threadId", $3), m."ruleId", m.status, m."heldReason",
         m."receivedAt", decode(m."contentDigest", 'hex'), m.blob, m.size, m."messageId", m."inReplyTo", m."references",
         m."from", m."to", m.cc, m."replyTo", m."receivedFor", m.subject, m.text, m.html, m.headers, m.spf, m.dkim,
-        m.dmarc, m.automatic
+        m.dmarc, m.automatic, m."notifiedAt"
       from given m
     ),
     files as materialized (
@@ -42,5 +42,6 @@ export const addMessage: Statement = {
     select b.id, b.leased_until::text as "leasedUntil", b.leased_until <= clock_timestamp() as "isOver"
     from swept_blobs b
     where b.id = any (array(select m.blob from given m union all select a.blob from files a))
+    order by b.id
     for key share of b`,
 };
