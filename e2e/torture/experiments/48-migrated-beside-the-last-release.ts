@@ -65,9 +65,9 @@ export const migratedBesideTheLastRelease: Experiment = {
   },
 };
 
-async function burst({ producer, scaled }: World): Promise<void> {
-  const each = Math.ceil(scaled(BURST) / BURST_AT_ONCE);
-  await Promise.all(Array.from({ length: BURST_AT_ONCE }, () => producer.record(each)));
+async function burst(world: World): Promise<void> {
+  const each = Math.ceil(world.scaled(BURST) / BURST_AT_ONCE);
+  await Promise.all(Array.from({ length: BURST_AT_ONCE }, () => world.producer.record(each)));
 }
 
 /** From the commit of an event to its first arrival. */
