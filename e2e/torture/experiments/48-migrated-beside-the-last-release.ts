@@ -56,14 +56,15 @@ export const migratedBesideTheLastRelease: Experiment = {
       await burst(world);
       await delay(world.scaled(SIDE_BY_SIDE_MS));
     }
-    const longestMs = longestUntilArrival(world, quick);
-    const saw = `${Math.round(longestMs)} ms at the most`;
-    world.claim('no delivery waited for a lease to end', longestMs < LEASE_MS / 2, saw);
-    world.note(`from commit to arrival: ${saw}`);
     mailing.abort();
     await mail;
     await load.stop();
     await removeRows();
+    await world.drained();
+    const longestMs = longestUntilArrival(world, quick);
+    const saw = `${Math.round(longestMs)} ms at the most`;
+    world.claim('no delivery waited for a lease to end', longestMs < LEASE_MS / 2, saw);
+    world.note(`from commit to arrival: ${saw}`);
   },
 };
 
