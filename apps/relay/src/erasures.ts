@@ -3,7 +3,7 @@ import type { ErasureStore } from '@postrider/store';
 
 const LOOK_EVERY_MS = 15_000;
 
-/** Goes on with the erasures that wait for deliveries or mail to end. @returns the pause before the next turn. */
+/** Goes on with the erasures that wait for deliveries, mail or transactions to end. @returns the pause before the next turn. */
 export async function erasuresTurn(erasures: Pick<ErasureStore, 'resume'>, logger: Logger): Promise<number> {
   for (const { accountId, erased, pending } of await erasures.resume()) {
     const finished = Object.values(pending).every((count) => count === 0);

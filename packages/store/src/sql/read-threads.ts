@@ -1,16 +1,17 @@
 import type { Statement } from '../statement.ts';
 
 /**
- * What is said of each thread `t`. Of its newest message it is sender and recipients. Not by `exists`: Postgres may answer that
- * from a hash of the whole table, and then reads all accounts' messages.
+ * What is said of each thread `t`. Of its newest message it is sender and recipients. Not by `exists`, nor by a join: Postgres may
+ * answer these from a hash of the whole table, or from its other end, and then reads all accounts' messages.
  */
 const THREAD = `
   t.id, t.subject, t.last_at as "lastAt", newest."from", newest."to", newest.cc, newest.bcc,
   (select count(*) from messages m where m.thread_id = t.id)::int
     + (select count(*) from inbox_sends s where s.thread_id = t.id)::int as "emailCount",
-  (select true from messages m join message_attachments a on a.message_id = m.id where m.thread_id = t.id limit 1) is not null
-    or (select true from inbox_sends s join email_attachments a on a.email_id = s.email_id
-        where s.thread_id = t.id limit 1) is not null as "hasAttachment",
+  (select true from messages m where m.thread_id = t.id
+     and (select true from message_attachments a where a.message_id = m.id limit 1) limit 1) is not null
+    or (select true from inbox_sends s where s.thread_id = t.id
+          and (select true from email_attachments a where a.email_id = s.email_id limit 1) limit 1) is not null as "hasAttachment",
   (select true from messages m where m.thread_id = t.id and not m.read limit 1) is null as read`;
 
 const NEWEST = `
