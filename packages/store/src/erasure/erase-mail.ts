@@ -2,6 +2,7 @@ import { namesAddress } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
 import { inBoundedStep, MESSAGES_PER_STEP, ROWS_PER_STEP } from '../bounded-step.ts';
 import { dropEmptyThreads, lockInboxesOf } from '../inbound/empty-threads.ts';
+import { RECEIVED_PER_STEP } from '../inbound/old-messages.ts';
 import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure } from './erasure.ts';
 
@@ -21,6 +22,8 @@ interface Look {
   readonly page: string;
   readonly threads: string;
   readonly drop: string;
+  /** Messages deleted at a time: so long may others wait for their inboxes. */
+  readonly perStep: number;
 }
 
 /** The account's messages in the order of their index, addresses only. */
@@ -41,8 +44,9 @@ const SENT_PAGE = `
 const THREADS_SENT = 'select thread_id as id from inbox_sends where email_id = any ($1::text[])';
 
 /**
- * A message that waits for its hand-over is left, as is one whose inbox is busy: its thread could not go with it. Of the others the id is kept as long as events may name it: whoever
- * records such an event holds the message, so all of them are there once it is gone.
+ * A message that waits for its hand-over is left, as is one whose inbox is busy: its thread could not go with it. Of the
+ * others the id is kept as long as events may name it: whoever records such an event holds the message, so all of them are
+ * there once it is gone.
  */
 const DELETE_SENT = `
   with mine as materialized (
@@ -102,12 +106,19 @@ const DELETE_RECEIVED = `
 
 /** Deletes the messages that an account sent in the person's name, or to the person. */
 export async function eraseMail(pool: Pool, erasure: Erasure): Promise<Erased> {
-  return erase(pool, erasure, { page: SENT_PAGE, threads: THREADS_SENT, drop: DELETE_SENT });
+  const perStep = MESSAGES_PER_STEP;
+  return erase(pool, erasure, { page: SENT_PAGE, threads: THREADS_SENT, drop: DELETE_SENT, perStep });
 }
 
 /** Deletes the messages that an account received from the person, or for the person. Their bytes are left to the sweep. */
 export async function eraseReceivedMail(pool: Pool, erasure: Erasure): Promise<Erased> {
-  return erase(pool, erasure, { page: RECEIVED_PAGE, threads: THREADS_RECEIVED, drop: DELETE_RECEIVED });
+  const perStep = RECEIVED_PER_STEP;
+  return erase(pool, erasure, {
+    page: RECEIVED_PAGE,
+    threads: THREADS_RECEIVED,
+    drop: DELETE_RECEIVED,
+    perStep,
+  });
 }
 
 async function erase(pool: Pool, erasure: Erasure, look: Look): Promise<Erased> {
@@ -118,8 +129,8 @@ async function erase(pool: Pool, erasure: Erasure, look: Look): Promise<Erased> 
     const values = [accountId, at, id, requestedAt, needleOf(address)];
     const { rows } = await inBoundedStep(pool, (client) => client.query<MailRow>(look.page, values));
     const found = rows.filter(({ addresses }) => namesAddress(addresses, address));
-    for (let start = 0; start < found.length; start += MESSAGES_PER_STEP) {
-      const some = found.slice(start, start + MESSAGES_PER_STEP);
+    for (let start = 0; start < found.length; start += look.perStep) {
+      const some = found.slice(start, start + look.perStep);
       const ids = some.map((mail) => mail.id);
       const gone = await inBoundedStep(pool, (client) => dropSome(client, look, erasure, ids));
       total = together(total, outcomeOf(some, gone));
@@ -148,6 +159,7 @@ async function dropSome(
   );
   const values = [accountId, address, ids, inboxIds];
   const { rows } = await client.query<{ id: string; threadId: string | null }>(drop, values);
-  await dropEmptyThreads(client, [...new Set(rows.flatMap(({ threadId }) => threadId ?? []))]);
+  const left = new Set(rows.flatMap(({ threadId }) => threadId ?? []));
+  if (left.size > 0) await dropEmptyThreads(client, [...left]);
   return rows.map(({ id }) => id);
 }

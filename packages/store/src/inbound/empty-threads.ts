@@ -16,15 +16,13 @@ export async function lockInboxesOf(client: PoolClient, threadIds: readonly stri
   return rows.map(({ id }) => id);
 }
 
-/** Deletes those of the threads in which nothing is left, but for those whose inbox is busy. */
+/** Deletes those of the threads in which nothing is left. Their inboxes are locked, so that nothing comes into them. */
 export async function dropEmptyThreads(client: PoolClient, threadIds: readonly string[]): Promise<void> {
-  if (threadIds.length === 0) return;
-  const inboxIds = await lockInboxesOf(client, threadIds);
   await client.query(
     `delete from inbox_threads t
-     where t.id = any ($1::text[]) and t.inbox_id = any ($2::text[])
+     where t.id = any ($1::text[])
        and not exists (select from messages m where m.thread_id = t.id)
        and not exists (select from inbox_sends s where s.thread_id = t.id)`,
-    [threadIds, inboxIds],
+    [threadIds],
   );
 }
