@@ -182,6 +182,72 @@ describe('an address', () => {
   });
 });
 
+describe('a long message for 50 inboxes', () => {
+  const body = {
+    text: 'Long text. '.repeat(20_000),
+    html: `<p>${'Long HTML. '.repeat(20_000)}</p>`,
+    headers: [{ name: 'X-Long', value: 'long '.repeat(20_000) }],
+  };
+  let message: IncomingMessage;
+
+  beforeEach(async () => {
+    const locals = Array.from({ length: 50 }, (_, i) => `n${i}`);
+    const other = await store.newAccount();
+    for (const [i, local] of locals.entries()) await inbox(local, 'live', i % 2 === 0 ? accountId : other);
+    message = incoming({ ...body, recipients: locals.map((local) => `${local}@${SHARED}`) });
+  });
+
+  /** Once for each inbox: its body, its event. */
+  async function expectAll() {
+    const found = await store.outside.query<typeof body & { id: string; inbox_id: string }>(
+      'select id, inbox_id, text, html, headers from messages order by id',
+    );
+    expect(new Set(found.map(({ inbox_id }) => inbox_id)).size).toBe(50);
+    expect(found).toHaveLength(50);
+    for (const { text, html, headers } of found) expect({ text, html, headers }).toEqual(body);
+    const told = (await events()).map(({ data }) => (JSON.parse(data) as { id: string }).id);
+    expect(told.toSorted()).toEqual(found.map(({ id }) => id).toSorted());
+  }
+
+  test('is whole in each of them, with one event each', async () => {
+    expect(idsOf(await intake.receive(message))).toHaveLength(50);
+    await expectAll();
+  });
+
+  test('is whole in those, too, that come after one that has it already', async () => {
+    await intake.receive({ ...message, recipients: message.recipients.slice(20, 30) });
+    expect(idsOf(await intake.receive(message))).toHaveLength(40);
+    await expectAll();
+  });
+
+  test('has no text in any when it has none', async () => {
+    await intake.receive({ ...message, text: null });
+    const found = await store.outside.query<{ text: string | null; html: string | null }>(
+      'select distinct text, html from messages',
+    );
+    expect(found).toEqual([{ text: null, html: body.html }]);
+  });
+
+  test('that failed half-way is nowhere; its repetition is once in each', async () => {
+    await store.outside.query(`
+      create function refuse() returns trigger language plpgsql as $$
+        begin if (select count(*) from messages) >= 25 then raise 'refused'; end if; return new; end $$`);
+    await store.outside.query(
+      'create trigger refuse before insert on messages for each row execute function refuse()',
+    );
+    try {
+      await expect(intake.receive(message)).rejects.toThrow('refused');
+    } finally {
+      await store.outside.query('drop function refuse cascade');
+    }
+    expect(await stored()).toEqual([]);
+    expect(await events()).toEqual([]);
+    await intake.receive(message);
+    expect(await intake.receive(message)).toEqual({ kind: 'stored', messages: [] });
+    await expectAll();
+  });
+});
+
 describe('the same bytes', () => {
   test('again within 24 hours change nothing, for this inbox alone', async () => {
     await inbox('a');

@@ -119,7 +119,7 @@ export function createMessageIntake(
           const locked = await runIn(tx.client, lockInbox, [target.inboxId, target.ruleId]);
           if (locked.length === 0) continue;
           taken += 1;
-          const stored = await store(tx, clock, { ...message, notifiedAt }, target);
+          const stored = await store(tx, clock, { ...message, notifiedAt }, target, messages[0]?.id);
           if (stored !== null) messages.push(stored);
         }
         return taken === 0 ? { kind: 'nobody' } : { kind: 'stored', messages };
@@ -164,12 +164,16 @@ function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, rea
   return [...targets].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target);
 }
 
-/** @returns null when the same bytes were stored before. */
+/**
+ * @param bodyOf a message that this transaction made of the same bytes, if there is one: its body is copied
+ * @returns null when the same bytes were stored before
+ */
 async function store(
   tx: Transaction,
   clock: Clock,
   message: IncomingMessage & { readonly notifiedAt: Date | null },
   { accountId, kind, inboxId, ruleId, receivedFor }: Target,
+  bodyOf: MessageId | undefined,
 ): Promise<StoredMessage | null> {
   const [judged] = await runIn<{ repeated: boolean; blocked: boolean }>(tx.client, judgeMessage, [
     ...[accountId, inboxId, ruleId, message.contentDigest],
@@ -181,7 +185,7 @@ async function store(
   const isThreaded = heldReason === null && inboxId !== null;
   const joined = isThreaded ? await threadOf(tx, inboxId, message) : null;
   const newThread = isThreaded && joined === null ? newId('thread', clock) : null;
-  const { blob, references, html, headers, contentDigest, notifiedAt } = message;
+  const { blob, references, text, html, headers, contentDigest, notifiedAt } = message;
   const record: ReceivedMessage = {
     ...recordPartOf(message),
     ...{ accountId, kind, inboxId, ruleId, receivedFor, heldReason },
@@ -192,8 +196,9 @@ async function store(
     attachments: message.attachments.map((file) => ({ ...file, id: newId('attachment', clock) })),
   };
   const row = {
-    ...{ ...record, ...record.auth, threadId: joined },
-    ...{ blob, references, html, headers, notifiedAt, contentDigest: contentDigest.toString('hex') },
+    ...{ ...record, ...record.auth, threadId: joined, text: null },
+    ...{ blob, references, notifiedAt, contentDigest: contentDigest.toString('hex') },
+    ...(bodyOf === undefined ? { text, html, headers } : { bodyOf }),
   };
   const swept = await runIn<SweptBlob & { isOver: boolean }>(tx.client, addMessage, [
     JSON.stringify(row),
