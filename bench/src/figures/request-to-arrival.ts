@@ -3,11 +3,12 @@ import type { Figure, Ground } from '../figure.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
+import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { postAtRate, postRequests } from '../load/post-requests.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { quantile } from '../result/statistics.ts';
+import { median, quantile } from '../result/statistics.ts';
 
 const CONCURRENCY = 16;
 const WITHIN_MS = 120_000;
@@ -18,15 +19,14 @@ const RATES = [100, 10] as const;
 
 interface Round {
   readonly perSecond: number;
-  /** Of all our processes for each event, in microseconds. */
-  readonly eventMicros: number;
+  /** Of each process, in microseconds for an event. */
+  readonly eventMicros: CpuSeconds;
   /** Of a bare got post. */
   readonly bareMicros: number;
   /** From the request to the whole body at the endpoint, at the higher rate. */
   readonly arrivedMs: readonly number[];
-  /** All our processes at each rate, in percent of a core. */
-  readonly busyPercent: readonly number[];
-  readonly idlePercent: number;
+  /** Each process at each rate, and with nothing to do, in percent of a core. */
+  readonly percent: readonly CpuSeconds[];
 }
 
 export const requestToArrival: Figure = {
@@ -68,11 +68,11 @@ async function prepare(ground: Ground): Promise<(count: number, seconds: number)
   const bodyOf = (): Buffer => Buffer.from(JSON.stringify({ email: `someone${(made += 1)}@example.com` }));
   const request = { port, key: await addKey(installation, accountId), path: '/v1/suppressions', bodyOf };
 
-  /** @returns seconds of CPU of all our processes while it is done */
-  async function cpuOf(work: () => Promise<unknown>): Promise<number> {
+  /** @returns seconds of CPU of each process while it is done */
+  async function cpuOf(work: () => Promise<unknown>): Promise<CpuSeconds> {
     const cpu = watchCpu(everyProcess(ground, installation, receiver.pid));
     await work();
-    return sumOf(cpu(), OURS);
+    return cpu();
   }
 
   /** @returns when the last of them arrived */
@@ -91,17 +91,17 @@ async function prepare(ground: Ground): Promise<(count: number, seconds: number)
       calledAtMs = await postAtRate({ ...request, status: 201 }, { perSecond, seconds });
       await arrivals(calledAtMs.length);
     });
-    const busyPercent = (used * 100_000) / (monotonicMs() - begun);
+    const percent = times(used, 100_000 / (monotonicMs() - begun));
     const arrivedAtMs = new Map(await receiver.call('arrivals', null));
     const events = await installation.database.query<{ id: string; email: string }>(
       `select id, data::json ->> 'to' as email from events where account_id = $1 and id = any ($2)`,
       [accountId, [...arrivedAtMs.keys()]],
     );
-    const times = events.map(({ id, email }) => {
+    const arrivedMs = events.map(({ id, email }) => {
       const called = calledAtMs[Number(/\d+/.exec(email)?.[0]) - first - 1] ?? Number.NaN;
       return (arrivedAtMs.get(id) ?? Number.NaN) - called;
     });
-    return { busyPercent, times };
+    return { percent, arrivedMs };
   }
 
   return async (count, seconds) => {
@@ -117,37 +117,36 @@ async function prepare(ground: Ground): Promise<(count: number, seconds: number)
     const idle = await cpuOf(() => delay(seconds * 1000));
     return {
       perSecond: (count * 1000) / (arrivedAt - begun),
-      eventMicros: (used / count) * 1e6,
+      eventMicros: times(used, 1e6 / count),
       bareMicros: (yardstick.cpuSeconds / count) * 1e6,
-      arrivedMs: fast.times,
-      busyPercent: [fast.busyPercent, slow.busyPercent],
-      idlePercent: (idle * 100) / seconds,
+      arrivedMs: fast.arrivedMs,
+      percent: [fast.percent, slow.percent, times(idle, 100 / seconds)],
     };
   };
 }
 
+function times(cpu: CpuSeconds, factor: number): CpuSeconds {
+  return Object.fromEntries(Object.entries(cpu).map(([name, seconds]) => [name, seconds * factor]));
+}
+
 function measurement(rounds: readonly Round[]): Measurement {
   const each = (pick: (round: Round) => number): number[] => rounds.map(pick);
-  const busy = (index: number): number[] => each(({ busyPercent }) => busyPercent[index] ?? Number.NaN);
+  const micros = each(({ eventMicros }) => sumOf(eventMicros, OURS));
+  const busy = (index: number): number[] => each(({ percent }) => sumOf(percent[index] ?? {}, OURS));
   const arrived = (q: number): number[] => each(({ arrivedMs }) => quantile(arrivedMs, q));
   return {
     checks: [
       checkOf(
         'CPU of all processes per event, against a bare got post',
         '×',
-        each(({ eventMicros, bareMicros }) => eventMicros / bareMicros),
+        each(({ bareMicros }) => bareMicros).map((bare, index) => (micros[index] ?? Number.NaN) / bare),
         { atMost: 2.7 },
       ),
       checkOf(`request to arrival at ${RATES[0]}/s, p50`, 'ms', arrived(0.5), { atMost: 4 }),
       checkOf(`request to arrival at ${RATES[0]}/s, p99`, 'ms', arrived(0.99), { atMost: 15 }),
       checkOf(`all processes at ${RATES[0]}/s`, '% of a core', busy(0), { atMost: 50 }),
       checkOf(`all processes at ${RATES[1]}/s`, '% of a core', busy(1), { atMost: 8 }),
-      checkOf(
-        'all processes, idle',
-        '% of a core',
-        each(({ idlePercent }) => idlePercent),
-        { atMost: 1.5 },
-      ),
+      checkOf('all processes, idle', '% of a core', busy(RATES.length), { atMost: 1.5 }),
     ],
     values: [
       valueOf(
@@ -155,27 +154,35 @@ function measurement(rounds: readonly Round[]): Measurement {
         '/s',
         each(({ perSecond }) => perSecond),
       ),
-      valueOf(
-        'CPU of all processes per event',
-        'µs',
-        each(({ eventMicros }) => eventMicros),
-      ),
+      valueOf('CPU of all processes per event', 'µs', micros),
       valueOf(
         'CPU per bare got post',
         'µs',
         each(({ bareMicros }) => bareMicros),
       ),
     ],
-    tables: [],
+    tables: [
+      {
+        title: 'CPU of each process',
+        head: ['process', 'µs an event', ...RATES.map((rate) => `% of a core at ${rate}/s`), '% idle'],
+        rows: OURS.map((name) => [
+          name,
+          Math.round(median(each(({ eventMicros }) => eventMicros[name] ?? Number.NaN))),
+          ...[...RATES, 0].map((_, index) =>
+            Number(median(each(({ percent }) => percent[index]?.[name] ?? Number.NaN)).toFixed(2)),
+          ),
+        ]),
+      },
+    ],
     plots: [],
   };
 }
 
 function describe(round: Round): string {
-  const { perSecond, eventMicros, bareMicros, arrivedMs, busyPercent, idlePercent } = round;
-  const shares = [...busyPercent, idlePercent].map((percent) => percent.toFixed(1)).join(', ');
+  const { perSecond, eventMicros, bareMicros, arrivedMs, percent } = round;
+  const shares = percent.map((each) => sumOf(each, OURS).toFixed(1)).join(', ');
   return (
-    `${perSecond.toFixed(0)}/s, ${eventMicros.toFixed(0)} µs an event, a bare got post ${bareMicros.toFixed(0)}; ` +
+    `${perSecond.toFixed(0)}/s, ${sumOf(eventMicros, OURS).toFixed(0)} µs an event, a bare got post ${bareMicros.toFixed(0)}; ` +
     `p50 ${quantile(arrivedMs, 0.5).toFixed(1)} ms, p99 ${quantile(arrivedMs, 0.99).toFixed(1)} ms; ${shares} % of a core`
   );
 }
