@@ -52,6 +52,11 @@ describe('a turn', () => {
     expect(await ground.leased()).toBe(2);
   });
 
+  test('asks the queue for nothing while it knows of no delivery', async () => {
+    ground.queue.fail('depth');
+    expect(await ground.rounds.turn()).toBeGreaterThan(BUSY_PAUSE_MS);
+  });
+
   test('makes a group of those of one webhook', async () => {
     const webhooks = [await store.rows.webhook(), await store.rows.webhook()];
     const groupOf = new Map<string, string>();

@@ -104,12 +104,18 @@ class Rounds implements DeliveryRounds {
   /** One step over the webhooks with outstanding deliveries; the next turn goes on. @returns true with the last. */
   async #scan(): Promise<boolean> {
     const { outstanding, limits } = this.#claims;
-    const lookAheadSeconds = await this.#claims.lookAheadSeconds();
-    const begun = this.#nowMs();
     if (this.#toScan.length === 0) this.#toScan = outstanding.takeAll();
     const requests = outstanding.requestsFor(this.#toScan.slice(0, WEBHOOKS_PER_SCAN));
-    const limitsOfScan = { lookAheadSeconds, stuckAfterSeconds: STUCK_AFTER_SECONDS };
-    const found = requests.length === 0 ? [] : await this.#store.scan(requests, limitsOfScan);
+    if (requests.length === 0) {
+      this.#endScan();
+      return true;
+    }
+    const lookAheadSeconds = await this.#claims.lookAheadSeconds();
+    const begun = this.#nowMs();
+    const found = await this.#store.scan(requests, {
+      lookAheadSeconds,
+      stuckAfterSeconds: STUCK_AFTER_SECONDS,
+    });
     this.#toScan = this.#toScan.slice(WEBHOOKS_PER_SCAN);
     this.#scanTookMs += this.#nowMs() - begun;
     outstanding.scanned(requests, found);
