@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Timed } from './timetable.ts';
 
 /** What one job of BullMQ carries: one of our jobs, or several. */
-export type Batch<Job> = readonly Timed<Job>[];
+export type Batch<Job> = [Timed<Job>, ...Timed<Job>[]];
 
 /** These share the round trips of one job. More would be much for one worker where another has nothing to do. */
 const BATCH_MAX = 16;
@@ -11,15 +11,15 @@ const ID_SEPARATOR = '.';
 
 /** Puts together what is due and of one group. Small batches first: a lone job does not wait behind another's sixteen. */
 export function inBatches<Job>(jobs: readonly Timed<Job>[]): Batch<Job>[] {
-  const batches: Timed<Job>[][] = [];
-  const open = new Map<string, Timed<Job>[]>();
+  const batches: Batch<Job>[] = [];
+  const open = new Map<string, Batch<Job>>();
   for (const job of jobs) {
     const key = job.group === undefined || job.delayMs > 0 ? null : `${job.givesWay ?? false} ${job.group}`;
     const batch = key === null ? undefined : open.get(key);
     if (batch !== undefined && batch.length < BATCH_MAX) {
       batch.push(job);
     } else {
-      const begun = [job];
+      const begun: Batch<Job> = [job];
       batches.push(begun);
       if (key !== null) open.set(key, begun);
     }

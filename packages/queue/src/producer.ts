@@ -142,8 +142,8 @@ async function addTo(queue: BullQueue, jobs: NewJob[]): Promise<AddedJob[]> {
 }
 
 /** The jobs of a batch have one delay and one precedence. */
-function newJob(key: QueueKey, batch: Batch<object>, jobId: string): NewJob {
-  const { delayMs = 0, givesWay = false } = batch[0] ?? {};
+function newJob(key: QueueKey, batch: Readonly<Batch<object>>, jobId: string): NewJob {
+  const [{ delayMs, givesWay = false }] = batch;
   return {
     name: 'job',
     data: batchData(batch.map((job) => QUEUES[key].payload.parse(job))), // nothing but what the catalogue knows

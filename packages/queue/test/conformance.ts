@@ -183,7 +183,7 @@ function groupTests(bench: Bench): void {
     expect(names.sort()).toEqual([...expected, '999 0'].sort());
   });
 
-  test('of a group keeps the others of it from nothing when its handler rejects', async () => {
+  test('whose handler rejects keeps back none of its group', async () => {
     const seen: DeliveryJob[] = [];
     bench.queue.consume(async (job) => {
       seen.push(job);

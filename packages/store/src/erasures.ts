@@ -6,9 +6,9 @@ import { eraseEvents } from './erasure/erase-events.ts';
 import { eraseMail, eraseReceivedMail } from './erasure/erase-mail.ts';
 import { together } from './erasure/erasure.ts';
 import type { Erasure } from './erasure/erasure.ts';
-import { mappingUnavailable } from './errors.ts';
 import { openTransactions } from './erasure/open-transactions.ts';
 import { unreadSesMail } from './erasure/unread-ses-mail.ts';
+import { mappingUnavailable } from './errors.ts';
 
 /** What one look at a request came to. Nothing pending: the person is forgotten, and so is the request. */
 export interface ErasureResult {
@@ -81,8 +81,9 @@ async function takeDue(pool: Pool): Promise<Erasure | null> {
 }
 
 /**
- * Transactions first, then mail of SES: what has ended by then is seen below. Mail next, so that every event of it is there to be found. Then dead letters before the events, and again behind them:
- * a replay that is under way turns one into the other, and a delivery that fails turns it back.
+ * Transactions first, then mail of SES: what has ended by then is seen below. Mail next, so that every event of it is there to
+ * be found. Then dead letters before the events, and again behind them: a replay that is under way turns one into the other,
+ * and a delivery that fails turns it back.
  */
 async function look(pool: Pool, erasure: Erasure): Promise<ErasureResult> {
   const beganMs = Date.now();

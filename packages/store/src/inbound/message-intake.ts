@@ -185,7 +185,7 @@ async function store(
   const isThreaded = heldReason === null && inboxId !== null;
   const joined = isThreaded ? await threadOf(tx, inboxId, message) : null;
   const newThread = isThreaded && joined === null ? newId('thread', clock) : null;
-  const { blob, references, text, html, headers, contentDigest, notifiedAt } = message;
+  const { blob, references, html, headers, contentDigest, notifiedAt } = message;
   const record: ReceivedMessage = {
     ...recordPartOf(message),
     ...{ accountId, kind, inboxId, ruleId, receivedFor, heldReason },
@@ -196,9 +196,9 @@ async function store(
     attachments: message.attachments.map((file) => ({ ...file, id: newId('attachment', clock) })),
   };
   const row = {
-    ...{ ...record, ...record.auth, threadId: joined, text: null },
+    ...{ ...record, ...record.auth, threadId: joined },
     ...{ blob, references, notifiedAt, contentDigest: contentDigest.toString('hex') },
-    ...(bodyOf === undefined ? { text, html, headers } : { bodyOf }),
+    ...(bodyOf === undefined ? { html, headers } : { bodyOf, text: null }),
   };
   const swept = await runIn<SweptBlob & { isOver: boolean }>(tx.client, addMessage, [
     JSON.stringify(row),

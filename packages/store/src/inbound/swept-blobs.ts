@@ -25,7 +25,10 @@ export class SweptBlobsError extends Error {
   }
 }
 
-/** What of the blob store no message names. Rows are locked in the order of their ids, also by `add-message`. All methods throw StoreUnavailableError. */
+/**
+ * What of the blob store no message names. Rows are locked in the order of their ids, also by `add-message`. All methods throw
+ * StoreUnavailableError.
+ */
 export interface SweptBlobs {
   /** Takes the sweep when it is due, of many processes in one. Forgets what was swept more than a day ago. */
   begin(): Promise<boolean>;
