@@ -113,6 +113,18 @@ describe('the limit of an account', () => {
     expect(limitOf(A)).toBe(ACCOUNT_LIMIT / 2);
   });
 
+  test('fills a webhook that has all of its share in flight, as long as that may last', () => {
+    for (const id of [A, B]) earn(id, ACCOUNT);
+    now += 2_000;
+    limits.observe(claimed(ACCOUNT_LIMIT / 2, { webhookId: B }));
+    expect(limits.isFull(B)).toBe(false);
+    limits.observe(claimed(ACCOUNT_LIMIT));
+    limits.allow([B]);
+    expect(limits.isFull(B)).toBe(true);
+    now += 1_000;
+    expect(limits.isFull(B)).toBe(false);
+  });
+
   test('lets a webhook keep up beside another of its account that has a backlog and takes longer', () => {
     const backlogged = simulated(A, 600, 1_000_000);
     const steady = simulated(B, 200, 0);

@@ -33,7 +33,7 @@ export interface ConcurrencyLimits {
   allow(webhookIds: readonly WebhookId[]): Omit<Admission, 'front'>[];
   /** Its first attempt takes long: it hangs, unless its attempts keep ending soon. */
   suspect(webhookId: WebhookId): void;
-  /** Its last claim reached its limit, be it with what waits for its time. */
+  /** Its last claim reached its limit, be it with what waits for its time; or its account leaves it no more. */
   isFull(webhookId: WebhookId): boolean;
   /** Where its deliveries go, as far as is known: to the fast lane when it answers, to the slow one when it fails. */
   laneOf(webhookId: WebhookId): Lane | null;
@@ -145,7 +145,8 @@ class Limits implements ConcurrencyLimits {
   }
 
   isFull(webhookId: WebhookId): boolean {
-    return this.#of(webhookId).full;
+    const standing = this.#of(webhookId);
+    return standing.full || this.#inFlight(standing) >= standing.allowed;
   }
 
   laneOf(webhookId: WebhookId): Lane | null {

@@ -26,10 +26,7 @@ export interface DeliveryClaimsParts {
 export interface ClaimOutcome {
   /** These got something. */
   readonly served: ReadonlySet<WebhookId>;
-  /**
-   * These may have more to do: their room is full, or a lane of theirs, or they got nothing, perhaps because another relay
-   * shares their backlog.
-   */
+  /** These may have more to do: their room is full, or a lane of theirs. */
   readonly unfinished: readonly WebhookId[];
   /** Another claim for these was under way. */
   readonly passedOver: readonly WebhookId[];
@@ -126,9 +123,9 @@ class Claims implements DeliveryClaims {
       const { claimed, full } = await this.#claimFor(mine, waitingMax);
       this.#parts.onClaim(claimed);
       const served = new Set(claimed.map((delivery) => delivery.webhookId));
-      const gotAll = (id: WebhookId): boolean =>
-        served.has(id) && !this.limits.isFull(id) && !this.lanesOf(id).some((lane) => full[lane]);
-      return { served, unfinished: mine.filter((id) => !gotAll(id)), passedOver, full };
+      const mayHaveMore = (id: WebhookId): boolean =>
+        this.limits.isFull(id) || this.lanesOf(id).some((lane) => full[lane]);
+      return { served, unfinished: mine.filter(mayHaveMore), passedOver, full };
     } finally {
       for (const id of mine) this.#underWay.delete(id);
     }

@@ -105,6 +105,15 @@ describe('news of a webhook', () => {
     expect(ground.asked).toHaveLength(3);
   });
 
+  test('that a round has claimed before is nothing to the rounds any more', async () => {
+    const { webhookId } = await webhookWith(1);
+    ground.rounds.note([webhookId]);
+    await ground.turn();
+    await ground.tell(webhookId);
+    for (let n = 0; n < 3; n += 1) await ground.turn();
+    expect(ground.asked).toEqual([[webhookId], [webhookId]]);
+  });
+
   test('is left to the rounds where its lane is full', async () => {
     const { webhookId, ids } = await webhookWith(1);
     for (const lane of ['fast', 'slow'] as const) ground.queue.fill(lane, 'waiting', WAITING_MAX);

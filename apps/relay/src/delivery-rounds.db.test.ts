@@ -6,6 +6,7 @@ import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
 
 const WAITING_MAX = 128;
+const FIRST_ROOM = 8;
 const SCAN_EVERY_MS = 250;
 const SCAN_EVERY_MAX_MS = 2_000;
 
@@ -296,11 +297,19 @@ describe('a turn', () => {
     expect(ground.queued()).toHaveLength(1);
   });
 
-  test('asks some more times for who got nothing: another relay may share its backlog', async () => {
+  test('asks nobody again who had room and got nothing', async () => {
     const webhookId = await store.rows.webhook();
     ground.rounds.note([webhookId]);
     for (let n = 0; n < 20; n += 1) await ground.turn();
-    expect(ground.asked).toEqual(Array.from({ length: 11 }, () => [webhookId]));
+    expect(ground.asked).toEqual([[webhookId]]);
+  });
+
+  test('asks some more times for who is full: what is in flight may end soon', async () => {
+    const webhookId = await store.rows.webhook();
+    await store.rows.deliveries(webhookId, { count: FIRST_ROOM });
+    ground.rounds.note([webhookId]);
+    for (let n = 0; n < 20; n += 1) await ground.turn();
+    expect(ground.asked).toEqual(Array.from({ length: 12 }, () => [webhookId]));
   });
 
   test('leaves who found the lane full to the next scan, the one that was served as well as the others', async () => {

@@ -3,11 +3,11 @@ import type { Lane, QueueDepth, Timetable } from '@postrider/queue';
 export type LaneDepthsNow = Readonly<Record<Lane, QueueDepth>>;
 
 /**
- * How many jobs the lanes hold. Asked of the queue at most every 50 ms while few wait, and counted on from there: a fresh
+ * How many jobs the lanes hold. Asked of the queue at most once a second while few wait, and counted on from there: a fresh
  * event does not wait for an answer that would change nothing.
  *
- * Delayed jobs only grow fewer by themselves, so an answer that is not quite new has too few of them by no more than other
- * relays added in that time.
+ * What other relays have added, and jobs whose time has come, are seen late: of these a lane may hold one relay's fill
+ * more for so long.
  */
 export interface LaneDepths {
   /**
@@ -26,7 +26,7 @@ export interface LaneDepthsOptions {
   readonly nowMs?: () => number;
 }
 
-const FRESH_FOR_MS = 50;
+const FRESH_FOR_MS = 1_000;
 const NOTHING: LaneDepthsNow = { fast: { waiting: 0, delayed: 0 }, slow: { waiting: 0, delayed: 0 } };
 
 /** What has happened since the queue was last asked, while its answer is on the way. */

@@ -9,7 +9,7 @@ import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
 import { mailTurn } from './mail-pass.ts';
 
-const IDLE_PAUSE_MS = 500;
+const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
 
 let store: RelayStore;

@@ -11,7 +11,8 @@ export interface MailPassParts {
 const LOOK_AHEAD_SECONDS = 60;
 const WAITING_MAX = 128;
 const DELAYED_MAX = 10_000;
-const IDLE_PAUSE_MS = 500;
+/** Mail is told of by a wake-up; this finds what was lost. */
+const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
 
 /**
