@@ -12,7 +12,6 @@ import {
   loadConfigOrExit,
   maskedConfig,
   systemClock,
-  type Part,
   within,
 } from '@postrider/runtime';
 import { createClamdScanner, createRspamdScanner, createSenderAuthentication } from '@postrider/screening';
@@ -20,7 +19,6 @@ import {
   agreeOnMailProvider,
   createMessageIntake,
   createSesMailWork,
-  createWakeUpListener,
   createSweptBlobs,
   createWakeUps,
   openDatabase,
@@ -123,15 +121,13 @@ function addIntakes(provider: MailProviderName): void {
   const pipeline = createMailPipeline({ store, blobs, parser, logger, metrics });
   const server = createServer(createMailIntake({ store, pipeline, screening }));
   const ses = createSes(pipeline);
-  lifecycle
-    .add('intake of mail', {
-      async start() {
-        await server.start();
-        ses.start();
-      },
-      stop: (remainingMs) => stopIntake(server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
-    })
-    .add('wake-ups of SES', listenForSes(ses));
+  lifecycle.add('intake of mail', {
+    async start() {
+      await server.start();
+      ses.start();
+    },
+    stop: (remainingMs) => stopIntake(server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
+  });
 }
 
 /** Messages that `drainMs` leaves in the pipeline lose their threads, and come again: by their sender, or from SES's row. */
@@ -156,16 +152,6 @@ function createSes(pipeline: MailPipeline): SesIntake {
     objects: createObjectSource({ bytesMax: LIMITS.receivedBytes }),
     ...{ pipeline, logger, metrics },
   });
-}
-
-function listenForSes(intake: SesIntake): Part {
-  const listener = createWakeUpListener({
-    ...postgres,
-    onWakeUp({ sesMail, everything }) {
-      if (sesMail === true || everything) intake.wake();
-    },
-  });
-  return { start: async () => listener.start(), stop: () => listener.stop() };
 }
 
 function createServer(intake: MailIntake): InboundServer {

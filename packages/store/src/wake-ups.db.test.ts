@@ -73,10 +73,9 @@ describe('the sender', () => {
     wakeUps.send({ webhooks: [first], mail: false });
     for (const id of others) wakeUps.send({ webhooks: [id], mail: false });
     wakeUps.send({ webhooks: others, mail: true });
-    wakeUps.send({ webhooks: [], mail: false, sesMail: true });
     await until(2);
     expect(heard[0]).toBe(first);
-    expect(parting(heard[1] ?? '')).toEqual([...others, 'mail', 'ses-mail'].sort());
+    expect(parting(heard[1] ?? '')).toEqual([...others, 'mail'].sort());
     await wakeUps.close();
     expect(heard).toHaveLength(2);
     wakeUps = createWakeUps({ databaseUrl: NOWHERE, applicationName: 'unused', onError: () => undefined });
@@ -200,15 +199,14 @@ describe('the listener', () => {
   test('says "everything" when it begins to listen, and then what it hears', async () => {
     listener.start();
     await until(1);
-    for (const payload of ['wh_1,wh_2', 'wh_3,mail', '*,mail', 'mail', 'ses-mail', '']) await notify(payload);
-    await until(7);
+    for (const payload of ['wh_1,wh_2', 'wh_3,mail', '*,mail', 'mail', '']) await notify(payload);
+    await until(6);
     expect(heard).toEqual([
       EVERYTHING,
       { webhooks: ['wh_1', 'wh_2'], mail: false, everything: false },
       { webhooks: ['wh_3'], mail: true, everything: false },
       { webhooks: [], mail: true, everything: true },
       { webhooks: [], mail: true, everything: false },
-      { webhooks: [], mail: false, sesMail: true, everything: false },
       { webhooks: [], mail: false, everything: false },
     ]);
   });

@@ -8,8 +8,6 @@ import type { PoolOptions } from './pool.ts';
 export interface WakeUp {
   readonly webhooks: readonly WebhookId[];
   readonly mail: boolean;
-  /** For the inbound processes: SES told of mail that it received. */
-  readonly sesMail?: boolean;
 }
 
 /** Sends wake-ups. Losing one costs a poll of the relay, nothing else: a failure is never the caller's. */
@@ -28,8 +26,7 @@ const CHANNEL = 'postrider_wake';
 /** Said in place of ids when there are too many: every webhook with work is looked at. */
 const EVERYTHING = '*';
 const MAIL = 'mail';
-const SES_MAIL = 'ses-mail';
-const WORDS: readonly string[] = [EVERYTHING, MAIL, SES_MAIL];
+const WORDS: readonly string[] = [EVERYTHING, MAIL];
 /** Postgres takes less than 8000 bytes; an id has 29 and a comma. */
 const WEBHOOKS_PER_NOTIFY = 200;
 /** Beyond it a look at everything costs less. */
@@ -79,7 +76,6 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
     send(news) {
       for (const id of news.webhooks) webhooks.add(id);
       if (news.mail) words.add(MAIL);
-      if (news.sesMail === true) words.add(SES_MAIL);
       if (webhooks.size > 0 || words.size > 0) sender ??= sendAll();
     },
     async close() {
@@ -196,7 +192,6 @@ function parseWakeUp(payload: string): WakeUp & { everything: boolean } {
   return {
     webhooks: parts.filter((part) => !WORDS.includes(part)) as WebhookId[],
     mail: parts.includes(MAIL),
-    ...(parts.includes(SES_MAIL) ? { sesMail: true } : {}),
     everything: parts.includes(EVERYTHING),
   };
 }

@@ -119,19 +119,18 @@ const stored = async () =>
 const said = async (words: string) =>
   waitFor(() => lines.some((line) => line.includes(words)), { what: `a line with ${words}` });
 
-test('takes in what waits when it starts, and what it is woken for', async () => {
+test('takes in what waits when it starts, and what comes later', async () => {
   await keep(CONTENT);
-  const intake = startIntake(HOUR_MS);
+  startIntake();
   await stored();
   await keep(OBJECT, 'sns-2');
-  intake.wake();
   await waitFor(async () => (await count('messages')) === 2, { what: 'the second message' });
 });
 
-test('finds what no wake-up tells of', async () => {
-  startIntake();
-  await keep(OBJECT);
-  await stored();
+test('goes on at once when a message in hand has ended', async () => {
+  for (let n = 1; n <= 6; n += 1) await keep(OBJECT, `sns-${n}`);
+  startIntake(HOUR_MS);
+  await waitFor(async () => (await count('ses_mail')) === 0, { what: 'more than are held at a time' });
 });
 
 test('holds four messages at a time, and puts them back when it stops', async () => {

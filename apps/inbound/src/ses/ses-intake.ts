@@ -13,7 +13,7 @@ const AT_ONCE = 4;
 const LEASE_MS = 120_000;
 /** Renewals in the time of a lease: two may fail. */
 const RENEWALS_PER_LEASE = 3;
-/** How often what no wake-up tells of is looked for: a lease that ran out, or a delay. */
+/** How often work is looked for: SES needs longer than this to tell of a message. */
 const POLL_MS = 1_000;
 const COUNT_EVERY_MS = 5_000;
 const DELAY_MS = { first: 1_000, max: 60_000 };
@@ -34,8 +34,6 @@ export interface SesIntakeParts {
 
 export interface SesIntake {
   start(): void;
-  /** There may be something to claim. */
-  wake(): void;
   /** Claims nothing more. Resolves when the messages in hand are stored or put back. */
   stop(): Promise<void>;
 }
@@ -66,7 +64,7 @@ export function createSesIntake(parts: SesIntakeParts): SesIntake {
     inHand.add(taking);
   }
 
-  /** Until the next poll, or until it is woken; at once when that was while it claimed. */
+  /** Until the next poll, or until a message in hand has ended; at once when that was while it claimed. */
   async function rest(): Promise<void> {
     await delay(pollMs, undefined, { signal: pause.signal }).catch(() => undefined);
     pause = new AbortController();
@@ -94,7 +92,6 @@ export function createSesIntake(parts: SesIntakeParts): SesIntake {
 
   return {
     start: () => void (passes = run()),
-    wake: () => pause.abort(),
     async stop() {
       stopping = true;
       pause.abort();

@@ -46,7 +46,6 @@ export function createSesMailStore(db: Database): SesMailStore {
         ...[notificationId, providerMessageId, source, recipients, JSON.stringify(verdicts)],
         ...placed,
       ]);
-      if (added.length > 0) db.wakeUps.send({ webhooks: [], mail: false, sesMail: true });
       return added.length > 0;
     },
   };
