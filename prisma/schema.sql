@@ -175,8 +175,8 @@ CREATE TABLE emails (
 );
 CREATE INDEX emails_for_retention ON emails USING btree (GREATEST(created_at, '-infinity'::timestamp with time zone));
 CREATE INDEX emails_of_account ON emails USING btree (account_id, created_at DESC, id DESC);
-CREATE INDEX emails_of_account_by_kind ON emails USING btree (account_id, kind, created_at DESC, id DESC);
 CREATE INDEX emails_of_provider_message ON emails USING btree (provider_message_id) WHERE provider_message_id IS NOT NULL;
+CREATE INDEX emails_of_test_keys ON emails USING btree (GREATEST(account_id, ''::text), created_at DESC, id DESC) WHERE kind = 'test'::key_kind;
 CREATE INDEX emails_with_contents ON emails USING btree (created_at) WHERE html IS NOT NULL OR text IS NOT NULL;
 
 CREATE TABLE erased_emails (

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { AccountId, InboxId, WebhookId } from '@postrider/domain';
+import type { AccountId, InboxId, KeyKind, WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
@@ -36,6 +36,18 @@ async function owner(name: string): Promise<Owner> {
     [`ibx_${name}`, accountId],
   );
   return { accountId, webhookId: await rows.webhook({ accountId }), inboxId: `ibx_${name}` as InboxId };
+}
+
+/** Mail of a test key, older than all that is live. */
+async function fillTestMail({ accountId }: Owner): Promise<void> {
+  await store.outside.query(
+    `insert into emails (id, account_id, kind, status, from_address, to_addresses, cc_addresses, bcc_addresses,
+       reply_to_addresses, subject, text, headers, last_event, created_at)
+     select 'em_t' || n, $1, 'test', 'stored', 'a@a.example', '{}', '{}', '{}', '{}', 'Hi', 'Hello', '{}', 'stored',
+            timestamptz '2025-12-01Z' + make_interval(secs => n)
+     from generate_series(1, $2::int) n`,
+    [accountId, 3 * LIMIT],
+  );
 }
 
 /** Rows of each table, a second apart. */
@@ -105,6 +117,8 @@ beforeAll(async () => {
   await store.outside.query('analyze');
   await fill(second, COUNTED + 2, COUNTED + SINCE);
   await attach(second);
+  await fillTestMail(first);
+  await store.outside.query('select pg_stat_force_next_flush()'); // what this has read
 }, 120_000);
 afterAll(() => store.close());
 
@@ -121,8 +135,8 @@ const messages = (of: 'account' | 'inbox', request: PageRequest<'message'> = FIR
     { status: null, inboxId: of === 'inbox' ? first.inboxId : null },
     request,
   );
-const emails = (request: PageRequest<'email'> = FIRST_PAGE) =>
-  createEmailStore(store.db, store.clock).list({ accountId: first.accountId, kind: 'live' }, request);
+const emails = (kind: KeyKind, request: PageRequest<'email'> = FIRST_PAGE) =>
+  createEmailStore(store.db, store.clock).list({ accountId: first.accountId, kind }, request);
 const letters = (filter: { webhookId?: WebhookId }) =>
   createDeadLetterStore(store.db).list(first.accountId, filter);
 
@@ -134,9 +148,12 @@ const LISTS: [string, () => Promise<unknown>][] = [
   ['messages of an inbox after one', () => messages('inbox', page('after', 'msg_5000'))],
   ['messages of an inbox before one', () => messages('inbox', page('before', 'msg_5000'))],
   ['threads of an inbox', () => createThreadStore(store.db).list(first.inboxId, null, FIRST_PAGE)],
-  ['emails', () => emails()],
-  ['emails after one', () => emails(page('after', 'em_5000'))],
-  ['emails before one', () => emails(page('before', 'em_5000'))],
+  ['emails', () => emails('live')],
+  ['emails after one', () => emails('live', page('after', 'em_5000'))],
+  ['emails before one', () => emails('live', page('before', 'em_5000'))],
+  ['emails of test keys', () => emails('test')],
+  ['emails of test keys after one', () => emails('test', page('after', 'em_t30'))],
+  ['emails of test keys before one', () => emails('test', page('before', 'em_t30'))],
   ['dead letters of an account', () => letters({})],
   ['dead letters of a webhook', () => letters({ webhookId: first.webhookId })],
   [
@@ -156,7 +173,7 @@ async function rowsRead(): Promise<number> {
   return counted?.n ?? NaN;
 }
 
-test.each(LISTS)('a list of %s reads no rows of other accounts', async (_, list) => {
+test.each(LISTS)('a list of %s reads no rows but its own', async (_, list) => {
   const before = await rowsRead();
   await list();
   const read = (await rowsRead()) - before;

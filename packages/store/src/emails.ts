@@ -1,11 +1,13 @@
 import type { AccountId, Clock, EmailDraft, EmailId, EmailTag, KeyKind, TopicId } from '@postrider/domain';
+import { runOn } from './database.ts';
 import type { Database } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
 import type { Email as EmailRow } from './generated/client.ts';
-import { readPage } from './page.ts';
+import { pageOf, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { recallAnswer, storeMail } from './send-emails.ts';
 import type { Idempotency, Recalled, SendOutcome, SendRequest } from './send-request.ts';
+import { testEmailsAfter, testEmailsBefore } from './sql/list-test-emails.ts';
 
 export type EmailStatus = 'queued' | 'sent' | 'failed' | 'stored';
 
@@ -63,23 +65,47 @@ export function createEmailStore(db: Database, clock: Clock): EmailStore {
       );
       return row === null ? null : emailOf(row);
     },
-    async list(reader, request) {
-      const { email } = db.prisma;
-      return mappingUnavailable(() =>
-        readPage(request, {
-          cursor: (id) => email.findFirst({ where: { id, ...seenBy(reader) }, select: { createdAt: true } }),
-          async read({ where, ...range }) {
-            const rows = await email.findMany({
-              where: { ...seenBy(reader), ...where },
-              ...range,
-              omit: { html: true, text: true },
-            });
-            return rows.map(listedOf);
-          },
-        }),
-      );
-    },
+    list: (reader, request) =>
+      reader.kind === 'test' ? listOfTestKey(db, reader, request) : listOfLiveKey(db, reader, request),
   };
+}
+
+async function listOfLiveKey(
+  db: Database,
+  reader: MailReader,
+  request: PageRequest<'email'>,
+): Promise<Page<ListedEmail> | null> {
+  return mappingUnavailable(() =>
+    readPage(request, {
+      cursor: (id) => createdAtOf(db, reader, id),
+      async read({ where, ...range }) {
+        const rows = await db.prisma.email.findMany({
+          where: { accountId: reader.accountId, ...where },
+          ...range,
+          omit: { html: true, text: true },
+        });
+        return rows.map(listedOf);
+      },
+    }),
+  );
+}
+
+async function listOfTestKey(
+  db: Database,
+  reader: MailReader,
+  { limit, cursor }: PageRequest<'email'>,
+): Promise<Page<ListedEmail> | null> {
+  const at = cursor === null ? null : await mappingUnavailable(() => createdAtOf(db, reader, cursor.id));
+  if (cursor !== null && at === null) return null;
+  const upwards = cursor?.side === 'before';
+  const rows = await runOn<ListedEmail>(db.pool, upwards ? testEmailsBefore : testEmailsAfter, [
+    ...[reader.accountId, at?.createdAt ?? 'infinity', cursor?.id ?? '', limit + 1],
+  ]);
+  return pageOf(rows, limit, upwards);
+}
+
+function createdAtOf({ prisma }: Database, reader: MailReader, id: EmailId) {
+  return prisma.email.findFirst({ where: { id, ...seenBy(reader) }, select: { createdAt: true } });
 }
 
 function seenBy({ accountId, kind }: MailReader) {

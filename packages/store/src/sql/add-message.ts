@@ -10,6 +10,7 @@ import { intoThread } from './into-thread.ts';
  *
  * With "bodyOf", text, html and headers are copied from that message. It must be of this transaction: nothing else can delete it
  * then. Postgres copies a compressed value as it is, so that a body of 10 MiB is sent, parsed and compressed once for 50 inboxes.
+ * A value that did not shrink it tries to compress again for each, which lz4 does in time (docs/decisions/0024).
  *
  * $1 message and $2 attachments (JSON arrays of the records below), $3 a new thread's id, or null.
  * Returns blobs that the sweep has taken, with the time as text until which it may still remove the bytes, and whether that is over.
