@@ -1,4 +1,5 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { ProblemBases, RateLimiter } from '@postrider/domain';
 import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
 import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
@@ -44,6 +45,9 @@ export function createApp(options: AppOptions): RequestListener {
   const gates = { apiKeys: stores.apiKeys, limitOf, charge, bodies, turns, metrics };
 
   const app = express();
+  // By default Express changes the prototype of every request and response. On Node 20 each object then gets a hidden class of
+  // its own, and V8 cannot cache any access to it: 100 µs a request. Nothing here uses Express's helpers.
+  Object.assign(app, { request: IncomingMessage.prototype, response: ServerResponse.prototype });
   for (const setting of ['x-powered-by', 'etag', 'query parser']) app.disable(setting);
   for (const setting of ['case sensitive routing', 'strict routing']) app.enable(setting);
   app.get('/healthz', healthHandler);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import { IncomingMessage, ServerResponse, request as httpRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
+import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
@@ -10,6 +11,7 @@ import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { Caller, TestApi } from '../../test/start-api.ts';
+import { createUnmeteredTurns } from './account-turns.ts';
 
 const AT_WORK_MAX = 4;
 const WAITING_MAX = 32;
@@ -143,6 +145,14 @@ test('one whose turn has not come after 10 s is refused', async () => {
   });
   expect(await statuses(begun)).toEqual({ 201: AT_WORK_MAX });
 }, 30_000);
+
+test('nothing is done for a client that had gone before its turn, also where it need not wait', async () => {
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  response.destroy();
+  const work = async (): Promise<string> => Promise.resolve('done');
+  expect(await createUnmeteredTurns(2).during('acct_1', work, response)).toBeNull();
+  expect(await createUnmeteredTurns(2).during('acct_1', work)).toBe('done');
+});
 
 test('clients that have gone wait no more', async () => {
   const begun = await whileLocked(async () => {

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { createWaitingLine } from './waiting-line.ts';
-import type { Place } from './waiting-line.ts';
 
 /** In this process. */
 interface TurnLimits {
@@ -46,10 +45,12 @@ export function createAccountTurns(limits: TurnLimits): AccountTurns {
   return {
     async during(accountId, work, response) {
       if ((counts.get(accountId) ?? 0) >= atWorkMax + waitingMax) return null;
+      if (response?.destroyed === true) return null;
       count(accountId, 1);
       const place = line.join(accountId, 1); // each takes one of all
       try {
-        return (await isAdmitted(place, waitMs, response)) ? await work() : null;
+        const { admitted } = place;
+        return admitted === null || (await isInTime(admitted, waitMs, response)) ? await work() : null;
       } finally {
         place.leave();
         count(accountId, -1);
@@ -59,17 +60,20 @@ export function createAccountTurns(limits: TurnLimits): AccountTurns {
 }
 
 /** Without abort signals: what ends one with an error costs more than 20 µs, and every request comes by here. */
-async function isAdmitted(place: Place, waitMs: number, response?: ServerResponse): Promise<boolean> {
+async function isInTime(
+  admitted: Promise<void>,
+  waitMs: number,
+  response?: ServerResponse,
+): Promise<boolean> {
   return new Promise((resolve) => {
-    const end = (admitted: boolean): void => {
+    const end = (inTime: boolean): void => {
       clearTimeout(timer);
       response?.off('close', giveUp);
-      resolve(admitted);
+      resolve(inTime);
     };
     const giveUp = (): void => end(false);
     const timer = setTimeout(giveUp, waitMs);
     response?.once('close', giveUp);
-    void place.admitted.then(() => end(true));
-    if (response?.destroyed === true) giveUp();
+    void admitted.then(() => end(true));
   });
 }

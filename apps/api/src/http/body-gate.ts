@@ -100,6 +100,7 @@ export async function behindGate<Result>(
         const place = visit.turn();
         if (place === null) return;
         held.push(place);
+        if (place.admitted === null) return;
         const fault = await Promise.race([place.admitted.then(() => null), endOf(request, response)]);
         if (fault === 'did not arrive in time') throw new NoTurnError('the body was never admitted');
       },
@@ -108,6 +109,7 @@ export async function behindGate<Result>(
         const place = visit.parse(bytes, values);
         if (place === null) return true;
         held.push(place);
+        if (place.admitted === null) return true;
         return Promise.race([place.admitted.then(() => true), closeOf(response).then(() => false)]);
       },
     });

@@ -1,35 +1,28 @@
 /** Of the largest block; a small body gets small ones. */
 const BLOCK_BYTES = 64 * 1024;
 
-export interface GatheredBytes {
-  readonly length: number;
-  add(chunk: Buffer): void;
-  whole(): Buffer;
-}
-
 /** Bytes in blocks: a client that sends them one by one, each a chunk of its own, takes no more memory than another. */
-export function gatherBytes(): GatheredBytes {
-  const full: Buffer[] = [];
-  let block = Buffer.alloc(0);
-  let used = 0;
-  let length = 0;
-  return {
-    get length() {
-      return length;
-    },
-    add(chunk) {
-      length += chunk.length;
-      for (let from = 0; from < chunk.length;) {
-        if (used === block.length) {
-          full.push(block);
-          block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, length));
-          used = 0;
-        }
-        const copied = chunk.copy(block, used, from);
-        used += copied;
-        from += copied;
+export class GatheredBytes {
+  length = 0;
+  readonly #full: Buffer[] = [];
+  #block = Buffer.alloc(0);
+  #used = 0;
+
+  add(chunk: Buffer): void {
+    this.length += chunk.length;
+    for (let from = 0; from < chunk.length;) {
+      if (this.#used === this.#block.length) {
+        this.#full.push(this.#block);
+        this.#block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, this.length));
+        this.#used = 0;
       }
-    },
-    whole: () => Buffer.concat([...full, block.subarray(0, used)], length),
-  };
+      const copied = chunk.copy(this.#block, this.#used, from);
+      this.#used += copied;
+      from += copied;
+    }
+  }
+
+  whole(): Buffer {
+    return Buffer.concat([...this.#full, this.#block.subarray(0, this.#used)], this.length);
+  }
 }

@@ -7,7 +7,7 @@ import type { Intake } from './body-gate.ts';
 import type { BodyRule } from './body-rules.ts';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
-import { gatherBytes } from './gathered-bytes.ts';
+import { GatheredBytes } from './gathered-bytes.ts';
 import { countJsonValues, JSON_VALUES_MAX } from './json-values.ts';
 import { contextOf } from './request-context.ts';
 import { declaredBytes } from './unread-body.ts';
@@ -115,7 +115,7 @@ async function collect(
 ): Promise<Buffer | BodyFault | null> {
   const fault = bodyFault(request);
   if (fault !== null) return fault;
-  const bytes = gatherBytes();
+  const bytes = new GatheredBytes();
   let waits = false;
   let letGo = (): void => undefined;
   const read = new Promise<Buffer | BodyFault | null>((resolve, reject) => {
@@ -160,9 +160,11 @@ async function collect(
 }
 
 /** JSON is UTF-8 (RFC 8259 8.1); a byte order mark is let pass. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 function parseJson(bytes: Buffer): BodyRead<unknown> | null {
   try {
-    return { ok: true, body: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown };
+    return { ok: true, body: JSON.parse(UTF8.decode(bytes)) as unknown };
   } catch {
     return null;
   }

@@ -9,7 +9,8 @@ function gateOf(perKey: number, bytesMax: number) {
   return {
     line: (name: string, key: string, bytes: number): Place => {
       const place = line.join(key, bytes);
-      void place.admitted.then(() => names.push(name));
+      if (place.admitted === null) names.push(name);
+      else void place.admitted.then(() => names.push(name));
       return place;
     },
     admitted: async (): Promise<string> => {
@@ -30,6 +31,12 @@ test('so many of one key are admitted, and others as those leave; another key is
   expect(await admitted()).toBe('a1 a2 b1 a3');
   first.leave();
   expect(await admitted()).toBe('a1 a2 b1 a3 a4');
+});
+
+test('one that finds room is admitted at once, without a promise to wait for', () => {
+  const line = createWaitingLine({ perKey: 1, bytesMax: 100 });
+  expect(line.join('a', 1).admitted).toBeNull();
+  expect(line.join('a', 1).admitted).toBeInstanceOf(Promise);
 });
 
 test('so many bytes are admitted; nobody overtakes one that waits for room', async () => {

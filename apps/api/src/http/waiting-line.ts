@@ -7,8 +7,8 @@ interface LineLimits {
 
 /** A place in the line, and later behind it. */
 export interface Place {
-  /** Resolves when it is this one's turn; never, when it leaves before. */
-  readonly admitted: Promise<void>;
+  /** Null: admitted at once. Else it resolves when it is this one's turn; never, when it leaves before. */
+  readonly admitted: Promise<void> | null;
   /** Gives the place up, wherever it is; a second time is harmless. */
   leave(): void;
 }
@@ -21,7 +21,7 @@ export interface WaitingLine {
 interface Waiting {
   readonly key: string;
   readonly bytes: number;
-  readonly admit: () => void;
+  admit: () => void;
 }
 
 /**
@@ -52,14 +52,12 @@ export function createWaitingLine({ perKey, bytesMax }: LineLimits): WaitingLine
 
   return {
     join(key, bytes) {
-      let admit = (): void => undefined;
-      const admitted = new Promise<void>((resolve) => (admit = resolve));
-      const place = { key, bytes, admit };
+      const place: Waiting = { key, bytes, admit: () => undefined };
       let left = false;
       waiting.add(place);
       admitNext();
       return {
-        admitted,
+        admitted: waiting.has(place) ? new Promise((resolve) => (place.admit = resolve)) : null,
         leave() {
           if (left) return;
           left = true;

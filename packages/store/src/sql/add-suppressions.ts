@@ -36,7 +36,7 @@ export const addSuppressions: Statement = {
       from added a join wished w using (id)
     ),
     ${eventCtes('fresh')}
-    select array_agg(a.address) as addresses, array_agg(a.id) as ids,
-           array(select m.id from matching m) as webhooks
+    select json_agg(a.address) as addresses, json_agg(a.id) as ids,
+           array_to_json(array(select m.id from matching m)) as webhooks
     from added a`,
 };
