@@ -14,6 +14,7 @@ import { requestToArrival } from './figures/request-to-arrival.ts';
 import { retryLateness } from './figures/retry-lateness.ts';
 import { scaling } from './figures/scaling.ts';
 import { send } from './figures/send.ts';
+import { slowProvider } from './figures/slow-provider.ts';
 import { statements } from './figures/statements.ts';
 import { suppress } from './figures/suppress.ts';
 import { answersLate } from './isolation/answers-late.ts';
@@ -44,6 +45,7 @@ export const FIGURES: readonly Figure[] = [
   send,
   suppress,
   handOver,
+  slowProvider,
   inbound,
   inboundLatency,
   halfLoad,

@@ -28,6 +28,8 @@ export interface Sizes {
   readonly sends: number;
   /** Handed over in one round. */
   readonly mails: number;
+  /** How long its mail takes at best. */
+  readonly slowProviderSeconds: number;
   readonly inbound: {
     /** Messages of 20 KB in one round, and of 5 MB. */
     readonly small: number;
@@ -102,6 +104,7 @@ export const FULL: Sizes = {
   commitSeconds: 2,
   sends: 4_000,
   mails: 2_000,
+  slowProviderSeconds: 6,
   inbound: { small: 400, large: 24, perSecond: 20, seconds: 8 },
   isolation: {
     seconds: 8,
@@ -144,6 +147,7 @@ export const QUICK: Sizes = {
   commitSeconds: 0.3,
   sends: 200,
   mails: 40,
+  slowProviderSeconds: 0.6,
   inbound: { small: 24, large: 3, perSecond: 10, seconds: 1 },
   isolation: {
     seconds: 1,

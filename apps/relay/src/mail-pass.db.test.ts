@@ -57,7 +57,7 @@ describe('a turn of the mail pass', () => {
     expect(jobs()).toEqual([]);
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
     await turn();
-    expect(jobs()).toEqual([{ emailId, claim: 1, delayMs: 0, faults: 0 }]);
+    expect(jobs()).toEqual([{ emailId, claim: 1, delayMs: 0, faults: 0, group: expect.any(String) }]);
   });
 
   test('gives back at once what could not be queued', async () => {
@@ -77,17 +77,36 @@ describe('a turn of the mail pass', () => {
     expect(await leased()).toBe(0);
   });
 
-  test('keeps to the depth: nothing into a full queue, and soon again when there was more than room', async () => {
+  test('has mail of an account travel together, but what has a fault behind it alone', async () => {
+    const accounts = [await store.rows.account(), await store.rows.account()];
+    for (const accountId of [...accounts, ...accounts]) await store.rows.email(0, accountId);
+    const suspect = await store.rows.email(0, accounts[0]);
+    await store.database.query('update email_sends set unrecorded = 1 where email_id = $1', [suspect]);
+    await turn();
+    const owned = await store.database.query('select id, account_id from emails');
+    const groups = new Map(jobs().map(({ emailId, group }) => [emailId as string, group]));
+    for (const { id, account_id: accountId } of owned)
+      expect(groups.get(id as string)).toBe(id === suspect ? undefined : accountId);
+  });
+
+  test('leaves a queue alone that is more than half full, and fills up one that is not', async () => {
     for (let n = 0; n < 3; n += 1) await store.rows.email();
-    queue.fill('mail', 'waiting', 130); // another relay has added, too
+    queue.fill('mail', 'waiting', 65);
     expect(await turn()).toBe(BUSY_PAUSE_MS);
     expect(await leased()).toBe(0);
-    queue.fill('mail', 'waiting', 126);
+    queue.fill('mail', 'waiting', 64);
+    await turn();
+    expect(await leased()).toBe(3);
+  });
+
+  test('keeps to the depth: soon again when there was more than room', async () => {
+    for (let n = 0; n < 65; n += 1) await store.rows.email();
+    queue.fill('mail', 'waiting', 64);
     expect(await turn()).toBe(BUSY_PAUSE_MS);
-    expect(await leased()).toBe(2);
+    expect(await leased()).toBe(64);
     queue.fill('mail', 'waiting', 0);
     expect(await turn()).toBe(IDLE_PAUSE_MS);
-    expect(await leased()).toBe(3);
+    expect(await leased()).toBe(65);
   });
 
   test('looks no minute ahead while too many jobs are delayed', async () => {

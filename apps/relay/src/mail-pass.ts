@@ -1,4 +1,4 @@
-import type { Timetable } from '@postrider/queue';
+import type { MailJob, Timed, Timetable } from '@postrider/queue';
 import type { ClaimedEmail, MailTimetable } from '@postrider/store';
 
 export interface MailPassParts {
@@ -10,6 +10,8 @@ export interface MailPassParts {
 
 const LOOK_AHEAD_SECONDS = 60;
 const WAITING_MAX = 128;
+/** A queue that holds more is not filled up: a claim of a few rows costs as much as one of many, and its jobs carry few. */
+const REFILL_AT = WAITING_MAX / 2;
 const DELAYED_MAX = 10_000;
 /** Mail is told of by a wake-up; this finds what was lost. */
 const IDLE_PAUSE_MS = 2_000;
@@ -21,8 +23,8 @@ const BUSY_PAUSE_MS = 20;
  */
 export async function mailTurn(parts: MailPassParts): Promise<number> {
   const depth = await parts.queue.depth();
+  if (depth.mail.waiting > REFILL_AT) return BUSY_PAUSE_MS;
   const rowsMax = WAITING_MAX - depth.mail.waiting;
-  if (rowsMax <= 0) return BUSY_PAUSE_MS;
   const claimed = await parts.store.claim({
     lookAheadSeconds: depth.mail.delayed > DELAYED_MAX ? 0 : LOOK_AHEAD_SECONDS,
     rowsMax,
@@ -30,10 +32,15 @@ export async function mailTurn(parts: MailPassParts): Promise<number> {
   });
   parts.onClaim(claimed);
   try {
-    await parts.queue.addMail(claimed);
+    await parts.queue.addMail(claimed.map(jobOf));
   } catch (error) {
     await parts.store.release(claimed);
     throw error;
   }
   return claimed.length === rowsMax ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
+}
+
+/** One with a fault behind it travels alone: it may be what ends its worker. */
+function jobOf({ emailId, claim, delayMs, faults, accountId }: ClaimedEmail): Timed<MailJob> {
+  return { emailId, claim, delayMs, faults, ...(faults > 0 ? {} : { group: accountId }) };
 }

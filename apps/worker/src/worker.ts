@@ -24,6 +24,7 @@ import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { createParking } from './parking.ts';
+import { createSlots } from './slots.ts';
 import { createSpacing } from './spacing.ts';
 import { StageFault } from './stage-fault.ts';
 
@@ -50,6 +51,8 @@ const PARK_AFTER_MS = 100;
 const PARKED_PER_SLOT = 3;
 /** Left of the stop's time for what comes after the attempts: closing connections. */
 const STOP_RESERVE_MS = 2_000;
+/** Messages whose outcome is being recorded, and those that wait, so that no slot stays free for want of the next. */
+const MAIL_IN_HAND_PER_SLOT = 2;
 /** Recording a hand-over of mail, after the provider's own time limit. */
 const MAIL_LEASE_MARGIN_SECONDS = 15;
 
@@ -86,7 +89,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
       onError: onQueueError,
     }),
     mail: createConsumer(location, 'mail', {
-      concurrency: config.mailConcurrency,
+      concurrency: MAIL_IN_HAND_PER_SLOT * config.mailConcurrency,
       handle: oursLogged<MailJob>(
         parts,
         'mail',
@@ -187,6 +190,7 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
   const store = createMailWork(parts.database, clock, { verifiedDomainsOnly: parts.mailProvider === 'ses' });
   return {
     store: inBatches(store, { leaseSeconds, logger }),
+    inSlot: createSlots(config.mailConcurrency),
     handOver: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds,

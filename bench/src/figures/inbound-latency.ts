@@ -44,7 +44,7 @@ async function measure(ground: Ground, mail: InboundGround): Promise<Measurement
   const to = await mail.addInbox(installation, accountId);
   for (const name of ['relay', 'worker'] as const) await installation.start(name);
   const { port } = await mail.start(installation);
-  const barePort = await ground.bareSmtp().call('listen', null);
+  const barePort = await ground.bareSmtp().call('listen', { latencyMs: 0 });
   const { perSecond, seconds } = ground.sizes.inbound;
   const ours = (forSeconds: number): Promise<Omit<Round, 'bareMs'>> =>
     arrivals({ installation, receiver }, { port, to, bytes: BYTES }, { perSecond, seconds: forSeconds });

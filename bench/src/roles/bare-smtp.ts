@@ -4,13 +4,13 @@ import { SMTPServer } from 'smtp-server';
 
 export interface BareSmtpCommands extends Record<string, (argument: never) => unknown> {
   /** @returns the port it listens on, on 127.0.0.1 */
-  readonly listen: (argument: null) => Promise<number>;
+  readonly listen: (wish: { readonly latencyMs: number }) => Promise<number>;
 }
 
-/** The yardstick: smtp-server, which answers 250 to every message and throws it away, and nothing else. */
+/** The yardstick: smtp-server, which answers 250 to every message, at once or after a time, and throws it away, and nothing else. */
 export function bareSmtpCommands(): BareSmtpCommands {
   return {
-    async listen() {
+    async listen({ latencyMs }) {
       const server = new SMTPServer({
         authOptional: true,
         disabledCommands: ['AUTH', 'STARTTLS'],
@@ -18,7 +18,10 @@ export function bareSmtpCommands(): BareSmtpCommands {
         logger: false,
         onData(stream, _session, done) {
           stream.resume();
-          stream.once('end', () => done());
+          stream.once('end', () => {
+            if (latencyMs === 0) done();
+            else setTimeout(done, latencyMs);
+          });
         },
       });
       server.on('error', () => undefined); // a client that is gone

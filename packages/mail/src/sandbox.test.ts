@@ -50,6 +50,17 @@ describe('an ordinary message', () => {
     },
   );
 
+  test('is kept when the folder was removed after an earlier one, and only its owner can read it', async () => {
+    const directory = join(root, 'removed');
+    const provider = createSandboxTransport(directory);
+    await provider.send(outgoingMessage());
+    await rm(directory, { recursive: true });
+    const all = await Promise.all(Array.from({ length: 5 }, () => provider.send(outgoingMessage())));
+    expect(all.map(({ kind }) => kind)).toEqual(Array.from({ length: 5 }, () => 'accepted'));
+    expect(await readdir(directory)).toEqual(['em_01jd0000000000000000000001.eml']);
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+  });
+
   test('handed over twice, also at once, is one file and nothing else', async () => {
     const directory = join(root, 'twice');
     const provider = createSandboxTransport(directory);

@@ -18,6 +18,7 @@ const OWNER_FILE = 0o600;
  * @param directory made when the first message is kept; only its owner may look into it from then on.
  */
 export function createSandboxTransport(directory: string): MailTransport {
+  const folder = createFolder(directory);
   return {
     name: 'sandbox',
     async send(message) {
@@ -34,22 +35,61 @@ export function createSandboxTransport(directory: string): MailTransport {
           error: `451 4.3.2 the sandbox is not available for <${deferred.join('>, <')}>`,
         };
       }
-      const fault = await keep(directory, message);
+      const fault = await keep(folder, message);
       return fault ?? { kind: 'accepted', providerMessageId: messageIdOf(message), notifications };
     },
     close: () => Promise.resolve(),
   };
 }
 
+/** A folder that is made before the first file is written, and again when somebody has removed it. */
+interface Folder {
+  readonly path: string;
+  /** @throws whatever `write` does, or what keeps the folder from being made */
+  during(write: () => Promise<void>): Promise<void>;
+}
+
+function createFolder(path: string): Folder {
+  let made: Promise<void> | null = null;
+
+  async function make(): Promise<void> {
+    await mkdir(path, { recursive: true, mode: OWNER_DIRECTORY });
+    await chmod(path, OWNER_DIRECTORY); // it may have been there, with other rights
+  }
+
+  async function madeOnce(): Promise<void> {
+    const making = (made ??= make());
+    await making.catch((error: unknown) => {
+      made = null;
+      throw error;
+    });
+  }
+
+  return {
+    path,
+    async during(write) {
+      await madeOnce();
+      try {
+        await write();
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        made = null;
+        await madeOnce();
+        await write();
+      }
+    },
+  };
+}
+
 /** Writes the whole file or none: whoever looks at the folder never sees half a message. */
-async function keep(directory: string, message: AddressedMessage): Promise<HandOver | null> {
+async function keep(folder: Folder, message: AddressedMessage): Promise<HandOver | null> {
   const { bytes } = await composeMessage(message);
-  const temporary = join(directory, `.${message.emailId}.${randomBytes(6).toString('hex')}`);
+  const temporary = join(folder.path, `.${message.emailId}.${randomBytes(6).toString('hex')}`);
   try {
-    await mkdir(directory, { recursive: true, mode: OWNER_DIRECTORY });
-    await chmod(directory, OWNER_DIRECTORY); // it may have been there, with other rights
-    await writeFile(temporary, bytes, { flag: 'wx', mode: OWNER_FILE });
-    await rename(temporary, join(directory, `${message.emailId}.eml`));
+    await folder.during(async () => {
+      await writeFile(temporary, bytes, { flag: 'wx', mode: OWNER_FILE });
+      await rename(temporary, join(folder.path, `${message.emailId}.eml`));
+    });
     return null;
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined); // the folder itself may be what is wrong

@@ -97,6 +97,7 @@ export { createMailWork } from './mail-work.ts';
 export type {
   AcceptedAnswer,
   EndedEmail,
+  RetriedEmail,
   MailHandOver,
   MailRules,
   MailWork,

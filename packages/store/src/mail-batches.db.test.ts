@@ -120,6 +120,32 @@ test('leaves what another has taken or locked, and what a kept report waits for,
   await store.outside.query('delete from unclaimed_notifications');
 });
 
+test('puts messages back, each after its own delay, and leaves what another has taken', async () => {
+  const [stale, soon, later] = (await takenOfAccounts(3)).map(({ held }) => held) as [
+    TakenEmail,
+    TakenEmail,
+    TakenEmail,
+  ];
+  const again = await takeHeld(work, stale);
+  const retries = [stale, later, soon].map((email) => ({
+    email,
+    delayMs: email === soon ? 60_000 : 3_600_000,
+  }));
+  expect(await work.retry(retries)).toEqual(new Set([later, soon]));
+  const back = await store.outside.query(
+    `select email_id, attempts, unrecorded, claim, round(extract(epoch from due_at - now()) / 60)::int as minutes
+     from email_sends where leased_until is null order by due_at`,
+  );
+  const oneOn = { attempts: 1, unrecorded: 0, claim: soon.claim + 1 };
+  expect(back).toEqual([
+    { email_id: soon.emailId, ...oneOn, minutes: 1 },
+    { email_id: later.emailId, ...oneOn, minutes: 60 },
+  ]);
+  // Both hand-overs of one message at the same time: by the lease that ran out, and by the one after it.
+  const both = [stale, again].map((email) => ({ email, delayMs: 0 }));
+  expect(await work.retry(both)).toEqual(new Set([again]));
+});
+
 test('does not take back a report that came before it, nor that a message has failed', async () => {
   const held = await taken();
   await store.outside.query(

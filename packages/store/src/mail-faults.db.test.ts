@@ -30,7 +30,7 @@ describe('hand-overs of which no outcome is recorded', () => {
   });
 
   test('do not count when the outcome is a further try, or when the message was not the cause', async () => {
-    await work.retry(await taken(0), 0);
+    await work.retry([{ email: await taken(0), delayMs: 0 }]);
     const again = await taken(2);
     expect(again.faults).toBe(0);
     await work.excuse({ emailId, claim: 2 });

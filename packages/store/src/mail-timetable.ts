@@ -1,4 +1,4 @@
-import type { EmailId } from '@postrider/domain';
+import type { AccountId, EmailId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from './database.ts';
 import { claimEmails } from './sql/claim-emails.ts';
@@ -8,6 +8,7 @@ import { releaseEmails } from './sql/release-leases.ts';
 export interface ClaimedEmail {
   readonly emailId: EmailId;
   readonly claim: number;
+  readonly accountId: AccountId;
   readonly delayMs: number;
   /** Earlier hand-overs of which no outcome was recorded. */
   readonly faults: number;
@@ -16,6 +17,7 @@ export interface ClaimedEmail {
 interface ClaimedEmailRow {
   readonly email_id: EmailId;
   readonly claim: number;
+  readonly account_id: AccountId;
   readonly delay_ms: number;
   readonly unrecorded: number;
 }
@@ -36,11 +38,12 @@ export function createMailTimetable(pool: Pool): MailTimetable {
         limits.rowsMax,
         limits.leaseSeconds,
       ]);
-      return rows.map(({ email_id: emailId, claim, delay_ms: delayMs, unrecorded: faults }) => ({
-        emailId,
-        claim,
-        delayMs,
-        faults,
+      return rows.map((row) => ({
+        emailId: row.email_id,
+        claim: row.claim,
+        accountId: row.account_id,
+        delayMs: row.delay_ms,
+        faults: row.unrecorded,
       }));
     },
     async release(claimed) {

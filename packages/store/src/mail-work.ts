@@ -33,7 +33,7 @@ import { lockEmails } from './sql/lock-emails.ts';
 import { lockSentEmail } from './sql/lock-sent-email.ts';
 import { markSent } from './sql/mark-sent.ts';
 import { readContents } from './sql/read-contents.ts';
-import { retryEmail } from './sql/retry-email.ts';
+import { retryEmails } from './sql/retry-emails.ts';
 import { suppressedAmong } from './sql/suppressed-among.ts';
 import { takeEmails } from './sql/take-emails.ts';
 import { run, runIn } from './statement.ts';
@@ -77,6 +77,12 @@ export interface EndedEmail {
   readonly error: string | null;
 }
 
+/** A hand-over that was deferred. */
+export interface RetriedEmail {
+  readonly email: TakenEmail;
+  readonly delayMs: number;
+}
+
 /** A worker's view of the mail. Each end returns false when the message was no longer the caller's. */
 export interface MailWork {
   /**
@@ -98,7 +104,8 @@ export interface MailWork {
   sent(email: TakenEmail, answer: AcceptedAnswer): Promise<boolean>;
   /** The service gave up: `email.failed` exists, in the same transaction. */
   failed(email: TakenEmail, error: string): Promise<boolean>;
-  retry(email: TakenEmail, delayMs: number): Promise<boolean>;
+  /** Puts messages back, each due again after its delay. @returns those that were the caller's. */
+  retry(retries: readonly RetriedEmail[]): Promise<ReadonlySet<TakenEmail>>;
   /** The hand-over ended unrecorded, and the message was not the cause: it does not count as a fault. */
   excuse(job: MailHandOver): Promise<void>;
 }
@@ -157,9 +164,11 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules): Ma
       const values = [ids, jobs.map(({ claim }) => claim), leaseSeconds, verifiedDomainsOnly];
       const rows = await runOn<TakenEmailRow>(db.pool, takeEmails, values);
       const standings = rows.length === 0 ? [] : await standingsOf(db, rows);
-      const places = new Map(rows.map((row, index) => [`${row.id} ${row.claim - 1}`, index]));
-      return jobs.map(async ({ emailId, claim }) => {
-        const fence = `${emailId} ${claim}`;
+      const places = new Map(
+        rows.map(({ id: emailId, claim }, index) => [fenceOf({ emailId, claim: claim - 1 }), index]),
+      );
+      return jobs.map(async (job) => {
+        const fence = fenceOf(job);
         const place = places.get(fence) ?? -1;
         const [row, standing] = [rows[place], standings[place]];
         places.delete(fence);
@@ -191,10 +200,7 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules): Ma
         await recordEvent(tx, { type: 'email.failed', ...resultOf(email, error) }, clock);
       });
     },
-    async retry(email, delayMs) {
-      const rows = await runOn(db.pool, retryEmail, [email.emailId, email.claim, delayMs]);
-      return rows.length > 0;
-    },
+    retry: (retries) => retryTogether(db, retries),
     async excuse(job) {
       await runOn(db.pool, excuseEmail, [job.emailId, job.claim]);
     },
@@ -225,6 +231,25 @@ async function endTogether(
   if (row === undefined) throw new Error('the statement did not answer');
   if (row.webhooks.length > 0) db.wakeUps.send({ webhooks: row.webhooks, mail: false });
   return new Set(row.ended.flatMap((id) => ends.get(id)?.email ?? []));
+}
+
+async function retryTogether(
+  db: Database,
+  retries: readonly RetriedEmail[],
+): Promise<ReadonlySet<TakenEmail>> {
+  const emails = new Map(retries.map(({ email }) => [fenceOf(email), email]));
+  const rows = await runOn<{ email_id: EmailId; claim: number }>(db.pool, retryEmails, [
+    retries.map(({ email }) => email.emailId),
+    retries.map(({ email }) => email.claim),
+    retries.map(({ delayMs }) => delayMs),
+  ]);
+  return new Set(
+    rows.flatMap((row) => emails.get(fenceOf({ emailId: row.email_id, claim: row.claim })) ?? []),
+  );
+}
+
+function fenceOf({ emailId, claim }: MailHandOver): string {
+  return `${emailId} ${claim}`;
 }
 
 function endValues(status: 'sent' | 'failed', ends: readonly EndedEmail[], clock: Clock): unknown[] {

@@ -66,7 +66,7 @@ export interface Rows {
   deliveries(webhookId: WebhookId, wish?: DeliveryWish): Promise<string[]>;
   deadLetter(webhookId: WebhookId, eventId: EventId): Promise<DeadLetterId>;
   /** A message that waits for the provider. @param dueInMs as of deliveries. */
-  email(dueInMs?: number): Promise<EmailId>;
+  email(dueInMs?: number, accountId?: AccountId): Promise<EmailId>;
   /** @param status unset: verified */
   domain(accountId: AccountId, name: string, status?: string): Promise<DomainId>;
   /** A message that was received just now. */
@@ -136,14 +136,14 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       );
       return id;
     },
-    async email(dueInMs = -1000) {
+    async email(dueInMs = -1000, accountId) {
       const id = newId('email', clock);
       await database.query(
         `insert into emails (id, account_id, kind, status, from_address, from_domain, to_addresses, cc_addresses,
                              bcc_addresses, reply_to_addresses, subject, text, headers, last_event, created_at)
          values ($1, $2, 'live', 'queued', 'a@a.example', 'a.example', '{b@b.example}', '{}', '{}', '{}', 'Hi', 'Hello',
                  '{"x-a":"1"}', 'queued', now())`,
-        [id, await rows.account()],
+        [id, accountId ?? (await rows.account())],
       );
       await database.query(
         `insert into email_sends (email_id, due_at) values ($1, now() + make_interval(secs => $2::float8 / 1000))`,

@@ -1,6 +1,6 @@
 import type { Logger } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
-import type { EndedEmail, MailHandOver, MailWork, TakenEmail } from '@postrider/store';
+import type { EndedEmail, MailHandOver, MailWork, RetriedEmail, TakenEmail } from '@postrider/store';
 import { createBatcher } from '../batcher.ts';
 import type { Batcher } from '../batcher.ts';
 
@@ -11,9 +11,11 @@ export interface MailJob extends MailHandOver {
 }
 
 /** The mail as one hand-over asks for it. */
-export interface SingleMailWork extends Omit<MailWork, 'take' | 'endTogether'> {
+export interface SingleMailWork extends Omit<MailWork, 'take' | 'endTogether' | 'retry'> {
   /** @returns null for a job that is stale or doubled. */
   take(job: MailJob): Promise<TakenEmail | null>;
+  /** @returns false when the message was no longer the caller's. */
+  retry(email: TakenEmail, delayMs: number): Promise<boolean>;
 }
 
 const BATCH_SIZE_MAX = 200;
@@ -41,8 +43,9 @@ export function inBatches(
   });
   const takeAlone = async (job: MailJob): Promise<TakenEmail | null> =>
     (await (await store.take([job], leaseSeconds))[0]) ?? null;
-  const sent = endBatcher((ends) => store.endTogether('sent', ends), logger);
-  const failed = endBatcher((ends) => store.endTogether('failed', ends), logger);
+  const sent = endBatcher<EndedEmail>((ends) => store.endTogether('sent', ends), logger);
+  const failed = endBatcher<EndedEmail>((ends) => store.endTogether('failed', ends), logger);
+  const retry = endBatcher<RetriedEmail>((retries) => store.retry(retries), logger);
 
   return {
     take: (job) => ((job.faults ?? 0) > 0 ? takeAlone(job) : take.add(job)),
@@ -57,17 +60,21 @@ export function inBatches(
       if (email.faults > 0) return alone();
       return (await failed.add({ email, providerMessageId: null, error })) || alone();
     },
-    retry: (email, delayMs) => store.retry(email, delayMs),
+    async retry(email, delayMs) {
+      const alone = async () => (await store.retry([{ email, delayMs }])).has(email);
+      if (email.faults > 0) return alone();
+      return (await retry.add({ email, delayMs })) || alone();
+    },
     excuse: (job) => store.excuse(job),
   };
 }
 
 /** Every entry resolves to whether it has ended: none of a batch that failed. */
-function endBatcher(
-  end: (ends: readonly EndedEmail[]) => Promise<ReadonlySet<TakenEmail>>,
+function endBatcher<End extends { readonly email: TakenEmail }>(
+  end: (ends: readonly End[]) => Promise<ReadonlySet<TakenEmail>>,
   logger: Logger,
-): Batcher<EndedEmail, boolean> {
-  return createBatcher<EndedEmail, boolean>({
+): Batcher<End, boolean> {
+  return createBatcher<End, boolean>({
     sizeMax: BATCH_SIZE_MAX,
     async run(ends) {
       try {

@@ -15,12 +15,14 @@ import {
   createTestDatabase,
   fakeClock,
   startTcpProxy,
+  untilWaitingForLock,
   waitFor,
   withClient,
 } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { keepLog } from '../../test/kept-log.ts';
+import { createSlots } from '../slots.ts';
 import { inBatches } from './batches.ts';
 import { outgoingMessage } from './outgoing-message.ts';
 import { quarantineSuspects } from './quarantine.ts';
@@ -69,6 +71,7 @@ function stagesOn(by: Database): MailStages {
       createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false }),
       { leaseSeconds: 30, logger: log.logger },
     ),
+    inSlot: createSlots(10),
     handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
     schedule: retrySchedule([30, 60]),
     leaseSeconds: 30,
@@ -163,6 +166,27 @@ test('a lock on the events is none of them, though Postgres answers others', asy
   expect(await eventTypes()).toEqual(['email.sent']);
 });
 
+test('an outcome that waits to be recorded holds no slot: the provider gets the next message', async () => {
+  await rows.email();
+  const handedOver: EmailId[] = [];
+  const handOver: MailStages['handOver'] = async (message) => {
+    handedOver.push(message.emailId);
+    return stages.handOver(message);
+  };
+  const oneSlot = { ...stages, inSlot: createSlots(1), handOver };
+  const [first, second] = (await nextJobs()) as [ClaimedEmail, ClaimedEmail];
+  const sending = await withClient(database.url, async (session) => {
+    await session.query('begin; lock table events in exclusive mode');
+    const begun = [sendMail(first, oneSlot)];
+    await untilWaitingForLock(database);
+    begun.push(sendMail(second, oneSlot));
+    await waitFor(() => handedOver.length === 2, { what: 'the second message to be handed over' });
+    return begun;
+  });
+  await Promise.all(sending);
+  expect(await eventTypes()).toEqual(['email.sent', 'email.sent']);
+});
+
 test('a take that never reached Postgres takes back no earlier fault', async () => {
   await database.query('update email_sends set unrecorded = 3');
   const job = await nextJob();
@@ -202,7 +226,10 @@ test('a message that ends its worker pays alone: its neighbours are sent', async
       crash();
       return never;
     };
-    const handle = quarantineSuspects(async (job: ClaimedEmail) => sendMail(job, { ...stages, handOver }));
+    const inSlot = createSlots(10);
+    const handle = quarantineSuspects(async (job: ClaimedEmail) =>
+      sendMail(job, { ...stages, inSlot, handOver }),
+    );
     const jobs = await nextJobs(10);
     await Promise.race([crashed, Promise.allSettled(jobs.map(handle))]);
   }

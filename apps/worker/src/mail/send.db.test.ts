@@ -27,6 +27,7 @@ import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
+import { createSlots } from '../slots.ts';
 import { inBatches } from './batches.ts';
 import { outgoingMessage } from './outgoing-message.ts';
 import { sendMail } from './send.ts';
@@ -83,6 +84,7 @@ function stagesOn(by: Database): MailStages {
       leaseSeconds: 30,
       logger: log.logger,
     }),
+    inSlot: createSlots(10),
     handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,

@@ -3,12 +3,15 @@ import type { HandOver, MailOutcome, RetrySchedule } from '@postrider/domain';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
 import type { TakenEmail } from '@postrider/store';
+import type { InSlot } from '../slots.ts';
 import { during, StageFault } from '../stage-fault.ts';
 import { untilLeaseEnds } from '../until-lease-ends.ts';
 import type { MailJob, SingleMailWork } from './batches.ts';
 
 export interface MailStages {
   readonly store: SingleMailWork;
+  /** From the take to the provider's answer: no lease of ours runs while a message waits for its slot. */
+  readonly inSlot: InSlot;
   readonly handOver: (email: TakenEmail) => Promise<HandOver>;
   readonly schedule: RetrySchedule;
   readonly leaseSeconds: number;
@@ -40,18 +43,26 @@ export async function sendMail(job: MailJob, stages: MailStages): Promise<void> 
 }
 
 async function handOverOnce(job: MailJob, stages: MailStages): Promise<void> {
-  const takenAtMs = performance.now();
-  const email = await during('load', stages.store.take(job));
-  if (email === null) return;
-  if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
-  const leaseEndsAtMs = takenAtMs + email.earlyMs + stages.leaseSeconds * 1000;
-  const answer = refusalOf(email) ?? (await during('hand_over', stages.handOver(email)));
+  const answered = await stages.inSlot(() => untilAnswered(job, stages));
+  if (answered === null) return;
+  const { email, answer, leaseEndsAtMs } = answered;
   const outcome = decideMailOutcome(answer, email.attemptsMade + 1, stages.schedule);
   const ours = await during(
     'record',
     untilLeaseEnds(leaseEndsAtMs, () => record(stages.store, email, outcome)),
   );
   report(email, outcome, ours, stages);
+}
+
+/** @returns null for a job that is stale or doubled. */
+async function untilAnswered(job: MailJob, stages: MailStages) {
+  const takenAtMs = performance.now();
+  const email = await during('load', stages.store.take(job));
+  if (email === null) return null;
+  if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
+  const leaseEndsAtMs = takenAtMs + email.earlyMs + stages.leaseSeconds * 1000;
+  const answer = refusalOf(email) ?? (await during('hand_over', stages.handOver(email)));
+  return { email, answer, leaseEndsAtMs };
 }
 
 function report(email: TakenEmail, outcome: MailOutcome, ours: boolean, stages: MailStages): void {

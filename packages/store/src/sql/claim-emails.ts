@@ -22,7 +22,8 @@ export const claimEmails: Statement = {
     set claim = s.claim + case when s.leased_until is not null and s.taken_at is null then 1 else 0 end, taken_at = null,
         leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
     from mine
+    cross join lateral (select account_id from emails where id = mine.email_id offset 0) e
     where s.email_id = mine.email_id
-    returning s.email_id, s.claim, s.unrecorded,
+    returning s.email_id, s.claim, s.unrecorded, e.account_id,
               greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as delay_ms`,
 };
