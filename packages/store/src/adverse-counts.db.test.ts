@@ -88,23 +88,7 @@ async function fill({ accountId, webhookId, inboxId }: Owner, from: number, to: 
   );
 }
 
-/** Counted as empty, and then one of each message of another account. */
-async function attach({ accountId }: Owner): Promise<void> {
-  await store.outside.query(
-    `insert into message_attachments (id, message_id, position, content_type, size, blob)
-     select 'att_' || id, id, 0, 'text/plain', 1, 'b' from messages where account_id = $1`,
-    [accountId],
-  );
-}
-
-const TABLES = [
-  'messages',
-  'message_attachments',
-  'inbox_threads',
-  'emails',
-  'dead_letters',
-  'attempts_default',
-];
+const TABLES = ['messages', 'inbox_threads', 'emails', 'dead_letters', 'attempts_default'];
 
 beforeAll(async () => {
   store = await openTestStore();
@@ -116,7 +100,6 @@ beforeAll(async () => {
   await fill(second, COUNTED + 1, COUNTED + 1);
   await store.outside.query('analyze');
   await fill(second, COUNTED + 2, COUNTED + SINCE);
-  await attach(second);
   await fillTestMail(first);
   await store.outside.query('select pg_stat_force_next_flush()'); // what this has read
 }, 120_000);

@@ -163,6 +163,7 @@ describe('a recipient', () => {
     ['postmaster', '550 5.1.1 No such mailbox here'],
     ['a@inbox.example@example.org', '501 5.1.3 Error: Bad recipient address syntax'],
     ['"a b"@inbox.example', '501 5.1.3 Error: Bad recipient address syntax'],
+    ['"a>b"@inbox.example', '501 5.1.3 Error: Bad recipient address syntax'],
     ['a\rDATA@inbox.example', '501 5.1.3 Error: Bad recipient address syntax'],
     ['a\u0000b@inbox.example', '501 5.1.3 Error: Bad recipient address syntax'],
     ['', '501 5.1.3 Error: Bad recipient address syntax'],
