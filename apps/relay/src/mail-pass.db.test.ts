@@ -84,7 +84,7 @@ describe('a turn of the mail pass', () => {
     await store.database.query('update email_sends set unrecorded = 1 where email_id = $1', [suspect]);
     await turn();
     const owned = await store.database.query('select id, account_id from emails');
-    const groups = new Map(jobs().map(({ emailId, group }) => [emailId as string, group]));
+    const groups = new Map(jobs().map(({ emailId, group }) => [emailId, group]));
     for (const { id, account_id: accountId } of owned)
       expect(groups.get(id as string)).toBe(id === suspect ? undefined : accountId);
   });
