@@ -137,11 +137,12 @@ describe('the relay', () => {
     const accountId = await store.rows.account();
     await store.database.query(
       `insert into events (id, account_id, type, created_at, data)
-       values ('evt_1', $1, 'email.unsubscribed', now(), '{"to":"bob@b.example"}')`,
+       values ('evt_1', $1, 'email.unsubscribed', now() - interval '1 hour', '{"to":"bob@b.example"}')`,
       [accountId],
     );
     await store.database.query(
-      `insert into erasures (account_id, address, due_at) values ($1, 'bob@b.example', now())`,
+      `insert into erasures (account_id, address, requested_at, due_at)
+       values ($1, 'bob@b.example', now() - interval '10 minutes', now())`,
       [accountId],
     );
     await stop();
