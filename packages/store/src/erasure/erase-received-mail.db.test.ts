@@ -13,6 +13,7 @@ import type { ErasureStore } from '../erasures.ts';
 import { createMessageIntake } from '../inbound/message-intake.ts';
 import type { IncomingMessage } from '../inbound/message-intake.ts';
 import { createSesMailStore, createSesMailWork } from '../inbound/ses-mail.ts';
+import { createPool } from '../pool.ts';
 
 /* A person is forgotten in received mail. */
 
@@ -153,20 +154,51 @@ test('after a release that is under way has ended, with both its events', async 
 });
 
 test.each(['received', 'sent'] as const)(
-  'with its thread, after what the inbox does meanwhile has ended (%s)',
+  'with its thread, as soon as an inbox has ended what it does (%s)',
   async (how) => {
     if (how === 'received') await received({ from: BOB });
     else await sent({ from: INBOX, to: [BOB] });
     await end('done');
-    const pending = how === 'received' ? { messages: 1 } : { emails: 1 };
-    await inUndoneTransaction(store.db.pool, async (intake) => {
+    const erased = { ...(how === 'sent' ? { emails: 1 } : { messages: 1 }), events: 1, attempts: 1 };
+    const erasing = await inUndoneTransaction(store.db.pool, async (intake) => {
       await intake.query(`select from inboxes for no key update`);
-      expect(await erasures.erase(accountId, BOB)).toMatchObject({ pending });
+      const waiting = erasures.erase(accountId, BOB);
+      await untilWaitingForLock(store.outside);
+      return { waiting };
     });
-    expect(await lookLater()).toMatchObject([{ pending: result({}).pending }]);
+    expect(await erasing.waiting).toEqual(result(erased));
+    expect(await lookLater()).toEqual([lastResult()]);
     expect(await left()).toEqual(NOTHING_LEFT);
   },
 );
+
+test('and waits once in a pass for an inbox that is busy for long, and keeps no other from its mail', async () => {
+  const other = `b@${SHARED_DOMAIN}`;
+  await store.outside.query(`insert into inboxes values ('ibx_2', $1, 'live', $2, 'B', null, now(), now())`, [
+    accountId,
+    other,
+  ]);
+  for (let n = 0; n < 6; n += 1) await received({ from: BOB, recipients: [INBOX, other] });
+  await end('done');
+  const pool = createPool({
+    ...{ databaseUrl: store.outside.url, size: 1, applicationName: 'erasure', durableCommits: true },
+    onError: () => undefined,
+  });
+  let waits = 0;
+  pool.on('remove', () => (waits += 1)); // a connection ends with its transaction's error
+  await inUndoneTransaction(store.db.pool, async (intake) => {
+    await intake.query(`select from inboxes where id = 'ibx_1' for no key update`);
+    const erasing = createErasureStore(pool).erase(accountId, BOB);
+    await untilWaitingForLock(store.outside);
+    // The pass holds no other inbox meanwhile.
+    await store.outside.query(`select from inboxes where id = 'ibx_2' for no key update nowait`);
+    expect(await erasing).toMatchObject({ erased: { messages: 6 }, pending: { messages: 6 } });
+  });
+  expect(waits).toBe(1);
+  await pool.end();
+  expect(await lookLater()).toEqual([lastResult({ messages: 6 })]);
+  expect(await left()).toEqual(NOTHING_LEFT);
+});
 
 /* Waits for an inbox: dated before the request, and committed after the pass. */
 test.each(['received', 'sent'] as const)(
