@@ -76,9 +76,10 @@ const result = (erased: object, pending: object = {}) => ({
   requestedAt: expect.any(Date) as unknown,
   erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
   pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, sesMail: 0, ...pending },
+  pendingIds: expect.any(Array) as unknown,
   finished: false,
 });
-const lastResult = (erased: object = {}) => ({ ...result(erased), finished: true });
+const lastResult = (erased: object = {}) => ({ ...result(erased), pendingIds: [], finished: true });
 
 describe('a person is forgotten', () => {
   test.each<[string, Partial<EmailDraft>]>([
@@ -203,6 +204,16 @@ describe('what is outstanding ends first, and is erased then', () => {
     await end('done');
     expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 2 })]);
     expect(await counts()).toEqual(NONE);
+  });
+
+  test('and the longer it takes, the less often it is looked at', async () => {
+    await sent({ to: [BOB] });
+    await erasures.erase(accountId, BOB);
+    const DUE = `select due_at < now() + interval '20 seconds' as soon, due_at > now() + interval '1 hour' as late from erasures`;
+    expect(await store.outside.query(DUE)).toEqual([{ soon: true, late: false }]);
+    await letTimePass(store.outside, '1 day');
+    await erasures.resume();
+    expect(await store.outside.query(DUE)).toEqual([{ soon: false, late: true }]);
   });
 
   test('and a request that is repeated goes on as the first one, and says when that was', async () => {

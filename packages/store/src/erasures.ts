@@ -17,6 +17,8 @@ export interface ErasureResult {
   readonly erased: Record<'emails' | 'messages' | 'events' | 'attempts' | 'deadLetters', number>;
   /** Rows that have to end first. */
   readonly pending: Record<'emails' | 'messages' | 'events' | 'deadLetters' | 'sesMail', number>;
+  /** Of up to ten of these rows. Of mail that SES told of it is SNS's id. */
+  readonly pendingIds: readonly string[];
   /** Nothing of the person is left, and nothing can come. The request is deleted. */
   readonly finished: boolean;
 }
@@ -38,6 +40,8 @@ const LOOK_SECONDS_MAX = 300;
 const LOOK_AGAIN_AFTER_SECONDS = 15;
 /** The database rests this many times as long as a look took. */
 const REST_PER_LOOK = 20;
+/** And this part of the age of the request: what is pending for a day may be pending for a second. */
+const REST_PER_AGE = 0.05;
 /**
  * The longest time from the date of a row to its commit. A send is dated first. Then it waits for a connection (5 s) and its
  * statement (15 s), and from an inbox again for a connection (5 s), its transaction (15 s) and the commit (15 s), all of it up to
@@ -98,7 +102,7 @@ async function takeDue(pool: Pool): Promise<Pass | null> {
  */
 async function look(pool: Pool, erasure: Pass): Promise<ErasureResult> {
   const startedMs = performance.now();
-  const unread = await unreadSesMail(pool, erasure.requestedAt);
+  const unread = await unreadSesMail(pool, erasure);
   const mail = await eraseMail(pool, erasure);
   const received = await eraseReceivedMail(pool, erasure);
   const before = await eraseDeadLetters(pool, erasure);
@@ -125,6 +129,7 @@ async function look(pool: Pool, erasure: Pass): Promise<ErasureResult> {
       deadLetters: Math.max(before.pending, behind.pending),
       sesMail: unread.pending,
     },
+    pendingIds: [...new Set(all.pendingIds)],
     finished,
   };
 }
@@ -144,7 +149,8 @@ async function putBack(
 const PUT_BACK = `
   update erasures
   set resume_from = least($4::timestamptz, $5::timestamptz) - ${COMMITTED_WITHIN},
-      due_at = greatest(now() + make_interval(secs => $6), case when $7 then requested_at + ${COMMITTED_WITHIN} end)
+      due_at = greatest(now() + make_interval(secs => $6), now() + (now() - requested_at) * ${REST_PER_AGE},
+                        case when $7 then requested_at + ${COMMITTED_WITHIN} end)
   where account_id = $1 and address = $2 and requested_at = $3::timestamptz`;
 
 /** Nothing is left that the request is needed for, unless it was made anew meanwhile: then its new look goes on with it. */

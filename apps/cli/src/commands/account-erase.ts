@@ -35,7 +35,7 @@ export function addAccountErase(account: Command, io: Io): void {
 }
 
 function resultObject(address: string, result: ErasureResult) {
-  const { accountId, requestedAt, erased, pending, finished } = result;
+  const { accountId, requestedAt, erased, pending, pendingIds, finished } = result;
   return {
     account: accountId,
     address,
@@ -54,11 +54,15 @@ function resultObject(address: string, result: ErasureResult) {
       dead_letters: pending.deadLetters,
       ses_mail: pending.sesMail,
     },
+    pending_ids: pendingIds,
     finished,
   };
 }
 
-function inWords(address: string, { requestedAt, erased, pending, finished }: ErasureResult): string[] {
+function inWords(
+  address: string,
+  { requestedAt, erased, pending, pendingIds, finished }: ErasureResult,
+): string[] {
   const { emails, messages, events, attempts, deadLetters } = erased;
   const lines = [
     `${address}: erased ${emails} emails, ${messages} received messages, ${events} events, ${attempts} attempts, ` +
@@ -69,6 +73,7 @@ function inWords(address: string, { requestedAt, erased, pending, finished }: Er
     ...lines,
     `pending: ${pending.emails} emails to be handed over, ${pending.messages} messages in use, ${pending.events} events to be delivered, ` +
       `${pending.deadLetters} dead letters being replayed, ${pending.sesMail} messages of SES to be read`,
+    ...(pendingIds.length === 0 ? [] : [`among them: ${pendingIds.join(', ')}`]),
     `requested at ${requestedAt.toISOString()}: a relay erases these when they have ended, and ends the request ten minutes after it ` +
       'or later',
   ];

@@ -43,9 +43,10 @@ const result = (erased: object, pending: object = {}) => ({
   requestedAt: expect.any(Date) as unknown,
   erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
   pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, sesMail: 0, ...pending },
+  pendingIds: expect.any(Array) as unknown,
   finished: false,
 });
-const lastResult = (erased: object = {}) => ({ ...result(erased), finished: true });
+const lastResult = (erased: object = {}) => ({ ...result(erased), pendingIds: [], finished: true });
 
 /** When all that was under way at the request has been committed. */
 const lookLater = async () => {
@@ -248,6 +249,38 @@ test('with mail that SES told of before the request, however late it is taken in
   await end('done');
   expect(await lookLater()).toEqual([lastResult({ messages: 1, events: 1, attempts: 1 })]);
   expect(await left()).toMatchObject({ messages: 1 }); // SES told of it after the request
+});
+
+test('and waits for no mail of SES that other accounts receive, or nobody', async () => {
+  const place = { kind: 'object', bucket: 'b', key: 'k' } as const;
+  await store.outside.query(
+    `insert into inboxes values ('ibx_2', $1, 'live', 'b@in.example', 'B', null, now(), now())`,
+    [await rows.account()],
+  );
+  const told = async (id: string, ...recipients: string[]) =>
+    createSesMailStore(store.db).add(id, {
+      providerMessageId: 'ses-1',
+      source: '',
+      recipients,
+      verdicts: {},
+      place,
+    });
+  await told('sns-1', 'b@in.example', 'nobody@in.example', '');
+  await store.outside.query(
+    `insert into ses_mail (notification_id, provider_message_id, source, recipients, verdicts, bucket, key)
+     select 'sns-x' || n, '', '', '{b@in.example}', '{}', 'b', 'k' from generate_series(1, 1001) n`,
+  );
+  await told('sns-2', 'nobody@in.example', 'A+tag@in.example');
+  await store.outside.query(
+    `insert into inbound_routes (id, account_id, match, webhook_id, created_at) values ('rule_1', $1, '*@own.example', $2, now())`,
+    [accountId, webhookId],
+  );
+  await told('sns-3', 'who@own.example');
+  await store.outside.query(
+    `update ses_mail set created_at = now() - make_interval(secs => case notification_id when 'sns-2' then 1 when 'sns-3' then 2 else 3 end)`,
+  );
+  const waiting = await erasures.erase(accountId, BOB);
+  expect(waiting).toEqual({ ...result({}, { sesMail: 2 }), pendingIds: ['sns-3', 'sns-2'] });
 });
 
 test('page by page, whatever kind and status the messages have', async () => {
