@@ -190,23 +190,27 @@ describe('account erase', () => {
       [id],
     );
     await database.query(`insert into deliveries (event_id, webhook_id) values ('evt_1', 'wh_1')`);
-    expect(await json('account', 'erase', id, '--address', 'BOB@b.example')).toEqual({
-      account: id,
-      address: 'bob@b.example',
+    const first = await json('account', 'erase', id, '--address', 'BOB@b.example');
+    expect(first).toEqual({
+      ...{ account: id, address: 'bob@b.example' },
+      requested_at: expect.stringMatching(/^20.*Z$/) as unknown,
       erased: { emails: 0, messages: 0, events: 1, attempts: 0, dead_letters: 0 },
-      pending: { emails: 0, messages: 0, events: 1, dead_letters: 0, ses_mail: 0, transactions: 0 },
+      pending: { emails: 0, messages: 0, events: 1, dead_letters: 0, ses_mail: 0 },
+      pending_ids: ['evt_1'],
+      finished: false,
     });
     const waiting = await cli('account', 'erase', id, '--address', 'bob@b.example');
     expect(waiting.stdout).toBe(
       'bob@b.example: erased 0 emails, 0 received messages, 0 events, 0 attempts, 0 dead letters\n' +
-        'pending: 0 emails to be handed over, 0 messages in use, 1 events to be delivered, ' +
-        '0 dead letters being replayed, 0 messages of SES to be read, 0 open transactions\n' +
-        'a relay erases these when they have ended\n',
+        'pending: 0 emails to be handed over, 0 messages in use, 1 events to be delivered, 0 dead letters being replayed, 0 messages of SES to be read\namong them: evt_1\n' +
+        `requested at ${String(first['requested_at'])}: a relay erases these when they have ended, and ends the request ten minutes after it or later\n`,
     );
-    await database.query('delete from deliveries');
+    await database.query(
+      `delete from deliveries; update erasures set requested_at = requested_at - interval '10 minutes'`,
+    );
     const done = await cli('account', 'erase', id, '--address', 'bob@b.example');
     expect(done.stdout).toBe(
-      'bob@b.example: erased 0 emails, 0 received messages, 1 events, 0 attempts, 0 dead letters\nnothing is pending\n',
+      'bob@b.example: erased 0 emails, 0 received messages, 1 events, 0 attempts, 0 dead letters\nnothing is left\n',
     );
     expect(await database.query('select from events')).toEqual([]);
   });

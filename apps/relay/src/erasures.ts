@@ -3,13 +3,13 @@ import type { ErasureStore } from '@postrider/store';
 
 const LOOK_EVERY_MS = 15_000;
 
-/** Goes on with the erasures that wait for deliveries, mail or transactions to end. @returns the pause before the next turn. */
+/** Goes on with the erasures that wait for deliveries or mail to end. @returns the pause before the next turn. */
 export async function erasuresTurn(erasures: Pick<ErasureStore, 'resume'>, logger: Logger): Promise<number> {
-  for (const { accountId, erased, pending } of await erasures.resume()) {
-    const finished = Object.values(pending).every((count) => count === 0);
+  for (const { accountId, requestedAt, erased, pending, pendingIds, finished } of await erasures.resume()) {
     // Without the address, which is to be forgotten.
-    if (finished) logger.info('person erased', { account_id: accountId, erased });
-    else logger.debug('erasure waits', { account_id: accountId, erased, pending });
+    const names = { account_id: accountId, requested_at: requestedAt, erased };
+    if (finished) logger.info('person erased', names);
+    else logger.info('erasure waits', { ...names, pending, pending_ids: pendingIds });
   }
   return LOOK_EVERY_MS;
 }

@@ -137,11 +137,12 @@ describe('the relay', () => {
     const accountId = await store.rows.account();
     await store.database.query(
       `insert into events (id, account_id, type, created_at, data)
-       values ('evt_1', $1, 'email.unsubscribed', now(), '{"to":"bob@b.example"}')`,
+       values ('evt_1', $1, 'email.unsubscribed', now() - interval '1 hour', '{"to":"bob@b.example"}')`,
       [accountId],
     );
     await store.database.query(
-      `insert into erasures (account_id, address, due_at) values ($1, 'bob@b.example', now())`,
+      `insert into erasures (account_id, address, requested_at, due_at)
+       values ($1, 'bob@b.example', now() - interval '10 minutes', now())`,
       [accountId],
     );
     await stop();
@@ -151,8 +152,37 @@ describe('the relay', () => {
     expect(await store.database.query('select from events')).toEqual([]);
     const told = lines.filter(({ msg }) => msg === 'person erased');
     expect(told.map(({ fields }) => fields)).toEqual([
-      { account_id: accountId, erased: { emails: 0, messages: 0, events: 1, attempts: 0, deadLetters: 0 } },
+      {
+        account_id: accountId,
+        requested_at: expect.any(Date),
+        erased: { emails: 0, messages: 0, events: 1, attempts: 0, deadLetters: 0 },
+      },
     ]);
+  });
+
+  test('says what an erasure waits for', async () => {
+    const accountId = await store.rows.account();
+    await store.database.query(
+      `insert into events (id, account_id, type, created_at, data)
+       values ('evt_1', $1, 'email.unsubscribed', now() - interval '1 hour', '{"to":"bob@b.example"}')`,
+      [accountId],
+    );
+    await store.database.query(
+      `insert into deliveries (event_id, webhook_id, due_at) values ('evt_1', 'wh_1', now() + interval '1 hour')`,
+    );
+    await store.database.query(
+      `insert into erasures (account_id, address, due_at) values ($1, 'bob@b.example', now())`,
+      [accountId],
+    );
+    await stop();
+    stop = await startRelay();
+    const told = () => lines.find(({ msg }) => msg === 'erasure waits');
+    await waitFor(() => told() !== undefined, { what: 'the line' });
+    expect(told()).toMatchObject({
+      level: 'info',
+      fields: { account_id: accountId, pending: { events: 1 }, pending_ids: ['evt_1'] },
+    });
+    expect(JSON.stringify(lines)).not.toContain('bob@');
   });
 
   test('does what else is to be done while the attempt log is read, and makes its days when the reader has gone', async () => {

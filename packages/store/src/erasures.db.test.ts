@@ -5,6 +5,7 @@ import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { endDeliveries, handOver, sendMail } from '../test/ended-mail.ts';
+import { letTimePass } from '../test/let-time-pass.ts';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
@@ -64,16 +65,21 @@ async function counts(): Promise<Record<string, number>> {
 }
 const NONE = { emails: 0, files: 0, events: 0, deliveries: 0, attempts: 0, letters: 0, erasures: 0, ids: 0 };
 
-const lookAgain = async () => {
-  await store.outside.query('update erasures set due_at = now()');
+/** When all that was under way at the request has been committed. */
+const lookLater = async () => {
+  await letTimePass(store.outside, '10 minutes');
   return erasures.resume();
 };
 
 const result = (erased: object, pending: object = {}) => ({
   accountId,
+  requestedAt: expect.any(Date) as unknown,
   erased: { emails: 0, messages: 0, events: 0, attempts: 0, deadLetters: 0, ...erased },
-  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, sesMail: 0, transactions: 0, ...pending },
+  pending: { emails: 0, messages: 0, events: 0, deadLetters: 0, sesMail: 0, ...pending },
+  pendingIds: expect.any(Array) as unknown,
+  finished: false,
 });
+const lastResult = (erased: object = {}) => ({ ...result(erased), pendingIds: [], finished: true });
 
 describe('a person is forgotten', () => {
   test.each<[string, Partial<EmailDraft>]>([
@@ -87,6 +93,7 @@ describe('a person is forgotten', () => {
     await sent({ ...change, attachments: [file] });
     await end('done');
     expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1, events: 1, attempts: 1 }));
+    expect(await lookLater()).toEqual([lastResult()]);
     expect(await counts()).toEqual(NONE);
   });
 
@@ -98,6 +105,7 @@ describe('a person is forgotten', () => {
     expect(await erasures.erase(accountId, BOB)).toEqual(
       result({ emails: 2, events: 1, attempts: 2, deadLetters: 2 }),
     );
+    expect(await lookLater()).toEqual([lastResult()]);
     expect(await counts()).toEqual(NONE);
   });
 
@@ -116,6 +124,7 @@ describe('a person is forgotten', () => {
     });
     await end('done');
     expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1, events: 3, attempts: 3 }));
+    expect(await lookLater()).toEqual([lastResult()]);
     expect(await counts()).toEqual(NONE);
   });
 
@@ -137,14 +146,8 @@ describe('a person is forgotten', () => {
     await end('dead');
     const before = await counts();
     expect(await erasures.erase(accountId, BOB)).toEqual(result({}));
+    expect(await lookLater()).toEqual([lastResult()]);
     expect(await counts()).toEqual(before);
-  });
-
-  test('a second time there is nothing to do', async () => {
-    await sent({ to: [BOB] });
-    await end('done');
-    await erasures.erase(accountId, BOB);
-    expect(await erasures.erase(accountId, BOB)).toEqual(result({}));
   });
 });
 
@@ -153,11 +156,11 @@ describe('what is outstanding ends first, and is erased then', () => {
     await sent({ to: [BOB] });
     expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1 }, { events: 1 }));
     expect(await counts()).toMatchObject({ emails: 0, events: 1, deliveries: 1, erasures: 1, ids: 1 });
-    expect(await lookAgain()).toEqual([result({}, { events: 1 })]);
+    expect(await lookLater()).toEqual([result({}, { events: 1 })]);
     await end('done');
-    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 1 })]);
+    expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 1 })]);
     expect(await counts()).toEqual(NONE);
-    expect(await lookAgain()).toEqual([]);
+    expect(await lookLater()).toEqual([]);
   });
 
   test('events that end as dead letters, and such as are replayed', async () => {
@@ -166,9 +169,9 @@ describe('what is outstanding ends first, and is erased then', () => {
     await end('dead');
     const letter = await firstLetter();
     expect(await createDeadLetterStore(store.db).replay(accountId, letter.id)).toBe(true);
-    expect(await lookAgain()).toEqual([result({}, { events: 1 })]);
+    expect(await lookLater()).toEqual([result({}, { events: 1 })]);
     await end('dead');
-    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 2, deadLetters: 1 })]);
+    expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 2, deadLetters: 1 })]);
     expect(await counts()).toEqual(NONE);
   });
 
@@ -178,11 +181,11 @@ describe('what is outstanding ends first, and is erased then', () => {
     const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
     const taken = await takeOne(work, { emailId: id, claim: 0 });
     expect(taken?.draft.to).toEqual([BOB]);
-    expect(await lookAgain()).toEqual([result({}, { emails: 1 })]);
+    expect(await lookLater()).toEqual([result({}, { emails: 1 })]);
     if (taken !== null) await work.failed(taken, 'no such person');
-    expect(await lookAgain()).toEqual([result({ emails: 1 }, { events: 1 })]);
+    expect(await lookLater()).toEqual([result({ emails: 1 }, { events: 1 })]);
     await end('done');
-    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 1 })]);
+    expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 1 })]);
     expect(await counts()).toEqual(NONE);
   });
 
@@ -194,30 +197,40 @@ describe('what is outstanding ends first, and is erased then', () => {
     const letter = await firstLetter();
     await inUndoneTransaction(store.db.pool, async (replay) => {
       await replay.query('select from dead_letters for update');
-      expect(await erasures.erase(accountId, BOB)).toEqual(
-        result({ emails: 1 }, { deadLetters: 1, transactions: 1 }),
-      );
+      expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1 }, { deadLetters: 1 }));
     });
     await createDeadLetterStore(store.db).replay(accountId, letter.id);
-    expect(await lookAgain()).toEqual([result({}, { events: 1 })]);
+    expect(await lookLater()).toEqual([result({}, { events: 1 })]);
     await end('done');
-    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 2 })]);
+    expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 2 })]);
     expect(await counts()).toEqual(NONE);
   });
 
-  test('and a request that is made again means what came since the first', async () => {
-    const waiting = await send({ to: [BOB] });
-    await erasures.erase(accountId, BOB);
+  test('and the longer it takes, the less often it is looked at', async () => {
     await sent({ to: [BOB] });
+    await erasures.erase(accountId, BOB);
+    const DUE = `select due_at < now() + interval '20 seconds' as soon, due_at > now() + interval '1 hour' as late from erasures`;
+    expect(await store.outside.query(DUE)).toEqual([{ soon: true, late: false }]);
+    await letTimePass(store.outside, '1 day');
+    await erasures.resume();
+    expect(await store.outside.query(DUE)).toEqual([{ soon: false, late: true }]);
+  });
+
+  test('and a request that is repeated goes on as the first one, and says when that was', async () => {
+    const waiting = await send({ to: [BOB] });
+    const first = await erasures.erase(accountId, BOB);
+    store.clock.set(new Date(first.requestedAt.getTime() + 1));
+    const later = await sent({ to: [BOB] });
+    expect(await erasures.erase(accountId, BOB)).toEqual({
+      ...result({}, { emails: 1 }),
+      requestedAt: first.requestedAt,
+    });
+    await handOver(store, waiting);
     await end('done');
-    // As a look leaves it that comes days after the request.
-    await store.outside.query(
-      `update erasures set requested_at = '2026-02-01', resume_from = '2026-03-02', due_at = now()`,
-    );
-    expect(await erasures.erase(accountId, BOB)).toEqual(
-      result({ emails: 1, events: 1, attempts: 1 }, { emails: 1 }),
-    );
-    expect(await store.outside.query('select id from emails')).toEqual([{ id: waiting }]);
+    await letTimePass(store.outside, '10 minutes');
+    expect(await erasures.erase(accountId, BOB)).toEqual(lastResult({ emails: 1, events: 1, attempts: 1 }));
+    expect(await store.outside.query('select id from emails')).toEqual([{ id: later }]);
+    expect(await erasures.erase(accountId, BOB)).toEqual(result({ emails: 1, events: 1, attempts: 1 }));
   });
 
   test('and what comes after the request is not meant', async () => {
@@ -225,10 +238,10 @@ describe('what is outstanding ends first, and is erased then', () => {
     await erasures.erase(accountId, BOB);
     await store.outside.query(`update erasures set requested_at = requested_at - interval '365 days'`);
     await end('done');
-    expect(await lookAgain()).toEqual([result({ events: 1, attempts: 1 })]); // of the message that was meant
+    expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 1 })]); // of the message that was meant
     await sent({ to: [BOB] });
     await end('done');
-    expect(await lookAgain()).toEqual([]);
+    expect(await lookLater()).toEqual([]);
     expect(await counts()).toMatchObject({ emails: 1, events: 1, attempts: 1 });
   });
 });
@@ -270,6 +283,7 @@ describe('the promise is kept', () => {
     await sent({ to: [BOB] });
     const pool = hookedPool(EVENTS_PAGE, async () => end('dead'));
     await createErasureStore(pool).erase(accountId, BOB);
+    expect(await lookLater()).toEqual([lastResult()]);
     expect(await counts()).toEqual(NONE);
   });
 
@@ -287,6 +301,7 @@ describe('the promise is kept', () => {
     });
     await createErasureStore(pool).erase(accountId, BOB);
     expect(looks).toBe(1);
+    expect(await lookLater()).toEqual([lastResult()]);
     expect(await counts()).toEqual(NONE);
   });
 
@@ -298,15 +313,19 @@ describe('the promise is kept', () => {
       await sent({ to: [BOB] });
       await sent({ to: [BOB] });
       await end('dead');
-      const died = await createErasureStore(dyingPool(calls))
-        .erase(accountId, BOB)
-        .then(
-          () => false,
-          () => true,
-        );
+      const dying = createErasureStore(dyingPool(calls));
+      const both = async () => {
+        await dying.erase(accountId, BOB);
+        await letTimePass(store.outside, '10 minutes');
+        await dying.resume();
+      };
+      const died = await both().then(
+        () => false,
+        () => true,
+      );
       if (!died) break;
       expect(await erasures.resume()).toEqual([]); // not at once: it may be at work still
-      const [last] = await lookAgain();
+      const [last] = await lookLater();
       expect(last?.pending).toEqual(result({}).pending);
       expect(await counts()).toEqual(NONE);
     }
@@ -327,9 +346,11 @@ describe('the promise is kept', () => {
       await store.outside.query('update erasures set requested_at = now()');
       await store.outside.query('insert into erased_emails values ($1, $2, $3)', [accountId, BOB, 'em_x']);
     });
-    await createErasureStore(pool).erase(accountId, BOB);
+    await erasures.erase(accountId, BOB);
+    await letTimePass(store.outside, '10 minutes');
+    await createErasureStore(pool).resume();
     expect(await counts()).toMatchObject({ erasures: 1, ids: 1 });
-    expect(await lookAgain()).toEqual([result({})]);
+    expect(await lookLater()).toEqual([lastResult()]);
     expect(await counts()).toEqual(NONE);
   });
 });

@@ -5,25 +5,28 @@ import { eraseDeadLetters } from './erasure/erase-dead-letters.ts';
 import { eraseEvents } from './erasure/erase-events.ts';
 import { eraseMail, eraseReceivedMail } from './erasure/erase-mail.ts';
 import { together } from './erasure/erasure.ts';
-import type { Erasure } from './erasure/erasure.ts';
-import { openTransactions } from './erasure/open-transactions.ts';
+import type { Erased, Erasure } from './erasure/erasure.ts';
 import { unreadSesMail } from './erasure/unread-ses-mail.ts';
 import { mappingUnavailable } from './errors.ts';
 
-/** What one look at a request came to. Nothing pending: the person is forgotten, and so is the request. */
+/** Result of one pass over a request. */
 export interface ErasureResult {
   readonly accountId: AccountId;
+  /** Of the first request, where it was repeated. Mail that is sent later is not meant. */
+  readonly requestedAt: Date;
   readonly erased: Record<'emails' | 'messages' | 'events' | 'attempts' | 'deadLetters', number>;
-  /** What has to come to its end first. `transactions`: they began before the request, and may still commit rows. */
-  readonly pending: Record<
-    'emails' | 'messages' | 'events' | 'deadLetters' | 'sesMail' | 'transactions',
-    number
-  >;
+  /** Rows that have to end first. */
+  readonly pending: Record<'emails' | 'messages' | 'events' | 'deadLetters' | 'sesMail', number>;
+  /** Of up to ten of these rows. Of mail that SES told of it is SNS's id. */
+  readonly pendingIds: readonly string[];
+  /** Nothing of the person is left, and nothing can come. The request is deleted. */
+  readonly finished: boolean;
 }
 
 export interface ErasureStore {
   /**
    * Keeps the request, and erases at once what can be erased. The rest is left to `resume`, also where this process dies.
+   * Repeated before it is finished, it goes on with the request that is there.
    *
    * @param address as `plainAddress` writes it.
    */
@@ -37,24 +40,36 @@ const LOOK_SECONDS_MAX = 300;
 const LOOK_AGAIN_AFTER_SECONDS = 15;
 /** The database rests this many times as long as a look took. */
 const REST_PER_LOOK = 20;
-/** Rows may appear behind a look: transactions last up to 15 s, and clocks of other machines differ. */
-const OVERLAP_MS = 10 * 60 * 1000;
+/** And this part of the age of the request: what is pending for a day may be pending for a second. */
+const REST_PER_AGE = 0.05;
+/**
+ * The longest time from the date of a row to its commit. A send is dated first. Then it waits for a connection (5 s) and its
+ * statement (15 s), and from an inbox again for a connection (5 s), its transaction (15 s) and the commit (15 s), all of it up to
+ * three times: 165 s. The rest is for clocks that differ.
+ */
+const COMMITTED_WITHIN = `interval '10 minutes'`;
 
-const COLUMNS = `account_id as "accountId", address, requested_at::text as "requestedAt",
-  resume_from::text as "resumeFrom"`;
+/** Those of a request as its pass begins. */
+const COLUMNS = `account_id as "accountId", address, requested_at::text as "requestedAt", resume_from::text as "resumeFrom",
+  now()::text as "beganAt", requested_at + ${COMMITTED_WITHIN} <= now() as "isLast"`;
+
+interface Pass extends Erasure {
+  readonly beganAt: string;
+  /** All rows that the request means are committed: what this pass does not find is not there. */
+  readonly isLast: boolean;
+}
 
 export function createErasureStore(pool: Pool): ErasureStore {
   return {
     erase: (accountId, address) =>
       mappingUnavailable(async () => {
-        const { rows } = await pool.query<Erasure>(
+        const { rows } = await pool.query<Pass>(
           `insert into erasures (account_id, address, due_at) values ($1, $2, now() + make_interval(secs => $3))
-           on conflict (account_id, address) do update
-             set requested_at = excluded.requested_at, resume_from = '-infinity', due_at = excluded.due_at
+           on conflict (account_id, address) do update set due_at = excluded.due_at
            returning ${COLUMNS}`,
           [accountId, address, LOOK_SECONDS_MAX],
         );
-        const [erasure] = rows as [Erasure];
+        const [erasure] = rows as [Pass];
         return look(pool, erasure);
       }),
     resume: () =>
@@ -68,8 +83,8 @@ export function createErasureStore(pool: Pool): ErasureStore {
   };
 }
 
-async function takeDue(pool: Pool): Promise<Erasure | null> {
-  const { rows } = await pool.query<Erasure>(
+async function takeDue(pool: Pool): Promise<Pass | null> {
+  const { rows } = await pool.query<Pass>(
     `update erasures set due_at = now() + make_interval(secs => $1)
      where (account_id, address) in (
        select account_id, address from erasures where due_at <= now() order by due_at limit 1
@@ -81,24 +96,25 @@ async function takeDue(pool: Pool): Promise<Erasure | null> {
 }
 
 /**
- * Transactions first, then mail of SES: what has ended by then is seen below. Mail next, so that every event of it is there to
- * be found. Then dead letters before the events, and again behind them: a replay that is under way turns one into the other,
- * and a delivery that fails turns it back.
+ * Mail of SES first: what has been stored by then is seen below. Mail next, so that every event of it is there to be found. Then
+ * dead letters before the events, and again behind them: a replay that is under way turns one into the other, and a delivery
+ * that fails turns it back.
  */
-async function look(pool: Pool, erasure: Erasure): Promise<ErasureResult> {
-  const beganMs = Date.now();
-  const open = await openTransactions(pool, erasure.requestedAt);
-  const unread = await unreadSesMail(pool, erasure.requestedAt);
+async function look(pool: Pool, erasure: Pass): Promise<ErasureResult> {
+  const startedMs = performance.now();
+  const unread = await unreadSesMail(pool, erasure);
   const mail = await eraseMail(pool, erasure);
   const received = await eraseReceivedMail(pool, erasure);
   const before = await eraseDeadLetters(pool, erasure);
   const events = await eraseEvents(pool, erasure);
   const behind = await eraseDeadLetters(pool, erasure);
-  const all = [open, unread, mail, received, before, events, behind].reduce(together);
-  if (all.pending === 0) await forget(pool, erasure);
-  else await putBack(pool, erasure, beganMs, all.oldestPendingMs);
+  const all = [unread, mail, received, before, events, behind].reduce(together);
+  const finished = all.pending === 0 && erasure.isLast;
+  if (finished) await forget(pool, erasure);
+  else await putBack(pool, erasure, all, (performance.now() - startedMs) / 1000);
   return {
     accountId: erasure.accountId,
+    requestedAt: new Date(erasure.requestedAt),
     erased: {
       emails: mail.erased,
       messages: received.erased,
@@ -112,26 +128,30 @@ async function look(pool: Pool, erasure: Erasure): Promise<ErasureResult> {
       events: events.pending,
       deadLetters: Math.max(before.pending, behind.pending),
       sesMail: unread.pending,
-      transactions: open.pending,
     },
+    pendingIds: [...new Set(all.pendingIds)],
+    finished,
   };
 }
 
-/** The next look begins with the oldest row that this one has left. */
+/** The next pass begins with the oldest row that this one has left, or that it may have missed. */
 async function putBack(
   pool: Pool,
-  { accountId, address, requestedAt }: Erasure,
-  beganMs: number,
-  oldestPendingMs: number,
+  { accountId, address, requestedAt, beganAt }: Pass,
+  { pending, oldestPendingMs }: Erased,
+  tookSeconds: number,
 ): Promise<void> {
-  const resumeFrom = new Date(Math.min(oldestPendingMs, beganMs) - OVERLAP_MS).toISOString();
-  const restSeconds = ((Date.now() - beganMs) / 1000) * REST_PER_LOOK;
-  await pool.query(
-    `update erasures set resume_from = $4, due_at = now() + make_interval(secs => $5)
-     where account_id = $1 and address = $2 and requested_at = $3::timestamptz`,
-    [accountId, address, requestedAt, resumeFrom, Math.max(LOOK_AGAIN_AFTER_SECONDS, restSeconds)],
-  );
+  const oldest = oldestPendingMs === Infinity ? null : new Date(oldestPendingMs).toISOString();
+  const restSeconds = Math.max(LOOK_AGAIN_AFTER_SECONDS, tookSeconds * REST_PER_LOOK);
+  await pool.query(PUT_BACK, [accountId, address, requestedAt, beganAt, oldest, restSeconds, pending === 0]);
 }
+
+const PUT_BACK = `
+  update erasures
+  set resume_from = least($4::timestamptz, $5::timestamptz) - ${COMMITTED_WITHIN},
+      due_at = greatest(now() + make_interval(secs => $6), now() + (now() - requested_at) * ${REST_PER_AGE},
+                        case when $7 then requested_at + ${COMMITTED_WITHIN} end)
+  where account_id = $1 and address = $2 and requested_at = $3::timestamptz`;
 
 /** Nothing is left that the request is needed for, unless it was made anew meanwhile: then its new look goes on with it. */
 async function forget(pool: Pool, { accountId, address, requestedAt }: Erasure): Promise<void> {

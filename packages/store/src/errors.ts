@@ -75,6 +75,11 @@ export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> 
   }
 }
 
+/** Whether `error`, from pg, says that `lock_timeout` was over. */
+export function isLockTimeout(error: unknown): boolean {
+  return isRecord(error) && error['code'] === '55P03';
+}
+
 function speaksOfServer(error: Record<string, unknown>): boolean {
   if (
     codesOf(error).some(

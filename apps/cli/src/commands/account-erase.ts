@@ -34,10 +34,12 @@ export function addAccountErase(account: Command, io: Io): void {
     });
 }
 
-function resultObject(address: string, { accountId, erased, pending }: ErasureResult) {
+function resultObject(address: string, result: ErasureResult) {
+  const { accountId, requestedAt, erased, pending, pendingIds, finished } = result;
   return {
     account: accountId,
     address,
+    requested_at: requestedAt.toISOString(),
     erased: {
       emails: erased.emails,
       messages: erased.messages,
@@ -51,22 +53,28 @@ function resultObject(address: string, { accountId, erased, pending }: ErasureRe
       events: pending.events,
       dead_letters: pending.deadLetters,
       ses_mail: pending.sesMail,
-      transactions: pending.transactions,
     },
+    pending_ids: pendingIds,
+    finished,
   };
 }
 
-function inWords(address: string, { erased, pending }: ErasureResult): string[] {
+function inWords(
+  address: string,
+  { requestedAt, erased, pending, pendingIds, finished }: ErasureResult,
+): string[] {
   const { emails, messages, events, attempts, deadLetters } = erased;
   const lines = [
     `${address}: erased ${emails} emails, ${messages} received messages, ${events} events, ${attempts} attempts, ` +
       `${deadLetters} dead letters`,
   ];
-  if (Object.values(pending).every((count) => count === 0)) return [...lines, 'nothing is pending'];
+  if (finished) return [...lines, 'nothing is left'];
   return [
     ...lines,
     `pending: ${pending.emails} emails to be handed over, ${pending.messages} messages in use, ${pending.events} events to be delivered, ` +
-      `${pending.deadLetters} dead letters being replayed, ${pending.sesMail} messages of SES to be read, ${pending.transactions} open transactions`,
-    'a relay erases these when they have ended',
+      `${pending.deadLetters} dead letters being replayed, ${pending.sesMail} messages of SES to be read`,
+    ...(pendingIds.length === 0 ? [] : [`among them: ${pendingIds.join(', ')}`]),
+    `requested at ${requestedAt.toISOString()}: a relay erases these when they have ended, and ends the request ten minutes after it ` +
+      'or later',
   ];
 }

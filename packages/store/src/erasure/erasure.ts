@@ -18,15 +18,20 @@ export interface Erased {
   readonly pending: number;
   /** Of those, when the oldest was made, in milliseconds since 1970. */
   readonly oldestPendingMs: number;
+  /** Of those, the ids of some. */
+  readonly pendingIds: readonly string[];
 }
 
-export const NOTHING: Erased = { erased: 0, pending: 0, oldestPendingMs: Infinity };
+const PENDING_IDS_MAX = 10;
+
+export const NOTHING: Erased = { erased: 0, pending: 0, oldestPendingMs: Infinity, pendingIds: [] };
 
 export function together(one: Erased, other: Erased): Erased {
   return {
     erased: one.erased + other.erased,
     pending: one.pending + other.pending,
     oldestPendingMs: Math.min(one.oldestPendingMs, other.oldestPendingMs),
+    pendingIds: [...one.pendingIds, ...other.pendingIds].slice(0, PENDING_IDS_MAX),
   };
 }
 
@@ -44,6 +49,7 @@ export function outcomeOf(found: readonly Named[], gone: readonly string[]): Era
     erased: found.length - left.length,
     pending: left.length,
     oldestPendingMs: Math.min(Infinity, ...left.map(({ createdMs }) => createdMs)),
+    pendingIds: left.slice(0, PENDING_IDS_MAX).map(({ id }) => id),
   };
 }
 

@@ -6,6 +6,7 @@ import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
+import { openDatabase } from '../database.ts';
 import { createPool } from '../pool.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import { createInboxStore } from './inboxes.ts';
@@ -118,12 +119,25 @@ describe('a sweep', () => {
   });
 
   test.each(['settle', 'forget', 'receive'] as const)(
-    'locks blobs in the order of their ids (%s)',
+    'locks blobs in the order of their ids, also where no index gives it (%s)',
     async (how) => {
       const blobs = Array.from({ length: 8 }, newBlob).sort();
       const [first = ''] = blobs;
-      await swept.take(blobs);
-      await swept.settle(blobs);
+      // The last id lies first in the table, which is read whole.
+      await store.outside.query(
+        `insert into swept_blobs (id, leased_until) select u.id, now() from unnest($1::text[]) u (id)`,
+        [blobs.toReversed()],
+      );
+      const url = new URL(store.outside.url);
+      url.searchParams.set('options', '-c enable_indexscan=off');
+      const db = openDatabase(
+        { databaseUrl: url.href, size: 3, applicationName: 'no-index', onError: () => undefined },
+        { send: () => undefined, close: async () => undefined },
+      );
+      const [sweptThere, intakeThere] = [
+        createSweptBlobs(db),
+        createMessageIntake(db, store.clock, [SHARED_DOMAIN]),
+      ];
       const rest = blobs.slice(1);
       const given = blobs.toReversed();
       const leases = await store.outside.query<SweptBlob>(
@@ -132,9 +146,9 @@ describe('a sweep', () => {
       await inUndoneTransaction(store.db.pool, async (holder) => {
         await holder.query('select from swept_blobs where id = $1 for update', [first]);
         const waiting = {
-          settle: async () => swept.settle(given),
-          forget: async () => intake.forgetSwept(leases),
-          receive: async () => refusal(intake.receive(incoming({ attachments: given.map(file) }))),
+          settle: async () => sweptThere.settle(given),
+          forget: async () => intakeThere.forgetSwept(leases),
+          receive: async () => refusal(intakeThere.receive(incoming({ attachments: given.map(file) }))),
         }[how]();
         await untilWaitingForLock(store.outside);
         const free = await store.outside.query(
@@ -145,6 +159,7 @@ describe('a sweep', () => {
         await holder.query('rollback');
         await waiting;
       });
+      await db.close();
     },
   );
 });

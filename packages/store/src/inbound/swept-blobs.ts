@@ -2,7 +2,7 @@ import { escapeLiteral } from 'pg';
 import type { Pool, QueryResult } from 'pg';
 import { dropAged } from '../bounded-step.ts';
 import type { Database } from '../database.ts';
-import { mappingUnavailable } from '../errors.ts';
+import { isLockTimeout, mappingUnavailable } from '../errors.ts';
 
 /** A blob that the sweep took. */
 export interface SweptBlob {
@@ -48,7 +48,6 @@ export const SWEEP_LEASE_MS = 10 * 60 * 1000;
 const SWEEP_EVERY = `interval '6 hours'`;
 /** All who store a message queue behind a wait for the lock. It covers those that are being stored (milliseconds). */
 const LOCK_TIMEOUT_MS = 100;
-const LOCK_TIMEOUT = '55P03';
 
 export function createSweptBlobs({ pool }: Pick<Database, 'pool'>): SweptBlobs {
   return {
@@ -129,7 +128,7 @@ async function takeUnderLock(pool: Pool, ids: readonly string[]): Promise<string
     )) as unknown as readonly QueryResult<{ id: string }>[];
     return results.at(-1)?.rows.map(({ id }) => id) ?? [];
   } catch (error) {
-    if ((error as { code?: unknown }).code === LOCK_TIMEOUT) return null;
+    if (isLockTimeout(error)) return null;
     throw error;
   }
 }
