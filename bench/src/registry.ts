@@ -1,4 +1,5 @@
 import type { Figure } from './figure.ts';
+import { apiLayers } from './figures/api-layers.ts';
 import { backlog } from './figures/backlog.ts';
 import { drain } from './figures/drain.ts';
 import { halfLoad } from './figures/half-load.ts';
@@ -43,6 +44,7 @@ export const FIGURES: readonly Figure[] = [
   recordEvent,
   send,
   suppress,
+  apiLayers,
   handOver,
   inbound,
   inboundLatency,
