@@ -71,7 +71,7 @@ export const apiLayers: Figure = {
           head: ['layer', 'µs', 'from', 'to', `why, where it may cost more than ${COST_MAX_US} µs`],
           rows: layers.map(({ name, costs, reason }) => {
             const { median, min, max } = spreadOf(costs);
-            return [name, ...[median, min, max].map((us) => Math.round(us)), reason ?? ''];
+            return [name, ...[median, min, max].map((us) => Math.round(us)), reason ?? '–'];
           }),
         },
       ],
