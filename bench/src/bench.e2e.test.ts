@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { describeWithRedis } from '@postrider/testing';
+import { API_LAYERS } from './load/api-layers.ts';
 import { FIGURES } from './registry.ts';
 import { readResult } from './publish.ts';
 import type { Check } from './result/result.ts';
@@ -116,6 +117,16 @@ describeWithRedis('a quick run', () => {
       expect(beside).toHaveLength(2);
       for (const { measured } of beside) expect(measured.min).toBeGreaterThan(0);
     }
+  }, 180_000);
+
+  test('tells the CPU of each layer around Express, and names why a dear one is there', async () => {
+    const { stderr } = await bench('--quick', '--only', 'api-layers', '--out', out);
+    expect(stderr).toBe('');
+    const { figures } = readResult(join(out, 'benchmark', 'result.json'));
+    expect(figures).toMatchObject([{ id: 'api-layers', status: 'measured' }]);
+    expect(figures[0]?.checks).toHaveLength(1);
+    expect(figures[0]?.tables[0]?.rows.map(([name]) => name)).toEqual(API_LAYERS.map(({ name }) => name));
+    for (const { measured } of figures[0]?.values ?? []) expect(measured.min).toBeGreaterThan(0);
   }, 180_000);
 
   test('with --cores runs on so many, and its page says so by name', async () => {

@@ -1,6 +1,7 @@
 import type { Cluster } from './ground/cluster.ts';
 import type { Installation } from './ground/installation.ts';
 import type { FigureResult, Measurement } from './result/result.ts';
+import type { ApiLayersCommands } from './roles/api-layers.ts';
 import type { BareExpressCommands } from './roles/bare-express.ts';
 import type { BareCommands } from './roles/bare-posts.ts';
 import type { BareSmtpCommands } from './roles/bare-smtp.ts';
@@ -40,6 +41,8 @@ export interface Ground {
   bare(): RoleProcess<BareCommands>;
   /** The yardstick of the API. */
   bareExpress(): RoleProcess<BareExpressCommands>;
+  /** A part of the API around a bare Express route. */
+  apiLayers(): RoleProcess<ApiLayersCommands>;
   /** The yardstick of the inbound process. */
   bareSmtp(): RoleProcess<BareSmtpCommands>;
   /** A service that records events of its own. */

@@ -4,6 +4,7 @@ import { parseWish, USAGE, UsageError } from './arguments.ts';
 import { runBenchmark } from './benchmark.ts';
 import { placeOf, readResult, writePage } from './publish.ts';
 import { FIGURES } from './registry.ts';
+import { apiLayersCommands } from './roles/api-layers.ts';
 import { bareExpressCommands } from './roles/bare-express.ts';
 import { bareCommands } from './roles/bare-posts.ts';
 import { bareSmtpCommands } from './roles/bare-smtp.ts';
@@ -29,6 +30,8 @@ function commandsOf(name: string): Commands {
       return bareCommands();
     case 'bare-express':
       return bareExpressCommands();
+    case 'api-layers':
+      return apiLayersCommands();
     case 'bare-smtp':
       return bareSmtpCommands();
     case 'caller':

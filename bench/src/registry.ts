@@ -1,4 +1,5 @@
 import type { Figure } from './figure.ts';
+import { apiLayers } from './figures/api-layers.ts';
 import { backlog } from './figures/backlog.ts';
 import { drain } from './figures/drain.ts';
 import { halfLoad } from './figures/half-load.ts';
@@ -44,6 +45,7 @@ export const FIGURES: readonly Figure[] = [
   recordEvent,
   send,
   suppress,
+  apiLayers,
   handOver,
   slowProvider,
   inbound,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createTestAuthority } from '@postrider/testing';
 import type { Figure, Ground } from '../figure.ts';
 import { checkSharedClock } from '../monotonic.ts';
+import type { ApiLayersCommands } from '../roles/api-layers.ts';
 import type { BareExpressCommands } from '../roles/bare-express.ts';
 import type { BareCommands } from '../roles/bare-posts.ts';
 import type { BareSmtpCommands } from '../roles/bare-smtp.ts';
@@ -77,6 +78,7 @@ export async function openGround(options: GroundOptions): Promise<RunGround> {
         },
         bare: () => startOne<BareCommands>('bare'),
         bareExpress: () => startOne<BareExpressCommands>('bare-express'),
+        apiLayers: () => startOne<ApiLayersCommands>('api-layers'),
         bareSmtp: () => startOne<BareSmtpCommands>('bare-smtp'),
         caller: ({ database }, connections) =>
           startOne<CallerCommands>('caller', {

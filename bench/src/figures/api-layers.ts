@@ -1,0 +1,95 @@
+import type { Figure, Ground } from '../figure.ts';
+import { addKey } from '../load/api-traffic.ts';
+import { API_LAYERS } from '../load/api-layers.ts';
+import { postRequests } from '../load/post-requests.ts';
+import { servingCost } from '../load/serving-cost.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import { spreadOf } from '../result/statistics.ts';
+import { LAYERED_PATH } from '../roles/api-layers.ts';
+
+const CONCURRENCY = 16;
+/** A layer that costs more has a reason. */
+const COST_MAX_US = 20;
+
+export const apiLayers: Figure = {
+  id: 'api-layers',
+  title: 'What each layer around Express costs',
+  group: 'load',
+  how:
+    'An Express route that parses `{"email":…}` and answers 201 with an id, without Postgres; then the same with one layer of ' +
+    'the API after the other, its own code, each step in a process of its own. ' +
+    `${CONCURRENCY} requests in flight on kept connections, as fast as they are answered, all steps in turn in each round. CPU is ` +
+    'that of the process that serves, user and system. A layer costs what its step takes more than the step before: less than ' +
+    'nothing where it replaces something of Express’s that costs more. The rate limit is not among them: it is a call to Redis, ' +
+    'and this route has none.',
+  limitSeconds: 300,
+  async run(ground) {
+    const installation = await ground.install();
+    const { url } = installation.database;
+    const key = await addKey(installation);
+    const count = ground.sizes.sends;
+    const body = Buffer.from(JSON.stringify({ email: 'someone@example.com' }));
+    const how = { key, path: LAYERED_PATH, bodyOf: () => body, status: 201, count, concurrency: CONCURRENCY };
+    const steps = await Promise.all(
+      [0, ...API_LAYERS.map((_, index) => index + 1)].map(async (layers) => {
+        const role = ground.apiLayers();
+        const port = await role.call('listen', { count: layers, databaseUrl: url });
+        return { pid: role.pid, request: () => postRequests({ ...how, port }) };
+      }),
+    );
+    const rounds = await roundsOf(ground, async () => {
+      const costs: number[] = [];
+      for (const { pid, request } of steps) {
+        costs.push((await servingCost(pid, count, request)).cpuMs * 1000);
+      }
+      return costs;
+    });
+    const layers = API_LAYERS.map(({ name, reason }, index) => ({
+      ...{ name, reason },
+      costs: rounds.map((costs) => (costs[index + 1] ?? Number.NaN) - (costs[index] ?? Number.NaN)),
+    }));
+    const dearest = layers
+      .filter(({ reason }) => reason === null)
+      .reduce((one, other) => (spreadOf(other.costs).median > spreadOf(one.costs).median ? other : one));
+    return {
+      checks: [checkOf('the dearest layer without a reason', 'µs', dearest.costs, { atMost: COST_MAX_US })],
+      values: [
+        valueOf(
+          'a bare Express route',
+          'µs',
+          rounds.map(([bare = Number.NaN]) => bare),
+        ),
+        valueOf(
+          'with every layer',
+          'µs',
+          rounds.map((costs) => costs.at(-1) ?? Number.NaN),
+        ),
+      ],
+      tables: [
+        {
+          title: `CPU of each layer, median of ${rounds.length} rounds of ${count.toLocaleString('en')} requests`,
+          head: ['layer', 'µs', 'from', 'to', `why, where it may cost more than ${COST_MAX_US} µs`],
+          rows: layers.map(({ name, costs, reason }) => {
+            const { median, min, max } = spreadOf(costs);
+            return [name, ...[median, min, max].map((us) => Math.round(us)), reason ?? '–'];
+          }),
+        },
+      ],
+      plots: [],
+    };
+  },
+};
+
+/** After one round that does not count. */
+async function roundsOf(ground: Ground, measure: () => Promise<number[]>): Promise<number[][]> {
+  await measure();
+  const rounds: number[][] = [];
+  for (let round = 1; round <= ground.rounds; round += 1) {
+    const costs = await measure();
+    rounds.push(costs);
+    ground.say(
+      `round ${round} of ${ground.rounds}: ${costs.map((us) => Math.round(us)).join(', ')} µs a request`,
+    );
+  }
+  return rounds;
+}

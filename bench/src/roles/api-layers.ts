@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { openSync, writeSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
+import { newId } from '@postrider/domain';
+import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
+import { createApiKeyStore, createWakeUps, openDatabase } from '@postrider/store';
+import type { ApiKeyStore, SuppressionStore } from '@postrider/store';
+import express from 'express';
+import { createAccessLog } from '../../../apps/api/src/http/access-log.ts';
+import { createUnmeteredTurns } from '../../../apps/api/src/http/account-turns.ts';
+import { json } from '../../../apps/api/src/http/answer.ts';
+import { authenticate } from '../../../apps/api/src/http/authenticate.ts';
+import { behindGate, createBodyGate } from '../../../apps/api/src/http/body-gate.ts';
+import { resourceBody } from '../../../apps/api/src/http/body-rules.ts';
+import { createExpress } from '../../../apps/api/src/http/create-express.ts';
+import { readJson } from '../../../apps/api/src/http/read-body.ts';
+import { openRequest } from '../../../apps/api/src/http/request-context.ts';
+import { createSend } from '../../../apps/api/src/http/send.ts';
+import { serveRoute } from '../../../apps/api/src/http/serve-route.ts';
+import { addSuppression } from '../../../apps/api/src/routes/suppressions/add.ts';
+import { createApiServer } from '../../../apps/api/src/server.ts';
+import { API_LAYERS } from '../load/api-layers.ts';
+import type { ApiLayer } from '../load/api-layers.ts';
+
+export const LAYERED_PATH = '/v1/suppressions';
+
+interface LayersWish {
+  /** How many of `API_LAYERS`, from the first. */
+  readonly count: number;
+  /** Where the keys are. */
+  readonly databaseUrl: string;
+}
+
+export interface ApiLayersCommands extends Record<string, (argument: never) => unknown> {
+  /** @returns the port it listens on, on 127.0.0.1 */
+  readonly listen: (wish: LayersWish) => Promise<number>;
+}
+
+const ROUTE = { method: 'post', path: LAYERED_PATH, scope: 'suppressions:manage', limited: false } as const;
+const CONNECTIONS = 10;
+const BASES = { service: 'https://problems.bench', platform: 'https://platform.bench' };
+
+/** An Express route that parses JSON and answers with an id, behind some of the layers that the API has around its routes. */
+export function apiLayersCommands(): ApiLayersCommands {
+  return {
+    async listen({ count, databaseUrl }) {
+      const chosen: readonly ApiLayer[] = API_LAYERS.slice(0, count).map(({ id }) => id);
+      const has = (layer: ApiLayer): boolean => chosen.includes(layer);
+      const app = layered(has, keysIn(databaseUrl));
+      if (has('server')) {
+        return createApiServer(app, { connectionsPerAddressMax: 0 }).listen(0, '127.0.0.1');
+      }
+      const server = createServer(app).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return (server.address() as AddressInfo).port;
+    },
+  };
+}
+
+function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): RequestListener {
+  const logger = createLogger({ level: 'info', service: 'bench', stream: nowhere() });
+  const metrics = createMetrics('api');
+  const send = createSend(BASES, logger);
+  const bodies = createBodyGate();
+  const turns = createUnmeteredTurns(CONNECTIONS);
+
+  async function served(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const key = has('key') ? await authenticate(request, apiKeys) : null;
+    if (has('key') && key === null) throw new Error('the key is not known');
+    const body = has('body')
+      ? await behindGate(bodies.enter('bench', false), request, response, async (intake) =>
+          readJson(request, response, resourceBody, intake),
+        )
+      : { ok: true, body: (request as express.Request).body as unknown };
+    if (!body.ok) throw new Error('the body cannot be read');
+    const work = async (): Promise<object> =>
+      Promise.resolve({ object: 'suppression', id: newSuppression() });
+    const made = has('turns') ? await turns.during('bench', work, response) : await work();
+    if (made === null) throw new Error('the account has no turn');
+    if (has('answer')) send(request, response, json(201, made));
+    else (response as express.Response).status(201).json(made);
+  }
+
+  const app = has('express') ? createExpress() : express();
+  if (!has('body')) app.use(express.json());
+  const gates = {
+    ...{ apiKeys, bodies, turns, metrics },
+    limitOf: () => Infinity,
+    charge: async () => Promise.resolve(null),
+  };
+  const route = { ...ROUTE, body: resourceBody, handle: addSuppression({ add: addNowhere }) };
+  app.post(LAYERED_PATH, has('route') ? serveRoute(route, gates, send) : served);
+  const log = createAccessLog(logger, metrics);
+  return (request, response) => {
+    if (has('id')) openRequest(request, response);
+    if (has('log')) log(request, response);
+    (app as RequestListener)(request, response);
+  };
+}
+
+const addNowhere: SuppressionStore['add'] = async (_accountId, addresses) =>
+  Promise.resolve(addresses.map((address) => ({ id: newSuppression(), address, isNew: true })));
+
+function newSuppression() {
+  return newId('suppression', systemClock);
+}
+
+function keysIn(databaseUrl: string): ApiKeyStore {
+  const postgres = { databaseUrl, applicationName: 'bench', onError: () => undefined };
+  return createApiKeyStore(openDatabase({ ...postgres, size: 1 }, createWakeUps(postgres)), systemClock);
+}
+
+/** Takes lines by one system call each, as a process that logs to a file. */
+function nowhere(): Writable {
+  const file = openSync('/dev/null', 'w');
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      writeSync(file, chunk);
+      done();
+    },
+  });
+}
