@@ -159,7 +159,7 @@ async function collect(
   });
 }
 
-/** JSON is UTF-8 (RFC 8259 8.1); a byte order mark is let pass. */
+/** Of JSON (RFC 8259 8.1). A byte order mark is let pass. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(bytes: Buffer): BodyRead<unknown> | null {
