@@ -6,8 +6,7 @@ export type LaneDepthsNow = Readonly<Record<Lane, QueueDepth>>;
  * How many jobs the lanes hold. Asked of the queue at most once a second while few wait, and counted on from there: a fresh
  * event does not wait for an answer that would change nothing.
  *
- * What other relays have added, and jobs whose time has come, are seen late: of these a lane may hold one relay's fill
- * more for so long.
+ * What other relays have added, and jobs whose time has come, are seen late: for so long a lane may hold one fill of each relay.
  */
 export interface LaneDepths {
   /**

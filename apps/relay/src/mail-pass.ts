@@ -13,7 +13,7 @@ const WAITING_MAX = 128;
 /** A queue that holds more is not filled up: a claim of a few rows costs as much as one of many, and its jobs carry few. */
 const REFILL_AT = WAITING_MAX / 2;
 const DELAYED_MAX = 10_000;
-/** Mail is told of by a wake-up; this finds what was lost. */
+/** New mail is told of by a wake-up. This finds what was lost, and what is to be tried again. */
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
 

@@ -2,8 +2,10 @@ import { expect, test } from '@jest/globals';
 import { createGate } from '../test/gate.ts';
 import { createSlots } from './slots.ts';
 
+const RUNNING = new AbortController().signal;
+
 test('so much is done at a time, and what comes beyond begins in its order when a slot is free', async () => {
-  const inSlot = createSlots(2);
+  const inSlot = createSlots(2, RUNNING);
   const begun: number[] = [];
   const gates = Array.from({ length: 5 }, createGate);
   const all = gates.map((gate, n) =>
@@ -23,7 +25,25 @@ test('so much is done at a time, and what comes beyond begins in its order when 
 });
 
 test('work that fails gives its slot back, and its fault to the caller', async () => {
-  const inSlot = createSlots(1);
+  const inSlot = createSlots(1, RUNNING);
   await expect(inSlot(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await inSlot(async () => 'done')).toBe('done');
+});
+
+test('once it is stopped nothing begins, also not what waits; what is under way ends', async () => {
+  const stopping = new AbortController();
+  const inSlot = createSlots(1, stopping.signal);
+  const gate = createGate();
+  const underWay = inSlot(async () => {
+    await gate.opened;
+    return 'done';
+  });
+  const begun: string[] = [];
+  const waits = inSlot(async () => void begun.push('waited'));
+  stopping.abort();
+  expect(await waits).toBeNull();
+  gate.open();
+  expect(await underWay).toBe('done');
+  expect(await inSlot(async () => void begun.push('late'))).toBeNull();
+  expect(begun).toEqual([]);
 });

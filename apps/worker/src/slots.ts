@@ -1,13 +1,18 @@
-/** Does work in a slot of its own. Settles as the work does. */
-export type InSlot = <T>(work: () => Promise<T>) => Promise<T>;
+/** Does work in a slot of its own, and settles as the work does. @returns null: it was stopped before the work began */
+export type InSlot = <T>(work: () => Promise<T>) => Promise<T | null>;
 
-/** @param count how much work at a time; what comes beyond waits for a slot, first come, first served */
-export function createSlots(count: number): InSlot {
+/**
+ * @param count how much work at a time; what comes beyond waits for a slot, first come, first served
+ * @param stopped from then on nothing begins
+ */
+export function createSlots(count: number, stopped: AbortSignal): InSlot {
   let free = count;
   const waiting: (() => void)[] = [];
+  stopped.addEventListener('abort', () => waiting.splice(0).forEach((go) => go()), { once: true });
   return async (work) => {
     if (free > 0) free -= 1;
     else await new Promise<void>((resolve) => waiting.push(resolve));
+    if (stopped.aborted) return null;
     try {
       return await work();
     } finally {

@@ -69,7 +69,8 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   });
   const slow = addLane(lifecycle, parts, { stages, attemptsMax: slowLaneConcurrency });
   const spaced = createSpacing({ slots: slowLaneConcurrency });
-  const mailStages = addMailStages(lifecycle, parts);
+  const stopping = new AbortController();
+  const mailStages = addMailStages(lifecycle, parts, stopping.signal);
   const placesMax = PARKED_PER_SLOT * deliveryConcurrency;
   const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax });
   lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
@@ -100,11 +101,13 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
       onError: onQueueError,
     }),
   };
-  // One part: all three stop taking jobs at the same moment.
+  // One part: all three stop taking jobs at the same moment. Mail that waits for a slot comes back when its lease ends.
   lifecycle.add('consumers', {
     start: async () => Object.values(consumers).forEach((consumer) => consumer.start()),
-    stop: (remainingMs) =>
-      Promise.all(Object.values(consumers).map((consumer) => consumer.stop(remainingMs - STOP_RESERVE_MS))),
+    async stop(remainingMs) {
+      stopping.abort();
+      await Promise.all(Object.values(consumers).map((each) => each.stop(remainingMs - STOP_RESERVE_MS)));
+    },
   });
   // The fast lane's, as many parked, and the slow lane's. That more may be parked gives no account a larger share.
   const slots = 2 * deliveryConcurrency + slowLaneConcurrency;
@@ -169,7 +172,7 @@ function addLane(
   );
 }
 
-function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
+function addMailStages(lifecycle: Lifecycle, parts: WorkerParts, stopped: AbortSignal): MailStages {
   const { config, clock, logger, metrics } = parts;
   const provider = createMailProvider({
     provider: parts.mailProvider,
@@ -190,7 +193,7 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts): MailStages {
   const store = createMailWork(parts.database, clock, { verifiedDomainsOnly: parts.mailProvider === 'ses' });
   return {
     store: inBatches(store, { leaseSeconds, logger }),
-    inSlot: createSlots(config.mailConcurrency),
+    inSlot: createSlots(config.mailConcurrency, stopped),
     handOver: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds,

@@ -15,7 +15,7 @@ const OWNER_FILE = 0o600;
  * Recipients at `sandbox.postrider.example` act by name (see `sandboxRecipients`); about all others it reports
  * nothing beyond acceptance. A refused or deferred message is not kept.
  *
- * @param directory made when the first message is kept; only its owner may look into it from then on.
+ * @param directory made when the first message is kept; only its owner may look into it.
  */
 export function createSandboxTransport(directory: string): MailTransport {
   const folder = createFolder(directory);

@@ -40,7 +40,7 @@ const LOOK_SECONDS_MAX = 300;
 const LOOK_AGAIN_AFTER_SECONDS = 15;
 /** The database rests this many times as long as a look took. */
 const REST_PER_LOOK = 20;
-/** And this part of the age of the request: what is pending for a day may be pending for a second. */
+/** And this part of the age of the request: what has been pending for a day may wait an hour more. */
 const REST_PER_AGE = 0.05;
 /**
  * The longest time from the date of a row to its commit. A send is dated first. Then it waits for a connection (5 s) and its
@@ -153,7 +153,7 @@ const PUT_BACK = `
                         case when $7 then requested_at + ${COMMITTED_WITHIN} end)
   where account_id = $1 and address = $2 and requested_at = $3::timestamptz`;
 
-/** Nothing is left that the request is needed for, unless it was made anew meanwhile: then its new look goes on with it. */
+/** Nothing is left that the request is needed for, unless another look ended it meanwhile and it was made anew. */
 async function forget(pool: Pool, { accountId, address, requestedAt }: Erasure): Promise<void> {
   const own = [accountId, address, requestedAt];
   for (let goOn = true; goOn;) {

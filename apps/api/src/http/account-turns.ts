@@ -59,7 +59,7 @@ export function createAccountTurns(limits: TurnLimits): AccountTurns {
   };
 }
 
-/** Without abort signals: what ends one with an error costs more than 20 µs, and every request comes by here. */
+/** Without abort signals: what ends one with an error costs more than 20 µs. */
 async function isInTime(
   admitted: Promise<void>,
   waitMs: number,

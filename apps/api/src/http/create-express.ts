@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 
 /**
- * An Express application without what Express adds to a request by itself.
+ * An Express application with Node's own prototypes of request and response.
  *
  * By default Express changes the prototype of every request and response. On Node 20 each object then gets a hidden class of
  * its own, and V8 cannot cache any access to it: 100 µs a request. Nothing here uses Express's helpers.

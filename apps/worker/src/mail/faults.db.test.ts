@@ -71,7 +71,7 @@ function stagesOn(by: Database): MailStages {
       createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false }),
       { leaseSeconds: 30, logger: log.logger },
     ),
-    inSlot: createSlots(10),
+    inSlot: createSlots(10, new AbortController().signal),
     handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
     schedule: retrySchedule([30, 60]),
     leaseSeconds: 30,
@@ -173,7 +173,7 @@ test('an outcome that waits to be recorded holds no slot: the provider gets the 
     handedOver.push(message.emailId);
     return stages.handOver(message);
   };
-  const oneSlot = { ...stages, inSlot: createSlots(1), handOver };
+  const oneSlot = { ...stages, inSlot: createSlots(1, new AbortController().signal), handOver };
   const [first, second] = (await nextJobs()) as [ClaimedEmail, ClaimedEmail];
   const sending = await withClient(database.url, async (session) => {
     await session.query('begin; lock table events in exclusive mode');
@@ -226,7 +226,7 @@ test('a message that ends its worker pays alone: its neighbours are sent', async
       crash();
       return never;
     };
-    const inSlot = createSlots(10);
+    const inSlot = createSlots(10, new AbortController().signal);
     const handle = quarantineSuspects(async (job: ClaimedEmail) =>
       sendMail(job, { ...stages, inSlot, handOver }),
     );

@@ -84,7 +84,7 @@ function stagesOn(by: Database): MailStages {
       leaseSeconds: 30,
       logger: log.logger,
     }),
-    inSlot: createSlots(10),
+    inSlot: createSlots(10, new AbortController().signal),
     handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,

@@ -10,7 +10,7 @@ import type { MailJob, SingleMailWork } from './batches.ts';
 
 export interface MailStages {
   readonly store: SingleMailWork;
-  /** From the take to the provider's answer: no lease of ours runs while a message waits for its slot. */
+  /** From the take to the provider's answer: what waits for its slot is not taken. */
   readonly inSlot: InSlot;
   readonly handOver: (email: TakenEmail) => Promise<HandOver>;
   readonly schedule: RetrySchedule;

@@ -18,9 +18,6 @@ export type Metrics<P extends ProcessName = ProcessName> = {
   ]: Instrument<MetricCatalogue[Name]>;
 } & { readonly registry: Registry };
 
-/** How often the event loop's lag is sampled. At the default of 10 ms an idle process spends most of its CPU on it. */
-const EVENT_LOOP_SAMPLE_MS = 100;
-
 export interface MetricsOptions {
   /** Memory, event loop, garbage collector. Off in tests that have no use for them. */
   processMetrics?: boolean;
@@ -36,8 +33,7 @@ export function createMetrics<const P extends ProcessName>(
 ): Metrics<P> {
   const registry = new Registry();
   registry.setDefaultLabels({ service: process });
-  if (processMetrics)
-    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_MS });
+  if (processMetrics) collectDefaultMetrics({ register: registry });
   const used = Object.entries(metricCatalogue).filter(([, { processes }]) => {
     return (processes as readonly ProcessName[]).includes(process);
   });

@@ -113,7 +113,7 @@ async function erase(pool: Pool, erasure: Erasure, look: Look): Promise<Erased> 
   const { accountId, address, requestedAt, resumeFrom } = erasure;
   let total = NOTHING;
   let [at, id] = [resumeFrom, ''];
-  const busy = new Set<string | null>();
+  const busy = new Set<string>();
   for (;;) {
     const values = [accountId, at, id, requestedAt, needleOf(address)];
     const { rows } = await inBoundedStep(pool, (client) => client.query<MailRow>(look.page, values));
@@ -122,8 +122,9 @@ async function erase(pool: Pool, erasure: Erasure, look: Look): Promise<Erased> 
       const mail = found.filter((message) => message.inboxId === inboxId);
       for (let start = 0; start < mail.length; start += look.perStep) {
         const some = mail.slice(start, start + look.perStep);
-        const gone = busy.has(inboxId) ? null : await dropSome(pool, look, erasure, inboxId, some);
-        if (gone === null) busy.add(inboxId);
+        const gone =
+          inboxId !== null && busy.has(inboxId) ? null : await dropSome(pool, look, erasure, inboxId, some);
+        if (gone === null && inboxId !== null) busy.add(inboxId);
         total = together(total, outcomeOf(some, gone ?? []));
       }
     }
