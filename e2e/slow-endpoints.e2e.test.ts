@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 /** An ordinary serverless handler that has just been started. */
-const TAKES_MS = 1_500;
+const TAKES_MS = 2_500;
 /** Of one worker: 32 in the fast lane, as many parked, 64 in the slow lane. */
 const SLOTS = { DELIVERY_CONCURRENCY: '32', SLOW_LANE_CONCURRENCY: '64' };
 const ACCOUNT_LIMIT = 128 / 4;
