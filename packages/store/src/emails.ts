@@ -3,7 +3,7 @@ import { runOn } from './database.ts';
 import type { Database } from './database.ts';
 import { mappingUnavailable } from './errors.ts';
 import type { Email as EmailRow } from './generated/client.ts';
-import { pageOf, readPage } from './page.ts';
+import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { recallAnswer, storeMail } from './send-emails.ts';
 import type { Idempotency, Recalled, SendOutcome, SendRequest } from './send-request.ts';
@@ -93,15 +93,20 @@ async function listOfLiveKey(
 async function listOfTestKey(
   db: Database,
   reader: MailReader,
-  { limit, cursor }: PageRequest<'email'>,
+  request: PageRequest<'email'>,
 ): Promise<Page<ListedEmail> | null> {
-  const at = cursor === null ? null : await mappingUnavailable(() => createdAtOf(db, reader, cursor.id));
-  if (cursor !== null && at === null) return null;
-  const upwards = cursor?.side === 'before';
-  const rows = await runOn<ListedEmail>(db.pool, upwards ? testEmailsBefore : testEmailsAfter, [
-    ...[reader.accountId, at?.createdAt ?? 'infinity', cursor?.id ?? '', limit + 1],
-  ]);
-  return pageOf(rows, limit, upwards);
+  return mappingUnavailable(() =>
+    readPage(request, {
+      cursor: (id) => createdAtOf(db, reader, id),
+      read: ({ take }, { cursor, upwards }) =>
+        runOn<ListedEmail>(db.pool, upwards ? testEmailsBefore : testEmailsAfter, [
+          reader.accountId,
+          cursor?.createdAt ?? 'infinity',
+          cursor?.id ?? '',
+          take,
+        ]),
+    }),
+  );
 }
 
 function createdAtOf({ prisma }: Database, reader: MailReader, id: EmailId) {

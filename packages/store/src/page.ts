@@ -35,7 +35,15 @@ interface Keyset {
 export interface PagedTable<N extends Noun, Entry> {
   /** Where the entry stands in the list; null: nowhere in this one. */
   readonly cursor: (id: Id<N>) => Promise<{ readonly createdAt: Date } | null>;
-  readonly read: (range: PageRange) => Promise<Entry[]>;
+  /** @param place the same range, for a statement of its own */
+  readonly read: (range: PageRange, place: Place) => Promise<Entry[]>;
+}
+
+/** Beyond which entry the page begins, and on which side of it. */
+export interface Place {
+  /** Null: the first page. */
+  readonly cursor: { readonly createdAt: Date; readonly id: string } | null;
+  readonly upwards: boolean;
 }
 
 /**
@@ -51,10 +59,12 @@ export async function readPage<N extends Noun, Entry>(
   const at = cursor === null ? undefined : await table.cursor(cursor.id);
   if (at === null) return null;
   const upwards = cursor?.side === 'before';
-  const where = cursor === null || at === undefined ? {} : beyond(at.createdAt, cursor.id, upwards);
+  const from = cursor === null || at === undefined ? null : { createdAt: at.createdAt, id: cursor.id };
+  const where = from === null ? {} : beyond(from.createdAt, from.id, upwards);
   const order = upwards ? 'asc' : 'desc';
   // One more than is shown tells whether there are more.
-  const rows = await table.read({ where, orderBy: [{ createdAt: order }, { id: order }], take: limit + 1 });
+  const range: PageRange = { where, orderBy: [{ createdAt: order }, { id: order }], take: limit + 1 };
+  const rows = await table.read(range, { cursor: from, upwards });
   return pageOf(rows, limit, upwards);
 }
 
