@@ -133,13 +133,19 @@ describe('the relay', () => {
     );
   });
 
-  test('finishes the erasure of a person that another process has left', async () => {
+  /** An hour old, `evt_1`. */
+  async function accountWithEventOfBob() {
     const accountId = await store.rows.account();
     await store.database.query(
       `insert into events (id, account_id, type, created_at, data)
        values ('evt_1', $1, 'email.unsubscribed', now() - interval '1 hour', '{"to":"bob@b.example"}')`,
       [accountId],
     );
+    return accountId;
+  }
+
+  test('finishes the erasure of a person that another process has left', async () => {
+    const accountId = await accountWithEventOfBob();
     await store.database.query(
       `insert into erasures (account_id, address, requested_at, due_at)
        values ($1, 'bob@b.example', now() - interval '10 minutes', now())`,
@@ -161,12 +167,7 @@ describe('the relay', () => {
   });
 
   test('says what an erasure waits for', async () => {
-    const accountId = await store.rows.account();
-    await store.database.query(
-      `insert into events (id, account_id, type, created_at, data)
-       values ('evt_1', $1, 'email.unsubscribed', now() - interval '1 hour', '{"to":"bob@b.example"}')`,
-      [accountId],
-    );
+    const accountId = await accountWithEventOfBob();
     await store.database.query(
       `insert into deliveries (event_id, webhook_id, due_at) values ('evt_1', 'wh_1', now() + interval '1 hour')`,
     );
