@@ -197,20 +197,19 @@ describe('account erase', () => {
       erased: { emails: 0, messages: 0, events: 1, attempts: 0, dead_letters: 0 },
       pending: { emails: 0, messages: 0, events: 1, dead_letters: 0, ses_mail: 0 },
       pending_ids: ['evt_1'],
-      finished: false,
     });
     const waiting = await cli('account', 'erase', id, '--address', 'bob@b.example');
+    const [request] = await database.query<{ at: Date }>('select requested_at as at from erasures');
+    expect(request?.at.toISOString()).not.toBe(first['requested_at']);
     expect(waiting.stdout).toBe(
       'bob@b.example: erased 0 emails, 0 received messages, 0 events, 0 attempts, 0 dead letters\n' +
         'pending: 0 emails to be handed over, 0 messages in use, 1 events to be delivered, 0 dead letters being replayed, 0 messages of SES to be read\namong them: evt_1\n' +
-        `requested at ${String(first['requested_at'])}: a relay erases these when they have ended, and ends the request ten minutes after it or later\n`,
+        `requested at ${String(request?.at.toISOString())}: a relay erases these when they have ended, and ends the request ten minutes after it or later\n`,
     );
-    await database.query(
-      `delete from deliveries; update erasures set requested_at = requested_at - interval '10 minutes'`,
-    );
-    const done = await cli('account', 'erase', id, '--address', 'bob@b.example');
-    expect(done.stdout).toBe(
-      'bob@b.example: erased 0 emails, 0 received messages, 1 events, 0 attempts, 0 dead letters\nnothing is left\n',
+    await database.query('delete from deliveries');
+    const last = await cli('account', 'erase', id, '--address', 'bob@b.example');
+    expect(last.stdout).toContain(
+      ': erased 0 emails, 0 received messages, 1 events, 0 attempts, 0 dead letters\n',
     );
     expect(await database.query('select from events')).toEqual([]);
   });

@@ -12,7 +12,7 @@ import { mappingUnavailable } from './errors.ts';
 /** Result of one pass over a request. */
 export interface ErasureResult {
   readonly accountId: AccountId;
-  /** Of the first request, where it was repeated. Mail that is sent later is not meant. */
+  /** Of the last request, where it was repeated. Mail that is sent later is not meant. */
   readonly requestedAt: Date;
   readonly erased: Record<'emails' | 'messages' | 'events' | 'attempts' | 'deadLetters', number>;
   /** Rows that have to end first. */
@@ -26,7 +26,7 @@ export interface ErasureResult {
 export interface ErasureStore {
   /**
    * Keeps the request, and erases at once what can be erased. The rest is left to `resume`, also where this process dies.
-   * Repeated before it is finished, it goes on with the request that is there.
+   * Repeated before it is finished, it means what came since as well, and takes ten minutes from then on.
    *
    * @param address as `plainAddress` writes it.
    */
@@ -65,7 +65,9 @@ export function createErasureStore(pool: Pool): ErasureStore {
       mappingUnavailable(async () => {
         const { rows } = await pool.query<Pass>(
           `insert into erasures (account_id, address, due_at) values ($1, $2, now() + make_interval(secs => $3))
-           on conflict (account_id, address) do update set due_at = excluded.due_at
+           on conflict (account_id, address) do update
+           set requested_at = excluded.requested_at, due_at = excluded.due_at,
+               resume_from = least(erasures.resume_from, erasures.requested_at - ${COMMITTED_WITHIN})
            returning ${COLUMNS}`,
           [accountId, address, LOOK_SECONDS_MAX],
         );

@@ -35,7 +35,7 @@ export function addAccountErase(account: Command, io: Io): void {
 }
 
 function resultObject(address: string, result: ErasureResult) {
-  const { accountId, requestedAt, erased, pending, pendingIds, finished } = result;
+  const { accountId, requestedAt, erased, pending, pendingIds } = result;
   return {
     account: accountId,
     address,
@@ -55,22 +55,14 @@ function resultObject(address: string, result: ErasureResult) {
       ses_mail: pending.sesMail,
     },
     pending_ids: pendingIds,
-    finished,
   };
 }
 
-function inWords(
-  address: string,
-  { requestedAt, erased, pending, pendingIds, finished }: ErasureResult,
-): string[] {
+function inWords(address: string, { requestedAt, erased, pending, pendingIds }: ErasureResult): string[] {
   const { emails, messages, events, attempts, deadLetters } = erased;
-  const lines = [
+  return [
     `${address}: erased ${emails} emails, ${messages} received messages, ${events} events, ${attempts} attempts, ` +
       `${deadLetters} dead letters`,
-  ];
-  if (finished) return [...lines, 'nothing is left'];
-  return [
-    ...lines,
     `pending: ${pending.emails} emails to be handed over, ${pending.messages} messages in use, ${pending.events} events to be delivered, ` +
       `${pending.deadLetters} dead letters being replayed, ${pending.sesMail} messages of SES to be read`,
     ...(pendingIds.length === 0 ? [] : [`among them: ${pendingIds.join(', ')}`]),
