@@ -1,0 +1,28 @@
+import { createTransport } from 'nodemailer';
+import { monotonicMs } from '../monotonic.ts';
+
+const FROM = 'bench@example.com';
+const TO = 'someone@example.com';
+const BYTES = 2_000;
+
+/** Sends messages of some 2 KB by nodemailer, over kept connections, and does nothing else. */
+export interface BareMail {
+  /** @returns how many a second the server has answered. @throws Error when it takes one of them not */
+  rate(count: number): Promise<number>;
+  close(): void;
+}
+
+export function openBareMail(port: number, connections: number): BareMail {
+  const transport = createTransport({ host: '127.0.0.1', port, pool: true, maxConnections: connections });
+  const line = `${'words '.repeat(12)}\r\n`;
+  const raw = `From: ${FROM}\r\nTo: ${TO}\r\nSubject: A message of the benchmark\r\n\r\n${line.repeat(BYTES / line.length)}`;
+  const envelope = { from: FROM, to: [TO] };
+  return {
+    async rate(count) {
+      const begun = monotonicMs();
+      await Promise.all(Array.from({ length: count }, () => transport.sendMail({ envelope, raw })));
+      return (count * 1000) / (monotonicMs() - begun);
+    },
+    close: () => transport.close(),
+  };
+}
