@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -127,6 +127,19 @@ describeWithRedis('a quick run', () => {
     expect(figures[0]?.checks).toHaveLength(1);
     expect(figures[0]?.tables[0]?.rows.map(([name]) => name)).toEqual(API_LAYERS.map(({ name }) => name));
     for (const { measured } of figures[0]?.values ?? []) expect(measured.min).toBeGreaterThan(0);
+  }, 180_000);
+
+  test('measures one worker on a core of its own, and mail through a slow provider beside bare nodemailer', async () => {
+    const { stderr } = await bench('--quick', '--only', 'worker-ceiling,slow-provider', '--out', out);
+    expect(stderr).toBe('');
+    const { figures } = readResult(join(out, 'benchmark', 'result.json'));
+    expect(figures.map(({ id, checks }) => [id, checks.length])).toEqual([
+      ['worker-ceiling', availableParallelism() > 1 ? 1 : 0],
+      ['slow-provider', 4],
+    ]);
+    for (const { measured } of figures.flatMap(({ values }) => values)) {
+      expect(measured.min).toBeGreaterThan(0);
+    }
   }, 180_000);
 
   test('with --cores runs on so many, and its page says so by name', async () => {

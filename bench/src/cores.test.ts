@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { expect, test } from '@jest/globals';
 import { UsageError } from './arguments.ts';
-import { holdToCores, usableCores } from './cores.ts';
+import { holdToCores, keepLastCoreFree, usableCores } from './cores.ts';
 
 test('the usable cores are those that the system lets this process run on', () => {
   expect(usableCores().length).toBeGreaterThanOrEqual(availableParallelism()); // which may go by a quota, too
@@ -13,3 +15,33 @@ test('nothing is held to more cores than there are', () => {
   expect(() => holdToCores(100_000)).toThrow(UsageError);
   expect(usableCores()).toHaveLength(before);
 });
+
+(process.platform === 'linux' && usableCores().length > 1 ? test : test.skip)(
+  'the last core is one process’s alone until the end',
+  () => {
+    const [one, other] = [sleep(), sleep()];
+    try {
+      const all = coresOf(one.pid);
+      const lastCore = keepLastCoreFree([one.pid]);
+      lastCore.give(other.pid);
+      expect([coresOf(one.pid), coresOf(other.pid)]).toEqual([all.slice(0, -1), all.slice(-1)]);
+      lastCore.end();
+      expect(coresOf(one.pid)).toEqual(all);
+    } finally {
+      one.kill();
+      other.kill();
+    }
+  },
+);
+
+function sleep(): { pid: number; kill(): void } {
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  return { pid: child.pid ?? 0, kill: () => void child.kill() };
+}
+
+/** The numbers of the processors that it may run on. */
+function coresOf(pid: number): number[] {
+  const [, mask = ''] = /^Cpus_allowed:\s*(\S+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  const bits = BigInt(`0x${mask.replaceAll(',', '')}`);
+  return cpus().flatMap((_, core) => (((bits >> BigInt(core)) & 1n) === 1n ? [core] : []));
+}

@@ -15,16 +15,38 @@ export function usableCores(): CpuInfo[] {
 
 /** Holds this process, and all that it starts from now on, to the first of its processors. @throws UsageError */
 export function holdToCores(count: number): void {
-  const usable = usableNumbers()?.filter((number) => number < cpus().length) ?? [];
+  const usable = usableNumbersOfOurs();
   if (usable.length < count) {
     throw new UsageError(`--cores ${count} needs Linux and as many processors; there are ${usable.length}`);
   }
-  const list = usable.slice(0, count).join(',');
   try {
-    execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', list, String(process.pid)]);
+    hold(process.pid, usable.slice(0, count));
   } catch (error) {
     throw new UsageError(`--cores needs taskset, of util-linux: ${String(error).split('\n')[0] ?? ''}`);
   }
+}
+
+/**
+ * Keeps processes, and all that they start from now on, off the last processor.
+ *
+ * @returns what gives a process that processor, and what ends it all. @throws Error without Linux, taskset and two processors
+ */
+export function keepLastCoreFree(pids: readonly number[]): { give(pid: number): void; end(): void } {
+  const usable = usableNumbersOfOurs();
+  if (usable.length < 2) throw new Error(`it needs Linux and two processors; there are ${usable.length}`);
+  for (const pid of pids) hold(pid, usable.slice(0, -1));
+  return {
+    give: (pid) => hold(pid, usable.slice(-1)),
+    end: () => pids.forEach((pid) => hold(pid, usable)),
+  };
+}
+
+function hold(pid: number, cores: readonly number[]): void {
+  execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', cores.join(','), String(pid)]);
+}
+
+function usableNumbersOfOurs(): number[] {
+  return usableNumbers()?.filter((number) => number < cpus().length) ?? [];
 }
 
 /** Null where the system does not tell. */

@@ -18,6 +18,7 @@ import { send } from './figures/send.ts';
 import { slowProvider } from './figures/slow-provider.ts';
 import { statements } from './figures/statements.ts';
 import { suppress } from './figures/suppress.ts';
+import { workerCeiling } from './figures/worker-ceiling.ts';
 import { answersLate } from './isolation/answers-late.ts';
 import { coldStart } from './isolation/cold-start.ts';
 import { deadInRetry } from './isolation/dead-in-retry.ts';
@@ -35,6 +36,7 @@ import { suppressionBatches } from './isolation/suppression-batches.ts';
 export const FIGURES: readonly Figure[] = [
   requestToArrival,
   drain,
+  workerCeiling,
   latency,
   scaling,
   backlog,

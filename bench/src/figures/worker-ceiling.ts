@@ -1,0 +1,92 @@
+import { keepLastCoreFree } from '../cores.ts';
+import type { Figure, Ground } from '../figure.ts';
+import { sumOf } from '../load/cpu-watch.ts';
+import { drainBurst } from '../load/drain-burst.ts';
+import type { Burst } from '../load/drain-burst.ts';
+import { checkOf, valueOf } from '../result/result.ts';
+import type { Measurement } from '../result/result.ts';
+
+/** What shares the other cores. */
+const OTHERS = ['relay', 'Postgres', 'Redis', 'receiver'];
+
+export const workerCeiling: Figure = {
+  id: 'worker-ceiling',
+  title: 'As much as one worker delivers',
+  group: 'load',
+  how:
+    'A burst of fresh events for one endpoint is committed at once and drained, as in the first figure, but the worker has the ' +
+    'last core for itself, and relay, Redis, Postgres’ sessions and the receiver share the others. While its core is busy and the ' +
+    'others are not, the rate is what one worker can do.',
+  limitSeconds: 240,
+  async run(ground) {
+    const lastCore = keepLastCoreFree([process.pid, ground.cluster.pid]);
+    try {
+      const drain = await prepare(ground, lastCore);
+      await drain();
+      const bursts: Burst[] = [];
+      for (let number = 1; number <= ground.rounds; number += 1) {
+        const burst = await drain();
+        bursts.push(burst);
+        ground.say(
+          `round ${number} of ${ground.rounds}: ${(ground.sizes.burst / burst.seconds).toFixed(0)}/s, ` +
+            `its core busy for ${busy(burst, ['worker']).toFixed(0)} %`,
+        );
+      }
+      return measurement(bursts, ground.sizes.burst);
+    } finally {
+      lastCore.end();
+    }
+  },
+};
+
+async function prepare(
+  ground: Ground,
+  lastCore: ReturnType<typeof keepLastCoreFree>,
+): Promise<() => Promise<Burst>> {
+  const { process: receiver, origins } = await ground.receiver();
+  const installation = await ground.install();
+  const accountId = await installation.addAccount();
+  const webhooks = await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
+  await installation.start('relay');
+  lastCore.give((await installation.start('worker')).pid);
+  return () => drainBurst(ground, installation, receiver, { webhooks, count: ground.sizes.burst });
+}
+
+function measurement(bursts: readonly Burst[], count: number): Measurement {
+  return {
+    checks: [
+      checkOf(
+        'the worker’s core is busy',
+        '%',
+        bursts.map((burst) => busy(burst, ['worker'])),
+        { atLeast: 90 },
+      ),
+    ],
+    values: [
+      valueOf(
+        'deliveries',
+        '/s',
+        bursts.map(({ seconds }) => count / seconds),
+      ),
+      ...['worker', ...OTHERS].map((name) =>
+        valueOf(
+          `CPU per delivery: ${name}`,
+          'µs',
+          bursts.map(({ cpu }) => (sumOf(cpu, [name]) / count) * 1e6),
+        ),
+      ),
+      valueOf(
+        'relay, Redis, Postgres and receiver together',
+        '% of a core',
+        bursts.map((burst) => busy(burst, OTHERS)),
+      ),
+    ],
+    tables: [],
+    plots: [],
+  };
+}
+
+/** In percent of a core. */
+function busy({ cpu, seconds }: Burst, names: readonly string[]): number {
+  return (sumOf(cpu, names) / seconds) * 100;
+}
