@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createRows, startFakeSes, startSystem, waitFor } from '@postrider/testing';
-import type { FakeSes, System } from '@postrider/testing';
+import type { FakeSes, System, SystemProcess } from '@postrider/testing';
 
-/* A provider that is slow to answer is given as many messages at once as it may have, and no lease runs without a call. */
+/*
+ * A provider that is slow to answer is given as many messages at once as it may have, and no lease runs without a call.
+ * A worker that stops keeps the messages that the provider has, and no others.
+ */
 
 const SLOTS = 4;
 const MESSAGES = 40;
@@ -27,16 +31,25 @@ async function rowsWhere(condition: string): Promise<number> {
   return (await system.db.query(`select from email_sends where ${condition}`)).length;
 }
 
+async function startWorker(): Promise<SystemProcess> {
+  return system.start('worker', {
+    ...ses.environment,
+    MAIL_PROVIDER: 'ses',
+    MAIL_CONCURRENCY: String(SLOTS),
+  });
+}
+
+function accept(response: ServerResponse | undefined): void {
+  response?.setHeader('content-type', 'application/json');
+  response?.end(JSON.stringify({ MessageId: randomUUID() }));
+}
+
 test('a provider that answers when all slots are in flight, and one call at a time, gets all mail of an account', async () => {
   const rows = createRows(system.db);
   await rows.domain(system.accountId, 'a.example');
   for (let n = 0; n < MESSAGES; n += 1) await rows.email(-1000, system.accountId);
   await system.start('relay');
-  await system.start('worker', {
-    ...ses.environment,
-    MAIL_PROVIDER: 'ses',
-    MAIL_CONCURRENCY: String(SLOTS),
-  });
+  await startWorker();
   for (let left = MESSAGES; left > 0; left -= 1) {
     const inFlight = Math.min(SLOTS, left);
     await waitFor(() => held.length === inFlight, { what: `${inFlight} calls`, timeoutMs: 20_000 });
@@ -44,11 +57,29 @@ test('a provider that answers when all slots are in flight, and one call at a ti
       what: 'messages in flight, and no others, to be taken',
       timeoutMs: 20_000,
     });
-    const response = held.shift();
-    response?.setHeader('content-type', 'application/json');
-    response?.end(JSON.stringify({ MessageId: `held-${left}` }));
+    accept(held.shift());
   }
   await waitFor(async () => (await rowsWhere('true')) === 0, { what: 'all mail to be sent' });
   expect(new Set(ses.messages.map(({ tags }) => tags['email_id'])).size).toBe(MESSAGES);
   expect(ses.messages).toHaveLength(MESSAGES);
 }, 180_000);
+
+test('SIGTERM: another worker sends the mail that waits for a slot, while the provider still has that in flight', async () => {
+  const rows = createRows(system.db);
+  await rows.domain(system.accountId, 'a.example');
+  for (let n = 0; n < 2 * SLOTS; n += 1) await rows.email(-1000, system.accountId);
+  await system.start('relay', { LEASE_SECONDS: '300' });
+  const stopped = await startWorker();
+  await waitFor(() => held.length === SLOTS, { what: 'all slots to be in flight' });
+  expect(await rowsWhere('leased_until > now()')).toBe(2 * SLOTS); // of one job, so all are in the worker's hands
+  await startWorker();
+  stopped.signal('SIGTERM');
+  await waitFor(() => held.length === 2 * SLOTS, { what: 'the mail that waited to reach the provider' });
+  expect(held.filter((response) => response.destroyed)).toEqual([]);
+  expect(stopped.running).toBe(true);
+  held.forEach(accept);
+  expect(await stopped.exited()).toBe(0);
+  await waitFor(async () => (await rowsWhere('true')) === 0, { what: 'all mail to be sent' });
+  expect(new Set(ses.messages.map(({ tags }) => tags['email_id'])).size).toBe(2 * SLOTS);
+  expect(ses.messages).toHaveLength(2 * SLOTS);
+}, 60_000);

@@ -3,6 +3,7 @@ import { createGate } from '../test/gate.ts';
 import { createSlots } from './slots.ts';
 
 const RUNNING = new AbortController().signal;
+const unbegun = async () => 'unbegun';
 
 test('so much is done at a time, and what comes beyond begins in its order when a slot is free', async () => {
   const inSlot = createSlots(2, RUNNING);
@@ -12,7 +13,8 @@ test('so much is done at a time, and what comes beyond begins in its order when 
     inSlot(async () => {
       begun.push(n);
       await gate.opened;
-    }),
+      return 'done';
+    }, unbegun),
   );
   expect(begun).toEqual([0, 1]);
   gates[1]?.open();
@@ -26,24 +28,26 @@ test('so much is done at a time, and what comes beyond begins in its order when 
 
 test('work that fails gives its slot back, and its fault to the caller', async () => {
   const inSlot = createSlots(1, RUNNING);
-  await expect(inSlot(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(await inSlot(async () => 'done')).toBe('done');
+  await expect(inSlot(() => Promise.reject(new Error('no')), unbegun)).rejects.toThrow('no');
+  expect(await inSlot(async () => 'done', unbegun)).toBe('done');
 });
 
 test('once it is stopped nothing begins, also not what waits; what is under way ends', async () => {
   const stopping = new AbortController();
   const inSlot = createSlots(1, stopping.signal);
   const gate = createGate();
-  const underWay = inSlot(async () => {
+  const begun: string[] = [];
+  const work = (name: string) => async () => {
+    begun.push(name);
     await gate.opened;
     return 'done';
-  });
-  const begun: string[] = [];
-  const waits = inSlot(async () => void begun.push('waited'));
+  };
+  const underWay = inSlot(work('under way'), unbegun);
+  const waits = inSlot(work('waits'), unbegun);
   stopping.abort();
-  expect(await waits).toBeNull();
+  expect(await waits).toBe('unbegun');
   gate.open();
   expect(await underWay).toBe('done');
-  expect(await inSlot(async () => void begun.push('late'))).toBeNull();
-  expect(begun).toEqual([]);
+  expect(await inSlot(work('late'), unbegun)).toBe('unbegun');
+  expect(begun).toEqual(['under way']);
 });

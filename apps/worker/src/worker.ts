@@ -101,7 +101,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
       onError: onQueueError,
     }),
   };
-  // One part: all three stop taking jobs at the same moment. Mail that waits for a slot comes back when its lease ends.
+  // One part: all three stop taking jobs at the same moment. Mail that waits for a slot is given back.
   lifecycle.add('consumers', {
     start: async () => Object.values(consumers).forEach((consumer) => consumer.start()),
     async stop(remainingMs) {

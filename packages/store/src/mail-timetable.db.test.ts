@@ -5,7 +5,7 @@ import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
-import { takeOne } from '../test/taken-email.ts';
+import { takeHeld, takeOne } from '../test/taken-email.ts';
 import { createMailTimetable } from './mail-timetable.ts';
 import type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
 import { createMailWork } from './mail-work.ts';
@@ -102,5 +102,44 @@ describe('release', () => {
     await store.outside.query('update email_sends set claim = claim + 1 where email_id = $1', [taken]);
     await timetable.release(claimed);
     expect(idsOf(await claim())).toEqual(idsOf(claimed).filter((id) => id !== taken));
+  });
+});
+
+describe('what a worker gives back untaken', () => {
+  const work = () => createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
+
+  test('is free at once, under a new claim: its old job may still be in the queue. No fault of it counts', async () => {
+    await rows.email();
+    await store.outside.query('update email_sends set unrecorded = 1');
+    const claimed = await claim();
+    await work().release(claimed);
+    expect(await claim()).toEqual(claimed.map((email) => ({ ...email, claim: 1 })));
+  });
+
+  test('is not what another has taken, has put back or has leased since', async () => {
+    const [taken, retried, leased] = [await rows.email(), await rows.email(), await rows.email()];
+    const claimed = await claim();
+    await takeOne(work(), { emailId: taken, claim: 0 });
+    const email = await takeHeld(work(), { emailId: retried, claim: 0 });
+    await work().retry([{ email, delayMs: 600_000 }]);
+    await store.outside.query(
+      `update email_sends set leased_until = now() - interval '1 ms' where email_id = $1`,
+      [leased],
+    );
+    expect(idsOf(await claim())).toEqual([leased]);
+    const before = await store.outside.query('select * from email_sends');
+    await work().release(claimed);
+    expect(await store.outside.query('select * from email_sends')).toEqual(before);
+  });
+
+  test('is not waited for where another has locked it', async () => {
+    const locked = await rows.email();
+    const free = await rows.email();
+    const claimed = await claim();
+    await inUndoneTransaction(store.db.pool, async (holder) => {
+      await holder.query('select from email_sends where email_id = $1 for update', [locked]);
+      await work().release(claimed);
+      expect(idsOf(await claim())).toEqual([free]);
+    });
   });
 });

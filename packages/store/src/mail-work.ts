@@ -33,6 +33,7 @@ import { lockEmails } from './sql/lock-emails.ts';
 import { lockSentEmail } from './sql/lock-sent-email.ts';
 import { markSent } from './sql/mark-sent.ts';
 import { readContents } from './sql/read-contents.ts';
+import { releaseUnbegunEmails } from './sql/release-leases.ts';
 import { retryEmails } from './sql/retry-emails.ts';
 import { suppressedAmong } from './sql/suppressed-among.ts';
 import { takeEmails } from './sql/take-emails.ts';
@@ -106,6 +107,8 @@ export interface MailWork {
   failed(email: TakenEmail, error: string): Promise<boolean>;
   /** Puts messages back, each due again after its delay. @returns those that were the caller's. */
   retry(retries: readonly RetriedEmail[]): Promise<ReadonlySet<TakenEmail>>;
+  /** Frees messages that were not taken, for another worker. A job that is stale changes nothing. */
+  release(jobs: readonly MailHandOver[]): Promise<void>;
   /** The hand-over ended unrecorded, and the message was not the cause: it does not count as a fault. */
   excuse(job: MailHandOver): Promise<void>;
 }
@@ -201,6 +204,10 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules): Ma
       });
     },
     retry: (retries) => retryTogether(db, retries),
+    async release(jobs) {
+      const ids = jobs.map(({ emailId }) => emailId);
+      await runOn(db.pool, releaseUnbegunEmails, [ids, jobs.map(({ claim }) => claim)]);
+    },
     async excuse(job) {
       await runOn(db.pool, excuseEmail, [job.emailId, job.claim]);
     },

@@ -282,7 +282,7 @@ test.each(['after it was planned', 'and is not counted yet', 'and is counted'])(
   },
 );
 
-test('the same goes for taking a message in, taking it in hand, and ending it', async () => {
+test('the same goes for taking a message in, giving it back, taking it in hand, and ending it', async () => {
   const accountId = await rows.account();
   const webhookId = await rows.webhook({ accountId });
   const topicId = 'top_0' as TopicId;
@@ -294,7 +294,9 @@ test('the same goes for taking a message in, taking it in hand, and ending it', 
     const request = { accountId, kind: 'live', drafts, domains: ['0.example'], idempotency: null } as const;
     const sent = await emails.send(request);
     if (sent.kind !== 'stored') throw new Error(sent.kind);
-    const taken = await takeHeld(mail, { emailId: sent.ids[0] as EmailId, claim: 0 });
+    const job = { emailId: sent.ids[0] as EmailId, claim: 0 };
+    await mail.release([job]);
+    const taken = await takeHeld(mail, job);
     return (await mail.endTogether('sent', [{ email: taken, providerMessageId: 'p', error: null }])).size;
   };
   expect(await sendAndTake()).toBe(1);

@@ -11,11 +11,13 @@ export interface MailJob extends MailHandOver {
 }
 
 /** The mail as one hand-over asks for it. */
-export interface SingleMailWork extends Omit<MailWork, 'take' | 'endTogether' | 'retry'> {
+export interface SingleMailWork extends Omit<MailWork, 'take' | 'endTogether' | 'retry' | 'release'> {
   /** @returns null for a job that is stale or doubled. */
   take(job: MailJob): Promise<TakenEmail | null>;
   /** @returns false when the message was no longer the caller's. */
   retry(email: TakenEmail, delayMs: number): Promise<boolean>;
+  /** Frees a message that was not taken. Never rejects: one that could not be freed is left to its lease. */
+  release(job: MailJob): Promise<void>;
 }
 
 const BATCH_SIZE_MAX = 200;
@@ -46,6 +48,17 @@ export function inBatches(
   const sent = endBatcher<EndedEmail>((ends) => store.endTogether('sent', ends), logger);
   const failed = endBatcher<EndedEmail>((ends) => store.endTogether('failed', ends), logger);
   const retry = endBatcher<RetriedEmail>((retries) => store.retry(retries), logger);
+  const release = createBatcher<MailJob, void>({
+    sizeMax: BATCH_SIZE_MAX,
+    async run(jobs) {
+      try {
+        await store.release(jobs);
+      } catch (error) {
+        logger.warn('mail left to its lease by the stop', { count: jobs.length, error });
+      }
+      return jobs.map(() => undefined);
+    },
+  });
 
   return {
     take: (job) => ((job.faults ?? 0) > 0 ? takeAlone(job) : take.add(job)),
@@ -65,6 +78,7 @@ export function inBatches(
       if (email.faults > 0) return alone();
       return (await retry.add({ email, delayMs })) || alone();
     },
+    release: (job) => release.add(job),
     excuse: (job) => store.excuse(job),
   };
 }

@@ -26,9 +26,10 @@ const TOPIC_GONE: HandOver = { kind: 'refused', error: 'the topic of the message
 const GIVEN_UP: HandOver = { kind: 'refused', error: `gave up after ${FAULTS_MAX} internal faults` };
 
 /**
- * Hands one message to the provider, once. Accepted or given up, its event is written in the transaction that says
- * so. A fault of our own rejects: nothing is recorded, no try counts, and the lease heals it. After 8 such faults the
- * message fails, and is not handed over any more.
+ * Hands one message to the provider, once, or gives it back if the stop comes before it is begun.
+ *
+ * Accepted or given up, its event is written in the transaction that says so. A fault of our own rejects: nothing is
+ * recorded, no try counts, and the lease heals it. After 8 such faults the message fails, and is not handed over any more.
  */
 export async function sendMail(job: MailJob, stages: MailStages): Promise<void> {
   try {
@@ -43,7 +44,13 @@ export async function sendMail(job: MailJob, stages: MailStages): Promise<void> 
 }
 
 async function handOverOnce(job: MailJob, stages: MailStages): Promise<void> {
-  const answered = await stages.inSlot(() => untilAnswered(job, stages));
+  const answered = await stages.inSlot(
+    () => untilAnswered(job, stages),
+    async () => {
+      await stages.store.release(job);
+      return null;
+    },
+  );
   if (answered === null) return;
   const { email, answer, leaseEndsAtMs } = answered;
   const outcome = decideMailOutcome(answer, email.attemptsMade + 1, stages.schedule);

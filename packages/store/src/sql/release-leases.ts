@@ -30,3 +30,26 @@ export const releaseEmails: Statement = {
     from unnest($1::text[], $2::int[]) u (id, claim)
     where s.email_id = u.id and s.claim = u.claim and s.email_id = any ($1::text[])`,
 };
+
+/**
+ * Ends the leases of mail that a worker was given and has not taken. The relay leases it as mail whose lease ran out, so
+ * under a new claim: the job that carried it may still be in the queue, which drops another job of the same id.
+ *
+ * One that is locked is being taken or deleted, and is not waited for.
+ *
+ * $1 ids, $2 claims they were leased with.
+ */
+export const releaseUnbegunEmails: Statement = {
+  name: 'release-unbegun-emails',
+  text: `
+    with mine as materialized (
+      select s.email_id
+      from unnest($1::text[], $2::int[]) u (id, claim)
+      join email_sends s on s.email_id = u.id and s.claim = u.claim
+      where s.email_id = any ($1::text[])
+      for update of s skip locked
+    )
+    update email_sends s
+    set leased_until = now()
+    where s.email_id = any (array(select email_id from mine))`,
+};

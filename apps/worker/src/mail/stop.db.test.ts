@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { retrySchedule } from '@postrider/domain';
+import type { EmailId } from '@postrider/domain';
+import { createMetrics } from '@postrider/runtime';
+import { createMailTimetable, createMailWork } from '@postrider/store';
+import type { ClaimedEmail, Database } from '@postrider/store';
+import { createRows, createTestDatabase, fakeClock, startTcpProxy, waitFor } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import { openTestDatabase } from '../../test/delivery-ground.ts';
+import { createGate } from '../../test/gate.ts';
+import type { Gate } from '../../test/gate.ts';
+import { keepLog } from '../../test/kept-log.ts';
+import { createSlots } from '../slots.ts';
+import { inBatches } from './batches.ts';
+import { sendMail } from './send.ts';
+
+/* A worker with one slot is stopped: a message is with the provider, and two wait for the slot. */
+
+const log = keepLog();
+
+let database: TestDatabase;
+let db: Database;
+let rows: Rows;
+let handedOver: EmailId[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openTestDatabase(database.url);
+  rows = createRows(database);
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await rows.clear();
+  log.clear();
+  handedOver = [];
+  for (let n = 0; n < 3; n += 1) await rows.email(-1_000 * (3 - n));
+});
+
+async function claim(): Promise<readonly ClaimedEmail[]> {
+  return createMailTimetable(db.pool).claim({ lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 600 });
+}
+
+/** A worker whose provider accepts everything once `answers` is open. */
+function workerOn(by: Database, answers: Gate) {
+  const stopping = new AbortController();
+  const work = createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false });
+  const stages = {
+    store: inBatches(work, { leaseSeconds: 30, logger: log.logger }),
+    inSlot: createSlots(1, stopping.signal),
+    async handOver({ emailId }: { readonly emailId: EmailId }) {
+      handedOver.push(emailId);
+      await answers.opened;
+      return { kind: 'accepted', providerMessageId: null, notifications: [] } as const;
+    },
+    schedule: retrySchedule([30]),
+    leaseSeconds: 30,
+    logger: log.logger,
+    metrics: createMetrics('worker', { processMetrics: false }),
+  };
+  return { stop: () => stopping.abort(), send: async (job: ClaimedEmail) => sendMail(job, stages) };
+}
+
+/** @returns the sends of all jobs: that of the first is with the provider. */
+async function begin(worker: ReturnType<typeof workerOn>, jobs: readonly ClaimedEmail[]) {
+  const [first, ...others] = jobs.map((job) => worker.send(job));
+  await waitFor(() => handedOver.length === 1, { what: 'the first message to be handed over' });
+  return { underWay: first, waiting: Promise.all(others) };
+}
+
+const unsent = () => database.query('select * from email_sends order by email_id');
+
+test('what waits is free while the provider still has the other, and another worker sends it; each goes out once', async () => {
+  await database.query('update email_sends set unrecorded = 1');
+  const answers = createGate();
+  const worker = workerOn(db, answers);
+  const jobs = await claim();
+  const { underWay, waiting } = await begin(worker, jobs);
+  worker.stop();
+  await waiting;
+  const again = await claim();
+  expect(again).toEqual(jobs.slice(1).map((job) => ({ ...job, claim: 1 }))); // with no fault more
+  answers.open();
+  const other = workerOn(db, answers);
+  await Promise.all([underWay, ...again.map((job) => other.send(job))]);
+  expect(await unsent()).toEqual([]);
+  expect(handedOver).toEqual(jobs.map(({ emailId }) => emailId));
+});
+
+test('a job that is stale by then changes nothing', async () => {
+  const answers = createGate();
+  const worker = workerOn(db, answers);
+  const { underWay, waiting } = await begin(worker, await claim());
+  await database.query(
+    `update email_sends set claim = claim + 1, leased_until = now() + interval '1 h' where taken_at is null`,
+  );
+  const before = await unsent();
+  worker.stop();
+  await waiting;
+  expect(await unsent()).toEqual(before);
+  answers.open();
+  await underWay;
+});
+
+test('while Postgres is away it is left to its lease, with one line, and nothing waits for it', async () => {
+  const line = await startTcpProxy(database.url);
+  const byLine = openTestDatabase(line.url(database.url));
+  try {
+    const answers = createGate();
+    const worker = workerOn(byLine, answers);
+    const { underWay, waiting } = await begin(worker, await claim());
+    const before = await unsent();
+    line.cut();
+    worker.stop();
+    await waiting;
+    expect(await unsent()).toEqual(before);
+    expect(log.lines('mail left to its lease by the stop')).toEqual([
+      expect.objectContaining({ level: 'warn', count: 2 }),
+    ]);
+    line.restore();
+    answers.open();
+    await underWay;
+  } finally {
+    await byLine.close();
+    await line.close();
+  }
+});
