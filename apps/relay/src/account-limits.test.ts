@@ -161,6 +161,21 @@ describe('the limit of an account', () => {
     },
   );
 
+  test('leaves a busy webhook its rate beside a hundred of its account that get a burst now and then', () => {
+    const busy = simulated(A, 600, 0);
+    const others = Array.from({ length: 100 }, (_, n) => simulated(`wh_${n}` as WebhookId, 50, 0));
+    for (let elapsedMs = 0; elapsedMs < 30_000; elapsedMs += 10) {
+      now += 10;
+      busy.waiting += 1;
+      for (const [n, other] of others.entries()) if ((elapsedMs + 10 * n) % 900 === 0) other.waiting += 8;
+      if (elapsedMs % SCAN_EVERY_MS === 0) for (const webhook of [busy, ...others]) webhook.scan();
+      const asked = [busy, ...others].filter(({ waiting }) => waiting > 0);
+      const rooms = limits.allow(asked.map(({ webhookId }) => webhookId));
+      limits.observe(asked.flatMap((webhook, index) => webhook.claim(rooms[index]?.room ?? 0)));
+    }
+    expect(busy.waiting).toBeLessThan(5);
+  });
+
   /** A webhook whose attempts take so long, and a claim for it. */
   function simulated(webhookId: WebhookId, takesMs: number, waiting: number) {
     const endsAtMs: number[] = [];
