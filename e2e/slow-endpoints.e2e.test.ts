@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 /** An ordinary serverless handler that has just been started. */
-const TAKES_MS = 2_500;
+const TAKES_MS = 1_500;
 /** Of one worker: 32 in the fast lane, as many parked, 64 in the slow lane. */
 const SLOTS = { DELIVERY_CONCURRENCY: '32', SLOW_LANE_CONCURRENCY: '64' };
 const ACCOUNT_LIMIT = 128 / 4;
@@ -62,8 +62,9 @@ test('several webhooks of an account share what it may have in flight', async ()
   await system.start('worker');
   await system.drained(120_000);
   expect(seen.most).toBeGreaterThan(ACCOUNT_LIMIT / 2);
-  // One more for each webhook: none of them is ever left without.
-  expect(seen.most).toBeLessThanOrEqual(ACCOUNT_LIMIT + paths.length);
+  // A webhook may take its fair share at once. The others, if one of them has all of the limit, give it back later.
+  const fairShare = ACCOUNT_LIMIT / paths.length;
+  expect(seen.most).toBeLessThanOrEqual(ACCOUNT_LIMIT + (paths.length - 1) * fairShare);
 }, 180_000);
 
 test('accounts whose endpoints turn slow together do not keep another one’s quick endpoint waiting', async () => {

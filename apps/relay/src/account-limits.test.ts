@@ -6,10 +6,11 @@ import { createConcurrencyLimits } from './concurrency-limits.ts';
 import type { ConcurrencyLimits } from './concurrency-limits.ts';
 import { LIMITS } from './webhook-standing.ts';
 
-const [A, B, C] = ['wh_a', 'wh_b', 'wh_c'] as [WebhookId, WebhookId, WebhookId];
+const [A, B, C, D] = ['wh_a', 'wh_b', 'wh_c', 'wh_d'] as [WebhookId, WebhookId, WebhookId, WebhookId];
 const [ACCOUNT, OTHER] = ['acct_1', 'acct_2'] as [AccountId, AccountId];
 /** A quarter of the fleet's slots. */
 const ACCOUNT_LIMIT = 256;
+const SCAN_EVERY_MS = 240;
 
 let limits: ConcurrencyLimits;
 let now: number;
@@ -25,13 +26,19 @@ function limitOf(webhookId: WebhookId): number {
   return limits.allow([webhookId])[0]?.room ?? 0;
 }
 
+/** A scan, later, finds that what these had in flight has ended. */
+function nothingInFlight(...webhookIds: WebhookId[]): void {
+  now += 2_000;
+  for (const id of webhookIds) limits.noteIdle(id, now);
+}
+
 describe('what an account has in flight', () => {
   test('is told with each of its webhooks, those that are not asked for included', () => {
     limits.observe(claimed(5));
     limits.observe(claimed(7, { webhookId: B }));
     limits.observe(claimed(3, { webhookId: C, accountId: OTHER }));
     expect(limits.allow([A, C]).map(({ accountInFlight }) => accountInFlight)).toEqual([12, 3]);
-    now += 1_000; // they have ended
+    nothingInFlight(A, B);
     expect(limits.allow([A]).map(({ accountInFlight }) => accountInFlight)).toEqual([0]);
   });
 });
@@ -74,11 +81,11 @@ describe('the limit of an account', () => {
       now += 200; // too slow to be held at what a quick one needs
       limits.observe(claimed(limitOf(webhookId), { webhookId, accountId }));
     }
+    nothingInFlight(webhookId);
   }
 
   test('is a quarter of the slots of the fleet, as many as they are now', () => {
     earn(A, ACCOUNT);
-    now += 2_000;
     expect(limitOf(A)).toBe(ACCOUNT_LIMIT);
     fleetSlots = 80;
     expect(limitOf(A)).toBe(20);
@@ -89,13 +96,11 @@ describe('the limit of an account', () => {
   test('is divided among its webhooks that are claimed for together', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     earn(C, OTHER);
-    now += 2_000; // nothing is in flight any more
     expect(limits.allow([A, B, C]).map(({ room }) => room)).toEqual([128, 128, 256]);
   });
 
   test('counts what its other webhooks have in flight', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
-    now += 2_000;
     limits.observe(claimed(100));
     expect(limitOf(B)).toBe(ACCOUNT_LIMIT - 100);
     expect(limitOf(A)).toBe(ACCOUNT_LIMIT);
@@ -104,7 +109,6 @@ describe('the limit of an account', () => {
 
   test('is there for a webhook up to its fair share, whatever the others have; they give it back', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
-    now += 2_000;
     limits.observe(claimed(ACCOUNT_LIMIT));
     expect(limitOf(B)).toBe(ACCOUNT_LIMIT / 2);
     limits.observe(claimed(20, { webhookId: B }));
@@ -115,13 +119,12 @@ describe('the limit of an account', () => {
 
   test('fills a webhook that has all of its share in flight, as long as that may last', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
-    now += 2_000;
     limits.observe(claimed(ACCOUNT_LIMIT / 2, { webhookId: B }));
     expect(limits.isFull(B)).toBe(false);
     limits.observe(claimed(ACCOUNT_LIMIT));
     limits.allow([B]);
     expect(limits.isFull(B)).toBe(true);
-    now += 1_000;
+    nothingInFlight(A, B);
     expect(limits.isFull(B)).toBe(false);
   });
 
@@ -139,14 +142,55 @@ describe('the limit of an account', () => {
     expect(backlogged.inFlight()).toBeGreaterThan(0.9 * ACCOUNT_LIMIT);
   });
 
+  test.each([600, 1_200, 1_500, 4_000])(
+    'is all that four webhooks with backlogs have in flight, each asked for in its turn, with attempts of %d ms',
+    (takesMs) => {
+      const webhooks = [A, B, C, D].map((id) => simulated(id, takesMs, 1_000_000));
+      const total = () => webhooks.reduce((sum, webhook) => sum + webhook.inFlight(), 0);
+      let most = 0;
+      for (let elapsedMs = 0; elapsedMs < 40_000; elapsedMs += 40) {
+        if (elapsedMs % SCAN_EVERY_MS === 0) for (const webhook of webhooks) webhook.scan();
+        for (const webhook of webhooks) {
+          now += 10;
+          limits.observe(webhook.claim(limitOf(webhook.webhookId)));
+          if (elapsedMs > 20_000) most = Math.max(most, total()); // their limits have grown
+        }
+      }
+      expect(most).toBeLessThanOrEqual(ACCOUNT_LIMIT + webhooks.length);
+      expect(most).toBeGreaterThan(0.9 * ACCOUNT_LIMIT);
+    },
+  );
+
+  test('leaves a busy webhook its rate beside a hundred of its account that get a burst now and then', () => {
+    const busy = simulated(A, 600, 0);
+    const others = Array.from({ length: 100 }, (_, n) => simulated(`wh_${n}` as WebhookId, 50, 0));
+    for (let elapsedMs = 0; elapsedMs < 30_000; elapsedMs += 10) {
+      now += 10;
+      busy.waiting += 1;
+      for (const [n, other] of others.entries()) if ((elapsedMs + 10 * n) % 900 === 0) other.waiting += 8;
+      if (elapsedMs % SCAN_EVERY_MS === 0) for (const webhook of [busy, ...others]) webhook.scan();
+      const asked = [busy, ...others].filter(({ waiting }) => waiting > 0);
+      const rooms = limits.allow(asked.map(({ webhookId }) => webhookId));
+      limits.observe(asked.flatMap((webhook, index) => webhook.claim(rooms[index]?.room ?? 0)));
+    }
+    expect(busy.waiting).toBeLessThan(5);
+  });
+
   /** A webhook whose attempts take so long, and a claim for it. */
   function simulated(webhookId: WebhookId, takesMs: number, waiting: number) {
     const endsAtMs: number[] = [];
     const webhook = {
-      ...{ webhookId, waiting },
+      ...{ webhookId, waiting, wasStuck: false },
       inFlight(): number {
         while ((endsAtMs[0] ?? Infinity) <= now) endsAtMs.shift();
         return endsAtMs.length;
+      },
+      scan(): void {
+        webhook.inFlight();
+        if (endsAtMs.length === 0) limits.noteIdle(webhookId, now);
+        const stuck = (endsAtMs[0] ?? Infinity) - takesMs < now - 1_000;
+        if (stuck && webhook.wasStuck) limits.suspect(webhookId);
+        webhook.wasStuck = stuck;
       },
       claim(room: number): ClaimedDelivery[] {
         const inFlight = Math.min(room, webhook.inFlight());
@@ -159,19 +203,22 @@ describe('the limit of an account', () => {
     return webhook;
   }
 
-  test('counts what was claimed a second ago for as long as attempts are seen to take long', () => {
+  test('counts what was claimed until a scan finds that it has ended, however long that takes', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
-    now += 2_000;
     limits.observe(claimed(100));
-    now += 1_000;
+    now += 9_000;
+    expect(limitOf(B)).toBe(ACCOUNT_LIMIT - 100);
+    nothingInFlight(A);
     expect(limitOf(B)).toBe(ACCOUNT_LIMIT);
-    for (let second = 0; second < 8; second += 2) {
-      limits.suspect(A); // the scan sees it
-      now += 2_000;
-      expect(limitOf(B)).toBe(ACCOUNT_LIMIT - 100);
-    }
-    now += 1_000;
-    expect(limitOf(B)).toBe(ACCOUNT_LIMIT);
+  });
+
+  test('counts what was claimed after a scan had begun that found nothing', () => {
+    for (const id of [A, B]) earn(id, ACCOUNT);
+    const begunAtMs = now;
+    now += 1;
+    limits.observe(claimed(100));
+    limits.noteIdle(A, begunAtMs);
+    expect(limitOf(B)).toBe(ACCOUNT_LIMIT - 100);
   });
 
   test('leaves one to each webhook, however much the others have in flight', () => {

@@ -10,10 +10,6 @@ const ACCOUNT_SHARE = 1 / 4;
 const UNPROVEN_SHARE = 1 / 16;
 /** Other webhooks have been served within this time. */
 const SHARED_FOR_MS = 2_000;
-/** What was claimed longer ago has ended, unless its attempts are known to take long. */
-const IN_FLIGHT_MS = 1_000;
-/** Attempts are known to take long for this time after the scan saw one: it comes round every two seconds at least. */
-const STUCK_FOR_MS = 3_000;
 
 /** How many of the deliveries in flight may be in the fast lane. */
 const FAST_LIMIT: Readonly<Record<Health, (limit: number) => number>> = {
@@ -33,6 +29,11 @@ export interface ConcurrencyLimits {
   allow(webhookIds: readonly WebhookId[]): Omit<Admission, 'front'>[];
   /** Its first attempt takes long: it hangs, unless its attempts keep ending soon. */
   suspect(webhookId: WebhookId): void;
+  /**
+   * A scan that began at this time found nothing of it in flight. Until then what its last claim saw counts, however long
+   * that takes.
+   */
+  noteIdle(webhookId: WebhookId, scannedAtMs: number): void;
   /** Its last claim reached its limit, be it with what waits for its time; or its account leaves it no more. */
   isFull(webhookId: WebhookId): boolean;
   /** Where its deliveries go, as far as is known: to the fast lane when it answers, to the slow one when it fails. */
@@ -132,16 +133,20 @@ class Limits implements ConcurrencyLimits {
     return [...webhooks];
   }
 
-  #inFlight({ inFlight, servedAtMs, stuckAtMs }: Standing): number {
-    const now = this.#nowMs();
-    return now < servedAtMs + IN_FLIGHT_MS || now < stuckAtMs + STUCK_FOR_MS ? inFlight : 0;
+  #inFlight({ inFlight, idle }: Standing): number {
+    return idle ? 0 : inFlight;
   }
 
   suspect(webhookId: WebhookId): void {
-    const after = standingAfterStuck(this.#of(webhookId), this.#nowMs());
-    this.#standings.set(webhookId, after);
-    this.#noteOwner(webhookId, after.accountId);
+    this.#standings.set(webhookId, standingAfterStuck(this.#of(webhookId), this.#nowMs()));
     this.#forgetOldest();
+  }
+
+  noteIdle(webhookId: WebhookId, scannedAtMs: number): void {
+    const standing = this.#of(webhookId);
+    // The scan may not have seen what was claimed after it had begun.
+    if (!standing.idle && standing.servedAtMs < scannedAtMs)
+      this.#standings.set(webhookId, { ...standing, idle: true });
   }
 
   isFull(webhookId: WebhookId): boolean {

@@ -37,7 +37,7 @@ export interface ClaimOutcome {
 /** Leases deliveries and puts them on the timetable as delayed jobs, for one caller or several at a time. */
 export interface DeliveryClaims {
   /** What is known of the webhooks. */
-  readonly limits: Pick<ConcurrencyLimits, 'isFull' | 'inOrder' | 'suspect'>;
+  readonly limits: Pick<ConcurrencyLimits, 'isFull' | 'inOrder' | 'noteIdle' | 'suspect'>;
   /** Which of them may have outstanding deliveries, and where these begin. */
   readonly outstanding: OutstandingWebhooks;
   /** The lanes that may take deliveries of it, as far as is known. */
@@ -93,12 +93,10 @@ class Claims implements DeliveryClaims {
   readonly #underWay = new Set<WebhookId>();
 
   constructor(parts: DeliveryClaimsParts) {
+    const { queue, fleetSlots, nowMs = () => performance.now() } = parts;
     this.#parts = parts;
-    this.limits = createConcurrencyLimits({ fleetSlots: parts.fleetSlots });
-    this.#depths = createLaneDepths({
-      queue: parts.queue,
-      nowMs: parts.nowMs ?? (() => performance.now()),
-    });
+    this.limits = createConcurrencyLimits({ fleetSlots, nowMs });
+    this.#depths = createLaneDepths({ queue, nowMs });
   }
 
   lanesOf(webhookId: WebhookId): readonly Lane[] {
@@ -128,6 +126,7 @@ class Claims implements DeliveryClaims {
       return { served, unfinished: mine.filter(mayHaveMore), passedOver, full };
     } finally {
       for (const id of mine) this.#underWay.delete(id);
+      this.outstanding.add(mine); // after the claim, so that a scan that sees its leases is sure to come
     }
   }
 
@@ -139,7 +138,6 @@ class Claims implements DeliveryClaims {
     const fastRowsMax = Math.max(0, waitingMax - fast.waiting);
     const slowRowsMax = Math.max(0, waitingMax - slow.waiting);
     if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: [], full: { fast: true, slow: true } };
-    this.outstanding.add(webhooks);
     const admissions = this.limits.allow(webhooks).map((admission) => {
       const { webhookId } = admission;
       return { ...admission, front: this.outstanding.startOf(webhookId, this.limits.isFull(webhookId)) };

@@ -119,7 +119,9 @@ class Rounds implements DeliveryRounds {
     this.#toScan = this.#toScan.slice(WEBHOOKS_PER_SCAN);
     this.#scanTookMs += this.#nowMs() - begun;
     outstanding.scanned(requests, found);
-    for (const { webhookId, dueSoon, held, stuck } of found) {
+    for (const { webhookId, dueSoon, held, front, stuck } of found) {
+      // Claims take the oldest rows, so the first one is in flight if any is. Otherwise it is free, or not due yet.
+      if (!held || front === null) limits.noteIdle(webhookId, begun);
       if (stuck) this.#noteStuck(webhookId);
       if (dueSoon && (!held || limits.isFull(webhookId))) this.noteFound([webhookId]);
     }

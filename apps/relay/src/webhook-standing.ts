@@ -37,6 +37,8 @@ export interface Standing {
   readonly allowed: number;
   /** In flight after the last claim, as far as this relay knows. */
   readonly inFlight: number;
+  /** All of that has ended: a scan after the last claim found nothing in flight. */
+  readonly idle: boolean;
   /** The last claim saw as many as it was allowed: there may be more behind them. */
   readonly full: boolean;
   readonly health: Health;
@@ -44,8 +46,6 @@ export interface Standing {
   readonly answers: boolean;
   /** It was seen to hang since it was last served. */
   readonly hung: boolean;
-  /** When an attempt was last seen to take long. */
-  readonly stuckAtMs: number;
   /** The claim that last served it; claims are counted from 1. */
   readonly served: number;
   /** When it was last served. */
@@ -59,11 +59,11 @@ export const UNKNOWN: Standing = {
   limit: LIMITS.first,
   allowed: LIMITS.first,
   inFlight: 0,
+  idle: true,
   full: false,
   health: 'unknown',
   answers: false,
   hung: false,
-  stuckAtMs: -Infinity,
   served: 0,
   servedAtMs: -Infinity,
   flightTime: NO_FLIGHT_TIME,
@@ -94,9 +94,9 @@ export function standingAfter(
     ...before,
     accountId: claimed[0]?.accountId ?? before.accountId,
     inFlight: handedOut,
+    idle: false,
     full: seen >= (fails ? Math.min(before.allowed, LIMITS.failing) : before.allowed),
     hung: false,
-    stuckAtMs: stuck ? servedAtMs : before.stuckAtMs,
     servedAtMs,
   };
   if (fails) {
@@ -143,7 +143,6 @@ function answersSoon(flightTime: FlightTime): boolean {
  * endpoint unresponsive: parking frees the slot of that attempt.
  */
 export function standingAfterStuck(before: Standing, nowMs: number): Standing {
-  const seen = { ...before, stuckAtMs: nowMs };
   const answers = nowMs < before.servedAtMs + SERVED_LATELY_MS && answersSoon(before.flightTime);
-  return answers ? seen : { ...seen, health: 'unresponsive', hung: true };
+  return answers ? before : { ...before, health: 'unresponsive', hung: true };
 }

@@ -24,6 +24,8 @@ export class DeliveryGround {
   readonly asked: WebhookId[][] = [];
   /** Where the last claim for each webhook began. */
   readonly begunAt = new Map<WebhookId, Front | null>();
+  /** What the account of each webhook had in flight at the last claim for it, as far as the relay knew. */
+  readonly accountInFlight = new Map<WebhookId, number>();
   /** How often the store was asked to sweep, and to scan. */
   sweeps = 0;
   scans = 0;
@@ -52,7 +54,10 @@ export class DeliveryGround {
         ...timetable,
         claim: async (admissions, limits) => {
           this.asked.push(admissions.map(({ webhookId }) => webhookId));
-          for (const { webhookId, front } of admissions) this.begunAt.set(webhookId, front ?? null);
+          for (const { webhookId, front, accountInFlight } of admissions) {
+            this.begunAt.set(webhookId, front ?? null);
+            this.accountInFlight.set(webhookId, accountInFlight ?? 0);
+          }
           const claimed = await timetable.claim(admissions, limits);
           const hook = this.duringClaim;
           this.duringClaim = async () => undefined;
