@@ -23,10 +23,10 @@ export function listThreads(parts: ThreadParts): Handle {
     const isEmpty = query.has('labels') || (folders.length > 0 && !folders.includes('inbox'));
     return answerPage(query, {
       noun: 'thread',
-      read: async (page) =>
-        isEmpty && page.cursor === null
-          ? { entries: [], hasMore: false }
-          : parts.threads.list(inbox.value.id, read === null ? null : read === 'true', page),
+      async read(page) {
+        const found = await parts.threads.list(inbox.value.id, read === null ? null : read === 'true', page);
+        return isEmpty && found !== null ? { entries: [], hasMore: false } : found;
+      },
       show: threadObject,
     });
   };
