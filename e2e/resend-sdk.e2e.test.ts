@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
 import type { FakeSes, SesMessage, System } from '@postrider/testing';
 import { Resend } from 'resend';
+import type { ListInboxThreadsOptions } from 'resend';
 import { sendMail } from './send-mail.ts';
 
 /* Resend's own SDK, with nothing changed but the base address. */
@@ -317,7 +318,12 @@ test('inboxes: a thread is listed, read and marked as read; its emails are liste
     ...summary,
     read: true,
   });
-  expect((await dataOf(() => resend.inboxes.threads.list({ inboxId, read: false }))).data).toEqual([]);
+  const listed = async (filter: Pick<ListInboxThreadsOptions, 'folders' | 'labels' | 'read'>) =>
+    (await dataOf(() => resend.inboxes.threads.list({ inboxId, ...filter }))).data.map(({ id }) => id);
+  expect(await listed({ read: false })).toEqual([]);
+  expect(await listed({ read: true, folders: ['inbox', 'archive'] })).toEqual([threadId]);
+  expect(await listed({ folders: ['archive', 'spam'] })).toEqual([]);
+  expect(await listed({ labels: ['one', 'two'] })).toEqual([]);
 
   const { data: emails } = await dataOf(() => resend.inboxes.threads.emails.list({ inboxId, threadId }));
   const emailId = emails[0]?.id ?? '';

@@ -64,11 +64,12 @@ describe('a list of threads', () => {
 
   test('has all of the folder inbox, and none of another one or of a label, on every page', async () => {
     const [newest, oldest] = await twoThreads();
-    for (const query of ['?folders=inbox', '?folders=inbox&folders=spam']) {
+    const all = ['?folders=inbox', '?folders=inbox&folders=spam', '?folders=spam,inbox', '?folders=&labels='];
+    for (const query of all) {
       expect(await idsOf(query)).toEqual([newest, oldest]);
       expect(await idsOf(`${query}&after=${newest}`)).toEqual([oldest]);
     }
-    for (const query of ['?folders=archive', '?labels=x', '?folders=inbox&labels=x']) {
+    for (const query of ['?folders=archive,spam', '?labels=x', '?folders=inbox&labels=x,y']) {
       for (const page of ['', `&after=${newest}`, `&before=${oldest}`])
         expect(await idsOf(`${query}${page}`)).toEqual([]);
       const unknown = await list(`${query}&after=${newId('thread', systemClock)}`);
