@@ -219,6 +219,20 @@ describe('releasing a message', () => {
     expect(await events()).toHaveLength(3);
   });
 
+  test('counts it in its inbox, and not before', async () => {
+    const inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [], perAccountMax: 9 });
+    const mailOf = async () => {
+      const { unread, lastReceived } = (await inboxes.find(reader, inboxId)) ?? {};
+      return { unread, lastReceived };
+    };
+    const cameAt = store.clock.now();
+    const id = await held();
+    expect(await mailOf()).toEqual({ unread: 0, lastReceived: null });
+    store.clock.advance(60_000);
+    await messages.release(reader, id);
+    expect(await mailOf()).toEqual({ unread: 1, lastReceived: cameAt });
+  });
+
   test.each([
     ['what it answers', { messageId: 'first@x' }, { inReplyTo: 'first@x' }],
     ['what it refers to', { messageId: 'first@x' }, { references: ['first@x', 'lost@x'] }],
