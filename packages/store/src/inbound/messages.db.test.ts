@@ -109,8 +109,16 @@ describe('a message', () => {
         const after = { limit: 1, cursor: { side: 'after', id } as const };
         expect(await messages.list(stranger, { status: null, inboxId: null }, after)).toBeNull();
       }
-      const page = await messages.list(stranger, { status: null, inboxId: null }, { limit: 9, cursor: null });
-      expect(page).toEqual({ entries: [], hasMore: false });
+      for (const filtered of [null, inboxId]) {
+        for (const status of [null, 'held'] as const) {
+          const page = await messages.list(
+            stranger,
+            { status, inboxId: filtered },
+            { limit: 9, cursor: null },
+          );
+          expect(page).toEqual({ entries: [], hasMore: false });
+        }
+      }
     }
     expect((await events()).map(({ type }) => type)).toEqual(['message.received', 'message.held']);
   });
