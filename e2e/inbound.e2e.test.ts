@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
-import { startSystem, waitFor } from '@postrider/testing';
+import { fetchMetrics, openSmtpClient, startSystem, waitFor } from '@postrider/testing';
 import type { System, SystemProcess } from '@postrider/testing';
 import type { SendMailOptions } from 'nodemailer';
 import { callApi } from './call-api.ts';
@@ -28,6 +28,13 @@ const call = async (method: string, path: string, body?: object) =>
   callApi({ api, key: system.apiKey }, method, path, body);
 
 const send = async (mail: SendMailOptions) => sendMail(await inbound.smtpPort(), mail);
+
+/** @returns the first request that a path of the receiver gets. */
+async function arrived(path: string) {
+  const [request] = await system.receiver.waitForRequests(1, { path, withinMs: PATIENCE_MS });
+  if (request === undefined) throw new Error(`nothing arrived at ${path}`);
+  return request;
+}
 
 describe('a message to an inbox', () => {
   test('arrives as a signed message.received', async () => {
@@ -69,4 +76,52 @@ describe('a message to an inbox', () => {
   test('that is unknown is refused at RCPT', async () => {
     await expect(send({ from: 'a@a.example', to: INBOX, text: 'Hi' })).rejects.toThrow('550');
   });
+});
+
+test('a message to a rule’s address arrives at the rule’s endpoint, signed with the rule’s own secret', async () => {
+  const made = await call('POST', '/v1/inbound/routes', {
+    match: INBOX,
+    endpoint: system.receiver.url('/rule'),
+  });
+  expect(made).toMatchObject({ status: 201 });
+  const { id, signing_secret: secret } = made.body;
+  expect(await send({ from: 'ann@shop.example', to: INBOX, subject: 'By rule', text: 'Hi' })).toMatch(
+    /^250 /,
+  );
+  const { body, headers } = await arrived('/rule');
+  const header = String(headers['service-signature']);
+  expect(() => verifySignature({ body, header, secret: String(secret) })).not.toThrow();
+  const event = JSON.parse(String(body)) as { subject: string; data: object };
+  expect(event).toMatchObject({
+    type: 'message.received',
+    subject: expect.stringMatching(new RegExp(`/inbound/${String(id)}$`)) as unknown,
+    data: { rule_id: id, inbox_id: null, thread_id: null, subject: 'By rule' },
+  });
+});
+
+test('the metrics of the inbound process tell what it received and refused, how long that took, and its sessions', async () => {
+  await call('POST', '/v1/inboxes', { email_address: INBOX });
+  await call('POST', '/v1/inbound/blocked-senders', { sender: 'spam.example' });
+  const idle = await openSmtpClient(await inbound.smtpPort());
+  try {
+    await idle.answer();
+    for (const from of ['ann@shop.example', 'eve@spam.example']) await send({ from, to: INBOX, text: from });
+    await expect(send({ from: 'a@a.example', to: `no-${INBOX}`, text: 'Hi' })).rejects.toThrow('550');
+    const page = await fetchMetrics(await inbound.port());
+    const messages = (result: string, reason: string) =>
+      page.read(`postrider_inbound_messages_total{result="${result}",reason="${reason}"}`);
+    expect([messages('received', ''), messages('held', 'blocked_sender')]).toEqual([1, 1]);
+    expect(page.read('postrider_inbound_refusals_total{code="550",reason="unknown_recipient"}')).toBe(1);
+    for (const stage of ['parse', 'authenticate', 'scan', 'blobs', 'store'])
+      expect(page.read(`postrider_inbound_stage_duration_seconds_count{stage="${stage}"}`)).toBeGreaterThan(
+        1,
+      );
+    expect(page.read('postrider_inbound_backlog')).toBe(0);
+    await waitFor(
+      async () => (await fetchMetrics(await inbound.port())).read('postrider_inbound_sessions') === 1,
+      { what: 'the idle session alone to be counted' },
+    );
+  } finally {
+    idle.destroy();
+  }
 });

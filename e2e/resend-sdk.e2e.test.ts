@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
 import type { FakeSes, SesMessage, System } from '@postrider/testing';
 import { Resend } from 'resend';
+import type { ListInboxThreadsOptions } from 'resend';
 import { sendMail } from './send-mail.ts';
 
 /* Resend's own SDK, with nothing changed but the base address. */
@@ -317,7 +318,12 @@ test('inboxes: a thread is listed, read and marked as read; its emails are liste
     ...summary,
     read: true,
   });
-  expect((await dataOf(() => resend.inboxes.threads.list({ inboxId, read: false }))).data).toEqual([]);
+  const listed = async (filter: Pick<ListInboxThreadsOptions, 'folders' | 'labels' | 'read'>) =>
+    (await dataOf(() => resend.inboxes.threads.list({ inboxId, ...filter }))).data.map(({ id }) => id);
+  expect(await listed({ read: false })).toEqual([]);
+  expect(await listed({ read: true, folders: ['inbox', 'archive'] })).toEqual([threadId]);
+  expect(await listed({ folders: ['archive', 'spam'] })).toEqual([]);
+  expect(await listed({ labels: ['one', 'two'] })).toEqual([]);
 
   const { data: emails } = await dataOf(() => resend.inboxes.threads.emails.list({ inboxId, threadId }));
   const emailId = emails[0]?.id ?? '';
@@ -335,15 +341,26 @@ test('inboxes: a thread is listed, read and marked as read; its emails are liste
   const read = await dataOf(() => resend.inboxes.threads.emails.get({ inboxId, threadId, emailId }));
   expect(read).toMatchObject(emails[0] ?? {});
 
-  const reply = { inboxId, threadId, emailId, text: 'On its way.', cc: 'ben@example.net', replyAll: true };
+  const reply = {
+    ...{ inboxId, threadId, emailId, text: 'On its way.', replyAll: true },
+    ...{ cc: 'ben@example.net', bcc: ['boss@example.net'], headers: { 'X-Case': '7' } },
+    attachments: [{ filename: 'b.txt', content: Buffer.from('there') }],
+  };
   const replied = () => resend.inboxes.threads.emails.reply(reply, { idempotencyKey: 'reply-1' });
   const { id } = await dataOf(replied);
   expect(await dataOf(replied)).toEqual({ id });
   await ses.waitForRequests('SendEmail', 1, 30_000);
   expect(ses.messages).toMatchObject([
     {
-      destination: { ToAddresses: ['ann@example.net'], CcAddresses: ['ben@example.net'] },
-      mail: { from: { address: emailAddress }, subject: 'Re: My order', inReplyTo: '<1@example.net>' },
+      destination: {
+        ...{ ToAddresses: ['ann@example.net'], CcAddresses: ['ben@example.net'] },
+        BccAddresses: ['boss@example.net'],
+      },
+      mail: {
+        ...{ from: { address: emailAddress }, subject: 'Re: My order', inReplyTo: '<1@example.net>' },
+        headers: expect.arrayContaining([expect.objectContaining({ key: 'x-case', value: '7' })]),
+        attachments: [{ filename: 'b.txt' }],
+      },
     },
   ]);
   const { data: both } = await dataOf(() => resend.inboxes.threads.emails.list({ inboxId, threadId }));

@@ -18,6 +18,11 @@ export const generatedFiles = [
     generate: configurationPage,
   },
   {
+    path: 'docs/metrics.md',
+    regenerate: 'node scripts/generate-docs.mjs',
+    generate: metricsPage,
+  },
+  {
     path: 'docs/problems.md',
     regenerate: 'node scripts/generate-docs.mjs',
     generate: problemsPage,
@@ -37,6 +42,11 @@ export const generatedFiles = [
 async function configurationPage() {
   const { configurationPage: page } = await importTypeScript('packages/runtime/src/config/docs.ts');
   return formatted('docs/configuration.md', page());
+}
+
+async function metricsPage() {
+  const { metricsPage: page } = await importTypeScript('packages/runtime/src/metrics/docs.ts');
+  return formatted('docs/metrics.md', page());
 }
 
 async function problemsPage() {

@@ -101,6 +101,17 @@ describe('what a reply says of itself', () => {
     expect([ids[0], ids[1], ids.at(-1)]).toEqual(['<0@a.example>', '<52@a.example>', '<own@a.example>']);
   });
 
+  test('its own copies and attachments, as any send', () => {
+    const attachments = [{ filename: 'a.txt', content: 'aGk=' }];
+    const draft = draftOf({ bcc: ['boss@s.example'], attachments, html: '<p>Hello</p>' });
+    expect(draft).toMatchObject({
+      bcc: ['boss@s.example'],
+      attachments,
+      text: 'Hello',
+      html: '<p>Hello</p>',
+    });
+  });
+
   test('nothing of a message without an id', () => {
     expect(draftOf({}, { ids: [], references: ['0@a.example'] }).headers).toEqual({});
   });

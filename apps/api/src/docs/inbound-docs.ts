@@ -38,8 +38,12 @@ export const INBOUND_DOCS: Readonly<Record<string, RouteDoc>> = {
     summary: 'List threads of an inbox, that with the newest message first',
     query: [
       { name: 'read', description: 'Whether all that they received is read.', schema: { type: 'boolean' } },
-      { name: 'folders', description: 'Every thread is in `inbox`.', schema: { type: 'string' } },
-      { name: 'labels', description: 'No thread has one.', schema: { type: 'string' } },
+      {
+        name: 'folders',
+        description: 'Comma-separated. Every thread is in `inbox`.',
+        schema: { type: 'string' },
+      },
+      { name: 'labels', description: 'Comma-separated. No thread has one.', schema: { type: 'string' } },
     ],
     success: { status: 200, schema: 'ThreadPage' },
     paged: true,

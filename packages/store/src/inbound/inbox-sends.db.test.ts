@@ -30,8 +30,10 @@ beforeEach(async () => {
 const inboxStore = () =>
   createInboxStore(store.db, store.clock, { sharedDomains: ['in.example'], perAccountMax: 100 });
 
-async function inbox(address = ADDRESS, kind: KeyKind = 'live'): Promise<InboxId> {
-  const creation = await inboxStore().create({ accountId, kind, address, name: address, fromName: null });
+async function inbox(address = ADDRESS, kind: KeyKind = 'live', owner = accountId): Promise<InboxId> {
+  const creation = await inboxStore().create({
+    ...{ accountId: owner, kind, address, name: address, fromName: null },
+  });
   if (creation.kind !== 'created') throw new Error(creation.kind);
   return creation.id;
 }
@@ -81,6 +83,26 @@ describe('live mail from an inbox’s address', () => {
     await send({ drafts: [draft({ headers: { 'IN-REPLY-TO': `<${id}@in.example>` } })] });
     await send({ drafts: [draft({ headers: { References: '<nobody@in.example>' } })] });
     expect(await counted('inbox_threads')).toBe(2);
+  });
+
+  test('is none where another account sends it: that joins no thread and counts for nothing', async () => {
+    await inbox();
+    const first = await send();
+    const id = 'ids' in first ? String(first.ids[0]) : '';
+    const other = await store.newAccount();
+    const answer = draft({ headers: { 'In-Reply-To': `<${id}@in.example>` } });
+    const fromOther = { accountId: other, drafts: Array.from({ length: 61 }, () => answer) };
+    expect(await send(fromOther)).toMatchObject({ kind: 'stored' });
+    await inbox('other@in.example', 'live', other);
+    const mixed = { accountId: other, drafts: [draft({ from: 'other@in.example' }), ...fromOther.drafts] };
+    expect(await send(mixed)).toMatchObject({ kind: 'stored' });
+    expect({ sends: await counted('inbox_sends'), threads: await counted('inbox_threads') }).toEqual({
+      sends: 2,
+      threads: 2,
+    });
+    const own = { drafts: Array.from({ length: 59 }, () => draft()) };
+    expect(await send(own)).toMatchObject({ kind: 'stored' });
+    expect(await send()).toEqual({ kind: 'inbox-over-limit' });
   });
 
   test('goes out 60 times an hour, however many come at once, alone or in batches', async () => {

@@ -25,4 +25,12 @@ test('the limit is exact, however many are made at once, and comes before what a
     ...Array.from({ length: 5 }, () => 'limit-reached'),
   ]);
   for (let n = 0; n < 8; n += 1) expect(await make(`a${n}`)).toEqual({ kind: 'limit-reached' });
+  const foreign = {
+    accountId,
+    kind: 'live',
+    address: 'a@nobody.example',
+    name: 'a',
+    fromName: null,
+  } as const;
+  expect(await inboxes.create(foreign)).toEqual({ kind: 'foreign-domain' }); // a fault comes before the limit
 });

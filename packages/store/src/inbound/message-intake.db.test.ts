@@ -175,6 +175,27 @@ describe('an address', () => {
     }
   });
 
+  test('of a domain that changed hands leads to the new owner’s inbox alone, and to none until there is one', async () => {
+    const address = 'a@shop.example';
+    const made = async (owner: AccountId) => {
+      await ownDomain('shop.example', owner);
+      const creation = await inboxes.create({
+        ...{ accountId: owner, kind: 'live', address, name: address, fromName: null },
+      });
+      if (creation.kind !== 'created') throw new Error(creation.kind);
+      return creation.id;
+    };
+    const lost = await made(accountId);
+    await received(incoming({ recipients: [address] }));
+    await store.outside.query('delete from domains');
+    expect(await intake.accepts(address)).toBe(false);
+    expect(await intake.receive(incoming({ recipients: [address] }))).toEqual({ kind: 'nobody' });
+    const own = await made(await store.newAccount());
+    await received(incoming({ recipients: [address] }));
+    expect(new Set((await stored()).map(({ inbox_id }) => inbox_id))).toEqual(new Set([lost, own]));
+    expect(await stored()).toHaveLength(2);
+  });
+
   test('that lost its inbox while the message was on its way leads to nobody', async () => {
     await inbox('a');
     await inboxes.delete({ accountId, kind: 'live' }, `a@${SHARED}`);
@@ -262,8 +283,24 @@ describe('the same bytes', () => {
     expect(await events()).toHaveLength(3);
   });
 
-  test('ten times at once are one message', async () => {
-    await inbox('a');
+  test('again within 24 hours change nothing for a rule without an inbox, either', async () => {
+    await ownDomain('shop.example');
+    await rule('*@shop.example');
+    const message = incoming({ recipients: ['x@shop.example'] });
+    await received(message);
+    const repeated = { ...message, recipients: ['y@shop.example'] };
+    expect(await intake.receive(repeated)).toEqual({ kind: 'stored', messages: [] });
+    await rule('y@shop.example');
+    await received(repeated); // another rule takes it
+    await store.outside.query(`update messages set created_at = created_at - interval '25 hours'`);
+    await received(message);
+    expect(await stored()).toHaveLength(3);
+    expect(await events()).toHaveLength(3);
+  });
+
+  test.each(['an inbox', 'a rule'])('ten times at once for %s are one message', async (taker) => {
+    if (taker === 'an inbox') await inbox('a');
+    else await rule(`a@${SHARED}`);
     const message = incoming();
     const receptions = await Promise.all(Array.from({ length: 10 }, () => intake.receive(message)));
     expect(receptions.flatMap(idsOf)).toHaveLength(1);

@@ -109,8 +109,16 @@ describe('a message', () => {
         const after = { limit: 1, cursor: { side: 'after', id } as const };
         expect(await messages.list(stranger, { status: null, inboxId: null }, after)).toBeNull();
       }
-      const page = await messages.list(stranger, { status: null, inboxId: null }, { limit: 9, cursor: null });
-      expect(page).toEqual({ entries: [], hasMore: false });
+      for (const filtered of [null, inboxId]) {
+        for (const status of [null, 'held'] as const) {
+          const page = await messages.list(
+            stranger,
+            { status, inboxId: filtered },
+            { limit: 9, cursor: null },
+          );
+          expect(page).toEqual({ entries: [], hasMore: false });
+        }
+      }
     }
     expect((await events()).map(({ type }) => type)).toEqual(['message.received', 'message.held']);
   });
@@ -217,6 +225,20 @@ describe('releasing a message', () => {
     expect(await messages.release(reader, await received())).toBe('not-held');
     expect(await messages.release(reader, newId('message', store.clock))).toBe('missing');
     expect(await events()).toHaveLength(3);
+  });
+
+  test('counts it in its inbox, and not before', async () => {
+    const inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [], perAccountMax: 9 });
+    const mailOf = async () => {
+      const { unread, lastReceived } = (await inboxes.find(reader, inboxId)) ?? {};
+      return { unread, lastReceived };
+    };
+    const cameAt = store.clock.now();
+    const id = await held();
+    expect(await mailOf()).toEqual({ unread: 0, lastReceived: null });
+    store.clock.advance(60_000);
+    await messages.release(reader, id);
+    expect(await mailOf()).toEqual({ unread: 1, lastReceived: cameAt });
   });
 
   test.each([

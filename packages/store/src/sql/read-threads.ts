@@ -101,13 +101,23 @@ function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): S
 export const emailsAfter = pageOfEmails('emails-of-thread-after', '<', 'desc');
 export const emailsBefore = pageOfEmails('emails-of-thread-before', '>', 'asc');
 
-/** Messages of a thread, in and out, whole. $1 thread, $2 ids. In no order. */
+/** The ids that a header of a sent message `e` names. */
+const idsOfHeader = (name: string): string => `
+  array(select r[1] from json_each_text(e.headers) h, regexp_matches(h.value, '<([^<>\\s]+)>', 'g') r
+        where lower(h.key) = '${name}')`;
+
+/**
+ * Messages of a thread, in and out, whole. One without References refers to what it answers (RFC 5322, 3.6.4).
+ *
+ * $1 thread, $2 ids. In no order.
+ */
 export const readThreadEmails: Statement = {
   name: 'read-thread-emails',
   text: `
     select m.id, 'inbound' as direction, m.from_address as "from", m.to_addresses as "to", m.cc_addresses as cc,
            '{}'::text[] as bcc, m.reply_to_addresses as "replyTo", m.subject, m.message_id as "messageId",
-           m.reference_ids as "references", null as "providerMessageId", m.html, m.text, m.read,
+           coalesce(nullif(m.reference_ids, '{}'), array_remove(array[m.in_reply_to], null)) as "references",
+           null as "providerMessageId", m.html, m.text, m.read,
            m.created_at as "createdAt",
            (select coalesce(json_agg(json_build_object('id', a.id, 'filename', a.filename, 'size', a.size)
                                      order by a.position), '[]')
@@ -116,8 +126,7 @@ export const readThreadEmails: Statement = {
     where m.thread_id = $1 and m.id = any ($2::text[])
     union all
     select e.id, 'outbound', e.from_address, e.to_addresses, e.cc_addresses, e.bcc_addresses, e.reply_to_addresses, e.subject,
-           null, array(select r[1] from json_each_text(e.headers) h,
-                              regexp_matches(h.value, '<([^<>\\s]+)>', 'g') r where lower(h.key) = 'references'),
+           null, coalesce(nullif(${idsOfHeader('references')}, '{}'), ${idsOfHeader('in-reply-to')}),
            e.provider_message_id, e.html, e.text, true, s.created_at,
            (select coalesce(json_agg(json_build_object('id', a.email_id || '.' || a.position, 'filename', a.filename,
                                                        'size', octet_length(a.content)) order by a.position), '[]')

@@ -91,6 +91,29 @@ describe('an inbox', () => {
     }
   });
 
+  test('stands in pages of the key’s account and kind, the newest first', async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1) ids.unshift(await made({ email_address: `a${n}@${SHARED_DOMAIN}` }));
+    const page = async (query: string) => {
+      const { data, has_more: more } = (await ask('get', query)).body as {
+        data: { id: string }[];
+        has_more: boolean;
+      };
+      return [data.map(({ id }) => id), more];
+    };
+    expect(await page('?limit=2')).toEqual([ids.slice(0, 2), true]);
+    expect(await page(`?limit=2&after=${ids[1]}`)).toEqual([ids.slice(2), false]);
+    expect(await page(`?before=${ids[1]}`)).toEqual([ids.slice(0, 1), false]);
+    const strangers = [
+      await api.newCaller({ scopes: SCOPES }),
+      await api.newCaller({ accountId: caller.accountId, kind: 'test', scopes: SCOPES }),
+    ];
+    for (const by of strangers) {
+      expect((await ask('get', '', by)).body).toMatchObject({ data: [] });
+      expectProblem(await ask('get', `?after=${ids[0]}`, by), 'validation-failed');
+    }
+  });
+
   test.each([
     ['no address', {}],
     ['no domain', { username: 'a' }],

@@ -19,15 +19,20 @@ export function listThreads(parts: ThreadParts): Handle {
     if (read !== null && read !== 'true' && read !== 'false') {
       return invalid(`read ${quoted(read)} is not true or false.`);
     }
-    const folders = query.getAll('folders');
-    const isEmpty = query.has('labels') || (folders.length > 0 && !folders.includes('inbox'));
+    const folders = listIn(query, 'folders');
+    const isEmpty = listIn(query, 'labels').length > 0 || (folders.length > 0 && !folders.includes('inbox'));
     return answerPage(query, {
       noun: 'thread',
-      read: async (page) =>
-        isEmpty && page.cursor === null
-          ? { entries: [], hasMore: false }
-          : parts.threads.list(inbox.value.id, read === null ? null : read === 'true', page),
+      async read(page) {
+        const found = await parts.threads.list(inbox.value.id, read === null ? null : read === 'true', page);
+        return isEmpty && found !== null ? { entries: [], hasMore: false } : found;
+      },
       show: threadObject,
     });
   };
+}
+
+/** Resend's SDK joins a list with commas; others repeat the parameter. An empty list filters nothing. */
+function listIn(query: URLSearchParams, name: string): string[] {
+  return query.getAll(name).flatMap((written) => written.split(',').filter((each) => each !== ''));
 }

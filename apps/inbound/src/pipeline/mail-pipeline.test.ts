@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { blobIdOf, BlobStoreUnavailableError } from '@postrider/blobs';
+import type { AccountId, MessageId } from '@postrider/domain';
+import { parseMessage } from '@postrider/received-mail';
+import { createLogger, createMetrics } from '@postrider/runtime';
+import type { Metrics } from '@postrider/runtime';
+import { ScreeningUnavailableError } from '@postrider/screening';
+import { StoreUnavailableError } from '@postrider/store';
+import type { IncomingMessage, Reception, StoredMessage } from '@postrider/store';
+import { createMailPipeline } from './mail-pipeline.ts';
+import type { Mail } from './mail-pipeline.ts';
+
+const TRACE = 'Received: from a.example\r\n';
+const CONTENT = Buffer.from(
+  [
+    'From: Ann <Ann@Shop.example>',
+    'Subject: confidential',
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    '',
+    'Hello',
+    '--b',
+    'Content-Type: application/pdf; name=a.pdf',
+    '',
+    '%PDF',
+    '--b--',
+    '',
+  ].join('\r\n'),
+);
+const CLEAN = { auth: { spf: 'pass', dkim: 'none', dmarc: 'none' }, heldReason: null } as const;
+
+const stored = (status: 'received' | 'held'): StoredMessage => ({
+  ...{ id: `msg_${status}` as MessageId, accountId: 'acct_1' as AccountId, status },
+  heldReason: status === 'held' ? 'spam' : null,
+});
+const RECEIVED: Reception = { kind: 'stored', messages: [stored('received')] };
+
+/** What was done, in its order. */
+let steps: string[];
+let messages: IncomingMessage[];
+let lines: string[];
+let metrics: Metrics<'inbound'>;
+
+beforeEach(() => {
+  [steps, messages, lines] = [[], [], []];
+  metrics = createMetrics('inbound', { processMetrics: false });
+});
+
+interface Wish {
+  readonly mail?: Partial<Mail>;
+  readonly receive?: () => Promise<Reception>;
+  readonly put?: () => Promise<void>;
+}
+
+/** Takes the message, with all that it needs in memory. */
+async function take({ mail, receive = async () => RECEIVED, put = async () => undefined }: Wish = {}) {
+  const stream = new Writable({
+    write: (line: Buffer, _encoding, done) => {
+      lines.push(line.toString('utf8'));
+      done();
+    },
+  });
+  const pipeline = createMailPipeline({
+    logger: createLogger({ level: 'debug', service: 'inbound', stream }),
+    metrics,
+    parser: { parse: async (raw) => parseMessage(raw) },
+    blobs: {
+      async put(bytes) {
+        await put();
+        steps.push(`put ${bytes.length}`);
+        return blobIdOf(bytes);
+      },
+    },
+    store: {
+      async receive(message) {
+        steps.push('store');
+        messages.push(message);
+        return receive();
+      },
+      forgetSwept: async () => undefined,
+    },
+  });
+  return pipeline.take({
+    ...{ raw: Buffer.concat([Buffer.from(TRACE), CONTENT]), content: CONTENT },
+    ...{ mailFrom: 'bounce@mailer.example', recipients: ['a@in.example'], names: { session_id: 's1' } },
+    screen: async () => CLEAN,
+    ...mail,
+  });
+}
+
+const counted = async () =>
+  (await metrics.inboundMessages.get()).values.map(({ labels: { result, reason }, value }) => [
+    ...[result, reason, value],
+  ]);
+
+describe('a message', () => {
+  test('is stored after its bytes and those of its attachments are, each under its digest', async () => {
+    expect(await take()).toEqual(RECEIVED);
+    expect(steps).toEqual([`put ${TRACE.length + CONTENT.length}`, 'put 4', 'store']);
+    expect(messages).toMatchObject([
+      {
+        blob: blobIdOf(Buffer.concat([Buffer.from(TRACE), CONTENT])),
+        attachments: [{ filename: 'a.pdf', size: 4, blob: blobIdOf(Buffer.from('%PDF')) }],
+      },
+    ]);
+  });
+
+  test('is known again by what its sender gave, whatever we wrote above it', async () => {
+    await take();
+    await take({ mail: { raw: CONTENT } });
+    const digest = createHash('sha256').update(CONTENT).digest();
+    expect(messages.map(({ contentDigest, size }) => ({ contentDigest, size }))).toEqual([
+      { contentDigest: digest, size: CONTENT.length },
+      { contentDigest: digest, size: CONTENT.length },
+    ]);
+  });
+
+  test('can be blocked by its From and by the sender of its envelope', async () => {
+    await take();
+    expect(messages[0]?.senders).toEqual(['ann@shop.example', 'bounce@mailer.example']);
+  });
+
+  test.each([
+    ['the null sender', '', CONTENT, true],
+    ['a program, by its own words', 'a@a.example', Buffer.from('Precedence: list\r\n\r\nHi\r\n'), true],
+    ['a person', 'a@a.example', CONTENT, false],
+  ])('of %s says whether it is automatic', async (_, mailFrom, content, automatic) => {
+    await take({ mail: { mailFrom, content } });
+    expect(messages).toMatchObject([{ automatic }]);
+  });
+
+  test('is timed by stage', async () => {
+    await take();
+    const { values } = await metrics.inboundStageDuration.get();
+    const ofStages = values.filter(({ metricName }) => metricName?.endsWith('_count') === true);
+    expect(ofStages.map(({ labels, value }) => [labels.stage, value])).toEqual(
+      expect.arrayContaining([
+        ['blobs', 2],
+        ['parse', 1],
+        ['store', 1],
+      ]),
+    );
+  });
+});
+
+describe('what became of a message is counted and told, with ids and nothing of what it says', () => {
+  test.each<[string, Wish, (string | number)[][], string]>([
+    ['received', {}, [['received', '', 1]], 'message.received'],
+    [
+      'received once and held once',
+      { receive: async () => ({ kind: 'stored', messages: [stored('received'), stored('held')] }) },
+      [
+        ['received', '', 1],
+        ['held', 'spam', 1],
+      ],
+      'message.held',
+    ],
+    ['nobody', { receive: async () => ({ kind: 'nobody' }) }, [['nobody', '', 1]], 'message.nobody'],
+    [
+      'later, for Postgres',
+      { receive: async () => Promise.reject(new StoreUnavailableError(new Error('away'))) },
+      [['later', 'postgres', 1]],
+      'message not stored',
+    ],
+    [
+      'later, for the blob store',
+      { put: async () => Promise.reject(new BlobStoreUnavailableError('away')) },
+      [['later', 'blobs', 1]],
+      'message not stored',
+    ],
+    [
+      'later, for a scanner',
+      { mail: { screen: async () => Promise.reject(new ScreeningUnavailableError('clamd', 'away')) } },
+      [['later', 'screening', 1]],
+      'message not stored',
+    ],
+    [
+      'later, for a fault of our own',
+      { mail: { screen: async () => Promise.reject(new Error('a bug')) } },
+      [['later', 'other', 1]],
+      'message not stored',
+    ],
+  ])('%s', async (title, wish, counts, said) => {
+    const { kind } = await take(wish);
+    expect(kind).toBe(title.split(/[ ,]/)[0]?.replace('received', 'stored'));
+    expect(await counted()).toEqual(counts);
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toContain(said);
+    for (const line of lines) {
+      expect(JSON.parse(line)).toMatchObject({ session_id: 's1' });
+      expect(line).not.toMatch(/confidential|Hello|shop\.example|mailer\.example|in\.example|a\.pdf/);
+    }
+  });
+
+  test('repeated', async () => {
+    await take({ receive: async () => ({ kind: 'stored', messages: [] }) });
+    expect(await counted()).toEqual([['repeated', '', 1]]);
+  });
+
+  test('and nothing is stored of what cannot be judged, or whose bytes are not kept', async () => {
+    await take({ put: async () => Promise.reject(new BlobStoreUnavailableError('away')) });
+    await take({ mail: { screen: async () => Promise.reject(new Error('a bug')) } });
+    expect(steps).not.toContain('store');
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, test } from '@jest/globals';
+import { messageRecord, wholeMessageRecord } from './received-message.ts';
+import type { AttachmentId, MessageId, ReceivedMessage } from './received-message.ts';
+import type { AccountId } from './ids.ts';
+
+const KIB = 1024;
+const ENVELOPE = '\u{1f4e8}'; // four bytes, two units of UTF-16
+
+const MESSAGE: ReceivedMessage = {
+  ...{ id: 'msg_1' as MessageId, accountId: 'acct_1' as AccountId, kind: 'live', status: 'received' },
+  ...{ inboxId: null, threadId: null, ruleId: null, messageId: null, inReplyTo: null },
+  ...{ from: '', to: [], cc: [], replyTo: [], receivedFor: [], subject: null, text: null },
+  ...{ receivedAt: new Date(0), size: 1, attachments: [], automatic: false, heldReason: null },
+  auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
+};
+
+describe('the text of a record', () => {
+  const textOf = (text: string) => {
+    const { text: cut, text_truncated: truncated } = messageRecord({ ...MESSAGE, text });
+    return { cut, truncated };
+  };
+
+  test.each([
+    ['a', 'x'.repeat(16 * KIB)],
+    ['é', 'é'.repeat(8 * KIB)],
+    [ENVELOPE, ENVELOPE.repeat(4 * KIB)],
+  ])('is whole up to 16 KiB, of %s', (_, text) => {
+    expect(textOf(text)).toEqual({ cut: text, truncated: false });
+  });
+
+  test.each([
+    ['a', 0, 'x'.repeat(16 * KIB)],
+    ['é', 1, `x${'é'.repeat(8 * KIB - 1)}`],
+    ['€', 0, '€'.repeat(5_461)],
+    [ENVELOPE, 1, `x${ENVELOPE.repeat(4 * KIB - 1)}`],
+    [ENVELOPE, 3, `xxx${ENVELOPE.repeat(4 * KIB - 1)}`],
+  ])('is cut before the character that does not fit: %s behind %i bytes', (character, before, cut) => {
+    const unit = character === 'a' ? 'x' : character;
+    expect(textOf('x'.repeat(before) + unit.repeat(17 * KIB))).toEqual({ cut, truncated: true });
+  });
+});
+
+describe('a record', () => {
+  const many = Array.from({ length: 101 }, (_, n) => `a${n}@a.example`);
+  const name = ENVELOPE.repeat(999);
+  const large: ReceivedMessage = {
+    ...MESSAGE,
+    ...{ to: many, cc: many, replyTo: many, receivedFor: many, subject: name },
+    ...{ messageId: `${name}@a.example`, inReplyTo: name, text: 'x'.repeat(20 * KIB) },
+    attachments: many.map((_, n) => ({
+      ...{ id: `att_${n}` as AttachmentId, filename: name, contentType: name, contentId: name, size: 1 },
+    })),
+  };
+
+  test('has the first 100 of each list, and 998 characters of each name', () => {
+    const record = messageRecord(large);
+    const cut = ENVELOPE.repeat(998);
+    for (const list of [record.to, record.cc, record.reply_to, record.received_for])
+      expect(list).toEqual(many.slice(0, 100));
+    expect(record).toMatchObject({ subject: cut, message_id: `<${cut}>`, in_reply_to: `<${cut}>` });
+    expect(record.attachments).toEqual(
+      Array.from({ length: 100 }, (_, n) => ({
+        ...{ id: `att_${n}`, filename: cut, content_type: cut, content_id: cut, size: 1 },
+      })),
+    );
+  });
+
+  test('for who asks for this message has all of them', () => {
+    const record = wholeMessageRecord(large);
+    for (const list of [record.to, record.cc, record.reply_to, record.received_for])
+      expect(list).toEqual(many);
+    expect(record).toMatchObject({ subject: name, text: large.text, text_truncated: false });
+    expect(record.attachments).toHaveLength(101);
+    expect(record.attachments.at(-1)).toMatchObject({ filename: name });
+  });
+});

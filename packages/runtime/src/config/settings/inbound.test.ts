@@ -1,0 +1,74 @@
+import { describe, expect, test } from '@jest/globals';
+import { ConfigurationError, loadConfig } from '../load.ts';
+import type { Environment } from '../setting.ts';
+
+const BASE: Environment = { DATABASE_URL: 'postgres://app:pw@db/postrider' };
+
+const inbound = (env: Environment = {}) => loadConfig('inbound', { ...BASE, ...env });
+
+function problemsOf(env: Environment): readonly string[] {
+  try {
+    inbound(env);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('the process that receives mail', () => {
+  test('starts with what it is told of Postgres alone', () => {
+    expect(inbound()).toMatchObject({
+      ...{ inboundSmtpHost: '127.0.0.1', inboundSmtpPort: 2525, inboundProtocol: 'smtp', metricsPort: 9103 },
+      ...{ inboundDomains: undefined, inboundTlsCertFile: undefined, inboundTlsKeyFile: undefined },
+      ...{
+        dnsServers: [],
+        inboundClamd: undefined,
+        inboundRspamd: undefined,
+        inboundSpamThreshold: undefined,
+      },
+      ...{ inboundScreeningRequired: true, blobStore: 'file:.data/blobs' },
+    });
+    expect(loadConfig('relay', BASE)).toMatchObject({ inboundRetentionDays: 30 });
+  });
+
+  test('reads lists, addresses of scanners, and a score', () => {
+    const env = {
+      INBOUND_DOMAINS: 'in.example, xn--bcher-kva.example',
+      DNS_SERVERS: '127.0.0.1:5353,[::1]:53',
+      INBOUND_CLAMD: 'unix:/run/clamd.sock',
+      INBOUND_RSPAMD: 'rspamd:11333',
+      INBOUND_SPAM_THRESHOLD: '7.5',
+      INBOUND_SCREENING_REQUIRED: 'false',
+      INBOUND_PROTOCOL: 'lmtp',
+    };
+    expect(inbound(env)).toMatchObject({
+      inboundDomains: ['in.example', 'xn--bcher-kva.example'],
+      dnsServers: ['127.0.0.1:5353', '[::1]:53'],
+      ...{ inboundClamd: 'unix:/run/clamd.sock', inboundRspamd: 'rspamd:11333', inboundSpamThreshold: 7.5 },
+      ...{ inboundScreeningRequired: false, inboundProtocol: 'lmtp' },
+    });
+  });
+
+  test.each([
+    ['INBOUND_DOMAINS', 'In.example'],
+    ['INBOUND_DOMAINS', 'b\u00fccher.example'],
+    ['INBOUND_DOMAINS', 'in.example;other.example'],
+    ['DNS_SERVERS', '127.0.0.1'],
+    ['INBOUND_CLAMD', 'clamd'],
+    ['INBOUND_RSPAMD', 'http://rspamd:11333'],
+    ['INBOUND_SPAM_THRESHOLD', 'high'],
+    ['INBOUND_SCREENING_REQUIRED', 'no'],
+    ['INBOUND_PROTOCOL', 'smtps'],
+    ['INBOUND_SMTP_PORT', '65536'],
+    ['BLOB_STORE', '/var/blobs'],
+  ])('does not start with %s=%s', (name, value) => {
+    expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be `))]);
+  });
+
+  test.each(['INBOUND_TLS_CERT_FILE', 'INBOUND_TLS_KEY_FILE'])('does not start with %s alone', (name) => {
+    expect(problemsOf({ [name]: '/etc/mail.pem' })).toEqual([
+      'INBOUND_TLS_CERT_FILE and INBOUND_TLS_KEY_FILE are set together or not at all',
+    ]);
+  });
+});
