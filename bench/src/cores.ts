@@ -29,11 +29,16 @@ export function holdToCores(count: number): void {
 /**
  * Keeps processes, and all that they start from now on, off the last processor.
  *
- * @returns what gives a process that processor, and what ends it all. @throws Error without Linux, taskset and two processors
+ * @returns what gives a process that processor, and what ends it all. @throws Error without Linux, taskset and so many processors
  */
-export function keepLastCoreFree(pids: readonly number[]): { give(pid: number): void; end(): void } {
+export function keepLastCoreFree(
+  pids: readonly number[],
+  coresMin: number,
+): { give(pid: number): void; end(): void } {
   const usable = usableNumbersOfOurs();
-  if (usable.length < 2) throw new Error(`it needs Linux and two processors; there are ${usable.length}`);
+  if (usable.length < coresMin) {
+    throw new Error(`it needs Linux and ${coresMin} processors; there are ${usable.length}`);
+  }
   for (const pid of pids) hold(pid, usable.slice(0, -1));
   return {
     give: (pid) => hold(pid, usable.slice(-1)),
