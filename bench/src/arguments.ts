@@ -7,7 +7,7 @@ export interface RunWish {
   readonly action: 'run';
   /** In the order of the registry. */
   readonly only: readonly string[];
-  /** Null: five, or one with `quick`. */
+  /** Null: three, or one with `quick`. */
   readonly rounds: number | null;
   readonly quick: boolean;
   /** How many of the machine's cores everything is held to. Null: all. */

@@ -18,7 +18,7 @@ export interface Figure {
   readonly group: FigureResult['group'];
   /** What is done and how it is measured, for the page. */
   readonly how: string;
-  /** With five rounds; it is given up after that. */
+  /** With as many rounds as a run has by itself; it is given up after that. */
   readonly limitSeconds: number;
   /** @throws Error when it could not be measured, saying why */
   run(ground: Ground): Promise<Measurement>;

@@ -79,8 +79,8 @@ function measurement(rounds: readonly Round[]): Measurement {
   const bare = (round: Round) => round.bare;
   return {
     checks: [
-      checkOf('commit to arrival, p50', 'ms', each(0.5, sinceCommit), { atMost: 10 }),
-      checkOf('commit to arrival, p99', 'ms', each(0.99, sinceCommit), { atMost: 50 }),
+      checkOf('commit to arrival, p50', 'ms', each(0.5, sinceCommit), { atMost: 5 }),
+      checkOf('commit to arrival, p99', 'ms', each(0.99, sinceCommit), { atMost: 30 }),
     ],
     values: [
       valueOf('commit to arrival, longest', 'ms', each(1, sinceCommit)),

@@ -49,7 +49,7 @@ export function plotsOf(result: Result): Plot[] {
 const repeat = (name: string): string =>
   [
     '```sh',
-    'npm run bench                          # everything; 75 minutes at the most on two cores',
+    'npm run bench                          # everything; 60 minutes at the most on two cores',
     'npm run bench -- --list                # the figures',
     'npm run bench -- --only drain,latency  # some of them',
     'npm run bench -- --cores 2             # on two cores of a machine that has more',
