@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
 import type { RunWish } from './arguments.ts';
-import { holdToCores } from './cores.ts';
+import { holdToCores, usableCores } from './cores.ts';
 import { configurationFacts, machineFacts, versionFacts } from './facts.ts';
 import { openGround } from './ground/ground.ts';
 import { summarizeProfiles } from './profile.ts';
@@ -45,7 +45,7 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
   const ground = await openGround({ sizes, rounds, say, profileFolder, bundles: places.bundles });
   try {
     const figures = await runFigures(
-      FIGURES.filter(({ id }) => wish.only.includes(id)),
+      FIGURES.filter(({ id, coresMin = 1 }) => wish.only.includes(id) && coresMin <= usableCores().length),
       {
         forFigure: (figure) => ground.forFigure(figure),
         limitSeconds: LIMIT_SECONDS * limitFactor,

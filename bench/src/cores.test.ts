@@ -22,7 +22,7 @@ test('nothing is held to more cores than there are', () => {
     const [one, other] = [sleep(), sleep()];
     try {
       const all = coresOf(one.pid);
-      const lastCore = keepLastCoreFree([one.pid], 2);
+      const lastCore = keepLastCoreFree([one.pid]);
       lastCore.give(other.pid);
       expect([coresOf(one.pid), coresOf(other.pid)]).toEqual([all.slice(0, -1), all.slice(-1)]);
       lastCore.end();

@@ -15,7 +15,7 @@ export function usableCores(): CpuInfo[] {
 
 /** Holds this process, and all that it starts from now on, to the first of its processors. @throws UsageError */
 export function holdToCores(count: number): void {
-  const usable = usableNumbersOfOurs();
+  const usable = usableCoreNumbers();
   if (usable.length < count) {
     throw new UsageError(`--cores ${count} needs Linux and as many processors; there are ${usable.length}`);
   }
@@ -29,16 +29,11 @@ export function holdToCores(count: number): void {
 /**
  * Keeps processes, and all that they start from now on, off the last processor.
  *
- * @returns what gives a process that processor, and what ends it all. @throws Error without Linux, taskset and so many processors
+ * @returns `give` holds a process to it, `end` lets `pids` run everywhere again. @throws Error without Linux, taskset and two processors
  */
-export function keepLastCoreFree(
-  pids: readonly number[],
-  coresMin: number,
-): { give(pid: number): void; end(): void } {
-  const usable = usableNumbersOfOurs();
-  if (usable.length < coresMin) {
-    throw new Error(`it needs Linux and ${coresMin} processors; there are ${usable.length}`);
-  }
+export function keepLastCoreFree(pids: readonly number[]): { give(pid: number): void; end(): void } {
+  const usable = usableCoreNumbers();
+  if (usable.length < 2) throw new Error(`it needs Linux and two processors; there are ${usable.length}`);
   for (const pid of pids) hold(pid, usable.slice(0, -1));
   return {
     give: (pid) => hold(pid, usable.slice(-1)),
@@ -50,7 +45,7 @@ function hold(pid: number, cores: readonly number[]): void {
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', cores.join(','), String(pid)]);
 }
 
-function usableNumbersOfOurs(): number[] {
+function usableCoreNumbers(): number[] {
   return usableNumbers()?.filter((number) => number < cpus().length) ?? [];
 }
 

@@ -20,6 +20,8 @@ export interface Figure {
   readonly how: string;
   /** With as many rounds as a run has by itself; it is given up after that. */
   readonly limitSeconds: number;
+  /** With fewer it says nothing, and is left out. */
+  readonly coresMin?: number;
   /** @throws Error when it could not be measured, saying why */
   run(ground: Ground): Promise<Measurement>;
 }

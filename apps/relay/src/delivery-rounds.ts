@@ -120,8 +120,9 @@ class Rounds implements DeliveryRounds {
     this.#scanTookMs += this.#nowMs() - begun;
     outstanding.scanned(requests, found);
     for (const { webhookId, dueSoon, held, front, stuck } of found) {
-      // Claims take the oldest rows, so the first one is in flight if any is. Otherwise it is free, or not due yet.
-      if (!held || front === null) limits.noteIdle(webhookId, begun);
+      // Claims take the oldest rows of a lane. Where there is one lane, the first row is in flight if any is.
+      const oneLane = this.#claims.lanesOf(webhookId).length === 1;
+      if (front === null || (!held && oneLane)) limits.noteIdle(webhookId, begun);
       if (stuck) this.#noteStuck(webhookId);
       if (dueSoon && (!held || limits.isFull(webhookId))) this.noteFound([webhookId]);
     }

@@ -54,7 +54,21 @@ describe('what a webhook was handed', () => {
     expect(await accountInFlight()).toBe(0);
   });
 
+  test('is in flight where the first delivery of a webhook that has not answered yet finds the fast lane full', async () => {
+    ground.queue.fill('fast', 'waiting', 1_000);
+    ground.pass(2_000); // what was known of the queue is old
+    await store.rows.deliveries(webhookId, { count: 3 });
+    await ground.tell(webhookId);
+    await ground.untilScanned();
+    ground.queue.fill('fast', 'waiting', 0);
+    ground.pass(2_000);
+    expect(await accountInFlight()).toBe(2);
+  });
+
   test('is not in flight any more when its lease has run out', async () => {
+    await store.rows.deliveries(webhookId);
+    await ground.tell(webhookId);
+    await work(); // it answers
     await store.rows.deliveries(webhookId, { count: 3 });
     await ground.tell(webhookId);
     for (const lane of ['fast', 'slow'] as const) ground.queue.fill(lane, 'waiting', 1_000); // no claim gets it

@@ -31,7 +31,7 @@ export const slowProvider: Figure = {
   async run(ground) {
     const rounds = new Map<number, Round[]>();
     for (const latencyMs of LATENCIES_MS) {
-      const round = await prepare(ground, latencyMs);
+      const { round, close } = await prepare(ground, latencyMs);
       const count = Math.round(ground.sizes.slowProviderSeconds * idealRate(latencyMs));
       await round(count); // until the code of both is compiled and all connections stand
       const measured: Round[] = [];
@@ -43,6 +43,7 @@ export const slowProvider: Figure = {
             `${idealRate(latencyMs).toFixed(0)}/s, bare nodemailer ${one.barePerSecond.toFixed(0)}/s`,
         );
       }
+      close();
       rounds.set(latencyMs, measured);
     }
     const each = [...rounds];
@@ -83,22 +84,29 @@ function idealRate(latencyMs: number): number {
   return (SLOTS * 1000) / latencyMs;
 }
 
-/** @returns hands over so many messages, and sends as many by the yardstick */
-async function prepare(ground: Ground, latencyMs: number): Promise<(count: number) => Promise<Round>> {
+interface Prepared {
+  /** Hands over so many messages, and sends as many by the yardstick. */
+  readonly round: (count: number) => Promise<Round>;
+  readonly close: () => void;
+}
+
+async function prepare(ground: Ground, latencyMs: number): Promise<Prepared> {
   const port = await ground.bareSmtp().call('listen', { latencyMs });
   const installation = await ground.install();
   const { database } = installation;
   const accountId = await installation.addAccount();
   await installation.start('relay');
   await installation.start('worker', { MAIL_PROVIDER: 'smtp', SMTP_URL: `smtp://127.0.0.1:${port}` });
-  return async (count) => {
-    const bare = openBareMail(port, SLOTS);
-    const barePerSecond = await bare.rate(count);
-    bare.close();
-    await queueMail(installation, accountId, count);
-    const begun = monotonicMs();
-    const isOver = async () => (await database.query('select from email_sends limit 1')).length === 0;
-    await waitFor(isOver, { what: 'all mail to be sent', timeoutMs: WITHIN_MS, intervalMs: POLL_MS });
-    return { perSecond: (count * 1000) / (monotonicMs() - begun), barePerSecond };
+  const bare = openBareMail(port, SLOTS);
+  return {
+    async round(count) {
+      const barePerSecond = await bare.rate(count);
+      await queueMail(installation, accountId, count);
+      const begun = monotonicMs();
+      const isOver = async () => (await database.query('select from email_sends limit 1')).length === 0;
+      await waitFor(isOver, { what: 'all mail to be sent', timeoutMs: WITHIN_MS, intervalMs: POLL_MS });
+      return { perSecond: (count * 1000) / (monotonicMs() - begun), barePerSecond };
+    },
+    close: () => bare.close(),
   };
 }

@@ -6,8 +6,6 @@ import type { Burst } from '../load/drain-burst.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
 
-/** Everything else together costs as much as the worker: on one core it would be the limit. */
-const CORES_MIN = 3;
 /** What shares the other cores. */
 const OTHERS = ['relay', 'Postgres', 'Redis', 'receiver'];
 
@@ -16,12 +14,13 @@ export const workerCeiling: Figure = {
   title: 'As much as one worker delivers',
   group: 'load',
   how:
-    'A burst of fresh events for one endpoint is committed at once and drained, as in the first figure, but the worker has the ' +
+    'A burst of fresh events for one endpoint is committed at once and drained, as in “A burst to one endpoint”, but the worker has the ' +
     'last core for itself, and relay, Redis, Postgres’ sessions and the receiver share the others. While its core is busy and the ' +
     'others are not, the rate is what one worker can do.',
   limitSeconds: 240,
+  coresMin: 3, // everything else together costs as much as the worker, and on one core would be the limit
   async run(ground) {
-    const lastCore = keepLastCoreFree([process.pid, ground.cluster.pid], CORES_MIN);
+    const lastCore = keepLastCoreFree([process.pid, ground.cluster.pid]);
     try {
       const drain = await prepare(ground, lastCore);
       await drain();

@@ -7,7 +7,7 @@ const BYTES = 2_000;
 
 /** Sends messages of some 2 KB by nodemailer, over kept connections, and does nothing else. */
 export interface BareMail {
-  /** @returns how many a second the server has answered. @throws Error when it takes one of them not */
+  /** @returns how many a second the server has answered. @throws Error when it refuses one */
   rate(count: number): Promise<number>;
   close(): void;
 }

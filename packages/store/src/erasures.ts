@@ -66,7 +66,7 @@ export function createErasureStore(pool: Pool): ErasureStore {
         const { rows } = await pool.query<Pass>(
           `insert into erasures (account_id, address, due_at) values ($1, $2, now() + make_interval(secs => $3))
            on conflict (account_id, address) do update
-           set requested_at = excluded.requested_at, due_at = excluded.due_at,
+           set requested_at = greatest(erasures.requested_at, excluded.requested_at), due_at = excluded.due_at,
                resume_from = least(erasures.resume_from, erasures.requested_at - ${COMMITTED_WITHIN})
            returning ${COLUMNS}`,
           [accountId, address, LOOK_SECONDS_MAX],
