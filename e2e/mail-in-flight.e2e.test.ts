@@ -64,14 +64,14 @@ test('a provider that answers when all slots are in flight, and one call at a ti
   expect(ses.messages).toHaveLength(MESSAGES);
 }, 180_000);
 
-test('SIGTERM: another worker sends the mail that waits for a slot, while the provider still has that in flight', async () => {
+test('SIGTERM: another worker sends the mail that waits for a slot, while the provider still has the rest in flight', async () => {
   const rows = createRows(system.db);
   await rows.domain(system.accountId, 'a.example');
   for (let n = 0; n < 2 * SLOTS; n += 1) await rows.email(-1000, system.accountId);
   await system.start('relay', { LEASE_SECONDS: '300' });
   const stopped = await startWorker();
   await waitFor(() => held.length === SLOTS, { what: 'all slots to be in flight' });
-  expect(await rowsWhere('leased_until > now()')).toBe(2 * SLOTS); // of one job, so all are in the worker's hands
+  expect(await rowsWhere('leased_until > now()')).toBe(2 * SLOTS); // all came in one job, so this worker holds them
   await startWorker();
   stopped.signal('SIGTERM');
   await waitFor(() => held.length === 2 * SLOTS, { what: 'the mail that waited to reach the provider' });

@@ -53,7 +53,7 @@ export interface ConcurrencyLimitsOptions {
   /** Attempts that all workers together can have in flight. */
   readonly fleetSlots: () => number;
   /** A monotonic clock. */
-  readonly nowMs?: () => number;
+  readonly nowMs: () => number;
 }
 
 /** What webhooks of an account share. */
@@ -79,7 +79,7 @@ class Limits implements ConcurrencyLimits {
   #lastServed: WebhookId | null = null;
   #sharedUntilMs = -Infinity;
 
-  constructor({ fleetSlots, nowMs = () => performance.now() }: ConcurrencyLimitsOptions) {
+  constructor({ fleetSlots, nowMs }: ConcurrencyLimitsOptions) {
     this.#fleetSlots = fleetSlots;
     this.#nowMs = nowMs;
   }

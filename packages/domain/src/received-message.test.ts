@@ -65,7 +65,7 @@ describe('a record', () => {
     );
   });
 
-  test('for who asks for this message has all of them', () => {
+  test('that is asked for by its id has all of them', () => {
     const record = wholeMessageRecord(large);
     for (const list of [record.to, record.cc, record.reply_to, record.received_for])
       expect(list).toEqual(many);

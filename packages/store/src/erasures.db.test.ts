@@ -226,7 +226,7 @@ describe('what is outstanding ends first, and is erased then', () => {
     await end('done');
     await letTimePass(store.outside, '1 hour');
     await handOver(store, waiting);
-    // What is left is younger than what has come since.
+    // This pass moves `resume_from` past the mail that came since. The repetition must move it back.
     expect(await erasures.resume()).toEqual([result({ emails: 1 }, { events: 1 })]);
     const repeated = await erasures.erase(accountId, BOB);
     expect(repeated).toEqual(result({ emails: 1, events: 1, attempts: 1 }, { events: 1 }));

@@ -30,7 +30,7 @@ export interface ErasureStore {
    *
    * @param address as `plainAddress` writes it.
    */
-  erase(accountId: AccountId, address: string): Promise<ErasureResult>;
+  erase(accountId: AccountId, address: string): Promise<Omit<ErasureResult, 'finished'>>;
   /** Looks again at requests with something pending, of which each is looked at by one caller. */
   resume(): Promise<ErasureResult[]>;
 }

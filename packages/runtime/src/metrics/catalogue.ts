@@ -100,7 +100,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'histogram',
     name: 'postrider_relay_claimed_rows',
-    help: 'Rows that one claim of the relay put on the timetable, by what they are: delivery, mail.',
+    help: 'Rows that one claim of the relay put into the queue, by what they are: delivery, mail.',
     labels: ['kind'],
     buckets: BATCH_ROWS,
   },
@@ -116,7 +116,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'counter',
     name: 'postrider_relay_reconciled_rows_total',
-    help: "Rows that were due and in nobody's hands and that the reconciling pass put back. Rises when Redis lost jobs or a worker died.",
+    help: "Rows that were due and not leased and that the reconciling pass put back. Rises when Redis lost jobs or a worker died.",
     labels: [],
   },
   deadLettersDropped: {

@@ -41,7 +41,7 @@ export interface ThreadEmail {
   readonly subject: string | null;
   /** Of the header, without brackets; null without one, and where it was sent. */
   readonly messageId: string | null;
-  /** Without brackets. */
+  /** Without brackets. Of `In-Reply-To` where there are none. */
   readonly references: readonly string[];
   /** Of what was sent: by which the provider knows it. */
   readonly providerMessageId: string | null;
