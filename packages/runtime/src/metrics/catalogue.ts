@@ -116,7 +116,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'counter',
     name: 'postrider_relay_reconciled_rows_total',
-    help: "Rows that were due and not leased and that the reconciling pass put back. Rises when Redis lost jobs or a worker died.",
+    help: 'Rows that were due and not leased and that the reconciling pass put back. Rises when Redis lost jobs or a worker died.',
     labels: [],
   },
   deadLettersDropped: {
