@@ -87,6 +87,23 @@ describe('a message of a blocked sender', () => {
     await intake.receive(incoming({ heldReason: 'virus' }));
     expect(await stored()).toMatchObject([{ reason: 'virus' }]);
   });
+
+  test('is held in a test inbox for what screening says alone: blocked senders are live only', async () => {
+    await inbox('a', 'test');
+    await inbox('b');
+    await block('shop.example');
+    await intake.receive(incoming({ recipients: [`a@${SHARED}`, `b@${SHARED}`] }));
+    await intake.receive(incoming({ heldReason: 'spam' }));
+    const found = await stored();
+    expect(found).toHaveLength(3);
+    expect(found).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ kind: 'test', reason: null, threaded: true }),
+        expect.objectContaining({ kind: 'live', reason: 'blocked_sender' }),
+        expect.objectContaining({ kind: 'test', reason: 'spam' }),
+      ]),
+    );
+  });
 });
 
 test('a long block list is asked by its index, however many names a message brings', async () => {
