@@ -60,6 +60,9 @@ const wakeUps = createWakeUps(postgres);
 const database = openDatabase({ ...postgres, size: config.databasePoolSize }, wakeUps);
 const blobs = createBlobStore(config.blobStore);
 
+/** Over LMTP the client is a mail server of the operator's own. */
+const clientIsSender = config.inboundProtocol === 'smtp';
+
 const onThreadLost = (stage: 'parse' | 'authenticate') => (error: Error) => {
   metrics.inboundThreadsLost.inc({ stage });
   logger.warn('a message cost its thread', { stage, error });
@@ -74,7 +77,7 @@ const authentication = createSenderAuthentication({
   authentication: {
     dnsServers: config.dnsServers,
     timeoutMs: NAME_SERVERS_TIMEOUT_MS,
-    spf: config.inboundProtocol === 'smtp',
+    spf: clientIsSender,
   },
   pool: {
     ...AUTHENTICATE,
@@ -94,6 +97,7 @@ const screening = createScreening({
       : createRspamdScanner({
           address: config.inboundRspamd,
           spamThreshold: config.inboundSpamThreshold ?? null,
+          clientIsSender,
           timeoutMs: SCAN_TIMEOUT_MS,
         }),
   required: config.inboundScreeningRequired,
