@@ -43,6 +43,10 @@ const SCAN_TIMEOUT_MS = 30_000;
 /** Of the time to stop, what is kept for the last 421s to leave and for letting go of threads and Postgres. */
 const CLOSING_TIME_MS = 2_000;
 
+// Without a handler SIGHUP ends the process. The server reads the certificate when it is created: nothing is
+// to be read again before that.
+process.on('SIGHUP', () => undefined);
+
 const config = loadConfigOrExit('inbound');
 const logger = createLogger({ level: config.logLevel, service: 'inbound' });
 const metrics = createMetrics('inbound');
