@@ -112,6 +112,19 @@ describe('a certificate', () => {
     expect(await shown(inbound)).toBe(second);
     expect(await inbound.stop()).toBe(0);
   });
+
+  test('is the newest at the start, too: SIGHUP before it is in use does not end the process', async () => {
+    await issue();
+    await system.db.query('begin');
+    await system.db.query('lock table installation'); // which the server's start waits for
+    const inbound = await system.start('inbound', { ...files(), INBOUND_HOSTNAME: HOSTNAME });
+    const second = await issue();
+    inbound.signal('SIGHUP');
+    expect(inbound.log.map((line) => line['msg'])).not.toContain('inbound server listens');
+    await system.db.query('commit');
+    expect(await shown(inbound)).toBe(second);
+    expect(await inbound.stop()).toBe(0);
+  });
 });
 
 describe('INBOUND_PROTOCOL=lmtp', () => {

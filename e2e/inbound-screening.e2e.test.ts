@@ -44,8 +44,9 @@ afterEach(async () => {
   await Promise.all([clamd.close(), rspamd.close(), names.close()]);
 });
 
-async function send(text = 'Hi'): Promise<string> {
-  return sendMail(await inbound.smtpPort(), { from: 'ann@shop.example', to: INBOX, subject: 'Judged', text });
+async function send(text = 'Hi', options: Parameters<typeof sendMail>[2] = {}): Promise<string> {
+  const mail = { from: 'ann@shop.example', to: INBOX, subject: 'Judged', text };
+  return sendMail(await inbound.smtpPort(), mail, options);
 }
 
 /** What is stored, and the event that tells of it. */
@@ -65,7 +66,8 @@ describe('with every scanner there', () => {
     expect(await send()).toMatch(/^250 /);
     expect(await stored()).toEqual([RECEIVED]);
     expect(clamd.streams).toHaveLength(1);
-    expect(rspamd.scans).toHaveLength(1);
+    const client = { ip: ['127.0.0.1'], helo: [expect.any(String)] };
+    expect(rspamd.scans).toMatchObject([{ headers: { ...client, from: ['ann@shop.example'] } }]);
   });
 
   test('one in which clamd finds something is held as virus, and a signed message.held tells of it', async () => {
@@ -131,4 +133,13 @@ test('with INBOUND_SCREENING_REQUIRED=false mail comes through while the scanner
   expect(await stored()).toEqual([RECEIVED]);
   const unjudged = inbound.log.filter(({ msg }) => String(msg).startsWith('a scanner is away'));
   expect(unjudged).toHaveLength(2);
+});
+
+test('over LMTP rspamd is told nothing of the client, which is the mail server in front', async () => {
+  inbound = await system.start('inbound', { INBOUND_PROTOCOL: 'lmtp' });
+  await send('Hi', { lmtp: true });
+  expect(await stored()).toEqual([RECEIVED]);
+  expect(rspamd.scans).toMatchObject([{ headers: { from: ['ann@shop.example'], rcpt: [INBOX] } }]);
+  expect(rspamd.scans[0]?.headers).not.toHaveProperty('ip');
+  expect(rspamd.scans[0]?.headers).not.toHaveProperty('helo');
 });

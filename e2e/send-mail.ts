@@ -2,13 +2,18 @@ import { createTransport } from 'nodemailer';
 import type { SendMailOptions } from 'nodemailer';
 
 /**
- * Sends a message over SMTP to a port of loopback, as a mail server from outside does.
+ * Sends a message over SMTP to a port of loopback, as a mail server from outside does; or over LMTP, as a mail
+ * server in front of it.
  *
  * @returns the answer to it
  * @throws what nodemailer does, with the answer's code in `responseCode`
  */
-export async function sendMail(port: number, mail: SendMailOptions): Promise<string> {
-  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
+export async function sendMail(
+  port: number,
+  mail: SendMailOptions,
+  options: { readonly lmtp?: boolean } = {},
+): Promise<string> {
+  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true, ...options });
   try {
     const { response } = await transport.sendMail(mail);
     return response;

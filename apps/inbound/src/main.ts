@@ -43,6 +43,10 @@ const SCAN_TIMEOUT_MS = 30_000;
 /** Of the time to stop, what is kept for the last 421s to leave and for letting go of threads and Postgres. */
 const CLOSING_TIME_MS = 2_000;
 
+// Without a handler SIGHUP ends the process. The server reads the certificate when it is created: nothing is
+// to be read again before that.
+process.on('SIGHUP', () => undefined);
+
 const config = loadConfigOrExit('inbound');
 const logger = createLogger({ level: config.logLevel, service: 'inbound' });
 const metrics = createMetrics('inbound');
@@ -60,6 +64,9 @@ const wakeUps = createWakeUps(postgres);
 const database = openDatabase({ ...postgres, size: config.databasePoolSize }, wakeUps);
 const blobs = createBlobStore(config.blobStore);
 
+/** Over LMTP the client is a mail server of the operator's own. */
+const clientIsSender = config.inboundProtocol === 'smtp';
+
 const onThreadLost = (stage: 'parse' | 'authenticate') => (error: Error) => {
   metrics.inboundThreadsLost.inc({ stage });
   logger.warn('a message cost its thread', { stage, error });
@@ -74,7 +81,7 @@ const authentication = createSenderAuthentication({
   authentication: {
     dnsServers: config.dnsServers,
     timeoutMs: NAME_SERVERS_TIMEOUT_MS,
-    spf: config.inboundProtocol === 'smtp',
+    spf: clientIsSender,
   },
   pool: {
     ...AUTHENTICATE,
@@ -94,6 +101,7 @@ const screening = createScreening({
       : createRspamdScanner({
           address: config.inboundRspamd,
           spamThreshold: config.inboundSpamThreshold ?? null,
+          clientIsSender,
           timeoutMs: SCAN_TIMEOUT_MS,
         }),
   required: config.inboundScreeningRequired,

@@ -38,6 +38,6 @@ function idnaToAscii(text: string): string | null {
   return UNICODE_NAME.test(text) ? (parseUrl(`http://${text}`)?.hostname ?? null) : null;
 }
 
-function isAscii(text: string): boolean {
+export function isAscii(text: string): boolean {
   return /^[\u0000-\u007f]*$/.test(text);
 }

@@ -77,18 +77,25 @@ export const domainNames = listOf(
   String,
 );
 
-/** `127.0.0.1:53`, `[::1]:53`. */
-const HOST_PORT = /^(?:\[[0-9a-fA-F:]+\]|[^\s/:[\]]+):\d{1,5}$/;
+/** `rspamd:11333`, `127.0.0.1:53`, `[::1]:53`. */
+const HOST_PORT = /^(?:\[([0-9a-fA-F:]+)\]|([^\s/:[\]]+)):(\d{1,5})$/;
 
-export const hostPorts = listOf(
-  'must be a comma-separated list of host:port',
-  (entry) => HOST_PORT.test(entry),
+/** @returns null when `value` is no host and port, or nothing can listen on that port. */
+function hostBeforePort(value: string): string | null {
+  const [, ipv6, name, digits] = HOST_PORT.exec(value) ?? [];
+  return Number(digits) >= 1 && Number(digits) <= 65_535 ? (ipv6 ?? name ?? null) : null;
+}
+
+/** For name servers, which are asked by address alone. */
+export const ipPorts = listOf(
+  'must be a comma-separated list of address:port, each address an IP address',
+  (entry) => isIP(hostBeforePort(entry) ?? '') !== 0,
   String,
 );
 
 export const scannerAddress = text(
   'must be host:port or unix:/path',
-  (value) => HOST_PORT.test(value) || /^unix:\/[^\0]+$/.test(value),
+  (value) => hostBeforePort(value) !== null || /^unix:\/[^\0]+$/.test(value),
 );
 
 export const spamScore = text('must be a number', (value) => DECIMAL_NUMBER.test(value)).transform(Number);

@@ -20,8 +20,10 @@ async function start(behaviour?: RspamdBehaviour): Promise<FakeRspamd> {
   return rspamd;
 }
 
+const OPTIONS = { spamThreshold: null, clientIsSender: true, timeoutMs: 20_000 };
+
 function scan(address: string, options: Partial<RspamdOptions> = {}, envelope: Partial<Envelope> = {}) {
-  const scanner = createRspamdScanner({ address, spamThreshold: null, timeoutMs: 20_000, ...options });
+  const scanner = createRspamdScanner({ address, ...OPTIONS, ...options });
   return scanner.scan(RAW, { ...ENVELOPE, ...envelope });
 }
 
@@ -54,6 +56,16 @@ describe('rspamd is told', () => {
     const headers = rspamd.scans[0]?.headers;
     expect(Buffer.from(headers?.['from']?.[0] ?? '', 'latin1').toString()).toBe('jörg@example.com');
     expect(headers).toMatchObject({ helo: ['aIP: 127.0.0.1'], ip: ['192.0.2.10'] });
+  });
+
+  test('nothing of a client that is not the sender’s server', async () => {
+    const rspamd = await start();
+    await scan(rspamd.address, { clientIsSender: false });
+    const { headers, message } = rspamd.scans[0] ?? {};
+    expect(headers).toMatchObject({ from: ['bounces@example.com'], rcpt: [...ENVELOPE.rcptTo] });
+    expect(headers).not.toHaveProperty('ip');
+    expect(headers).not.toHaveProperty('helo');
+    expect(message).toEqual(RAW);
   });
 
   test('by a URL, too', async () => {
@@ -152,13 +164,13 @@ describe('the address', () => {
   test.each(['', 'host', 'https://host:11333', 'http://host', 'host:port', 'unix:/run/rspamd.sock'])(
     '%j is refused',
     (address) => {
-      expect(() => createRspamdScanner({ address, spamThreshold: 1, timeoutMs: 1 })).toThrow(TypeError);
+      expect(() => createRspamdScanner({ address, ...OPTIONS })).toThrow(TypeError);
     },
   );
   test.each(['localhost:11333', '127.0.0.1:11333', '[::1]:11333', 'http://rspamd:11333'])(
     '%s is taken',
     (address) => {
-      expect(() => createRspamdScanner({ address, spamThreshold: 1, timeoutMs: 1 })).not.toThrow();
+      expect(() => createRspamdScanner({ address, ...OPTIONS })).not.toThrow();
     },
   );
 });

@@ -11,6 +11,11 @@ export interface RspamdOptions {
   readonly address: string;
   /** A score from here on is spam. Null: rspamd's own thresholds decide, by its action. */
   readonly spamThreshold: number | null;
+  /**
+   * Whether the client of the session is the sender's server. Over LMTP it is a mail server of the operator's
+   * own: its address and name say nothing about the sender, and rspamd gets neither.
+   */
+  readonly clientIsSender: boolean;
   /** Time limit of one scan, connecting included. */
   readonly timeoutMs: number;
 }
@@ -27,11 +32,14 @@ const ANSWER = z.object({ score: z.number(), action: z.string() });
  *
  * @throws TypeError when the address cannot be read
  */
-export function createRspamdScanner({ address, spamThreshold, timeoutMs }: RspamdOptions): SpamScanner {
-  const url = readAddress(address);
+export function createRspamdScanner(options: RspamdOptions): SpamScanner {
+  const { spamThreshold, clientIsSender, timeoutMs } = options;
+  const url = readAddress(options.address);
   return {
     async scan(raw, envelope) {
-      const { score, action } = readAnswer(await post(url, raw, envelope, timeoutMs));
+      const { score, action } = readAnswer(
+        await post(url, raw, headersOf(envelope, clientIsSender), timeoutMs),
+      );
       return { spam: spamThreshold === null ? SPAM_ACTIONS.has(action) : score >= spamThreshold, score };
     },
   };
@@ -45,9 +53,11 @@ function readAddress(address: string): URL {
   return new URL('/checkv2', base);
 }
 
-function post(url: URL, raw: Uint8Array, envelope: Envelope, timeoutMs: number): Promise<string> {
+type Headers = Readonly<Record<string, string | string[]>>;
+
+function post(url: URL, raw: Uint8Array, envelope: Headers, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const headers = { ...headersOf(envelope), 'Content-Length': raw.length };
+    const headers = { ...envelope, 'Content-Length': raw.length };
     const sent = request(url, { method: 'POST', agent: false, headers });
     const settle = (act: () => void) => {
       clearTimeout(deadline);
@@ -71,10 +81,9 @@ function post(url: URL, raw: Uint8Array, envelope: Envelope, timeoutMs: number):
 }
 
 /** RFC 9110 allows bytes beyond ASCII in values; rspamd reads them as UTF-8. */
-function headersOf({ remoteAddress, helo, mailFrom, rcptTo }: Envelope): Record<string, string | string[]> {
+function headersOf({ remoteAddress, helo, mailFrom, rcptTo }: Envelope, clientIsSender: boolean): Headers {
   return {
-    IP: headerValue(remoteAddress),
-    Helo: headerValue(helo),
+    ...(clientIsSender ? { IP: headerValue(remoteAddress), Helo: headerValue(helo) } : {}),
     From: headerValue(mailFrom),
     Rcpt: rcptTo.map(headerValue),
   };

@@ -381,38 +381,3 @@ describe('a thread', () => {
     expect(await threadOf(await received(stranger))).not.toBe(thread);
   });
 });
-
-describe('a message of a blocked sender', () => {
-  const block = (sender: string) =>
-    store.outside.query('insert into blocked_senders values ($1, $2, $3, now())', [
-      ...[newId('blockedSender', store.clock), accountId, sender],
-    ]);
-
-  test.each(['ann@news.shop.example', 'news.shop.example', 'shop.example'])('is held: %s', async (sender) => {
-    await inbox('a');
-    await block(sender);
-    await intake.receive(incoming());
-    expect(await stored()).toMatchObject([
-      { status: 'held', held_reason: 'blocked_sender', thread_id: null },
-    ]);
-    expect((await events()).map(({ type }) => type)).toEqual(['message.held']);
-  });
-
-  test('is not held for a name that only ends alike, nor in another account', async () => {
-    await inbox('a');
-    await inbox('b', 'live', await store.newAccount());
-    await block('hop.example');
-    await block('mail.news.shop.example');
-    await intake.receive(incoming());
-    await block('shop.example');
-    await intake.receive(incoming({ recipients: [`b@${SHARED}`] }));
-    expect((await stored()).map(({ status }) => status)).toEqual(['received', 'received']);
-  });
-
-  test('is held for what screening says before that', async () => {
-    await inbox('a');
-    await block('shop.example');
-    await intake.receive(incoming({ heldReason: 'virus' }));
-    expect(await stored()).toMatchObject([{ held_reason: 'virus' }]);
-  });
-});

@@ -52,6 +52,7 @@ const fill = (count: number) =>
 describe('a blocked sender', () => {
   test.each([
     ['Ann+shop@News.B\u00fccher.example', 'ann+shop@news.xn--bcher-kva.example'],
+    ['Gr\u00fc\u00dfe@Shop.example', 'gr\u00fc\u00dfe@shop.example'],
     ['B\u00fccher.Example', 'xn--bcher-kva.example'],
   ])('%s is kept as %s: made, read, listed, and deleted', async (written, sender) => {
     const response = await post({ sender: written });
@@ -70,6 +71,12 @@ describe('a blocked sender', () => {
       body: { object: 'blocked_sender', id, deleted: true },
     });
     for (const method of ['get', 'delete'] as const) expectProblem(await ask(method, `/${id}`), 'not-found');
+  });
+
+  test('may have 256 characters of four bytes before the @, and no more', async () => {
+    const long = (length: number) => `${'\u{20bb7}'.repeat(length)}@shop.example`;
+    expect((await post({ sender: long(256) })).body).toMatchObject({ sender: long(256) });
+    expectProblem(await post({ sender: long(257) }), 'validation-failed');
   });
 
   test('that is blocked already is answered with its entry, however it is written', async () => {
@@ -147,6 +154,7 @@ describe('a body', () => {
     ['Ann <ann@shop.example>'],
     ['*@shop.example.'],
     ['@shop.example'],
+    ['"a b"@shop.example'],
     ['a\u0000.example'],
     [1],
     [null],

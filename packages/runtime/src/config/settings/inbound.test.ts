@@ -35,7 +35,7 @@ describe('the process that receives mail', () => {
   test('reads lists, addresses of scanners, and a score', () => {
     const env = {
       INBOUND_DOMAINS: 'in.example, xn--bcher-kva.example',
-      DNS_SERVERS: '127.0.0.1:5353,[::1]:53',
+      DNS_SERVERS: '127.0.0.1:5353,[::1]:65535',
       INBOUND_CLAMD: 'unix:/run/clamd.sock',
       INBOUND_RSPAMD: 'rspamd:11333',
       INBOUND_SPAM_THRESHOLD: '7.5',
@@ -44,7 +44,7 @@ describe('the process that receives mail', () => {
     };
     expect(inbound(env)).toMatchObject({
       inboundDomains: ['in.example', 'xn--bcher-kva.example'],
-      dnsServers: ['127.0.0.1:5353', '[::1]:53'],
+      dnsServers: ['127.0.0.1:5353', '[::1]:65535'],
       ...{ inboundClamd: 'unix:/run/clamd.sock', inboundRspamd: 'rspamd:11333', inboundSpamThreshold: 7.5 },
       ...{ inboundScreeningRequired: false, inboundProtocol: 'lmtp' },
     });
@@ -55,6 +55,14 @@ describe('the process that receives mail', () => {
     ['INBOUND_DOMAINS', 'b\u00fccher.example'],
     ['INBOUND_DOMAINS', 'in.example;other.example'],
     ['DNS_SERVERS', '127.0.0.1'],
+    ['DNS_SERVERS', 'unbound:53'],
+    ['DNS_SERVERS', '127.0.0.1:53,localhost:53'],
+    ['DNS_SERVERS', '127.0.0.1:0'],
+    ['DNS_SERVERS', '127.0.0.1:65536'],
+    ['DNS_SERVERS', '[::zz]:53'],
+    ['DNS_SERVERS', '[:::]:53'],
+    ['INBOUND_CLAMD', 'clamd:65536'],
+    ['INBOUND_RSPAMD', 'rspamd:0'],
     ['INBOUND_CLAMD', 'clamd'],
     ['INBOUND_RSPAMD', 'http://rspamd:11333'],
     ['INBOUND_SPAM_THRESHOLD', 'high'],

@@ -4,7 +4,7 @@ import {
   domainNames,
   filePath,
   hostName,
-  hostPorts,
+  ipPorts,
   oneOf,
   port,
   scannerAddress,
@@ -66,8 +66,9 @@ export const inboundSettings = {
   dnsServers: defineSetting({
     key: 'DNS_SERVERS',
     description:
-      'Name servers for SPF, DKIM and DMARC, `host:port`, comma-separated. Empty: those of the system.',
-    schema: hostPorts,
+      'Name servers for SPF, DKIM and DMARC, by IP address and port, comma-separated: `127.0.0.1:53`, `[::1]:53`. ' +
+      'Empty: those of the system.',
+    schema: ipPorts,
     default: '',
     processes: ['inbound'],
   }),

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId, senderPatterns } from '@postrider/domain';
+import type { AccountId, InboxId, KeyKind } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { explainedPool } from '../../test/explained-pool.ts';
+import type { ExplainedStatement } from '../../test/explained-pool.ts';
+import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { judgeMessage } from '../sql/judge-message.ts';
+import { createInboxStore } from './inboxes.ts';
+import { createMessageIntake } from './message-intake.ts';
+import type { MessageIntake } from './message-intake.ts';
+
+let store: TestStore;
+let rows: Rows;
+let intake: MessageIntake;
+let accountId: AccountId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  intake = createMessageIntake(store.db, store.clock, [SHARED]);
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  await rows.clear();
+  accountId = await store.newAccount();
+});
+
+async function inbox(local: string, kind: KeyKind = 'live', owner = accountId): Promise<InboxId> {
+  const inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED], perAccountMax: 100 });
+  const address = `${local}@${SHARED}`;
+  const creation = await inboxes.create({ accountId: owner, kind, address, name: address, fromName: null });
+  if (creation.kind !== 'created') throw new Error(creation.kind);
+  return creation.id;
+}
+
+const block = (sender: string) =>
+  store.outside.query('insert into blocked_senders values ($1, $2, $3, now())', [
+    ...[newId('blockedSender', store.clock), accountId, sender],
+  ]);
+
+const stored = () =>
+  store.outside.query(
+    `select kind::text, status::text, held_reason::text as reason, thread_id is not null as threaded
+     from messages order by id`,
+  );
+const events = () => store.outside.query('select type from events order by id');
+
+describe('a message of a blocked sender', () => {
+  test.each(['ann@news.shop.example', 'news.shop.example', 'shop.example'])('is held: %s', async (sender) => {
+    await inbox('a');
+    await block(sender);
+    await intake.receive(incoming());
+    expect(await stored()).toMatchObject([{ status: 'held', reason: 'blocked_sender', threaded: false }]);
+    expect(await events()).toEqual([{ type: 'message.held' }]);
+  });
+
+  test.each([
+    '"a b"@shop.example',
+    'gr\u00fc\u00dfe@shop.example',
+    'x@a_b.shop.example.',
+    `${'v'.repeat(80)}@shop.example`,
+  ])('is held however its address is written, and wherever it stands among others: %s', async (sender) => {
+    await inbox('a');
+    await block('shop.example');
+    await intake.receive(incoming({ senders: ['bob@other.example', sender, 'bounce@mail.example'] }));
+    expect(await stored()).toMatchObject([{ reason: 'blocked_sender' }]);
+  });
+
+  test('is not held for a name that only ends alike, nor in another account', async () => {
+    await inbox('a');
+    await inbox('b', 'live', await store.newAccount());
+    await block('hop.example');
+    await block('mail.news.shop.example');
+    await intake.receive(incoming());
+    await block('shop.example');
+    await intake.receive(incoming({ recipients: [`b@${SHARED}`] }));
+    expect(await stored()).toMatchObject([{ status: 'received' }, { status: 'received' }]);
+  });
+
+  test('is held for what screening says before that', async () => {
+    await inbox('a');
+    await block('shop.example');
+    await intake.receive(incoming({ heldReason: 'virus' }));
+    expect(await stored()).toMatchObject([{ reason: 'virus' }]);
+  });
+
+  test('is held in a test inbox for what screening says alone: blocked senders are live only', async () => {
+    await inbox('a', 'test');
+    await inbox('b');
+    await block('shop.example');
+    await intake.receive(incoming({ recipients: [`a@${SHARED}`, `b@${SHARED}`] }));
+    await intake.receive(incoming({ heldReason: 'spam' }));
+    const found = await stored();
+    expect(found).toHaveLength(3);
+    expect(found).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ kind: 'test', reason: null, threaded: true }),
+        expect.objectContaining({ kind: 'live', reason: 'blocked_sender' }),
+        expect.objectContaining({ kind: 'test', reason: 'spam' }),
+      ]),
+    );
+  });
+});
+
+test('a long block list is asked by its index, however many names a message brings', async () => {
+  await store.outside.query(
+    `insert into blocked_senders
+     select 'bs_' || n, $1, 'n' || n || '.example', now() from generate_series(1, 10000) n`,
+    [accountId],
+  );
+  await store.outside.query('analyze blocked_senders');
+  const senders = Array.from({ length: 4 }, (_, n) => `x@${'a.'.repeat(20)}mail${n}.n1.example`);
+  const patterns = senderPatterns(senders);
+  const seen: ExplainedStatement[] = [];
+  await explainedPool(store.db.pool, seen).query(judgeMessage.text, [
+    ...[accountId, null, null, Buffer.alloc(32), patterns, store.clock.now().toISOString()],
+  ]);
+  expect(seen).toHaveLength(1);
+  expect(Object.keys(seen[0]?.pagesBy ?? {})).toContain('blocked_senders_sender');
+  expect(seen[0]?.rowsMax).toBeLessThanOrEqual(patterns.length);
+});
