@@ -77,6 +77,11 @@ describe('a signature passes', () => {
     expect(await dkimOf(await signed(message('ann@example.com', large), signer))).toBe('pass');
   });
 
+  test('of fields beyond ASCII that are not encoded', async () => {
+    const raw = handSigned(['from:Zoé à <ann@example.com>', 'subject:Россия à'], 'from:subject');
+    expect(await dkimOf(raw)).toBe('pass');
+  });
+
   test('when lines came with LF alone', async () => {
     const raw = await signed(message(), signer);
     expect(await dkimOf(Buffer.from(raw.toString('latin1').replaceAll('\r\n', '\n'), 'latin1'))).toBe('pass');

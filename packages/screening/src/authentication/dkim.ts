@@ -1,10 +1,10 @@
 import { createHash, verify } from 'node:crypto';
-import { generateCanonicalizedHeader } from 'mailauth/lib/dkim/header/index.js';
 import { getPublicKey } from 'mailauth/lib/tools.js';
 import type { AuthResult } from '@postrider/domain';
 import { NoAnswerError } from './bounded-resolver.ts';
 import type { Resolve } from './bounded-resolver.ts';
 import { canonicalBody } from './canonical-body.ts';
+import { canonicalHeader } from './canonical-header.ts';
 import { readSignature } from './dkim-signature.ts';
 import type { Canonicalization, Signature } from './dkim-signature.ts';
 import type { HeaderField, MessageParts } from './message-fields.ts';
@@ -95,15 +95,12 @@ function hashed(body: Buffer): HashedBody {
 }
 
 function isSignedBy(publicKey: string, { fieldsByName }: Verification, signature: Signature): boolean {
-  const { canonicalizedHeader } = generateCanonicalizedHeader(
-    'DKIM',
-    { headers: signedFields(fieldsByName, signature.signedNames), keys: '' },
-    { signatureHeaderLine: signature.line, canonicalization: signature.headerCanonicalization },
-  );
+  const lines = signedFields(fieldsByName, signature.signedNames).map(({ line }) => line);
+  const header = canonicalHeader(lines, signature);
   const value = Buffer.from(signature.value, 'base64');
-  if (signature.algorithm === 'rsa-sha256') return verify('sha256', canonicalizedHeader, publicKey, value);
+  if (signature.algorithm === 'rsa-sha256') return verify('sha256', header, publicKey, value);
   // RFC 8463, section 3: Ed25519 signs the hash.
-  return verify(null, createHash('sha256').update(canonicalizedHeader).digest(), publicKey, value);
+  return verify(null, createHash('sha256').update(header).digest(), publicKey, value);
 }
 
 /** Of fields with one name the last is signed first; names beyond those that are there sign nothing. */

@@ -24,15 +24,6 @@ declare module 'mailauth/lib/tools.js' {
   ): Promise<{ readonly publicKey: string }>;
 }
 
-declare module 'mailauth/lib/dkim/header/index.js' {
-  /** What a signature signs (RFC 6376, section 3.7). */
-  export function generateCanonicalizedHeader(
-    type: 'DKIM',
-    signed: { readonly headers: readonly { readonly line: Buffer }[]; readonly keys: string },
-    options: { readonly signatureHeaderLine: Buffer; readonly canonicalization: string },
-  ): { readonly canonicalizedHeader: Buffer };
-}
-
 declare module 'mailauth/lib/spf/index.js' {
   /** Evaluates SPF (RFC 7208). */
   export function spf(options: {
