@@ -1,10 +1,10 @@
 import { createHash, verify } from 'node:crypto';
-import { getPublicKey } from 'mailauth/lib/tools.js';
 import type { AuthResult } from '@postrider/domain';
 import { NoAnswerError } from './bounded-resolver.ts';
 import type { Resolve } from './bounded-resolver.ts';
 import { canonicalBody } from './canonical-body.ts';
 import { canonicalHeader } from './canonical-header.ts';
+import { findKey } from './dkim-key.ts';
 import { readSignature } from './dkim-signature.ts';
 import type { Canonicalization, Signature } from './dkim-signature.ts';
 import type { HeaderField, MessageParts } from './message-fields.ts';
@@ -19,8 +19,6 @@ export interface DkimResult {
 export const SIGNATURES_MAX = 10;
 /** One of 4096 bits with a long list of fields has about 2 KB; the time to read one can grow with its square. */
 const SIGNATURE_BYTES_MAX = 8192;
-/** RFC 8301, section 3.2. */
-const KEY_BITS_MIN = 1024;
 
 interface Verification {
   readonly message: MessageParts;
@@ -80,12 +78,11 @@ async function verifySignature(verification: Verification, signature: Signature)
   const body = verification.bodyOf(signature.bodyCanonicalization);
   if (signature.bodyLength !== null && signature.bodyLength < body.length) return 'neutral';
   if (body.hash !== signature.bodyHash) return 'fail';
-  const name = `${signature.selector}._domainkey.${signature.domain}`;
   try {
-    const { publicKey } = await getPublicKey('DKIM', name, KEY_BITS_MIN, verification.resolve);
+    const publicKey = await findKey(signature, verification.resolve);
     return isSignedBy(publicKey, verification, signature) ? 'pass' : 'fail';
   } catch (error) {
-    // Else no key, one that is unusable or too short, or one of another algorithm.
+    // Else no key for this signature, or one of another algorithm.
     return error instanceof NoAnswerError ? 'temperror' : 'neutral';
   }
 }

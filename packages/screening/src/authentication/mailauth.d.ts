@@ -13,7 +13,7 @@ declare module 'mailauth/lib/tools.js' {
   /**
    * Asks for a key (RFC 6376, section 3.6).
    *
-   * @returns PEM
+   * @returns PEM, and the key's record without white space
    * @throws the resolver's error, or one with a code: EINVALIDVER, EINVALIDTYPE, EINVALIDVAL, ESHORTKEY
    */
   export function getPublicKey(
@@ -21,7 +21,7 @@ declare module 'mailauth/lib/tools.js' {
     name: string,
     minBitLength: number,
     resolver: (name: string, type: string) => Promise<unknown[]>,
-  ): Promise<{ readonly publicKey: string }>;
+  ): Promise<{ readonly publicKey: string; readonly rr: string }>;
 }
 
 declare module 'mailauth/lib/spf/index.js' {
