@@ -87,6 +87,15 @@ describe('a signature passes', () => {
     expect(await dkimOf(Buffer.from(raw.toString('latin1').replaceAll('\r\n', '\n'), 'latin1'))).toBe('pass');
   });
 
+  test('that stands there twice, and neither copy once the body was changed', async () => {
+    const raw = await signed(message(), signer);
+    const field = raw.subarray(0, raw.indexOf('\r\nFrom:') + 2);
+    const twice = Buffer.concat([field, raw]);
+    expect(twice.toString().match(/^DKIM-Signature:/gm)).toHaveLength(2);
+    expect(await dkimOf(twice)).toBe('pass');
+    expect(await dkimOf(replaced(twice, 'Hello\r\n', 'Hallo\r\n'))).toBe('fail');
+  });
+
   test('beside one that fails', async () => {
     const other = newSigner('example.net');
     expect(await dkimOf(await signed(await signed(message(), signer), other))).toBe('pass');
