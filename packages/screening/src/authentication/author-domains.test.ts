@@ -43,8 +43,13 @@ const PIECES = [
     '@r.example,@s.example:',
   ],
 ];
-const LINES = ['\r\nFrom: ', '\r\nfrom : ', '\nFROM:', '\r\nX-From: ', '\r\n\r\nFrom: ', '\r\nFrom\t:'];
-const START = ['From: ', '\ufeffFrom: ', 'Subject: Hi\r\nFrom: ', ' From: ', '\r\nFrom: '];
+/** With more blanks before its colon than any limit on the length of a name. */
+const FAR_COLON = `From${' \t'.repeat(500)}: `;
+const LINES = [
+  ...['\r\nFrom: ', '\r\nfrom : ', '\nFROM:', '\r\nX-From: ', '\r\n\r\nFrom: ', '\r\nFrom\t:'],
+  `\r\n${FAR_COLON}`,
+];
+const START = ['From: ', '\ufeffFrom: ', 'Subject: Hi\r\nFrom: ', ' From: ', '\r\nFrom: ', FAR_COLON];
 
 const header = fc
   .tuple(

@@ -10,6 +10,8 @@ export interface Signature {
   readonly bodyCanonicalization: Canonicalization;
   /** Lower case. */
   readonly domain: string;
+  /** That of `i=`, in lower case: `domain` or one below it. */
+  readonly identityDomain: string;
   readonly selector: string;
   /** Lower case, in the order of `h=`. */
   readonly signedNames: readonly string[];
@@ -40,6 +42,8 @@ export function readSignature(line: Buffer): Signature | null {
   const algorithm = text('a').toLowerCase();
   const canonicalizations = readCanonicalizations(text('c'));
   const domain = text('d').toLowerCase();
+  const identity = text('i').toLowerCase() || domain;
+  const identityDomain = identity.slice(identity.lastIndexOf('@') + 1);
   const selector = text('s').toLowerCase();
   const signedNames = text('h').toLowerCase().split(':').filter(Boolean);
   const bodyLength = readNumber(tag('l'));
@@ -52,7 +56,7 @@ export function readSignature(line: Buffer): Signature | null {
     signedNames.length <= SIGNED_NAMES_MAX &&
     text('bh') !== '' &&
     text('b') !== '' &&
-    isIdentityOf(domain, text('i').toLowerCase());
+    (identityDomain === domain || identityDomain.endsWith(`.${domain}`));
   if (!isUsable || canonicalizations === null || bodyLength === undefined || expiresAt === undefined)
     return null;
   return {
@@ -60,6 +64,7 @@ export function readSignature(line: Buffer): Signature | null {
     algorithm,
     ...canonicalizations,
     domain,
+    identityDomain,
     selector,
     signedNames,
     bodyHash: text('bh'),
@@ -84,10 +89,4 @@ function isCanonicalization(value: string): value is Canonicalization {
 function readNumber(value: unknown): number | null | undefined {
   if (value === undefined) return null;
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-/** `i=` names the domain or one below it. */
-function isIdentityOf(domain: string, identity: string): boolean {
-  const named = identity.slice(identity.lastIndexOf('@') + 1);
-  return identity === '' || named === domain || named.endsWith(`.${domain}`);
 }

@@ -23,10 +23,10 @@ function replaced(raw: Buffer, from: string, to: string): Buffer {
   return Buffer.from(text.replace(from, to), 'latin1');
 }
 
-/** Signs fields that are canonical as they stand. */
-function handSigned(fields: readonly string[], names: string): Buffer {
+/** Signs fields that are canonical as they stand. `tags` are further ones of the signature. */
+function handSigned(fields: readonly string[], names: string, tags = ''): Buffer {
   const bodyHash = createHash('sha256').update('Hello\r\n').digest('base64');
-  const unsigned = `dkim-signature:v=1; a=rsa-sha256; c=relaxed; d=example.com; s=s1; h=${names}; bh=${bodyHash}; b=`;
+  const unsigned = `dkim-signature:v=1; a=rsa-sha256; c=relaxed; d=example.com; s=s1; ${tags}h=${names}; bh=${bodyHash}; b=`;
   const inOrder = [...fields, unsigned].join('\r\n');
   const value = sign('sha256', Buffer.from(inOrder), signer.key).toString('base64');
   return Buffer.from(`${unsigned}${value}\r\n${fields.join('\r\n')}\r\n\r\nHello\r\n`);
@@ -77,9 +77,23 @@ describe('a signature passes', () => {
     expect(await dkimOf(await signed(message('ann@example.com', large), signer))).toBe('pass');
   });
 
+  test('of fields beyond ASCII that are not encoded', async () => {
+    const raw = handSigned(['from:Zoé à <ann@example.com>', 'subject:Россия à'], 'from:subject');
+    expect(await dkimOf(raw)).toBe('pass');
+  });
+
   test('when lines came with LF alone', async () => {
     const raw = await signed(message(), signer);
     expect(await dkimOf(Buffer.from(raw.toString('latin1').replaceAll('\r\n', '\n'), 'latin1'))).toBe('pass');
+  });
+
+  test('that stands there twice, and neither copy once the body was changed', async () => {
+    const raw = await signed(message(), signer);
+    const field = raw.subarray(0, raw.indexOf('\r\nFrom:') + 2);
+    const twice = Buffer.concat([field, raw]);
+    expect(twice.toString().match(/^DKIM-Signature:/gm)).toHaveLength(2);
+    expect(await dkimOf(twice)).toBe('pass');
+    expect(await dkimOf(replaced(twice, 'Hello\r\n', 'Hallo\r\n'))).toBe('fail');
   });
 
   test('beside one that fails', async () => {
@@ -169,6 +183,30 @@ describe('a signature does not pass', () => {
       expect(await dkimOf(await signed(message(), signer))).toBe('neutral');
     },
   );
+
+  test.each([
+    ['s=tlsrpt', 'neutral'],
+    ['s=tlsrpt:email', 'pass'],
+    ['s=*', 'pass'],
+    ['s=', 'pass'],
+    ['h=sha1', 'neutral'],
+    ['h=sha1 : sha256', 'pass'],
+    ['t=y', 'pass'],
+  ])('when the record of its key keeps it from mail or from SHA-256: %s is %s', async (tag, word) => {
+    ground.dns.zone.set('s1._domainkey.example.com', { TXT: [`${signer.record}; ${tag}; n=note`] });
+    expect(await dkimOf(await signed(message(), signer))).toBe(word);
+  });
+
+  test.each([
+    ['', 'i=@news.example.com; ', 'pass'],
+    ['; t=s', 'i=@news.example.com; ', 'neutral'],
+    ['; t=y:s', 'i=ann@news.example.com; ', 'neutral'],
+    ['; t=s', 'i=ann@EXAMPLE.com; ', 'pass'],
+    ['; t=s', '', 'pass'],
+  ])('of a domain below that the record of its key excludes: %j, %j is %s', async (flags, identity, word) => {
+    ground.dns.zone.set('s1._domainkey.example.com', { TXT: [`${signer.record}${flags}`] });
+    expect(await dkimOf(handSigned(['from:ann@example.com'], 'from', identity))).toBe(word);
+  });
 
   test.each([
     ['rsa-sha1', 'a=rsa-sha256', 'a=rsa-sha1'],

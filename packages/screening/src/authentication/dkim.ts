@@ -1,10 +1,10 @@
 import { createHash, verify } from 'node:crypto';
-import { generateCanonicalizedHeader } from 'mailauth/lib/dkim/header/index.js';
-import { getPublicKey } from 'mailauth/lib/tools.js';
 import type { AuthResult } from '@postrider/domain';
 import { NoAnswerError } from './bounded-resolver.ts';
 import type { Resolve } from './bounded-resolver.ts';
 import { canonicalBody } from './canonical-body.ts';
+import { canonicalHeader } from './canonical-header.ts';
+import { findKey } from './dkim-key.ts';
 import { readSignature } from './dkim-signature.ts';
 import type { Canonicalization, Signature } from './dkim-signature.ts';
 import type { HeaderField, MessageParts } from './message-fields.ts';
@@ -19,8 +19,6 @@ export interface DkimResult {
 export const SIGNATURES_MAX = 10;
 /** One of 4096 bits with a long list of fields has about 2 KB; the time to read one can grow with its square. */
 const SIGNATURE_BYTES_MAX = 8192;
-/** RFC 8301, section 3.2. */
-const KEY_BITS_MIN = 1024;
 
 interface Verification {
   readonly message: MessageParts;
@@ -80,12 +78,11 @@ async function verifySignature(verification: Verification, signature: Signature)
   const body = verification.bodyOf(signature.bodyCanonicalization);
   if (signature.bodyLength !== null && signature.bodyLength < body.length) return 'neutral';
   if (body.hash !== signature.bodyHash) return 'fail';
-  const name = `${signature.selector}._domainkey.${signature.domain}`;
   try {
-    const { publicKey } = await getPublicKey('DKIM', name, KEY_BITS_MIN, verification.resolve);
+    const publicKey = await findKey(signature, verification.resolve);
     return isSignedBy(publicKey, verification, signature) ? 'pass' : 'fail';
   } catch (error) {
-    // Else no key, one that is unusable or too short, or one of another algorithm.
+    // Else no key for this signature, or one of another algorithm.
     return error instanceof NoAnswerError ? 'temperror' : 'neutral';
   }
 }
@@ -95,15 +92,12 @@ function hashed(body: Buffer): HashedBody {
 }
 
 function isSignedBy(publicKey: string, { fieldsByName }: Verification, signature: Signature): boolean {
-  const { canonicalizedHeader } = generateCanonicalizedHeader(
-    'DKIM',
-    { headers: signedFields(fieldsByName, signature.signedNames), keys: '' },
-    { signatureHeaderLine: signature.line, canonicalization: signature.headerCanonicalization },
-  );
+  const lines = signedFields(fieldsByName, signature.signedNames).map(({ line }) => line);
+  const header = canonicalHeader(lines, signature);
   const value = Buffer.from(signature.value, 'base64');
-  if (signature.algorithm === 'rsa-sha256') return verify('sha256', canonicalizedHeader, publicKey, value);
+  if (signature.algorithm === 'rsa-sha256') return verify('sha256', header, publicKey, value);
   // RFC 8463, section 3: Ed25519 signs the hash.
-  return verify(null, createHash('sha256').update(canonicalizedHeader).digest(), publicKey, value);
+  return verify(null, createHash('sha256').update(header).digest(), publicKey, value);
 }
 
 /** Of fields with one name the last is signed first; names beyond those that are there sign nothing. */

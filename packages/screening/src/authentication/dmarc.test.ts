@@ -64,6 +64,23 @@ describe('DMARC fails', () => {
     const address = Buffer.from('<ann@example.com>').toString('base64');
     expect(await dmarcOf(message(`=?utf-8?b?${address}?=`))).toBe('fail reject');
   });
+  describe.each([
+    ['95 spaces', ' '.repeat(95)],
+    ['96 spaces', ' '.repeat(96)],
+    ['5,000 spaces', ' '.repeat(5000)],
+    ['5,000 tabs', '\t'.repeat(5000)],
+  ])('for an author behind a name with %s before its colon', (_, blanks) => {
+    const field = Buffer.from(`From${blanks}: ceo@example.com\r\n`);
+    test('alone', async () => {
+      expect(await dmarcOf(Buffer.concat([field, message([])]))).toBe('fail reject');
+    });
+    test('above a message that passes', async () => {
+      publish('example.net', 'v=DMARC1; p=none');
+      const raw = await signed(message('x@example.net'), stranger);
+      expect(await dmarcOf(raw)).toBe('pass none');
+      expect(await dmarcOf(Buffer.concat([field, raw]))).toBe('fail reject');
+    });
+  });
   test('without any authentication', async () => {
     expect(await dmarcOf(message())).toBe('fail reject');
   });

@@ -13,7 +13,7 @@ declare module 'mailauth/lib/tools.js' {
   /**
    * Asks for a key (RFC 6376, section 3.6).
    *
-   * @returns PEM
+   * @returns PEM, and the key's record without white space
    * @throws the resolver's error, or one with a code: EINVALIDVER, EINVALIDTYPE, EINVALIDVAL, ESHORTKEY
    */
   export function getPublicKey(
@@ -21,16 +21,7 @@ declare module 'mailauth/lib/tools.js' {
     name: string,
     minBitLength: number,
     resolver: (name: string, type: string) => Promise<unknown[]>,
-  ): Promise<{ readonly publicKey: string }>;
-}
-
-declare module 'mailauth/lib/dkim/header/index.js' {
-  /** What a signature signs (RFC 6376, section 3.7). */
-  export function generateCanonicalizedHeader(
-    type: 'DKIM',
-    signed: { readonly headers: readonly { readonly line: Buffer }[]; readonly keys: string },
-    options: { readonly signatureHeaderLine: Buffer; readonly canonicalization: string },
-  ): { readonly canonicalizedHeader: Buffer };
+  ): Promise<{ readonly publicKey: string; readonly rr: string }>;
 }
 
 declare module 'mailauth/lib/spf/index.js' {

@@ -1,6 +1,6 @@
 /** A header field as it stands in the message: name, colon, value and folds, without the last line break. */
 export interface HeaderField {
-  /** Lower case. '' when the line has no colon. */
+  /** Lower case. '' when the line has no colon, or a name longer than any that is looked for. */
   readonly name: string;
   readonly line: Buffer;
 }
@@ -74,7 +74,16 @@ function fieldOf(raw: Buffer, start: number, next: number): HeaderField {
   if (end > start && raw[end - 1] === LF) end -= 1;
   if (end > start && raw[end - 1] === CR) end -= 1;
   const line = raw.subarray(start, end);
-  const colon = line.subarray(0, NAME_BYTES_MAX).indexOf(COLON);
-  const name = colon === -1 ? '' : line.toString('latin1', 0, colon).trim().toLowerCase();
-  return { name, line };
+  return { name: nameOf(line), line };
+}
+
+/**
+ * Any number of blanks may stand before the colon (RFC 5322, section 4.5.8). A record shows the author of such
+ * a From field, so the field must be judged.
+ */
+function nameOf(line: Buffer): string {
+  let end = line.indexOf(COLON);
+  while (end > 0 && (line[end - 1] === SPACE || line[end - 1] === TAB)) end -= 1;
+  const isName = end > 0 && end <= NAME_BYTES_MAX;
+  return isName ? line.toString('latin1', 0, end).trim().toLowerCase() : '';
 }
