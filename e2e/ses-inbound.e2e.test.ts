@@ -287,6 +287,26 @@ describe('mail that SES has put into a bucket', () => {
     await system.db.query('update ses_mail set due_at = now()'); // two minutes later
     await expectOnce(address);
   }, 120_000);
+
+  test('is given back at SIGTERM when S3 does not take its bytes: its lease need not run out', async () => {
+    const address = await newInbox();
+    await inbound.stop();
+    inbound = await system.start('inbound', { BLOB_STORE: 's3://blobs', SHUTDOWN_DEADLINE_MS: '3000' });
+    s3.fail(s3Hang, { operation: 'PutObject' });
+    try {
+      await tell({ recipients: [address], object: put(message('Given back')) });
+      await s3.waitForRequests('PutObject', 1);
+      expect(await inbound.stop()).toBe(0);
+    } finally {
+      s3.heal();
+    }
+    expect(inbound.log.map(({ msg }) => msg)).not.toContain('stop cut short at the deadline');
+    expect(
+      await system.db.query(`select claim, due_at < now() + interval '1 minute' as soon from ses_mail`),
+    ).toEqual([{ claim: 1, soon: true }]);
+    inbound = await system.start('inbound');
+    await expectOnce(address);
+  }, 120_000);
 });
 
 describe('mail that the SNS action brings', () => {
