@@ -115,8 +115,9 @@ describe('a certificate', () => {
 });
 
 describe('INBOUND_PROTOCOL=lmtp', () => {
-  test('speaks LMTP and nothing else, and judges no SPF: that server has the sender’s address', async () => {
+  test('speaks LMTP and nothing else. That server has the sender’s address: no SPF is judged, and nothing fails DMARC', async () => {
     names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
+    names.zone.set('_dmarc.shop.example', { TXT: ['v=DMARC1; p=reject'] });
     await makeInbox();
     const inbound = await system.start('inbound', { INBOUND_PROTOCOL: 'lmtp' });
     const client = await openSmtpClient(await inbound.smtpPort());
@@ -132,9 +133,9 @@ describe('INBOUND_PROTOCOL=lmtp', () => {
     });
     await transport.sendMail({ from: FROM, to: INBOX, subject: 'By LMTP', text: 'Hi' });
     transport.close();
-    expect(await system.db.query('select subject, spf::text from messages')).toEqual([
-      { subject: 'By LMTP', spf: 'none' },
-    ]);
+    expect(
+      await system.db.query('select subject, status::text, spf::text, dmarc::text from messages'),
+    ).toEqual([{ subject: 'By LMTP', status: 'received', spf: 'none', dmarc: 'none' }]);
   });
 });
 
