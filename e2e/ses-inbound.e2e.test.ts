@@ -16,6 +16,7 @@ import {
   waitFor,
 } from '@postrider/testing';
 import type { FakeClamd, FakeS3, ReceivedWish, SnsSigner, System, SystemProcess } from '@postrider/testing';
+import { startFaultProxy } from './torture/harness/proxy/fault-proxy.ts';
 
 /* Mail that SES receives: from the notification by SNS, through real processes and a bucket, to a webhook. */
 
@@ -287,6 +288,38 @@ describe('mail that SES has put into a bucket', () => {
     await system.db.query('update ses_mail set due_at = now()'); // two minutes later
     await expectOnce(address);
   }, 120_000);
+
+  test.each([
+    ['before its row is ended', 'end-ses-mail', 'toServer', { messages: 0, waiting: 1 }],
+    ['before COMMIT', 'COMMIT', 'toServer', { messages: 0, waiting: 1 }],
+    ['after COMMIT, of which it has not heard', 'COMMIT', 'toClient', { messages: 1, waiting: 0 }],
+  ] as const)(
+    'is taken once when a kill -9 ends the process %s',
+    async (_, sees, holds, left) => {
+      const address = await newInbox();
+      const { hostname, port } = new URL(system.db.url);
+      const proxy = await startFaultProxy(() => ({ host: hostname, port: Number(port) }));
+      try {
+        await inbound.stop();
+        const through = Object.assign(new URL(system.db.url), {
+          hostname: '127.0.0.1',
+          port: String(proxy.port),
+        });
+        inbound = await system.start('inbound', { DATABASE_URL: through.href });
+        const trap = proxy.trap({ sees, in: 'toServer', holds });
+        await tell({ recipients: [address], object: put(message('Twice held')) });
+        await (await trap.caught()).answered();
+        await inbound.kill();
+      } finally {
+        await proxy.close();
+      }
+      expect({ messages: await messagesOf(address), waiting: await backlog() }).toEqual(left);
+      inbound = await system.start('inbound');
+      await system.db.query('update ses_mail set due_at = now()'); // two minutes later
+      await expectOnce(address);
+    },
+    120_000,
+  );
 
   test('is given back at SIGTERM when S3 does not take its bytes: its lease need not run out', async () => {
     const address = await newInbox();
