@@ -3,12 +3,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { openSmtpClient, startSystem, startZoneServer, waitFor } from '@postrider/testing';
+import {
+  openSmtpClient,
+  s3Error,
+  startFakeS3,
+  startSystem,
+  startZoneServer,
+  waitFor,
+} from '@postrider/testing';
 import type { SmtpClient, System, SystemProcess, ZoneServer } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
 import { callApi } from './call-api.ts';
+import { sendMail } from './send-mail.ts';
 
-/* The inbound process: its certificate, its other protocol, and its end. */
+/* The inbound process: its certificate, its other protocol, its blob store, and its end. */
 
 const INBOX = 'support@inbound.postrider.example';
 const HOSTNAME = 'mx.postrider.example';
@@ -128,8 +136,9 @@ describe('a certificate', () => {
 });
 
 describe('INBOUND_PROTOCOL=lmtp', () => {
-  test('speaks LMTP and nothing else, and judges no SPF: that server has the sender’s address', async () => {
+  test('speaks LMTP and nothing else. That server has the sender’s address: no SPF is judged, and nothing fails DMARC', async () => {
     names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
+    names.zone.set('_dmarc.shop.example', { TXT: ['v=DMARC1; p=reject'] });
     await makeInbox();
     const inbound = await system.start('inbound', { INBOUND_PROTOCOL: 'lmtp' });
     const client = await openSmtpClient(await inbound.smtpPort());
@@ -145,10 +154,29 @@ describe('INBOUND_PROTOCOL=lmtp', () => {
     });
     await transport.sendMail({ from: FROM, to: INBOX, subject: 'By LMTP', text: 'Hi' });
     transport.close();
-    expect(await system.db.query('select subject, spf::text from messages')).toEqual([
-      { subject: 'By LMTP', spf: 'none' },
-    ]);
+    expect(
+      await system.db.query('select subject, status::text, spf::text, dmarc::text from messages'),
+    ).toEqual([{ subject: 'By LMTP', status: 'received', spf: 'none', dmarc: 'none' }]);
   });
+});
+
+test('while S3 is away senders hear 451, and nothing is stored; later it is taken, once', async () => {
+  const s3 = await startFakeS3();
+  try {
+    await makeInbox();
+    const inbound = await system.start('inbound', { ...s3.environment, BLOB_STORE: 's3://blobs/mail' });
+    const port = await inbound.smtpPort();
+    const mail = { messageId: '<1@shop.example>', from: FROM, to: INBOX, subject: 'Kept', text: 'Hi' };
+    s3.fail(s3Error(503, 'SlowDown'), { operation: 'PutObject' });
+    await expect(sendMail(port, mail)).rejects.toMatchObject({ responseCode: 451 });
+    expect(await stored()).toEqual([]);
+    s3.heal();
+    expect(await sendMail(port, mail)).toMatch(/^250 /);
+    expect(await stored()).toEqual([{ subject: 'Kept', events: 1 }]);
+    expect([...s3.objects.keys()]).toEqual([expect.stringMatching(/^blobs\/mail\/[0-9a-f]{64}$/)]);
+  } finally {
+    await s3.close();
+  }
 });
 
 describe('SIGTERM', () => {

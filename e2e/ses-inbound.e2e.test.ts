@@ -16,6 +16,7 @@ import {
   waitFor,
 } from '@postrider/testing';
 import type { FakeClamd, FakeS3, ReceivedWish, SnsSigner, System, SystemProcess } from '@postrider/testing';
+import { startFaultProxy } from './torture/harness/proxy/fault-proxy.ts';
 
 /* Mail that SES receives: from the notification by SNS, through real processes and a bucket, to a webhook. */
 
@@ -285,6 +286,58 @@ describe('mail that SES has put into a bucket', () => {
       { claim: 1, leased: true },
     ]);
     await system.db.query('update ses_mail set due_at = now()'); // two minutes later
+    await expectOnce(address);
+  }, 120_000);
+
+  test.each([
+    ['before its row is ended', 'end-ses-mail', 'toServer', { messages: 0, waiting: 1 }],
+    ['before COMMIT', 'COMMIT', 'toServer', { messages: 0, waiting: 1 }],
+    ['after COMMIT, of which it has not heard', 'COMMIT', 'toClient', { messages: 1, waiting: 0 }],
+  ] as const)(
+    'is taken once when a kill -9 ends the process %s',
+    async (_, sees, holds, left) => {
+      const address = await newInbox();
+      const { hostname, port } = new URL(system.db.url);
+      const proxy = await startFaultProxy(() => ({ host: hostname, port: Number(port) }));
+      try {
+        await inbound.stop();
+        const through = Object.assign(new URL(system.db.url), {
+          hostname: '127.0.0.1',
+          port: String(proxy.port),
+        });
+        inbound = await system.start('inbound', { DATABASE_URL: through.href });
+        const trap = proxy.trap({ sees, in: 'toServer', holds });
+        await tell({ recipients: [address], object: put(message('Twice held')) });
+        await (await trap.caught()).answered();
+        await inbound.kill();
+      } finally {
+        await proxy.close();
+      }
+      expect({ messages: await messagesOf(address), waiting: await backlog() }).toEqual(left);
+      inbound = await system.start('inbound');
+      await system.db.query('update ses_mail set due_at = now()'); // two minutes later
+      await expectOnce(address);
+    },
+    120_000,
+  );
+
+  test('is given back at SIGTERM when S3 does not take its bytes: its lease need not run out', async () => {
+    const address = await newInbox();
+    await inbound.stop();
+    inbound = await system.start('inbound', { BLOB_STORE: 's3://blobs', SHUTDOWN_DEADLINE_MS: '3000' });
+    s3.fail(s3Hang, { operation: 'PutObject' });
+    try {
+      await tell({ recipients: [address], object: put(message('Given back')) });
+      await s3.waitForRequests('PutObject', 1);
+      expect(await inbound.stop()).toBe(0);
+    } finally {
+      s3.heal();
+    }
+    expect(inbound.log.map(({ msg }) => msg)).not.toContain('stop cut short at the deadline');
+    expect(
+      await system.db.query(`select claim, due_at < now() + interval '1 minute' as soon from ses_mail`),
+    ).toEqual([{ claim: 1, soon: true }]);
+    inbound = await system.start('inbound');
     await expectOnce(address);
   }, 120_000);
 });

@@ -138,7 +138,10 @@ function addIntakes(provider: MailProviderName): void {
   });
 }
 
-/** Messages that `drainMs` leaves in the pipeline lose their threads, and come again: by their sender, or from SES's row. */
+/**
+ * Messages that `drainMs` leaves in the pipeline lose their threads and their calls to S3, and come again: by their sender, or
+ * from SES's row.
+ */
 async function stopIntake(server: InboundServer, ses: SesIntake, drainMs: number): Promise<void> {
   const sesStopped = ses.stop();
   await Promise.all([
@@ -146,7 +149,7 @@ async function stopIntake(server: InboundServer, ses: SesIntake, drainMs: number
     within(
       () => sesStopped,
       drainMs,
-      () => undefined,
+      () => blobs.close(),
     ),
   ]);
   await Promise.all([parser.close(), authentication.close()]);

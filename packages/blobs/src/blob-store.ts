@@ -43,7 +43,7 @@ export interface BlobStore {
   remove(id: BlobId): Promise<void>;
   /** Every blob, in no order, read from the store in steps. */
   list(): AsyncIterable<ListedBlob>;
-  /** Ends connections and what runs over them. The store is not used after it. */
+  /** Breaks off what runs, and ends its connections. A call that begins afterwards may fail. */
   close(): void;
 }
 

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf, BlobStoreUnavailableError } from '@postrider/blobs';
 import type { AccountId, MessageId } from '@postrider/domain';
 import { parseMessage } from '@postrider/received-mail';
+import type { MessageParser } from '@postrider/received-mail';
 import { createLogger, createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
-import { StoreUnavailableError } from '@postrider/store';
+import { StoreUnavailableError, SweptBlobsError } from '@postrider/store';
 import type { IncomingMessage, Reception, StoredMessage } from '@postrider/store';
 import { createMailPipeline } from './mail-pipeline.ts';
 import type { Mail } from './mail-pipeline.ts';
@@ -52,11 +54,17 @@ beforeEach(() => {
 interface Wish {
   readonly mail?: Partial<Mail>;
   readonly receive?: () => Promise<Reception>;
-  readonly put?: () => Promise<void>;
+  readonly put?: (bytes: Buffer) => Promise<void>;
+  readonly parse?: MessageParser['parse'];
 }
 
 /** Takes the message, with all that it needs in memory. */
-async function take({ mail, receive = async () => RECEIVED, put = async () => undefined }: Wish = {}) {
+async function take({
+  mail,
+  receive = async () => RECEIVED,
+  put = async () => undefined,
+  parse = async (raw) => parseMessage(raw),
+}: Wish = {}) {
   const stream = new Writable({
     write: (line: Buffer, _encoding, done) => {
       lines.push(line.toString('utf8'));
@@ -66,10 +74,10 @@ async function take({ mail, receive = async () => RECEIVED, put = async () => un
   const pipeline = createMailPipeline({
     logger: createLogger({ level: 'debug', service: 'inbound', stream }),
     metrics,
-    parser: { parse: async (raw) => parseMessage(raw) },
+    parser: { parse },
     blobs: {
       async put(bytes) {
-        await put();
+        await put(bytes);
         steps.push(`put ${bytes.length}`);
         return blobIdOf(bytes);
       },
@@ -203,5 +211,61 @@ describe('what became of a message is counted and told, with ids and nothing of 
     await take({ put: async () => Promise.reject(new BlobStoreUnavailableError('away')) });
     await take({ mail: { screen: async () => Promise.reject(new Error('a bug')) } });
     expect(steps).not.toContain('store');
+  });
+});
+
+describe('the bytes of a message that cannot be stored count until nothing reads them any more:', () => {
+  const isAway = async () => Promise.reject(new BlobStoreUnavailableError('away'));
+  const TWO_FILES = Buffer.from(
+    String(CONTENT).replace('--b--', '--b\r\nContent-Type: application/pdf; name=b.pdf\r\n\r\n%FDP\r\n--b--'),
+  );
+
+  test.each<[string, (held: Promise<void>) => Wish]>([
+    [
+      'the blob store is away, and a scanner reads',
+      (held) => ({ put: isAway, mail: { screen: async () => held.then(() => CLEAN) } }),
+    ],
+    [
+      'the threads are closed, and the blob store reads',
+      (held) => ({ parse: async () => Promise.reject(new Error('closed')), put: async () => held }),
+    ],
+    [
+      'a scanner is away, and a thread reads',
+      (held) => ({
+        mail: { screen: async () => Promise.reject(new ScreeningUnavailableError('clamd', 'away')) },
+        parse: async (raw) => held.then(() => parseMessage(raw)),
+      }),
+    ],
+    [
+      'one attachment is not stored, and another one is being stored',
+      (held) => ({
+        mail: { content: TWO_FILES },
+        put: async (bytes) => {
+          if (bytes.length === 4) await (String(bytes) === '%PDF' ? isAway() : held);
+        },
+      }),
+    ],
+    [
+      'it is put again after a sweep, and an attachment of it is being put',
+      (held) => {
+        let isSwept = false;
+        return {
+          async receive() {
+            isSwept = true;
+            return Promise.reject(new SweptBlobsError([]));
+          },
+          put: async (bytes) => {
+            if (isSwept) await (bytes.length === 4 ? held : isAway());
+          },
+        };
+      },
+    ],
+  ])('%s', async (_, wish) => {
+    let letGo: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const taking = take(wish(held));
+    expect(await Promise.race([taking, turn('held')])).toBe('held');
+    letGo();
+    expect(await taking).toEqual({ kind: 'later' });
   });
 });

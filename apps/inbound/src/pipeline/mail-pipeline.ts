@@ -13,6 +13,7 @@ import type {
   StoredMessage,
 } from '@postrider/store';
 import type { Screened } from './screening.ts';
+import { settleAll } from './settle-all.ts';
 import { createStages, type Stages } from './stages.ts';
 import { storeAttachments } from './store-blobs.ts';
 import { withSweptRestored } from './with-swept-restored.ts';
@@ -47,7 +48,7 @@ export interface Mail {
 export type MailOutcome = Reception | { readonly kind: 'later' };
 
 export interface MailPipeline {
-  /** Never rejects. */
+  /** Never rejects. Resolves when nothing reads the bytes any more. */
   take(mail: Mail): Promise<MailOutcome>;
 }
 
@@ -94,7 +95,7 @@ export function createMailPipeline(parts: MailPipelineParts): MailPipeline {
 async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception> {
   const stages = createStages(parts.metrics);
   const { raw, content, mailFrom, recipients } = mail;
-  const [blob, { attachments, automatic, fromAddresses, headers, ...parsed }, screened] = await Promise.all([
+  const [blob, { attachments, automatic, fromAddresses, headers, ...parsed }, screened] = await settleAll([
     stages.timed('blobs', parts.blobs.put(raw)),
     stages.timed('parse', parts.parser.parse(content)),
     mail.screen(stages),
@@ -111,7 +112,7 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
     attachments: await stages.timed('blobs', storeAttachments(parts.blobs, attachments)),
     automatic: automatic || mailFrom === '',
   };
-  const putAgain = () => Promise.all([parts.blobs.put(raw), storeAttachments(parts.blobs, attachments)]);
+  const putAgain = () => settleAll([parts.blobs.put(raw), storeAttachments(parts.blobs, attachments)]);
   const receiving = withSweptRestored(parts.store, putAgain, () => parts.store.receive(message, mail.claim));
   return stages.timed('store', receiving);
 }

@@ -2,6 +2,7 @@ import type { AuthResult, HeldReason } from '@postrider/domain';
 import { heldReason } from '@postrider/screening';
 import type { Envelope, SenderAuthentication, SpamScanner, VirusScanner } from '@postrider/screening';
 import { ScreeningUnavailableError } from '@postrider/screening';
+import { settleAll } from './settle-all.ts';
 import type { Stages } from './stages.ts';
 
 export interface Screened {
@@ -22,7 +23,10 @@ export interface ScreeningParts {
 }
 
 export interface Screening {
-  /** @throws ScreeningUnavailableError when a scanner is away and required */
+  /**
+   * Settles when nothing reads the bytes any more.
+   * @throws ScreeningUnavailableError when a scanner is away and required
+   */
   screen(raw: Buffer, envelope: Envelope, stages: Stages): Promise<Screened>;
 }
 
@@ -42,11 +46,11 @@ export function createScreening(parts: ScreeningParts): Screening {
 
   return {
     async screen(raw, envelope, stages) {
-      const [sender, [virus, spam]] = await Promise.all([
+      const [sender, [virus, spam]] = await settleAll([
         stages.timed('authenticate', authentication.authenticate(raw, envelope)),
         stages.timed(
           'scan',
-          Promise.all([judged(virusScanner?.scan(raw)), judged(spamScanner?.scan(raw, envelope))]),
+          settleAll([judged(virusScanner?.scan(raw)), judged(spamScanner?.scan(raw, envelope))]),
         ),
       ]);
       const verdicts = { ...sender, virus: virus?.virus ?? false, spam: spam?.spam ?? null };

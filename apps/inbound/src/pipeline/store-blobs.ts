@@ -1,6 +1,7 @@
 import type { BlobStore } from '@postrider/blobs';
 import type { ParsedMessage } from '@postrider/received-mail';
 import type { IncomingAttachment } from '@postrider/store';
+import { settleAll } from './settle-all.ts';
 
 /** Attachments of one message that are written at the same time. */
 const WRITTEN_AT_ONCE = 4;
@@ -17,7 +18,7 @@ export async function storeAttachments(
       size: content.length,
       blob: await blobs.put(content),
     }));
-    stored.push(...(await Promise.all(batch)));
+    stored.push(...(await settleAll(batch)));
   }
   return stored;
 }

@@ -28,6 +28,8 @@ export interface MailIntake {
   /**
    * Resolves when the message is committed: only then the client hears 250. An error or a late answer is 451 4.3.0.
    * After a late answer the client sends the same message again.
+   *
+   * Settles when nothing reads `raw` any more: until then the memory budget counts it.
    * @param raw our `Received:` field and, byte for byte, the message
    */
   receive(raw: Buffer, envelope: ReceivedEnvelope): Promise<Receipt>;

@@ -43,14 +43,23 @@ describe('sessions', () => {
     expect(ground.sessions).toEqual([1, 0, 1]);
   });
 
-  testWithIpv6('of one address are limited apart, and those of another are not', async () => {
+  test('of one address over its limit hear 421, and have room when one ends', async () => {
+    const ground = await grounds.start({ limits: { sessionsPerAddressMax: 2 } });
+    const first = await ground.greet();
+    await ground.greet();
+    const third = await ground.open();
+    expect(await third.rest()).toEqual([TOO_MANY]);
+    expect(ground.refusals).toEqual(['421 sessions_per_address']);
+    await first.say('QUIT');
+    await waitFor(() => ground.sessions.at(-1) === 1, { what: 'the end of the first session' });
+    expect(await (await ground.open()).answer()).toMatch(/^220 /);
+  });
+
+  testWithIpv6('of another address have room when one is at its limit', async () => {
     const ground = await grounds.start({ host: '::', limits: { sessionsPerAddressMax: 1 } });
     await ground.greet();
-    const second = await ground.open();
-    expect(await second.rest()).toEqual([TOO_MANY]);
-    expect(ground.refusals).toEqual(['421 sessions_per_address']);
-    const other = await ground.open('::1');
-    expect(await other.answer()).toMatch(/^220 /);
+    expect(await (await ground.open()).rest()).toEqual([TOO_MANY]);
+    expect(await (await ground.open('::1')).answer()).toMatch(/^220 /);
   });
 
   test('over LMTP, where one host sends everything, are not limited by address', async () => {

@@ -1,0 +1,59 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { createMetrics } from '@postrider/runtime';
+import { ScreeningUnavailableError } from '@postrider/screening';
+import type { SenderVerdict, SpamScan, VirusScan } from '@postrider/screening';
+import { createScreening } from './screening.ts';
+import { createStages } from './stages.ts';
+
+const ENVELOPE = { remoteAddress: '203.0.113.7', helo: 'a.example', mailFrom: 'a@a.example' };
+const NONE: SenderVerdict = { auth: { spf: 'none', dkim: 'none', dmarc: 'none' }, dmarcPolicy: 'none' };
+const CLEAN: VirusScan = { virus: false, signature: null };
+const HAM: SpamScan = { spam: false, score: 0 };
+const AWAY = new ScreeningUnavailableError('clamd', 'away');
+
+interface Readers {
+  readonly sender?: Promise<SenderVerdict>;
+  readonly virus?: Promise<VirusScan>;
+  readonly spam?: Promise<SpamScan>;
+}
+
+test.each<[string, (held: Promise<void>) => Readers]>([
+  [
+    'clamd is away, and name servers are asked',
+    (held) => ({ virus: Promise.reject(AWAY), sender: held.then(() => NONE) }),
+  ],
+  [
+    'clamd is away, and rspamd reads',
+    (held) => ({ virus: Promise.reject(AWAY), spam: held.then(() => HAM) }),
+  ],
+  [
+    'rspamd is away, and clamd reads',
+    (held) => ({ spam: Promise.reject(AWAY), virus: held.then(() => CLEAN) }),
+  ],
+  [
+    'the threads are closed, and clamd reads',
+    (held) => ({ sender: Promise.reject(AWAY), virus: held.then(() => CLEAN) }),
+  ],
+])('a message is given up when nothing reads it any more: %s', async (_, readers) => {
+  let letGo: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (letGo = resolve));
+  const {
+    sender = Promise.resolve(NONE),
+    virus = Promise.resolve(CLEAN),
+    spam = Promise.resolve(HAM),
+  } = readers(held);
+  const screening = createScreening({
+    authentication: { authenticate: async () => sender },
+    virusScanner: { scan: async () => virus },
+    spamScanner: { scan: async () => spam },
+    required: true,
+    onUnjudged: () => undefined,
+  });
+  const stages = createStages(createMetrics('inbound', { processMetrics: false }));
+  const screened = screening.screen(Buffer.from('\r\n'), { ...ENVELOPE, rcptTo: ['b@b.example'] }, stages);
+  const failed = screened.catch((error: unknown) => error);
+  expect(await Promise.race([failed, turn('held')])).toBe('held');
+  letGo();
+  expect(await failed).toBe(AWAY);
+});
