@@ -8,8 +8,11 @@ import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
+import { takeHeld } from '../test/taken-email.ts';
 import { StoreUnavailableError } from './errors.ts';
 import { createHousekeeping } from './housekeeping.ts';
+import { createMailWork } from './mail-work.ts';
+import type { MailWork, TakenEmail } from './mail-work.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderReport } from './provider-notifications.ts';
 import { addSuppressions } from './sql/add-suppressions.ts';
@@ -26,8 +29,11 @@ const ADDRESS = 'n@b.example';
 let store: TestStore;
 let rows: Rows;
 let webhooks: WebhookStore;
+let mail: MailWork;
 let accountId: AccountId;
 let emailId: EmailId;
+/** Of each address, the message whose hand-over is to end. */
+let messages: Map<string, Promise<TakenEmail>>;
 let topicId: TopicId;
 let webhookId: WebhookId;
 
@@ -35,10 +41,13 @@ beforeAll(async () => {
   store = await openTestStore();
   rows = createRows(store.outside);
   webhooks = createWebhookStore(store.db, store.secrets, store.clock);
+  mail = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
 });
 afterAll(() => store.close());
 beforeEach(async () => {
+  messages = new Map();
   emailId = await rows.email();
+  await store.outside.query('update emails set provider_message_id = id where id = $1', [emailId]);
   const [owner] = await store.outside.query<{ account_id: AccountId }>(
     'select account_id from emails where id = $1',
     [emailId],
@@ -48,7 +57,10 @@ beforeEach(async () => {
   webhookId = await rows.webhook({ accountId });
 });
 
-/** Each suppresses the address, or takes in a report of it, and makes one event, by one of the two ways to write one. */
+/**
+ * Each suppresses the address, takes in a report of it, or ends the hand-over of its message, and makes one event for each of
+ * these: by one of the ways to write one.
+ */
 const CAUSES: readonly [way: string, make: (address: string) => Promise<unknown>][] = [
   [
     'in its own statement: a suppression',
@@ -63,28 +75,69 @@ const CAUSES: readonly [way: string, make: (address: string) => Promise<unknown>
     (address) =>
       createUnsubscribeStore(store.db, store.clock).unsubscribe({ accountId, topicId, address }, 'page'),
   ],
-  ['in its own statement: a click', (address) => report('email.clicked', address, [])],
+  ['in its own statement: a click', (address) => report('email.clicked', address, [], { emailId })],
+  ['in its own statement: a complaint', (address) => complaint(address, { emailId })],
   [
-    'by recordEvent: a complaint',
-    (address) => report('email.complained', address, [{ address, reason: 'complaint' }]),
+    'behind a lock: a complaint by the provider’s id',
+    (address) => complaint(address, { providerMessageId: emailId }),
+  ],
+  [
+    'behind a lock: a message that was sent, together with others or alone',
+    async (address) => {
+      const [email, providerMessageId] = [await messageTo(address), `p/${accountId}/${address}`];
+      const { size } = await mail.endTogether('sent', [{ email, providerMessageId, error: null }]);
+      return size > 0 || mail.sent(email, { providerMessageId, notifications: [] });
+    },
+  ],
+  [
+    'behind a lock: a message that failed',
+    async (address) => mail.failed(await messageTo(address), 'no such domain'),
+  ],
+  [
+    'by recordEvent: a message that was sent and that bounced at once',
+    async (address) =>
+      mail.sent(await messageTo(address), {
+        providerMessageId: `p/${accountId}/${address}`,
+        notifications: [{ type: 'email.bounced', recipients: [address], detail: notificationDetailOf({}) }],
+      }),
   ],
 ];
+
+type Whose = Pick<ProviderReport, 'emailId' | 'providerMessageId'>;
+
+function complaint(address: string, whose: Partial<Whose>): Promise<unknown> {
+  return report('email.complained', address, [{ address, reason: 'complaint' }], whose);
+}
 
 function report(
   type: 'email.clicked' | 'email.complained',
   address: string,
   suppress: ProviderReport['suppress'],
+  whose: Partial<Whose>,
 ): Promise<unknown> {
   const said = { occurredAt: '2026-03-01T11:59:59.000Z', detail: notificationDetailOf({}) };
   return createProviderNotificationStore(store.db, store.clock).record({
     messageId: `${type}/${accountId}/${address}`,
-    ...{ emailId, providerMessageId: null, writtenEmailId: null },
+    ...{ emailId: null, providerMessageId: null, writtenEmailId: null, ...whose },
     suppress,
     event: { type, recipients: [address], ...said },
   });
 }
 
-/** The addresses that are suppressed or that a click was reported of, and those that events tell of. */
+/** One message for each address, which is its subject; a worker has taken it. */
+function messageTo(address: string): Promise<TakenEmail> {
+  const known = messages.get(address) ?? takenMessage(address);
+  messages.set(address, known);
+  return known;
+}
+
+async function takenMessage(address: string): Promise<TakenEmail> {
+  const id = await rows.email(undefined, accountId);
+  await store.outside.query('update emails set subject = $2 where id = $1', [id, address]);
+  return takeHeld(mail, { emailId: id, claim: 0 });
+}
+
+/** The addresses that are suppressed, that a click was reported of, or whose message has ended; and those that events tell of. */
 async function causesAndEvents(): Promise<{ causes: string[]; events: string[] }> {
   const addressesOf = async (sql: string) =>
     (await store.outside.query<{ address: string }>(sql, [accountId])).map(({ address }) => address);
@@ -93,10 +146,12 @@ async function causesAndEvents(): Promise<{ causes: string[]; events: string[] }
       `select address from suppressions where account_id = $1
        union all
        select split_part(message_id, '/', 3) from provider_notifications
-       where message_id like 'email.clicked/' || $1 || '/%' order by 1`,
+       where message_id like 'email.clicked/' || $1 || '/%'
+       union all
+       select subject from emails where account_id = $1 and status <> 'queued' order by 1`,
     ),
     events: await addressesOf(
-      `select coalesce(data::json ->> 'to', data::json -> 'recipients' ->> 0) as address
+      `select coalesce(data::json ->> 'to', data::json -> 'recipients' ->> 0, data::json ->> 'subject') as address
        from events where account_id = $1 order by 1`,
     ),
   };
@@ -126,7 +181,9 @@ async function waitingForAnother(
   make: (address: string) => Promise<unknown>,
   meanwhile: () => Promise<unknown>,
 ): Promise<void> {
+  const { emailId: message } = await messageTo(ADDRESS);
   await inUndoneTransaction(store.db.pool, async (other) => {
+    await other.query('select from emails where id = $1 for update', [message]);
     await other.query(
       `insert into suppressions (id, account_id, address, topic_id, origin, created_at)
        select gen_random_uuid(), $1, $2, about, 'manual', now() from unnest($3::text[]) about`,
@@ -213,6 +270,7 @@ describe.each(CAUSES)('an event written %s', (_, make) => {
     for (let n = 0; ends.fulfilled < 20 || ends.rejected < 20; n += 1) {
       const going = await rows.webhook({ accountId });
       const address = `n${n}@b.example`;
+      await messageTo(address);
       const made = [make(address), make(address)];
       const works = [...made, webhooks.delete(accountId, going)];
       for (let turns = n % 40; turns > 0; turns -= 1) await setImmediate();
@@ -249,6 +307,29 @@ test('the webhooks are locked once a cause has written all of its rows, whatever
     expect(await webhooks.delete(accountId, webhookId)).toBe(true);
     expect(await store.outside.query('select from webhooks where id = $1', [webhookId])).toEqual([]);
   });
+});
+
+test('a hand-over locks no webhook before it has suppressed all whom the provider blames', async () => {
+  const email = await messageTo('subject');
+  const detail = notificationDetailOf({});
+  await inUndoneTransaction(store.db.pool, async (other) => {
+    await other.query(
+      `insert into suppressions (id, account_id, address, origin, created_at)
+       values (gen_random_uuid(), $1, $2, 'manual', now())`,
+      [accountId, ADDRESS],
+    );
+    const sent = mail.sent(email, {
+      providerMessageId: null,
+      notifications: [{ type: 'email.bounced', recipients: [ADDRESS], detail }],
+    });
+    await untilWaitingForLock(store.outside);
+    expect(await webhooks.delete(accountId, webhookId)).toBe(true);
+    expect(await store.outside.query('select from webhooks where id = $1', [webhookId])).toEqual([]);
+    await other.query('rollback');
+    expect(await sent).toBe(true);
+  });
+  expect((await expectLaw()).toSorted()).toEqual([ADDRESS, 'subject']);
+  expect(await deliveries()).toEqual([]);
 });
 
 test('a DELETE whose mark a cause does not see waits for it, and takes its delivery along', async () => {

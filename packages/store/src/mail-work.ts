@@ -16,6 +16,7 @@ import type {
   EmailDraft,
   EmailId,
   EmailTag,
+  EventType,
   ProviderNotification,
   ReportedEvent,
   TopicId,
@@ -23,23 +24,20 @@ import type {
 } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
-import { mappingUnavailable } from './errors.ts';
-import { inTransaction } from './pool.ts';
+import { recordBehindLocks } from './record-cause.ts';
 import { endEmails } from './sql/end-emails.ts';
 import { eventValues } from './sql/event-ctes.ts';
 import { excuseEmail } from './sql/excuse-email.ts';
 import { fillFromDomain } from './sql/fill-from-domain.ts';
-import { lockEmails } from './sql/lock-emails.ts';
-import { lockSentEmail } from './sql/lock-sent-email.ts';
-import { markSent } from './sql/mark-sent.ts';
+import { awaitEmail, lockEmails } from './sql/lock-emails.ts';
 import { readContents } from './sql/read-contents.ts';
 import { releaseUnbegunEmails } from './sql/release-leases.ts';
 import { retryEmails } from './sql/retry-emails.ts';
 import { suppressedAmong } from './sql/suppressed-among.ts';
 import { takeEmails } from './sql/take-emails.ts';
-import { run, runIn } from './statement.ts';
+import { run, runForRow, runIn } from './statement.ts';
+import type { Statement } from './statement.ts';
 import { suppressBlamed } from './suppress-blamed.ts';
-import type { Transaction } from './transaction.ts';
 import { claimReports } from './unclaimed-notifications.ts';
 import type { ReportedChange } from './unclaimed-notifications.ts';
 
@@ -178,30 +176,11 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules): Ma
         return row === undefined || standing === undefined ? null : read(row, standing);
       });
     },
-    endTogether: (status, ends) => endTogether(db, clock, status, ends),
-    async sent(email, answer) {
-      const { providerMessageId } = answer;
-      return endSend(db, email, providerMessageId, async (tx, known) => {
-        const sentAt = clock.now().toISOString();
-        const atOnce = answer.notifications.map((notification) => reportedAt(sentAt, notification));
-        const reports = [...atOnce, ...(await claimReports(tx, providerMessageId))];
-        const { emailId: id, accountId } = email;
-        const told = ['email.sent' as const, ...reports.map(({ event }) => event.type)];
-        const lastEvent = told.reduce<string>(lastEventAfter, known);
-        await runIn(tx.client, markSent, [id, lastEvent, sentAt, providerMessageId]);
-        const blamed = reports.flatMap(({ suppress }) => suppress);
-        await suppressBlamed(tx, blamed, { id, accountId }, clock);
-        await recordEvent(tx, { type: 'email.sent', ...resultOf(email, null) }, clock);
-        for (const { event } of reports) await tell(tx, email, event, clock);
-      });
-    },
+    endTogether: (status, ends) => end(db, clock, { locks: lockEmails, status, ends }),
+    sent: (email, answer) => endReported(db, clock, email, answer),
     async failed(email, error) {
-      return endSend(db, email, null, async (tx, known) => {
-        const lastEvent = lastEventAfter(known, 'email.failed');
-        const data = { status: 'failed', lastEvent, error } as const;
-        await tx.client.email.update({ where: { id: email.emailId }, data, select: { id: true } });
-        await recordEvent(tx, { type: 'email.failed', ...resultOf(email, error) }, clock);
-      });
+      const ends = [{ email, providerMessageId: null, error }];
+      return (await end(db, clock, { locks: awaitEmail, status: 'failed', ends })).has(email);
     },
     retry: (retries) => retryTogether(db, retries),
     async release(jobs) {
@@ -214,30 +193,54 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules): Ma
   };
 }
 
+interface Ending {
+  readonly locks: Statement;
+  readonly status: 'sent' | 'failed';
+  readonly ends: readonly EndedEmail[];
+}
+
 /** Two statements: the locks, and what is seen behind them. */
-async function endTogether(
+async function end(
   db: Database,
   clock: Clock,
-  status: 'sent' | 'failed',
-  all: readonly EndedEmail[],
+  { locks, status, ends: all }: Ending,
 ): Promise<ReadonlySet<TakenEmail>> {
-  const ends = new Map(all.map((end) => [end.email.emailId, end]));
-  const row = await mappingUnavailable(() =>
-    inTransaction(db.pool, async (client) => {
-      const locked = await run<{ email_id: EmailId }>(client, lockEmails, [
-        [...ends.keys()],
-        [...ends.values()].map(({ email }) => email.claim),
-        [...ends.values()].map(({ providerMessageId }) => providerMessageId),
-      ]);
-      const held = locked.flatMap(({ email_id: id }) => ends.get(id) ?? []);
-      const values = endValues(status, held, clock);
-      const [ended] = await run<EndedRow>(client, endEmails, values);
-      return ended;
-    }),
-  );
-  if (row === undefined) throw new Error('the statement did not answer');
-  if (row.webhooks.length > 0) db.wakeUps.send({ webhooks: row.webhooks, mail: false });
-  return new Set(row.ended.flatMap((id) => ends.get(id)?.email ?? []));
+  const ends = new Map(all.map((one) => [one.email.emailId, one]));
+  const { ended } = await recordBehindLocks(db, async (client) => {
+    const locked = await run<{ email_id: EmailId }>(client, locks, lockValues([...ends.values()]));
+    const held = locked.flatMap(({ email_id: id }) => ends.get(id) ?? []);
+    return runForRow<EndedRow>(client, endEmails, endValues(status, held, clock));
+  });
+  return new Set(ended.flatMap((id) => ends.get(id)?.email ?? []));
+}
+
+/** Ends one message with all that the provider has reported of it, each with its event. */
+async function endReported(
+  db: Database,
+  clock: Clock,
+  email: TakenEmail,
+  { providerMessageId, notifications }: AcceptedAnswer,
+): Promise<boolean> {
+  const ends = [{ email, providerMessageId, error: null }];
+  const { emailId: id, accountId, draft } = email;
+  return db.transactions.run(async (tx) => {
+    const held = await runIn(tx.client, awaitEmail, lockValues(ends));
+    if (held.length === 0) return false;
+    const sentAt = clock.now().toISOString();
+    const atOnce = notifications.map((notification) => reportedAt(sentAt, notification));
+    const reports = [...atOnce, ...(await claimReports(tx, providerMessageId))];
+    const blamed = reports.flatMap(({ suppress }) => suppress);
+    await suppressBlamed(tx, blamed, { id, accountId }, clock);
+    const events = reports.map(({ event }) => event);
+    const [ended] = await runIn<EndedRow>(tx.client, endEmails, endValues('sent', ends, clock, events));
+    if (ended?.ended.length !== 1) throw new Error('a message that was held did not end');
+    for (const webhook of ended.webhooks) tx.wakeWebhook(webhook);
+    const { from, subject } = draft;
+    for (const event of events) {
+      await recordEvent(tx, draftOfReported(event, { id, accountId, from, subject }), clock);
+    }
+    return true;
+  });
 }
 
 async function retryTogether(
@@ -259,75 +262,46 @@ function fenceOf({ emailId, claim }: MailHandOver): string {
   return `${emailId} ${claim}`;
 }
 
-function endValues(status: 'sent' | 'failed', ends: readonly EndedEmail[], clock: Clock): unknown[] {
-  const type = `email.${status}` as const;
+function lockValues(ends: readonly EndedEmail[]): unknown[] {
+  return [
+    ends.map(({ email }) => email.emailId),
+    ends.map(({ email }) => email.claim),
+    ends.map(({ providerMessageId }) => providerMessageId),
+  ];
+}
+
+/** @param reports what the provider has reported already, where one message ends. */
+function endValues(
+  status: Ending['status'],
+  ends: readonly EndedEmail[],
+  clock: Clock,
+  reports: readonly ReportedEvent[] = [],
+): unknown[] {
   const told = newEvents(
-    type,
-    ends.map(({ email, error }) => resultOf(email, error).data),
+    `email.${status}` as const,
+    ends.map(({ email: { emailId, draft }, error }) => {
+      return { email_id: emailId, from: draft.from, subject: draft.subject, error };
+    }),
     clock,
   );
+  const lastEvent = reports.map(({ type }) => type).reduce<string>(lastEventAfter, status);
+  const failure = reports.findLast((event) => event.type === 'email.failed');
   return [
     ...eventValues({ accountId: null, inboundSubject: null, ...told }),
     ends.map(({ email }) => email.emailId),
     ends.map(({ providerMessageId }) => providerMessageId),
-    ends.map(({ error }) => error),
+    ends.map(({ error }) => failure?.error ?? error),
     ends.map(({ email }) => JSON.stringify(email.suppressed)),
-    status,
-    status, // as `last_event`
-    lastEventsThatStay(type),
+    failure === undefined ? status : 'failed',
+    lastEvent,
+    lastEventsThatStay(`email.${lastEvent}` as EventType),
     status === 'sent' ? told.createdAt.toISOString() : null,
   ];
-}
-
-/**
- * Ends a send in one transaction, if its claim is still the one held.
- *
- * @param providerMessageId the provider's id of the message, where this makes it known
- * @param work is given the message's last event; nobody else changes the message until it is done.
- */
-async function endSend(
-  db: Database,
-  email: TakenEmail,
-  providerMessageId: string | null,
-  work: (tx: Transaction, lastEvent: string) => Promise<void>,
-): Promise<boolean> {
-  return db.transactions.run(async (tx) => {
-    const { emailId, claim } = email;
-    const { count } = await tx.client.emailSend.deleteMany({ where: { emailId, claim } });
-    if (count === 0) return false;
-    const [known] = await runIn<{ last_event: string }>(tx.client, lockSentEmail, [
-      emailId,
-      providerMessageId,
-    ]);
-    if (known === undefined) return false;
-    if (email.suppressed.length > 0) {
-      const data = { suppressed: [...email.suppressed] };
-      await tx.client.email.update({ where: { id: emailId }, data, select: { id: true } });
-    }
-    await work(tx, known.last_event);
-    return true;
-  });
-}
-
-function resultOf<E extends string | null>(email: TakenEmail, error: E) {
-  const { from, subject } = email.draft;
-  return { accountId: email.accountId, data: { email_id: email.emailId, from, subject, error } };
 }
 
 /** What the provider reports with its own answer. */
 function reportedAt(occurredAt: string, notification: ProviderNotification): ReportedChange {
   return { event: { ...notification, occurredAt }, suppress: blamedBy(notification) };
-}
-
-/** Records the event of a report; of a message that could not be rendered, also that it has failed. */
-async function tell(tx: Transaction, email: TakenEmail, event: ReportedEvent, clock: Clock): Promise<void> {
-  const { emailId: id, accountId, draft } = email;
-  if (event.type === 'email.failed') {
-    const data = { status: 'failed', error: event.error } as const;
-    await tx.client.email.update({ where: { id }, data, select: { id: true } });
-  }
-  const { from, subject } = draft;
-  await recordEvent(tx, draftOfReported(event, { id, accountId, from, subject }), clock);
 }
 
 /** What stands in the way of a message when it is taken. */

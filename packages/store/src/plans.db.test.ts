@@ -127,6 +127,21 @@ async function held(webhookId: WebhookId, count: number): Promise<HeldDelivery[]
   return ids.map((deliveryId) => ({ deliveryId, claim: 0, eventId, webhookId }));
 }
 
+/** A bounce of a message, by our id or by the provider's. */
+async function takeReport(emailId: EmailId | null, providerMessageId: EmailId | null): Promise<void> {
+  await database.query('update emails set provider_message_id = id where id = $1', [providerMessageId]);
+  const address = `${emailId ?? providerMessageId}@b.example`;
+  const outcome = await createProviderNotificationStore(db, clock).record({
+    ...{ messageId: address, emailId, providerMessageId, writtenEmailId: null },
+    suppress: [{ address, reason: 'bounce' }],
+    event: {
+      ...{ type: 'email.bounced', recipients: [address], occurredAt: clock.now().toISOString() },
+      detail: notificationDetailOf({}),
+    },
+  });
+  expect(outcome).toBe('recorded');
+}
+
 const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Promise<unknown>][] = [
   ['take', (held) => work.take(held, 30)],
   ['done', (held) => work.done(held.map(finished))],
@@ -190,21 +205,8 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
       );
     },
   ],
-  [
-    'take-report',
-    async () => {
-      const emailId = await rows.email();
-      const outcome = await createProviderNotificationStore(db, clock).record({
-        ...{ messageId: emailId, emailId, providerMessageId: null, writtenEmailId: null, suppress: [] },
-        event: {
-          ...{ type: 'email.clicked', recipients: ['b@b.example'] },
-          occurredAt: clock.now().toISOString(),
-          detail: notificationDetailOf({}),
-        },
-      });
-      expect(outcome).toBe('recorded');
-    },
-  ],
+  ['take-report', async () => takeReport(await rows.email(), null)],
+  ['take-report behind its lock', async () => takeReport(null, await rows.email())],
   [
     'replay',
     async (_, webhookId) => {

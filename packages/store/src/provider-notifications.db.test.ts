@@ -92,6 +92,35 @@ test('a report that suppresses nobody is one statement', async () => {
   expect([await eventTypes(), await lastEvent()]).toEqual([['email.clicked'], 'clicked']);
 });
 
+test('a bounce that names our id is one statement as well, with the address that it suppresses', async () => {
+  const { pool, sent } = watchedPool(store.db.pool);
+  const atOnce = createProviderNotificationStore({ ...store.db, pool }, store.clock);
+  const one = report('email.bounced', { suppress: [{ address: 'b@b.example', reason: 'bounce' }] });
+  expect([await atOnce.record(one), await atOnce.record(one)]).toEqual(['recorded', 'repeated']);
+  expect(sent).toEqual(['take-report', 'take-report']);
+  expect([await eventTypes(), await lastEvent()]).toEqual([['email.bounced'], 'bounced']);
+  expect(await suppressions()).toMatchObject([
+    { address: 'b@b.example', origin: 'bounce', email_id: emailId },
+  ]);
+});
+
+test('a report by the provider’s id is two statements in one transaction, and wakes the relay behind it', async () => {
+  const [row] = await store.outside.query<{ account_id: AccountId }>('select account_id from emails');
+  const webhook = await rows.webhook({ accountId: row?.account_id as AccountId });
+  const { pool, sent } = watchedPool(store.db.pool);
+  const behindLock = createProviderNotificationStore({ ...store.db, pool }, store.clock);
+  const suppress = [{ address: 'b@b.example', reason: 'complaint' as const }];
+  const one = report('email.complained', { emailId: null, providerMessageId: 'p-1', suppress });
+  expect([await behindLock.record(one), await behindLock.record(one)]).toEqual(['recorded', 'repeated']);
+  const statements = ['begin', 'lock-notified-email', 'take-report', 'commit'];
+  expect(sent).toEqual([...statements, ...statements]);
+  expect([await eventTypes(), await lastEvent()]).toEqual([['email.complained'], 'complained']);
+  expect(await suppressions()).toMatchObject([
+    { address: 'b@b.example', origin: 'complaint', email_id: emailId },
+  ]);
+  expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhook], mail: false });
+});
+
 test('a report that waits for another sees the last event that it leaves', async () => {
   await inUndoneTransaction(store.db.pool, async (other) => {
     await other.query("update emails set last_event = 'delivered' where id = $1", [emailId]);
@@ -250,6 +279,15 @@ test('a template that could not be rendered: the message has failed, with the re
   await notifications.record(report('email.delivered', { event: failed }));
   const [row] = await store.outside.query('select status, last_event, error from emails');
   expect(row).toEqual({ status: 'failed', last_event: 'failed', error: 'no such attribute' });
+});
+
+test('one that could not be rendered has failed also where more is known of it, which stays', async () => {
+  await notifications.record(report('email.bounced'));
+  const failed = { type: 'email.failed', error: 'no such attribute' } as const;
+  await notifications.record(report('email.delivered', { event: failed }));
+  const [row] = await store.outside.query('select status, last_event, error from emails');
+  expect(row).toEqual({ status: 'failed', last_event: 'bounced', error: 'no such attribute' });
+  expect((await eventTypes()).sort()).toEqual(['email.bounced', 'email.failed']);
 });
 
 test('when the event cannot be written nothing has changed, and the repetition can be taken', async () => {

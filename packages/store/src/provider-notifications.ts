@@ -4,17 +4,17 @@ import {
   lastEventAfter,
   lastEventsThatStay,
   newEvents,
-  recordEvent,
 } from '@postrider/domain';
-import type { AccountId, Clock, EmailId, KeyKind } from '@postrider/domain';
+import type { AccountId, Clock, EmailId, EventDraft, KeyKind, WebhookId } from '@postrider/domain';
 import type { Database } from './database.ts';
-import { recordCause } from './record-cause.ts';
+import { recordBehindLocks, recordCause } from './record-cause.ts';
+import { eventValues } from './sql/event-ctes.ts';
+import type { EventsOfCause } from './sql/event-ctes.ts';
 import { lockNotifiedEmail } from './sql/lock-notified-email.ts';
-import { takeNotification } from './sql/take-notification.ts';
 import { takeReport } from './sql/take-report.ts';
-import { runIn } from './statement.ts';
-import { suppressBlamed } from './suppress-blamed.ts';
-import type { Transaction } from './transaction.ts';
+import { run, runForRow } from './statement.ts';
+import type { Queryable } from './statement.ts';
+import { suppressionValues } from './suppress-blamed.ts';
 import { keepForHandOver, waitForHandOver } from './unclaimed-notifications.ts';
 import type { ReportedChange } from './unclaimed-notifications.ts';
 
@@ -48,84 +48,101 @@ export interface ProviderNotificationStore {
 interface NotifiedEmailRow {
   readonly id: EmailId;
   readonly account_id: AccountId;
-  readonly kind: KeyKind;
   readonly from_address: string;
   readonly subject: string;
-  readonly last_event: string;
+}
+
+interface TakenReportRow {
+  readonly kind: KeyKind;
+  /** False: it had been taken before. */
+  readonly taken: boolean;
+  readonly webhooks: readonly WebhookId[];
 }
 
 export function createProviderNotificationStore(db: Database, clock: Clock): ProviderNotificationStore {
   return {
-    record: async (report) => (await recordAtOnce(db, clock, report)) ?? recordLocked(db, clock, report),
+    async record(report) {
+      const taken = (await recordAtOnce(db, clock, report)) ?? (await recordLocked(db, clock, report));
+      if (taken === undefined) return 'unknown-mail';
+      if (!taken.taken) return 'repeated';
+      return taken.kind === 'test' ? 'test-mail' : 'recorded';
+    },
   };
 }
 
 /**
- * One statement: for a report that names our id and suppresses nobody, as those of deliveries, opens and clicks do.
+ * One statement: for a report that names our id, and whose event tells nothing that only the message knows.
  *
- * @returns null when the report is none of these, no message has the id, or another has locked it.
+ * @returns undefined when the report is none of these, no message has the id, or another has locked it.
  */
 async function recordAtOnce(
   db: Database,
   clock: Clock,
-  { emailId, messageId, event, suppress }: ProviderReport,
-): Promise<ReportOutcome | null> {
-  if (emailId === null || suppress.length > 0 || event.type === 'email.failed') return null;
-  const events = newEvents(event.type, [dataOfReported(event, emailId as EmailId)], clock);
-  const taken = await recordCause<{ kind: KeyKind; taken: boolean }>(
+  report: ProviderReport,
+): Promise<TakenReportRow | undefined> {
+  const { emailId, event } = report;
+  if (emailId === null || event.type === 'email.failed') return undefined;
+  const draft = { type: event.type, data: dataOfReported(event, emailId as EmailId) };
+  return recordCause<TakenReportRow>(
     db,
     takeReport,
-    { accountId: null, inboundSubject: null, ...events },
-    [emailId, messageId, lastEventAfter('', event.type), lastEventsThatStay(event.type)],
+    eventOf(draft, clock),
+    reportValues(report, emailId, clock),
   );
-  if (taken === undefined) return null;
-  if (!taken.taken) return 'repeated';
-  return taken.kind === 'test' ? 'test-mail' : 'recorded';
 }
 
-/** Locks, then sees what their holders have committed: a kept report, a hand-over that makes the message known. */
-async function recordLocked(db: Database, clock: Clock, report: ProviderReport): Promise<ReportOutcome> {
-  return db.transactions.run(async (tx) => {
-    const email = (await emailOf(tx, report)) ?? (await emailJustHandedOver(tx, report));
-    if (email === undefined) return 'unknown-mail';
-    const taken = await runIn(tx.client, takeNotification, [report.messageId]);
-    if (taken.length === 0) return 'repeated';
-    if (email.kind === 'test') return 'test-mail';
-    await apply(tx, report, email, clock);
-    return 'recorded';
+/**
+ * Locks, then sees what their holders have committed: a kept report, a hand-over that makes the message known.
+ *
+ * @returns undefined when no message is known; the report may be kept then.
+ */
+async function recordLocked(
+  db: Database,
+  clock: Clock,
+  report: ProviderReport,
+): Promise<TakenReportRow | undefined> {
+  return recordBehindLocks(db, async (client) => {
+    const email = (await emailOf(client, report)) ?? (await emailJustHandedOver(client, report));
+    if (email === undefined) return undefined;
+    const { id, account_id: accountId, from_address: from, subject } = email;
+    const draft = draftOfReported(report.event, { id, accountId, from, subject });
+    const values = [...eventValues(eventOf(draft, clock)), ...reportValues(report, id, clock)];
+    return runForRow<TakenReportRow>(client, takeReport, values);
   });
 }
 
-async function emailOf(tx: Transaction, report: ProviderReport): Promise<NotifiedEmailRow | undefined> {
+async function emailOf(client: Queryable, report: ProviderReport): Promise<NotifiedEmailRow | undefined> {
   const { emailId, providerMessageId, writtenEmailId } = report;
   const ids = [emailId, providerMessageId, writtenEmailId];
-  const [email] = await runIn<NotifiedEmailRow>(tx.client, lockNotifiedEmail, ids);
+  const [email] = await run<NotifiedEmailRow>(client, lockNotifiedEmail, ids);
   return email;
 }
 
 /** Of a report that has met no message: the message, if it becomes known at this very moment; else the report is kept. */
 async function emailJustHandedOver(
-  tx: Transaction,
+  client: Queryable,
   report: ProviderReport,
 ): Promise<NotifiedEmailRow | undefined> {
   const { messageId, providerMessageId } = report;
   if (providerMessageId === null) return undefined;
-  await waitForHandOver(tx, providerMessageId);
-  const email = await emailOf(tx, report);
-  if (email === undefined) await keepForHandOver(tx, { messageId, providerMessageId }, report);
+  await waitForHandOver(client, providerMessageId);
+  const email = await emailOf(client, report);
+  if (email === undefined) await keepForHandOver(client, { messageId, providerMessageId }, report);
   return email;
 }
 
-async function apply(
-  tx: Transaction,
-  { event, suppress }: ReportedChange,
-  email: NotifiedEmailRow,
-  clock: Clock,
-): Promise<void> {
-  const { id, account_id: accountId, from_address: from, subject } = email;
-  const lastEvent = lastEventAfter(email.last_event, event.type);
-  const failure = event.type === 'email.failed' ? { status: 'failed' as const, error: event.error } : {};
-  await tx.client.email.update({ where: { id }, data: { lastEvent, ...failure }, select: { id: true } });
-  await suppressBlamed(tx, suppress, { id, accountId }, clock);
-  await recordEvent(tx, draftOfReported(event, { id, accountId, from, subject }), clock);
+function eventOf({ type, data }: Pick<EventDraft, 'type' | 'data'>, clock: Clock): EventsOfCause {
+  return { accountId: null, inboundSubject: null, ...newEvents(type, [data], clock) };
+}
+
+/** What `take-report` takes from $7 on. */
+function reportValues({ messageId, event, suppress }: ProviderReport, emailId: string, clock: Clock) {
+  return [
+    emailId,
+    messageId,
+    lastEventAfter('', event.type),
+    lastEventsThatStay(event.type),
+    event.type === 'email.failed' ? event.error : null,
+    ...suppressionValues(suppress, clock),
+  ];
 }

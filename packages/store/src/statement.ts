@@ -26,6 +26,17 @@ export async function run<Row extends QueryResultRow>(
   return result.rows;
 }
 
+/** Runs a statement that always gives one row. @throws Error when it gives none */
+export async function runForRow<Row extends QueryResultRow>(
+  db: Queryable,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Row> {
+  const [row] = await run<Row>(db, statement, values);
+  if (row === undefined) throw new Error(`no row of ${statement.name}`);
+  return row;
+}
+
 /** Runs a statement in a transaction of Prisma's, prepared as `run` prepares it. */
 export async function runIn<Row extends object>(
   client: Prisma.TransactionClient,

@@ -4,6 +4,19 @@ import { suppressReported } from './sql/suppress-reported.ts';
 import { runIn } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
+/** Of each address that reports blame: an id for its suppression, the address, and the suppression's origin. */
+export function suppressionValues(
+  blamed: readonly BlamedAddress[],
+  clock: Clock,
+): [ids: string[], addresses: string[], origins: string[]] {
+  const wishes = toBeSuppressed(blamed);
+  return [
+    wishes.map(() => newId('suppression', clock)),
+    wishes.map(({ address }) => address),
+    wishes.map(({ reason }) => reason),
+  ];
+}
+
 /** Suppresses, for anything, the addresses that reports about a message blame: in the transaction of their events. */
 export async function suppressBlamed(
   tx: Transaction,
@@ -11,14 +24,8 @@ export async function suppressBlamed(
   email: { readonly id: EmailId; readonly accountId: AccountId },
   clock: Clock,
 ): Promise<void> {
-  const wishes = toBeSuppressed(blamed);
-  if (wishes.length === 0) return;
-  await runIn(tx.client, suppressReported, [
-    wishes.map(() => newId('suppression', clock)),
-    wishes.map(({ address }) => address),
-    wishes.map(({ reason }) => reason),
-    email.accountId,
-    email.id,
-    clock.now().toISOString(),
-  ]);
+  const [ids, ...wishes] = suppressionValues(blamed, clock);
+  if (ids.length === 0) return;
+  const values = [ids, ...wishes, email.accountId, email.id, clock.now().toISOString()];
+  await runIn(tx.client, suppressReported, values);
 }

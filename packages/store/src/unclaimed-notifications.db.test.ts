@@ -107,6 +107,15 @@ describe('a report that is there before its hand-over is committed', () => {
     expect(await eventTypes()).toEqual(['email.failed', 'email.sent']);
   });
 
+  test('of both a failure and a bounce leaves the message failed, and the bounce as what is known of it', async () => {
+    const failed: ReportedEvent = { type: 'email.failed', error: 'no such key' };
+    await notifications.record(report({ messageId: 'n-0' }));
+    await notifications.record(report({ event: failed, suppress: [] }));
+    await handOver();
+    expect(await known()).toEqual({ status: 'failed', last_event: 'bounced', error: 'no such key' });
+    expect(await eventTypes()).toEqual(['email.bounced', 'email.failed', 'email.sent']);
+  });
+
   test('is recorded once, however often it comes before and after', async () => {
     for (let n = 0; n < 3; n += 1) expect(await notifications.record(report())).toBe('unknown-mail');
     await handOver();

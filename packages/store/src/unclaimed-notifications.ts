@@ -3,7 +3,8 @@ import { awaitHandOver } from './sql/await-hand-over.ts';
 import { claimNotifications } from './sql/claim-notifications.ts';
 import { keepNotification } from './sql/keep-notification.ts';
 import { takeNotification } from './sql/take-notification.ts';
-import { runIn } from './statement.ts';
+import { run, runIn } from './statement.ts';
+import type { Queryable } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
 /*
@@ -19,23 +20,23 @@ export interface ReportedChange {
 }
 
 /** Waits for the hand-over that makes this id known, if one is about to commit; none can until this transaction ends. */
-export async function waitForHandOver(tx: Transaction, providerMessageId: string): Promise<void> {
-  await runIn(tx.client, awaitHandOver, [providerMessageId]);
+export async function waitForHandOver(client: Queryable, providerMessageId: string): Promise<void> {
+  await run(client, awaitHandOver, [providerMessageId]);
 }
 
 /** Keeps a report for a message that is not known, once `waitForHandOver` has been passed. */
 export async function keepForHandOver(
-  tx: Transaction,
+  client: Queryable,
   { messageId, providerMessageId }: { readonly messageId: string; readonly providerMessageId: string },
   { event, suppress }: ReportedChange,
 ): Promise<void> {
   const report = JSON.stringify({ event, suppress } satisfies ReportedChange);
-  await runIn(tx.client, keepNotification, [messageId, providerMessageId, report]);
+  await run(client, keepNotification, [messageId, providerMessageId, report]);
 }
 
 /**
  * Takes out what was kept for a message that becomes known in this transaction, each report once for all time; behind
- * `lock-sent-email`, so that none can be kept any more.
+ * `await-email`, so that none can be kept any more.
  *
  * @param providerMessageId null: the provider gave none, and there can be no report that names it.
  */

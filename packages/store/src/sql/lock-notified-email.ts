@@ -12,7 +12,7 @@ import type { Statement } from '../statement.ts';
 export const lockNotifiedEmail: Statement = {
   name: 'lock-notified-email',
   text: `
-    select id, account_id, kind, from_address, subject, last_event
+    select id, account_id, from_address, subject
     from emails
     where id = coalesce(
       (select id from emails where id = $1),
