@@ -135,12 +135,11 @@ describe('a private Postgres', () => {
   test('is gone after stop, with its sessions broken off', async () => {
     const postgres = await start();
     const session = new pg.Client({ connectionString: postgres.url });
-    const errors: string[] = [];
-    session.on('error', (error) => errors.push(error.message));
+    const brokenOff = new Promise<Error>((resolve) => void session.on('error', resolve));
     await session.connect();
     await postgres.stop();
 
-    expect(errors[0]).toContain('terminating connection');
+    expect((await brokenOff).message).toContain('terminating connection');
     expect(isRunning(postgres.pid)).toBe(false);
     expect(existsSync(join(postgres.dataDir, 'postmaster.pid'))).toBe(false);
     await expect(ask(postgres, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
