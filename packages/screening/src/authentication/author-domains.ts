@@ -1,11 +1,10 @@
 import { writtenDomains } from '@postrider/domain';
 import { addressesIn } from '@postrider/received-mail';
-import { valueOf } from './message-fields.ts';
+import { FROM_BYTES_MAX, valueOf } from './message-fields.ts';
 import type { HeaderField } from './message-fields.ts';
 
 /** Bounds the questions to name servers and the time to read. A message has one author, seldom two. */
 export const AUTHOR_DOMAINS_MAX = 4;
-const FROM_BYTES_MAX = 65_536;
 
 /**
  * The domains of all authors: of every address in every From field, groups included (RFC 6854). The addresses are
