@@ -51,6 +51,12 @@ test.each([
   ['ann@\uff11\uff12.b\u00fccher.example', '12.xn--bcher-kva.example'],
   ['ann@\u00fc%2eshop.example', '\u00fc%2eshop.example'],
   ['ann@sh\u00adop.example', 'shop.example'],
+  [
+    `ann@${'\u00fc.'.repeat(200)}b\u00fccher.example`,
+    `${'\u00fc.'.repeat(75)}${'xn--tda.'.repeat(125)}xn--bcher-kva.example`,
+  ],
+  [`ann@b\u00fccher.example${'.'.repeat(200)}`, 'xn--bcher-kva.example'],
+  [`ann@b\u00fccher.example${'.\u00ad'.repeat(200)}`, 'xn--bcher-kva.example'],
 ])('%s is %s: each label is in ASCII, or as written where IDNA denies it', (address, domain) => {
   expect(writtenDomains(address)).toEqual([domain]);
 });
