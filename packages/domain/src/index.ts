@@ -95,3 +95,4 @@ export { createUnsubscribeTokens } from './unsubscribe-token.ts';
 export type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts';
 export { parseEndpoint } from './webhook-endpoint.ts';
 export type { EndpointParse } from './webhook-endpoint.ts';
+export { writtenDomains } from './written-domain.ts';

@@ -1,5 +1,5 @@
-import { asciiDomain, isAscii } from './domain-name.ts';
-import { parseUrl } from './parse-url.ts';
+import { asciiDomain } from './domain-name.ts';
+import { writtenDomains } from './written-domain.ts';
 
 /**
  * A local part without quotes (RFC 6531 3.3), and what providers gave out all the same: `a..b`. Mailing lists
@@ -8,9 +8,6 @@ import { parseUrl } from './parse-url.ts';
  */
 const LOCAL_PART = /^[^\s\p{Cc}\p{Cs}"(),:;<>@[\\\]]{1,256}$/u;
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
-/** Comments and spaces may stand around each label (RFC 5322 4.4). Postgres takes no NUL. */
-const NOT_OF_A_NAME = /\([^()]*\)|[\s\p{Cc}\p{Cs}]/gu;
-const DOMAIN = /[^<>()[\],;:"\\/?#]+/;
 /** RFC 1035 2.3.4: 253 characters, and so 127 labels at the most. A block list holds no longer name. */
 const DOMAIN_LENGTH_MAX = 253;
 const LABELS_MAX = 127;
@@ -32,11 +29,11 @@ export function senderPattern(text: string): string | null {
  */
 export function senderPatterns(addresses: readonly string[]): string[] {
   const patterns = addresses.flatMap((written) => {
-    const at = written.lastIndexOf('@');
-    if (at === -1) return [];
-    const local = localPattern(unquoted(written.slice(0, at)));
-    const labels = labelsOf(written.slice(at + 1));
-    return [...(local === null ? [] : [`${local}@${labels.join('.')}`]), ...domainsOver(labels)];
+    const local = localPattern(unquoted(written.slice(0, written.lastIndexOf('@'))));
+    return writtenDomains(written).flatMap((domain) => [
+      ...(local === null ? [] : [`${local}@${domain}`]),
+      ...domainsOver(domain),
+    ]);
   });
   return [...new Set(patterns)];
 }
@@ -52,21 +49,9 @@ function unquoted(local: string): string {
   return QUOTED.exec(local)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? local;
 }
 
-/**
- * Lower case and ASCII, as `asciiDomain` writes what is a host name. Others have labels, too: `a_b.shop.example`
- * is no host, and `shop.example` covers it.
- */
-function labelsOf(written: string): string[] {
-  const name = DOMAIN.exec(written.replaceAll(NOT_OF_A_NAME, ''))?.[0] ?? '';
-  const ascii = isAscii(name) ? name : (parseUrl(`http://${name}`)?.hostname ?? name);
-  return ascii
-    .toLowerCase()
-    .split('.')
-    .filter((label) => label !== '');
-}
-
-function domainsOver(labels: readonly string[]): string[] {
-  const nearest = labels.slice(-LABELS_MAX);
+/** Not of host names alone: `a_b.shop.example` is none, and `shop.example` covers it. */
+function domainsOver(domain: string): string[] {
+  const nearest = domain.split('.').slice(-LABELS_MAX);
   return nearest
     .map((_, index) => nearest.slice(index).join('.'))
     .filter(({ length }) => length <= DOMAIN_LENGTH_MAX);

@@ -13,6 +13,8 @@ const PIECES = [
     'd@bücher.example',
     '"a b"@q.example',
     'x@[127.0.0.1]',
+    'y@ f.example',
+    'z@xn--zzzz.g.example',
   ],
   ...[
     '<',
@@ -60,9 +62,11 @@ const header = fc
   )
   .map(([start, pieces]) => `${start}${pieces.join('')}\r\n\r\nHello\r\n`);
 
-/** Where a reader would answer to. Only a name of the DNS can have a policy. */
+/** Where a reader would answer to, the spaces left out. Only a name of the DNS can have a policy. */
 function domainsShown(addresses: readonly string[]): string[] {
-  return addresses.map((address) => address.slice(address.lastIndexOf('@') + 1)).filter(isDomainName);
+  return addresses
+    .map((address) => address.slice(address.lastIndexOf('@') + 1).replaceAll(/\s/g, ''))
+    .filter(isDomainName);
 }
 
 function isDomainName(text: string): boolean {

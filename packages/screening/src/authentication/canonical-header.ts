@@ -1,10 +1,5 @@
+import { SIGNATURE_VALUE } from './dkim-signature.ts';
 import type { Signature } from './dkim-signature.ts';
-
-/**
- * The value of `b=`, with the white space around it. It is the first tag or follows a semicolon: ` b=` and
- * `:b=` may stand in the value of another.
- */
-const SIGNATURE_VALUE = /((?:^[^:;]*:|;)[ \t\r\n]*b[ \t\r\n]*=)[^;]*/;
 
 /**
  * The header as DKIM signs it (RFC 6376, sections 3.4.1, 3.4.2 and 3.7): the signed fields, and the signature's

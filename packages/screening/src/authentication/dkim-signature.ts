@@ -29,6 +29,14 @@ const DOMAIN = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 const SIGNED_NAMES_MAX = 500;
 
 /**
+ * The second group is the value of `b=`, which the signature does not cover. The tag is the first one or follows a
+ * semicolon: ` b=` and `:b=` may stand in the value of another.
+ */
+export const SIGNATURE_VALUE = /((?:^[^:;]*:|;)[ \t\r\n]*b[ \t\r\n]*=)([^;]*)/;
+/** Base64 and white space. To mailauth a parenthesis or a quote in the value hides the tags behind it. */
+const BASE64 = /^[A-Za-z0-9+/= \t\r\n]+$/;
+
+/**
  * Reads a signature. Null: it lacks a tag, or a tag is malformed or not supported. `rsa-sha1` is among these
  * (RFC 8301, section 3.1).
  */
@@ -56,6 +64,7 @@ export function readSignature(line: Buffer): Signature | null {
     signedNames.length <= SIGNED_NAMES_MAX &&
     text('bh') !== '' &&
     text('b') !== '' &&
+    BASE64.test(SIGNATURE_VALUE.exec(line.toString('latin1'))?.[2] ?? '') &&
     (identityDomain === domain || identityDomain.endsWith(`.${domain}`));
   if (!isUsable || canonicalizations === null || bodyLength === undefined || expiresAt === undefined)
     return null;

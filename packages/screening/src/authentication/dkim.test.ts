@@ -23,13 +23,13 @@ function replaced(raw: Buffer, from: string, to: string): Buffer {
   return Buffer.from(text.replace(from, to), 'latin1');
 }
 
-/** Signs fields that are canonical as they stand. `tags` are further ones of the signature. */
-function handSigned(fields: readonly string[], names: string, tags = ''): Buffer {
+/** Signs fields that are canonical as they stand. `tags` and `lastTags` are further ones of the signature. */
+function handSigned(fields: readonly string[], names: string, tags = '', lastTags = ''): Buffer {
   const bodyHash = createHash('sha256').update('Hello\r\n').digest('base64');
   const unsigned = `dkim-signature:v=1; a=rsa-sha256; c=relaxed; d=example.com; s=s1; ${tags}h=${names}; bh=${bodyHash}; b=`;
-  const inOrder = [...fields, unsigned].join('\r\n');
+  const inOrder = [...fields, `${unsigned}${lastTags}`].join('\r\n');
   const value = sign('sha256', Buffer.from(inOrder), signer.key).toString('base64');
-  return Buffer.from(`${unsigned}${value}\r\n${fields.join('\r\n')}\r\n\r\nHello\r\n`);
+  return Buffer.from(`${unsigned}${value}${lastTags}\r\n${fields.join('\r\n')}\r\n\r\nHello\r\n`);
 }
 
 describe('a signature passes', () => {
@@ -122,6 +122,17 @@ describe('a signature does not pass', () => {
     const raw = await signed(message(), signer, { expires: new Date(Date.now() - 60_000) });
     expect(raw.toString()).toMatch(/ x=\d/);
     expect(await dkimOf(raw)).toBe('neutral');
+  });
+
+  test.each(['(', '"', "'", '\\'])('when %j in b= may hide the tags behind it', async (text) => {
+    ground.dns.zone.set('s1._domainkey.example.com', { TXT: [`${signer.record}; t=s`] });
+    const tagged = (tag: string) => handSigned(['from:ann@example.com'], 'from', '', `; ${tag}`);
+    expect(await dkimOf(tagged(`x=${Math.ceil(Date.now() / 1000) + 3600}`))).toBe('pass');
+    for (const tag of ['x=1700000000', 'i=@news.example.com']) {
+      const raw = tagged(tag);
+      expect(await dkimOf(raw)).toBe('neutral');
+      expect(await dkimOf(replaced(raw, `; ${tag}`, `${text}; ${tag}`))).toBe('neutral');
+    }
   });
 
   test.each(['relaxed/relaxed', 'simple/simple'])(

@@ -27,9 +27,12 @@ export async function findDmarcRecord(domain: string, resolve: Resolve): Promise
   return above.length === 1 ? readRecord(above[0] ?? '', 'sp') : null;
 }
 
-/** One label below the public suffix, by the list of publicsuffix.org; a public suffix is its own. */
+/**
+ * One label below the public suffix, by the list of publicsuffix.org; a public suffix is its own. Labels that no
+ * host has count, too: the policy above them holds.
+ */
 export function organizationalDomain(domain: string): string {
-  return getDomain(domain, { allowPrivateDomains: true }) ?? domain;
+  return getDomain(domain.toLowerCase(), { allowPrivateDomains: true, extractHostname: false }) ?? domain;
 }
 
 async function recordsAt(domain: string, resolve: Resolve): Promise<string[]> {

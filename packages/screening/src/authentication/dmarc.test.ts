@@ -100,10 +100,30 @@ describe('DMARC fails', () => {
   test('for a member of a group', async () => {
     expect(await dmarcOf(message('CEO: ceo@example.com;'))).toBe('fail reject');
   });
-  test.each(['ceo@example.com>', '<ceo@example.com', 'ceo@EXAMPLE.com.', 'ceo@example.com (x@example.net)'])(
-    'for an address that is malformed or unusual: %s',
+  test.each([
+    'ceo@example.com>',
+    '<ceo@example.com',
+    'ceo@EXAMPLE.com.',
+    'ceo@example.com (x@example.net)',
+    '<ceo@ example.com>',
+    '<ceo@\r\n example.com>',
+    '<ceo@(x)example.com>',
+    '<ceo@example .com>',
+    '<ceo@example.com CEO>',
+    '<ceo@example.com(@example.net)>',
+  ])('for an address that is malformed or unusual: %j', async (from) => {
+    expect(await dmarcOf(message(from))).toBe('fail reject');
+  });
+  test.each(['<ceo@xn--zzzz.example.com>', '<ceo@a^b.example.com>', `<ceo@${'a'.repeat(64)}.example.com>`])(
+    'for a domain below with a label that no host has: %s',
     async (from) => {
-      expect(await dmarcOf(message(from))).toBe('fail reject');
+      expect(await dmarcOf(message(from))).toBe('fail quarantine');
+    },
+  );
+  test.each(['<ceo@(x)>', '<ceo@example.com@>', '<ceo@..>'])(
+    'for an address whose domain cannot be read, to be quarantined: %s',
+    async (from) => {
+      expect(await dmarcOf(message(from))).toBe('fail quarantine');
     },
   );
   test('for a domain beyond ASCII', async () => {

@@ -8,7 +8,7 @@ export interface HeaderField {
 export interface MessageParts {
   /** In the order of the message. */
   readonly fields: readonly HeaderField[];
-  /** False: the header exceeds the bounds, and of what lies beyond only the From fields are in `fields`. */
+  /** False: the header exceeds the bounds. Of what lies beyond, `fields` has only From, see {@link FROM_BYTES_MAX}. */
   readonly isWhole: boolean;
   readonly body: Buffer;
 }
@@ -16,6 +16,8 @@ export interface MessageParts {
 /** Other receivers cut or refuse a header far smaller: Postfix at 100 KiB (header_size_limit). */
 const HEADER_BYTES_MAX = 1_048_576;
 const FIELDS_MAX = 10_000;
+/** Beyond the bounds no From field is kept once they have more bytes than this: nobody reads so many. */
+export const FROM_BYTES_MAX = 65_536;
 /** Longer than any field that is looked for. */
 const NAME_BYTES_MAX = 100;
 
@@ -35,13 +37,16 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 export function splitMessage(raw: Buffer): MessageParts {
   const fields: HeaderField[] = [];
   let isWhole = true;
+  let fromBytes = 0;
   // The reader of the message skips it, too: a From field behind it has an author to judge.
   let start = raw.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   while (start < raw.length && !isEmptyLine(raw, start)) {
     const next = nextField(raw, start);
     const field = fieldOf(raw, start, next);
     const isWithin = next <= HEADER_BYTES_MAX && fields.length < FIELDS_MAX;
-    if (isWithin || field.name === 'from') fields.push(field);
+    const isFrom = field.name === 'from';
+    if (isWithin || (isFrom && fromBytes <= FROM_BYTES_MAX)) fields.push(field);
+    if (isFrom) fromBytes += field.line.length;
     if (!isWithin) isWhole = false;
     start = next;
   }

@@ -20,12 +20,16 @@ afterAll(() => {
   real.remove();
 });
 
-function open({ path }: BundledScript, lost: string[]): SenderAuthentication {
+function open(
+  { path }: BundledScript,
+  lost: string[],
+  { spf = false, timeoutMs = 4_000 } = {},
+): SenderAuthentication {
   return createSenderAuthentication({
-    // No message here makes it ask.
-    authentication: { dnsServers: ['127.0.0.1:9'], timeoutMs: 500, spf: false },
+    // Nobody answers there. Without SPF no message here makes it ask.
+    authentication: { dnsServers: ['127.0.0.1:9'], timeoutMs: 500, spf },
     pool: {
-      ...{ threads: 1, timeoutMs: 4_000, memoryMb: 128, script: path },
+      ...{ threads: 1, timeoutMs, memoryMb: 128, script: path },
       onThreadLost: (error) => lost.push(error.message),
     },
   });
@@ -42,6 +46,19 @@ test('a message without a sender is judged in a thread as without one', async ()
   expect(raw.toString()).toBe('Subject: Hi\r\n\r\nHi\r\n');
   await authentication.close();
   expect(lost).toEqual([]);
+});
+
+test('10 MiB of From fields fail DMARC, and cost no thread', async () => {
+  const lost: string[] = [];
+  const authentication = open(real, lost, { spf: true, timeoutMs: 60_000 });
+  const raw = Buffer.alloc(10 * 1_048_576, 'From:\n');
+  const { auth, dmarcPolicy } = await authentication.authenticate(raw, ENVELOPE);
+  await authentication.close();
+  expect({ lost, dmarc: auth.dmarc, dmarcPolicy }).toEqual({
+    lost: [],
+    dmarc: 'fail',
+    dmarcPolicy: 'quarantine',
+  });
 });
 
 test.each(['throw', 'exit', 'silence'])(
