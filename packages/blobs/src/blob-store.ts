@@ -43,7 +43,7 @@ export interface BlobStore {
   remove(id: BlobId): Promise<void>;
   /** Every blob, in no order, read from the store in steps. */
   list(): AsyncIterable<ListedBlob>;
-  /** Breaks off what runs, and ends its connections. A call that begins afterwards may fail. */
+  /** Breaks off what runs, and ends its connections. In S3 a call that begins afterwards fails at once. */
   close(): void;
 }
 

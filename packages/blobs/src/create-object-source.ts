@@ -1,4 +1,5 @@
 import type { ObjectSource } from './object-source.ts';
+import { unavailable } from './s3/fault.ts';
 
 export interface ObjectSourceOptions {
   /** A larger object is not read. */
@@ -15,15 +16,20 @@ const TIMEOUT_MS = 30_000;
  */
 export function createObjectSource({ bytesMax, timeoutMs = TIMEOUT_MS }: ObjectSourceOptions): ObjectSource {
   let loading: Promise<ObjectSource> | undefined;
+  let isClosed = false;
   const load = async (): Promise<ObjectSource> => {
     const { createS3ObjectSource } = await import('./s3/s3-object-source.ts');
     return createS3ObjectSource({ bytesMax, timeoutMs });
   };
   return {
     async read(object) {
+      if (isClosed) throw unavailable(`s3://${object.bucket}`, new Error('the store was closed'), 'bucket');
       loading ??= load();
       return (await loading).read(object);
     },
-    close: () => void loading?.then((source) => source.close()),
+    close() {
+      isClosed = true;
+      void loading?.then((source) => source.close());
+    },
   };
 }

@@ -6,7 +6,7 @@ export interface ObjectSource {
    * @throws BlobStoreUnavailableError when S3 is away, refuses us, or needs longer than the time limit
    */
   read(object: { readonly bucket: string; readonly key: string }): Promise<ObjectReading>;
-  /** Breaks off what is read. */
+  /** Breaks off what is read. A reading that begins afterwards fails at once. */
   close(): void;
 }
 

@@ -7,7 +7,7 @@ import { createMessageParser, parseMessage } from '@postrider/received-mail';
 import type { MessageParser } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createMessageIntake, createSesMailStore, createSesMailWork, openDatabase } from '@postrider/store';
-import type { Database } from '@postrider/store';
+import type { Database, SesMailWork } from '@postrider/store';
 import {
   bundleScript,
   createRows,
@@ -73,6 +73,7 @@ function startIntake(
   pollMs?: number,
   leaseMs?: number,
   parse: (raw: Buffer) => ReturnType<MessageParser['parse']> = async (raw) => parseMessage(raw),
+  work: SesMailWork = createSesMailWork(database),
 ): SesIntake {
   const stream = new Writable({
     write: (line: Buffer, _encoding, done) => {
@@ -88,8 +89,7 @@ function startIntake(
     store: createMessageIntake(database, systemClock, [SHARED]),
   });
   const intake = createSesIntake({
-    ...{ pipeline, logger, metrics },
-    work: createSesMailWork(database),
+    ...{ pipeline, logger, metrics, work },
     objects: createObjectSource({ bytesMax: LIMITS.receivedBytes }),
     ...(pollMs === undefined ? {} : { pollMs }),
     ...(leaseMs === undefined ? {} : { leaseMs }),
@@ -143,6 +143,27 @@ test('holds four messages at a time, and puts them back when it stops', async ()
   expect(await count('ses_mail')).toBe(6);
   expect(await count(`ses_mail where due_at > now() + interval '30 s'`)).toBe(0);
   expect(await count('messages')).toBe(0);
+});
+
+test.each([
+  ['in S3', OBJECT],
+  ['in the row', CONTENT],
+])('what is claimed while it stops is put back at once: mail %s', async (_where, place) => {
+  await keep(place);
+  const work = createSesMailWork(database);
+  await new Promise<void>((resolve) => {
+    const intake = startIntake(HOUR_MS, undefined, undefined, {
+      ...work,
+      async claim(limits) {
+        const claimed = await work.claim(limits);
+        resolve(intake.stop());
+        return claimed;
+      },
+    });
+  });
+  expect(s3.requests).toEqual([]);
+  expect(await count('ses_mail where claim = 1 and due_at <= now()')).toBe(1);
+  expect(lines).toEqual([]);
 });
 
 test('what takes longer than the lease stays in hand: the lease is renewed', async () => {

@@ -56,11 +56,16 @@ export function createSesIntake(parts: SesIntakeParts): SesIntake {
     }
   }
 
+  /** What was claimed while it stops is due again at once, for another process. */
   function begin(mail: ClaimedSesMail): void {
-    const taking = takeIn(parts, mail).finally(() => {
-      inHand.delete(taking);
-      pause.abort();
-    });
+    const taking = (stopping ? work.defer(mail, 0) : takeIn(parts, mail))
+      .catch((error: unknown) => {
+        logger.warn('mail of SES left to its lease', { ...namesOf(mail), error });
+      })
+      .finally(() => {
+        inHand.delete(taking);
+        pause.abort();
+      });
     inHand.add(taking);
   }
 
@@ -102,15 +107,10 @@ export function createSesIntake(parts: SesIntakeParts): SesIntake {
   };
 }
 
-/** Never rejects. What fails at Postgres is left to its lease. */
+/** @throws StoreUnavailableError */
 async function takeIn(parts: SesIntakeParts, mail: ClaimedSesMail): Promise<void> {
-  const { work, logger } = parts;
-  try {
-    const isLater = await withLease(parts, mail, () => tryOnce(parts, mail));
-    if (isLater) await work.defer(mail, delayMs(mail.claim));
-  } catch (error) {
-    logger.warn('mail of SES left to its lease', { ...namesOf(mail), error });
-  }
+  const isLater = await withLease(parts, mail, () => tryOnce(parts, mail));
+  if (isLater) await parts.work.defer(mail, delayMs(mail.claim));
 }
 
 /** Renews the lease as long as `taking` runs. Nothing is renewed once it resolves. */

@@ -6,13 +6,13 @@ export interface CommandOptions {
 }
 
 export interface BoundedS3Client {
-  /** @throws S3Silence when the time of the call is up; else whatever the SDK throws */
+  /** @throws S3Silence when the time of the call is up, or the client was closed; else whatever the SDK throws */
   call<Answer>(work: (sdk: S3Client, options: CommandOptions) => Promise<Answer>): Promise<Answer>;
-  /** Breaks off what is running. */
+  /** Breaks off what is running. A call that begins afterwards fails at once. */
   close(): void;
 }
 
-/** No answer in time. */
+/** No answer in time, or none that is waited for. */
 class S3Silence extends Error {
   override readonly name = 'S3Silence';
 }
@@ -49,9 +49,11 @@ export function createS3Client(options: {
   });
   addressBucketsByPath(sdk);
   const running = new Set<AbortController>();
+  let isClosed = false;
 
   return {
     async call(work) {
+      if (isClosed) throw storeClosed();
       const abort = new AbortController();
       const brokenOff = new Promise<never>((_resolve, reject) => {
         abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error));
@@ -67,10 +69,15 @@ export function createS3Client(options: {
       }
     },
     close() {
-      for (const abort of running) abort.abort(new S3Silence('the store was closed'));
+      isClosed = true;
+      for (const abort of running) abort.abort(storeClosed());
       sdk.destroy();
     },
   };
+}
+
+function storeClosed(): S3Silence {
+  return new S3Silence('the store was closed');
 }
 
 /** Servers that are not AWS's rarely answer to `bucket.host`. AWS wants that form. */

@@ -107,3 +107,18 @@ test('closing breaks off what is read', async () => {
   await expect(reading).rejects.toMatchObject(away('the store was closed'));
   await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
 });
+
+test.each<[string, (source: ObjectSource) => Promise<unknown>]>([
+  ['before anything was read', async () => undefined],
+  ['after a reading', (source) => source.read(OBJECT)],
+])('a source that was closed %s fails at once and asks S3 nothing', async (_when, before) => {
+  put(randomBytes(1));
+  const source = connect();
+  await before(source);
+  const asked = s3.requests.length;
+  source.close();
+  await expect(source.read(OBJECT)).rejects.toMatchObject(
+    away('the bucket s3://mail-in is not available (the store was closed)'),
+  );
+  expect(s3.requests).toHaveLength(asked);
+});

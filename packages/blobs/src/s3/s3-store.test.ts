@@ -256,3 +256,28 @@ describe('a stream from a bucket', () => {
     await waitFor(() => s3.openSockets === 0, { what: 'the connections to end' });
   });
 });
+
+test.each<[string, (store: BlobStore) => Promise<unknown>]>([
+  ['before it has loaded the SDK', async () => undefined],
+  ['after a call', (store) => store.sizeOf(blobIdOf(BLOB))],
+])('a store that was closed %s fails at once and asks S3 nothing', async (_when, before) => {
+  const s3 = await startS3();
+  const store = connect();
+  await before(store);
+  const asked = s3.requests.length;
+  store.close();
+  const calls = [
+    () => store.put(BLOB),
+    () => store.open(blobIdOf(BLOB)),
+    () => store.sizeOf(blobIdOf(BLOB)),
+    () => store.remove(blobIdOf(BLOB)),
+    () => store.list()[Symbol.asyncIterator]().next(),
+  ];
+  for (const call of calls) {
+    await expect(call()).rejects.toMatchObject({
+      name: 'BlobStoreUnavailableError',
+      message: expect.stringContaining('the store was closed'),
+    });
+  }
+  expect(s3.requests).toHaveLength(asked);
+});

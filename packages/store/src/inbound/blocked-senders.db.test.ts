@@ -106,6 +106,47 @@ describe('a message of a blocked sender', () => {
   });
 });
 
+describe('a message of a crowd of senders', () => {
+  const crowd = (count: number) => Array.from({ length: count }, (_, n) => `x@mail${n}.other.example`);
+
+  test('is compared with the block list up to twenty, the last one, too', async () => {
+    await inbox('a');
+    await block('shop.example');
+    await intake.receive(incoming({ senders: crowd(20) }));
+    expect(await stored()).toMatchObject([{ reason: null }]);
+    await intake.receive(incoming({ senders: [...crowd(19), 'ann@shop.example'] }));
+    expect(await stored()).toContainEqual(expect.objectContaining({ reason: 'blocked_sender' }));
+  });
+
+  test('is held beyond twenty where the account blocks anybody, and nowhere else', async () => {
+    await inbox('a');
+    await inbox('b', 'test');
+    await block('shop.example');
+    const other = await store.newAccount();
+    await inbox('c', 'live', other);
+    const recipients = ['a', 'b', 'c'].map((local) => `${local}@${SHARED}`);
+    await intake.receive(incoming({ recipients, senders: crowd(21) }));
+    const found = await store.outside.query(
+      'select account_id as owner, kind::text, held_reason::text as reason from messages',
+    );
+    expect(found).toHaveLength(3);
+    expect(found).toEqual(
+      expect.arrayContaining([
+        { owner: accountId, kind: 'live', reason: 'blocked_sender' },
+        { owner: accountId, kind: 'test', reason: null },
+        { owner: other, kind: 'live', reason: null },
+      ]),
+    );
+  });
+
+  test('is held for what screening says before that', async () => {
+    await inbox('a');
+    await block('shop.example');
+    await intake.receive(incoming({ heldReason: 'auth_failed', senders: crowd(1_000) }));
+    expect(await stored()).toMatchObject([{ reason: 'auth_failed' }]);
+  });
+});
+
 test('a long block list is asked by its index, however many names a message brings', async () => {
   await store.outside.query(
     `insert into blocked_senders

@@ -25,6 +25,12 @@ import type { SesMailClaim } from './ses-mail.ts';
 import { forgetSwept, SweptBlobsError } from './swept-blobs.ts';
 import type { SweptBlob } from './swept-blobs.ts';
 
+/**
+ * Senders whom a block list is asked for. Each has up to 128 names, 17 KB together, and up to 50 targets ask in one
+ * transaction. A message has one author, seldom two.
+ */
+const SENDERS_MAX = 20;
+
 /** Mail as the pipeline has read and judged it. */
 export interface IncomingMessage {
   /** SHA-256 of the bytes as the sender gave them. */
@@ -110,16 +116,18 @@ export function createMessageIntake(
     async receive(message, claim) {
       const written = addressesOf(message.recipients);
       const targets = targetsOf(await find([...written.keys()]), written);
+      const senderNames = namesToAsk(message);
       return db.transactions.run(async (tx): Promise<Reception> => {
         const messages: StoredMessage[] = [];
         const notifiedAt = claim === undefined ? null : await endInTransaction(tx, claim);
         if (claim !== undefined && notifiedAt === null) return { kind: 'stored', messages };
+        const toStore = { ...message, notifiedAt, senderNames };
         let taken = 0;
         for (const target of targets) {
           const locked = await runIn(tx.client, lockInbox, [target.inboxId, target.ruleId]);
           if (locked.length === 0) continue;
           taken += 1;
-          const stored = await store(tx, clock, { ...message, notifiedAt }, target, messages[0]?.id);
+          const stored = await store(tx, clock, toStore, target, messages[0]?.id);
           if (stored !== null) messages.push(stored);
         }
         return taken === 0 ? { kind: 'nobody' } : { kind: 'stored', messages };
@@ -164,6 +172,17 @@ function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, rea
   return [...targets].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target);
 }
 
+/** @returns null when there are too many senders to compare; none when the message is held anyway */
+function namesToAsk({ senders, heldReason }: IncomingMessage): readonly string[] | null {
+  if (heldReason !== null) return [];
+  return senders.length > SENDERS_MAX ? null : senderPatterns(senders);
+}
+
+interface MessageToStore extends IncomingMessage {
+  readonly notifiedAt: Date | null;
+  readonly senderNames: readonly string[] | null;
+}
+
 /**
  * Blocked senders are live only: mail to a test inbox is not held by them.
  *
@@ -173,13 +192,13 @@ function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, rea
 async function store(
   tx: Transaction,
   clock: Clock,
-  message: IncomingMessage & { readonly notifiedAt: Date | null },
+  message: MessageToStore,
   { accountId, kind, inboxId, ruleId, receivedFor }: Target,
   bodyOf: MessageId | undefined,
 ): Promise<StoredMessage | null> {
   const [judged] = await runIn<{ repeated: boolean; blocked: boolean }>(tx.client, judgeMessage, [
     ...[accountId, inboxId, ruleId, message.contentDigest],
-    kind === 'live' ? senderPatterns(message.senders) : [],
+    kind === 'live' ? message.senderNames : [],
     clock.now().toISOString(),
   ]);
   if (judged === undefined || judged.repeated) return null;

@@ -4,7 +4,8 @@ import type { Statement } from '../statement.ts';
  * What has to be known before a message is stored for an inbox, or for a rule where there is no inbox: whether the same
  * bytes came in the last 24 hours, and whether the account blocks one of the senders.
  *
- * $1 account, $2 inbox or null, $3 rule or null, $4 digest of the bytes, $5 senders: addresses and domains, $6 now.
+ * $1 account, $2 inbox or null, $3 rule or null, $4 digest of the bytes, $5 senders: addresses and domains,
+ * $6 now. Null senders are too many to compare: an account that blocks anybody blocks them.
  */
 export const judgeMessage: Statement = {
   name: 'judge-message',
@@ -16,5 +17,7 @@ export const judgeMessage: Statement = {
            ) as repeated,
            exists (
              select from blocked_senders b where b.account_id = $1 and b.sender = any ($5::text[])
+           ) or $5::text[] is null and exists (
+             select from blocked_senders b where b.account_id = $1
            ) as blocked`,
 };
