@@ -1,27 +1,31 @@
 import type { Statement } from '../statement.ts';
 
 /**
- * Gives leases back whose jobs could not be queued. Only a row that nobody has taken since is touched; one that is
- * locked is being taken or deleted, and is not waited for (rows locked in another order than a DELETE's could deadlock).
- *
- * $1 ids, $2 claims they were leased with.
+ * Sets the end of leases, $1 ids, $2 claims they were leased with. Only a row that nobody has taken since is
+ * touched; one that is locked is being taken or deleted, and is not waited for (rows locked in another order than
+ * a DELETE's could deadlock).
  */
-export const releaseDeliveries: Statement = {
-  name: 'release-deliveries',
-  text: `
+function endingAt(leasedUntil: string, table: string, id: string, type: string): string {
+  return `
     with mine as materialized (
-      select d.id
-      from unnest($1::bigint[], $2::int[]) u (id, claim)
-      join deliveries d on d.id = u.id and d.claim = u.claim
-      where d.id = any ($1::bigint[])
+      select d.${id}
+      from unnest($1::${type}[], $2::int[]) u (id, claim)
+      join ${table} d on d.${id} = u.id and d.claim = u.claim
+      where d.${id} = any ($1::${type}[])
       for update of d skip locked
     )
-    update deliveries d
-    set leased_until = null
-    where d.id = any (array(select id from mine))`,
+    update ${table} d
+    set leased_until = ${leasedUntil}
+    where d.${id} = any (array(select ${id} from mine))`;
+}
+
+/** Gives leases back whose jobs could not be queued. */
+export const releaseDeliveries: Statement = {
+  name: 'release-deliveries',
+  text: endingAt('null', 'deliveries', 'id', 'bigint'),
 };
 
-/** The same for mail. */
+/** The same for mail, which is waited for. */
 export const releaseEmails: Statement = {
   name: 'release-emails',
   text: `
@@ -32,24 +36,11 @@ export const releaseEmails: Statement = {
 };
 
 /**
- * Ends the leases of mail that a worker was given and has not taken. The relay leases it as mail whose lease ran out, so
- * under a new claim: the job that carried it may still be in the queue, which drops another job of the same id.
- *
- * One that is locked is being taken or deleted, and is not waited for.
- *
- * $1 ids, $2 claims they were leased with.
+ * Ends the leases of mail that a worker was given and has not taken. The relay leases it as mail whose lease
+ * ran out, so under a new claim: the job that carried it may still be in the queue, which drops another job
+ * of the same id.
  */
 export const releaseUnbegunEmails: Statement = {
   name: 'release-unbegun-emails',
-  text: `
-    with mine as materialized (
-      select s.email_id
-      from unnest($1::text[], $2::int[]) u (id, claim)
-      join email_sends s on s.email_id = u.id and s.claim = u.claim
-      where s.email_id = any ($1::text[])
-      for update of s skip locked
-    )
-    update email_sends s
-    set leased_until = now()
-    where s.email_id = any (array(select email_id from mine))`,
+  text: endingAt('now()', 'email_sends', 'email_id', 'text'),
 };
