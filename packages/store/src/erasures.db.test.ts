@@ -236,6 +236,13 @@ describe('what is outstanding ends first, and is erased then', () => {
     expect(await counts()).toEqual(NONE);
   });
 
+  test('and of two requests at once the later one stands, whichever is written last', async () => {
+    await erasures.erase(accountId, BOB);
+    await store.outside.query(`update erasures set requested_at = now() + interval '1 minute'`);
+    const [later] = await store.outside.query<{ at: Date }>('select requested_at as at from erasures');
+    expect((await erasures.erase(accountId, BOB)).requestedAt).toEqual(later?.at);
+  });
+
   test('and what comes after the request is not meant', async () => {
     await sent({ to: [BOB] });
     await erasures.erase(accountId, BOB);
