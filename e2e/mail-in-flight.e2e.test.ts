@@ -5,8 +5,8 @@ import { createRows, startFakeSes, startSystem, waitFor } from '@postrider/testi
 import type { FakeSes, System, SystemProcess } from '@postrider/testing';
 
 /*
- * A provider that is slow to answer is given as many messages at once as it may have, and no lease runs without a call.
- * A worker that stops keeps the messages that the provider has, and no others.
+ * A provider that is slow to answer is given as many messages at once as it may have, and no lease runs
+ * without a call. A worker that stops keeps the messages that the provider has, and no others.
  */
 
 const SLOTS = 4;

@@ -2,8 +2,8 @@ import { createTransport } from 'nodemailer';
 import type { SendMailOptions } from 'nodemailer';
 
 /**
- * Sends a message over SMTP to a port of loopback, as a mail server from outside does; or over LMTP, as a mail
- * server in front of it.
+ * Sends a message over SMTP to a port of loopback, as a mail server from outside does; or over LMTP, as a
+ * mail server in front of it.
  *
  * @returns the answer to it
  * @throws what nodemailer does, with the answer's code in `responseCode`

@@ -62,7 +62,8 @@ test('several webhooks of an account share what it may have in flight', async ()
   await system.start('worker');
   await system.drained(120_000);
   expect(seen.most).toBeGreaterThan(ACCOUNT_LIMIT / 2);
-  // A webhook may take its fair share at once. The others, if one of them has all of the limit, give it back later.
+  // A webhook may take its fair share at once. The others, if one of them has all of the limit, give it back
+  // later.
   const fairShare = ACCOUNT_LIMIT / paths.length;
   expect(seen.most).toBeLessThanOrEqual(ACCOUNT_LIMIT + (paths.length - 1) * fairShare);
 }, 180_000);

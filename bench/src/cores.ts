@@ -29,7 +29,8 @@ export function holdToCores(count: number): void {
 /**
  * Keeps processes, and all that they start from now on, off the last processor.
  *
- * @returns `give` holds a process to it, `end` lets `pids` run everywhere again. @throws Error without Linux, taskset and two processors
+ * @returns `give` holds a process to it, `end` lets `pids` run everywhere again. @throws Error without Linux,
+ * taskset and two processors
  */
 export function keepLastCoreFree(pids: readonly number[]): { give(pid: number): void; end(): void } {
   const usable = usableCoreNumbers();

@@ -139,8 +139,8 @@ function addIntakes(provider: MailProviderName): void {
 }
 
 /**
- * Messages that `drainMs` leaves in the pipeline lose their threads and their calls to S3, and come again: by their sender, or
- * from SES's row.
+ * Messages that `drainMs` leaves in the pipeline lose their threads and their calls to S3, and come again: by
+ * their sender, or from SES's row.
  */
 async function stopIntake(server: InboundServer, ses: SesIntake, drainMs: number): Promise<void> {
   const sesStopped = ses.stop();

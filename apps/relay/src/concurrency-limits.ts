@@ -30,8 +30,8 @@ export interface ConcurrencyLimits {
   /** Its first attempt takes long: it hangs, unless its attempts keep ending soon. */
   suspect(webhookId: WebhookId): void;
   /**
-   * A scan that began at this time found nothing of it in flight. Until then what its last claim saw counts, however long
-   * that takes.
+   * A scan that began at this time found nothing of it in flight. Until then what its last claim saw counts,
+   * however long that takes.
    */
   noteIdle(webhookId: WebhookId, scannedAtMs: number): void;
   /** Its last claim reached its limit, be it with what waits for its time; or its account leaves it no more. */

@@ -3,8 +3,8 @@ import { writtenDomains } from './written-domain.ts';
 
 /**
  * A local part without quotes (RFC 6531 3.3), and what providers gave out all the same: `a..b`. Mailing lists
- * exceed the 64 octets of RFC 5321 4.5.3.1. 256 characters take at most 1,024 of the 2,704 bytes that an index
- * entry of Postgres has.
+ * exceed the 64 octets of RFC 5321 4.5.3.1. 256 characters take at most 1,024 of the 2,704 bytes that an
+ * index entry of Postgres has.
  */
 const LOCAL_PART = /^[^\s\p{Cc}\p{Cs}"(),:;<>@[\\\]]{1,256}$/u;
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;

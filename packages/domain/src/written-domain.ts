@@ -2,8 +2,8 @@ import { isAscii } from './domain-name.ts';
 import { parseUrl } from './parse-url.ts';
 
 /**
- * No mail reader shows them, and IDNA drops them. White space is kept: some readers end a domain there. The joiners
- * are kept, too: Persian names are written with them (RFC 5892 A.1).
+ * No mail reader shows them, and IDNA drops them. White space is kept: some readers end a domain there. The
+ * joiners are kept, too: Persian names are written with them (RFC 5892 A.1).
  */
 const INVISIBLE = /(?![\s\u200c\u200d])[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 /** A quoted pair is no parenthesis (RFC 5322 3.2.1). */

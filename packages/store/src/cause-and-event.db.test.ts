@@ -58,8 +58,8 @@ beforeEach(async () => {
 });
 
 /**
- * Each suppresses the address, takes in a report of it, or ends the hand-over of its message, and makes one event for each of
- * these: by one of the ways to write one.
+ * Each suppresses the address, takes in a report of it, or ends the hand-over of its message, and makes one
+ * event for each of these: by one of the ways to write one.
  */
 const CAUSES: readonly [way: string, make: (address: string) => Promise<unknown>][] = [
   [
@@ -137,7 +137,10 @@ async function takenMessage(address: string): Promise<TakenEmail> {
   return takeHeld(mail, { emailId: id, claim: 0 });
 }
 
-/** The addresses that are suppressed, that a click was reported of, or whose message has ended; and those that events tell of. */
+/**
+ * The addresses that are suppressed, that a click was reported of, or whose message has ended; and those that
+ * events tell of.
+ */
 async function causesAndEvents(): Promise<{ causes: string[]; events: string[] }> {
   const addressesOf = async (sql: string) =>
     (await store.outside.query<{ address: string }>(sql, [accountId])).map(({ address }) => address);

@@ -92,7 +92,8 @@ async function recordAtOnce(
 }
 
 /**
- * Locks, then sees what their holders have committed: a kept report, a hand-over that makes the message known.
+ * Locks, then sees what their holders have committed: a kept report, a hand-over that makes the message
+ * known.
  *
  * @returns undefined when no message is known; the report may be kept then.
  */

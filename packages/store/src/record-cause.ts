@@ -34,8 +34,8 @@ export async function recordCause<Row extends object>(
 }
 
 /**
- * The same for a cause that must see what the holder of a lock has committed. A statement's snapshot is older than its locks,
- * so these are two statements in one transaction: the locks, then the cause with its events.
+ * The same for a cause that must see what the holder of a lock has committed. A statement's snapshot is older
+ * than its locks, so these are two statements in one transaction: the locks, then the cause with its events.
  *
  * @param work runs them. @returns the row of the second; none where there is no cause.
  */

@@ -4,7 +4,9 @@ import { suppressReported } from './sql/suppress-reported.ts';
 import { runIn } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Of each address that reports blame: an id for its suppression, the address, and the suppression's origin. */
+/**
+ * Of each address that reports blame: an id for its suppression, the address, and the suppression's origin.
+ */
 export function suppressionValues(
   blamed: readonly BlamedAddress[],
   clock: Clock,

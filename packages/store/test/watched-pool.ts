@@ -1,6 +1,9 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 
-/** The pool, and the names of the statements that are sent by this view of it and by connections from it, in order. */
+/**
+ * The pool, and the names of the statements that are sent by this view of it and by connections from it, in
+ * order.
+ */
 export function watchedPool(pool: Pool): { readonly pool: Pool; readonly sent: readonly string[] } {
   const sent: string[] = [];
   function watched<T extends Pool | PoolClient>(db: T, more: PropertyDescriptorMap = {}): T {

@@ -1,6 +1,6 @@
 /**
- * `Promise.all`, but a fault waits until all of `works` have settled. For works that read the same bytes: the memory budget
- * counts the bytes until the message is given up.
+ * `Promise.all`, but a fault waits until all of `works` have settled. For works that read the same bytes: the
+ * memory budget counts the bytes until the message is given up.
  *
  * Rejects with the fault of the first in the list that failed.
  */

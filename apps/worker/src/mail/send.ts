@@ -28,8 +28,9 @@ const GIVEN_UP: HandOver = { kind: 'refused', error: `gave up after ${FAULTS_MAX
 /**
  * Hands one message to the provider, once, or gives it back if the stop comes before it is begun.
  *
- * Accepted or given up, its event is written in the transaction that says so. A fault of our own rejects: nothing is
- * recorded, no try counts, and the lease heals it. After 8 such faults the message fails, and is not handed over any more.
+ * Accepted or given up, its event is written in the transaction that says so. A fault of our own rejects:
+ * nothing is recorded, no try counts, and the lease heals it. After 8 such faults the message fails, and is
+ * not handed over any more.
  */
 export async function sendMail(job: MailJob, stages: MailStages): Promise<void> {
   try {

@@ -6,7 +6,9 @@ export interface CommandOptions {
 }
 
 export interface BoundedS3Client {
-  /** @throws S3Silence when the time of the call is up, or the client was closed; else whatever the SDK throws */
+  /**
+   * @throws S3Silence when the time of the call is up, or the client was closed; else whatever the SDK throws
+   */
   call<Answer>(work: (sdk: S3Client, options: CommandOptions) => Promise<Answer>): Promise<Answer>;
   /** Breaks off what is running. A call that begins afterwards fails at once. */
   close(): void;

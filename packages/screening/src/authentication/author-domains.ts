@@ -7,11 +7,11 @@ import type { HeaderField } from './message-fields.ts';
 export const AUTHOR_DOMAINS_MAX = 4;
 
 /**
- * The domains of all authors: of every address in every From field, groups included (RFC 6854). The addresses are
- * those that a record shows: another parser would let a sender show one and have another judged.
+ * The domains of all authors: of every address in every From field, groups included (RFC 6854). The addresses
+ * are those that a record shows: another parser would let a sender show one and have another judged.
  *
- * @returns null when there are more than {@link AUTHOR_DOMAINS_MAX} of them or {@link FROM_BYTES_MAX} bytes of From,
- * or when the domain of an address cannot be read
+ * @returns null when there are more than {@link AUTHOR_DOMAINS_MAX} of them or {@link FROM_BYTES_MAX} bytes
+ * of From, or when the domain of an address cannot be read
  */
 export function authorDomains(fields: readonly HeaderField[]): readonly string[] | null {
   const from = fields.filter(({ name }) => name === 'from');

@@ -2,11 +2,11 @@ import { SIGNATURE_VALUE } from './dkim-signature.ts';
 import type { Signature } from './dkim-signature.ts';
 
 /**
- * The header as DKIM signs it (RFC 6376, sections 3.4.1, 3.4.2 and 3.7): the signed fields, and the signature's
- * own without the value of `b=`.
+ * The header as DKIM signs it (RFC 6376, sections 3.4.1, 3.4.2 and 3.7): the signed fields, and the
+ * signature's own without the value of `b=`.
  *
- * mailauth's own is not used: its relaxed form takes every byte 0xA0 for white space, and the UTF-8 of `à` ends
- * with one.
+ * mailauth's own is not used: its relaxed form takes every byte 0xA0 for white space, and the UTF-8 of `à`
+ * ends with one.
  *
  * @param lines the signed fields, in the order of `h=`, without their last line break
  */

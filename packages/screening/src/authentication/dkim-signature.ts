@@ -29,8 +29,8 @@ const DOMAIN = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 const SIGNED_NAMES_MAX = 500;
 
 /**
- * The second group is the value of `b=`, which the signature does not cover. The tag is the first one or follows a
- * semicolon: ` b=` and `:b=` may stand in the value of another.
+ * The second group is the value of `b=`, which the signature does not cover. The tag is the first one or
+ * follows a semicolon: ` b=` and `:b=` may stand in the value of another.
  */
 export const SIGNATURE_VALUE = /((?:^[^:;]*:|;)[ \t\r\n]*b[ \t\r\n]*=)([^;]*)/;
 /** Base64 and white space. To mailauth a parenthesis or a quote in the value hides the tags behind it. */

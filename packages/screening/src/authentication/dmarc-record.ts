@@ -28,8 +28,8 @@ export async function findDmarcRecord(domain: string, resolve: Resolve): Promise
 }
 
 /**
- * One label below the public suffix, by the list of publicsuffix.org; a public suffix is its own. Labels that no
- * host has count, too: the policy above them holds.
+ * One label below the public suffix, by the list of publicsuffix.org; a public suffix is its own. Labels that
+ * no host has count, too: the policy above them holds.
  */
 export function organizationalDomain(domain: string): string {
   return getDomain(domain.toLowerCase(), { allowPrivateDomains: true, extractHostname: false }) ?? domain;

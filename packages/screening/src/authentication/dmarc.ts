@@ -44,8 +44,8 @@ export async function findAuthor(domain: string, resolve: Resolve): Promise<Auth
  * RFC 5322 wants one From field. With several authors, each domain is judged, and the worst result counts:
  * `pass` only when every domain passes (section 6.6.1). Without an author it is `none` (section 11.2).
  *
- * @param authors null: too many to judge, or one that cannot be read. That is a failure, to be quarantined: one
- * domain could hide behind the others.
+ * @param authors null: too many to judge, or one that cannot be read. That is a failure, to be quarantined:
+ * one domain could hide behind the others.
  */
 export function judgeDmarc(authors: readonly Author[] | null, identifiers: Identifiers): DmarcResult {
   if (authors === null) return { word: identifiers.spf === null ? 'none' : 'fail', policy: 'quarantine' };

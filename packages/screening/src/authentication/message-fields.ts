@@ -8,7 +8,10 @@ export interface HeaderField {
 export interface MessageParts {
   /** In the order of the message. */
   readonly fields: readonly HeaderField[];
-  /** False: the header exceeds the bounds. Of what lies beyond, `fields` has only From, see {@link FROM_BYTES_MAX}. */
+  /**
+   * False: the header exceeds the bounds. Of what lies beyond, `fields` has only From, see {@link
+   * FROM_BYTES_MAX}.
+   */
   readonly isWhole: boolean;
   readonly body: Buffer;
 }
@@ -83,8 +86,8 @@ function fieldOf(raw: Buffer, start: number, next: number): HeaderField {
 }
 
 /**
- * Any number of blanks may stand before the colon (RFC 5322, section 4.5.8). A record shows the author of such
- * a From field, so the field must be judged.
+ * Any number of blanks may stand before the colon (RFC 5322, section 4.5.8). A record shows the author of
+ * such a From field, so the field must be judged.
  */
 function nameOf(line: Buffer): string {
   let end = line.indexOf(COLON);

@@ -26,8 +26,8 @@ import { forgetSwept, SweptBlobsError } from './swept-blobs.ts';
 import type { SweptBlob } from './swept-blobs.ts';
 
 /**
- * Senders whom a block list is asked for. Each has up to 128 names, 17 KB together, and up to 50 targets ask in one
- * transaction. A message has one author, seldom two.
+ * Senders whom a block list is asked for. Each has up to 128 names, 17 KB together, and up to 50 targets ask
+ * in one transaction. A message has one author, seldom two.
  */
 const SENDERS_MAX = 20;
 

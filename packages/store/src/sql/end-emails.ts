@@ -4,8 +4,9 @@ import { eventCtes } from './event-ctes.ts';
 /**
  * Ends messages that `lock-emails` or `await-email` holds, as sent or as failed, with an event each.
  *
- * Guarantee: run in the same transaction, behind it. A message that a kept report of the provider waits for is left
- * as it is: the report's event goes with it. One that the provider has already reported as failed stays so.
+ * Guarantee: run in the same transaction, behind it. A message that a kept report of the provider waits for
+ * is left as it is: the report's event goes with it. One that the provider has already reported as failed
+ * stays so.
  *
  * $1 to $6 as `eventCtes` has them, one event for each message and no account; $7 email ids, $8 the provider's ids of the
  * messages or null, $9 errors or null, $10 addresses left out (a list of JSON), for each; $11 status, $12 last event, $13 the

@@ -4,11 +4,11 @@ import { providerMessageLock } from './await-hand-over.ts';
 /**
  * Holds messages whose hand-overs end, until the transaction ends.
  *
- * Guarantee: a report of the provider, which may overtake the provider's own answer, is seen in the next statement or comes
- * after the end; also one that names the message by the provider's id alone.
+ * Guarantee: a report of the provider, which may overtake the provider's own answer, is seen in the next
+ * statement or comes after the end; also one that names the message by the provider's id alone.
  *
- * $1 email ids, each once, $2 claims held, $3 the provider's ids of the messages, which nobody knows yet, or null. Returns the
- * ids of those held.
+ * $1 email ids, each once, $2 claims held, $3 the provider's ids of the messages, which nobody knows yet, or
+ * null. Returns the ids of those held.
  */
 function holding(onLocked: 'skip locked' | ''): string {
   return `

@@ -107,8 +107,8 @@ const idsOfHeader = (name: string): string => `
         where lower(h.key) = '${name}')`;
 
 /**
- * Messages of a thread, in and out, whole. One without References refers to what it answers (RFC 5322, 3.6.4). Of several ids there
- * all that were sent are kept, and the first that was received.
+ * Messages of a thread, in and out, whole. One without References refers to what it answers (RFC 5322,
+ * 3.6.4). Of several ids there all that were sent are kept, and the first that was received.
  *
  * $1 thread, $2 ids. In no order.
  */

@@ -3,17 +3,18 @@ import { eventCtes } from './event-ctes.ts';
 import { insertReported } from './suppress-reported.ts';
 
 /**
- * Takes in a report about a message that is known by our id: the notification's id, what is last known of the message, the
- * suppressed addresses, and the event.
+ * Takes in a report about a message that is known by our id: the notification's id, what is last known of the
+ * message, the suppressed addresses, and the event.
  *
- * Guarantee: all of it or nothing; alone it is its own transaction. Locks come in the order message, notification,
- * suppressions, webhooks. A message that another has locked is passed over: whoever waits for it has to see anew which
- * webhooks there are, and runs this behind `lock-notified-email`, in one transaction. A notification that was taken before
- * changes nothing.
+ * Guarantee: all of it or nothing; alone it is its own transaction. Locks come in the order message,
+ * notification, suppressions, webhooks. A message that another has locked is passed over: whoever waits for
+ * it has to see anew which webhooks there are, and runs this behind `lock-notified-email`, in one
+ * transaction. A notification that was taken before changes nothing.
  *
- * $1 to $6 as `eventCtes` has them, one event and no account; $7 our id, $8 id of the notification, $9 last event, $10 the last
- * events that stay, $11 error of a message that was never sent, or null; $12 suppression ids, $13 addresses, each once,
- * $14 origins. Returns no row when no message has the id, or another has locked it.
+ * $1 to $6 as `eventCtes` has them, one event and no account; $7 our id, $8 id of the notification, $9 last
+ * event, $10 the last events that stay, $11 error of a message that was never sent, or null; $12 suppression
+ * ids, $13 addresses, each once, $14 origins. Returns no row when no message has the id, or another has
+ * locked it.
  */
 export const takeReport: Statement = {
   name: 'take-report',

@@ -11,7 +11,9 @@ import { SHARED_DOMAIN, startApi } from '../../../test/start-api.ts';
 import type { Caller, TestApi } from '../../../test/start-api.ts';
 import { storedEmail } from '../../../test/stored-email.ts';
 
-/* Replies where live mail leaves from verified domains only, how large they may be, and what they refer to. */
+/*
+ * Replies where live mail leaves from verified domains only, how large they may be, and what they refer to.
+ */
 
 const FOUR_MIB = 4 * 1024 * 1024;
 
