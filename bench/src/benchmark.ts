@@ -1,11 +1,12 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
 import type { RunWish } from './arguments.ts';
 import { holdToCores, usableCores } from './cores.ts';
 import { configurationFacts, machineFacts, versionFacts } from './facts.ts';
 import { openGround } from './ground/ground.ts';
-import { summarizeProfiles } from './profile.ts';
+import { profilesPage } from './page/profiles-page.ts';
+import { readProfiles } from './profile.ts';
 import { startProgress } from './progress.ts';
 import { writePage } from './publish.ts';
 import { FIGURES } from './registry.ts';
@@ -36,6 +37,7 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
   const out = resolve(places.root, wish.out);
   mkdirSync(out, { recursive: true });
   const profileFolder = wish.profile ? join(out, 'profiles') : null;
+  if (profileFolder !== null) rmSync(profileFolder, { recursive: true, force: true });
   const startedAt = new Date();
   const machine = machineFacts();
   say(
@@ -69,8 +71,12 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
     const notes = join(places.root, 'bench', 'notes');
     const name = wish.cores === null ? 'benchmark' : `benchmark-${wish.cores}-cores`;
     writePage(result, { folder: out, name }, notes);
-    if (wish.publish) writePage(result, { folder: join(places.root, 'docs'), name }, notes);
-    if (profileFolder !== null) summarizeProfiles(profileFolder);
+    const docs = join(places.root, 'docs');
+    if (profileFolder !== null) {
+      const page = profilesPage(readProfiles(profileFolder, places.bundles));
+      for (const folder of wish.publish ? [out, docs] : [out])
+        writeFileSync(join(folder, 'profiles.md'), page);
+    } else if (wish.publish) writePage(result, { folder: docs, name }, notes);
     say(
       `${result.holds ? 'every aim is reached' : 'NOT every aim is reached'}; the page is ${join(out, `${name}.md`)}`,
     );

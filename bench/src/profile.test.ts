@@ -1,10 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { selfTimes } from './profile.ts';
+import { profilesPage } from './page/profiles-page.ts';
+import { libraryTimes, selfTimes } from './profile.ts';
 
 const frame = (functionName: string, lineNumber: number) => ({
   functionName,
   url: 'file:///somewhere/worker.js',
   lineNumber,
+  columnNumber: 0,
 });
 
 test('functions are listed by the time spent in themselves, of all their calls together; rest is none', () => {
@@ -19,4 +21,63 @@ test('functions are listed by the time spent in themselves, of all their calls t
     timeDeltas: [100, 9000, 250, 650],
   };
   expect(selfTimes(profile)).toEqual([' 75.0 %  post  worker.js:10', ' 25.0 %  (anonymous)  worker.js:5']);
+});
+
+test('native code counts as the library’s that called it, the collector as itself', () => {
+  const native = (functionName: string) => ({ functionName, url: '', lineNumber: -1, columnNumber: -1 });
+  const profile = {
+    nodes: [
+      { id: 1, callFrame: native('(root)'), children: [2, 3, 4, 8, 9] },
+      { id: 2, callFrame: native('(garbage collector)') },
+      { id: 3, callFrame: native('(idle)') },
+      { id: 4, callFrame: frame('ours', 1), children: [5, 7] },
+      { id: 5, callFrame: frame('theirs', 2), children: [6] },
+      { id: 6, callFrame: native('hash') },
+      { id: 7, callFrame: { ...frame('write', 5), url: 'node:net' } },
+      { id: 8, callFrame: native('(program)') },
+      { id: 9, callFrame: { ...frame('processTimers', 5), url: 'node:internal/timers' } },
+    ],
+    samples: [2, 3, 4, 5, 6, 7, 8, 9],
+    timeDeltas: [100, 9000, 200, 10, 30, 50, 5, 7],
+  };
+  const sources = [
+    '',
+    '../apps/worker/src/main.ts',
+    '../node_modules/.pnpm/@scope+lib@1.0.0/node_modules/@scope/lib/a.js',
+  ];
+  const micros = libraryTimes(profile, (line) => sources[line]);
+  expect(Object.fromEntries(micros)).toEqual({
+    'garbage collector': 100,
+    Postrider: 200,
+    '@scope/lib': 40,
+    'Node: sockets, TLS, streams': 50,
+    'Node: event loop': 12,
+  });
+});
+
+test('the page has the libraries of each process, those with less than a percent together', () => {
+  const worker = new Map([
+    ['ioredis', 300],
+    ['Postrider', 695],
+    ['lru-cache', 5],
+  ]);
+  const page = profilesPage(
+    new Map([
+      [
+        'drain',
+        new Map([
+          ['worker', worker],
+          ['relay', new Map([['ioredis', 10]])],
+        ]),
+      ],
+    ]),
+  );
+  expect(page).toContain(`## drain
+
+| library    | relay   | worker |
+| ---------- | ------- | ------ |
+| Postrider  |         | 69.5 % |
+| ioredis    | 100.0 % | 30.0 % |
+| all others |         | 0.5 %  |
+`);
 });

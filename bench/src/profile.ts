@@ -1,48 +1,152 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
 import { basename, join } from 'node:path';
 
 /** A CPU profile as Node writes it with --cpu-prof, as far as it is read here. */
 export interface CpuProfile {
-  readonly nodes: readonly {
-    readonly id: number;
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
-  }[];
+  readonly nodes: readonly ProfileNode[];
   /** The node that each sample was in. */
   readonly samples: readonly number[];
   /** Microseconds between a sample and the one before. */
   readonly timeDeltas: readonly number[];
 }
 
+interface ProfileNode {
+  readonly id: number;
+  readonly callFrame: CallFrame;
+  readonly children?: readonly number[];
+}
+
+/** A function; lines and columns count from 0. Node's own native code has no url. */
+interface CallFrame {
+  readonly functionName: string;
+  readonly url: string;
+  readonly lineNumber: number;
+  readonly columnNumber: number;
+}
+
+/** The file that a place of a bundle was made from. */
+type FindSource = (lineNumber: number, columnNumber: number) => string | undefined;
+
+/** Microseconds by name. */
+export type Micros = ReadonlyMap<string, number>;
+
 const LINES = 40;
 
-/** Writes a text with the functions that took most time beside every profile of the folder. */
-export function summarizeProfiles(folder: string): void {
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (!name.endsWith('.cpuprofile')) continue;
+/**
+ * Reads the profiles of a run, and writes beside each a text with the functions that took most time.
+ * @param folder with a folder of profiles for each figure
+ * @param bundles the folder of the programs that were profiled
+ * @returns for each figure and process what took its time, by library
+ */
+export function readProfiles(folder: string, bundles: string): Map<string, Map<string, Micros>> {
+  const figures = readdirSync(folder).sort();
+  return new Map(figures.map((figure) => [figure, byProcess(join(folder, figure), bundles)]));
+}
+
+function byProcess(folder: string, bundles: string): Map<string, Micros> {
+  const processes = new Map<string, Micros>();
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.cpuprofile'))) {
     const file = join(folder, name);
     const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
     writeFileSync(`${file}.txt`, `${selfTimes(profile).slice(0, LINES).join('\n')}\n`);
+    const [process = name] = name.split('-');
+    const micros = libraryTimes(profile, readSources(join(bundles, `${process}.js.map`)));
+    processes.set(process, sum([processes.get(process) ?? new Map<string, number>(), micros]));
   }
+  return processes;
+}
+
+function readSources(mapFile: string): FindSource {
+  const map = new SourceMap(
+    JSON.parse(readFileSync(mapFile, 'utf8')) as ConstructorParameters<typeof SourceMap>[0],
+  );
+  return (line, column) => {
+    const entry = map.findEntry(line, column);
+    return 'originalSource' in entry ? entry.originalSource : undefined;
+  };
 }
 
 /** `12.3 %  post  worker.js:120`: the share of the busy time that was spent in a function itself, most first. */
-export function selfTimes({ nodes, samples, timeDeltas }: CpuProfile): string[] {
+export function selfTimes(profile: CpuProfile): string[] {
   const names = new Map(
-    nodes.map(({ id, callFrame }) => [
+    profile.nodes.map(({ id, callFrame }) => [
       id,
       `${callFrame.functionName || '(anonymous)'}  ${basename(callFrame.url)}:${callFrame.lineNumber + 1}`,
     ]),
   );
+  const micros = busyTimes(profile, (id) => names.get(id) ?? 'unknown');
+  return mostFirst(micros).map(([name, percent]) => `${percent.toFixed(1).padStart(5)} %  ${name}`);
+}
+
+/**
+ * The busy time by library. Native code, and what all use alike, as events and buffers, counts as the function's that called
+ * it; Node's own modules, the collector and our code are libraries like others.
+ */
+export function libraryTimes(profile: CpuProfile, findSource: FindSource): Micros {
+  const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
+  const libraries = new Map<number, string>();
+  const [root] = profile.nodes;
+  const waiting: [ProfileNode, string][] = root === undefined ? [] : [[root, EVENT_LOOP]];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [node, caller] = next;
+    const library = libraryOf(node.callFrame, findSource) ?? caller;
+    libraries.set(node.id, library);
+    for (const id of node.children ?? []) {
+      const child = nodes.get(id);
+      if (child !== undefined) waiting.push([child, library]);
+    }
+  }
+  return busyTimes(profile, (id) => libraries.get(id) ?? EVENT_LOOP);
+}
+
+/** What nothing else has called. */
+const EVENT_LOOP = 'Node: event loop';
+
+const NODE_MODULES: readonly (readonly [RegExp, string])[] = [
+  [
+    /^node:_?(tls|net|internal\/tls|internal\/stream_base|internal\/streams|stream)/,
+    'Node: sockets, TLS, streams',
+  ],
+  [/^node:(fs|internal\/fs)/, 'Node: files'],
+  [/^node:(_http|http|internal\/http)/, 'Node: HTTP'],
+  [/^node:internal\/(crypto|modules|vm|bootstrap|process\/esm)/, 'Node: crypto and loading'],
+];
+
+/** Undefined for native code, and for what all use alike, as Node's events and buffers. */
+function libraryOf(
+  { functionName, url, lineNumber, columnNumber }: CallFrame,
+  findSource: FindSource,
+): string | undefined {
+  if (functionName === '(garbage collector)') return 'garbage collector';
+  if (url === '') return undefined;
+  if (url.startsWith('node:')) return NODE_MODULES.find(([pattern]) => pattern.test(url))?.[1];
+  const source = findSource(lineNumber, columnNumber);
+  return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source ?? '')?.[1] ?? 'Postrider';
+}
+
+function busyTimes({ nodes, samples, timeDeltas }: CpuProfile, nameOf: (id: number) => string): Micros {
+  const idle = new Set(
+    nodes.filter(({ callFrame }) => callFrame.functionName === '(idle)').map(({ id }) => id),
+  );
   const micros = new Map<string, number>();
-  let total = 0;
   samples.forEach((id, index) => {
-    const name = names.get(id) ?? 'unknown';
-    if (name.startsWith('(idle)')) return;
-    const took = timeDeltas[index] ?? 0;
-    micros.set(name, (micros.get(name) ?? 0) + took);
-    total += took;
+    if (idle.has(id)) return;
+    const name = nameOf(id);
+    micros.set(name, (micros.get(name) ?? 0) + (timeDeltas[index] ?? 0));
   });
-  return [...micros]
-    .sort(([, a], [, b]) => b - a)
-    .map(([name, took]) => `${((took / total) * 100).toFixed(1).padStart(5)} %  ${name}`);
+  return micros;
+}
+
+export function sum(all: readonly Micros[]): Micros {
+  const micros = new Map<string, number>();
+  for (const [name, value] of all.flatMap((each) => [...each]))
+    micros.set(name, (micros.get(name) ?? 0) + value);
+  return micros;
+}
+
+/** Percents of the whole, most first. */
+export function mostFirst(micros: Micros): [string, number][] {
+  const total = [...micros.values()].reduce((before, each) => before + each, 0);
+  return [...micros].sort(([, a], [, b]) => b - a).map(([name, took]) => [name, (took / total) * 100]);
 }

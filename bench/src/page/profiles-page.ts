@@ -1,0 +1,41 @@
+import { mostFirst, type Micros, sum } from '../profile.ts';
+import { table } from './table.ts';
+
+/** Of one process at least; what has less everywhere is put together. */
+const PERCENT_MIN = 1;
+
+/** @param figures what took the time of each process, by library */
+export function profilesPage(figures: ReadonlyMap<string, ReadonlyMap<string, Micros>>): string {
+  const sections = [...figures].map(([figure, processes]) => {
+    const names = [...processes.keys()].sort();
+    const percents = names.map(
+      (name) => new Map(mostFirst(processes.get(name) ?? new Map<string, number>())),
+    );
+    const libraries = mostFirst(sum([...processes.values()]))
+      .map(([library]) => library)
+      .filter((library) => percents.some((of) => (of.get(library) ?? 0) >= PERCENT_MIN));
+    const rows = libraries.map((library) => [
+      library,
+      ...percents.map((of) => percent(of.get(library) ?? 0)),
+    ]);
+    const rest = percents.map((of) =>
+      percent(
+        [...of].filter(([library]) => !libraries.includes(library)).reduce((sum, [, each]) => sum + each, 0),
+      ),
+    );
+    return `## ${figure}\n\n${table(['library', ...names], [...rows, ['all others', ...rest]])}\n`;
+  });
+  return [HEAD, ...sections].join('\n');
+}
+
+const HEAD = `# Profiles
+
+Made by \`npm run bench -- --profile --publish\`; do not edit. What took the CPU time of each process in a figure of the
+[benchmark](benchmark-2-cores.md), by library, in percent of the time that it was busy. Native code, events and buffers count
+as the library's that called them. A start counts as well. Measured with Node's profiler, which slows what it measures: the shares are good, the times of
+such a run are not, so it publishes nothing else.
+`;
+
+function percent(value: number): string {
+  return value === 0 ? '' : `${value.toFixed(1)} %`;
+}
