@@ -258,6 +258,32 @@ function sharingTests(bench: Bench): void {
     await waitFor(() => ended === 200, { what: 'all to end' });
     expect(most).toBe(3);
   });
+
+  test('exceed them by one job of several, where lone ones and full ones alternate', async () => {
+    const [slots, full, rounds] = [20, 16, 4];
+    const seen: DeliveryJob[] = [];
+    let inHand = 0;
+    let most = 0;
+    const handle = async (job: DeliveryJob) => {
+      seen.push(job);
+      inHand += 1;
+      most = Math.max(most, inHand);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      inHand -= 1;
+    };
+    for (let round = 0; round < rounds; round += 1) {
+      await bench.queue.timetable.addDeliveries('fast', jobs(60, { claim: 2 * round }));
+      await bench.queue.timetable.addDeliveries(
+        'fast',
+        jobs(20 * full, { claim: 2 * round + 1, group: 'one' }),
+      );
+    }
+    bench.queue.consume(handle, { concurrency: slots });
+    await reaches(seen, rounds * (60 + 20 * full));
+    await untilPassedBy(bench.queue, seen); // as would be whatever came twice
+    expect(most).toBeLessThan(slots + full);
+    expect(new Set(seen.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`)).size).toBe(seen.length);
+  });
 }
 
 function beginningTests(bench: Bench): void {
