@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTimetable, evicts, queueLocation, queueSchemaIsCurrent } from '@postrider/queue';
+import { createProducer, evicts, queueLocation, queueSchemaIsCurrent } from '@postrider/queue';
 import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
@@ -73,7 +73,7 @@ async function readStore(
 async function readQueue(location: QueueLocation, logger: Logger): Promise<QueueStatus> {
   // The connection's own fault says more than that of a call on a connection that is not there.
   let fault: Error | undefined;
-  const timetable = createTimetable(location, (error) => {
+  const producer = createProducer(location, (error) => {
     fault = error;
     logger.debug('queue error', { error });
   });
@@ -81,7 +81,7 @@ async function readQueue(location: QueueLocation, logger: Logger): Promise<Queue
   try {
     for (;;) {
       try {
-        const [depths, policy] = [await timetable.depth(), await timetable.evictionPolicy()];
+        const [depths, policy] = [await producer.depth(), await producer.evictionPolicy()];
         return { depths, faults: evicts(policy) ? [evictionFault(policy)] : [] };
       } catch (error) {
         if (performance.now() > deadline) {
@@ -91,7 +91,7 @@ async function readQueue(location: QueueLocation, logger: Logger): Promise<Queue
       }
     }
   } finally {
-    await timetable.close();
+    await producer.close();
   }
 }
 

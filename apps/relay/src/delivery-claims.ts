@@ -1,7 +1,7 @@
 import { isFresh } from '@postrider/domain';
 import type { WebhookId } from '@postrider/domain';
-import type { DeliveryJob, Lane, Timed, Timetable } from '@postrider/queue';
-import type { ClaimedDelivery, DeliveryTimetable } from '@postrider/store';
+import type { DeliveryJob, Lane, Timed, Producer } from '@postrider/queue';
+import type { ClaimedDelivery, DeliveryOutbox } from '@postrider/store';
 import { createConcurrencyLimits } from './concurrency-limits.ts';
 import type { ConcurrencyLimits } from './concurrency-limits.ts';
 import { createLaneDepths } from './lane-depths.ts';
@@ -12,8 +12,8 @@ import { LIMITS } from './webhook-standing.ts';
 
 /** What the claims have of the store and of the queue. */
 export interface DeliveryClaimsParts {
-  readonly store: Pick<DeliveryTimetable, 'claim' | 'release'>;
-  readonly queue: Pick<Timetable, 'addDeliveries' | 'depth'>;
+  readonly store: Pick<DeliveryOutbox, 'claim' | 'release'>;
+  readonly queue: Pick<Producer, 'addDeliveries' | 'depth'>;
   readonly leaseSeconds: number;
   /** Attempts that all workers together can have in flight. */
   readonly fleetSlots: () => number;
@@ -34,7 +34,7 @@ export interface ClaimOutcome {
   readonly full: Readonly<Record<Lane, boolean>>;
 }
 
-/** Leases deliveries and puts them on the timetable as delayed jobs, for one caller or several at a time. */
+/** Leases deliveries and puts them into the queue as delayed jobs, for one caller or several at a time. */
 export interface DeliveryClaims {
   /** What is known of the webhooks. */
   readonly limits: Pick<ConcurrencyLimits, 'isFull' | 'inOrder' | 'noteIdle' | 'suspect'>;
@@ -67,7 +67,7 @@ const ROOM_WANTED = 32;
 export const WEBHOOKS_PER_CLAIM = 500;
 /** Rows that wait for their time, of each lane in one claim: a job each is made of them in one call. */
 const EARLY_ROWS_MAX = 500;
-/** Deliveries due within this are put on the timetable as delayed jobs; what is due later waits in Postgres. */
+/** Deliveries due within this are put into the queue as delayed jobs; what is due later waits in Postgres. */
 const LOOK_AHEAD_SECONDS = 60;
 /** An attempt that takes longer than this is "stuck": its endpoint goes to the slow lane. */
 export const STUCK_AFTER_SECONDS = 1;

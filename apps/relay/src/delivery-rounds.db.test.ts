@@ -37,7 +37,7 @@ async function threeStepsOfWebhooks(dueIn: string): Promise<WebhookId[]> {
 }
 
 describe('a turn', () => {
-  test('puts what is due and what is due soon on the timetable, each with its delay, under its claim', async () => {
+  test('puts what is due and what is due soon into the queue, each with its delay, under its claim', async () => {
     const webhookId = await store.rows.webhook();
     const [due = ''] = await store.rows.deliveries(webhookId);
     const [soon = ''] = await store.rows.deliveries(webhookId, { dueInMs: 50_000 });

@@ -1,10 +1,10 @@
 import type { WebhookId } from '@postrider/domain';
-import type { DeliveryTimetable } from '@postrider/store';
+import type { DeliveryOutbox } from '@postrider/store';
 import { REFILL_AT, STUCK_AFTER_SECONDS, WAITING_MAX, WEBHOOKS_PER_CLAIM } from './delivery-claims.ts';
 import type { DeliveryClaims } from './delivery-claims.ts';
 
 export interface DeliveryRoundsParts {
-  readonly store: Pick<DeliveryTimetable, 'scan'>;
+  readonly store: Pick<DeliveryOutbox, 'scan'>;
   readonly claims: DeliveryClaims;
   /** A monotonic clock. */
   readonly nowMs?: () => number;

@@ -1,9 +1,9 @@
 import type { WebhookId } from '@postrider/domain';
-import type { DeliveryTimetable } from '@postrider/store';
+import type { DeliveryOutbox } from '@postrider/store';
 import type { DeliveryClaims } from './delivery-claims.ts';
 
 export interface DeliverySweepParts {
-  readonly store: Pick<DeliveryTimetable, 'sweep'>;
+  readonly store: Pick<DeliveryOutbox, 'sweep'>;
   readonly claims: Pick<DeliveryClaims, 'outstanding' | 'lookAheadSeconds'>;
   /** Told of webhooks with deliveries that are due soon, leased ones included. */
   readonly onFound: (webhooks: readonly WebhookId[]) => void;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { QueueUnavailableError } from '@postrider/queue';
-import type { QueueDepth, Timetable } from '@postrider/queue';
+import type { QueueDepth, Producer } from '@postrider/queue';
 import { createLaneDepths } from './lane-depths.ts';
 import type { LaneDepths } from './lane-depths.ts';
 
@@ -9,7 +9,7 @@ const NOW = { delayMs: 0 };
 const LATER = { delayMs: 30_000 };
 
 /** What the queue would answer, and how often it was asked. */
-let held: Awaited<ReturnType<Timetable['depth']>>;
+let held: Awaited<ReturnType<Producer['depth']>>;
 let asked: number;
 let nowMs: number;
 let depths: LaneDepths;

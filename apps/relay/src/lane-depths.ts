@@ -1,4 +1,4 @@
-import type { Lane, QueueDepth, Timetable } from '@postrider/queue';
+import type { Lane, QueueDepth, Producer } from '@postrider/queue';
 
 export type LaneDepthsNow = Readonly<Record<Lane, QueueDepth>>;
 
@@ -20,7 +20,7 @@ export interface LaneDepths {
 }
 
 export interface LaneDepthsOptions {
-  readonly queue: Pick<Timetable, 'depth'>;
+  readonly queue: Pick<Producer, 'depth'>;
   /** A monotonic clock. */
   readonly nowMs?: () => number;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { QueueUnavailableError } from '@postrider/queue';
 import type { MailJob, Timed } from '@postrider/queue';
-import { createMailTimetable } from '@postrider/store';
+import { createMailOutbox } from '@postrider/store';
 import type { ClaimedEmail } from '@postrider/store';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 async function turn(): Promise<number> {
   const onClaim = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
-  return mailTurn({ store: createMailTimetable(store.pool), queue, leaseSeconds: 30, onClaim });
+  return mailTurn({ store: createMailOutbox(store.pool), queue, leaseSeconds: 30, onClaim });
 }
 
 const jobs = () => queue.jobs('mail') as Timed<MailJob>[];
@@ -36,7 +36,7 @@ async function leased(): Promise<number> {
 }
 
 describe('a turn of the mail pass', () => {
-  test('puts what is due and what is due soon on the timetable, each once, with its delay', async () => {
+  test('puts what is due and what is due soon into the queue, each once, with its delay', async () => {
     const due = await store.rows.email();
     const soon = await store.rows.email(50_000);
     await store.rows.email(120_000);

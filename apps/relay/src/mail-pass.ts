@@ -1,9 +1,9 @@
-import type { MailJob, Timed, Timetable } from '@postrider/queue';
-import type { ClaimedEmail, MailTimetable } from '@postrider/store';
+import type { MailJob, Timed, Producer } from '@postrider/queue';
+import type { ClaimedEmail, MailOutbox } from '@postrider/store';
 
 export interface MailPassParts {
-  readonly store: MailTimetable;
-  readonly queue: Pick<Timetable, 'addMail' | 'depth'>;
+  readonly store: MailOutbox;
+  readonly queue: Pick<Producer, 'addMail' | 'depth'>;
   readonly leaseSeconds: number;
   readonly onClaim: (claimed: readonly ClaimedEmail[]) => void;
 }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createTimetable, queueLocation } from '@postrider/queue';
-import type { Timetable } from '@postrider/queue';
+import { createProducer, queueLocation } from '@postrider/queue';
+import type { Producer } from '@postrider/queue';
 import { createLifecycle, createMetrics, loadConfig } from '@postrider/runtime';
 import type { Metrics, StopSignal } from '@postrider/runtime';
 import { createWakeUps } from '@postrider/store';
@@ -14,14 +14,14 @@ import { addRelay } from './relay.ts';
 
 let store: RelayStore;
 let wakeUps: WakeUps;
-let timetable: Timetable;
+let producer: Producer;
 let lines: LoggedLine[];
 let metrics: Metrics<'relay'>;
 let stop: () => Promise<number>;
 
 beforeAll(async () => {
   store = await openRelayStore();
-  timetable = createTimetable(queueLocation(relayConfigOf(store)), () => undefined);
+  producer = createProducer(queueLocation(relayConfigOf(store)), () => undefined);
   wakeUps = createWakeUps({
     databaseUrl: store.database.url,
     applicationName: 'test',
@@ -29,7 +29,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await timetable.close();
+  await producer.close();
   await wakeUps.close();
   await store.close();
 });
@@ -84,7 +84,7 @@ async function value(name: string): Promise<number> {
 }
 
 describe('the relay', () => {
-  test('puts deliveries and mail on the timetable, woken or not, and counts what it claimed', async () => {
+  test('puts deliveries and mail into the queue, woken or not, and counts what it claimed', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
     await store.rows.email();
@@ -101,7 +101,7 @@ describe('the relay', () => {
     await waitFor(async () => (await all()) === 0, { what: 'the sweep to find it' });
     expect(await value('postrider_relay_reconciled_rows_total')).toBe(0);
     const queued = async () => {
-      const { fast, slow, mail } = await timetable.depth();
+      const { fast, slow, mail } = await producer.depth();
       return fast.waiting === 1 && slow.waiting === 1 && mail.waiting === 1; // of a new webhook one is in the fast lane
     };
     await waitFor(queued, { what: 'their jobs' }); // a lease is committed before its job is added

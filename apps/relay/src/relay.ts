@@ -1,14 +1,14 @@
 import type { WebhookId } from '@postrider/domain';
-import { createTimetable } from '@postrider/queue';
-import type { QueueLocation, Timetable } from '@postrider/queue';
+import { createProducer } from '@postrider/queue';
+import type { QueueLocation, Producer } from '@postrider/queue';
 import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import {
   createAttemptLog,
-  createDeliveryTimetable,
+  createDeliveryOutbox,
   createErasureStore,
   createFleet,
   createHousekeeping,
-  createMailTimetable,
+  createMailOutbox,
   createSnapshotWatch,
   createWakeUpListener,
   readOutstanding,
@@ -56,7 +56,7 @@ type Timed = (name: string, turn: () => Promise<number>, pauseAfterErrorMs: numb
 export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const { config, pool, logger, metrics } = parts;
   // A new connection may lead to another Redis, with another policy.
-  const queue = createTimetable(parts.location, parts.onQueueError, () => report.wake());
+  const queue = createProducer(parts.location, parts.onQueueError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
 
   const timed = timedFor(parts);
@@ -106,9 +106,9 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
 }
 
 /** Deliveries have three passes that share their claims: the rounds, the news beside them, and the sweep. */
-function createDeliveryPasses(parts: RelayParts, queue: Timetable, timed: Timed, fleetSlots: () => number) {
+function createDeliveryPasses(parts: RelayParts, queue: Producer, timed: Timed, fleetSlots: () => number) {
   const { config, metrics } = parts;
-  const store = createDeliveryTimetable(parts.claims);
+  const store = createDeliveryOutbox(parts.claims);
   const claims = createDeliveryClaims({
     ...{ store, queue, fleetSlots },
     leaseSeconds: config.leaseSeconds,
@@ -152,8 +152,8 @@ function slotsOf({ deliveryConcurrency, slowLaneConcurrency }: RelayConfig): num
   return 2 * deliveryConcurrency + slowLaneConcurrency;
 }
 
-function createMailPass({ config, pool, metrics }: RelayParts, queue: Timetable, timed: Timed): Pacemaker {
-  const store = createMailTimetable(pool);
+function createMailPass({ config, pool, metrics }: RelayParts, queue: Producer, timed: Timed): Pacemaker {
+  const store = createMailOutbox(pool);
   const turn = () =>
     mailTurn({
       ...{ store, queue },

@@ -1,4 +1,4 @@
-import type { QueueDepth, QueueKey, Timetable } from '@postrider/queue';
+import type { QueueDepth, QueueKey, Producer } from '@postrider/queue';
 import { QUEUE_KEYS } from '@postrider/queue';
 import type { Metrics } from '@postrider/runtime';
 import type { Outstanding } from '@postrider/store';
@@ -20,7 +20,7 @@ export interface ReportedStore {
 export async function reportTurn(
   metrics: Metrics<'relay'>,
   store: ReportedStore,
-  queue: Pick<Timetable, 'depth' | 'evictionPolicy'>,
+  queue: Pick<Producer, 'depth' | 'evictionPolicy'>,
   onEvictionPolicy: (policy: string | null) => void,
 ): Promise<number> {
   metrics.oldestSnapshotAge.set(await store.oldestSnapshotSeconds());

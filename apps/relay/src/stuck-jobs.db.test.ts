@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createConsumer, createTimetable } from '@postrider/queue';
-import type { Consumer, DeliveryJob, MailJob, QueueLocation, Timetable } from '@postrider/queue';
-import { createDeliveryTimetable, createDeliveryWork, createMailTimetable } from '@postrider/store';
+import { createConsumer, createProducer } from '@postrider/queue';
+import type { Consumer, DeliveryJob, MailJob, QueueLocation, Producer } from '@postrider/queue';
+import { createDeliveryOutbox, createDeliveryWork, createMailOutbox } from '@postrider/store';
 import { describeWithRedis, waitFor } from '@postrider/testing';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
@@ -23,15 +23,15 @@ afterAll(() => store.close());
 /** A job sits in the queue and does not run: as where the clocks of relay and worker differ, or BullMQ has lost it. */
 function stuckJobs(locationOf: () => QueueLocation): void {
   const quiet = () => undefined;
-  let queue: Timetable;
+  let queue: Producer;
   let consumers: Consumer[];
   let deliveries: DeliveryJob[];
   let mails: MailJob[];
 
   beforeEach(async () => {
     await store.rows.clear();
-    queue = createTimetable(locationOf(), quiet);
-    await waitFor(() => queue.depth(), { what: 'the timetable to be connected' });
+    queue = createProducer(locationOf(), quiet);
+    await waitFor(() => queue.depth(), { what: 'the queue to be connected' });
     [deliveries, mails] = [[], []];
     const shared = { concurrency: 1, onError: quiet };
     const note = async (job: DeliveryJob) => void deliveries.push(job);
@@ -53,12 +53,12 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     const stuck = { deliveryId, claim: 0, delayMs: HOUR_MS };
     for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, [stuck]);
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
-    const timetable = createDeliveryTimetable(store.claims);
+    const outbox = createDeliveryOutbox(store.claims);
     const claims = createDeliveryClaims({
-      store: timetable,
+      store: outbox,
       ...{ queue, leaseSeconds: LEASE_SECONDS, fleetSlots: () => 768, onClaim: quiet },
     });
-    const rounds = createDeliveryRounds({ store: timetable, claims });
+    const rounds = createDeliveryRounds({ store: outbox, claims });
     rounds.note([webhookId]);
     await rounds.turn();
     await waitFor(() => deliveries.length > 0, { what: 'the next job', timeoutMs: 5_000 });
@@ -72,7 +72,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     await queue.addMail([{ emailId, claim: 0, delayMs: HOUR_MS }]);
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
     await mailTurn({
-      store: createMailTimetable(store.pool),
+      store: createMailOutbox(store.pool),
       ...{ queue, leaseSeconds: LEASE_SECONDS, fleetSlots: () => 768, onClaim: quiet },
     });
     await waitFor(() => mails.length > 0, { what: 'the next job', timeoutMs: 5_000 });

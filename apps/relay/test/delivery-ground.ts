@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, Timed } from '@postrider/queue';
-import { createDeliveryTimetable, createDeliveryWork } from '@postrider/store';
+import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
 import type { ClaimedDelivery, Front } from '@postrider/store';
 import { createDeliveryClaims } from '../src/delivery-claims.ts';
 import { createDeliveryNews } from '../src/delivery-news.ts';
@@ -47,18 +47,18 @@ export class DeliveryGround {
   }
 
   newRelay(): { rounds: DeliveryRounds; news: DeliveryNews; sweep: DeliverySweep } {
-    const timetable = createDeliveryTimetable(this.store.claims);
+    const outbox = createDeliveryOutbox(this.store.claims);
     const nowMs = () => this.#nowMs;
     const claims = createDeliveryClaims({
       store: {
-        ...timetable,
+        ...outbox,
         claim: async (admissions, limits) => {
           this.asked.push(admissions.map(({ webhookId }) => webhookId));
           for (const { webhookId, front, accountInFlight } of admissions) {
             this.begunAt.set(webhookId, front ?? null);
             this.accountInFlight.set(webhookId, accountInFlight ?? 0);
           }
-          const claimed = await timetable.claim(admissions, limits);
+          const claimed = await outbox.claim(admissions, limits);
           const hook = this.duringClaim;
           this.duringClaim = async () => undefined;
           await hook();
@@ -68,17 +68,17 @@ export class DeliveryGround {
       ...{ queue: this.queue, leaseSeconds: 30, fleetSlots: () => 1_024, nowMs },
       onClaim: (claimed) => this.claims.push(claimed),
     });
-    const scan: typeof timetable.scan = async (...args) => {
+    const scan: typeof outbox.scan = async (...args) => {
       this.scans += 1;
       this.duringScan();
-      const found = await timetable.scan(...args);
+      const found = await outbox.scan(...args);
       await this.afterScan();
       return found;
     };
-    const sweepOnce: typeof timetable.sweep = async (...args) => {
+    const sweepOnce: typeof outbox.sweep = async (...args) => {
       this.sweeps += 1;
       this.duringSweep();
-      return timetable.sweep(...args);
+      return outbox.sweep(...args);
     };
     const rounds = createDeliveryRounds({ store: { scan }, claims, nowMs });
     const news = createDeliveryNews({ claims, onBacklog: (ids) => rounds.note(ids), nowMs });

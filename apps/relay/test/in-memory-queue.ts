@@ -1,10 +1,10 @@
 import { QUEUE_KEYS, QueueUnavailableError } from '@postrider/queue';
-import type { DeliveryJob, Lane, MailJob, QueueKey, Timed, Timetable } from '@postrider/queue';
+import type { DeliveryJob, Lane, MailJob, QueueKey, Timed, Producer } from '@postrider/queue';
 
 type Job = Timed<DeliveryJob> | Timed<MailJob>;
 
 /** A queue that keeps its jobs in a map, for the passes to talk to: a third back-end, and one that obeys the test. */
-export interface InMemoryQueue extends Timetable {
+export interface InMemoryQueue extends Producer {
   /** The jobs of one queue, in the order they came. */
   jobs(key: QueueKey): Job[];
   /** All jobs leave one queue, as if workers had taken them. */
@@ -63,7 +63,7 @@ export function inMemoryQueue(): InMemoryQueue {
           { waiting: waiting + others[key].waiting, delayed: delayed + others[key].delayed },
         ] as const;
       });
-      return Object.fromEntries(entries) as Awaited<ReturnType<Timetable['depth']>>;
+      return Object.fromEntries(entries) as Awaited<ReturnType<Producer['depth']>>;
     },
     evictionPolicy: async () => null,
     async close() {

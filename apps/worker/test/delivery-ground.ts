@@ -4,7 +4,7 @@ import { createAddressGuard, createEndpointClient, createNameResolver } from '@p
 import type { EndpointClient, NameResolver } from '@postrider/outbound';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
-import { createDeliveryTimetable, createDeliveryWork, openDatabase } from '@postrider/store';
+import { createDeliveryOutbox, createDeliveryWork, openDatabase } from '@postrider/store';
 import type { Database, DeliveryHandOver } from '@postrider/store';
 import {
   createRows,
@@ -167,10 +167,7 @@ function rowsOf(
       );
       const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingRoom: 1 };
       const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
-      const [job] = await createDeliveryTimetable(db.pool).claim(
-        [{ webhookId, room: 1, fastRoom: 1 }],
-        limits,
-      );
+      const [job] = await createDeliveryOutbox(db.pool).claim([{ webhookId, room: 1, fastRoom: 1 }], limits);
       if (job === undefined) throw new Error('nothing is outstanding for this webhook');
       return job;
     },

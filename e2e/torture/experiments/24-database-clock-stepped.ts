@@ -54,7 +54,7 @@ async function goesOn(endpoint: Endpoint): Promise<void> {
   await endpoint.arrived(endpoint.receipts.length + ARRIVALS);
 }
 
-/** With the timetable gone, only leases say what becomes of the retries; and by the clock now they end in an hour. */
+/** With the queue gone, only leases say what becomes of the retries; and by the clock now they end in an hour. */
 async function strand(world: World): Promise<void> {
   await world.fault('FLUSHALL', { mayRepeat: false }, () => world.redis.command('flushall'));
   const later = `now() + interval '30 minutes'`;

@@ -28,7 +28,7 @@ export const migratedBesideTheLastRelease: Experiment = {
   title: 'a million rows of the last release are migrated under load, and its processes replaced by ours',
   shows:
     `nobody waits over ${OUTCOME_MS_MAX} ms for the migration, though reports read the tables; nothing is lost, ` +
-    'and nothing waits for a lease',
+    'nothing waits for a lease, and deliveries that are due together share jobs',
   runs: 'long',
   deadlineSeconds: 1_500,
   ownPostgres: true,
@@ -49,6 +49,8 @@ export const migratedBesideTheLastRelease: Experiment = {
     await quick.arrived(2 * PER_SECOND);
 
     await migrateUnderWatch(world, quick);
+    const replaced = new AbortController();
+    const largestJob = watchJobs(world, replaced.signal);
     for (const old of running) {
       await world.start(old.name);
       await burst(world);
@@ -56,6 +58,13 @@ export const migratedBesideTheLastRelease: Experiment = {
       await burst(world);
       await delay(world.scaled(SIDE_BY_SIDE_MS));
     }
+    replaced.abort();
+    const carried = await largestJob;
+    world.claim(
+      'a job of several deliveries was in the queue meanwhile',
+      carried > 1,
+      `${carried} in the largest`,
+    );
     mailing.abort();
     await mail;
     await load.stop();
@@ -71,6 +80,19 @@ export const migratedBesideTheLastRelease: Experiment = {
 async function burst(world: World): Promise<void> {
   const each = Math.ceil(world.scaled(BURST) / BURST_AT_ONCE);
   await Promise.all(Array.from({ length: BURST_AT_ONCE }, () => world.producer.record(each)));
+}
+
+/** @returns how many deliveries the largest job carried that waited or was at work: its id names each of them */
+async function watchJobs(world: World, signal: AbortSignal): Promise<number> {
+  const lists = ['fast', 'slow'].flatMap((lane) =>
+    ['wait', 'active'].map((list) => `{${world.queuePrefix}}:deliveries-${lane}:${list}`),
+  );
+  let largest = 0;
+  await repeatedly(SAMPLE_EVERY_MS, signal, async () => {
+    const ids = await Promise.all(lists.map((list) => world.redis.command('lrange', list, 0, -1)));
+    largest = Math.max(largest, ...(ids.flat() as string[]).map((id) => id.split('.').length));
+  });
+  return largest;
 }
 
 /** From the commit of an event to its first arrival. */

@@ -7,12 +7,14 @@ import {
   createTestAuthority,
   type ScriptedReceiver,
   startScriptedReceiver,
+  startTcpListener,
   type TestAuthority,
   waitFor,
 } from '@postrider/testing';
+import { closedPort } from '../test/client-ground.ts';
 import { createAddressGuard } from './guard/address-guard.ts';
 import { GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
-import type { NameResolver } from './resolve/name-resolver.ts';
+import { NameLookupError, type NameResolver } from './resolve/name-resolver.ts';
 
 const quiet = { resolveIpv6: async () => [], close: () => undefined };
 const loopback: NameResolver = { resolve: async () => ['127.0.0.1'], ...quiet };
@@ -104,6 +106,73 @@ test.each([
   const agent = createAgent([], { resolver: { ...loopback, resolveIpv6 } });
   await expect(get(agent, { host: 'fd00::1' })).rejects.toThrow(/refused|no answer/);
   expect(Object.keys(agent.sockets)).toEqual([]);
+});
+
+describe('of hosts that are met once nothing is kept:', () => {
+  const failing = (message: string): NameResolver => ({
+    ...quiet,
+    resolve: () => Promise.reject(new NameLookupError(message)),
+  });
+  const names = (count: number) => Array.from({ length: count }, (_, n) => `c${n}.hooks.example.com`);
+  const entries = ({ sockets, freeSockets, requests }: GuardedAgent) =>
+    [sockets, freeSockets, requests].map((list) => Object.keys(list).length);
+  const released = (agent: GuardedAgent) =>
+    waitFor(() => entries(agent).every((count) => count === 0), { what: 'nothing to be kept' });
+
+  test.each([
+    ['nobody knows the name', failing('DNS: does not exist'), 'DNS: does not exist'],
+    [
+      'its address is refused',
+      { ...quiet, resolve: async () => ['10.0.0.1'] },
+      'refused address 10.0.0.1 (private)',
+    ],
+    ['it refuses the connection', loopback, 'connect ECONNREFUSED 127.0.0.1'],
+  ])('%s', async (_, resolver, message) => {
+    const agent = createAgent(['127.0.0.1/32'], { resolver });
+    const port = await closedPort();
+    const failures = new Set<string>();
+    for (const host of names(2_000)) {
+      await get(agent, { host, port }).catch((error: unknown) =>
+        failures.add((error as Error).message.slice(0, message.length)),
+      );
+    }
+    expect(failures).toEqual(new Set([message]));
+    await released(agent);
+  });
+
+  test('it fails the handshake', async () => {
+    const receiver = await startReceiver();
+    const agent = createAgent(['127.0.0.1/32']);
+    for (const host of names(500)) {
+      await expect(get(agent, { host, port: receiver.port })).rejects.toThrow(/altnames/);
+    }
+    await released(agent);
+  });
+
+  test('it never answers, and is given up', async () => {
+    const listener = await startTcpListener();
+    open.push(() => listener.close());
+    const agent = createAgent(['127.0.0.1/32']);
+    for (const host of names(500)) {
+      const sent = request({ host, port: listener.port, agent });
+      sent.end();
+      const [socket] = (await once(sent, 'socket')) as [TLSSocket];
+      await once(socket, 'connect');
+      sent.destroy();
+      await expect(once(sent, 'response')).rejects.toThrow('socket hang up');
+    }
+    await released(agent);
+  });
+
+  test('it answers: but for the TLS sessions of a thousand', async () => {
+    const receiver = await startScriptedReceiver({ authority, names: ['*.hooks.example.com'] });
+    open.push(() => receiver.close());
+    const agent = createAgent(['127.0.0.1/32'], { idleMs: 10 });
+    for (const host of names(1_100)) expect(await get(agent, { host, port: receiver.port })).toBe(200);
+    await released(agent);
+    const { list } = Reflect.get(agent, '_sessionCache') as { list: unknown[] };
+    expect(list).toHaveLength(1_000);
+  });
 });
 
 test('a new connection to one of many hosts resumes the session of the last one', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { batchData, batchId, batchOf, inBatches, jobsIn } from './batches.ts';
 import { deliveryJob } from './jobs.ts';
 import type { DeliveryJob } from './jobs.ts';
-import type { Timed } from './timetable.ts';
+import type { Timed } from './job-queue.ts';
 
 function jobs(count: number, more: Partial<Timed<DeliveryJob>> = {}): Timed<DeliveryJob>[] {
   return Array.from({ length: count }, (_, n) => ({ deliveryId: String(n), claim: 0, delayMs: 0, ...more }));

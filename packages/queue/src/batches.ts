@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Timed } from './timetable.ts';
+import type { Timed } from './job-queue.ts';
 
 /** What one job of BullMQ carries: one of our jobs, or several. */
 export type Batch<Job> = [Timed<Job>, ...Timed<Job>[]];

@@ -9,7 +9,7 @@ import { QUEUES } from './jobs.ts';
 import type { JobOf, QueueKey } from './jobs.ts';
 import { pause } from './pause.ts';
 import { settlesWithin } from './settles-within.ts';
-import type { Consumer, ConsumerOptions } from './timetable.ts';
+import type { Consumer, ConsumerOptions } from './job-queue.ts';
 
 /** The part of BullMQ's worker that is used; the same on both back-ends. */
 interface BullWorker extends JobSource {

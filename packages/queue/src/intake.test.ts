@@ -22,15 +22,25 @@ class FakeQueue implements JobSource {
   readonly toKey = (type: string): string => type;
   readonly opts = {};
   readonly backend = {
-    moveJobFromActiveToWait: async (id: string) => void this.returned.push(Number(id)),
+    moveJobFromActiveToWait: async (id: string) => this.#takeBack(Number(id)),
   };
+  readonly #added = new Map<number, number | number[]>();
 
   /** What the end of a job comes to. */
   end: (n: number, fetchNext: boolean) => Promise<unknown> = async (n) => void this.ended.push(n);
 
   add(...jobs: (number | number[])[]): void {
+    for (const data of jobs) this.#added.set(nameOf(data), data);
     this.waiting.push(...jobs);
     this.wake();
+  }
+
+  /** The next job, as BullMQ gives it in return for the end of another. */
+  nextInReturn(): unknown {
+    const data = this.waiting.shift();
+    if (data === undefined) return [];
+    const id = String(nameOf(data));
+    return [{ id, name: 'job', data: JSON.stringify(data), opts: '{}' }, id];
   }
 
   wake(): void {
@@ -48,14 +58,29 @@ class FakeQueue implements JobSource {
   }
 
   #job(data: number | number[]): Job {
-    const [n = 0] = [data].flat();
+    const n = nameOf(data);
     const job = {
       data,
       moveToCompleted: (_: unknown, __: string, fetchNext: boolean) => this.end(n, fetchNext),
-      moveToWait: async () => void this.returned.push(n),
+      moveToWait: async () => this.#takeBack(n),
     };
     return job as unknown as Job;
   }
+
+  #takeBack(n: number): void {
+    this.returned.push(n);
+    const data = this.#added.get(n);
+    if (data !== undefined) this.waiting.push(data);
+  }
+}
+
+function nameOf(data: number | number[]): number {
+  return [data].flat()[0] ?? 0;
+}
+
+/** A full job: 16 numbers, from this one on. */
+function full(first: number): number[] {
+  return Array.from({ length: 16 }, (_, n) => first + n);
 }
 
 let queue: FakeQueue;
@@ -257,6 +282,85 @@ describe('a job of several pieces', () => {
     await until(() => begun.length >= 45, 'all slots to be full again');
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(begun).toHaveLength(48);
+  });
+});
+
+describe('full jobs that come where lone ones were expected', () => {
+  const SLOTS = 24;
+  let inHand: number;
+  let most: number;
+  let ends: (() => void)[];
+
+  /** Like {@link start}, with all work counted. It ends when the test says so. */
+  function startCounting(): void {
+    [inHand, most, ends] = [0, 0, []];
+    intake = new Intake({
+      slots: SLOTS,
+      stopped: stop.signal,
+      onError: (error) => errors.push(error),
+      begin(data) {
+        const pieces = [data as number | number[]].flat();
+        begun.push(...pieces);
+        inHand += pieces.length;
+        most = Math.max(most, inHand);
+        return pieces.map(() =>
+          new Promise<void>((resolve) => ends.push(resolve)).then(() => {
+            inHand -= 1;
+          }),
+        );
+      },
+    });
+    run = intake.run(queue);
+  }
+
+  /** Ends the work in hand again and again until all that was added has been begun. */
+  async function workThrough(count: number): Promise<void> {
+    await waitFor(
+      () => {
+        for (const end of ends.splice(0)) end();
+        return begun.length >= count;
+      },
+      { what: 'all work to begin', intervalMs: 1 },
+    );
+  }
+
+  async function expectOneJobOver(count: number): Promise<void> {
+    await workThrough(count);
+    expect(most).toBeLessThanOrEqual(SLOTS + 15);
+    expect(begun).toHaveLength(count);
+    expect(new Set(begun).size).toBe(count);
+  }
+
+  test('in answer to many questions exceed the slots by one job, and the others go back', async () => {
+    const lone = Array.from({ length: 16 }, (_, n) => n);
+    queue.add(...lone, ...Array.from({ length: 20 }, (_, n) => full(100 * (n + 1))));
+    startCounting();
+    await expectOneJobOver(16 + 20 * 16);
+    expect(queue.returned).not.toEqual([]);
+  });
+
+  test('in return for the ends of many do so, too', async () => {
+    queue.end = async (n, fetchNext) => {
+      queue.ended.push(n);
+      await Promise.resolve();
+      return fetchNext ? queue.nextInReturn() : undefined;
+    };
+    queue.add(...Array.from({ length: SLOTS }, (_, n) => n));
+    startCounting();
+    await until(() => begun.length === SLOTS, 'all slots to be full');
+    queue.add(...Array.from({ length: 20 }, (_, n) => full(100 * (n + 1))));
+    await expectOneJobOver(SLOTS + 20 * 16);
+    expect(queue.returned).not.toEqual([]);
+  });
+
+  test('again and again exceed them by no more', async () => {
+    const runs = Array.from({ length: 10 }, (_, n) => 10_000 * (n + 1)).flatMap((first) => [
+      ...Array.from({ length: 60 }, (_, n) => first + n),
+      ...Array.from({ length: 20 }, (_, n) => full(first + 100 * (n + 1))),
+    ]);
+    queue.add(...runs);
+    startCounting();
+    await expectOneJobOver(10 * (60 + 20 * 16));
   });
 });
 

@@ -10,7 +10,7 @@ export interface JobSource {
 }
 
 export interface IntakeOptions {
-  /** Pieces of work in hand; what the last jobs carry may exceed it. */
+  /** Pieces of work in hand. What one job carries may exceed it: a job begins where one slot is free. */
   readonly slots: number;
   /**
    * Begins the work that a job's data comes to, each piece in a slot of its own until it resolves; never rejects for what
@@ -59,9 +59,10 @@ export class Intake {
   readonly #ending = new Set<Promise<void>>();
   /** Told when a slot is free again, or the intake is stopped. */
   #onFree: (() => void) | null = null;
+  /** Slots taken. */
   #taken = 0;
   #atOnce = 1;
-  /** Pieces of work that the last job came to. So many slots are kept for each job that is asked for. */
+  /** Pieces of work that the last job came to. Another of that size is expected of each question. */
   #size = 1;
   /** Answers one after the other that brought all that was asked for. */
   #allCame = 0;
@@ -105,59 +106,58 @@ export class Intake {
   async #fetch(source: JobSource): Promise<Fetched> {
     const { stopped, onError } = this.#options;
     const token = randomUUID();
-    const kept = this.#size;
-    this.#taken += kept;
-    let begun = false;
     try {
       const job = await source.getNextJob(token);
       if (job === undefined) return 'none';
-      if (stopped.aborted) {
-        // It was being fetched as the stop came: another consumer gets it.
-        await job.moveToWait(token);
-      } else {
-        this.#take(source, job, token, kept);
-        begun = true;
-      }
+      if (this.#mayBegin()) this.#take(source, job, token);
+      else await this.#giveBack(job, token);
       return 'job';
     } catch (error) {
       if (!stopped.aborted) onError(error as Error); // the stop closes connections
       return 'failed';
-    } finally {
-      if (!begun) this.#release(kept);
     }
   }
 
-  #take(source: JobSource, job: Job, token: string, kept: number): void {
-    const ending = this.#work(source, job, token, kept).finally(() => {
-      this.#ending.delete(ending);
-      this.#release(1);
-    });
+  /**
+   * Whether a job that was fetched is begun. If not, it goes back for another consumer: the stop came meanwhile,
+   * or jobs that carry more than was expected took all slots.
+   */
+  #mayBegin(): boolean {
+    const { slots, stopped } = this.#options;
+    return !stopped.aborted && this.#taken < slots;
+  }
+
+  #take(source: JobSource, job: Job, token: string): void {
+    const ending = this.#work(source, job, token).finally(() => void this.#ending.delete(ending));
     this.#ending.add(ending);
   }
 
-  /** One job, and in the slot of its last piece those that the queue gives in return for its end. */
-  async #work(source: JobSource, job: Job, token: string, kept: number): Promise<void> {
-    let slots = kept;
+  /** One job, and after it those that the queue gives in return for its end. */
+  async #work(source: JobSource, job: Job, token: string): Promise<void> {
     for (let next: Job | null = job; next !== null;) {
-      await this.#begin(next, slots);
-      slots = 1;
+      await this.#begin(next);
       next = await this.#end(source, next, token);
+      this.#release();
+      if (next !== null && !this.#mayBegin()) {
+        await this.#giveBack(next, token);
+        return;
+      }
     }
   }
 
   /** Each piece frees its slot when it ends, the last one when the queue has been told. */
-  async #begin(job: Job, kept: number): Promise<void> {
+  async #begin(job: Job): Promise<void> {
     const { begin, onError } = this.#options;
     const pieces = begin(job.data);
     this.#size = Math.max(1, pieces.length);
-    this.#release(kept - this.#size);
+    this.#taken += this.#size;
     let left = pieces.length;
     const until = (piece: Promise<void>): Promise<void> =>
       piece
         .catch((error: unknown) => onError(error as Error))
         .finally(() => {
           left -= 1;
-          if (left > 0) this.#release(1);
+          if (left > 0) this.#release();
         });
     const working = Promise.all(pieces.map(until)).finally(() => void this.#working.delete(working));
     this.#working.add(working);
@@ -166,17 +166,14 @@ export class Intake {
 
   /** @returns the next job, if the queue is known to be busy with lone ones and has one. */
   async #end(source: JobSource, job: Job, token: string): Promise<Job | null> {
-    const { stopped, onError } = this.#options;
+    const { slots, stopped, onError } = this.#options;
     for (let tries = 1; tries <= END_TRIES; tries += 1) {
       try {
-        const fetchNext = this.#atOnce === AT_ONCE_MAX && this.#size === 1 && !stopped.aborted;
+        const busy = this.#atOnce === AT_ONCE_MAX && this.#size === 1;
+        const fetchNext = busy && this.#taken <= slots && !stopped.aborted;
         const answer: unknown = await job.moveToCompleted(undefined, token, fetchNext);
         const [data, id] = Array.isArray(answer) ? (answer as unknown as NextJob) : [];
-        if (!data) return null;
-        const next = Job.fromJSON(source as unknown as Parameters<typeof Job.fromJSON>[0], data, id);
-        if (!stopped.aborted) return next;
-        await next.moveToWait(token);
-        return null;
+        return data ? Job.fromJSON(source as unknown as Parameters<typeof Job.fromJSON>[0], data, id) : null;
       } catch (error) {
         // Wiped meanwhile, or given to another as its lock ran out: the row knows.
         if (isForgotten(error) || stopped.aborted) return null;
@@ -187,8 +184,15 @@ export class Intake {
     return null;
   }
 
-  #release(slots: number): void {
-    this.#taken -= slots;
+  async #giveBack(job: Job, token: string): Promise<void> {
+    const { stopped, onError } = this.#options;
+    await job.moveToWait(token).catch((error: unknown) => {
+      if (!stopped.aborted) onError(error as Error); // its lock runs out
+    });
+  }
+
+  #release(): void {
+    this.#taken -= 1;
     this.#onFree?.();
   }
 

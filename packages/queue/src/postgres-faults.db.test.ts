@@ -30,22 +30,22 @@ function open(databaseUrl: string, handle: () => Promise<void> = async () => und
   );
 }
 
-/** Puts a job on the timetable until it is taken, and waits until it arrives. */
+/** Puts a job into the queue until it is taken, and waits until it arrives. */
 async function takes(deliveryId: string): Promise<void> {
   const job = { deliveryId, claim: 0, delayMs: 0 };
   await waitFor(
     async () => {
-      await queue.timetable.addDeliveries('fast', [job]);
+      await queue.producer.addDeliveries('fast', [job]);
       return true;
     },
-    { what: 'the timetable to take a job' },
+    { what: 'the queue to take a job' },
   );
   await waitFor(() => seen.includes(deliveryId), { what: `job ${deliveryId} to arrive` });
 }
 
 async function refuses(): Promise<void> {
-  await expect(queue.timetable.addDeliveries('fast', jobs(3))).rejects.toBeInstanceOf(QueueUnavailableError);
-  await expect(queue.timetable.depth()).rejects.toBeInstanceOf(QueueUnavailableError);
+  await expect(queue.producer.addDeliveries('fast', jobs(3))).rejects.toBeInstanceOf(QueueUnavailableError);
+  await expect(queue.producer.depth()).rejects.toBeInstanceOf(QueueUnavailableError);
 }
 
 describe('sessions of the queue that are cut off', () => {
@@ -125,6 +125,6 @@ describe('a Postgres that', () => {
     const stopped = consumer.stop(20_000);
     letGo();
     await stopped;
-    await queue.timetable.close();
+    await queue.producer.close();
   }, 60_000);
 });

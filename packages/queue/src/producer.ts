@@ -8,8 +8,8 @@ import { readEvictionPolicy } from './eviction-policy.ts';
 import { deliveryJobId, mailJobId, QUEUE_KEYS, QUEUES } from './jobs.ts';
 import type { QueueKey } from './jobs.ts';
 import { settlesWithin } from './settles-within.ts';
-import { QueueUnavailableError } from './timetable.ts';
-import type { QueueDepth, Timed, Timetable } from './timetable.ts';
+import { QueueUnavailableError } from './job-queue.ts';
+import type { QueueDepth, Timed, Producer } from './job-queue.ts';
 
 interface NewJob {
   readonly name: string;
@@ -35,7 +35,7 @@ interface BullQueue {
 
 type Queues = Readonly<Record<QueueKey, BullQueue>>;
 
-interface Producer {
+interface Backend {
   /** False while a call could only wait. */
   connected(): boolean;
   open(): Queues;
@@ -53,29 +53,29 @@ const POOL_SIZE = 3;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
- * @param onError told of a broken connection; the timetable reconnects by itself.
+ * @param onError told of a broken connection; the producer reconnects by itself.
  * @param onConnect told of every connection to Redis.
  */
-export function createTimetable(
+export function createProducer(
   location: QueueLocation,
   onError: (error: Error) => void,
   onConnect: () => void = () => undefined,
-): Timetable {
-  const producer =
+): Producer {
+  const backend =
     location.kind === 'redis'
-      ? redisProducer(location, onError, onConnect)
-      : postgresProducer(location, onError);
+      ? redisBackend(location, onError, onConnect)
+      : postgresBackend(location, onError);
   let opened: Promise<Queues> | null = null;
 
   /** Opened with the first call that finds a connection. BullMQ remembers a failed first one for good: it is dropped. */
   async function queues(): Promise<Queues> {
-    if (!producer.connected()) throw new Error('not connected');
+    if (!backend.connected()) throw new Error('not connected');
     opened ??= open();
     return opened;
   }
 
   async function open(): Promise<Queues> {
-    const made = producer.open();
+    const made = backend.open();
     const all = Object.values(made);
     for (const queue of all) queue.on('error', onError);
     try {
@@ -108,11 +108,11 @@ export function createTimetable(
     addDeliveries: (lane, jobs) => add(lane, jobs, deliveryJobId),
     addMail: (jobs) => add('mail', jobs, mailJobId),
     depth: () => mappingUnavailable(async () => readDepths(await queues())),
-    evictionPolicy: () => mappingUnavailable(() => producer.evictionPolicy()),
+    evictionPolicy: () => mappingUnavailable(() => backend.evictionPolicy()),
     async close() {
       const closing = opened?.then((open) => Promise.all(Object.values(open).map((queue) => queue.close())));
       await settlesWithin(CLOSE_TIMEOUT_MS, closing ?? Promise.resolve());
-      await settlesWithin(CLOSE_TIMEOUT_MS, producer.disconnect());
+      await settlesWithin(CLOSE_TIMEOUT_MS, backend.disconnect());
     },
   };
 }
@@ -167,11 +167,11 @@ function eachQueue(make: (name: string) => BullQueue): Record<QueueKey, BullQueu
   >;
 }
 
-function redisProducer(
+function redisBackend(
   location: QueueLocation & { kind: 'redis' },
   onError: (error: Error) => void,
   onConnect: () => void,
-): Producer {
+): Backend {
   const connection = connectRedis(location.redisUrl, 'producer', onError);
   connection.on('ready', onConnect);
   const options = { connection, prefix: `{${location.prefix}}`, streams: STREAMS };
@@ -183,10 +183,10 @@ function redisProducer(
   };
 }
 
-function postgresProducer(
+function postgresBackend(
   location: QueueLocation & { kind: 'postgres' },
   onError: (error: Error) => void,
-): Producer {
+): Backend {
   const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, onError);
   const { Queue: PostgresQueue } = withBackend(createPostgresBackend);
   return {

@@ -40,22 +40,22 @@ async function openOnRedis(handle?: () => Promise<void>): Promise<RunningRedis> 
   return redis;
 }
 
-/** Puts a job on the timetable until it is taken, and waits until it arrives, however often that needs. */
+/** Puts a job into the queue until it is taken, and waits until it arrives, however often that needs. */
 async function takes(deliveryId: string, timeoutMs = 10_000): Promise<void> {
   const job = { deliveryId, claim: 0, delayMs: 0 };
   await waitFor(
     async () => {
-      await queue.timetable.addDeliveries('fast', [job]);
+      await queue.producer.addDeliveries('fast', [job]);
       return true;
     },
-    { what: 'the timetable to take a job', timeoutMs },
+    { what: 'the queue to take a job', timeoutMs },
   );
   await waitFor(() => seen.includes(deliveryId), { what: `job ${deliveryId} to arrive`, timeoutMs });
 }
 
 async function refuses(): Promise<void> {
-  await expect(queue.timetable.addDeliveries('fast', jobs(3))).rejects.toBeInstanceOf(QueueUnavailableError);
-  await expect(queue.timetable.depth()).rejects.toBeInstanceOf(QueueUnavailableError);
+  await expect(queue.producer.addDeliveries('fast', jobs(3))).rejects.toBeInstanceOf(QueueUnavailableError);
+  await expect(queue.producer.depth()).rejects.toBeInstanceOf(QueueUnavailableError);
 }
 
 /** A killed server's connections break a moment later. */
@@ -120,7 +120,7 @@ describeWithRedis('a Redis that', () => {
     }
   }, 120_000);
 
-  test('hangs before the first call: the timetable recovers all the same', async () => {
+  test('hangs before the first call: the producer recovers all the same', async () => {
     redis = await startRedis();
     const server = redis;
     open(server.port);
@@ -168,7 +168,7 @@ describeWithRedis('a Redis that is no primary any more, its connections alive', 
   /** Reads are answered, by a replica too. One job alone is added by another call than many. */
   async function untilItRefusesToAdd(count: number): Promise<void> {
     const refused = () =>
-      queue.timetable.addDeliveries('slow', jobs(count)).then(
+      queue.producer.addDeliveries('slow', jobs(count)).then(
         () => false,
         () => true,
       );
@@ -181,7 +181,7 @@ describeWithRedis('a Redis that is no primary any more, its connections alive', 
       await servers.demote();
       await untilItRefusesToAdd(count);
       servers.move();
-      await waitFor(() => queue.timetable.addDeliveries('slow', jobs(count)).then(() => true), {
+      await waitFor(() => queue.producer.addDeliveries('slow', jobs(count)).then(() => true), {
         what: 'adding to work',
       });
       await takes('2');
@@ -209,7 +209,7 @@ describeWithRedis('a queue can be closed', () => {
     const stopped = consumer.stop(20_000);
     letGo();
     await stopped;
-    await queue.timetable.close();
+    await queue.producer.close();
   });
 
   test('with Redis killed, at the deadline of a job that does not end', async () => {
@@ -225,7 +225,7 @@ describeWithRedis('a queue can be closed', () => {
     const server = await openOnRedis();
     server.pause();
     await consumer.stop(1_000);
-    await queue.timetable.close();
+    await queue.producer.close();
   });
 });
 
@@ -234,7 +234,7 @@ describe('without any Redis', () => {
     open(await freePort());
     await refuses();
     await consumer.stop(1_000);
-    await queue.timetable.close();
+    await queue.producer.close();
     await refuses();
   });
 });

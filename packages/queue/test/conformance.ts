@@ -8,7 +8,7 @@ import type { QueueUnderTest } from './queue-under-test.ts';
 /** A back-end of a test's own, empty. */
 export interface Backend {
   readonly location: QueueLocation;
-  /** Puts something into a queue of BullMQ's, past the timetable. */
+  /** Puts something into a queue of BullMQ's, past the producer. */
   addForeign(queueName: string, jobId: string, data: object): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
   beforeEach(async () => {
     bench.backend = await openBackend();
     bench.queue = openQueue(bench.backend.location);
-    await waitFor(() => bench.queue.timetable.depth(), { what: 'the timetable to be connected' });
+    await waitFor(() => bench.queue.producer.depth(), { what: 'the queue to be connected' });
   });
   afterEach(async () => {
     await bench.queue.close();
@@ -44,7 +44,7 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
     doubleTests(bench);
     groupTests(bench);
   });
-  describe('the timetable', () => timetableTests(bench));
+  describe('the producer', () => producerTests(bench));
   describe('consumers', () => {
     sharingTests(bench);
     beginningTests(bench);
@@ -58,7 +58,7 @@ export function queueConformance(openBackend: () => Promise<Backend>): void {
 
 /** Puts one more job behind all others and waits for it: what was before it has been handed out. */
 async function untilPassedBy(queue: QueueUnderTest, seen: readonly DeliveryJob[]): Promise<void> {
-  await queue.timetable.addDeliveries('fast', [{ deliveryId: '999', claim: 0, delayMs: 0 }]);
+  await queue.producer.addDeliveries('fast', [{ deliveryId: '999', claim: 0, delayMs: 0 }]);
   await waitFor(() => seen.some((job) => job.deliveryId === '999'), { what: 'the job behind' });
 }
 
@@ -66,7 +66,7 @@ function jobTests(bench: Bench): void {
   test('reaches a consumer of its lane, with the ids and the claim and nothing else', async () => {
     const slow = bench.queue.noting({ lane: 'slow' });
     const fast = bench.queue.noting();
-    await bench.queue.timetable.addDeliveries('slow', [
+    await bench.queue.producer.addDeliveries('slow', [
       { deliveryId: '9007199254740993', claim: 7, delayMs: 0 },
     ]);
     await reaches(slow, 1);
@@ -83,14 +83,14 @@ function jobTests(bench: Bench): void {
       onError: () => undefined,
     });
     mail.start();
-    await bench.queue.timetable.addMail([{ emailId: 'em_1', claim: 2, delayMs: 0 }]);
+    await bench.queue.producer.addMail([{ emailId: 'em_1', claim: 2, delayMs: 0 }]);
     await reaches(seen, 1);
     await mail.stop(1_000);
     expect(seen).toEqual([{ emailId: 'em_1', claim: 2 }]);
   });
 
   test('of another claim is another job', async () => {
-    await bench.queue.timetable.addDeliveries('fast', [...jobs(1), ...jobs(1, { claim: 1 })]);
+    await bench.queue.producer.addDeliveries('fast', [...jobs(1), ...jobs(1, { claim: 1 })]);
     const seen = bench.queue.noting();
     await reaches(seen, 2);
     expect(seen.map((job) => job.claim).sort()).toEqual([0, 1]);
@@ -102,14 +102,14 @@ function delayTests(bench: Bench): void {
     const arrivedAtMs: number[] = [];
     bench.queue.consume(async () => void arrivedAtMs.push(performance.now()));
     const addedAtMs = performance.now();
-    await bench.queue.timetable.addDeliveries('fast', jobs(1, { delayMs }));
+    await bench.queue.producer.addDeliveries('fast', jobs(1, { delayMs }));
     await reaches(arrivedAtMs, 1);
     expect((arrivedAtMs[0] ?? 0) - addedAtMs).toBeGreaterThanOrEqual(delayMs - ROUNDING_MS);
   });
 
   test('that is late already comes at once', async () => {
     const seen = bench.queue.noting();
-    await bench.queue.timetable.addDeliveries('fast', jobs(1, { delayMs: -1_500.5 }));
+    await bench.queue.producer.addDeliveries('fast', jobs(1, { delayMs: -1_500.5 }));
     await reaches(seen, 1);
   });
 }
@@ -117,8 +117,8 @@ function delayTests(bench: Bench): void {
 function precedenceTests(bench: Bench): void {
   test('that gives way comes after those that do not, each in their order', async () => {
     const added = jobs(4).map((job, index) => ({ ...job, givesWay: index % 2 === 0 }));
-    await bench.queue.timetable.addDeliveries('fast', added);
-    expect((await bench.queue.timetable.depth()).fast).toEqual({ waiting: 4, delayed: 0 });
+    await bench.queue.producer.addDeliveries('fast', added);
+    expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 4, delayed: 0 });
     const seen = bench.queue.noting();
     await reaches(seen, 4);
     expect(seen.map(({ deliveryId }) => deliveryId)).toEqual(['2', '4', '1', '3']);
@@ -129,8 +129,8 @@ function doubleTests(bench: Bench): void {
   test('that is doubled is handed out once, waiting or running', async () => {
     const { opened, open } = gate();
     const seen: DeliveryJob[] = [];
-    await bench.queue.timetable.addDeliveries('fast', jobs(1));
-    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await bench.queue.producer.addDeliveries('fast', jobs(1));
+    await bench.queue.producer.addDeliveries('fast', jobs(1));
     bench.queue.consume(
       async (job) => {
         seen.push(job);
@@ -139,7 +139,7 @@ function doubleTests(bench: Bench): void {
       { concurrency: 2 },
     );
     await reaches(seen, 1);
-    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await bench.queue.producer.addDeliveries('fast', jobs(1));
     await untilPassedBy(bench.queue, seen);
     open();
     expect(seen.filter((job) => job.deliveryId === '1')).toHaveLength(1);
@@ -157,7 +157,7 @@ function doubleTests(bench: Bench): void {
         // While the queue still ends the one before, the same id is refused as doubled: hand it in until it is new.
         await waitFor(
           async () => {
-            await bench.queue.timetable.addDeliveries('fast', jobs(1));
+            await bench.queue.producer.addDeliveries('fast', jobs(1));
             return seen.length >= times;
           },
           { what: `time ${times}` },
@@ -172,9 +172,9 @@ function groupTests(bench: Bench): void {
     const groups = ['one', 'two', 'three'].flatMap((group, index) =>
       jobs(50, { group }).map((job) => ({ ...job, claim: index, givesWay: index === 2 })),
     );
-    await bench.queue.timetable.addDeliveries('fast', groups);
-    await bench.queue.timetable.addDeliveries('fast', groups); // doubled, all of them
-    expect((await bench.queue.timetable.depth()).fast).toEqual({ waiting: 150, delayed: 0 });
+    await bench.queue.producer.addDeliveries('fast', groups);
+    await bench.queue.producer.addDeliveries('fast', groups); // doubled, all of them
+    expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 150, delayed: 0 });
     const seen = bench.queue.noting({ concurrency: 10 });
     await reaches(seen, 150);
     await untilPassedBy(bench.queue, seen); // as would be whatever came twice
@@ -189,19 +189,19 @@ function groupTests(bench: Bench): void {
       seen.push(job);
       if (job.deliveryId === '2') throw new Error('the handler failed');
     });
-    await bench.queue.timetable.addDeliveries('fast', jobs(3, { group: 'one' }));
+    await bench.queue.producer.addDeliveries('fast', jobs(3, { group: 'one' }));
     await untilPassedBy(bench.queue, seen);
     expect(seen.map(({ deliveryId }) => deliveryId)).toEqual(['1', '2', '3', '999']);
   });
 }
 
-function timetableTests(bench: Bench): void {
+function producerTests(bench: Bench): void {
   test('a thousand jobs in bulk are each handed out once', async () => {
-    await bench.queue.timetable.addDeliveries('fast', jobs(1_000));
-    expect((await bench.queue.timetable.depth()).fast).toEqual({ waiting: 1_000, delayed: 0 });
+    await bench.queue.producer.addDeliveries('fast', jobs(1_000));
+    expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 1_000, delayed: 0 });
     const seen = bench.queue.noting({ concurrency: 50 });
     await reaches(seen, 1_000);
-    await waitFor(async () => (await bench.queue.timetable.depth()).fast.waiting === 0, {
+    await waitFor(async () => (await bench.queue.producer.depth()).fast.waiting === 0, {
       what: 'the queue to be empty',
     });
     expect(new Set(seen.map((job) => job.deliveryId)).size).toBe(1_000);
@@ -209,15 +209,15 @@ function timetableTests(bench: Bench): void {
   });
 
   test('an empty bulk is no call at all', async () => {
-    await bench.queue.timetable.addDeliveries('fast', []);
-    expect((await bench.queue.timetable.depth()).fast).toEqual(EMPTY);
+    await bench.queue.producer.addDeliveries('fast', []);
+    expect((await bench.queue.producer.depth()).fast).toEqual(EMPTY);
   });
 
   test('the depth tells what waits and what is delayed, queue by queue', async () => {
-    await bench.queue.timetable.addDeliveries('fast', jobs(3));
-    await bench.queue.timetable.addDeliveries('slow', jobs(2, { delayMs: 60_000 }));
-    await bench.queue.timetable.addMail([{ emailId: 'em_1', claim: 0, delayMs: 60_000 }]);
-    expect(await bench.queue.timetable.depth()).toEqual({
+    await bench.queue.producer.addDeliveries('fast', jobs(3));
+    await bench.queue.producer.addDeliveries('slow', jobs(2, { delayMs: 60_000 }));
+    await bench.queue.producer.addMail([{ emailId: 'em_1', claim: 0, delayMs: 60_000 }]);
+    expect(await bench.queue.producer.depth()).toEqual({
       fast: { waiting: 3, delayed: 0 },
       slow: { waiting: 0, delayed: 2 },
       mail: { waiting: 0, delayed: 1 },
@@ -236,7 +236,7 @@ function sharingTests(bench: Bench): void {
       };
       bench.queue.consume(handle, { concurrency: 5 });
     }
-    await bench.queue.timetable.addDeliveries('fast', jobs(10));
+    await bench.queue.producer.addDeliveries('fast', jobs(10));
     await waitFor(() => hands.every((hand) => hand.length === 5), { what: 'both to be full' });
     open();
     expect(new Set(hands.flat().map((job) => job.deliveryId)).size).toBe(10);
@@ -254,18 +254,44 @@ function sharingTests(bench: Bench): void {
       ended += 1;
     };
     bench.queue.consume(handle, { concurrency: 3 });
-    await bench.queue.timetable.addDeliveries('fast', jobs(200));
+    await bench.queue.producer.addDeliveries('fast', jobs(200));
     await waitFor(() => ended === 200, { what: 'all to end' });
     expect(most).toBe(3);
+  });
+
+  test('exceed them by one job of several, where lone ones and full ones alternate', async () => {
+    const [slots, full, rounds] = [20, 16, 4];
+    const seen: DeliveryJob[] = [];
+    let inHand = 0;
+    let most = 0;
+    const handle = async (job: DeliveryJob) => {
+      seen.push(job);
+      inHand += 1;
+      most = Math.max(most, inHand);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      inHand -= 1;
+    };
+    for (let round = 0; round < rounds; round += 1) {
+      await bench.queue.producer.addDeliveries('fast', jobs(60, { claim: 2 * round }));
+      await bench.queue.producer.addDeliveries(
+        'fast',
+        jobs(20 * full, { claim: 2 * round + 1, group: 'one' }),
+      );
+    }
+    bench.queue.consume(handle, { concurrency: slots });
+    await reaches(seen, rounds * (60 + 20 * full));
+    await untilPassedBy(bench.queue, seen); // as would be whatever came twice
+    expect(most).toBeLessThan(slots + full);
+    expect(new Set(seen.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`)).size).toBe(seen.length);
   });
 }
 
 function beginningTests(bench: Bench): void {
   test('begin a job as soon as they have it, while there are more to fetch', async () => {
-    await bench.queue.timetable.addDeliveries('fast', jobs(1_000));
+    await bench.queue.producer.addDeliveries('fast', jobs(1_000));
     const depths: Promise<{ fast: { waiting: number } }>[] = [];
     const handle = async () => {
-      if (depths.length === 0) depths.push(bench.queue.timetable.depth());
+      if (depths.length === 0) depths.push(bench.queue.producer.depth());
     };
     bench.queue.consume(handle, { concurrency: 1_000 });
     await reaches(depths, 1);
@@ -280,7 +306,7 @@ function goingOnTests(bench: Bench): void {
       seen.push(job);
       if (Number(job.deliveryId) % 2 === 0) throw new Error('the handler failed');
     });
-    await bench.queue.timetable.addDeliveries('fast', jobs(20));
+    await bench.queue.producer.addDeliveries('fast', jobs(20));
     await untilPassedBy(bench.queue, seen);
     expect(seen).toHaveLength(21);
   });
@@ -305,10 +331,10 @@ function goingOnTests(bench: Bench): void {
     const hands = [bench.queue.noting({ concurrency: 8 }), bench.queue.noting({ concurrency: 8 })];
     const delayed = jobs(600).map((job, index) => ({ ...job, delayMs: (index * 1.37) % 1_000 }));
     for (let first = 0; first < 600; first += 100) {
-      await bench.queue.timetable.addDeliveries('fast', delayed.slice(first, first + 100));
+      await bench.queue.producer.addDeliveries('fast', delayed.slice(first, first + 100));
     }
     await waitFor(() => hands.flat().length >= 600, { what: 'all to arrive' });
-    await waitFor(async () => (await bench.queue.timetable.depth()).fast.waiting === 0, {
+    await waitFor(async () => (await bench.queue.producer.depth()).fast.waiting === 0, {
       what: 'nothing to wait',
     });
     expect(new Set(hands.flat().map((job) => job.deliveryId)).size).toBe(600);
@@ -325,7 +351,7 @@ function endingTests(bench: Bench): void {
       await opened;
       steps.push('ended');
     });
-    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await bench.queue.producer.addDeliveries('fast', jobs(1));
     await reaches(steps, 1);
     const stopped = consumer.stop(20_000).then(() => steps.push('stopped'));
     const other = bench.queue.noting();
@@ -333,7 +359,7 @@ function endingTests(bench: Bench): void {
     open();
     await stopped;
     expect(steps).toEqual(['begun', 'ended', 'stopped']);
-    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await bench.queue.producer.addDeliveries('fast', jobs(1));
     await reaches(other, 2);
   });
 
@@ -346,7 +372,7 @@ function endingTests(bench: Bench): void {
       await opened;
       ended = true;
     });
-    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await bench.queue.producer.addDeliveries('fast', jobs(1));
     await waitFor(() => begun, { what: 'the job' });
     await consumer.stop(50);
     expect(ended).toBe(false);
@@ -366,7 +392,7 @@ function intakeTests(bench: Bench): void {
       },
       { lockSeconds: 1 },
     );
-    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await bench.queue.producer.addDeliveries('fast', jobs(1));
     await waitFor(() => begun, { what: 'the job' });
     await consumer.stop(0);
     const other = bench.queue.noting({ lockSeconds: 1 });
@@ -385,10 +411,10 @@ function intakeTests(bench: Bench): void {
       },
       { concurrency: 2 },
     );
-    await bench.queue.timetable.addDeliveries('fast', jobs(1));
+    await bench.queue.producer.addDeliveries('fast', jobs(1));
     await reaches(seen, 1);
     const stopped = consumer.stop(20_000);
-    await bench.queue.timetable.addDeliveries('fast', [{ deliveryId: '2', claim: 0, delayMs: 0 }]);
+    await bench.queue.producer.addDeliveries('fast', [{ deliveryId: '2', claim: 0, delayMs: 0 }]);
     const other = bench.queue.noting();
     await reaches(other, 1);
     open();

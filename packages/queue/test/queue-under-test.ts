@@ -1,6 +1,6 @@
 import { waitFor } from '@postrider/testing';
-import { createConsumer, createTimetable } from '../src/index.ts';
-import type { Consumer, DeliveryJob, Lane, QueueLocation, Timed, Timetable } from '../src/index.ts';
+import { createConsumer, createProducer } from '../src/index.ts';
+import type { Consumer, DeliveryJob, Lane, QueueLocation, Timed, Producer } from '../src/index.ts';
 
 type Handle = (job: DeliveryJob) => Promise<void>;
 
@@ -10,9 +10,9 @@ interface ConsumeWish {
   lockSeconds?: number;
 }
 
-/** A timetable and any number of consumers on one back-end, closed together. */
+/** A producer and any number of consumers on one back-end, closed together. */
 export interface QueueUnderTest {
-  readonly timetable: Timetable;
+  readonly producer: Producer;
   /** Starts a consumer. Unset: one slot, the fast lane. */
   consume(handle: Handle, options?: ConsumeWish): Consumer;
   /** Starts a consumer that only notes what it is handed. */
@@ -25,7 +25,7 @@ export interface QueueUnderTest {
 export function openQueue(location: QueueLocation): QueueUnderTest {
   const errors: Error[] = [];
   const onError = (error: Error) => void errors.push(error);
-  const timetable = createTimetable(location, onError);
+  const producer = createProducer(location, onError);
   const consumers: Consumer[] = [];
   const consume: QueueUnderTest['consume'] = (handle, { concurrency = 1, lane = 'fast', ...lock } = {}) => {
     const consumer = createConsumer(location, lane, { concurrency, handle, onError, ...lock });
@@ -34,7 +34,7 @@ export function openQueue(location: QueueLocation): QueueUnderTest {
     return consumer;
   };
   return {
-    timetable,
+    producer,
     errors,
     consume,
     noting(options) {
@@ -44,7 +44,7 @@ export function openQueue(location: QueueLocation): QueueUnderTest {
     },
     async close() {
       await Promise.all(consumers.map((consumer) => consumer.stop(1_000)));
-      await timetable.close();
+      await producer.close();
     },
   };
 }

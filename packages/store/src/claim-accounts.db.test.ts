@@ -3,8 +3,8 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { createDeliveryTimetable } from './delivery-timetable.ts';
-import type { ClaimedDelivery, ClaimLimits, DeliveryTimetable } from './delivery-timetable.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { ClaimedDelivery, ClaimLimits, DeliveryOutbox } from './delivery-outbox.ts';
 import { createPool } from './pool.ts';
 
 const LIMITS: ClaimLimits = {
@@ -20,13 +20,13 @@ const LIMITS: ClaimLimits = {
 let database: TestDatabase;
 let rows: Rows;
 let pool: Pool;
-let timetable: DeliveryTimetable;
+let outbox: DeliveryOutbox;
 
 function openPool(): Pool {
   return createPool({
     databaseUrl: database.url,
     size: 8,
-    applicationName: 'timetable-test',
+    applicationName: 'outbox-test',
     durableCommits: false,
     onError: () => undefined,
   });
@@ -36,7 +36,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   rows = createRows(database);
   pool = openPool();
-  timetable = createDeliveryTimetable(pool);
+  outbox = createDeliveryOutbox(pool);
 });
 afterAll(async () => {
   await pool.end();
@@ -56,7 +56,7 @@ async function claim(
   limits: Partial<ClaimLimits> = {},
 ): Promise<ClaimedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
-  return timetable.claim(
+  return outbox.claim(
     asked.map((webhookId) => {
       const accountInFlight = inFlightOf.get(webhookId) ?? 0;
       return { webhookId, room, fastRoom: room, accountInFlight };
@@ -126,7 +126,7 @@ describe('accounts', () => {
         const room = webhookId === single ? 40 : ROOM + (place < freeOfMany ? 1 : 0);
         return { webhookId, room, fastRoom: room, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
       });
-      const claimed = await timetable.claim(admissions, { ...LIMITS, fastRowsMax: 16 });
+      const claimed = await outbox.claim(admissions, { ...LIMITS, fastRowsMax: 16 });
       return [claimed.length - countOf(claimed, single), countOf(claimed, single)];
     }
 

@@ -4,8 +4,8 @@ import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { inUndoneTransaction } from '../test/sessions.ts';
-import { createDeliveryTimetable } from './delivery-timetable.ts';
-import type { ClaimedDelivery, ClaimLimits, DeliveryTimetable, Front } from './delivery-timetable.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { ClaimedDelivery, ClaimLimits, DeliveryOutbox, Front } from './delivery-outbox.ts';
 import { createPool } from './pool.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 
@@ -22,7 +22,7 @@ const LIMITS: ClaimLimits = {
 let database: TestDatabase;
 let rows: Rows;
 let pool: Pool;
-let timetable: DeliveryTimetable;
+let outbox: DeliveryOutbox;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -34,7 +34,7 @@ beforeAll(async () => {
     durableCommits: false,
     onError: () => undefined,
   });
-  timetable = createDeliveryTimetable(pool);
+  outbox = createDeliveryOutbox(pool);
 });
 afterAll(async () => {
   await pool.end();
@@ -43,7 +43,7 @@ afterAll(async () => {
 beforeEach(() => rows.clear());
 
 async function frontOf(webhookId: WebhookId): Promise<Front | null | undefined> {
-  const [scanned] = await timetable.scan([{ webhookId, mark: null }], LIMITS);
+  const [scanned] = await outbox.scan([{ webhookId, mark: null }], LIMITS);
   return scanned?.front;
 }
 
@@ -52,7 +52,7 @@ async function claim(
   room: number,
   front: Front | null | undefined,
 ): Promise<ClaimedDelivery[]> {
-  return timetable.claim([{ webhookId, room, fastRoom: room, front: front ?? null }], LIMITS);
+  return outbox.claim([{ webhookId, room, fastRoom: room, front: front ?? null }], LIMITS);
 }
 
 const idsOf = (claimed: readonly ClaimedDelivery[]) =>
@@ -126,7 +126,7 @@ describe('the front of a webhook', () => {
     await rows.deliveries(one, { dueInMs: -1_000 });
     const earlier = await rows.deliveries(other, { dueInMs: -60_000 });
     const asked = { room: 8, fastRoom: 8 };
-    const claimed = await timetable.claim(
+    const claimed = await outbox.claim(
       [
         { webhookId: one, ...asked, front: (await frontOf(one)) ?? null },
         { webhookId: other, ...asked },

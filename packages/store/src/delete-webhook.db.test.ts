@@ -7,8 +7,8 @@ import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
-import { createDeliveryTimetable } from './delivery-timetable.ts';
-import type { ClaimedDelivery } from './delivery-timetable.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { ClaimedDelivery } from './delivery-outbox.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryHandOver, FinishedAttempt, HeldDelivery } from './delivery-work.ts';
 import { createHousekeeping } from './housekeeping.ts';
@@ -177,7 +177,7 @@ function finished({ deliveryId, claim, eventId, webhookId }: HeldDelivery): Fini
 }
 
 async function claimFor(webhookId: WebhookId): Promise<ClaimedDelivery[]> {
-  return createDeliveryTimetable(store.db.pool).claim([{ webhookId, room: 8, fastRoom: 8 }], {
+  return createDeliveryOutbox(store.db.pool).claim([{ webhookId, room: 8, fastRoom: 8 }], {
     ...{ lookAheadSeconds: 60, fastRowsMax: 100, slowRowsMax: 100, earlyRowsMax: 100 },
     ...{ failingRoom: 4, leaseSeconds: 30, stuckAfterSeconds: 1 },
   });

@@ -4,7 +4,7 @@ import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { died, finished, retried } from '../test/outcomes.ts';
-import { createDeliveryTimetable } from './delivery-timetable.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork, HeldDelivery, TakenDelivery } from './delivery-work.ts';
 import { createPool } from './pool.ts';
@@ -50,7 +50,7 @@ async function takenByAnother(held: HeldDelivery): Promise<TakenDelivery> {
   await database.query('update deliveries set leased_until = now() where id = $1', [held.deliveryId]);
   const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingRoom: 1 };
   const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
-  const claimed = await createDeliveryTimetable(pool).claim([{ webhookId, room: 9, fastRoom: 9 }], limits);
+  const claimed = await createDeliveryOutbox(pool).claim([{ webhookId, room: 9, fastRoom: 9 }], limits);
   const [other] = await work.take(claimed, LEASE_SECONDS);
   if (other === undefined) throw new Error('the other did not get it');
   return other;

@@ -4,8 +4,8 @@ import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { inUndoneTransaction } from '../test/sessions.ts';
-import { createDeliveryTimetable } from './delivery-timetable.ts';
-import type { DeliveryTimetable, Front, ScannedWebhook, ScanLimits } from './delivery-timetable.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { DeliveryOutbox, Front, ScannedWebhook, ScanLimits } from './delivery-outbox.ts';
 import { createPool } from './pool.ts';
 import { scanWebhooks } from './sql/scan-webhooks.ts';
 
@@ -14,7 +14,7 @@ const LIMITS: ScanLimits = { lookAheadSeconds: 60, stuckAfterSeconds: 1 };
 let database: TestDatabase;
 let rows: Rows;
 let pool: Pool;
-let timetable: DeliveryTimetable;
+let outbox: DeliveryOutbox;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -26,7 +26,7 @@ beforeAll(async () => {
     durableCommits: false,
     onError: () => undefined,
   });
-  timetable = createDeliveryTimetable(pool);
+  outbox = createDeliveryOutbox(pool);
 });
 afterAll(async () => {
   await pool.end();
@@ -35,7 +35,7 @@ afterAll(async () => {
 beforeEach(() => rows.clear());
 
 async function scan(webhookId: WebhookId, mark: Front | null = null): Promise<ScannedWebhook> {
-  const [found] = await timetable.scan([{ webhookId, mark }], LIMITS);
+  const [found] = await outbox.scan([{ webhookId, mark }], LIMITS);
   if (found === undefined) throw new Error('the scan said nothing of it');
   return found;
 }
@@ -56,7 +56,7 @@ describe('the scan', () => {
     const [none, soon, later] = webhooks;
     await rows.deliveries(soon, { dueInMs: 50_000 });
     await rows.deliveries(later, { dueInMs: 70_000 });
-    const found = await timetable.scan(
+    const found = await outbox.scan(
       webhooks.map((webhookId) => ({ webhookId, mark: null })),
       LIMITS,
     );

@@ -3,8 +3,8 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { createDeliveryTimetable } from './delivery-timetable.ts';
-import type { DeliveryTimetable, SweepLimits } from './delivery-timetable.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { DeliveryOutbox, SweepLimits } from './delivery-outbox.ts';
 import { createPool } from './pool.ts';
 
 const LIMITS: SweepLimits = { lookAheadSeconds: 60 };
@@ -12,7 +12,7 @@ const LIMITS: SweepLimits = { lookAheadSeconds: 60 };
 let database: TestDatabase;
 let rows: Rows;
 let pool: Pool;
-let timetable: DeliveryTimetable;
+let outbox: DeliveryOutbox;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -24,7 +24,7 @@ beforeAll(async () => {
     durableCommits: false,
     onError: () => undefined,
   });
-  timetable = createDeliveryTimetable(pool);
+  outbox = createDeliveryOutbox(pool);
 });
 afterAll(async () => {
   await pool.end();
@@ -36,7 +36,7 @@ beforeEach(() => rows.clear());
 async function sweepAll(perStep: number): Promise<WebhookId[][]> {
   const steps: WebhookId[][] = [];
   for (let next: string | null = ''; next !== null;) {
-    const { webhooks, cursor } = await timetable.sweep(next, perStep, LIMITS);
+    const { webhooks, cursor } = await outbox.sweep(next, perStep, LIMITS);
     steps.push(webhooks.map(({ webhookId }) => webhookId));
     next = cursor;
   }
@@ -79,11 +79,11 @@ describe('the sweep', () => {
     const [first = ''] = await rows.deliveries(webhookId, { dueInMs: -60_000 });
     await rows.deliveries(webhookId);
     await database.query(`update deliveries set leased_until = now() + interval '30 s'`);
-    const { webhooks } = await timetable.sweep('', 10, LIMITS);
+    const { webhooks } = await outbox.sweep('', 10, LIMITS);
     expect(webhooks.map(({ mark }) => mark.deliveryId)).toEqual([first]);
   });
 
   test('of an empty table finds nothing', async () => {
-    expect(await timetable.sweep('', 10, LIMITS)).toEqual({ webhooks: [], cursor: null });
+    expect(await outbox.sweep('', 10, LIMITS)).toEqual({ webhooks: [], cursor: null });
   });
 });

@@ -13,18 +13,18 @@ export { openDatabase } from './database.ts';
 export type { Database } from './database.ts';
 export { createDeadLetterStore } from './dead-letters.ts';
 export type { DeadLetter, DeadLetterCut, DeadLetterFilter, DeadLetterStore } from './dead-letters.ts';
-export { createDeliveryTimetable } from './delivery-timetable.ts';
+export { createDeliveryOutbox } from './delivery-outbox.ts';
 export type {
   Admission,
   ClaimedDelivery,
   ClaimLimits,
-  DeliveryTimetable,
+  DeliveryOutbox,
   Front,
   ScannedWebhook,
   ScanRequest,
   Sweep,
   SweptWebhook,
-} from './delivery-timetable.ts';
+} from './delivery-outbox.ts';
 export { createDeliveryWork } from './delivery-work.ts';
 export type {
   DeadAttempt,
@@ -91,8 +91,8 @@ export type {
 } from './inbound/messages.ts';
 export { agreeOnMailProvider, keptMailProvider, MAIL_PROVIDERS, setMailProvider } from './installation.ts';
 export type { MailProviderName } from './installation.ts';
-export { createMailTimetable } from './mail-timetable.ts';
-export type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
+export { createMailOutbox } from './mail-outbox.ts';
+export type { ClaimedEmail, MailOutbox } from './mail-outbox.ts';
 export { createMailWork } from './mail-work.ts';
 export type {
   AcceptedAnswer,

@@ -8,8 +8,8 @@ import { takeHeld } from '../test/taken-email.ts';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
-import { createDeliveryTimetable } from './delivery-timetable.ts';
-import type { ClaimLimits } from './delivery-timetable.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { ClaimLimits } from './delivery-outbox.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork, FinishedAttempt, HeldDelivery } from './delivery-work.ts';
 import { createEmailStore } from './emails.ts';
@@ -162,12 +162,12 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
         })),
       ),
   ],
-  ['release', (held) => createDeliveryTimetable(db.pool).release(held)],
-  ['sweep', () => createDeliveryTimetable(db.pool).sweep('', 1_000, { lookAheadSeconds: 60 })],
+  ['release', (held) => createDeliveryOutbox(db.pool).release(held)],
+  ['sweep', () => createDeliveryOutbox(db.pool).sweep('', 1_000, { lookAheadSeconds: 60 })],
   [
     'scan',
     (_, webhookId) =>
-      createDeliveryTimetable(db.pool).scan([{ webhookId, mark: null }], {
+      createDeliveryOutbox(db.pool).scan([{ webhookId, mark: null }], {
         lookAheadSeconds: 60,
         stuckAfterSeconds: 1,
       }),
@@ -175,7 +175,7 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
   [
     'claim',
     (held, webhookId) =>
-      createDeliveryTimetable(db.pool).claim([{ webhookId, room: held.length, fastRoom: held.length }], {
+      createDeliveryOutbox(db.pool).claim([{ webhookId, room: held.length, fastRoom: held.length }], {
         ...CLAIM,
         fastRowsMax: held.length,
       }),
@@ -272,9 +272,9 @@ test('no statement is planned anew for its values, though the tables have been c
 test.each(['after it was planned', 'and is not counted yet', 'and is counted'])(
   'a claim reads the rooms and no more, where a flood has come %s',
   async (when) => {
-    const timetable = createDeliveryTimetable(db.pool);
+    const outbox = createDeliveryOutbox(db.pool);
     const webhookId = await rows.webhook();
-    const claim = () => timetable.claim([{ webhookId, room: 48, fastRoom: 48 }], CLAIM);
+    const claim = () => outbox.claim([{ webhookId, room: 48, fastRoom: 48 }], CLAIM);
     if (when === 'after it was planned') await claim();
     await grow(webhookId);
     if (when === 'and is counted') await database.query('analyze');

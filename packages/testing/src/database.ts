@@ -6,7 +6,7 @@ import { ADMIN_URL_KEY, published, TEMPLATE_KEY } from './environment.ts';
 export interface TestDatabase {
   /** Of a superuser (of the given role under TEST_DATABASE_URL). */
   url: string;
-  /** Runs one statement on a connection of its own that stays open until `drop`. */
+  /** Runs one statement after the other on a connection of its own that stays open until `drop`. */
   query<Row extends QueryResultRow = QueryResultRow>(sql: string, params?: unknown[]): Promise<Row[]>;
   /** Closes that connection, breaks off everybody else's and removes the database. */
   drop(): Promise<void>;
@@ -19,11 +19,14 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await cloneDatabase(adminUrl, name, required(TEMPLATE_KEY));
   const url = databaseUrl(adminUrl, name);
   let client: Promise<Client> | null = null;
+  let last: Promise<unknown> = Promise.resolve();
   return {
     url,
     query: async (sql, params = []) => {
-      client ??= connect(url);
-      return (await (await client).query<never>(sql, params)).rows;
+      const connected = (client ??= connect(url));
+      const result = last.then(async () => (await connected).query<never>(sql, params)); // pg 9 does not queue them itself
+      last = result.catch(() => undefined);
+      return (await result).rows;
     },
     drop: async () => {
       await (await client)?.end();

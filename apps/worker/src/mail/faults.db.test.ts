@@ -8,7 +8,7 @@ import { createMailProvider } from '@postrider/mail';
 import type { MailProvider } from '@postrider/mail';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
-import { createMailTimetable, createMailWork } from '@postrider/store';
+import { createMailOutbox, createMailWork } from '@postrider/store';
 import type { ClaimedEmail, Database, MailHandOver } from '@postrider/store';
 import {
   createRows,
@@ -83,7 +83,7 @@ function stagesOn(by: Database): MailStages {
 /** The jobs of the next hand-overs: what was put back is made due, a lease is made to run out. */
 async function nextJobs(rowsMax = 2): Promise<readonly ClaimedEmail[]> {
   await database.query('update email_sends set due_at = least(due_at, now()), leased_until = null');
-  return createMailTimetable(db.pool).claim({ lookAheadSeconds: 0, rowsMax, leaseSeconds: 30 });
+  return createMailOutbox(db.pool).claim({ lookAheadSeconds: 0, rowsMax, leaseSeconds: 30 });
 }
 
 async function nextJob(): Promise<MailHandOver> {

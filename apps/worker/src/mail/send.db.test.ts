@@ -8,12 +8,7 @@ import { createMailProvider } from '@postrider/mail';
 import type { MailProvider } from '@postrider/mail';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
-import {
-  createMailTimetable,
-  createMailWork,
-  createTopicStore,
-  createUnsubscribeStore,
-} from '@postrider/store';
+import { createMailOutbox, createMailWork, createTopicStore, createUnsubscribeStore } from '@postrider/store';
 import type { Database, MailHandOver, TakenEmail } from '@postrider/store';
 import {
   createRows,
@@ -117,7 +112,7 @@ async function aboutTopic(id: string): Promise<void> {
 async function nextJob(): Promise<MailHandOver> {
   await database.query('update email_sends set due_at = least(due_at, now()), leased_until = null');
   const limits = { lookAheadSeconds: 0, rowsMax: 1, leaseSeconds: 30 };
-  const [job] = await createMailTimetable(db.pool).claim(limits);
+  const [job] = await createMailOutbox(db.pool).claim(limits);
   if (job === undefined) throw new Error('no mail is outstanding');
   return job;
 }
@@ -356,7 +351,7 @@ async function handOverAllButOne(refused: string): Promise<void> {
     `create function refuse() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$`,
   );
   await database.query(`create trigger refuse before ${refused} execute function refuse()`);
-  const jobs = await createMailTimetable(db.pool).claim(ALL);
+  const jobs = await createMailOutbox(db.pool).claim(ALL);
   const ends = await Promise.allSettled(jobs.map(async (job) => sendMail(job, stages)));
   await database.query('drop function refuse cascade');
   expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(1);
@@ -382,7 +377,7 @@ test('messages of which one cannot be taken are taken one by one, and that one p
 
 test('a message with a fault behind it is taken alone: nobody waits with it', async () => {
   const other = await rows.email();
-  const jobs = await createMailTimetable(db.pool).claim(ALL);
+  const jobs = await createMailOutbox(db.pool).claim(ALL);
   await withClient(database.url, async (session) => {
     await session.query('begin');
     await session.query('select from email_sends where email_id = $1 for update', [emailId]);

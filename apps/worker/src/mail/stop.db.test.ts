@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { retrySchedule } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
 import { createMetrics } from '@postrider/runtime';
-import { createMailTimetable, createMailWork } from '@postrider/store';
+import { createMailOutbox, createMailWork } from '@postrider/store';
 import type { ClaimedEmail, Database } from '@postrider/store';
 import { createRows, createTestDatabase, fakeClock, startTcpProxy, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
@@ -40,7 +40,7 @@ beforeEach(async () => {
 });
 
 async function claim(): Promise<readonly ClaimedEmail[]> {
-  return createMailTimetable(db.pool).claim({ lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 600 });
+  return createMailOutbox(db.pool).claim({ lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 600 });
 }
 
 /** A worker whose provider accepts everything once `answers` is open. */

@@ -89,4 +89,22 @@ describe('what is kept', () => {
     now += 5001;
     expect(await resolver.resolve('new.example.com')).toEqual(['192.0.2.1']);
   });
+
+  test('is of 10,000 names, those asked for last', async () => {
+    const { resolver, queries } = await start(
+      (name) => (name.startsWith('c1') ? 'nxdomain' : { addresses: ['192.0.2.1'] }),
+      () => 0,
+    );
+    const ask = (n: number) => resolver.resolve(`c${n}.example.com`).catch(() => undefined);
+    for (let n = 0; n < 10_000; n += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, index) => ask(n + index)));
+    }
+    await ask(10_000);
+    const asked = queries.length;
+    await ask(1);
+    await ask(10_000);
+    expect(queries).toHaveLength(asked);
+    await ask(0);
+    expect(queries).toHaveLength(asked + 2);
+  });
 });

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { createStrictGot } from '../strict-got.ts';
 import type { Transport } from './transport.ts';
 
-/** got, the client that makes every other request. Here it is the one to step back to. */
+/** got, which also fetches what SNS names. Here it is the client to step back to. */
 export function createGotTransport(agent: Agent): Transport {
   const http = createStrictGot({ agent });
   return {

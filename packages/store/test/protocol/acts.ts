@@ -1,5 +1,5 @@
 import type { AccountId, DeadLetterId, DeliveryOutcome, EventId, WebhookId } from '@postrider/domain';
-import type { ClaimedDelivery } from '../../src/delivery-timetable.ts';
+import type { ClaimedDelivery } from '../../src/delivery-outbox.ts';
 import type { DeliveryHandOver, HeldDelivery, TakenDelivery } from '../../src/delivery-work.ts';
 import type { EventState, WebhookState } from './state.ts';
 

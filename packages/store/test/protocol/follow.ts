@@ -1,5 +1,5 @@
 import type { EventId, WebhookId } from '@postrider/domain';
-import type { ClaimedDelivery } from '../../src/delivery-timetable.ts';
+import type { ClaimedDelivery } from '../../src/delivery-outbox.ts';
 import type { DeliveryHandOver, HeldDelivery } from '../../src/delivery-work.ts';
 import type { Act, Ending } from './acts.ts';
 import { unitsOf } from './snapshot.ts';

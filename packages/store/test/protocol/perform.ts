@@ -124,7 +124,7 @@ export async function claim(
   room: number,
   now: number,
 ): Promise<Act & { kind: 'claim' }> {
-  const claimed = await world.timetable.claim(
+  const claimed = await world.outbox.claim(
     asked.map((webhookId) => ({ webhookId, room, fastRoom: room })),
     {
       lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
@@ -145,7 +145,7 @@ export async function claim(
 }
 
 async function release(world: World, jobs: readonly DeliveryHandOver[]): Promise<Act[]> {
-  await world.timetable.release(jobs);
+  await world.outbox.release(jobs);
   return [{ kind: 'release', jobs }];
 }
 

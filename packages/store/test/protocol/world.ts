@@ -7,8 +7,8 @@ import { openDatabase } from '../../src/database.ts';
 import type { Database } from '../../src/database.ts';
 import { createDeadLetterStore } from '../../src/dead-letters.ts';
 import type { DeadLetterStore } from '../../src/dead-letters.ts';
-import { createDeliveryTimetable } from '../../src/delivery-timetable.ts';
-import type { DeliveryTimetable } from '../../src/delivery-timetable.ts';
+import { createDeliveryOutbox } from '../../src/delivery-outbox.ts';
+import type { DeliveryOutbox } from '../../src/delivery-outbox.ts';
 import { createDeliveryWork } from '../../src/delivery-work.ts';
 import type { DeliveryHandOver, DeliveryWork } from '../../src/delivery-work.ts';
 import { createPool } from '../../src/pool.ts';
@@ -30,7 +30,7 @@ export interface Job extends DeliveryHandOver {
 export interface World {
   readonly database: TestDatabase;
   readonly db: Database;
-  readonly timetable: DeliveryTimetable;
+  readonly outbox: DeliveryOutbox;
   readonly work: DeliveryWork;
   readonly webhooks: WebhookStore;
   readonly deadLetters: DeadLetterStore;
@@ -80,7 +80,7 @@ export async function openWorld(): Promise<World> {
   const secrets = createSecretBox([Buffer.alloc(32, 1)]);
   const world: World = {
     ...{ database, db, accounts: [await rows.account(), await rows.account()] },
-    timetable: createDeliveryTimetable(leases),
+    outbox: createDeliveryOutbox(leases),
     work: createDeliveryWork(leases, outcomes),
     webhooks: createWebhookStore(db, secrets, clockAgo(0)),
     deadLetters: createDeadLetterStore(db),

@@ -21,7 +21,7 @@ export interface QueueDepth {
  * The relay's side of the queue, and the only way into it. What is put here may be lost at any moment; whoever puts
  * it keeps the truth elsewhere.
  */
-export interface Timetable {
+export interface Producer {
   /** Adding a job that is there already does nothing. @throws QueueUnavailableError */
   addDeliveries(lane: Lane, jobs: readonly Timed<DeliveryJob>[]): Promise<void>;
   addMail(jobs: readonly Timed<MailJob>[]): Promise<void>;

@@ -23,14 +23,14 @@ interface ClaimedEmailRow {
 }
 
 /** The relay's view of the mail that has still to reach the provider. */
-export interface MailTimetable {
+export interface MailOutbox {
   claim(limits: { lookAheadSeconds: number; rowsMax: number; leaseSeconds: number }): Promise<ClaimedEmail[]>;
   /** Gives back what was claimed and could not be queued. */
   release(claimed: readonly ClaimedEmail[]): Promise<void>;
 }
 
 /** @param pool commits need not be durable: a lost lease is a free row. */
-export function createMailTimetable(pool: Pool): MailTimetable {
+export function createMailOutbox(pool: Pool): MailOutbox {
   return {
     async claim(limits) {
       const rows = await runOn<ClaimedEmailRow>(pool, claimEmails, [

@@ -6,24 +6,24 @@ import { openTestStore } from '../test/open-store.ts';
 import type { TestStore } from '../test/open-store.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
 import { takeHeld, takeOne } from '../test/taken-email.ts';
-import { createMailTimetable } from './mail-timetable.ts';
-import type { ClaimedEmail, MailTimetable } from './mail-timetable.ts';
+import { createMailOutbox } from './mail-outbox.ts';
+import type { ClaimedEmail, MailOutbox } from './mail-outbox.ts';
 import { createMailWork } from './mail-work.ts';
 
 let store: TestStore;
 let rows: Rows;
-let timetable: MailTimetable;
+let outbox: MailOutbox;
 
 beforeAll(async () => {
   store = await openTestStore();
   rows = createRows(store.outside);
-  timetable = createMailTimetable(store.db.pool);
+  outbox = createMailOutbox(store.db.pool);
 });
 afterAll(() => store.close());
 beforeEach(() => rows.clear());
 
 async function claim(rowsMax = 100, lookAheadSeconds = 60): Promise<ClaimedEmail[]> {
-  return timetable.claim({ lookAheadSeconds, rowsMax, leaseSeconds: 30 });
+  return outbox.claim({ lookAheadSeconds, rowsMax, leaseSeconds: 30 });
 }
 
 async function expireLeases(): Promise<void> {
@@ -100,7 +100,7 @@ describe('release', () => {
     const taken = await rows.email();
     const claimed = await claim();
     await store.outside.query('update email_sends set claim = claim + 1 where email_id = $1', [taken]);
-    await timetable.release(claimed);
+    await outbox.release(claimed);
     expect(idsOf(await claim())).toEqual(idsOf(claimed).filter((id) => id !== taken));
   });
 });

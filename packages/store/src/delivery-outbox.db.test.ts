@@ -4,8 +4,8 @@ import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { inUndoneTransaction } from '../test/sessions.ts';
-import { createDeliveryTimetable } from './delivery-timetable.ts';
-import type { ClaimedDelivery, ClaimLimits, DeliveryTimetable } from './delivery-timetable.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { ClaimedDelivery, ClaimLimits, DeliveryOutbox } from './delivery-outbox.ts';
 import { createPool } from './pool.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 
@@ -22,13 +22,13 @@ const LIMITS: ClaimLimits = {
 let database: TestDatabase;
 let rows: Rows;
 let pool: Pool;
-let timetable: DeliveryTimetable;
+let outbox: DeliveryOutbox;
 
 function openPool(): Pool {
   return createPool({
     databaseUrl: database.url,
     size: 8,
-    applicationName: 'timetable-test',
+    applicationName: 'outbox-test',
     durableCommits: false,
     onError: () => undefined,
   });
@@ -38,7 +38,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   rows = createRows(database);
   pool = openPool();
-  timetable = createDeliveryTimetable(pool);
+  outbox = createDeliveryOutbox(pool);
 });
 afterAll(async () => {
   await pool.end();
@@ -52,7 +52,7 @@ async function claim(
   limits: Partial<ClaimLimits> = {},
 ): Promise<ClaimedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
-  return timetable.claim(
+  return outbox.claim(
     asked.map((webhookId) => ({ webhookId, room, fastRoom: room })),
     { ...LIMITS, ...limits },
   );
@@ -153,7 +153,7 @@ describe('fairness', () => {
     const [first, second, third] = webhooks as [WebhookId, WebhookId, WebhookId];
     const one = await claim([third, first, second], 5, { fastRowsMax: 2 });
     expect(one.map(({ webhookId }) => webhookId).sort()).toEqual([first, third].sort());
-    await timetable.release(one);
+    await outbox.release(one);
     const two = await claim([second, third, first], 5, { fastRowsMax: 1 });
     expect(two.map(({ webhookId }) => webhookId)).toEqual([second]);
   });
@@ -161,7 +161,7 @@ describe('fairness', () => {
 
 describe('the lane', () => {
   async function lanesOf(webhookId: WebhookId, room: number, fastRoom: number): Promise<boolean[]> {
-    const claimed = await timetable.claim([{ webhookId, room, fastRoom }], LIMITS);
+    const claimed = await outbox.claim([{ webhookId, room, fastRoom }], LIMITS);
     return claimed.sort((a, b) => Number(a.deliveryId) - Number(b.deliveryId)).map(({ slow }) => slow);
   }
 
@@ -206,7 +206,7 @@ describe('the lane', () => {
     const all = [dawdler, healthy, failing];
     for (const id of all) await rows.deliveries(id, { count: 20 });
     const claimAll = (room: number, limits: Partial<ClaimLimits>) =>
-      timetable.claim(
+      outbox.claim(
         all.map((webhookId) => ({ webhookId, room, fastRoom: webhookId === healthy ? room : 0 })),
         { ...LIMITS, ...limits },
       );
@@ -336,7 +336,7 @@ describe('a lease', () => {
     for (let n = 0; n < 10; n += 1) webhooks.push(await rows.webhook());
     for (const id of webhooks) await rows.deliveries(id, { count: 40 });
     const others = [openPool(), openPool()];
-    const relays = [timetable, ...others.map(createDeliveryTimetable)];
+    const relays = [outbox, ...others.map(createDeliveryOutbox)];
     const admissions = webhooks.map((webhookId) => ({ webhookId, room: 40, fastRoom: 40 }));
     const seen: string[] = [];
     while (seen.length < 400) {
@@ -405,7 +405,7 @@ describe('release', () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 4 });
     const claimed = await claim(webhookId, 4);
-    await timetable.release(claimed.slice(0, 3));
+    await outbox.release(claimed.slice(0, 3));
     const again = await claim(webhookId, 4);
     expect(idsOf(again)).toEqual(idsOf(claimed.slice(0, 3)));
     expect(again.every((row) => row.claim === 0 && !row.lapsed)).toBe(true);
@@ -416,7 +416,7 @@ describe('release', () => {
     await rows.deliveries(webhookId);
     const claimed = await claim(webhookId);
     await takenAgo(idsOf(claimed), 0);
-    await timetable.release(claimed);
+    await outbox.release(claimed);
     expect(await claim(webhookId)).toEqual([]);
   });
 
@@ -426,13 +426,13 @@ describe('release', () => {
     const claimed = await claim(webhookId);
     await inUndoneTransaction(pool, async (deletion) => {
       await deletion.query('delete from deliveries where id = $1', [idsOf(claimed)[0]]);
-      await timetable.release(claimed);
+      await outbox.release(claimed);
     });
     expect(idsOf(await claim(webhookId))).toEqual([idsOf(claimed)[1]]);
   });
 
   test('of nothing does nothing', async () => {
-    await timetable.release([]);
-    expect(await timetable.claim([], LIMITS)).toEqual([]);
+    await outbox.release([]);
+    expect(await outbox.claim([], LIMITS)).toEqual([]);
   });
 });

@@ -104,7 +104,7 @@ export interface ScannedWebhook extends SweptWebhook {
 }
 
 /** The relay's view of the outstanding deliveries. */
-export interface DeliveryTimetable {
+export interface DeliveryOutbox {
   /** The next webhooks with outstanding deliveries after `cursor` ('' to begin), in the order of their ids. */
   sweep(cursor: string, webhooksMax: number, limits: SweepLimits): Promise<Sweep>;
   /** Reads each webhook from its mark on. @returns one entry per webhook, in any order */
@@ -156,7 +156,7 @@ interface ClaimedRow {
 }
 
 /** @param pool commits need not be durable: a lost lease is a free row. */
-export function createDeliveryTimetable(pool: Pool): DeliveryTimetable {
+export function createDeliveryOutbox(pool: Pool): DeliveryOutbox {
   return {
     async sweep(cursor, webhooksMax, { lookAheadSeconds }) {
       const rows = await runOn<SweptRow>(pool, sweepWebhooks, [cursor, webhooksMax, lookAheadSeconds]);

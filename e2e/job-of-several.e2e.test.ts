@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import {
+  after,
+  answer,
+  describeWithRedis,
+  hang,
+  startSystem,
+  untilWaitingForLock,
+  waitFor,
+  withClient,
+} from '@postrider/testing';
+import type { System, SystemProcess } from '@postrider/testing';
+import { Redis } from 'ioredis';
+
+/*
+ * A webhook that has not answered yet gets eight deliveries: one in the fast lane, and one job of the other seven in the
+ * slow lane. Leases are short here, so that healing takes seconds.
+ */
+const LEASES = { DELIVERY_TIMEOUT_MS: '5000', LEASE_SECONDS: '11' };
+const EVENTS = 8;
+const HEALED_WITHIN_MS = 60_000;
+
+let system: System;
+let redis: Redis;
+let queuePrefix: string;
+
+afterEach(async () => {
+  redis.disconnect();
+  await system.close();
+});
+
+const lanes = () => ['fast', 'slow'].map((lane) => `{${queuePrefix}}:deliveries-${lane}`);
+
+/** How many deliveries each job carries that waits in a lane. */
+async function waitingJobs(): Promise<number[]> {
+  const ids = await Promise.all(
+    lanes().flatMap((lane) => [
+      redis.lrange(`${lane}:wait`, 0, -1),
+      redis.zrange(`${lane}:prioritized`, 0, '-1'), // what is late gives way
+    ]),
+  );
+  return ids.flat().map((id) => id.split('.').length);
+}
+
+/** The keys of the jobs that a worker has fetched and not ended. */
+async function jobsInHand(): Promise<string[]> {
+  const inHand = lanes().map(async (lane) =>
+    (await redis.lrange(`${lane}:active`, 0, -1)).map((id) => `${lane}:${id}`),
+  );
+  return (await Promise.all(inHand)).flat();
+}
+
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open() };
+}
+
+/** The relay has put the deliveries into the queue, which no worker reads yet. */
+async function recordAndQueue(): Promise<{ ids: string[]; relay: SystemProcess }> {
+  await system.webhook('/hook');
+  const ids = await system.record(EVENTS);
+  const relay = await system.start('relay');
+  await waitFor(async () => (await waitingJobs()).length === 2, { what: 'two jobs to wait' });
+  expect(await waitingJobs()).toEqual([1, EVENTS - 1]);
+  return { ids, relay };
+}
+
+/** How often each event arrived. */
+function arrivals(ids: readonly string[]): number[] {
+  const arrived = system.receiver.requests.map(({ headers }) => headers['service-event-id']);
+  expect(new Set(arrived)).toEqual(new Set(ids));
+  return ids.map((id) => arrived.filter((each) => each === id).length);
+}
+
+async function expectFirstAttempts(): Promise<void> {
+  const attempts = await system.db.query('select attempt, status from attempts');
+  expect(attempts).toEqual(Array.from({ length: EVENTS }, () => ({ attempt: 1, status: 200 })));
+}
+
+describeWithRedis('a job of several deliveries', (redisUrl) => {
+  beforeEach(async () => {
+    queuePrefix = `e2e-${randomBytes(4).toString('hex')}`;
+    redis = new Redis(redisUrl);
+    system = await startSystem({ redisUrl, env: { ...LEASES, QUEUE_PREFIX: queuePrefix } });
+  });
+
+  test('has them attempted side by side: all requests are in before one is answered', async () => {
+    const { opened, open } = gate();
+    system.receiver.always('/hook', after(opened, answer(200)));
+    const { ids } = await recordAndQueue();
+    await system.start('worker');
+    await system.receiver.waitForRequests(EVENTS);
+    open();
+    await system.drained();
+    expect(arrivals(ids)).toEqual(ids.map(() => 1));
+    await expectFirstAttempts();
+  }, 60_000);
+
+  test('whose worker dies at work heals by the leases of its rows: what was not recorded is made again, once', async () => {
+    const answered = 3;
+    system.receiver.script('/hook', [
+      ...Array.from({ length: answered }, () => answer(200)),
+      ...Array.from({ length: EVENTS - answered }, () => hang()),
+    ]);
+    const { ids, relay } = await recordAndQueue();
+    const doomed = await system.start('worker');
+    await system.receiver.waitForRequests(EVENTS);
+    await waitFor(async () => (await system.outstanding()) === EVENTS - answered, { what: 'three to end' });
+    await doomed.kill();
+    const left = await jobsInHand();
+    expect(left).not.toEqual([]);
+    relay.signal('SIGSTOP'); // no row is leased anew before the queue has handed out the jobs again
+    await system.start('worker');
+    await waitFor(async () => (await redis.exists(left)) === 0, {
+      what: 'them to be handed out again',
+      timeoutMs: HEALED_WITHIN_MS,
+    });
+    expect(system.receiver.requests).toHaveLength(EVENTS); // they match nothing
+    relay.signal('SIGCONT');
+    await system.drained(HEALED_WITHIN_MS);
+    const twice = arrivals(ids).filter((times) => times === 2);
+    expect([twice.length, system.receiver.requests.length]).toEqual([
+      EVENTS - answered,
+      2 * EVENTS - answered,
+    ]);
+    await expectFirstAttempts();
+  }, 120_000);
+
+  test('whose worker dies before it has taken the rows is made by another, and each arrives once', async () => {
+    const { ids } = await recordAndQueue();
+    await withClient(system.db.url, async (session) => {
+      await session.query('begin; select from deliveries for update');
+      const doomed = await system.start('worker');
+      await waitFor(async () => (await waitingJobs()).length === 0, { what: 'the jobs to be fetched' });
+      await untilWaitingForLock(system.db);
+      await doomed.kill();
+      // Of a client that has died Postgres hears only after the statement, which would take the rows.
+      await session.query(
+        `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+         where datname = current_database() and application_name = 'postrider-worker'`,
+      );
+      await session.query('rollback');
+    });
+    await system.start('worker');
+    await system.drained(HEALED_WITHIN_MS);
+    expect(arrivals(ids)).toEqual(ids.map(() => 1));
+    await expectFirstAttempts();
+  }, 120_000);
+});

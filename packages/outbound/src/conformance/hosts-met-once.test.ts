@@ -1,0 +1,99 @@
+import { setImmediate as nextImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
+import { closedPort, forEachHttpClient } from '../../test/client-ground.ts';
+import { startThreadedReceiver, type ThreadedReceiver } from '../../test/threaded-receiver.ts';
+import type { EndpointClient } from '../client.ts';
+import { NameLookupError, type NameResolver } from '../resolve/name-resolver.ts';
+
+/* A worker may meet 200,000 hosts in an hour, and need not meet them again. */
+
+const QUIET = { resolveIpv6: async () => [], close: () => undefined };
+const LOOPBACK: NameResolver = { ...QUIET, resolve: async () => ['127.0.0.1'] };
+const NOWHERE: NameResolver = {
+  ...QUIET,
+  resolve: (name) => Promise.reject(new NameLookupError(`DNS: ${name} does not exist`)),
+};
+const HOSTS_AT_ONCE = 16;
+/** A connection that is kept takes over 10 KB. Garbage collection alone makes up to 900 KB of difference. */
+const NOISE_BYTES = 1_500_000;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+async function heapBytes(): Promise<number> {
+  // Node closes handles at the end of a turn of the event loop, after its immediates.
+  for (let turn = 0; turn < 2; turn += 1) await nextImmediate();
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+/** Posts once to each of so many hosts. @returns the kinds and causes of what came of it */
+async function meet(
+  client: EndpointClient,
+  port: number | string,
+  { from, count }: { from: number; count: number },
+): Promise<Set<string>> {
+  const outcomes = new Set<string>();
+  for (let n = from; n < from + count; n += HOSTS_AT_ONCE) {
+    const answers = Array.from({ length: HOSTS_AT_ONCE }, (_, index) =>
+      client.post({
+        endpoint: `https://c${n + index}.hooks.example.com:${port}/`,
+        body: Buffer.from('{}'),
+        headers: {},
+      }),
+    );
+    for (const answer of await Promise.all(answers)) {
+      outcomes.add(answer.kind === 'failed' ? answer.cause : answer.kind);
+    }
+    await nextImmediate(); // these resolvers answer within the turn: none would end, and no handle be closed
+  }
+  return outcomes;
+}
+
+forEachHttpClient((ground) => {
+  describe('hosts that are met once', () => {
+    test.each([
+      ['whose names nobody knows', NOWHERE, 'dns'],
+      ['that refuse the connection', LOOPBACK, 'connect'],
+    ])(
+      '%s leave nothing behind',
+      async (_, resolver, outcome) => {
+        const client = ground.createClient({ resolver });
+        const port = await closedPort();
+        await meet(client, port, { from: 0, count: 1_600 });
+        const before = await heapBytes();
+        expect(await meet(client, port, { from: 1_600, count: 4_800 })).toEqual(new Set([outcome]));
+        expect((await heapBytes()) - before).toBeLessThan(NOISE_BYTES);
+      },
+      90_000,
+    );
+
+    test.each([
+      ['and fail the handshake', [], 'tls'],
+      ['and answer', ['*.hooks.example.com'], 'answered'],
+    ])(
+      '%s leave next to nothing behind',
+      async (_, names, outcome) => {
+        const receiver = await startThreadedReceiver(ground.authority, names);
+        ground.atEnd(() => receiver.close());
+        const client = ground.createClient({ idleMs: 10, resolver: LOOPBACK });
+        const { port } = new URL(receiver.url());
+        // The TLS sessions of 1,000 hosts are kept: these are there before it is measured.
+        await meet(client, port, { from: 0, count: 1_040 });
+        const before = await heapBytesWithout(receiver);
+        expect(await meet(client, port, { from: 1_040, count: 1_600 })).toEqual(new Set([outcome]));
+        expect((await heapBytesWithout(receiver)) - before).toBeLessThan(NOISE_BYTES);
+      },
+      90_000,
+    );
+  });
+});
+
+/** Once the receiver has no connection any more. */
+async function heapBytesWithout(receiver: ThreadedReceiver): Promise<number> {
+  await waitFor(() => receiver.openSockets() === 0, { what: 'every connection to be closed' });
+  return heapBytes();
+}
