@@ -118,14 +118,17 @@ describe('a message of a crowd of senders', () => {
     expect(await stored()).toContainEqual(expect.objectContaining({ reason: 'blocked_sender' }));
   });
 
-  test('is held beyond twenty where the account blocks anybody, and nowhere else', async () => {
+  test.each([
+    ['beyond twenty', crowd(21)],
+    ['that cannot all be read', null],
+  ])('%s is held where the account blocks anybody, and nowhere else', async (_, senders) => {
     await inbox('a');
     await inbox('b', 'test');
     await block('shop.example');
     const other = await store.newAccount();
     await inbox('c', 'live', other);
     const recipients = ['a', 'b', 'c'].map((local) => `${local}@${SHARED}`);
-    await intake.receive(incoming({ recipients, senders: crowd(21) }));
+    await intake.receive(incoming({ recipients, senders }));
     const found = await store.outside.query(
       'select account_id as owner, kind::text, held_reason::text as reason from messages',
     );
