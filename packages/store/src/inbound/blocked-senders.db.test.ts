@@ -150,6 +150,24 @@ describe('a message of a crowd of senders', () => {
   });
 });
 
+test('the names of senders are made once for all inboxes of a message, and not for one that is held anyway', async () => {
+  await inbox('a');
+  await inbox('b');
+  let reads = 0;
+  const senders = Object.defineProperty([''], 0, {
+    get() {
+      reads += 1;
+      return 'ann@shop.example';
+    },
+  });
+  await intake.receive(incoming({ recipients: [`a@${SHARED}`, `b@${SHARED}`], senders }));
+  expect(await stored()).toHaveLength(2);
+  expect(reads).toBe(1);
+  await intake.receive(incoming({ heldReason: 'spam', senders }));
+  expect(await stored()).toHaveLength(3);
+  expect(reads).toBe(1);
+});
+
 test('a long block list is asked by its index, however many names a message brings', async () => {
   await store.outside.query(
     `insert into blocked_senders
