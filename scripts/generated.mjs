@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
 import { format, resolveConfig } from 'prettier';
+import { bundle } from './build.mjs';
 import { schemaDump } from './dump-schema.mjs';
 import { ROOT } from './workspace.mjs';
 
@@ -26,6 +26,11 @@ export const generatedFiles = [
     path: 'docs/problems.md',
     regenerate: 'node scripts/generate-docs.mjs',
     generate: problemsPage,
+  },
+  {
+    path: 'docs/cli.md',
+    regenerate: 'node scripts/generate-docs.mjs',
+    generate: cliPage,
   },
   {
     path: 'docs/openapi.json',
@@ -54,6 +59,11 @@ async function problemsPage() {
   return formatted('docs/problems.md', page());
 }
 
+async function cliPage() {
+  const { cliPage: page } = await importTypeScript('apps/cli/src/docs.ts');
+  return formatted('docs/cli.md', page());
+}
+
 async function openApiDocument() {
   const { openApiDocument: document } = await importTypeScript('apps/api/src/docs/openapi.ts');
   return formatted('docs/openapi.json', JSON.stringify(document()));
@@ -64,15 +74,7 @@ async function importTypeScript(path) {
   const folder = await mkdtemp(join(tmpdir(), 'postrider-docs-'));
   const outfile = join(folder, 'bundle.mjs');
   try {
-    await build({
-      absWorkingDir: ROOT,
-      entryPoints: [path],
-      outfile,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      logLevel: 'warning',
-    });
+    await bundle({ entryPoints: [path], outfile });
     return await import(pathToFileURL(outfile).href);
   } finally {
     await rm(folder, { recursive: true });

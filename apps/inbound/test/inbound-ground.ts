@@ -18,7 +18,8 @@ export interface Received {
 export interface InboundGround {
   readonly server: InboundServer;
   readonly port: number;
-  readonly received: readonly Received[];
+  /** May be emptied. */
+  readonly received: Received[];
   /** Recipients that the intake was asked about. */
   readonly asked: readonly string[];
   /** `code reason` of each refusal. */

@@ -1,16 +1,18 @@
-import { readdirSync } from 'node:fs';
 import { startFakeClamd } from '@postrider/testing';
 import type { FakeClamd } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { Direction } from '../harness/proxy/flow.ts';
 import { LAST_LINE } from '../harness/world/mail-sender.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
+import { startBlobsInS3 } from './blobs-in-s3.ts';
+import type { BlobsInS3 } from './blobs-in-s3.ts';
 import { claimRecords, INBOX, readyForMail } from './under-mail.ts';
 
 interface Parts {
   readonly world: World;
   readonly database: ServerProxy;
   readonly clamd: FakeClamd;
+  readonly blobs: BlobsInS3;
 }
 
 /** A moment in the life of a message, and whether it is stored when the process dies there. */
@@ -24,7 +26,13 @@ interface Moment {
 const MOMENTS: readonly Moment[] = [
   { name: 'while a recipient is judged', stored: 0, reach: onStatement('find-recipients', 'toServer') },
   { name: 'while the message comes in', stored: 0, reach: onTheWire(LAST_LINE, 'toServer') },
+  { name: 'before its bytes are in the blob store', stored: 0, reach: onPut('of the message') },
   { name: 'with its bytes in the blob store, before it is judged', stored: 0, reach: whileItIsScanned },
+  {
+    name: 'with its bytes there and those of its attachment not',
+    stored: 0,
+    reach: onPut('of the attachment'),
+  },
   { name: 'before its transaction locks the inbox', stored: 0, reach: onStatement('lock-inbox', 'toServer') },
   { name: 'before its row is written', stored: 0, reach: onStatement('add-message', 'toServer') },
   { name: 'before its event is written', stored: 0, reach: onStatement('record-events', 'toServer') },
@@ -44,28 +52,32 @@ export const inboundKilledAtEveryStep: Experiment = {
     'what was committed is one record and one event, what was not leaves none; the sender’s next try is taken',
   runs: 'ci',
   async run(world) {
-    await readyForMail(world);
     const clamd = await startFakeClamd();
+    // A file cannot be held half-way. What is on its way to S3 can.
+    const blobs = await startBlobsInS3();
     try {
-      for (const moment of MOMENTS.slice(-world.scaled(MOMENTS.length))) await dieAt(moment, world, clamd);
+      await readyForMail(world, blobs.env);
+      for (const moment of MOMENTS.slice(-world.scaled(MOMENTS.length)))
+        await dieAt(moment, { world, clamd, blobs });
+      await claimRecords(world);
     } finally {
+      await blobs.close();
       await clamd.close();
     }
-    await claimRecords(world);
   },
 };
 
-async function dieAt(moment: Moment, world: World, clamd: FakeClamd): Promise<void> {
+async function dieAt(moment: Moment, parts: Omit<Parts, 'database'>): Promise<void> {
+  const { world, clamd, blobs } = parts;
   const database = await world.proxy('postgres');
-  const env = { INBOUND_CLAMD: clamd.address };
+  const env = { ...blobs.env, INBOUND_CLAMD: clamd.address };
   const inbound = await world.start('inbound', { through: [database], env });
-  const reached = moment.reach({ world, database, clamd });
+  const reached = moment.reach({ ...parts, database });
   const before = await world.count('messages');
   const sending = world.sender.send(1, { to: INBOX, bytes: () => 200_000 });
   await reached();
   await world.kill(inbound);
-  database.cut();
-  world.sender.line.cut();
+  for (const line of [database, blobs.line, world.sender.line]) line.cut();
   clamd.behaviour = 'scan';
   const stored = (await world.count('messages')) - before;
   world.claim(`killed ${moment.name}: ${moment.stored} stored`, stored === moment.stored, String(stored));
@@ -90,24 +102,26 @@ function onTheWire(text: string, direction: Direction): Moment['reach'] {
   };
 }
 
+/** Held on its way to the blob store. The message comes first, and its attachment once it is judged. */
+function onPut(bytes: 'of the message' | 'of the attachment'): Moment['reach'] {
+  return ({ blobs }) => {
+    const before = blobs.objects.size;
+    const skip = bytes === 'of the message' ? 0 : 1;
+    const trap = blobs.line.trap({ sees: 'PUT /', in: 'toServer', holds: 'toServer', skip });
+    return async () => {
+      await (await trap.caught()).answered();
+      if (blobs.objects.size !== before + skip) throw new Error('another moment than was meant');
+    };
+  };
+}
+
 /** The scanner has the message and says nothing, until the bytes have their name. */
-function whileItIsScanned({ world, clamd }: Parts): () => Promise<unknown> {
+function whileItIsScanned({ world, clamd, blobs }: Parts): () => Promise<unknown> {
   clamd.behaviour = 'hang';
-  const before = { streams: clamd.streams.length, blobs: countBlobs(world.blobFolder) };
+  const before = { streams: clamd.streams.length, blobs: blobs.objects.size };
   return () =>
     world.until(
       'the bytes to be stored and the scanner to be asked',
-      () => clamd.streams.length > before.streams && countBlobs(world.blobFolder) > before.blobs,
+      () => clamd.streams.length > before.streams && blobs.objects.size > before.blobs,
     );
-}
-
-function countBlobs(folder: string): number {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
-      /(^|\/)[0-9a-f]{64}$/.test(path),
-    ).length;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0; // made with the first blob
-    throw error;
-  }
 }

@@ -1,11 +1,6 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Experiment } from '../harness/experiment.ts';
-import { claimRecords, underMail } from './under-mail.ts';
-
-const TIMES_AWAY = 5;
-const AWAY_MS = 1_000;
-const TAKEN_BETWEEN = 10;
+import { blobsAwayAndBack, claimRecords, underMail } from './under-mail.ts';
 
 export const blobStoreAway: Experiment = {
   number: 52,
@@ -20,17 +15,10 @@ export const blobStoreAway: Experiment = {
     writeFileSync(nowhere, 'a file is no folder');
     turn(way, world.blobFolder);
     const load = await underMail(world, { env: { BLOB_STORE: `file:${way}` } });
-    for (let time = 1; time <= world.scaled(TIMES_AWAY); time += 1) {
-      await world.fault('the blob store is away', { mayRepeat: false }, async () => {
-        const before = world.sender.refused(451);
-        turn(way, nowhere);
-        await world.until('a sender to be told 451', () => world.sender.refused(451) > before);
-        await delay(AWAY_MS);
-        turn(way, world.blobFolder);
-      });
-      const enough = world.sender.taken + TAKEN_BETWEEN;
-      await world.until('mail to be taken', () => world.sender.taken >= enough);
-    }
+    await blobsAwayAndBack(world, {
+      goAway: () => turn(way, nowhere),
+      comeBack: () => turn(way, world.blobFolder),
+    });
     await load.stop();
     await claimRecords(world);
   },

@@ -52,6 +52,7 @@ import { inboundKilledAtRandom } from './50-inbound-killed-at-random.ts';
 import { postgresAwayWhileMailComesIn } from './51-postgres-away-while-mail-comes-in.ts';
 import { blobStoreAway } from './52-blob-store-away.ts';
 import { redisAwayWhileMailComesIn } from './53-redis-away-while-mail-comes-in.ts';
+import { s3Away } from './54-s3-away.ts';
 
 /** Every experiment, in the order of its number. */
 export const EXPERIMENTS: readonly Experiment[] = [
@@ -108,4 +109,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   postgresAwayWhileMailComesIn,
   blobStoreAway,
   redisAwayWhileMailComesIn,
+  s3Away,
 ];

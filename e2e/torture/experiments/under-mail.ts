@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { answer, takingMs } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import type { ServerProxy, World } from '../harness/world/world.ts';
@@ -10,6 +11,9 @@ const ARRIVALS = 5;
 const AT_ONCE = 6;
 const ATTACHMENT_BYTES_MAX = 100_000;
 const READ_AT_ONCE = 4;
+const TIMES_AWAY = 5;
+const AWAY_MS = 1_000;
+const TAKEN_BETWEEN = 10;
 
 export interface MailWish {
   /** Of every process. */
@@ -54,6 +58,24 @@ export async function underMail(world: World, { env = {}, through = [] }: MailWi
       await sending;
     },
   };
+}
+
+/** Takes the blob store away again and again. Each time some sender hears 451, and then mail is taken. */
+export async function blobsAwayAndBack(
+  world: World,
+  store: { goAway(): void | Promise<void>; comeBack(): void },
+): Promise<void> {
+  for (let time = 1; time <= world.scaled(TIMES_AWAY); time += 1) {
+    await world.fault('the blob store is away', { mayRepeat: false }, async () => {
+      const before = world.sender.refused(451);
+      await store.goAway();
+      await world.until('a sender to be told 451', () => world.sender.refused(451) > before);
+      await delay(AWAY_MS);
+      store.comeBack();
+    });
+    const enough = world.sender.taken + TAKEN_BETWEEN;
+    await world.until('mail to be taken', () => world.sender.taken >= enough);
+  }
 }
 
 /**
@@ -103,15 +125,28 @@ async function findDamaged(world: World, ids: ReadonlyMap<string, readonly strin
   const lane = async (): Promise<void> => {
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
       const [cause, [id]] = next;
-      const link = await read<{ download_url: string }>(world, `/v1/inbound/messages/${id ?? ''}/raw`);
-      const response = await fetch(link.download_url);
-      const bytes = Buffer.from(await response.arrayBuffer());
-      if (!isAsSent(bytes, world.sender.sent.get(cause)))
-        damaged.push(`${cause}: ${response.status}, ${bytes.length} bytes`);
+      const message = `/v1/inbound/messages/${id ?? ''}`;
+      const raw = await download(await read<Link>(world, `${message}/raw`));
+      if (!isAsSent(raw, world.sender.sent.get(cause))) damaged.push(`${cause}: ${raw.length} bytes`);
+      const { data } = await read<{ data: (Link & { size: number })[] }>(world, `${message}/attachments`);
+      for (const attachment of data) {
+        const content = await download(attachment);
+        // What the sender fills it with.
+        if (!content.equals(Buffer.alloc(attachment.size, cause))) damaged.push(`${cause}: its attachment`);
+      }
+      if (data.length !== 1) damaged.push(`${cause}: ${data.length} attachments`);
     }
   };
   await Promise.all(Array.from({ length: READ_AT_ONCE }, lane));
   return damaged;
+}
+
+interface Link {
+  readonly download_url: string;
+}
+
+async function download({ download_url: url }: Link): Promise<Buffer> {
+  return Buffer.from(await (await fetch(url)).arrayBuffer());
 }
 
 /** Our own `Received` header comes first. */

@@ -11,7 +11,7 @@ const COMMENT_TOKENS = /\\.|[()]|\\|[^()\\]+/gsu;
 const WORD = /[^\s<>()[\],;:"\\/?#]+/u;
 /** RFC 3490 3.1 names the dots of IDNA. */
 const DOTS = /[.\u3002\uff0e\uff61]/u;
-/** No name of the DNS has more (RFC 1035 2.3.4). Each costs 2 µs, and a message may have 1,000 addresses. */
+/** No name of the DNS has more (RFC 1035 2.3.4). Each costs 2 µs, and a message may name thousands of authors. */
 const IDNA_LABELS_MAX = 127;
 
 /**

@@ -22,7 +22,7 @@ function linesOf(message: ParsedMessage): string[] {
     inReplyTo,
     ...references,
     from,
-    ...fromAddresses,
+    ...(fromAddresses ?? []),
     ...to,
     ...cc,
     ...replyTo,

@@ -23,6 +23,8 @@ export interface HeaderBlock {
    * The fields of that name, at most `FIELDS_OF_A_NAME_MAX`; empty for a name that is not among the known.
    */
   named(name: KnownName): readonly HeaderField[];
+  /** Whether `named` has all fields of that name, and each of them whole. */
+  hasAll(name: KnownName): boolean;
   /** Everything after the empty line. */
   readonly body: Buffer;
   readonly complete: boolean;
@@ -70,12 +72,14 @@ export function readHeaderBlock(bytes: Buffer): HeaderBlock {
   const read = readLines(scanned, (from, to) => fields.add(scanned, from, to));
   fields.finish();
   if (fields.isEmpty && end.header > start)
-    return { listed: [], named: () => [], body: bytes.subarray(start), complete: true };
+    return { listed: [], named: () => [], hasAll: () => true, body: bytes.subarray(start), complete: true };
+  const isScanned = start + read >= end.header;
   return {
     listed: fields.listed,
     named: (name) => fields.known.get(name) ?? [],
+    hasAll: (name) => isScanned && !fields.cutNames.has(name),
     body: bytes.subarray(end.body),
-    complete: fields.complete && start + read >= end.header,
+    complete: fields.complete && isScanned,
   };
 }
 
@@ -83,6 +87,8 @@ export function readHeaderBlock(bytes: Buffer): HeaderBlock {
 class FieldCollector {
   readonly listed: HeaderField[] = [];
   readonly known = new Map<string, HeaderField[]>(KNOWN_NAMES.map((name) => [name, []]));
+  /** In lower case, of fields that are cut or left out. */
+  readonly cutNames = new Set<string>();
   complete = true;
   isEmpty = true;
   private name = '';
@@ -110,12 +116,14 @@ class FieldCollector {
     if (this.name === '') return;
     const field = { name: this.name, value: this.value.trim(), cut: this.cut };
     this.name = '';
-    if (field.cut) this.complete = false;
     this.list(field);
-    const sameName = this.known.get(field.name.toLowerCase());
-    if (sameName === undefined) return;
-    if (sameName.length < FIELDS_OF_A_NAME_MAX) sameName.push(field);
-    else this.complete = false;
+    const name = field.name.toLowerCase();
+    const sameName = this.known.get(name);
+    const isKept = sameName === undefined || sameName.length < FIELDS_OF_A_NAME_MAX;
+    if (isKept) sameName?.push(field);
+    if (isKept && !field.cut) return;
+    this.complete = false;
+    if (sameName !== undefined) this.cutNames.add(name);
   }
 
   private extend(bytes: Buffer, from: number, to: number): void {

@@ -7,6 +7,7 @@ import {
   DEPTH_MAX,
   FIELD_BYTES_MAX,
   HEADERS_MAX,
+  LINE_CHARACTERS_MAX,
   PARTS_MAX,
   REFERENCES_MAX,
 } from './limits.ts';
@@ -67,6 +68,41 @@ describe('the limits', () => {
       complete: false,
     });
     expect(message.headers).toHaveLength(HEADERS_MAX);
+  });
+
+  test('repeats of an author hide no other', async () => {
+    const repeats = 'Ann <Ann@sender.example>, ann@SENDER.example, '.repeat(1_000);
+    const { from, fromAddresses } = await parse(`From: ${repeats}bob@sender.example\r\n\r\nhello`);
+    expect(from).toBe('Ann <Ann@sender.example>');
+    expect(fromAddresses).toEqual(['ann@sender.example', 'bob@sender.example']);
+  });
+
+  const manyAuthors = (count: number) => Array.from({ length: count }, (_, index) => `u${index}@a.example`);
+  const address = (length: number) => `${'a'.repeat(length - '@a.example'.length)}@a.example`;
+  const nestedGroups = (depth: number) => `${'a:'.repeat(depth)}ann@a.example${';'.repeat(depth)}`;
+  test.each<[string, string, string]>([
+    ['addresses', manyAuthors(ADDRESSES_MAX - 1).join(', '), manyAuthors(ADDRESSES_MAX).join(', ')],
+    ['characters of an address', address(LINE_CHARACTERS_MAX), address(LINE_CHARACTERS_MAX + 1)],
+    ['bytes', ' '.repeat(FIELD_BYTES_MAX - 100), ' '.repeat(FIELD_BYTES_MAX)],
+    ['groups in groups', nestedGroups(50), nestedGroups(51)],
+    ['fields', 'a@a.example\r\nFrom: '.repeat(8), 'a@a.example\r\nFrom: '.repeat(9)],
+    ['lines', `ann@a.example\r\n${'a:\r\n'.repeat(100_000)}`, `ann@a.example\r\n${'a:\r\n'.repeat(200_000)}`],
+  ])('a From with too many %s does not tell who its authors are', async (_, from, tooMuch) => {
+    const read = async (field: string) => parse(`From: bob@sender.example\r\n${field}\r\n\r\nhello`);
+    const known = (await read(`From: ${from}`)).fromAddresses;
+    expect(known).toContain('bob@sender.example');
+    const { from: shown, fromAddresses, complete } = await read(`From: ${tooMuch}`);
+    expect({ shown, fromAddresses, complete }).toEqual({
+      ...{ shown: 'bob@sender.example', fromAddresses: null, complete: false },
+    });
+  });
+
+  test('a To that is cut leaves the authors known', async () => {
+    const to = `${manyAuthors(ADDRESSES_MAX + 1).join(', ')}, ${' '.repeat(FIELD_BYTES_MAX)}`;
+    expect(await parse(`To: ${to}\r\n${FROM}\r\nhello`)).toMatchObject({
+      fromAddresses: ['ann@sender.example'],
+      complete: false,
+    });
   });
 
   test('of 100,000 addresses in To the first are taken', async () => {

@@ -30,8 +30,11 @@ export const HEADER_BYTES_MAX = 256 * 1024;
 /** Fields of one name that count, of those that a message's record is made of. RFC 5322 3.6 allows one. */
 export const FIELDS_OF_A_NAME_MAX = 10;
 
-/** Addresses in From, To, Cc or Reply-To. */
+/** Addresses in From, To, Cc or Reply-To. Of From, repeats do not count. */
 export const ADDRESSES_MAX = 1_000;
+
+/** Groups in groups that postal-mime reads; it leaves out whatever is deeper. RFC 5322 3.4 allows none. */
+export const GROUP_DEPTH_MAX = 50;
 
 /** Ids of References: the first, and the newest. */
 export const REFERENCES_MAX = 200;

@@ -2,12 +2,18 @@ import { domainToASCII } from 'node:url';
 import { addressParser } from 'postal-mime';
 import { oneLine, rawText, shortLine } from './clean-text.ts';
 import type { HeaderField } from './header-block.ts';
-import { ADDRESSES_MAX, LINE_CHARACTERS_MAX } from './limits.ts';
+import { GROUP_DEPTH_MAX, LINE_CHARACTERS_MAX } from './limits.ts';
 
 export interface Mailbox {
   /** Decoded; empty when there is none. */
   readonly name: string;
   readonly address: string;
+}
+
+export interface Mailboxes {
+  readonly mailboxes: readonly Mailbox[];
+  /** False when one was left out: its address is longer than a line, or it stands in too many groups. */
+  readonly complete: boolean;
 }
 
 /** RFC 5322 3.2.3 and RFC 6532: words that stand without quotes, a single space between them. */
@@ -19,29 +25,33 @@ const QUOTED = /^"(?:[^"\\]|\\.)*"$/;
  * The mailboxes of all these fields, groups flattened. Whatever has no `@` in it is no address and is left
  * out.
  */
-export function mailboxesIn(fields: readonly HeaderField[]): {
-  mailboxes: readonly Mailbox[];
-  complete: boolean;
-} {
-  const mailboxes = fields
-    .flatMap(({ value, cut }) => addressParser(addressText(value, cut), { flatten: true }))
-    .map(({ name, address = '' }) => ({ name: shortLine(name), address: plainAddress(address) }))
+export function mailboxesIn(fields: readonly HeaderField[]): Mailboxes {
+  const texts = fields.map(addressText);
+  const written = texts
+    .flatMap((text) => addressParser(text, { flatten: true }))
+    .map(({ name, address = '' }) => ({ name, address: withoutRoute(address) }))
     .filter(({ address }) => address.includes('@'));
-  return { mailboxes: mailboxes.slice(0, ADDRESSES_MAX), complete: mailboxes.length <= ADDRESSES_MAX };
+  const kept = written.filter(({ address }) => address.length <= LINE_CHARACTERS_MAX);
+  return {
+    mailboxes: kept.map(({ name, address }) => ({ name: shortLine(name), address: plainAddress(address) })),
+    complete: kept.length === written.length && !texts.some(isTooDeep),
+  };
 }
 
 /**
  * The addresses of a header's fields, as a record shows them: what judges their authors reads them by this function, too.
  *
  * @param values everything behind the colon of each field, folded as it came
+ * @returns each address once; null when one was left out
  */
-export function addressesIn(values: readonly Buffer[]): string[] {
+export function addressesIn(values: readonly Buffer[]): string[] | null {
   const fields = values.map((value) => ({
     name: '',
     value: value.toString('latin1').replaceAll(/\r?\n/g, ''),
     cut: false,
   }));
-  return mailboxesIn(fields).mailboxes.map(({ address }) => address);
+  const { mailboxes, complete } = mailboxesIn(fields);
+  return complete ? [...new Set(mailboxes.map(({ address }) => address))] : null;
 }
 
 /** `Name <address>`, the name quoted where RFC 5322 wants it, or the bare address. */
@@ -58,15 +68,23 @@ export function comparableAddress({ address }: Mailbox): string {
 }
 
 /** Of a field that was cut, the last address may be half of one. */
-function addressText(value: string, cut: boolean): string {
+function addressText({ value, cut }: HeaderField): string {
   const whole = cut ? value.slice(0, Math.max(0, value.lastIndexOf(','))) : value;
   return rawText(whole);
 }
 
-/** Without the route of RFC 5322 4.4. The parser takes the quotes off a local part such as `"john doe"`. */
-function plainAddress(text: string): string {
-  const address = oneLine(text).replace(/^@[^:]*:/, '');
-  if (address.length > LINE_CHARACTERS_MAX) return '';
+/** A colon begins a group, or stands in another place: then this is too strict, and no sender writes so many. */
+function isTooDeep(text: string): boolean {
+  return text.split(':', GROUP_DEPTH_MAX + 2).length > GROUP_DEPTH_MAX + 1;
+}
+
+/** The route of RFC 5322 4.4. */
+function withoutRoute(text: string): string {
+  return oneLine(text).replace(/^@[^:]*:/, '');
+}
+
+/** The parser takes the quotes off a local part such as `"john doe"`. */
+function plainAddress(address: string): string {
   const at = address.lastIndexOf('@');
   const local = address.slice(0, at);
   if (at < 1 || DOT_ATOM.test(local) || QUOTED.test(local)) return address.replaceAll(/[<>]/g, '');

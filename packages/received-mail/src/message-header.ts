@@ -1,6 +1,8 @@
 import { headerText } from './clean-text.ts';
 import type { HeaderBlock, KnownName } from './header-block.ts';
+import { ADDRESSES_MAX } from './limits.ts';
 import { comparableAddress, formatMailbox, mailboxesIn } from './mailboxes.ts';
+import type { Mailboxes } from './mailboxes.ts';
 import { firstId, referenceIds } from './message-ids.ts';
 import type { ParsedMessage } from './parsed-message.ts';
 
@@ -21,15 +23,27 @@ export function readMessageHeader(block: HeaderBlock): MessageHeader {
     inReplyTo: firstId(block.named('in-reply-to')),
     references: references.ids,
     from: from.mailboxes.slice(0, 1).map(formatMailbox).join(''),
-    fromAddresses: [...new Set(from.mailboxes.map(comparableAddress))],
-    to: to.mailboxes.map(formatMailbox),
-    cc: cc.mailboxes.map(formatMailbox),
-    replyTo: replyTo.mailboxes.map(formatMailbox),
+    fromAddresses: block.hasAll('from') ? everyAddress(from) : null,
+    to: listed(to),
+    cc: listed(cc),
+    replyTo: listed(replyTo),
     subject: subject === undefined ? null : headerText(subject.value),
     headers: block.listed.map(({ name, value }) => ({ name, value: headerText(value) })),
     automatic: isAutomatic(block),
-    complete: [block, from, to, cc, replyTo, references].every(({ complete }) => complete),
+    complete:
+      [block, from, to, cc, replyTo, references].every(({ complete }) => complete) &&
+      [from, to, cc, replyTo].every(({ mailboxes }) => mailboxes.length <= ADDRESSES_MAX),
   };
+}
+
+function listed({ mailboxes }: Mailboxes): string[] {
+  return mailboxes.slice(0, ADDRESSES_MAX).map(formatMailbox);
+}
+
+/** Without repeats. @returns null when there are too many, or one was left out */
+function everyAddress({ mailboxes, complete }: Mailboxes): string[] | null {
+  const addresses = new Set(mailboxes.map(comparableAddress));
+  return complete && addresses.size <= ADDRESSES_MAX ? [...addresses] : null;
 }
 
 function isAutomatic(block: HeaderBlock): boolean {

@@ -7,8 +7,11 @@ export interface ParsedMessage {
   references: string[];
   /** `Name <address>` or the bare address of the first mailbox in From; empty when there is none. */
   from: string;
-  /** Every address of every From field: lower case, domain in ASCII. */
-  fromAddresses: string[];
+  /**
+   * Every address of every From field, once: lower case, domain in ASCII. Null when a limit left one out: who
+   * is not read must not pass for one who is not there.
+   */
+  fromAddresses: string[] | null;
   /** `Name <address>` or bare, groups flattened. */
   to: string[];
   cc: string[];

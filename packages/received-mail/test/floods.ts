@@ -37,6 +37,7 @@ export const floods: readonly (readonly [title: string, raw: () => Buffer])[] = 
   ['one header field', flood('X-Long: ', 'a ')],
   ['encoded words', flood('X-Long: ', '=?utf-8?q?=C3?= ')],
   ['addresses', flood('To: ', 'a@b.example,')],
+  ['authors', flood('', `From: ${'a@b.example,Ä@B.example,'.repeat(2_500)}\r\n`)],
   ['brackets in addresses', flood('To: ', '"(<')],
   ['groups', flood('To: ', 'a:')],
   ['ids', flood('References: ', '<a@b>')],

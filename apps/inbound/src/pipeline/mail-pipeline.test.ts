@@ -131,6 +131,12 @@ describe('a message', () => {
     expect(messages[0]?.senders).toEqual(['ann@shop.example', 'bounce@mailer.example']);
   });
 
+  test('whose From cannot be read to its end does not tell who could block it', async () => {
+    const repeats = `From: ann@shop.example\r\n`.repeat(11);
+    await take({ mail: { content: Buffer.concat([Buffer.from(repeats), CONTENT]) } });
+    expect(messages).toMatchObject([{ senders: null }]);
+  });
+
   test.each([
     ['the null sender', '', CONTENT, true],
     ['a program, by its own words', 'a@a.example', Buffer.from('Precedence: list\r\n\r\nHi\r\n'), true],

@@ -107,7 +107,7 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
     blob,
     size: content.length,
     recipients,
-    senders: [...fromAddresses, mailFrom],
+    senders: fromAddresses && [...fromAddresses, mailFrom],
     headers,
     attachments: await stages.timed('blobs', storeAttachments(parts.blobs, attachments)),
     automatic: automatic || mailFrom === '',

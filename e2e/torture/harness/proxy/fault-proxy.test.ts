@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { startFaultProxy } from './fault-proxy.ts';
 import type { FaultProxy } from './fault-proxy.ts';
+import { resetConnection } from './reset-connection.ts';
 import { createFinder } from './trap.ts';
 
 let server: Server;
@@ -67,6 +68,17 @@ test('passes both ways, and an end as an end', async () => {
   one.socket.end();
   await becomes('the end on both sides', () => one.closed && served[0]?.ended === true);
   await becomes('the proxy to forget it', () => proxy.open === 0);
+});
+
+test.each([
+  ['that stands', () => undefined],
+  ['whose end is on its way', (socket: Socket) => void socket.end()],
+])('a reset closes a connection %s', async (_, before) => {
+  const { socket } = await client();
+  const closed = once(socket, 'close');
+  before(socket);
+  resetConnection(socket);
+  await closed;
 });
 
 test('what is held towards the server arrives, in order, when it passes again', async () => {

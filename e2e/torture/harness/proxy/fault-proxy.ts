@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createFlow } from './flow.ts';
 import type { Direction, Flow, FlowMode } from './flow.ts';
+import { resetConnection } from './reset-connection.ts';
 import { createFinder } from './trap.ts';
 import type { Caught, Trap, TrapRequest } from './trap.ts';
 
@@ -155,8 +156,8 @@ function cutAll(links: ReadonlySet<Link>): number {
 }
 
 function cutLink({ client, server }: Link): void {
-  client.resetAndDestroy();
-  server.resetAndDestroy();
+  resetConnection(client);
+  resetConnection(server);
 }
 
 function armTrap(request: TrapRequest, armed: Map<ArmedTrap, number>): Trap {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { resetConnection } from './reset-connection.ts';
 
 export type Direction = 'toServer' | 'toClient';
 
@@ -75,7 +76,7 @@ export function createFlow(source: Socket, target: Socket, options: FlowOptions)
   });
   source.on('end', () => take(null));
   source.on('close', (broken) => {
-    if (broken && mode !== 'drop') target.resetAndDestroy();
+    if (broken && mode !== 'drop') resetConnection(target);
   });
   return {
     get heldBytes() {

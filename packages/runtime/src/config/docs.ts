@@ -17,7 +17,7 @@ const PROCESSES: readonly { name: ProcessName; title: string; what: string }[] =
   {
     name: 'cli',
     title: 'cli',
-    what: 'The operator’s `postrider` command: `npm run --silent postrider -- …`.',
+    what: 'The operator’s `postrider` command: [cli.md](cli.md).',
   },
 ];
 

@@ -79,7 +79,8 @@ test('DMARC judges the domain of every sender that a record shows', async () => 
       const raw = Buffer.from(text);
       const judged = authorDomains(splitMessage(raw).fields);
       const { fromAddresses } = await parseMessage(raw);
-      if (judged !== null) expect(judged).toEqual(expect.arrayContaining(domainsShown(fromAddresses)));
+      if (judged === null) return;
+      expect(judged).toEqual(expect.arrayContaining(domainsShown(fromAddresses ?? [])));
     }),
     { numRuns: 3_000 },
   );

@@ -96,6 +96,25 @@ describe('a signature passes', () => {
     expect(await dkimOf(replaced(twice, 'Hello\r\n', 'Hallo\r\n'))).toBe('fail');
   });
 
+  test('whose h= names signatures while it is the only one, and not once there is another', async () => {
+    const raw = handSigned(['from:ann@example.com'], 'from:dkim-signature');
+    expect(await dkimOf(raw)).toBe('pass');
+    const other = newSigner('example.net'); // its key is not published
+    expect(await dkimOf(await signed(raw, other))).toBe('fail');
+  });
+
+  test('that signs another, wherever the two stand', async () => {
+    const first = await signed(message(), newSigner('example.net'));
+    const second = await signed(first, signer, { headerList: 'from:dkim-signature:subject' });
+    expect(second.toString()).toMatch(/ h=[^;]*DKIM-Signature;/);
+    expect(await dkimOf(second)).toBe('pass');
+    const own = second.subarray(0, second.length - first.length);
+    const others = first.subarray(0, first.length - message().length);
+    expect(await dkimOf(Buffer.concat([others, own, message()]))).toBe('pass');
+    expect(await dkimOf(replaced(second, 'd=example.net', 'd=example.org'))).toBe('fail');
+    expect(await dkimOf(Buffer.concat([own, message()]))).toBe('fail');
+  });
+
   test('beside one that fails', async () => {
     const other = newSigner('example.net');
     expect(await dkimOf(await signed(await signed(message(), signer), other))).toBe('pass');

@@ -22,7 +22,6 @@ const SIGNATURE_BYTES_MAX = 8192;
 
 interface Verification {
   readonly message: MessageParts;
-  readonly fieldsByName: ReadonlyMap<string, readonly HeaderField[]>;
   readonly resolve: Resolve;
   bodyOf(canonicalization: Canonicalization): HashedBody;
 }
@@ -46,7 +45,6 @@ export async function checkDkim(message: MessageParts, resolve: Resolve): Promis
   const bodies = new Map<Canonicalization, HashedBody>();
   const verification: Verification = {
     message,
-    fieldsByName: byName(message.fields),
     resolve,
     bodyOf(canonicalization) {
       const body = bodies.get(canonicalization) ?? hashed(canonicalBody(message.body, canonicalization));
@@ -91,8 +89,8 @@ function hashed(body: Buffer): HashedBody {
   return { length: body.length, hash: createHash('sha256').update(body).digest('base64') };
 }
 
-function isSignedBy(publicKey: string, { fieldsByName }: Verification, signature: Signature): boolean {
-  const lines = signedFields(fieldsByName, signature.signedNames).map(({ line }) => line);
+function isSignedBy(publicKey: string, { message }: Verification, signature: Signature): boolean {
+  const lines = signedFields(message.fields, signature).map(({ line }) => line);
   const header = canonicalHeader(lines, signature);
   const value = Buffer.from(signature.value, 'base64');
   if (signature.algorithm === 'rsa-sha256') return verify('sha256', header, publicKey, value);
@@ -100,14 +98,13 @@ function isSignedBy(publicKey: string, { fieldsByName }: Verification, signature
   return verify(null, createHash('sha256').update(header).digest(), publicKey, value);
 }
 
-/** Of fields with one name the last is signed first; names beyond those that are there sign nothing. */
-function signedFields(fieldsByName: Verification['fieldsByName'], names: readonly string[]): HeaderField[] {
-  const used = new Map<string, number>();
-  return names.flatMap((name) => {
-    const count = (used.get(name) ?? 0) + 1;
-    used.set(name, count);
-    return fieldsByName.get(name)?.at(-count) ?? [];
-  });
+/**
+ * Of fields with one name the last is signed first; names beyond those that are there sign nothing. A signature's
+ * own field is never among them (RFC 6376, section 3.5): `dkim-signature` in `h=` names the others.
+ */
+function signedFields(fields: readonly HeaderField[], { line, signedNames }: Signature): HeaderField[] {
+  const left = byName(fields.filter((field) => field.line !== line));
+  return signedNames.flatMap((name) => left.get(name)?.pop() ?? []);
 }
 
 function byName(fields: readonly HeaderField[]): Map<string, HeaderField[]> {

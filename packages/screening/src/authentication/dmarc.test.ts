@@ -275,6 +275,22 @@ describe('a message with several authors', () => {
     expect(ground.dns.questions.filter((question) => question.startsWith('_dmarc'))).toEqual([]);
   });
 
+  test('cannot hide one behind 1,000 repeats of another', async () => {
+    const from = `${'ann@example.com, '.repeat(1_000)}ceo@bank.example`;
+    expect(await dmarcOf(await signed(message(from), signer))).toBe('fail reject');
+  });
+
+  test.each([
+    ['whose address is longer than a line', `${'a'.repeat(1_000)}@bank.example`],
+    ['in more groups than are read', `${'a:'.repeat(60)}ceo@bank.example${';'.repeat(60)}`],
+  ])('fails by one %s, alone too', async (_, ceo) => {
+    for (const from of [ceo, ['ann@example.com', ceo], `ann@example.com, ${ceo}`]) {
+      const raw = await signed(message(from), signer);
+      expect(await dmarcOf(raw)).toBe('fail quarantine');
+      expect(await dmarcOf(raw, {}, { spf: false })).toBe('none quarantine');
+    }
+  });
+
   test('cannot hide one behind a header beyond the bounds', async () => {
     const raw = Buffer.from(
       `From: ann@nothing.example\r\n${'X: 1\r\n'.repeat(200_000)}From: ceo@bank.example\r\n\r\nHi\r\n`,

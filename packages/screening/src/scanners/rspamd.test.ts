@@ -78,7 +78,7 @@ describe('rspamd is told', () => {
 describe('spam by the threshold', () => {
   test.each([
     [14.9, false],
-    [15, true],
+    [15, false],
     [15.1, true],
     [-3, false],
   ])('at a score of %d', async (score, spam) => {

@@ -9,7 +9,7 @@ import type { SpamScanner } from './scanner.ts';
 export interface RspamdOptions {
   /** `http://host:port` or `host:port`, of a normal worker. */
   readonly address: string;
-  /** A score from here on is spam. Null: rspamd's own thresholds decide, by its action. */
+  /** A score over it is spam. Null: rspamd's own thresholds decide, by its action. */
   readonly spamThreshold: number | null;
   /**
    * Whether the client of the session is the sender's server. Over LMTP it is a mail server of the operator's
@@ -40,7 +40,7 @@ export function createRspamdScanner(options: RspamdOptions): SpamScanner {
       const { score, action } = readAnswer(
         await post(url, raw, headersOf(envelope, clientIsSender), timeoutMs),
       );
-      return { spam: spamThreshold === null ? SPAM_ACTIONS.has(action) : score >= spamThreshold, score };
+      return { spam: spamThreshold === null ? SPAM_ACTIONS.has(action) : score > spamThreshold, score };
     },
   };
 }

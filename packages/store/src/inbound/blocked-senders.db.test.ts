@@ -118,14 +118,17 @@ describe('a message of a crowd of senders', () => {
     expect(await stored()).toContainEqual(expect.objectContaining({ reason: 'blocked_sender' }));
   });
 
-  test('is held beyond twenty where the account blocks anybody, and nowhere else', async () => {
+  test.each([
+    ['beyond twenty', crowd(21)],
+    ['that cannot all be read', null],
+  ])('%s is held where the account blocks anybody, and nowhere else', async (_, senders) => {
     await inbox('a');
     await inbox('b', 'test');
     await block('shop.example');
     const other = await store.newAccount();
     await inbox('c', 'live', other);
     const recipients = ['a', 'b', 'c'].map((local) => `${local}@${SHARED}`);
-    await intake.receive(incoming({ recipients, senders: crowd(21) }));
+    await intake.receive(incoming({ recipients, senders }));
     const found = await store.outside.query(
       'select account_id as owner, kind::text, held_reason::text as reason from messages',
     );
@@ -145,6 +148,24 @@ describe('a message of a crowd of senders', () => {
     await intake.receive(incoming({ heldReason: 'auth_failed', senders: crowd(1_000) }));
     expect(await stored()).toMatchObject([{ reason: 'auth_failed' }]);
   });
+});
+
+test('the names of senders are made once for all inboxes of a message, and not for one that is held anyway', async () => {
+  await inbox('a');
+  await inbox('b');
+  let reads = 0;
+  const senders = Object.defineProperty([''], 0, {
+    get() {
+      reads += 1;
+      return 'ann@shop.example';
+    },
+  });
+  await intake.receive(incoming({ recipients: [`a@${SHARED}`, `b@${SHARED}`], senders }));
+  expect(await stored()).toHaveLength(2);
+  expect(reads).toBe(1);
+  await intake.receive(incoming({ heldReason: 'spam', senders }));
+  expect(await stored()).toHaveLength(3);
+  expect(reads).toBe(1);
 });
 
 test('a long block list is asked by its index, however many names a message brings', async () => {

@@ -41,8 +41,8 @@ export interface IncomingMessage {
   readonly size: number;
   /** Of the envelope, as written. */
   readonly recipients: readonly string[];
-  /** Addresses that a block list is asked for: From's and the envelope's. */
-  readonly senders: readonly string[];
+  /** Addresses that a block list is asked for: From's and the envelope's. Null when they are not all known. */
+  readonly senders: readonly string[] | null;
   /** Ids of headers have no brackets. */
   readonly messageId: string | null;
   readonly inReplyTo: string | null;
@@ -172,10 +172,10 @@ function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, rea
   return [...targets].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target);
 }
 
-/** @returns null when there are too many senders to compare; none when the message is held anyway */
+/** @returns null when the senders cannot be compared; none when the message is held anyway */
 function namesToAsk({ senders, heldReason }: IncomingMessage): readonly string[] | null {
   if (heldReason !== null) return [];
-  return senders.length > SENDERS_MAX ? null : senderPatterns(senders);
+  return senders === null || senders.length > SENDERS_MAX ? null : senderPatterns(senders);
 }
 
 interface MessageToStore extends IncomingMessage {

@@ -5,7 +5,7 @@ import type { Statement } from '../statement.ts';
  * bytes came in the last 24 hours, and whether the account blocks one of the senders.
  *
  * $1 account, $2 inbox or null, $3 rule or null, $4 digest of the bytes, $5 senders: addresses and domains,
- * $6 now. Null senders are too many to compare: an account that blocks anybody blocks them.
+ * $6 now. Null senders cannot be compared: an account that blocks anybody blocks them.
  */
 export const judgeMessage: Statement = {
   name: 'judge-message',

@@ -86,7 +86,7 @@ export const inboundSettings = {
   }),
   inboundSpamThreshold: defineOptionalSetting({
     key: 'INBOUND_SPAM_THRESHOLD',
-    description: 'Score of rspamd from which a message is held. Not set: rspamd’s own action decides.',
+    description: 'A message is held when rspamd’s score is over it. Not set: rspamd’s own action decides.',
     schema: spamScore,
     processes: ['inbound'],
   }),

@@ -1,0 +1,33 @@
+import type { Experiment } from '../harness/experiment.ts';
+import { startBlobsInS3 } from './blobs-in-s3.ts';
+import { blobsAwayAndBack, claimRecords, underMail } from './under-mail.ts';
+
+/** Of two puts one is of a message, the other of its attachment. */
+const PUTS_PASSED_MAX = 9;
+
+export const s3Away: Experiment = {
+  number: 54,
+  title: 'S3 goes away in the middle of a put while mail comes in, and comes back',
+  shows: 'senders hear 451 and keep their mail; every message that heard 250 has its bytes',
+  runs: 'ci',
+  async run(world) {
+    const { line, env, ...blobs } = await startBlobsInS3();
+    try {
+      const load = await underMail(world, { env });
+      await blobsAwayAndBack(world, {
+        async goAway() {
+          const skip = world.random.between(0, PUTS_PASSED_MAX);
+          const put = line.trap({ sees: 'PUT /', in: 'toServer', holds: 'toServer', skip });
+          await put.caught();
+          line.refuse();
+          line.cut();
+        },
+        comeBack: () => line.accept(),
+      });
+      await load.stop();
+      await claimRecords(world);
+    } finally {
+      await blobs.close();
+    }
+  },
+};
