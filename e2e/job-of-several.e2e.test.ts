@@ -17,7 +17,7 @@ import { Redis } from 'ioredis';
  * A webhook that has not answered yet gets eight deliveries: one in the fast lane, and one job of the other seven in the
  * slow lane. Leases are short here, so that healing takes seconds.
  */
-const LEASES = { DELIVERY_TIMEOUT_MS: '5000', LEASE_SECONDS: '11' };
+const LEASES = { DELIVERY_TIMEOUT_MS: '10000', LEASE_SECONDS: '16' };
 const EVENTS = 8;
 const HEALED_WITHIN_MS = 60_000;
 
@@ -105,13 +105,13 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
       ...Array.from({ length: EVENTS - answered }, () => hang()),
     ]);
     const { ids, relay } = await recordAndQueue();
+    relay.signal('SIGSTOP'); // no row is leased anew before the queue has handed out the jobs again
     const doomed = await system.start('worker');
     await system.receiver.waitForRequests(EVENTS);
     await waitFor(async () => (await system.outstanding()) === EVENTS - answered, { what: 'three to end' });
     await doomed.kill();
     const left = await jobsInHand();
     expect(left).not.toEqual([]);
-    relay.signal('SIGSTOP'); // no row is leased anew before the queue has handed out the jobs again
     await system.start('worker');
     await waitFor(async () => (await redis.exists(left)) === 0, {
       what: 'them to be handed out again',

@@ -73,7 +73,7 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
     writePage(result, { folder: out, name }, notes);
     const docs = join(places.root, 'docs');
     if (profileFolder !== null) {
-      const page = profilesPage(readProfiles(profileFolder, places.bundles));
+      const page = profilesPage(readProfiles(profileFolder, places.bundles), result.command);
       for (const folder of wish.publish ? [out, docs] : [out])
         writeFileSync(join(folder, 'profiles.md'), page);
     } else if (wish.publish) writePage(result, { folder: docs, name }, notes);

@@ -45,7 +45,7 @@ test('native code counts as the library’s that called it, the collector as its
     '../apps/worker/src/main.ts',
     '../node_modules/.pnpm/@scope+lib@1.0.0/node_modules/@scope/lib/a.js',
   ];
-  const micros = libraryTimes(profile, (line) => sources[line]);
+  const micros = libraryTimes(profile, (_, line) => sources[line]);
   expect(Object.fromEntries(micros)).toEqual({
     'garbage collector': 100,
     Postrider: 200,
@@ -61,17 +61,13 @@ test('the page has the libraries of each process, those with less than a percent
     ['Postrider', 695],
     ['lru-cache', 5],
   ]);
-  const page = profilesPage(
-    new Map([
-      [
-        'drain',
-        new Map([
-          ['worker', worker],
-          ['relay', new Map([['ioredis', 10]])],
-        ]),
-      ],
-    ]),
-  );
+  const relay = new Map([['ioredis', 10]]);
+  const drain = new Map([
+    ['worker', worker],
+    ['relay', relay],
+  ]);
+  const page = profilesPage(new Map([['drain', drain]]), 'npm run bench -- --only drain --profile');
+  expect(page).toContain('Made by `npm run bench -- --only drain --profile --publish`');
   expect(page).toContain(`## drain
 
 | library    | relay   | worker |

@@ -25,8 +25,8 @@ interface CallFrame {
   readonly columnNumber: number;
 }
 
-/** The file that a place of a bundle was made from. */
-type FindSource = (lineNumber: number, columnNumber: number) => string | undefined;
+/** The file that a place of a bundle was made from; lines and columns count from 0. */
+type FindSource = (bundle: string, lineNumber: number, columnNumber: number) => string | undefined;
 
 /** Microseconds by name. */
 export type Micros = ReadonlyMap<string, number>;
@@ -40,29 +40,41 @@ const LINES = 40;
  * @returns for each figure and process what took its time, by library
  */
 export function readProfiles(folder: string, bundles: string): Map<string, Map<string, Micros>> {
+  const findSource = createFindSource(bundles);
   const figures = readdirSync(folder).sort();
-  return new Map(figures.map((figure) => [figure, byProcess(join(folder, figure), bundles)]));
+  return new Map(figures.map((figure) => [figure, byProcess(join(folder, figure), findSource)]));
 }
 
-function byProcess(folder: string, bundles: string): Map<string, Micros> {
+/** @param folder with a folder for each process, named like `worker-2`, of its profiles: one for each thread */
+function byProcess(folder: string, findSource: FindSource): Map<string, Micros> {
   const processes = new Map<string, Micros>();
-  for (const name of readdirSync(folder).filter((file) => file.endsWith('.cpuprofile'))) {
-    const file = join(folder, name);
-    const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
-    writeFileSync(`${file}.txt`, `${selfTimes(profile).slice(0, LINES).join('\n')}\n`);
-    const [process = name] = name.split('-');
-    const micros = libraryTimes(profile, readSources(join(bundles, `${process}.js.map`)));
-    processes.set(process, sum([processes.get(process) ?? new Map<string, number>(), micros]));
+  for (const label of readdirSync(folder)) {
+    const threads = readdirSync(join(folder, label))
+      .filter((file) => file.endsWith('.cpuprofile'))
+      .map((file) => libraryTimes(readProfile(join(folder, label, file)), findSource));
+    const [process = label] = label.split('-');
+    processes.set(process, sum([processes.get(process) ?? new Map<string, number>(), ...threads]));
   }
   return processes;
 }
 
-function readSources(mapFile: string): FindSource {
-  const map = new SourceMap(
-    JSON.parse(readFileSync(mapFile, 'utf8')) as ConstructorParameters<typeof SourceMap>[0],
-  );
-  return (line, column) => {
-    const entry = map.findEntry(line, column);
+/** Writes a text with the functions that took most time beside it. */
+function readProfile(file: string): CpuProfile {
+  const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
+  writeFileSync(`${file}.txt`, `${selfTimes(profile).slice(0, LINES).join('\n')}\n`);
+  return profile;
+}
+
+function createFindSource(bundles: string): FindSource {
+  const maps = new Map<string, SourceMap>();
+  const read = (bundle: string): SourceMap => {
+    const text = readFileSync(join(bundles, `${bundle}.map`), 'utf8');
+    const map = new SourceMap(JSON.parse(text) as ConstructorParameters<typeof SourceMap>[0]);
+    maps.set(bundle, map);
+    return map;
+  };
+  return (bundle, line, column) => {
+    const entry = (maps.get(bundle) ?? read(bundle)).findEntry(line, column);
     return 'originalSource' in entry ? entry.originalSource : undefined;
   };
 }
@@ -121,7 +133,7 @@ function libraryOf(
   if (functionName === '(garbage collector)') return 'garbage collector';
   if (url === '') return undefined;
   if (url.startsWith('node:')) return NODE_MODULES.find(([pattern]) => pattern.test(url))?.[1];
-  const source = findSource(lineNumber, columnNumber);
+  const source = findSource(basename(url), lineNumber, columnNumber);
   return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source ?? '')?.[1] ?? 'Postrider';
 }
 

@@ -75,7 +75,7 @@ export async function startBundle(name: ProductProcess, options: BundleOptions):
 }
 
 function profileFlags(folder: string, label: string): string[] {
-  return ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${label}.cpuprofile`];
+  return ['--cpu-prof', `--cpu-prof-dir=${join(folder, label)}`]; // a file for each thread
 }
 
 function lastLine(logFile: string): string {

@@ -4,8 +4,14 @@ import { table } from './table.ts';
 /** Of one process at least; what has less everywhere is put together. */
 const PERCENT_MIN = 1;
 
-/** @param figures what took the time of each process, by library */
-export function profilesPage(figures: ReadonlyMap<string, ReadonlyMap<string, Micros>>): string {
+/**
+ * @param figures what took the time of each process, by library
+ * @param command that measured it
+ */
+export function profilesPage(
+  figures: ReadonlyMap<string, ReadonlyMap<string, Micros>>,
+  command: string,
+): string {
   const sections = [...figures].map(([figure, processes]) => {
     const names = [...processes.keys()].sort();
     const percents = names.map(
@@ -25,16 +31,18 @@ export function profilesPage(figures: ReadonlyMap<string, ReadonlyMap<string, Mi
     );
     return `## ${figure}\n\n${table(['library', ...names], [...rows, ['all others', ...rest]])}\n`;
   });
-  return [HEAD, ...sections].join('\n');
+  return [head(command), ...sections].join('\n');
 }
 
-const HEAD = `# Profiles
+function head(command: string): string {
+  return `# Profiles
 
-Made by \`npm run bench -- --profile --publish\`; do not edit. What took the CPU time of each process in a figure of the
-[benchmark](benchmark-2-cores.md), by library, in percent of the time that it was busy. Native code, events and buffers count
-as the library's that called them. A start counts as well. Measured with Node's profiler, which slows what it measures: the shares are good, the times of
-such a run are not, so it publishes nothing else.
+Made by \`${command} --publish\`; do not edit. What took the CPU time of each process in figures of the
+[benchmark](benchmark.md), by library, in percent of the time that it was busy. Native code, events and buffers count as the
+library's that called them, and a start counts as well. Node's profiler slows what it measures: the shares are good, the times
+of such a run are not, so it publishes nothing else.
 `;
+}
 
 function percent(value: number): string {
   return value === 0 ? '' : `${value.toFixed(1)} %`;

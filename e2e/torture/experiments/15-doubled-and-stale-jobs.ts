@@ -18,7 +18,7 @@ export const doubledAndStaleJobs: Experiment = {
     await world.start('relay');
     await world.start('worker');
     await world.start('worker');
-    const producer = createProducer(
+    const queue = createProducer(
       { kind: 'redis', redisUrl: world.redis.url, prefix: world.queuePrefix },
       () => undefined, // the call that fails says so
     );
@@ -28,11 +28,11 @@ export const doubledAndStaleJobs: Experiment = {
       const recorded = world.producer
         .record(world.scaled(EVENTS))
         .finally(() => void (recording.ended = true));
-      while (!recording.ended) added += await addAgain(world, producer);
+      while (!recording.ended) added += await addAgain(world, queue);
       await recorded;
       await world.drained();
     } finally {
-      await producer.close();
+      await queue.close();
     }
     world.claim('jobs were doubled', added > 0, String(added));
     const { length } = endpoint.receipts;
@@ -41,12 +41,12 @@ export const doubledAndStaleJobs: Experiment = {
 };
 
 /** The hand-over that each outstanding delivery waits for, and the one before, in both lanes. @returns how many jobs. */
-async function addAgain(world: World, producer: Producer): Promise<number> {
+async function addAgain(world: World, queue: Producer): Promise<number> {
   const jobs = await world.query<DeliveryJob & Record<string, unknown>>(
     `select id as "deliveryId", claim - back as claim from deliveries, (values (0), (1)) b (back)
      where claim >= back and leased_until > now() and taken_at is null`,
   );
   const timed = jobs.map(({ deliveryId, claim }) => ({ deliveryId, claim, delayMs: 0 }));
-  for (const lane of ['fast', 'slow'] as const) await producer.addDeliveries(lane, timed);
+  for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, timed);
   return timed.length;
 }

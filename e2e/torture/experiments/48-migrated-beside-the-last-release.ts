@@ -84,12 +84,16 @@ async function burst(world: World): Promise<void> {
 
 /** @returns how many deliveries the largest job carried that waited or was at work: its id names each of them */
 async function watchJobs(world: World, signal: AbortSignal): Promise<number> {
-  const lists = ['fast', 'slow'].flatMap((lane) =>
-    ['wait', 'active'].map((list) => `{${world.queuePrefix}}:deliveries-${lane}:${list}`),
-  );
+  const lanes = ['fast', 'slow'].map((lane) => `{${world.queuePrefix}}:deliveries-${lane}`);
   let largest = 0;
   await repeatedly(SAMPLE_EVERY_MS, signal, async () => {
-    const ids = await Promise.all(lists.map((list) => world.redis.command('lrange', list, 0, -1)));
+    const ids = await Promise.all(
+      lanes.flatMap((lane) => [
+        world.redis.command('lrange', `${lane}:wait`, 0, -1),
+        world.redis.command('zrange', `${lane}:prioritized`, 0, -1),
+        world.redis.command('lrange', `${lane}:active`, 0, -1),
+      ]),
+    );
     largest = Math.max(largest, ...(ids.flat() as string[]).map((id) => id.split('.').length));
   });
   return largest;

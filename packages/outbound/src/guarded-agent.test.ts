@@ -11,7 +11,7 @@ import {
   type TestAuthority,
   waitFor,
 } from '@postrider/testing';
-import { closedPort } from '../test/client-ground.ts';
+import { UNUSED_PORT } from '../test/client-ground.ts';
 import { createAddressGuard } from './guard/address-guard.ts';
 import { GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
 import { NameLookupError, type NameResolver } from './resolve/name-resolver.ts';
@@ -129,10 +129,9 @@ describe('of hosts that are met once nothing is kept:', () => {
     ['it refuses the connection', loopback, 'connect ECONNREFUSED 127.0.0.1'],
   ])('%s', async (_, resolver, message) => {
     const agent = createAgent(['127.0.0.1/32'], { resolver });
-    const port = await closedPort();
     const failures = new Set<string>();
     for (const host of names(2_000)) {
-      await get(agent, { host, port }).catch((error: unknown) =>
+      await get(agent, { host, port: UNUSED_PORT }).catch((error: unknown) =>
         failures.add((error as Error).message.slice(0, message.length)),
       );
     }

@@ -108,6 +108,9 @@ export function createGate(): [Promise<void>, () => void] {
   return [gate, open];
 }
 
+/** A port that nothing listens on, whatever else the machine runs meanwhile: tcpmux's. */
+export const UNUSED_PORT = 1;
+
 /** A port of 127.0.0.1 and ::1 that nothing listens on. */
 export async function closedPort(): Promise<number> {
   const server = createServer();

@@ -353,6 +353,14 @@ describe('full jobs that come where lone ones were expected', () => {
     expect(queue.returned).not.toEqual([]);
   });
 
+  test('between lone ones are expected, so that few go back', async () => {
+    const jobs = Array.from({ length: 100 }, (_, n) => [full(100 * (n + 1)), 100 * (n + 1) + 50]).flat();
+    queue.add(...jobs);
+    startCounting();
+    await workThrough(100 * 17);
+    expect(queue.returned.length).toBeLessThan(20);
+  });
+
   test('again and again exceed them by no more', async () => {
     const runs = Array.from({ length: 10 }, (_, n) => 10_000 * (n + 1)).flatMap((first) => [
       ...Array.from({ length: 60 }, (_, n) => first + n),

@@ -62,7 +62,7 @@ export class Intake {
   /** Slots taken. */
   #taken = 0;
   #atOnce = 1;
-  /** Pieces of work that the last job came to. Another of that size is expected of each question. */
+  /** Pieces of work that are expected of a job: those of the largest lately, one less with each smaller one. */
   #size = 1;
   /** Answers one after the other that brought all that was asked for. */
   #allCame = 0;
@@ -119,8 +119,8 @@ export class Intake {
   }
 
   /**
-   * Whether a job that was fetched is begun. If not, it goes back for another consumer: the stop came meanwhile,
-   * or jobs that carry more than was expected took all slots.
+   * Whether a job that was fetched is begun. If not, it goes back: the stop came meanwhile, or jobs that carry more than
+   * was expected took all slots.
    */
   #mayBegin(): boolean {
     const { slots, stopped } = this.#options;
@@ -149,8 +149,9 @@ export class Intake {
   async #begin(job: Job): Promise<void> {
     const { begin, onError } = this.#options;
     const pieces = begin(job.data);
-    this.#size = Math.max(1, pieces.length);
-    this.#taken += this.#size;
+    const slots = Math.max(1, pieces.length);
+    this.#size = Math.max(slots, this.#size - 1);
+    this.#taken += slots;
     let left = pieces.length;
     const until = (piece: Promise<void>): Promise<void> =>
       piece

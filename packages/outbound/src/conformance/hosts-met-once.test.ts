@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { closedPort, forEachHttpClient } from '../../test/client-ground.ts';
+import { forEachHttpClient, UNUSED_PORT } from '../../test/client-ground.ts';
 import { startThreadedReceiver, type ThreadedReceiver } from '../../test/threaded-receiver.ts';
 import type { EndpointClient } from '../client.ts';
 import { NameLookupError, type NameResolver } from '../resolve/name-resolver.ts';
@@ -48,7 +48,7 @@ async function meet(
     for (const answer of await Promise.all(answers)) {
       outcomes.add(answer.kind === 'failed' ? answer.cause : answer.kind);
     }
-    await nextImmediate(); // these resolvers answer within the turn: none would end, and no handle be closed
+    await nextImmediate(); // resolvers answer within the same turn; without this one no handle would be closed
   }
   return outcomes;
 }
@@ -62,10 +62,9 @@ forEachHttpClient((ground) => {
       '%s leave nothing behind',
       async (_, resolver, outcome) => {
         const client = ground.createClient({ resolver });
-        const port = await closedPort();
-        await meet(client, port, { from: 0, count: 1_600 });
+        await meet(client, UNUSED_PORT, { from: 0, count: 1_600 });
         const before = await heapBytes();
-        expect(await meet(client, port, { from: 1_600, count: 4_800 })).toEqual(new Set([outcome]));
+        expect(await meet(client, UNUSED_PORT, { from: 1_600, count: 4_800 })).toEqual(new Set([outcome]));
         expect((await heapBytes()) - before).toBeLessThan(NOISE_BYTES);
       },
       90_000,

@@ -61,8 +61,8 @@ export const deliverySettings = {
   deliveryConcurrency: defineSetting({
     key: 'DELIVERY_CONCURRENCY',
     description:
-      'Deliveries that one worker process has in hand at once, beside up to three times as many that have been under way ' +
-      'for more than a second. Set it alike on relay and workers.',
+      'Deliveries that one worker process has in hand at once (up to 15 more, as a job of the queue may carry several), beside ' +
+      'up to three times as many that have been under way for more than a second. Set it alike on relay and workers.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
     default: String(CONCURRENCY_DEFAULT),
