@@ -6,6 +6,7 @@ import {
   ADDRESSES_MAX,
   DEPTH_MAX,
   FIELD_BYTES_MAX,
+  HEADER_SCAN_BYTES_MAX,
   HEADERS_MAX,
   LINE_CHARACTERS_MAX,
   PARTS_MAX,
@@ -95,6 +96,42 @@ describe('the limits', () => {
     expect({ shown, fromAddresses, complete }).toEqual({
       ...{ shown: 'bob@sender.example', fromAddresses: null, complete: false },
     });
+  });
+
+  test.each([
+    ['200,001 lines', 'x\r\n'.repeat(200_001)],
+    ['a line of 4 MiB', `${'x'.repeat(4 * 1024 * 1024)}\r\n`],
+  ])('%s without a field hide no author', async (_, junk) => {
+    const { fromAddresses, complete } = await parse(`${junk}From: a@blocked.example\r\n\r\nHi`);
+    expect({ fromAddresses, complete }).toEqual({ fromAddresses: null, complete: false });
+  });
+
+  test('lines without a field stay the text, however many they are', async () => {
+    const text = 'x\n'.repeat(200_001);
+    expect(await parse(text)).toMatchObject({ text, fromAddresses: null, complete: false });
+  });
+
+  test('an author whose last byte is beyond the scan is not known', async () => {
+    const author = 'From: a@blocked.example';
+    const header = (bytes: number) =>
+      `X: ${'y'.repeat(bytes - author.length - 'X: \r\n'.length)}\r\n${author}`;
+    const { fromAddresses } = await parse(header(HEADER_SCAN_BYTES_MAX));
+    expect(fromAddresses).toEqual(['a@blocked.example']);
+    expect(await parse(header(HEADER_SCAN_BYTES_MAX + 1))).toMatchObject({
+      fromAddresses: null,
+      complete: false,
+    });
+  });
+
+  test('blanks before its colon hide no author', async () => {
+    const field = (blanks: number) => `From${' '.repeat(blanks)}: a@blocked.example\r\n`;
+    for (const before of ['', FROM]) {
+      const { fromAddresses } = await parse(`${before}${field(60_000)}\r\nHi`);
+      expect(fromAddresses).toContain('a@blocked.example');
+      const hidden = await parse(`${before}${field(FIELD_BYTES_MAX)}\r\nHi`);
+      expect(hidden.fromAddresses).toBeNull();
+      expect(hidden.complete).toBe(false);
+    }
   });
 
   test('a To that is cut leaves the authors known', async () => {
