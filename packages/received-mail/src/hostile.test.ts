@@ -80,12 +80,23 @@ describe('the limits', () => {
 
   const manyAuthors = (count: number) => Array.from({ length: count }, (_, index) => `u${index}@a.example`);
   const address = (length: number) => `${'a'.repeat(length - '@a.example'.length)}@a.example`;
-  const nestedGroups = (depth: number) => `${'a:'.repeat(depth)}ann@a.example${';'.repeat(depth)}`;
+  const nestedGroups = (depth: number) => `${'a:'.repeat(depth)}<ann@a.example>${';'.repeat(depth)}`;
+  const word = (text: string) => `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
+  const nestedWords = (depth: number): string =>
+    depth === 0 ? '<ann@a.example>' : word(`<bob@a.example>, ${nestedWords(depth - 1)}`);
   test.each<[string, string, string]>([
     ['addresses', manyAuthors(ADDRESSES_MAX - 1).join(', '), manyAuthors(ADDRESSES_MAX).join(', ')],
     ['characters of an address', address(LINE_CHARACTERS_MAX), address(LINE_CHARACTERS_MAX + 1)],
     ['bytes', ' '.repeat(FIELD_BYTES_MAX - 100), ' '.repeat(FIELD_BYTES_MAX)],
     ['groups in groups', nestedGroups(50), nestedGroups(51)],
+    ['groups in an encoded word', word(nestedGroups(50)), word(nestedGroups(51))],
+    [
+      'groups in an encoded word with a comment',
+      word(nestedGroups(50)).replace('OmE6', 'Om(?)E6'),
+      word(nestedGroups(51)).replace('OmE6', 'Om(?)E6'),
+    ],
+    ['groups in a quoted word', `"${word(nestedGroups(50))}"`, `"=\\${word(nestedGroups(51)).slice(1)}"`],
+    ['encoded words in each other', nestedWords(3), nestedWords(4)],
     ['fields', 'a@a.example\r\nFrom: '.repeat(8), 'a@a.example\r\nFrom: '.repeat(9)],
     ['lines', `ann@a.example\r\n${'a:\r\n'.repeat(100_000)}`, `ann@a.example\r\n${'a:\r\n'.repeat(200_000)}`],
   ])('a From with too many %s does not tell who its authors are', async (_, from, tooMuch) => {
