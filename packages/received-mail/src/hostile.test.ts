@@ -73,9 +73,10 @@ describe('the limits', () => {
 
   test('repeats of an author hide no other', async () => {
     const repeats = 'Ann <Ann@sender.example>, ann@SENDER.example, '.repeat(1_000);
-    const { from, fromAddresses } = await parse(`From: ${repeats}bob@sender.example\r\n\r\nhello`);
+    const { from, fromAddresses, complete } = await parse(`From: ${repeats}bob@sender.example\r\n\r\nhello`);
     expect(from).toBe('Ann <Ann@sender.example>');
     expect(fromAddresses).toEqual(['ann@sender.example', 'bob@sender.example']);
+    expect(complete).toBe(true);
   });
 
   const manyAuthors = (count: number) => Array.from({ length: count }, (_, index) => `u${index}@a.example`);
@@ -143,6 +144,15 @@ describe('the limits', () => {
       expect(hidden.fromAddresses).toBeNull();
       expect(hidden.complete).toBe(false);
     }
+  });
+
+  test('a header whose reading fails does not tell who its authors are', async () => {
+    const raw = Object.assign(Buffer.from(`${FROM}\r\nHi`), {
+      subarray: () => {
+        throw new Error('a fault of the reader');
+      },
+    });
+    expect(await parseMessage(raw)).toMatchObject({ from: '', fromAddresses: null, complete: false });
   });
 
   test('a To that is cut leaves the authors known', async () => {
