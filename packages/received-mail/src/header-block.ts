@@ -54,6 +54,8 @@ export type KnownName = (typeof KNOWN_NAMES)[number];
 
 /** RFC 5322 3.6.8, a name within one line; 4.5.8 lets spaces stand before the colon. */
 const FIELD_START = /^([\x21-\x39\x3b-\x7e]{1,998})[ \t]*:/;
+/** Of a line that is cut: the colon may stand behind the cut. */
+const CUT_FIELD_START = /^([\x21-\x39\x3b-\x7e]{1,998})[ \t]+$/;
 const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
@@ -71,14 +73,12 @@ export function readHeaderBlock(bytes: Buffer): HeaderBlock {
   const fields = new FieldCollector();
   const read = readLines(scanned, (from, to) => fields.add(scanned, from, to));
   fields.finish();
-  if (fields.isEmpty && end.header > start)
-    return { listed: [], named: () => [], hasAll: () => true, body: bytes.subarray(start), complete: true };
-  const isScanned = start + read >= end.header;
+  const isScanned = scanned.length === end.header - start && read >= scanned.length;
   return {
     listed: fields.listed,
     named: (name) => fields.known.get(name) ?? [],
     hasAll: (name) => isScanned && !fields.cutNames.has(name),
-    body: bytes.subarray(end.body),
+    body: bytes.subarray(fields.isEmpty && end.header > start ? start : end.body),
     complete: fields.complete && isScanned,
   };
 }
@@ -103,13 +103,14 @@ class FieldCollector {
       return;
     }
     this.finish();
+    const cut = to - from > FIELD_BYTES_MAX;
     const line = bytes.toString('latin1', from, Math.min(to, from + FIELD_BYTES_MAX));
-    const start = FIELD_START.exec(line);
+    const start = FIELD_START.exec(line) ?? (cut ? CUT_FIELD_START.exec(line) : null);
     if (start?.[1] === undefined) return; // no field: its continuation lines go with it
     this.isEmpty = false;
     this.name = start[1];
     this.value = line.slice(start[0].length);
-    this.cut = to - from > FIELD_BYTES_MAX;
+    this.cut = cut;
   }
 
   finish(): void {

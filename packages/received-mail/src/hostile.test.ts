@@ -6,6 +6,7 @@ import {
   ADDRESSES_MAX,
   DEPTH_MAX,
   FIELD_BYTES_MAX,
+  HEADER_SCAN_BYTES_MAX,
   HEADERS_MAX,
   LINE_CHARACTERS_MAX,
   PARTS_MAX,
@@ -72,19 +73,31 @@ describe('the limits', () => {
 
   test('repeats of an author hide no other', async () => {
     const repeats = 'Ann <Ann@sender.example>, ann@SENDER.example, '.repeat(1_000);
-    const { from, fromAddresses } = await parse(`From: ${repeats}bob@sender.example\r\n\r\nhello`);
+    const { from, fromAddresses, complete } = await parse(`From: ${repeats}bob@sender.example\r\n\r\nhello`);
     expect(from).toBe('Ann <Ann@sender.example>');
     expect(fromAddresses).toEqual(['ann@sender.example', 'bob@sender.example']);
+    expect(complete).toBe(true);
   });
 
   const manyAuthors = (count: number) => Array.from({ length: count }, (_, index) => `u${index}@a.example`);
   const address = (length: number) => `${'a'.repeat(length - '@a.example'.length)}@a.example`;
-  const nestedGroups = (depth: number) => `${'a:'.repeat(depth)}ann@a.example${';'.repeat(depth)}`;
+  const nestedGroups = (depth: number) => `${'a:'.repeat(depth)}<ann@a.example>${';'.repeat(depth)}`;
+  const word = (text: string) => `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
+  const nestedWords = (depth: number): string =>
+    depth === 0 ? '<ann@a.example>' : word(`<bob@a.example>, ${nestedWords(depth - 1)}`);
   test.each<[string, string, string]>([
     ['addresses', manyAuthors(ADDRESSES_MAX - 1).join(', '), manyAuthors(ADDRESSES_MAX).join(', ')],
     ['characters of an address', address(LINE_CHARACTERS_MAX), address(LINE_CHARACTERS_MAX + 1)],
     ['bytes', ' '.repeat(FIELD_BYTES_MAX - 100), ' '.repeat(FIELD_BYTES_MAX)],
     ['groups in groups', nestedGroups(50), nestedGroups(51)],
+    ['groups in an encoded word', word(nestedGroups(50)), word(nestedGroups(51))],
+    [
+      'groups in an encoded word with a comment',
+      word(nestedGroups(50)).replace('OmE6', 'Om(?)E6'),
+      word(nestedGroups(51)).replace('OmE6', 'Om(?)E6'),
+    ],
+    ['groups in a quoted word', `"${word(nestedGroups(50))}"`, `"=\\${word(nestedGroups(51)).slice(1)}"`],
+    ['encoded words in each other', nestedWords(3), nestedWords(4)],
     ['fields', 'a@a.example\r\nFrom: '.repeat(8), 'a@a.example\r\nFrom: '.repeat(9)],
     ['lines', `ann@a.example\r\n${'a:\r\n'.repeat(100_000)}`, `ann@a.example\r\n${'a:\r\n'.repeat(200_000)}`],
   ])('a From with too many %s does not tell who its authors are', async (_, from, tooMuch) => {
@@ -95,6 +108,51 @@ describe('the limits', () => {
     expect({ shown, fromAddresses, complete }).toEqual({
       ...{ shown: 'bob@sender.example', fromAddresses: null, complete: false },
     });
+  });
+
+  test.each([
+    ['200,001 lines', 'x\r\n'.repeat(200_001)],
+    ['a line of 4 MiB', `${'x'.repeat(4 * 1024 * 1024)}\r\n`],
+  ])('%s without a field hide no author', async (_, junk) => {
+    const { fromAddresses, complete } = await parse(`${junk}From: a@blocked.example\r\n\r\nHi`);
+    expect({ fromAddresses, complete }).toEqual({ fromAddresses: null, complete: false });
+  });
+
+  test('lines without a field stay the text, however many they are', async () => {
+    const text = 'x\n'.repeat(200_001);
+    expect(await parse(text)).toMatchObject({ text, fromAddresses: null, complete: false });
+  });
+
+  test('an author whose last byte is beyond the scan is not known', async () => {
+    const author = 'From: a@blocked.example';
+    const header = (bytes: number) =>
+      `X: ${'y'.repeat(bytes - author.length - 'X: \r\n'.length)}\r\n${author}`;
+    const { fromAddresses } = await parse(header(HEADER_SCAN_BYTES_MAX));
+    expect(fromAddresses).toEqual(['a@blocked.example']);
+    expect(await parse(header(HEADER_SCAN_BYTES_MAX + 1))).toMatchObject({
+      fromAddresses: null,
+      complete: false,
+    });
+  });
+
+  test('blanks before its colon hide no author', async () => {
+    const field = (blanks: number) => `From${' '.repeat(blanks)}: a@blocked.example\r\n`;
+    for (const before of ['', FROM]) {
+      const { fromAddresses } = await parse(`${before}${field(60_000)}\r\nHi`);
+      expect(fromAddresses).toContain('a@blocked.example');
+      const hidden = await parse(`${before}${field(FIELD_BYTES_MAX)}\r\nHi`);
+      expect(hidden.fromAddresses).toBeNull();
+      expect(hidden.complete).toBe(false);
+    }
+  });
+
+  test('a header whose reading fails does not tell who its authors are', async () => {
+    const raw = Object.assign(Buffer.from(`${FROM}\r\nHi`), {
+      subarray: () => {
+        throw new Error('a fault of the reader');
+      },
+    });
+    expect(await parseMessage(raw)).toMatchObject({ from: '', fromAddresses: null, complete: false });
   });
 
   test('a To that is cut leaves the authors known', async () => {

@@ -36,6 +36,9 @@ export const ADDRESSES_MAX = 1_000;
 /** Groups in groups that postal-mime reads; it leaves out whatever is deeper. RFC 5322 3.4 allows none. */
 export const GROUP_DEPTH_MAX = 50;
 
+/** Encoded words in encoded words. No program writes them, and each level can be three times as long. */
+export const WORD_DEPTH_MAX = 3;
+
 /** Ids of References: the first, and the newest. */
 export const REFERENCES_MAX = 200;
 

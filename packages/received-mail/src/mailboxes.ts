@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url';
-import { addressParser } from 'postal-mime';
+import { addressParser, decodeWords } from 'postal-mime';
 import { oneLine, rawText, shortLine } from './clean-text.ts';
 import type { HeaderField } from './header-block.ts';
-import { GROUP_DEPTH_MAX, LINE_CHARACTERS_MAX } from './limits.ts';
+import { GROUP_DEPTH_MAX, LINE_CHARACTERS_MAX, WORD_DEPTH_MAX } from './limits.ts';
 
 export interface Mailbox {
   /** Decoded; empty when there is none. */
@@ -12,7 +12,7 @@ export interface Mailbox {
 
 export interface Mailboxes {
   readonly mailboxes: readonly Mailbox[];
-  /** False when one was left out: its address is longer than a line, or it stands in too many groups. */
+  /** False when one was left out: its address is longer than a line, or it is too deep in groups or words. */
   readonly complete: boolean;
 }
 
@@ -20,21 +20,23 @@ export interface Mailboxes {
 const ATOMS = /^[\w!#$%&'*+/=?^`{|}~\u0080-\uffff-]+(?: [\w!#$%&'*+/=?^`{|}~\u0080-\uffff-]+)*$/;
 const DOT_ATOM = /^[^\s"(),:;<>@[\\\]]+$/;
 const QUOTED = /^"(?:[^"\\]|\\.)*"$/;
+/** Stands for `?`, so that the parser decodes no word. `rawText` leaves no control characters. */
+const HIDDEN_MARK = '\u007f';
 
 /**
  * The mailboxes of all these fields, groups flattened. Whatever has no `@` in it is no address and is left
  * out.
  */
 export function mailboxesIn(fields: readonly HeaderField[]): Mailboxes {
-  const texts = fields.map(addressText);
+  const texts = fields.map((field) => textsRead(addressText(field)));
   const written = texts
-    .flatMap((text) => addressParser(text, { flatten: true }))
+    .flatMap(([text = '']) => addressParser(text, { flatten: true }))
     .map(({ name, address = '' }) => ({ name, address: withoutRoute(address) }))
     .filter(({ address }) => address.includes('@'));
   const kept = written.filter(({ address }) => address.length <= LINE_CHARACTERS_MAX);
   return {
     mailboxes: kept.map(({ name, address }) => ({ name: shortLine(name), address: plainAddress(address) })),
-    complete: kept.length === written.length && !texts.some(isTooDeep),
+    complete: kept.length === written.length && texts.every(isReadWhole),
   };
 }
 
@@ -71,6 +73,27 @@ export function comparableAddress({ address }: Mailbox): string {
 function addressText({ value, cut }: HeaderField): string {
   const whole = cut ? value.slice(0, Math.max(0, value.lastIndexOf(','))) : value;
   return rawText(whole);
+}
+
+/**
+ * What the parser reads: the text, then what encoded words without an address beside them say. The parser has
+ * to find these words, since it takes them from what quotes and comments leave of the text.
+ *
+ * @returns nothing when words stand in more than `WORD_DEPTH_MAX` words
+ */
+function textsRead(text: string, depth = 0): string[] {
+  if (!text.includes('?')) return [text];
+  if (depth === WORD_DEPTH_MAX || text.includes(HIDDEN_MARK)) return [];
+  const inWords = addressParser(text.replaceAll('?', HIDDEN_MARK), { flatten: true })
+    .filter(({ name, address }) => name === '' || address === '')
+    .map(({ name, address = '' }) => `${name}${address}`.replaceAll(HIDDEN_MARK, '?'))
+    .filter((words) => decodeWords(words) !== words)
+    .map((words) => textsRead(decodeWords(words), depth + 1));
+  return inWords.some(({ length }) => length === 0) ? [] : [text, ...inWords.flat()];
+}
+
+function isReadWhole(texts: readonly string[]): boolean {
+  return texts.length > 0 && !texts.some(isTooDeep);
 }
 
 /** A colon begins a group, or stands in another place: then this is too strict, and no sender writes so many. */

@@ -18,12 +18,13 @@ export function readMessageHeader(block: HeaderBlock): MessageHeader {
   const replyTo = mailboxesIn(block.named('reply-to'));
   const references = referenceIds(block.named('references'));
   const subject = block.named('subject')[0];
+  const authors = everyAddress(from);
   return {
     messageId: firstId(block.named('message-id')),
     inReplyTo: firstId(block.named('in-reply-to')),
     references: references.ids,
     from: from.mailboxes.slice(0, 1).map(formatMailbox).join(''),
-    fromAddresses: block.hasAll('from') ? everyAddress(from) : null,
+    fromAddresses: block.hasAll('from') ? authors : null,
     to: listed(to),
     cc: listed(cc),
     replyTo: listed(replyTo),
@@ -31,8 +32,9 @@ export function readMessageHeader(block: HeaderBlock): MessageHeader {
     headers: block.listed.map(({ name, value }) => ({ name, value: headerText(value) })),
     automatic: isAutomatic(block),
     complete:
-      [block, from, to, cc, replyTo, references].every(({ complete }) => complete) &&
-      [from, to, cc, replyTo].every(({ mailboxes }) => mailboxes.length <= ADDRESSES_MAX),
+      authors !== null &&
+      [block, to, cc, replyTo, references].every(({ complete }) => complete) &&
+      [to, cc, replyTo].every(({ mailboxes }) => mailboxes.length <= ADDRESSES_MAX),
   };
 }
 

@@ -28,6 +28,7 @@ export function parseHeaderOnly(raw: Buffer): ParsedMessage {
   try {
     return { ...readMessageHeader(readHeaderBlock(raw)), ...nothing };
   } catch {
-    return { ...readMessageHeader(readHeaderBlock(Buffer.alloc(0))), ...nothing };
+    const empty = readMessageHeader(readHeaderBlock(Buffer.alloc(0)));
+    return { ...empty, ...nothing, fromAddresses: null };
   }
 }

@@ -15,6 +15,14 @@ function flood(header: string, piece: string | Buffer): () => Buffer {
   };
 }
 
+/** Addresses in encoded words in each other. The bytes of UTF-8, read as windows-1252, double at each level. */
+function wordsInWords(depth: number): string {
+  if (depth === 0) return 'é'.repeat(5_000);
+  const text = `<a@b.example>, ${wordsInWords(depth - 1)}`;
+  const written = text.replaceAll(/[=?<>@, ]/g, (sign) => `=${sign.charCodeAt(0).toString(16)}`);
+  return `=?windows-1252?q?${written}?=`;
+}
+
 /** The largest messages of one kind of thing each: what costs a parser time and memory. */
 export const floods: readonly (readonly [title: string, raw: () => Buffer])[] = [
   ['line feeds', flood(text(''), '\n')],
@@ -36,6 +44,7 @@ export const floods: readonly (readonly [title: string, raw: () => Buffer])[] = 
   ['folds', flood('X-Long: a\r\n', ' a\n')],
   ['one header field', flood('X-Long: ', 'a ')],
   ['encoded words', flood('X-Long: ', '=?utf-8?q?=C3?= ')],
+  ['words in words', flood(`To: ${wordsInWords(10)}\r\n\r\n`, 'a')],
   ['addresses', flood('To: ', 'a@b.example,')],
   ['authors', flood('', `From: ${'a@b.example,Ä@B.example,'.repeat(2_500)}\r\n`)],
   ['brackets in addresses', flood('To: ', '"(<')],

@@ -73,15 +73,21 @@ function isDomainName(text: string): boolean {
   return /^(?:[a-z0-9-]+\.)+[a-z0-9-]+$/.test(text);
 }
 
+const MESSAGES = 3_000;
+
 test('DMARC judges the domain of every sender that a record shows', async () => {
+  let compared = 0;
   await fc.assert(
     fc.asyncProperty(header, async (text) => {
       const raw = Buffer.from(text);
       const judged = authorDomains(splitMessage(raw).fields);
       const { fromAddresses } = await parseMessage(raw);
-      if (judged === null) return;
-      expect(judged).toEqual(expect.arrayContaining(domainsShown(fromAddresses ?? [])));
+      if (judged === null || fromAddresses === null) return;
+      compared += 1;
+      expect(judged).toEqual(expect.arrayContaining(domainsShown(fromAddresses)));
     }),
-    { numRuns: 3_000 },
+    { numRuns: MESSAGES },
   );
+  // Measured: 99 %. A reader that says "not known" too often would leave less to compare.
+  expect(compared).toBeGreaterThan(0.9 * MESSAGES);
 });

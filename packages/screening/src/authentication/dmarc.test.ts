@@ -22,6 +22,14 @@ function permit(domain: string): void {
   ground.dns.zone.set(domain, { TXT: ['v=spf1 ip4:192.0.2.10 -all'] });
 }
 
+function manyGroups(address: string): string {
+  return `${'a:'.repeat(60)}${address}${';'.repeat(60)}`;
+}
+
+function encodedWord(text: string): string {
+  return `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
+}
+
 async function dmarcOf(...args: Parameters<SenderGround['authenticate']>): Promise<string> {
   const { auth, dmarcPolicy } = await ground.authenticate(...args);
   return `${auth.dmarc} ${dmarcPolicy}`;
@@ -61,8 +69,7 @@ describe('DMARC fails', () => {
     expect(await dmarcOf(Buffer.concat([Buffer.from('\ufeff'), message()]))).toBe('fail reject');
   });
   test('for an author in an encoded word, which a record shows', async () => {
-    const address = Buffer.from('<ann@example.com>').toString('base64');
-    expect(await dmarcOf(message(`=?utf-8?b?${address}?=`))).toBe('fail reject');
+    expect(await dmarcOf(message(encodedWord('<ann@example.com>')))).toBe('fail reject');
   });
   describe.each([
     ['95 spaces', ' '.repeat(95)],
@@ -282,7 +289,8 @@ describe('a message with several authors', () => {
 
   test.each([
     ['whose address is longer than a line', `${'a'.repeat(1_000)}@bank.example`],
-    ['in more groups than are read', `${'a:'.repeat(60)}ceo@bank.example${';'.repeat(60)}`],
+    ['in more groups than are read', manyGroups('ceo@bank.example')],
+    ['in more groups than are read, in an encoded word', encodedWord(manyGroups('<ceo@bank.example>'))],
   ])('fails by one %s, alone too', async (_, ceo) => {
     for (const from of [ceo, ['ann@example.com', ceo], `ann@example.com, ${ceo}`]) {
       const raw = await signed(message(from), signer);
