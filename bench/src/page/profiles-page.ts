@@ -37,10 +37,11 @@ export function profilesPage(
 function head(command: string): string {
   return `# Profiles
 
-Made by \`${command} --publish\`; do not edit. What took the CPU time of each process in figures of the
-[benchmark](benchmark.md), by library, in percent of the time that it was busy. Native code, events and buffers count as the
-library's that called them, and a start counts as well. Node's profiler slows what it measures: the shares are good, the times
-of such a run are not, so it publishes nothing else.
+Made by \`${command} --publish\`; do not edit.
+
+What took the CPU time of each process in figures of the [benchmark](benchmark.md), by library, in percent of the time that it
+was busy. Native code, events and buffers count as the library's that called them, and a start counts as well. Node's profiler
+slows what it measures: the shares are good, the times of such a run are not, so it publishes nothing else.
 `;
 }
 
