@@ -23,7 +23,7 @@ test('functions are listed by the time spent in themselves, of all their calls t
   expect(selfTimes(profile)).toEqual([' 75.0 %  post  worker.js:10', ' 25.0 %  (anonymous)  worker.js:5']);
 });
 
-test('native code counts as the library’s that called it, the collector as itself', () => {
+test('native code and WebAssembly count as the library’s that called it, the collector as itself', () => {
   const native = (functionName: string) => ({ functionName, url: '', lineNumber: -1, columnNumber: -1 });
   const profile = {
     nodes: [
@@ -32,13 +32,14 @@ test('native code counts as the library’s that called it, the collector as its
       { id: 3, callFrame: native('(idle)') },
       { id: 4, callFrame: frame('ours', 1), children: [5, 7] },
       { id: 5, callFrame: frame('theirs', 2), children: [6] },
-      { id: 6, callFrame: native('hash') },
+      { id: 6, callFrame: native('hash'), children: [10] },
+      { id: 10, callFrame: { ...native('inflate'), url: 'wasm://wasm/00d1cb12' } },
       { id: 7, callFrame: { ...frame('write', 5), url: 'node:net' } },
       { id: 8, callFrame: native('(program)') },
       { id: 9, callFrame: { ...frame('processTimers', 5), url: 'node:internal/timers' } },
     ],
-    samples: [2, 3, 4, 5, 6, 7, 8, 9],
-    timeDeltas: [100, 9000, 200, 10, 30, 50, 5, 7],
+    samples: [2, 3, 4, 5, 6, 7, 8, 9, 10],
+    timeDeltas: [100, 9000, 200, 10, 30, 50, 5, 7, 2],
   };
   const sources = [
     '',
@@ -49,7 +50,7 @@ test('native code counts as the library’s that called it, the collector as its
   expect(Object.fromEntries(micros)).toEqual({
     'garbage collector': 100,
     Postrider: 200,
-    '@scope/lib': 40,
+    '@scope/lib': 42,
     'Node: sockets, TLS, streams': 50,
     'Node: event loop': 12,
   });

@@ -17,7 +17,7 @@ interface ProfileNode {
   readonly children?: readonly number[];
 }
 
-/** A function; lines and columns count from 0. Node's own native code has no url. */
+/** A function; lines and columns count from 0. Node's own native code has no url, its modules have one like `node:net`. */
 interface CallFrame {
   readonly functionName: string;
   readonly url: string;
@@ -92,8 +92,8 @@ export function selfTimes(profile: CpuProfile): string[] {
 }
 
 /**
- * The busy time by library. Native code, and what all use alike, as events and buffers, counts as the function's that called
- * it; Node's own modules, the collector and our code are libraries like others.
+ * The busy time by library. Native code, WebAssembly, and what all use alike, as events and buffers, count as the function's
+ * that called them; Node's own modules, the collector and our code are libraries like others.
  */
 export function libraryTimes(profile: CpuProfile, findSource: FindSource): Micros {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
@@ -125,14 +125,13 @@ const NODE_MODULES: readonly (readonly [RegExp, string])[] = [
   [/^node:internal\/(crypto|modules|vm|bootstrap|process\/esm)/, 'Node: crypto and loading'],
 ];
 
-/** Undefined for native code, and for what all use alike, as Node's events and buffers. */
+/** Undefined for native code and WebAssembly, and for what all use alike, as Node's events and buffers. */
 function libraryOf(
   { functionName, url, lineNumber, columnNumber }: CallFrame,
   findSource: FindSource,
 ): string | undefined {
   if (functionName === '(garbage collector)') return 'garbage collector';
-  if (url === '') return undefined;
-  if (url.startsWith('node:')) return NODE_MODULES.find(([pattern]) => pattern.test(url))?.[1];
+  if (!url.startsWith('file:')) return NODE_MODULES.find(([pattern]) => pattern.test(url))?.[1];
   const source = findSource(basename(url), lineNumber, columnNumber);
   return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source ?? '')?.[1] ?? 'Postrider';
 }
