@@ -3,39 +3,19 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
+import { CLAIM_LIMITS, openLeasePool } from '../test/claim-ground.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { ClaimedDelivery, ClaimLimits, DeliveryOutbox } from './delivery-outbox.ts';
-import { createPool } from './pool.ts';
-
-const LIMITS: ClaimLimits = {
-  lookAheadSeconds: 60,
-  fastRowsMax: 1000,
-  slowRowsMax: 1000,
-  earlyRowsMax: 1000,
-  failingRoom: 4,
-  leaseSeconds: 30,
-  stuckAfterSeconds: 1,
-};
 
 let database: TestDatabase;
 let rows: Rows;
 let pool: Pool;
 let outbox: DeliveryOutbox;
 
-function openPool(): Pool {
-  return createPool({
-    databaseUrl: database.url,
-    size: 8,
-    applicationName: 'outbox-test',
-    durableCommits: false,
-    onError: () => undefined,
-  });
-}
-
 beforeAll(async () => {
   database = await createTestDatabase();
   rows = createRows(database);
-  pool = openPool();
+  pool = openLeasePool(database.url);
   outbox = createDeliveryOutbox(pool);
 });
 afterAll(async () => {
@@ -61,7 +41,7 @@ async function claim(
       const accountInFlight = inFlightOf.get(webhookId) ?? 0;
       return { webhookId, room, fastRoom: room, accountInFlight };
     }),
-    { ...LIMITS, ...limits },
+    { ...CLAIM_LIMITS, ...limits },
   );
 }
 
@@ -126,7 +106,7 @@ describe('accounts', () => {
         const room = webhookId === single ? 40 : ROOM + (place < freeOfMany ? 1 : 0);
         return { webhookId, room, fastRoom: room, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
       });
-      const claimed = await outbox.claim(admissions, { ...LIMITS, fastRowsMax: 16 });
+      const claimed = await outbox.claim(admissions, { ...CLAIM_LIMITS, fastRowsMax: 16 });
       return [claimed.length - countOf(claimed, single), countOf(claimed, single)];
     }
 

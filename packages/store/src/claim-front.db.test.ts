@@ -3,21 +3,11 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
+import { CLAIM_LIMITS, openLeasePool } from '../test/claim-ground.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { ClaimedDelivery, ClaimLimits, DeliveryOutbox, Front } from './delivery-outbox.ts';
-import { createPool } from './pool.ts';
+import type { ClaimedDelivery, DeliveryOutbox, Front } from './delivery-outbox.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
-
-const LIMITS: ClaimLimits = {
-  lookAheadSeconds: 60,
-  fastRowsMax: 1000,
-  slowRowsMax: 1000,
-  earlyRowsMax: 1000,
-  failingRoom: 4,
-  leaseSeconds: 30,
-  stuckAfterSeconds: 1,
-};
 
 let database: TestDatabase;
 let rows: Rows;
@@ -27,13 +17,7 @@ let outbox: DeliveryOutbox;
 beforeAll(async () => {
   database = await createTestDatabase();
   rows = createRows(database);
-  pool = createPool({
-    databaseUrl: database.url,
-    size: 1,
-    applicationName: 'front-test',
-    durableCommits: false,
-    onError: () => undefined,
-  });
+  pool = openLeasePool(database.url, 1);
   outbox = createDeliveryOutbox(pool);
 });
 afterAll(async () => {
@@ -43,7 +27,7 @@ afterAll(async () => {
 beforeEach(() => rows.clear());
 
 async function frontOf(webhookId: WebhookId): Promise<Front | null | undefined> {
-  const [scanned] = await outbox.scan([{ webhookId, mark: null }], LIMITS);
+  const [scanned] = await outbox.scan([{ webhookId, mark: null }], CLAIM_LIMITS);
   return scanned?.front;
 }
 
@@ -52,7 +36,7 @@ async function claim(
   room: number,
   front: Front | null | undefined,
 ): Promise<ClaimedDelivery[]> {
-  return outbox.claim([{ webhookId, room, fastRoom: room, front: front ?? null }], LIMITS);
+  return outbox.claim([{ webhookId, room, fastRoom: room, front: front ?? null }], CLAIM_LIMITS);
 }
 
 const idsOf = (claimed: readonly ClaimedDelivery[]) =>
@@ -131,7 +115,7 @@ describe('the front of a webhook', () => {
         { webhookId: one, ...asked, front: (await frontOf(one)) ?? null },
         { webhookId: other, ...asked },
       ],
-      LIMITS,
+      CLAIM_LIMITS,
     );
     expect(claimed).toHaveLength(2);
     expect(idsOf(claimed.filter(({ webhookId }) => webhookId === other))).toEqual(earlier);

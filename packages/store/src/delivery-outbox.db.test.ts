@@ -3,41 +3,21 @@ import type { WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
+import { CLAIM_LIMITS, openLeasePool } from '../test/claim-ground.ts';
 import { inUndoneTransaction } from '../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
 import type { ClaimedDelivery, ClaimLimits, DeliveryOutbox } from './delivery-outbox.ts';
-import { createPool } from './pool.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
-
-const LIMITS: ClaimLimits = {
-  lookAheadSeconds: 60,
-  fastRowsMax: 1000,
-  slowRowsMax: 1000,
-  earlyRowsMax: 1000,
-  failingRoom: 4,
-  leaseSeconds: 30,
-  stuckAfterSeconds: 1,
-};
 
 let database: TestDatabase;
 let rows: Rows;
 let pool: Pool;
 let outbox: DeliveryOutbox;
 
-function openPool(): Pool {
-  return createPool({
-    databaseUrl: database.url,
-    size: 8,
-    applicationName: 'outbox-test',
-    durableCommits: false,
-    onError: () => undefined,
-  });
-}
-
 beforeAll(async () => {
   database = await createTestDatabase();
   rows = createRows(database);
-  pool = openPool();
+  pool = openLeasePool(database.url);
   outbox = createDeliveryOutbox(pool);
 });
 afterAll(async () => {
@@ -54,7 +34,7 @@ async function claim(
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
   return outbox.claim(
     asked.map((webhookId) => ({ webhookId, room, fastRoom: room })),
-    { ...LIMITS, ...limits },
+    { ...CLAIM_LIMITS, ...limits },
   );
 }
 
@@ -161,7 +141,7 @@ describe('fairness', () => {
 
 describe('the lane', () => {
   async function lanesOf(webhookId: WebhookId, room: number, fastRoom: number): Promise<boolean[]> {
-    const claimed = await outbox.claim([{ webhookId, room, fastRoom }], LIMITS);
+    const claimed = await outbox.claim([{ webhookId, room, fastRoom }], CLAIM_LIMITS);
     return claimed.sort((a, b) => Number(a.deliveryId) - Number(b.deliveryId)).map(({ slow }) => slow);
   }
 
@@ -208,7 +188,7 @@ describe('the lane', () => {
     const claimAll = (room: number, limits: Partial<ClaimLimits>) =>
       outbox.claim(
         all.map((webhookId) => ({ webhookId, room, fastRoom: webhookId === healthy ? room : 0 })),
-        { ...LIMITS, ...limits },
+        { ...CLAIM_LIMITS, ...limits },
       );
     const noneSlow = await claimAll(10, { slowRowsMax: 0 });
     expect(all.map((id) => countOf(noneSlow, id))).toEqual([0, 10, 0]);
@@ -335,12 +315,12 @@ describe('a lease', () => {
     const webhooks: WebhookId[] = [];
     for (let n = 0; n < 10; n += 1) webhooks.push(await rows.webhook());
     for (const id of webhooks) await rows.deliveries(id, { count: 40 });
-    const others = [openPool(), openPool()];
+    const others = [openLeasePool(database.url), openLeasePool(database.url)];
     const relays = [outbox, ...others.map(createDeliveryOutbox)];
     const admissions = webhooks.map((webhookId) => ({ webhookId, room: 40, fastRoom: 40 }));
     const seen: string[] = [];
     while (seen.length < 400) {
-      const limits = { ...LIMITS, fastRowsMax: 30 };
+      const limits = { ...CLAIM_LIMITS, fastRowsMax: 30 };
       const claims = await Promise.all(relays.map(async (relay) => relay.claim(admissions, limits)));
       expect(claims.flat().length).toBeGreaterThan(0);
       seen.push(...claims.flat().map(({ deliveryId }) => deliveryId));
@@ -365,7 +345,7 @@ describe('a lease', () => {
   test('is written without touching an index, so that the update stays heap-only', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 200 });
-    const fresh = openPool(); // a session counts its own updates until it hands them in
+    const fresh = openLeasePool(database.url); // a session counts its own updates until it hands them in
     await inUndoneTransaction(fresh, async (session) => {
       const values = [[webhookId], [10], [10], 60, 1000, 1000, 4, 30, 1, [null], [null], 1000, [0]];
       expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
@@ -433,6 +413,6 @@ describe('release', () => {
 
   test('of nothing does nothing', async () => {
     await outbox.release([]);
-    expect(await outbox.claim([], LIMITS)).toEqual([]);
+    expect(await outbox.claim([], CLAIM_LIMITS)).toEqual([]);
   });
 });

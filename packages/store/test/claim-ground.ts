@@ -1,0 +1,25 @@
+import type { Pool } from 'pg';
+import type { ClaimLimits } from '../src/delivery-outbox.ts';
+import { createPool } from '../src/pool.ts';
+
+/** Room for all that a test has outstanding. */
+export const CLAIM_LIMITS: ClaimLimits = {
+  lookAheadSeconds: 60,
+  fastRowsMax: 1000,
+  slowRowsMax: 1000,
+  earlyRowsMax: 1000,
+  failingRoom: 4,
+  leaseSeconds: 30,
+  stuckAfterSeconds: 1,
+};
+
+/** A pool like the relay's for its leases. */
+export function openLeasePool(databaseUrl: string, size = 8): Pool {
+  return createPool({
+    databaseUrl,
+    size,
+    applicationName: 'outbox-test',
+    durableCommits: false,
+    onError: () => undefined,
+  });
+}
