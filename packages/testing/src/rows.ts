@@ -164,12 +164,38 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       return insertMessage(database, wish, wish.accountId ?? (await rows.account()));
     },
     async clear() {
-      await database.query(
-        'truncate accounts, events, deliveries, attempts, dead_letters, inbox_threads, removed_inboxes cascade',
-      );
+      const tables = await database.query<{ name: string; large: boolean }>(TABLES_WITH_ROWS);
+      if (tables.length > 0) await database.query(clearStatement(tables));
     },
   };
   return rows;
+}
+
+/**
+ * The tables that have a page of rows of an account. A table counts as large, too, where the
+ * role may not switch off foreign keys for a delete: TEST_DATABASE_URL may name such a role.
+ */
+const TABLES_WITH_ROWS = `
+  with recursive reached (oid) as (
+    select unnest('{accounts,events,deliveries,attempts,dead_letters,inbox_threads,removed_inboxes}'::regclass[])::oid
+    union
+    select conrelid from pg_constraint join reached on confrelid = reached.oid where contype = 'f'
+  ), sized as (
+    select oid, coalesce((select sum(pg_relation_size(relid)) from pg_partition_tree(oid)), pg_relation_size(oid)) as bytes
+    from reached join pg_class using (oid) where not relispartition
+  )
+  select oid::regclass::text as name, bytes > 200000 or current_setting('is_superuser') = 'off' as large
+  from sized where bytes > 0`;
+
+/**
+ * Deletes small tables and truncates large ones. A truncate makes every file of the table and its indexes anew: 80 ms
+ * for the 30 tables, against 3 ms for a delete of a few rows.
+ */
+function clearStatement(tables: readonly { name: string; large: boolean }[]): string {
+  if (tables.some(({ large }) => large))
+    return `truncate ${tables.map(({ name }) => name).join(', ')} cascade`;
+  const deletes = tables.map(({ name }) => `delete from ${name};`).join(' ');
+  return `begin; set local session_replication_role = replica; ${deletes} commit`;
 }
 
 /** No blob has this id. */

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer, startPostgres, startRedis } from '@postrider/embedded';
 import { ADMIN_URL_KEY, published, REDIS_URL_KEY, TEMPLATE_KEY } from '../environment.ts';
 import { keepRunning, stopAll } from './running.ts';
 import { createTemplate, dropTemplate } from './template.ts';
+
+const MEMORY_FOLDER = '/dev/shm';
+const MEMORY_BYTES_MIN = 2 * 1024 ** 3;
 
 /**
  * Starts what the tests need before the first of them: a throw-away Postgres with a migrated template database, and a
@@ -31,10 +35,19 @@ async function supplyPostgres(): Promise<void> {
 }
 
 async function throwAwayPostgres(): Promise<string> {
-  const dataDir = join(tmpdir(), `postrider-test-${randomBytes(6).toString('hex')}`);
+  const dataDir = join(await serverFolder(), `postrider-test-${randomBytes(6).toString('hex')}`);
   const postgres = await startPostgres({ dataDir, durable: false, throwAway: true });
   keepRunning(postgres);
   return postgres.url;
+}
+
+/**
+ * Where the test server keeps its data. Postgres spends most of a test on making and removing files, which costs a third
+ * in memory. Containers often have 64 MB of /dev/shm: too small.
+ */
+async function serverFolder(): Promise<string> {
+  const memory = await statfs(MEMORY_FOLDER).catch(() => null); // no such folder on macOS and Windows
+  return memory !== null && memory.bavail * memory.bsize >= MEMORY_BYTES_MIN ? MEMORY_FOLDER : tmpdir();
 }
 
 async function supplyRedis(): Promise<void> {
