@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pathToFileURL } from 'node:url';
 import { bundleScript, type BundledScript } from '@postrider/testing';
-import { withResolvers } from '@postrider/threads';
+import { withResolvers } from '@postrider/sandboxed-threads';
 import { comparable, samples } from '../test/corpus.ts';
 import { createMessageParser, type MessageParser, type MessageParserOptions } from './message-parser.ts';
 

@@ -1,4 +1,4 @@
-import { createThreadPool, type ThreadPoolOptions } from '@postrider/threads';
+import { createThreadPool, type ThreadPoolOptions } from '@postrider/sandboxed-threads';
 import { parseHeaderOnly } from './parse-message.ts';
 import type { ParsedMessage } from './parsed-message.ts';
 import { arrived, handoverOf } from './thread-protocol.ts';

@@ -1,4 +1,4 @@
-import { answerJobs, type Handover } from '@postrider/threads';
+import { answerJobs, type Handover } from '@postrider/sandboxed-threads';
 import type { ParsedMessage } from './parsed-message.ts';
 
 /*

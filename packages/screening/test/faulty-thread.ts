@@ -1,4 +1,4 @@
-import { answerJobs, type Handover } from '@postrider/threads';
+import { answerJobs, type Handover } from '@postrider/sandboxed-threads';
 import type { AuthenticationJob } from '../src/authentication/sender-authentication.ts';
 import type { SenderVerdict } from '../src/verdicts.ts';
 

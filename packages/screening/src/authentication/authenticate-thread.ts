@@ -1,4 +1,4 @@
-import { answerJobs, type Handover } from '@postrider/threads';
+import { answerJobs, type Handover } from '@postrider/sandboxed-threads';
 import type { SenderVerdict } from '../verdicts.ts';
 import { authenticateSender } from './authenticate-sender.ts';
 import type { AuthenticationJob } from './sender-authentication.ts';

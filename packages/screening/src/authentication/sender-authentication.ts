@@ -1,4 +1,4 @@
-import { createThreadPool, type ThreadPoolOptions } from '@postrider/threads';
+import { createThreadPool, type ThreadPoolOptions } from '@postrider/sandboxed-threads';
 import type { Envelope, SenderVerdict } from '../verdicts.ts';
 import type { AuthenticationOptions } from './authenticate-sender.ts';
 
