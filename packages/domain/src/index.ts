@@ -50,6 +50,7 @@ export type { LinkTarget, LinkTokens } from './link-token.ts';
 export { isMediaType } from './media-type.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
 export type { HandOver, MailOutcome, ProviderNotification } from './mail-outcome.ts';
+export type { MailReader } from './mail-reader.ts';
 export { namesAddress } from './names-address.ts';
 export {
   NOTIFICATION_AGE_HOURS_MAX,

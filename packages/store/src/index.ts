@@ -1,19 +1,24 @@
-export { createAccountStore } from './accounts.ts';
-export type { Account, AccountLimits, AccountStore } from './accounts.ts';
-export { createApiKeyStore } from './api-keys.ts';
-export type { ApiKey, ApiKeyStore, NewApiKey } from './api-keys.ts';
-export { createAttemptLog } from './attempt-log.ts';
-export type { AttemptLog } from './attempt-log.ts';
-export { createAttemptStore } from './attempts.ts';
-export type { AttemptCursor, AttemptStore, LoggedAttempt } from './attempts.ts';
-export { readBacklog, readOutstanding } from './backlog.ts';
-export { createSnapshotWatch } from './oldest-snapshot.ts';
-export type { Backlog, Outstanding } from './backlog.ts';
-export { openDatabase } from './database.ts';
-export type { Database } from './database.ts';
-export { createDeadLetterStore } from './dead-letters.ts';
-export type { DeadLetter, DeadLetterCut, DeadLetterFilter, DeadLetterStore } from './dead-letters.ts';
-export { createDeliveryOutbox } from './delivery-outbox.ts';
+export { createAccountStore } from './accounts/accounts.ts';
+export type { Account, AccountLimits, AccountStore } from './accounts/accounts.ts';
+export { createApiKeyStore } from './accounts/api-keys.ts';
+export type { ApiKey, ApiKeyStore, NewApiKey } from './accounts/api-keys.ts';
+export { createAttemptLog } from './deliveries/attempt-log.ts';
+export type { AttemptLog } from './deliveries/attempt-log.ts';
+export { createAttemptStore } from './deliveries/attempts.ts';
+export type { AttemptCursor, AttemptStore, LoggedAttempt } from './deliveries/attempts.ts';
+export { readBacklog, readOutstanding } from './deliveries/backlog.ts';
+export { createSnapshotWatch } from './db/oldest-snapshot.ts';
+export type { Backlog, Outstanding } from './deliveries/backlog.ts';
+export { openDatabase } from './db/database.ts';
+export type { Database } from './db/database.ts';
+export { createDeadLetterStore } from './deliveries/dead-letters.ts';
+export type {
+  DeadLetter,
+  DeadLetterCut,
+  DeadLetterFilter,
+  DeadLetterStore,
+} from './deliveries/dead-letters.ts';
+export { createDeliveryOutbox } from './deliveries/delivery-outbox.ts';
 export type {
   Admission,
   ClaimedDelivery,
@@ -24,8 +29,8 @@ export type {
   ScanRequest,
   Sweep,
   SweptWebhook,
-} from './delivery-outbox.ts';
-export { createDeliveryWork } from './delivery-work.ts';
+} from './deliveries/delivery-outbox.ts';
+export { createDeliveryWork } from './deliveries/delivery-work.ts';
 export type {
   DeadAttempt,
   DeliveryHandOver,
@@ -34,23 +39,30 @@ export type {
   FinishedAttempt,
   RetriedAttempt,
   TakenDelivery,
-} from './delivery-work.ts';
-export type { DomainLimitReached, DomainLimits } from './domain-limits.ts';
-export { createDomainStore } from './domains.ts';
-export type { Domain, DomainAddition, DomainClaim, DomainState, DomainStore, NewDomain } from './domains.ts';
-export { createDomainTurns } from './domain-turns.ts';
-export type { DomainTurn, DomainTurns, TurnLength, TurnResult } from './domain-turns.ts';
-export { createEmailStore } from './emails.ts';
-export type { Email, EmailStatus, EmailStore, ListedEmail, MailReader } from './emails.ts';
-export { createErasureStore } from './erasures.ts';
-export type { ErasureResult, ErasureStore } from './erasures.ts';
-export { isUnavailable, mappingUnavailable, StoreUnavailableError } from './errors.ts';
-export { readEventMoment } from './event-moment.ts';
-export type { EventMoment } from './event-moment.ts';
-export { createFleet } from './fleet.ts';
-export type { Fleet } from './fleet.ts';
-export { createHousekeeping } from './housekeeping.ts';
-export type { Housekeeping } from './housekeeping.ts';
+} from './deliveries/delivery-work.ts';
+export type { DomainLimitReached, DomainLimits } from './domains/domain-limits.ts';
+export { createDomainStore } from './domains/domains.ts';
+export type {
+  Domain,
+  DomainAddition,
+  DomainClaim,
+  DomainState,
+  DomainStore,
+  NewDomain,
+} from './domains/domains.ts';
+export { createDomainTurns } from './domains/domain-turns.ts';
+export type { DomainTurn, DomainTurns, TurnLength, TurnResult } from './domains/domain-turns.ts';
+export { createEmailStore } from './mail/emails.ts';
+export type { Email, EmailStatus, EmailStore, ListedEmail } from './mail/emails.ts';
+export { createErasureStore } from './retention/erasures.ts';
+export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
+export { isUnavailable, mappingUnavailable, StoreUnavailableError } from './db/errors.ts';
+export { readEventMoment } from './db/event-moment.ts';
+export type { EventMoment } from './db/event-moment.ts';
+export { createFleet } from './deliveries/fleet.ts';
+export type { Fleet } from './deliveries/fleet.ts';
+export { createHousekeeping } from './retention/housekeeping.ts';
+export type { Housekeeping } from './retention/housekeeping.ts';
 export { createBlockedSenderStore } from './inbound/blocked-senders.ts';
 export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-senders.ts';
 export { findMessages } from './inbound/find-messages.ts';
@@ -76,7 +88,7 @@ export type {
 } from './inbound/message-intake.ts';
 export { createSesMailStore, createSesMailWork } from './inbound/ses-mail.ts';
 export type { ClaimedSesMail, SesMailClaim, SesMailStore, SesMailWork } from './inbound/ses-mail.ts';
-export { dropOldThreads, dropReceivedMail } from './inbound/old-messages.ts';
+export { dropOldThreads, dropReceivedMail } from './retention/old-messages.ts';
 export { createSweptBlobs, SWEEP_LEASE_MS, SweptBlobsError } from './inbound/swept-blobs.ts';
 export type { SweptBlob, SweptBlobs } from './inbound/swept-blobs.ts';
 export { createThreadStore, isThreadEmailId } from './inbound/threads.ts';
@@ -89,11 +101,16 @@ export type {
   MessageStore,
   WholeMessage,
 } from './inbound/messages.ts';
-export { agreeOnMailProvider, keptMailProvider, MAIL_PROVIDERS, setMailProvider } from './installation.ts';
-export type { MailProviderName } from './installation.ts';
-export { createMailOutbox } from './mail-outbox.ts';
-export type { ClaimedEmail, MailOutbox } from './mail-outbox.ts';
-export { createMailWork } from './mail-work.ts';
+export {
+  agreeOnMailProvider,
+  keptMailProvider,
+  MAIL_PROVIDERS,
+  setMailProvider,
+} from './accounts/installation.ts';
+export type { MailProviderName } from './accounts/installation.ts';
+export { createMailOutbox } from './mail/mail-outbox.ts';
+export type { ClaimedEmail, MailOutbox } from './mail/mail-outbox.ts';
+export { createMailWork } from './mail/mail-work.ts';
 export type {
   AcceptedAnswer,
   EndedEmail,
@@ -103,21 +120,21 @@ export type {
   MailWork,
   StoredAttachment,
   TakenEmail,
-} from './mail-work.ts';
-export { migrate, pendingMigrations } from './migrate.ts';
-export { dropStrayAttempts } from './old-attempts.ts';
-export { dropOldDeadLetters, dropSurplusDeadLetters } from './old-dead-letters.ts';
-export { dropOldEvents } from './old-events.ts';
-export { dropMailContents, dropOldMail } from './old-mail.ts';
-export type { Page, PageRequest } from './page.ts';
-export { createPool } from './pool.ts';
-export type { PoolOptions } from './pool.ts';
-export { createProviderNotificationStore } from './provider-notifications.ts';
-export type { ProviderNotificationStore } from './provider-notifications.ts';
-export { readiness, requireMigrated } from './readiness.ts';
-export type { Readiness } from './readiness.ts';
-export type { Queryable } from './statement.ts';
-export { createSuppressionStore } from './suppressions.ts';
+} from './mail/mail-work.ts';
+export { migrate, pendingMigrations } from './schema/migrate.ts';
+export { dropStrayAttempts } from './retention/old-attempts.ts';
+export { dropOldDeadLetters, dropSurplusDeadLetters } from './retention/old-dead-letters.ts';
+export { dropOldEvents } from './retention/old-events.ts';
+export { dropMailContents, dropOldMail } from './retention/old-mail.ts';
+export type { Page, PageRequest } from './db/page.ts';
+export { createPool } from './db/pool.ts';
+export type { PoolOptions } from './db/pool.ts';
+export { createProviderNotificationStore } from './mail/provider-notifications.ts';
+export type { ProviderNotificationStore } from './mail/provider-notifications.ts';
+export { readiness, requireMigrated } from './schema/readiness.ts';
+export type { Readiness } from './schema/readiness.ts';
+export type { Queryable } from './db/statement.ts';
+export { createSuppressionStore } from './mail/suppressions.ts';
 export type {
   AddedSuppression,
   Removal,
@@ -125,14 +142,14 @@ export type {
   SuppressionKey,
   SuppressionOrigin,
   SuppressionStore,
-} from './suppressions.ts';
-export { createTopicStore } from './topics.ts';
-export type { NewTopic, Topic, TopicStore } from './topics.ts';
-export type { Transaction, Transactions } from './transaction.ts';
-export type { SendOutcome, SendRequest } from './send-request.ts';
-export { createUnsubscribeStore } from './unsubscribes.ts';
-export type { UnsubscribeSource, UnsubscribeStore } from './unsubscribes.ts';
-export { createWakeUpListener, createWakeUps } from './wake-ups.ts';
-export type { WakeUp, WakeUpListener, WakeUps } from './wake-ups.ts';
-export { createWebhookStore } from './webhooks.ts';
-export type { NewWebhook, Webhook, WebhookCreation, WebhookStore } from './webhooks.ts';
+} from './mail/suppressions.ts';
+export { createTopicStore } from './mail/topics.ts';
+export type { NewTopic, Topic, TopicStore } from './mail/topics.ts';
+export type { Transaction, Transactions } from './db/transaction.ts';
+export type { SendOutcome, SendRequest } from './mail/send-request.ts';
+export { createUnsubscribeStore } from './mail/unsubscribes.ts';
+export type { UnsubscribeSource, UnsubscribeStore } from './mail/unsubscribes.ts';
+export { createWakeUpListener, createWakeUps } from './db/wake-ups.ts';
+export type { WakeUp, WakeUpListener, WakeUps } from './db/wake-ups.ts';
+export { createWebhookStore } from './webhooks/webhooks.ts';
+export type { NewWebhook, Webhook, WebhookCreation, WebhookStore } from './webhooks/webhooks.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import type { ClaimLimits } from '../src/delivery-outbox.ts';
-import { createPool } from '../src/pool.ts';
+import { createPool } from '../src/db/pool.ts';
+import type { ClaimLimits } from '../src/deliveries/delivery-outbox.ts';
 
 /** Room for all that a test has outstanding. */
 export const CLAIM_LIMITS: ClaimLimits = {

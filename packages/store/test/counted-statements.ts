@@ -1,4 +1,4 @@
-import type { Database } from '../src/database.ts';
+import type { Database } from '../src/db/database.ts';
 
 /** A statement as the driver is given it. */
 export interface AskedStatement {

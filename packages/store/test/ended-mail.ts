@@ -1,7 +1,7 @@
 import type { AccountId, EmailDraft, EmailId, WebhookId } from '@postrider/domain';
-import { createDeliveryWork } from '../src/delivery-work.ts';
-import { createEmailStore } from '../src/emails.ts';
-import { createMailWork } from '../src/mail-work.ts';
+import { createDeliveryWork } from '../src/deliveries/delivery-work.ts';
+import { createEmailStore } from '../src/mail/emails.ts';
+import { createMailWork } from '../src/mail/mail-work.ts';
 import { draftOf } from './draft.ts';
 import type { TestStore } from './open-store.ts';
 import { takeHeld } from './taken-email.ts';

@@ -2,10 +2,10 @@ import { createSecretBox } from '@postrider/domain';
 import type { SecretBox } from '@postrider/domain';
 import { createTestDatabase, fakeClock } from '@postrider/testing';
 import type { FakeClock, TestDatabase } from '@postrider/testing';
-import { createAccountStore } from '../src/accounts.ts';
-import { openDatabase } from '../src/database.ts';
-import type { Database } from '../src/database.ts';
-import type { WakeUp } from '../src/wake-ups.ts';
+import { createAccountStore } from '../src/accounts/accounts.ts';
+import { openDatabase } from '../src/db/database.ts';
+import type { Database } from '../src/db/database.ts';
+import type { WakeUp } from '../src/db/wake-ups.ts';
 
 /** A database of its own, opened as a process does. */
 export interface TestStore {

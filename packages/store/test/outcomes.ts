@@ -1,5 +1,10 @@
 import { newId } from '@postrider/domain';
-import type { DeadAttempt, FinishedAttempt, HeldDelivery, RetriedAttempt } from '../src/delivery-work.ts';
+import type {
+  DeadAttempt,
+  FinishedAttempt,
+  HeldDelivery,
+  RetriedAttempt,
+} from '../src/deliveries/delivery-work.ts';
 
 /** What a worker records of a delivery that it holds. */
 export function finished(

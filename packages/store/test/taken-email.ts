@@ -1,4 +1,4 @@
-import type { MailHandOver, MailWork, TakenEmail } from '../src/mail-work.ts';
+import type { MailHandOver, MailWork, TakenEmail } from '../src/mail/mail-work.ts';
 
 /** Takes one message. @returns null when it is not there for this job. */
 export async function takeOne(work: MailWork, job: MailHandOver): Promise<TakenEmail | null> {

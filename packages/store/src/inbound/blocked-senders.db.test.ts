@@ -8,10 +8,10 @@ import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
-import { judgeMessage } from '../sql/judge-message.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createMessageIntake } from './message-intake.ts';
 import type { MessageIntake } from './message-intake.ts';
+import { judgeMessage } from './sql/judge-message.ts';
 
 let store: TestStore;
 let rows: Rows;

@@ -1,12 +1,12 @@
 import { newId } from '@postrider/domain';
 import type { AccountId, BlockedSenderId, Clock } from '@postrider/domain';
-import type { Database } from '../database.ts';
-import { mappingUnavailable } from '../errors.ts';
+import type { Database } from '../db/database.ts';
+import { mappingUnavailable } from '../db/errors.ts';
+import { readPage } from '../db/page.ts';
+import type { Page, PageRequest } from '../db/page.ts';
+import { lockAccount } from '../db/sql/lock-account.ts';
+import { runIn } from '../db/statement.ts';
 import type { BlockedSender as BlockedRow } from '../generated/client.ts';
-import { readPage } from '../page.ts';
-import type { Page, PageRequest } from '../page.ts';
-import { lockAccount } from '../sql/lock-account.ts';
-import { runIn } from '../statement.ts';
 
 /** A sender whose mail an account has held. */
 export interface BlockedSender {

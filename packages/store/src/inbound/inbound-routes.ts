@@ -8,19 +8,19 @@ import type {
   SecretBox,
   WebhookId,
 } from '@postrider/domain';
-import type { Database } from '../database.ts';
-import { runOn } from '../database.ts';
-import { mappingUnavailable } from '../errors.ts';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import { mappingUnavailable } from '../db/errors.ts';
+import { readPage } from '../db/page.ts';
+import type { Page, PageRequest } from '../db/page.ts';
+import { runIn } from '../db/statement.ts';
+import { ownsDomain } from '../domains/sql/owns-domain.ts';
 import type { InboundRoute as RouteRow, Prisma } from '../generated/client.ts';
-import { insertWebhook, webhookLimitReached } from '../insert-webhook.ts';
-import { readPage } from '../page.ts';
-import type { Page, PageRequest } from '../page.ts';
-import { removeAfterMark } from '../remove-webhook.ts';
-import { addInboundRoute } from '../sql/add-inbound-route.ts';
-import { deleteInboundRoute } from '../sql/delete-inbound-route.ts';
-import { lockInboundAddress } from '../sql/lock-inbound-address.ts';
-import { ownsDomain } from '../sql/owns-domain.ts';
-import { runIn } from '../statement.ts';
+import { insertWebhook, webhookLimitReached } from '../webhooks/insert-webhook.ts';
+import { removeAfterMark } from '../webhooks/remove-webhook.ts';
+import { addInboundRoute } from './sql/add-inbound-route.ts';
+import { deleteInboundRoute } from './sql/delete-inbound-route.ts';
+import { lockInboundAddress } from './sql/lock-inbound-address.ts';
 
 export interface NewInboundRoute {
   readonly accountId: AccountId;

@@ -1,21 +1,20 @@
 import { inboundAddress, inboundDomain, newId, parseId } from '@postrider/domain';
-import type { AccountId, Clock, DomainId, InboxId, KeyKind } from '@postrider/domain';
+import type { AccountId, Clock, DomainId, InboxId, KeyKind, MailReader } from '@postrider/domain';
 import type { PoolClient } from 'pg';
-import type { Database } from '../database.ts';
-import { runOn } from '../database.ts';
-import type { MailReader } from '../emails.ts';
-import { mappingUnavailable } from '../errors.ts';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import { mappingUnavailable } from '../db/errors.ts';
+import { readPage } from '../db/page.ts';
+import type { Page, PageRequest } from '../db/page.ts';
+import { inTransaction } from '../db/pool.ts';
+import { lockAccount } from '../db/sql/lock-account.ts';
+import { run } from '../db/statement.ts';
+import { ownsDomain } from '../domains/sql/owns-domain.ts';
 import type { Inbox as InboxRow } from '../generated/client.ts';
-import { readPage } from '../page.ts';
-import type { Page, PageRequest } from '../page.ts';
-import { inTransaction } from '../pool.ts';
-import { addInbox } from '../sql/add-inbox.ts';
-import { deleteInbox } from '../sql/delete-inbox.ts';
-import { lockAccount } from '../sql/lock-account.ts';
-import { lockInboundAddress } from '../sql/lock-inbound-address.ts';
-import { ownsDomain } from '../sql/owns-domain.ts';
-import { readInboxes } from '../sql/read-inboxes.ts';
-import { run } from '../statement.ts';
+import { addInbox } from './sql/add-inbox.ts';
+import { deleteInbox } from './sql/delete-inbox.ts';
+import { lockInboundAddress } from './sql/lock-inbound-address.ts';
+import { readInboxes } from './sql/read-inboxes.ts';
 
 export interface NewInbox {
   readonly accountId: AccountId;

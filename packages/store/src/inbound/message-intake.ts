@@ -9,21 +9,20 @@ import type {
   KeyKind,
   MessageId,
   ReceivedMessage,
-  ThreadId,
 } from '@postrider/domain';
-import type { Database } from '../database.ts';
-import { runOn } from '../database.ts';
-import { addMessage } from '../sql/add-message.ts';
-import { findRecipients } from '../sql/find-recipients.ts';
-import { findThread } from '../sql/find-thread.ts';
-import { judgeMessage } from '../sql/judge-message.ts';
-import { lockInbox } from '../sql/lock-inbox.ts';
-import { runIn } from '../statement.ts';
-import type { Transaction } from '../transaction.ts';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import { runIn } from '../db/statement.ts';
+import type { Transaction } from '../db/transaction.ts';
 import { endInTransaction } from './ses-mail.ts';
 import type { SesMailClaim } from './ses-mail.ts';
+import { addMessage } from './sql/add-message.ts';
+import { findRecipients } from './sql/find-recipients.ts';
+import { judgeMessage } from './sql/judge-message.ts';
+import { lockInbox } from './sql/lock-inbox.ts';
 import { forgetSwept, SweptBlobsError } from './swept-blobs.ts';
 import type { SweptBlob } from './swept-blobs.ts';
+import { threadOf } from './thread-of.ts';
 
 /**
  * Senders whom a block list is asked for. Each has up to 128 names, 17 KB together, and up to 50 targets ask
@@ -248,17 +247,4 @@ export async function recordReception(
   const type = status === 'held' ? 'message.held' : 'message.received';
   const rule = ruleId === null ? {} : { inboundRule: ruleId };
   await recordEvent(tx, { type, accountId, data: messageRecord(message), ...rule }, clock);
-}
-
-/** @param message of which it is the ids that count. */
-export async function threadOf(
-  tx: Transaction,
-  inboxId: InboxId,
-  { messageId, inReplyTo, references }: Pick<IncomingMessage, 'messageId' | 'inReplyTo' | 'references'>,
-): Promise<ThreadId | null> {
-  const ids = [...(inReplyTo === null ? [] : [inReplyTo]), ...references.toReversed()];
-  const [found] = await runIn<{ threadId: ThreadId | null }>(tx.client, findThread, [
-    ...[inboxId, ids, messageId],
-  ]);
-  return found?.threadId ?? null;
 }

@@ -4,7 +4,7 @@ import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../db/database.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createMessageStore } from './messages.ts';
 import type { MessageFilter } from './messages.ts';

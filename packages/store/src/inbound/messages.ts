@@ -5,30 +5,31 @@ import type {
   InboundRouteId,
   InboxId,
   LinkTarget,
+  MailReader,
   MessageId,
   ReceivedAttachment,
   ReceivedMessage,
   ThreadId,
 } from '@postrider/domain';
-import type { Database } from '../database.ts';
-import { runOn } from '../database.ts';
-import type { MailReader } from '../emails.ts';
-import { mappingUnavailable } from '../errors.ts';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import { mappingUnavailable } from '../db/errors.ts';
+import { pageOf } from '../db/page.ts';
+import type { Page, PageRequest } from '../db/page.ts';
+import { runIn } from '../db/statement.ts';
+import type { Transaction } from '../db/transaction.ts';
 import type { Message as MessageRow, MessageAttachment as AttachmentRow } from '../generated/client.ts';
-import { pageOf } from '../page.ts';
-import type { Page, PageRequest } from '../page.ts';
+import { recordReception } from './message-intake.ts';
 import {
   accountMessagesAfter,
   accountMessagesBefore,
   inboxMessagesAfter,
   inboxMessagesBefore,
-} from '../sql/list-messages.ts';
-import { lockInbox } from '../sql/lock-inbox.ts';
-import { readRecords } from '../sql/read-records.ts';
-import { releaseMessage } from '../sql/release-message.ts';
-import { runIn } from '../statement.ts';
-import type { Transaction } from '../transaction.ts';
-import { recordReception, threadOf } from './message-intake.ts';
+} from './sql/list-messages.ts';
+import { lockInbox } from './sql/lock-inbox.ts';
+import { readRecords } from './sql/read-records.ts';
+import { releaseMessage } from './sql/release-message.ts';
+import { threadOf } from './thread-of.ts';
 
 /** A message with all that is stored of it. */
 export interface WholeMessage extends ReceivedMessage {

@@ -5,7 +5,7 @@ import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
-import { createHousekeeping } from '../housekeeping.ts';
+import { createHousekeeping } from '../retention/housekeeping.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createMessageIntake } from './message-intake.ts';
 import type { MessageIntake } from './message-intake.ts';

@@ -1,12 +1,12 @@
 import type { SesMail } from '@postrider/domain';
-import type { Database } from '../database.ts';
-import { runOn } from '../database.ts';
-import { addSesMail } from '../sql/add-ses-mail.ts';
-import { claimSesMail } from '../sql/claim-ses-mail.ts';
-import { deferSesMail } from '../sql/defer-ses-mail.ts';
-import { endSesMail } from '../sql/end-ses-mail.ts';
-import { runIn } from '../statement.ts';
-import type { Transaction } from '../transaction.ts';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import { runIn } from '../db/statement.ts';
+import type { Transaction } from '../db/transaction.ts';
+import { addSesMail } from './sql/add-ses-mail.ts';
+import { claimSesMail } from './sql/claim-ses-mail.ts';
+import { deferSesMail } from './sql/defer-ses-mail.ts';
+import { endSesMail } from './sql/end-ses-mail.ts';
 
 export interface SesMailStore {
   /**

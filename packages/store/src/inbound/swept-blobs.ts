@@ -1,8 +1,8 @@
 import { escapeLiteral } from 'pg';
 import type { Pool, QueryResult } from 'pg';
-import { dropAged } from '../bounded-step.ts';
-import type { Database } from '../database.ts';
-import { isLockTimeout, mappingUnavailable } from '../errors.ts';
+import { dropAged } from '../db/bounded-step.ts';
+import type { Database } from '../db/database.ts';
+import { isLockTimeout, mappingUnavailable } from '../db/errors.ts';
 
 /** A blob that the sweep took. */
 export interface SweptBlob {

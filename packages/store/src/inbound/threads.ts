@@ -1,9 +1,9 @@
 import { LIMITS, parseId } from '@postrider/domain';
 import type { EmailId, InboxId, MessageId, ThreadId } from '@postrider/domain';
-import type { Database } from '../database.ts';
-import { runOn } from '../database.ts';
-import { pageOf } from '../page.ts';
-import type { Page, PageRequest } from '../page.ts';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import { pageOf } from '../db/page.ts';
+import type { Page, PageRequest } from '../db/page.ts';
 import {
   emailsAfter,
   emailsBefore,
@@ -12,7 +12,7 @@ import {
   readThreadEmails,
   threadsAfter,
   threadsBefore,
-} from '../sql/read-threads.ts';
+} from './sql/read-threads.ts';
 
 export interface Thread {
   readonly id: ThreadId;

@@ -1,6 +1,6 @@
 import type { AccountId, DeadLetterId, DeliveryOutcome, EventId, WebhookId } from '@postrider/domain';
-import type { ClaimedDelivery } from '../../src/delivery-outbox.ts';
-import type { DeliveryHandOver, HeldDelivery, TakenDelivery } from '../../src/delivery-work.ts';
+import type { ClaimedDelivery } from '../../src/deliveries/delivery-outbox.ts';
+import type { DeliveryHandOver, HeldDelivery, TakenDelivery } from '../../src/deliveries/delivery-work.ts';
 import type { EventState, WebhookState } from './state.ts';
 
 /** A delivery that a simulated worker has taken. */

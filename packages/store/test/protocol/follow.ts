@@ -1,6 +1,6 @@
 import type { EventId, WebhookId } from '@postrider/domain';
-import type { ClaimedDelivery } from '../../src/delivery-outbox.ts';
-import type { DeliveryHandOver, HeldDelivery } from '../../src/delivery-work.ts';
+import type { ClaimedDelivery } from '../../src/deliveries/delivery-outbox.ts';
+import type { DeliveryHandOver, HeldDelivery } from '../../src/deliveries/delivery-work.ts';
 import type { Act, Ending } from './acts.ts';
 import { unitsOf } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';

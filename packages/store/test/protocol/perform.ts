@@ -7,8 +7,8 @@ import {
 } from '@postrider/domain';
 import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider/domain';
 import { newWebhook } from '@postrider/testing';
-import type { DeliveryHandOver, FinishedAttempt } from '../../src/delivery-work.ts';
-import { dropOldEvents } from '../../src/old-events.ts';
+import type { DeliveryHandOver, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
+import { dropOldEvents } from '../../src/retention/old-events.ts';
 import type { Act, Ending, Hand } from './acts.ts';
 import type { Plan, Way } from './plans.ts';
 import { unitsOf } from './snapshot.ts';

@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { createAccountStore } from './accounts.ts';
+
+let store: TestStore;
+
+beforeAll(async () => void (store = await openTestStore()));
+afterAll(() => store.close());
+
+test('an account is found as it was made', async () => {
+  const accounts = createAccountStore(store.db, store.clock);
+  const account = await accounts.create('Ada & Söhne');
+  expect(account).toEqual({
+    id: expect.stringMatching(/^acct_/),
+    name: 'Ada & Söhne',
+    createdAt: store.clock.now(),
+  });
+  expect(await accounts.find(account.id)).toEqual(account);
+});
+
+test('an account that does not exist is null', async () => {
+  const accounts = createAccountStore(store.db, store.clock);
+  expect(await accounts.find(newId('account', store.clock))).toBeNull();
+});

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { apiKeyDigest, newApiKey, newId, SCOPES } from '@postrider/domain';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { createApiKeyStore } from './api-keys.ts';
+import type { ApiKeyStore, NewApiKey } from './api-keys.ts';
+
+let store: TestStore;
+let keys: ApiKeyStore;
+let wish: NewApiKey;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  keys = createApiKeyStore(store.db, store.clock);
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  wish = {
+    accountId: await store.newAccount(),
+    kind: 'live',
+    scopes: ['webhooks:manage', 'emails:send'],
+    rateLimitPerMinute: 7,
+  };
+});
+
+test('a key is found by its text, with what it may do', async () => {
+  const { apiKey, key } = await keys.create(wish);
+  expect(key).toMatch(/^pr_live_/);
+  expect(apiKey).toEqual({
+    ...wish,
+    id: expect.stringMatching(/^key_/),
+    createdAt: store.clock.now(),
+    revokedAt: null,
+  });
+  expect(await keys.findActive(key)).toEqual(apiKey);
+});
+
+test('a test key says so in its text', async () => {
+  const { apiKey, key } = await keys.create({ ...wish, kind: 'test', rateLimitPerMinute: null });
+  expect(key).toMatch(/^pr_test_/);
+  expect(apiKey).toMatchObject({ kind: 'test', rateLimitPerMinute: null });
+});
+
+test('of a key only the SHA-256 is stored', async () => {
+  const { apiKey, key } = await keys.create(wish);
+  const [row] = await store.outside.query<{ digest: Buffer; row: string }>(
+    'select digest, api_keys::text as row from api_keys where id = $1',
+    [apiKey.id],
+  );
+  expect(row?.digest.equals(apiKeyDigest(key))).toBe(true);
+  expect(row?.row).not.toContain(key.slice(8));
+});
+
+test('an unknown key and a revoked one are not found', async () => {
+  const { apiKey, key } = await keys.create(wish);
+  expect(await keys.findActive(newApiKey('live'))).toBeNull();
+  await keys.revoke(apiKey.id);
+  expect(await keys.findActive(key)).toBeNull();
+});
+
+test('a key that is revoked twice keeps the first time', async () => {
+  const { apiKey } = await keys.create(wish);
+  const revokedAt = store.clock.now();
+  expect(await keys.revoke(apiKey.id)).toEqual({ ...apiKey, revokedAt });
+  store.clock.advance(1_000);
+  expect(await keys.revoke(apiKey.id)).toEqual({ ...apiKey, revokedAt });
+});
+
+test('a key that does not exist cannot be revoked', async () => {
+  expect(await keys.revoke(newId('apiKey', store.clock))).toBeNull();
+});
+
+test('the list has the account’s keys only, revoked ones too, newest first', async () => {
+  await keys.create({ ...wish, accountId: await store.newAccount() });
+  const first = await keys.create(wish);
+  store.clock.advance(1);
+  const second = await keys.create(wish);
+  await keys.revoke(first.apiKey.id);
+  const list = await keys.list(wish.accountId);
+  expect(list.map(({ id }) => id)).toEqual([second.apiKey.id, first.apiKey.id]);
+});
+
+test('a scope that this version does not know gives nothing', async () => {
+  const { apiKey, key } = await keys.create(wish);
+  await store.outside.query(`update api_keys set scopes = '{webhooks:manage,moon:land}' where id = $1`, [
+    apiKey.id,
+  ]);
+  expect((await keys.findActive(key))?.scopes).toEqual(['webhooks:manage']);
+});
+
+const OF_MAIL = ['emails:send', 'emails:read', 'inbound:read', 'inbound:send', 'inbound:manage'];
+
+test('a test key that was given other scopes than those of mail is found without them', async () => {
+  const scopes = SCOPES;
+  const { apiKey, key } = await keys.create({ ...wish, scopes, kind: 'test' });
+  const [stored] = await store.outside.query('select scopes from api_keys where id = $1', [apiKey.id]);
+  expect(stored).toEqual({ scopes });
+  expect((await keys.findActive(key))?.scopes).toEqual(OF_MAIL);
+  expect((await keys.list(wish.accountId))[0]?.scopes).toEqual(OF_MAIL);
+});

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { agreeOnMailProvider, MAIL_PROVIDERS, setMailProvider } from './installation.ts';
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await openTestStore();
+});
+afterAll(() => store.close());
+beforeEach(() => store.outside.query('truncate installation'));
+
+const kept = () => store.outside.query('select mail_provider from installation');
+
+test('a process that names no provider takes the sandbox where nothing is kept, and keeps nothing itself', async () => {
+  expect(await agreeOnMailProvider(store.db, undefined)).toEqual({ name: 'sandbox', origin: 'default' });
+  expect(await kept()).toEqual([]);
+});
+
+test.each(MAIL_PROVIDERS)(
+  'the first process that names %s decides for those that name none',
+  async (name) => {
+    expect(await agreeOnMailProvider(store.db, name)).toEqual({ name, origin: 'environment' });
+    expect(await agreeOnMailProvider(store.db, undefined)).toEqual({ name, origin: 'kept' });
+    expect(await agreeOnMailProvider(store.db, name)).toEqual({ name, origin: 'environment' });
+    expect(await kept()).toEqual([{ mail_provider: name }]);
+  },
+);
+
+test('a process that names another one is refused with the command that changes it, and changes nothing', async () => {
+  await agreeOnMailProvider(store.db, 'sandbox');
+  await expect(agreeOnMailProvider(store.db, 'ses')).rejects.toThrow(
+    'MAIL_PROVIDER is ses, and this installation keeps sandbox; to change that, run ' +
+      '`postrider installation set mail-provider ses`, then restart every API and worker',
+  );
+  expect(await kept()).toEqual([{ mail_provider: 'sandbox' }]);
+});
+
+test('of many that name different ones at the same time, exactly one decides', async () => {
+  const given = Array.from({ length: 9 }, (_, index) => MAIL_PROVIDERS[index % 3] ?? 'ses');
+  const results = await Promise.allSettled(given.map((name) => agreeOnMailProvider(store.db, name)));
+  const [row, ...others] = await kept();
+  expect(others).toEqual([]);
+  const agreed = results.map((result) => (result.status === 'fulfilled' ? result.value.name : null));
+  expect(agreed).toEqual(given.map((name) => (name === row?.['mail_provider'] ? name : null)));
+});
+
+test('what the operator sets is kept, and what was kept before is told', async () => {
+  expect(await setMailProvider(store.db, 'smtp')).toBeNull();
+  expect(await setMailProvider(store.db, 'ses')).toBe('smtp');
+  expect(await agreeOnMailProvider(store.db, undefined)).toMatchObject({ name: 'ses' });
+  await expect(agreeOnMailProvider(store.db, 'smtp')).rejects.toThrow('set mail-provider smtp');
+});

@@ -1,0 +1,175 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
+import type { AccountId, ApiKeyId } from '@postrider/domain';
+import { untilWaitingForLock } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
+import { watchedPool } from '../../test/watched-pool.ts';
+import { createApiKeyStore } from './api-keys.ts';
+import type { ApiKeyStore } from './api-keys.ts';
+import { createKeyLookUps } from './key-look-ups.ts';
+
+const SECOND_MS = 1_000;
+const KEPT_MAX = 10_000;
+
+let store: TestStore;
+let operator: ApiKeyStore;
+let accountId: AccountId;
+
+/** A clock that is moved by hand. */
+let nowMs: number;
+/** The look-ups of one process, and what they have sent. */
+let find: ReturnType<typeof createKeyLookUps>;
+let sent: readonly string[];
+
+beforeAll(async () => {
+  store = await openTestStore();
+  operator = createApiKeyStore(store.db, store.clock);
+  accountId = await store.newAccount();
+});
+afterAll(() => store.close());
+beforeEach(() => {
+  const watched = watchedPool(store.db.pool);
+  nowMs = 5_000;
+  sent = watched.sent;
+  find = createKeyLookUps(watched.pool, () => nowMs);
+});
+
+async function newKey(): Promise<{ id: ApiKeyId; key: string }> {
+  const { apiKey, key } = await operator.create({
+    ...{ accountId, kind: 'live', scopes: ['emails:send'], rateLimitPerMinute: null },
+  });
+  return { id: apiKey.id, key };
+}
+
+/** As `revoke` does, without its wait: so that a test's own clock decides. */
+async function markRevoked(key: string): Promise<void> {
+  await store.outside.query('update api_keys set revoked_at = now() where digest = $1', [apiKeyDigest(key)]);
+}
+
+describe('a key that was found', () => {
+  test('is not asked for again within a second of the sending, and is after it', async () => {
+    const { id, key } = await newKey();
+    expect(await find(key)).toMatchObject({ id, accountId });
+    await markRevoked(key);
+    nowMs += SECOND_MS - 1;
+    expect(await find(key)).toMatchObject({ id });
+    expect(sent).toHaveLength(1);
+    nowMs += 1;
+    expect(await find(key)).toBeNull();
+    expect(sent).toHaveLength(2);
+  });
+
+  test('by a statement that took a second is asked for again at once', async () => {
+    const { id, key } = await newKey();
+    await inUndoneTransaction(store.db.pool, async (session) => {
+      await session.query('lock table api_keys in access exclusive mode');
+      const first = find(key);
+      await untilWaitingForLock(store.outside);
+      nowMs += SECOND_MS;
+      await session.query('rollback');
+      expect(await first).toMatchObject({ id });
+    });
+    await find(key);
+    expect(sent).toHaveLength(2);
+  });
+
+  test('says nothing of another', async () => {
+    const [known, other] = [await newKey(), await newKey()];
+    await find(known.key);
+    expect(await find(other.key)).toMatchObject({ id: other.id });
+    expect(await find(newApiKey('live'))).toBeNull();
+    expect(sent).toHaveLength(3);
+  });
+
+  test('is one of 10,000 at most; the oldest go first', async () => {
+    const keys = await manyKeys(KEPT_MAX);
+    const first = await newKey();
+    await find(first.key);
+    nowMs += 1;
+    await Promise.all(keys.map(find));
+    expect(sent).toHaveLength(2);
+    await Promise.all(keys.map(find));
+    expect(sent).toHaveLength(2);
+    await find(first.key);
+    expect(sent).toHaveLength(3);
+  });
+});
+
+test('an unknown key and a revoked one are asked for every time', async () => {
+  const { key } = await newKey();
+  await markRevoked(key);
+  for (const text of [newApiKey('live'), key]) {
+    for (let n = 0; n < 3; n += 1) expect(await find(text)).toBeNull();
+  }
+  expect(sent).toHaveLength(6);
+});
+
+test('look-ups that begin in one turn are one statement, and each gets its own answer', async () => {
+  const [one, two] = [await newKey(), await newKey()];
+  const asked = [one.key, newApiKey('live'), two.key, one.key];
+  const found = await Promise.all(asked.map(find));
+  expect(found.map((row) => row?.id)).toEqual([one.id, undefined, two.id, one.id]);
+  expect(sent).toEqual(['find-api-keys']);
+});
+
+test('a look-up joins no statement that has been sent: it sees what was revoked since', async () => {
+  const { key } = await newKey();
+  await inUndoneTransaction(store.db.pool, async (session) => {
+    await session.query('lock table api_keys in access exclusive mode');
+    const first = find(key);
+    await untilWaitingForLock(store.outside);
+    const second = find(key);
+    await untilWaitingForLock(store.outside, 2);
+    await session.query('update api_keys set revoked_at = now() where digest = $1', [apiKeyDigest(key)]);
+    await session.query('commit');
+    await first;
+    expect(await second).toBeNull();
+  });
+  expect(sent).toHaveLength(2);
+});
+
+test('a look-up that Postgres does not answer fails, and the next one asks anew', async () => {
+  const { id, key } = await newKey();
+  await store.outside.query('alter table api_keys rename to away');
+  const failed = await Promise.allSettled([find(key), find(key)]);
+  await store.outside.query('alter table away rename to api_keys');
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(await find(key)).toMatchObject({ id });
+});
+
+test('nothing is found with a key once its revocation has returned, in any process, however busy', async () => {
+  const processes = Array.from({ length: 4 }, () => createApiKeyStore(store.db, store.clock));
+  const { id, key } = await newKey();
+  for (const one of processes) expect(await one.findActive(key)).toMatchObject({ id });
+  let returned = false;
+  let before = 0;
+  const foundAfter: string[] = [];
+  const requests = processes.map(async (one) => {
+    for (let last = false; !last;) {
+      last = returned; // one more that begins after it
+      const found = await one.findActive(key);
+      await setImmediate();
+      if (found !== null && last) foundAfter.push(found.id);
+      if (found !== null && !last) before += 1;
+    }
+  });
+  await operator.revoke(id);
+  returned = true;
+  await Promise.all(requests);
+  expect(before).toBeGreaterThan(processes.length);
+  expect(foundAfter).toEqual([]);
+});
+
+/** So many keys, in one statement. */
+async function manyKeys(count: number): Promise<string[]> {
+  const keys = Array.from({ length: count }, () => newApiKey('live'));
+  await store.outside.query(
+    `insert into api_keys (id, account_id, digest, kind, scopes)
+     select k.id, $1, k.digest, 'live', '{}' from unnest($2::text[], $3::bytea[]) k (id, digest)`,
+    [accountId, keys.map(() => newId('apiKey', store.clock)), keys.map(apiKeyDigest)],
+  );
+  return keys;
+}

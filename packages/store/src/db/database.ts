@@ -1,0 +1,47 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { Pool } from 'pg';
+import { PrismaClient } from '../generated/client.ts';
+import { mappingUnavailable } from './errors.ts';
+import { createPool } from './pool.ts';
+import type { PoolOptions } from './pool.ts';
+import { run, statementNameOf } from './statement.ts';
+import type { Statement } from './statement.ts';
+import { createTransactions } from './transaction.ts';
+import type { Transactions } from './transaction.ts';
+import type { WakeUps } from './wake-ups.ts';
+
+/** One pool, used by Prisma for the resources of the API and directly for the statements of the hot path. */
+export interface Database {
+  readonly pool: Pool;
+  readonly prisma: PrismaClient;
+  readonly transactions: Transactions;
+  /** For what commits without `transactions`: told after the commit. */
+  readonly wakeUps: Pick<WakeUps, 'send'>;
+  close(): Promise<void>;
+}
+
+/** @param wakeUps told, after a commit, which webhooks got a delivery. */
+export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeUps: WakeUps): Database {
+  const pool = createPool({ ...options, durableCommits: true });
+  const adapter = new PrismaPg(pool, { statementNameGenerator: statementNameOf });
+  const prisma = new PrismaClient({ adapter, errorFormat: 'minimal' });
+  return {
+    pool,
+    prisma,
+    transactions: createTransactions(prisma, wakeUps),
+    wakeUps,
+    async close() {
+      await prisma.$disconnect();
+      await pool.end();
+    },
+  };
+}
+
+/** Runs a hot-path statement; an unreachable Postgres is a StoreUnavailableError. */
+export async function runOn<Row extends object>(
+  pool: Pool,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return mappingUnavailable(() => run<Row>(pool, statement, values));
+}

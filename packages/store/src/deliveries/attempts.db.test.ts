@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import type { AccountId, WebhookId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { migrate } from '../schema/migrate.ts';
+import { createAttemptStore } from './attempts.ts';
+import type { AttemptRequest } from './attempts.ts';
+
+/** Two of one account: the busy one has many more attempts than are read. */
+const BUSY_ATTEMPTS = 20_000;
+const READ_MAX = 1_000;
+
+let store: TestStore;
+let rows: Rows;
+let accountId: AccountId;
+let busy: WebhookId;
+let quiet: WebhookId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  accountId = await store.newAccount();
+  [busy, quiet] = [await rows.webhook({ accountId }), await rows.webhook({ accountId })];
+});
+afterAll(() => store.close());
+
+const log = (webhookId: WebhookId, eventId: string, count: number, day: string) =>
+  store.outside.query(
+    `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms)
+     select $4::timestamptz + n * interval '1 ms', n, $2, $1, 1, 1 from generate_series(1, $3::int) n`,
+    [webhookId, eventId, count, day],
+  );
+
+const addDay = (day: string, next: string) =>
+  store.outside.query(
+    `create table attempts_${day.replaceAll('-', '')} partition of attempts for values from ('${day}Z') to ('${next}Z')`,
+  );
+
+const indexes = () =>
+  store.outside.query<{ name: string; valid: boolean; day: string }>(
+    `select i.indexrelid::regclass::text as name, i.indisvalid as valid, i.indrelid::regclass::text as day
+     from pg_index i
+     where i.indexrelid = 'attempts_of_webhook'::regclass
+        or i.indexrelid in (select inhrelid from pg_inherits where inhparent = 'attempts_of_webhook'::regclass)
+     order by 3`,
+  );
+
+test('the migration gives every day that is there its index, writers going on, and later days take it over', async () => {
+  const { outside } = store;
+  await addDay('2026-03-01', '2026-03-02');
+  await addDay('2026-03-02', '2026-03-03');
+  await log(quiet, 'evt_1', 10, '2026-03-01T10:00:00Z');
+  // As the release before had it.
+  await outside.query('drop index attempts_of_webhook');
+  await outside.query('alter table attempts drop column type');
+  await outside.query(`delete from _prisma_migrations where migration_name like '%_attempts_of_webhook'`);
+  expect(await migrate(outside.url)).toEqual(['20261124110200_attempts_of_webhook']);
+  await addDay('2026-03-03', '2026-03-04');
+  expect(await indexes()).toEqual([
+    { name: 'attempts_of_webhook', valid: true, day: 'attempts' },
+    ...['20260301', '20260302', '20260303', 'default'].map((day) => ({
+      name: expect.stringMatching(new RegExp(`^attempts_${day}_`)),
+      valid: true,
+      day: `attempts_${day}`,
+    })),
+  ]);
+});
+
+describe('a page of a webhook’s attempts', () => {
+  async function rowsRead(): Promise<number> {
+    await store.db.pool.query('select pg_stat_force_next_flush()');
+    const [counted] = await store.outside.query<{ n: number }>(
+      `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n from pg_stat_user_tables
+       where relname like 'attempts%'`,
+    );
+    return counted?.n ?? NaN;
+  }
+
+  const some = newId('event', { now: () => new Date() });
+
+  test.each([
+    ['is read in time', (): AttemptRequest => ({ webhookId: busy, limit: 20 })],
+    ['of a quiet one is read in time', (): AttemptRequest => ({ webhookId: quiet, limit: 20 })],
+    ['of one event is read by that', (): AttemptRequest => ({ webhookId: busy, eventId: some, limit: 20 })],
+  ])('%s: it costs no more however long the log is', async (_, requestOf) => {
+    const attempts = createAttemptStore(store.db);
+    await attempts.list(accountId, requestOf());
+    await log(busy, newId('event', store.clock), BUSY_ATTEMPTS, '2026-03-02T10:00:00Z');
+    await log(quiet, newId('event', store.clock), 3, '2026-03-02T01:00:00Z');
+    await log(busy, some, 3, '2026-03-01T01:00:00Z');
+    const before = await rowsRead();
+    const page = await attempts.list(accountId, requestOf());
+    const last = page?.entries.at(-1);
+    const second = await attempts.list(accountId, { ...requestOf(), after: last?.cursor });
+    expect([page, second]).not.toContain(null);
+    expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+  });
+});

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { CLAIM_LIMITS, openLeasePool } from '../../test/claim-ground.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { ClaimedDelivery, ClaimLimits, DeliveryOutbox } from './delivery-outbox.ts';
+
+let database: TestDatabase;
+let rows: Rows;
+let pool: Pool;
+let outbox: DeliveryOutbox;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  rows = createRows(database);
+  pool = openLeasePool(database.url);
+  outbox = createDeliveryOutbox(pool);
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(() => {
+  inFlightOf.clear();
+  return rows.clear();
+});
+
+/** What the caller knows of the accounts of these webhooks. */
+const inFlightOf = new Map<WebhookId, number>();
+
+async function claim(
+  webhooks: WebhookId | readonly WebhookId[],
+  room = 8,
+  limits: Partial<ClaimLimits> = {},
+): Promise<ClaimedDelivery[]> {
+  const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
+  return outbox.claim(
+    asked.map((webhookId) => {
+      const accountInFlight = inFlightOf.get(webhookId) ?? 0;
+      return { webhookId, room, fastRoom: room, accountInFlight };
+    }),
+    { ...CLAIM_LIMITS, ...limits },
+  );
+}
+
+function countOf(claimed: readonly ClaimedDelivery[], webhookId: WebhookId): number {
+  return claimed.filter((delivery) => delivery.webhookId === webhookId).length;
+}
+
+describe('accounts', () => {
+  test('have the same share of a claim, however many webhooks each has', async () => {
+    const [many, one] = [await rows.account(), await rows.account()];
+    const webhooks: WebhookId[] = [];
+    for (let n = 0; n < 20; n += 1) webhooks.push(await rows.webhook({ accountId: many }));
+    const single = await rows.webhook({ accountId: one });
+    for (const id of [...webhooks, single]) await rows.deliveries(id, { count: 20 });
+    const claimed = await claim([...webhooks, single], 20, { fastRowsMax: 16 });
+    expect(claimed).toHaveLength(16);
+    expect(countOf(claimed, single)).toBe(8);
+    // Within the account, eight webhooks have one each.
+    expect(new Set(claimed.map(({ webhookId }) => webhookId)).size).toBe(9);
+    expect(new Set(claimed.map(({ accountId }) => accountId))).toEqual(new Set([many, one]));
+  });
+
+  test('that have more in flight come after those that have less', async () => {
+    const [busy, quiet] = [await rows.webhook(), await rows.webhook()];
+    await rows.deliveries(busy, { count: 20 });
+    expect(await claim(busy, 6)).toHaveLength(6);
+    inFlightOf.set(busy, 6);
+    await rows.deliveries(quiet, { count: 20 });
+    const claimed = await claim([busy, quiet], 20, { fastRowsMax: 8 });
+    expect([countOf(claimed, busy), countOf(claimed, quiet)]).toEqual([1, 7]);
+  });
+
+  test('that have several webhooks have those with few in flight served first', async () => {
+    const accountId = await rows.account();
+    const [busy, idle] = [await rows.webhook({ accountId }), await rows.webhook({ accountId })];
+    for (const id of [busy, idle]) await rows.deliveries(id, { count: 10 });
+    expect(await claim(busy, 4)).toHaveLength(4);
+    const claimed = await claim([busy, idle], 10, { fastRowsMax: 4 });
+    expect([countOf(claimed, busy), countOf(claimed, idle)]).toEqual([0, 4]);
+  });
+
+  describe('with 40 webhooks, each with five in flight, beside one with twenty', () => {
+    const ROOM = 5;
+    let many: WebhookId[];
+    let single: WebhookId;
+    beforeEach(async () => {
+      const accountId = await rows.account();
+      many = [];
+      for (let n = 0; n < 40; n += 1) many.push(await rows.webhook({ accountId }));
+      single = await rows.webhook();
+      for (const id of many) await rows.deliveries(id, { count: ROOM + 1 });
+      await rows.deliveries(single, { count: 40 });
+      expect(await claim(many, ROOM)).toHaveLength(40 * ROOM);
+      expect(await claim(single, 20)).toHaveLength(20);
+      for (const id of many) inFlightOf.set(id, 40 * ROOM);
+      inFlightOf.set(single, 20);
+    });
+
+    /** @returns of 16 rows how many each account got */
+    async function shares(asked: readonly WebhookId[], freeOfMany: number): Promise<number[]> {
+      const admissions = [...asked, single].map((webhookId, place) => {
+        const room = webhookId === single ? 40 : ROOM + (place < freeOfMany ? 1 : 0);
+        return { webhookId, room, fastRoom: room, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
+      });
+      const claimed = await outbox.claim(admissions, { ...CLAIM_LIMITS, fastRowsMax: 16 });
+      return [claimed.length - countOf(claimed, single), countOf(claimed, single)];
+    }
+
+    test('come after it, also where 39 of them may have no more', async () => {
+      expect(await shares(many, 1)).toEqual([0, 16]);
+    });
+
+    test('come after it, also where only five of them are asked for', async () => {
+      expect(await shares(many.slice(0, 5), 5)).toEqual([0, 16]);
+    });
+  });
+});

@@ -1,0 +1,186 @@
+import { LIMITS } from '@postrider/domain';
+import type {
+  AccountId,
+  DeadLetterId,
+  DeadLetterReason,
+  EventId,
+  EventType,
+  WebhookId,
+} from '@postrider/domain';
+import type { Database } from '../db/database.ts';
+import { mappingUnavailable } from '../db/errors.ts';
+import { readPage } from '../db/page.ts';
+import type { Page } from '../db/page.ts';
+import { runIn } from '../db/statement.ts';
+import type { DeadLetter as DeadLetterRow } from '../generated/client.ts';
+import { replayDeadLetter } from './sql/replay-dead-letter.ts';
+import { replayDeadLetters } from './sql/replay-dead-letters.ts';
+
+/** Contract 2.4. */
+export interface DeadLetter {
+  readonly id: DeadLetterId;
+  readonly webhookId: WebhookId;
+  readonly eventId: EventId;
+  readonly type: string;
+  readonly attempts: number;
+  readonly reason: DeadLetterReason;
+  readonly lastError: string;
+  /** The last answer's status; null when no answer ever came. */
+  readonly statusCode: number | null;
+  readonly createdAt: Date;
+}
+
+/** Which dead letters; what is left out is any. */
+export interface DeadLetterFilter {
+  readonly type?: EventType | undefined;
+  readonly reason?: DeadLetterReason | undefined;
+}
+
+/** Where the list is cut: at a moment, or at a dead letter of the account. */
+export type DeadLetterCut = Date | DeadLetterId;
+
+export interface ReplayRequest extends DeadLetterFilter {
+  readonly webhookId: WebhookId;
+  /** Only what is older. */
+  readonly before?: DeadLetterCut | undefined;
+}
+
+export type ReplayOutcome =
+  | { readonly kind: 'replayed'; readonly replayed: number; readonly remaining: number }
+  | { readonly kind: 'no webhook' }
+  | { readonly kind: 'no such cut' };
+
+export interface DeadLetterStore {
+  /**
+   * The newest first, at most 100 (contract 8); those of a webhook that the account does not have are none.
+   *
+   * @param after what is older than this one. @returns null when the account has no such dead letter.
+   */
+  list(
+    accountId: AccountId,
+    filter?: DeadLetterFilter & { readonly webhookId?: WebhookId | undefined },
+    after?: DeadLetterId,
+  ): Promise<Page<DeadLetter> | null>;
+  /**
+   * Queues the event again at once with a fresh set of attempts and removes the dead letter.
+   *
+   * @returns false when the dead letter or its webhook is gone; of concurrent replays one returns true.
+   */
+  replay(accountId: AccountId, id: DeadLetterId): Promise<boolean>;
+  /**
+   * Replays what matches, the oldest first, at most 1,000. Each is replayed once, however many calls run at once. A
+   * replayed event that fails again at once would come round for ever: `before` ends that.
+   */
+  replayMatching(accountId: AccountId, request: ReplayRequest): Promise<ReplayOutcome>;
+}
+
+export function createDeadLetterStore(db: Database): DeadLetterStore {
+  return {
+    list: (accountId, filter = {}, after) =>
+      mappingUnavailable(() => listPage(db, accountId, filter, after ?? null)),
+    async replay(accountId, id) {
+      return db.transactions.run(async (tx) => {
+        const rows = await runIn<{ webhook_id: WebhookId }>(tx.client, replayDeadLetter, [accountId, id]);
+        for (const row of rows) tx.wakeWebhook(row.webhook_id);
+        return rows.length > 0;
+      });
+    },
+    async replayMatching(accountId, { webhookId, type, reason, before }) {
+      const cut = await mappingUnavailable(() => cutAt(db, accountId, before));
+      if (cut === null) return { kind: 'no such cut' };
+      return db.transactions.run(async (tx) => {
+        const filter = given({ type, reason });
+        const statement = replayDeadLetters(Object.keys(filter) as (keyof typeof filter)[]);
+        const [row] = await runIn<{ replayed: number; remaining: number }>(tx.client, statement, [
+          ...[accountId, webhookId, ...cut, LIMITS.deadLettersReplayed],
+          ...Object.values(filter),
+        ]);
+        if (row === undefined) return { kind: 'no webhook' };
+        if (row.replayed > 0) tx.wakeWebhook(webhookId);
+        return { kind: 'replayed', ...row };
+      });
+    },
+  };
+}
+
+/** The moment and the id of the first dead letter that is too new; null: the account has no such dead letter. */
+async function cutAt(
+  db: Database,
+  accountId: AccountId,
+  before: DeadLetterCut | undefined,
+): Promise<[string, string] | null> {
+  if (before === undefined) return ['infinity', ''];
+  if (before instanceof Date) return [before.toISOString(), ''];
+  const row = await positionOf(db, accountId, before);
+  return row === null ? null : [row.createdAt.toISOString(), before];
+}
+
+async function positionOf(db: Database, accountId: AccountId, id: DeadLetterId) {
+  const webhookId = { notIn: await beingRemoved(db, accountId) };
+  return db.prisma.deadLetter.findFirst({ where: { id, accountId, webhookId }, select: { createdAt: true } });
+}
+
+async function listPage(
+  db: Database,
+  accountId: AccountId,
+  { webhookId, ...filter }: DeadLetterFilter & { readonly webhookId?: WebhookId | undefined },
+  after: DeadLetterId | null,
+): Promise<Page<DeadLetter> | null> {
+  const cursor = after === null ? null : ({ side: 'after', id: after } as const);
+  // One condition or the other: with both, Postgres might go through the account for the few of one webhook.
+  const owner =
+    webhookId === undefined
+      ? { accountId, webhookId: { notIn: await beingRemoved(db, accountId) } }
+      : { webhookId: { in: await ofAccount(db, accountId, webhookId) } };
+  return readPage<'deadLetter', DeadLetter>(
+    { limit: LIMITS.deadLettersListed, cursor },
+    {
+      cursor: (id) => positionOf(db, accountId, id),
+      async read({ where, ...range }) {
+        const rows = await db.prisma.deadLetter.findMany({
+          where: { ...owner, ...given(filter), ...where },
+          ...range,
+          omit: { data: true },
+        });
+        return rows.map(deadLetterOf);
+      },
+    },
+  );
+}
+
+/** Without what is left out: to Prisma, too, that is any. */
+function given({ type, reason }: DeadLetterFilter): { type?: EventType; reason?: DeadLetterReason } {
+  return { ...(type === undefined ? {} : { type }), ...(reason === undefined ? {} : { reason }) };
+}
+
+/** The webhook's id, if it is the account's. */
+async function ofAccount(db: Database, accountId: AccountId, id: WebhookId): Promise<string[]> {
+  const rows = await db.prisma.webhook.findMany({
+    where: { id, accountId, removedAt: null },
+    select: { id: true },
+  });
+  return rows.map((row) => row.id);
+}
+
+/** Webhooks whose DELETE has answered and whose dead letters are still on their way out. */
+async function beingRemoved(db: Database, accountId: AccountId): Promise<string[]> {
+  const rows = await db.prisma.webhook.findMany({
+    where: { accountId, removedAt: { not: null } },
+    select: { id: true },
+  });
+  return rows.map(({ id }) => id);
+}
+
+function deadLetterOf(row: Omit<DeadLetterRow, 'data'>): DeadLetter {
+  return {
+    id: row.id as DeadLetterId,
+    webhookId: row.webhookId as WebhookId,
+    eventId: row.eventId as EventId,
+    type: row.type,
+    attempts: row.attempts,
+    reason: row.reason,
+    lastError: row.lastError,
+    statusCode: row.statusCode,
+    createdAt: row.createdAt,
+  };
+}

@@ -1,0 +1,418 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { CLAIM_LIMITS, openLeasePool } from '../../test/claim-ground.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { ClaimedDelivery, ClaimLimits, DeliveryOutbox } from './delivery-outbox.ts';
+import { claimDeliveries } from './sql/claim-deliveries.ts';
+
+let database: TestDatabase;
+let rows: Rows;
+let pool: Pool;
+let outbox: DeliveryOutbox;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  rows = createRows(database);
+  pool = openLeasePool(database.url);
+  outbox = createDeliveryOutbox(pool);
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(() => rows.clear());
+
+async function claim(
+  webhooks: WebhookId | readonly WebhookId[],
+  room = 8,
+  limits: Partial<ClaimLimits> = {},
+): Promise<ClaimedDelivery[]> {
+  const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
+  return outbox.claim(
+    asked.map((webhookId) => ({ webhookId, room, fastRoom: room })),
+    { ...CLAIM_LIMITS, ...limits },
+  );
+}
+
+function idsOf(claimed: readonly ClaimedDelivery[]): string[] {
+  return claimed.map(({ deliveryId }) => deliveryId).sort((a, b) => Number(a) - Number(b));
+}
+
+function countOf(claimed: readonly ClaimedDelivery[], webhookId: WebhookId): number {
+  return claimed.filter((delivery) => delivery.webhookId === webhookId).length;
+}
+
+/** As if the leases of these deliveries had run out. */
+async function expireLeases(ids: readonly string[]): Promise<void> {
+  await database.query(`update deliveries set leased_until = now() - interval '1 ms' where id = any ($1)`, [
+    ids,
+  ]);
+}
+
+/** As if a worker had taken these deliveries so many seconds ago, with a lease that still runs. */
+async function takenAgo(ids: readonly string[], seconds: number): Promise<void> {
+  await database.query(
+    `update deliveries set claim = claim + 1, taken_at = now() - make_interval(secs => $2),
+       leased_until = now() + interval '10 s' where id = any ($1)`,
+    [ids, seconds],
+  );
+}
+
+describe('the room of a webhook', () => {
+  test('is a cap on what is in anybody’s hands: what is leased already counts against it', async () => {
+    const webhookId = await rows.webhook();
+    const ids = await rows.deliveries(webhookId, { count: 50 });
+    expect(idsOf(await claim(webhookId, 8))).toEqual(ids.slice(0, 8));
+    expect(await claim(webhookId, 8)).toEqual([]);
+    expect(idsOf(await claim(webhookId, 10))).toEqual(ids.slice(8, 10));
+    await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, 3)]);
+    expect(idsOf(await claim(webhookId, 10))).toEqual(ids.slice(10, 13));
+  });
+
+  test('is told back: how many were in somebody’s hands before', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 9 });
+    expect((await claim(webhookId, 3)).map(({ inFlight }) => inFlight)).toEqual([0, 0, 0]);
+    expect((await claim(webhookId, 5)).map(({ inFlight }) => inFlight)).toEqual([3, 3]);
+  });
+
+  test('comes with how many are in somebody’s hands, and how many it saw', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId);
+    await rows.deliveries(webhookId, { dueInMs: 30_000, count: 2 });
+    await claim(webhookId, 2);
+    expect(await claim(webhookId, 3)).toMatchObject([{ inFlight: 1, seen: 3 }]);
+  });
+
+  test('is small while the webhook fails, and may be none', async () => {
+    const [failing, well] = [await rows.webhook({ failing: true }), await rows.webhook()];
+    for (const id of [failing, well]) await rows.deliveries(id, { count: 20 });
+    expect(await claim(failing, 8, { failingRoom: 0 })).toEqual([]);
+    const claimed = await claim([failing, well], 8);
+    expect([countOf(claimed, failing), countOf(claimed, well)]).toEqual([4, 8]);
+    expect(new Set(claimed.map((row) => `${row.webhookId} ${row.failing}`))).toEqual(
+      new Set([`${failing} true`, `${well} false`]),
+    );
+  });
+
+  test('of a failing webhook is never more than it was to have anyway', async () => {
+    const failing = await rows.webhook({ failing: true });
+    await rows.deliveries(failing, { count: 20 });
+    expect(await claim(failing, 2)).toHaveLength(2);
+  });
+
+  test('fresh events do not wait behind retries that are leased for later', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 8, dueInMs: 50_000 });
+    expect(await claim(webhookId, 8)).toHaveLength(8);
+    const fresh = await rows.deliveries(webhookId, { count: 2 });
+    expect(idsOf(await claim(webhookId, 8))).toEqual(fresh);
+  });
+});
+
+describe('fairness', () => {
+  test('a flooder with thousands of rows does not keep many quiet webhooks waiting', async () => {
+    const flooder = await rows.webhook();
+    await rows.deliveries(flooder, { count: 5000, dueInMs: -60_000 });
+    const quiet: WebhookId[] = [];
+    for (let n = 0; n < 40; n += 1) quiet.push(await rows.webhook());
+    for (const id of quiet) await rows.deliveries(id);
+    const claimed = await claim([flooder, ...quiet], 128, { fastRowsMax: 60 });
+    expect(claimed).toHaveLength(60);
+    expect(quiet.map((id) => countOf(claimed, id))).toEqual(quiet.map(() => 1));
+    expect(countOf(claimed, flooder)).toBe(20);
+  });
+
+  test('where there is not enough for a round, those asked for first are served', async () => {
+    const webhooks = [await rows.webhook(), await rows.webhook(), await rows.webhook()];
+    for (const id of webhooks) await rows.deliveries(id, { count: 5 });
+    const [first, second, third] = webhooks as [WebhookId, WebhookId, WebhookId];
+    const one = await claim([third, first, second], 5, { fastRowsMax: 2 });
+    expect(one.map(({ webhookId }) => webhookId).sort()).toEqual([first, third].sort());
+    await outbox.release(one);
+    const two = await claim([second, third, first], 5, { fastRowsMax: 1 });
+    expect(two.map(({ webhookId }) => webhookId)).toEqual([second]);
+  });
+});
+
+describe('the lane', () => {
+  async function lanesOf(webhookId: WebhookId, room: number, fastRoom: number): Promise<boolean[]> {
+    const claimed = await outbox.claim([{ webhookId, room, fastRoom }], CLAIM_LIMITS);
+    return claimed.sort((a, b) => Number(a.deliveryId) - Number(b.deliveryId)).map(({ slow }) => slow);
+  }
+
+  test('of a webhook whose room is all in the fast lane is the fast one', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 4 });
+    expect(await lanesOf(webhookId, 4, 4)).toEqual([false, false, false, false]);
+  });
+
+  test('of one with room for two there is the fast one for two at a time, those in hand included', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 5 });
+    expect(await lanesOf(webhookId, 4, 2)).toEqual([false, false, true, true]);
+    expect(await lanesOf(webhookId, 5, 2)).toEqual([true]);
+  });
+
+  test('of one with no room there is the slow one', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 2 });
+    expect(await lanesOf(webhookId, 2, 0)).toEqual([true, true]);
+  });
+
+  test('of a failing webhook is the slow one', async () => {
+    const webhookId = await rows.webhook({ failing: true });
+    await rows.deliveries(webhookId, { count: 2 });
+    expect(await lanesOf(webhookId, 2, 2)).toEqual([true, true]);
+  });
+
+  test('has its own limit: rows for one lane use up nothing of the other’s', async () => {
+    const [failing, healthy] = [await rows.webhook({ failing: true }), await rows.webhook()];
+    for (const id of [failing, healthy]) await rows.deliveries(id, { count: 20 });
+    const claimed = await claim([failing, healthy], 8, { fastRowsMax: 3, slowRowsMax: 4 });
+    expect([countOf(claimed, failing), countOf(claimed, healthy)]).toEqual([4, 3]);
+  });
+
+  test('that is full keeps nobody out of the other, and gives a failing webhook its turn before a second helping', async () => {
+    const [healthy, dawdler, failing] = [
+      await rows.webhook(),
+      await rows.webhook(),
+      await rows.webhook({ failing: true }),
+    ];
+    const all = [dawdler, healthy, failing];
+    for (const id of all) await rows.deliveries(id, { count: 20 });
+    const claimAll = (room: number, limits: Partial<ClaimLimits>) =>
+      outbox.claim(
+        all.map((webhookId) => ({ webhookId, room, fastRoom: webhookId === healthy ? room : 0 })),
+        { ...CLAIM_LIMITS, ...limits },
+      );
+    const noneSlow = await claimAll(10, { slowRowsMax: 0 });
+    expect(all.map((id) => countOf(noneSlow, id))).toEqual([0, 10, 0]);
+    const noneFast = await claimAll(20, { fastRowsMax: 0, slowRowsMax: 2 });
+    expect(all.map((id) => countOf(noneFast, id))).toEqual([1, 0, 1]);
+  });
+});
+
+describe('what is claimed', () => {
+  test('is due within the look-ahead, told with its attempts and the time that is left or over', async () => {
+    const webhookId = await rows.webhook();
+    const [due = ''] = await rows.deliveries(webhookId);
+    const [soon = ''] = await rows.deliveries(webhookId, { dueInMs: 50_000, attempts: 3 });
+    await rows.deliveries(webhookId, { dueInMs: 70_000 });
+    const claimed = await claim(webhookId);
+    expect(idsOf(claimed)).toEqual([due, soon]);
+    expect(claimed.map((row) => [row.attemptsMade, row.lateMs >= 1_000])).toEqual([
+      [0, true],
+      [3, false],
+    ]);
+    const delays = new Map(claimed.map((row) => [row.deliveryId, row.delayMs]));
+    expect(delays.get(due)).toBe(0);
+    // The test's own time is taken off the 50 s; the lease tells how much: it ends 30 s after the due time.
+    expect(delays.get(soon)).toBeGreaterThan(0);
+    expect(delays.get(soon)).toBeLessThanOrEqual(50_000);
+    const leases = await database.query(
+      `select id, leased_until = due_at + interval '30 s' as from_due from deliveries where leased_until is not null
+       order by id`,
+    );
+    expect(leases).toEqual([
+      { id: due, from_due: false },
+      { id: soon, from_due: true },
+    ]);
+  });
+
+  test('with no look-ahead is only what is due now', async () => {
+    const webhookId = await rows.webhook();
+    const due = await rows.deliveries(webhookId);
+    await rows.deliveries(webhookId, { dueInMs: 30_000 });
+    expect(idsOf(await claim(webhookId, 8, { lookAheadSeconds: 0 }))).toEqual(due);
+  });
+
+  test('before its time uses up nothing of what may wait, nor the other way round', async () => {
+    const webhooks = [await rows.webhook(), await rows.webhook({ failing: true })];
+    for (const id of webhooks) {
+      await rows.deliveries(id, { count: 3 });
+      await rows.deliveries(id, { count: 5, dueInMs: 50_000 });
+    }
+    const limits = { fastRowsMax: 2, slowRowsMax: 1, earlyRowsMax: 4, failingRoom: 8 };
+    const claimed = await claim(webhooks, 8, limits);
+    const counts = webhooks.map((id) => {
+      const mine = claimed.filter(({ webhookId }) => webhookId === id);
+      return { due: mine.filter(({ delayMs }) => delayMs === 0).length, all: mine.length };
+    });
+    expect(counts).toEqual([
+      { due: 2, all: 6 },
+      { due: 1, all: 5 },
+    ]);
+  });
+
+  test('tells of rows that the limit left out, of its own kind only', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 5 });
+    await rows.deliveries(webhookId, { count: 2, dueInMs: 50_000 });
+    const cut = await claim(webhookId, 9, { fastRowsMax: 3 });
+    expect(cut.map(({ delayMs, leftOut }) => [delayMs > 0, leftOut])).toEqual([
+      ...Array.from({ length: 3 }, () => [false, true]),
+      ...Array.from({ length: 2 }, () => [true, false]),
+    ]);
+    expect((await claim(webhookId, 9, { fastRowsMax: 2 })).map(({ leftOut }) => leftOut)).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  test('tells of rows that the limit left out also where another has some of the first', async () => {
+    const webhookId = await rows.webhook();
+    const [first = ''] = await rows.deliveries(webhookId, { count: 5 });
+    const claimed = await inUndoneTransaction(pool, async (other) => {
+      await other.query('select from deliveries where id = $1 for update', [first]);
+      return claim(webhookId, 9, { fastRowsMax: 3 });
+    });
+    expect(claimed.map(({ leftOut }) => leftOut)).toEqual([true, true]);
+  });
+
+  test('is never of a webhook that is gone', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId);
+    await database.query('delete from webhooks');
+    expect(await claim(webhookId)).toEqual([]);
+  });
+
+  test('is no more than asked for in all', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 20 });
+    expect(await claim(webhookId, 20, { fastRowsMax: 7 })).toHaveLength(7);
+  });
+});
+
+describe('a lease', () => {
+  test('that ran out untaken is given again under a new claim, and known to have lapsed', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId);
+    const [first] = await claim(webhookId);
+    expect(first).toMatchObject({ claim: 0, lapsed: false });
+    expect(await claim(webhookId)).toEqual([]);
+    await expireLeases([first?.deliveryId ?? '']);
+    expect(await claim(webhookId)).toEqual([
+      { ...first, claim: 1, lapsed: true, lateMs: expect.any(Number) },
+    ]);
+  });
+
+  test('of a worker that died is given again under the claim the worker left', async () => {
+    const webhookId = await rows.webhook();
+    const ids = await rows.deliveries(webhookId);
+    await takenAgo(ids, 60);
+    await expireLeases(ids);
+    expect(await claim(webhookId)).toMatchObject([{ claim: 1, stuck: false, lapsed: true }]);
+    const [row] = await database.query('select taken_at from deliveries');
+    expect(row).toEqual({ taken_at: null });
+  });
+
+  test('is never had by two: claims at the same time share no row', async () => {
+    const webhooks: WebhookId[] = [];
+    for (let n = 0; n < 10; n += 1) webhooks.push(await rows.webhook());
+    for (const id of webhooks) await rows.deliveries(id, { count: 40 });
+    const others = [openLeasePool(database.url), openLeasePool(database.url)];
+    const relays = [outbox, ...others.map(createDeliveryOutbox)];
+    const admissions = webhooks.map((webhookId) => ({ webhookId, room: 40, fastRoom: 40 }));
+    const seen: string[] = [];
+    while (seen.length < 400) {
+      const limits = { ...CLAIM_LIMITS, fastRowsMax: 30 };
+      const claims = await Promise.all(relays.map(async (relay) => relay.claim(admissions, limits)));
+      expect(claims.flat().length).toBeGreaterThan(0);
+      seen.push(...claims.flat().map(({ deliveryId }) => deliveryId));
+    }
+    expect(new Set(seen).size).toBe(400);
+    await Promise.all(others.map(async (other) => other.end()));
+  });
+
+  test('keeps the cap also when two relays claim at once', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 100 });
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(Array.from({ length: 4 }, async () => claim(webhookId, 8)));
+      const [row] = await database.query<{ leased: number }>(
+        'select count(*)::int as leased from deliveries where leased_until > now()',
+      );
+      expect(row?.leased).toBe(8);
+      await database.query('delete from deliveries where leased_until is not null');
+    }
+  });
+
+  test('is written without touching an index, so that the update stays heap-only', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 200 });
+    const fresh = openLeasePool(database.url); // a session counts its own updates until it hands them in
+    await inUndoneTransaction(fresh, async (session) => {
+      const values = [[webhookId], [10], [10], 60, 1000, 1000, 4, 30, 1, [null], [null], 1000, [0]];
+      expect((await session.query(claimDeliveries.text, values)).rowCount).toBe(10);
+      const counted = await session.query(
+        `select n_tup_upd::int as updated, n_tup_hot_upd::int as heap_only
+         from pg_stat_xact_user_tables where relname = 'deliveries'`,
+      );
+      expect(counted.rows).toEqual([{ updated: 10, heap_only: 10 }]);
+    });
+    await fresh.end();
+  });
+});
+
+describe('a stuck webhook', () => {
+  test('has an attempt under way that a worker took too long ago', async () => {
+    const webhookId = await rows.webhook();
+    const [oldest = ''] = await rows.deliveries(webhookId, { count: 3 });
+    await takenAgo([oldest], 3);
+    expect((await claim(webhookId)).map(({ stuck }) => stuck)).toEqual([true, true]);
+  });
+
+  test('is not one whose attempts are young, or only wait in the queue', async () => {
+    const [young, queued] = [await rows.webhook(), await rows.webhook()];
+    const [taken = ''] = await rows.deliveries(young, { count: 2 });
+    await takenAgo([taken], 0);
+    const [waiting = ''] = await rows.deliveries(queued, { count: 2, dueInMs: -60_000 });
+    await database.query(`update deliveries set leased_until = now() + interval '1 s' where id = $1`, [
+      waiting,
+    ]);
+    const limits = { stuckAfterSeconds: 600 };
+    expect((await claim([young, queued], 8, limits)).map(({ stuck }) => stuck)).toEqual([false, false]);
+  });
+});
+
+describe('release', () => {
+  test('makes the rows free at once, and theirs only', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 4 });
+    const claimed = await claim(webhookId, 4);
+    await outbox.release(claimed.slice(0, 3));
+    const again = await claim(webhookId, 4);
+    expect(idsOf(again)).toEqual(idsOf(claimed.slice(0, 3)));
+    expect(again.every((row) => row.claim === 0 && !row.lapsed)).toBe(true);
+  });
+
+  test('does not touch a row that a worker has taken since', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId);
+    const claimed = await claim(webhookId);
+    await takenAgo(idsOf(claimed), 0);
+    await outbox.release(claimed);
+    expect(await claim(webhookId)).toEqual([]);
+  });
+
+  test('waits for nobody: a row that is just being deleted is left alone', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId, { count: 2 });
+    const claimed = await claim(webhookId);
+    await inUndoneTransaction(pool, async (deletion) => {
+      await deletion.query('delete from deliveries where id = $1', [idsOf(claimed)[0]]);
+      await outbox.release(claimed);
+    });
+    expect(idsOf(await claim(webhookId))).toEqual([idsOf(claimed)[1]]);
+  });
+
+  test('of nothing does nothing', async () => {
+    await outbox.release([]);
+    expect(await outbox.claim([], CLAIM_LIMITS)).toEqual([]);
+  });
+});

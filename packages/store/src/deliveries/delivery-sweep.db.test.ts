@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { createPool } from '../db/pool.ts';
+import { createDeliveryOutbox } from './delivery-outbox.ts';
+import type { DeliveryOutbox, SweepLimits } from './delivery-outbox.ts';
+
+const LIMITS: SweepLimits = { lookAheadSeconds: 60 };
+
+let database: TestDatabase;
+let rows: Rows;
+let pool: Pool;
+let outbox: DeliveryOutbox;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  rows = createRows(database);
+  pool = createPool({
+    databaseUrl: database.url,
+    size: 2,
+    applicationName: 'sweep-test',
+    durableCommits: false,
+    onError: () => undefined,
+  });
+  outbox = createDeliveryOutbox(pool);
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(() => rows.clear());
+
+/** @returns the webhooks that each step found */
+async function sweepAll(perStep: number): Promise<WebhookId[][]> {
+  const steps: WebhookId[][] = [];
+  for (let next: string | null = ''; next !== null;) {
+    const { webhooks, cursor } = await outbox.sweep(next, perStep, LIMITS);
+    steps.push(webhooks.map(({ webhookId }) => webhookId));
+    next = cursor;
+  }
+  return steps;
+}
+
+describe('the sweep', () => {
+  test('finds every webhook with work, in order, in steps, whatever the backlog behind each', async () => {
+    const webhooks: WebhookId[] = [];
+    for (let n = 0; n < 25; n += 1) webhooks.push(await rows.webhook());
+    await rows.webhook(); // has nothing to do
+    for (const [n, id] of webhooks.entries())
+      await rows.deliveries(id, { count: n === 7 ? 5000 : 1 + (n % 3) });
+    expect(await sweepAll(10)).toEqual([10, 10, 5].map((count) => webhooks.sort().splice(0, count)));
+  });
+
+  test('ends with a step that finds nothing where there is nothing after a whole one', async () => {
+    const webhookId = await rows.webhook();
+    await rows.deliveries(webhookId);
+    expect(await sweepAll(1)).toEqual([[webhookId], []]);
+  });
+
+  test('tells of those only whose first row is due within the look-ahead, and goes on over the others', async () => {
+    const webhooks: WebhookId[] = [];
+    for (let n = 0; n < 3; n += 1) webhooks.push(await rows.webhook());
+    for (const id of webhooks) await rows.deliveries(id, { dueInMs: 70_000, count: 3 });
+    const [due, soon] = [await rows.webhook(), await rows.webhook()];
+    await rows.deliveries(due);
+    for (const id of [due, soon]) await rows.deliveries(id, { dueInMs: 1_900_000 });
+    await rows.deliveries(soon, { dueInMs: 50_000 });
+    for (const perStep of [1, 2, 10]) {
+      const steps = await sweepAll(perStep);
+      expect(steps.flat()).toEqual([due, soon].sort());
+      expect(steps).toHaveLength(Math.floor(5 / perStep) + 1);
+    }
+  });
+
+  test('marks each no later than its first delivery, be it leased', async () => {
+    const webhookId = await rows.webhook();
+    const [first = ''] = await rows.deliveries(webhookId, { dueInMs: -60_000 });
+    await rows.deliveries(webhookId);
+    await database.query(`update deliveries set leased_until = now() + interval '30 s'`);
+    const { webhooks } = await outbox.sweep('', 10, LIMITS);
+    expect(webhooks.map(({ mark }) => mark.deliveryId)).toEqual([first]);
+  });
+
+  test('of an empty table finds nothing', async () => {
+    expect(await outbox.sweep('', 10, LIMITS)).toEqual({ webhooks: [], cursor: null });
+  });
+});

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { newId } from '@postrider/domain';
+import type { WebhookId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
+import { createDeliveryWork } from './delivery-work.ts';
+import type { DeliveryWork } from './delivery-work.ts';
+
+let store: TestStore;
+let rows: Rows;
+let work: DeliveryWork;
+let webhookId: WebhookId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  work = createDeliveryWork(store.db.pool, store.db.pool);
+});
+afterAll(() => store.close());
+beforeEach(async () => void (webhookId = await rows.webhook()));
+
+test('writes and names only the webhooks whose state changes', async () => {
+  const failing = await rows.webhook({ failing: true });
+  const gone = newId('webhook', store.clock);
+  const changes = [
+    { webhookId, failing: true },
+    { webhookId: failing, failing: true },
+    { webhookId: gone, failing: true },
+  ];
+  const [before] = await store.outside.query('select failing_since, xmin from webhooks where id = $1', [
+    failing,
+  ]);
+  expect(await work.markHealth(changes)).toEqual([webhookId]);
+  expect(await work.markHealth(changes)).toEqual([]);
+  const [after] = await store.outside.query('select failing_since, xmin from webhooks where id = $1', [
+    failing,
+  ]);
+  expect(after).toEqual(before);
+  expect(await work.markHealth([{ webhookId, failing: false }])).toEqual([webhookId]);
+  const [well] = await store.outside.query('select failing_since from webhooks where id = $1', [webhookId]);
+  expect(well).toEqual({ failing_since: null });
+});
+
+test('does not wait for a cause that has matched the webhook', async () => {
+  await inUndoneTransaction(store.db.pool, async (cause) => {
+    await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
+    expect(await work.markHealth([{ webhookId, failing: true }])).toEqual([webhookId]);
+  });
+});
+
+test('leaves a webhook alone that is being removed: its removal would be waited for', async () => {
+  await store.outside.query('update webhooks set removed_at = now() where id = $1', [webhookId]);
+  await inUndoneTransaction(store.db.pool, async (removal) => {
+    await removal.query('delete from webhooks where id = $1', [webhookId]);
+    expect(await work.markHealth([{ webhookId, failing: true }])).toEqual([]);
+  });
+});
+
+test('of nothing does nothing', async () => {
+  expect(await work.markHealth([])).toEqual([]);
+});

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { waitFor } from '@postrider/testing';
+import { statementsOf } from '../../test/counted-statements.ts';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { createDomainTurns } from './domain-turns.ts';
+
+const LONG_MS = 60_000;
+const SHORT_MS = 200;
+const LONG = { operationMs: LONG_MS / 2, marginMs: LONG_MS / 2 };
+const SHORT = { operationMs: SHORT_MS / 2, marginMs: SHORT_MS / 2 };
+
+let store: TestStore;
+beforeAll(async () => void (store = await openTestStore()));
+afterAll(() => store.close());
+
+/** What a process leaves that ends in the middle of its turn. */
+async function abandoned(name: string, endsInMs: number): Promise<void> {
+  await store.outside.query(
+    `insert into domain_turns (name, holder, ends_at)
+     values ($1, 'gone', now() + make_interval(secs => $2::float8 / 1000))`,
+    [name, endsInMs],
+  );
+}
+
+test('work on one name is done by one at a time, whichever process it is in', async () => {
+  const processes = [createDomainTurns(store.db, LONG), createDomainTurns(store.db, LONG)];
+  let running = 0;
+  let most = 0;
+  const work = async (): Promise<void> => {
+    most = Math.max(most, (running += 1));
+    await store.outside.query('select 1');
+    running -= 1;
+  };
+  const turns = processes.flatMap((turns) => [1, 2, 3].map(async () => turns.during('b.example', work)));
+  const results = await Promise.all(turns);
+  expect(results.map(({ kind }) => kind)).toEqual(Array.from({ length: 6 }, () => 'done'));
+  expect(most).toBe(1);
+  expect(await store.outside.query('select * from domain_turns')).toEqual([]);
+});
+
+test('another name has a turn of its own', async () => {
+  const turns = createDomainTurns(store.db, LONG);
+  const inner = await turns.during('b.example', async () => turns.during('c.example', async () => 'c'));
+  expect(inner).toEqual({ kind: 'done', value: { kind: 'done', value: 'c' } });
+});
+
+test('work that fails gives its turn on', async () => {
+  const turns = createDomainTurns(store.db, LONG);
+  await expect(
+    turns.during('b.example', async () => {
+      throw new Error('no');
+    }),
+  ).rejects.toThrow('no');
+  expect(await turns.during('b.example', async () => 1)).toEqual({ kind: 'done', value: 1 });
+});
+
+test('a turn that nobody gives back ends by itself', async () => {
+  await abandoned('crashed.example', 2 * SHORT_MS);
+  const turns = createDomainTurns(store.db, LONG);
+  expect(await turns.during('crashed.example', async () => 1)).toEqual({ kind: 'done', value: 1 });
+});
+
+test('who has waited for as long as two turns last is told so', async () => {
+  await abandoned('b.example', LONG_MS);
+  const turns = createDomainTurns(store.db, SHORT);
+  expect(await turns.during('b.example', async () => 1)).toEqual({ kind: 'busy' });
+});
+
+test('a turn has time for an operation until less than that is left of it, and lasts on', async () => {
+  const long = createDomainTurns(store.db, LONG);
+  expect(await long.during('long.example', async (turn) => turn.hasTimeLeft())).toMatchObject({
+    value: true,
+  });
+  const narrow = createDomainTurns(store.db, { operationMs: LONG_MS, marginMs: SHORT_MS });
+  await narrow.during('narrow.example', async (turn) => {
+    await waitFor(() => !turn.hasTimeLeft(), { what: 'the margin of the turn to pass' });
+    expect(
+      await store.outside.query(
+        `select ends_at > now() as lasts from domain_turns where name = 'narrow.example'`,
+      ),
+    ).toEqual([{ lasts: true }]);
+  });
+});
+
+test('who waits asks less and less often', async () => {
+  await abandoned('asked.example', LONG_MS);
+  const turns = createDomainTurns(store.db, { operationMs: 1_000, marginMs: 0 });
+  const asked = await statementsOf(store.db, async () => turns.during('asked.example', async () => 1));
+  // In the 2 s that two turns last: at 0, 0.1, 0.3, 0.7, 1.5 and 2.5 s at the soonest.
+  expect(asked.length).toBeGreaterThan(1);
+  expect(asked.length).toBeLessThanOrEqual(6);
+});
+
+test('a turn that another has taken over stays the other’s', async () => {
+  const turns = createDomainTurns(store.db, LONG);
+  await turns.during('slow.example', async () => {
+    await store.outside.query(`update domain_turns set holder = 'other' where name = 'slow.example'`);
+  });
+  const holders = () =>
+    store.outside.query('select holder from domain_turns where name = $1', ['slow.example']);
+  expect(await holders()).toEqual([{ holder: 'other' }]);
+});

@@ -1,0 +1,23 @@
+import type { Statement } from '../../db/statement.ts';
+
+/**
+ * Adds a rule, unless its account has one with the match, or the domain is shared and another account has the
+ * address, by inbox or by rule. On a domain of the account's own, others' entries are those of former owners.
+ *
+ * Guarantee: run under the account's lock and, on a shared domain, the address's. Then the address is one
+ * account's.
+ *
+ * $1 id, $2 account, $3 match, $4 name or null, $5 webhook, $6 created at, $7 whether the domain is shared.
+ * Returns the id; no row when the match is taken.
+ */
+export const addInboundRoute: Statement = {
+  name: 'add-inbound-route',
+  text: `
+    insert into inbound_routes (id, account_id, match, name, webhook_id, created_at)
+    select $1, $2, $3, $4, $5, $6::timestamptz
+    where not $7::bool
+       or not exists (select from inboxes i where i.address = $3 and i.account_id <> $2)
+      and not exists (select from inbound_routes r where r.match = $3 and r.account_id <> $2)
+    on conflict (match, account_id) do nothing
+    returning id`,
+};

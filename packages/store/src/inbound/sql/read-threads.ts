@@ -1,0 +1,137 @@
+import type { Statement } from '../../db/statement.ts';
+
+/**
+ * What is said of each thread `t`. Of its newest message it is sender and recipients. Not by `exists`, nor by a join: Postgres may
+ * answer these from a hash of the whole table, or from its other end, and then reads all accounts' messages.
+ */
+const THREAD = `
+  t.id, t.subject, t.last_at as "lastAt", newest."from", newest."to", newest.cc, newest.bcc,
+  (select count(*) from messages m where m.thread_id = t.id)::int
+    + (select count(*) from inbox_sends s where s.thread_id = t.id)::int as "emailCount",
+  (select true from messages m where m.thread_id = t.id
+     and (select true from message_attachments a where a.message_id = m.id limit 1) limit 1) is not null
+    or (select true from inbox_sends s where s.thread_id = t.id
+          and (select true from email_attachments a where a.email_id = s.email_id limit 1) limit 1) is not null as "hasAttachment",
+  (select true from messages m where m.thread_id = t.id and not m.read limit 1) is null as read`;
+
+const NEWEST = `
+  left join lateral (
+    select e.* from (
+      (select m.created_at, m.id, m.from_address as "from", m.to_addresses as "to", m.cc_addresses as cc, '{}'::text[] as bcc
+       from messages m where m.thread_id = t.id order by m.created_at desc, m.id desc limit 1)
+      union all
+      (select s.created_at, e.id, e.from_address, e.to_addresses, e.cc_addresses, e.bcc_addresses
+       from inbox_sends s join emails e on e.id = s.email_id
+       where s.thread_id = t.id order by s.created_at desc, s.email_id desc limit 1)
+    ) e
+    order by e.created_at desc, e.id desc
+    limit 1
+  ) newest on true`;
+
+/**
+ * A page of an inbox's threads, by when their newest message came: what such a page holds is found in the index alone. Whether
+ * they are read is asked of one inbox (no message of a thread is held): else all accounts' unread messages would be read.
+ *
+ * $1 inbox, $2 whether they are read (null: either), $3 and $4 time and id of the cursor (nulls: none), $5 threads.
+ */
+function pageOfThreads(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
+  return {
+    name,
+    text: `
+      select ${THREAD}
+      from (
+        select t.* from inbox_threads t
+        where t.inbox_id = $1 and ($3::timestamptz is null or (t.last_at, t.id) ${beyond} ($3::timestamptz, $4::text))
+          and ($2::bool is null or $2 = not exists (
+            select from messages m where m.inbox_id = $1 and m.thread_id = t.id and not m.read and m.status <> 'held'
+          ))
+        order by t.last_at ${order}, t.id ${order}
+        limit $5
+      ) t
+      ${NEWEST}
+      order by t.last_at ${order}, t.id ${order}`,
+  };
+}
+
+export const threadsAfter = pageOfThreads('threads-after', '<', 'desc');
+export const threadsBefore = pageOfThreads('threads-before', '>', 'asc');
+
+/** One thread. $1 inbox, $2 thread. */
+export const readThread: Statement = {
+  name: 'read-thread',
+  text: `select ${THREAD} from inbox_threads t ${NEWEST} where t.inbox_id = $1 and t.id = $2`,
+};
+
+/** Marks what a thread has received. $1 inbox, $2 thread, $3 whether it is read. No row when there is no such thread. */
+export const markThread: Statement = {
+  name: 'mark-thread',
+  text: `
+    with marked as (
+      update messages m set read = $3
+      from inbox_threads t
+      where t.inbox_id = $1 and t.id = $2 and m.thread_id = t.id and m.read <> $3
+    )
+    select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2`,
+};
+
+/**
+ * Which messages a page of a thread holds, in and out, and how many bytes of text and HTML each has.
+ *
+ * $1 thread, $2 and $3 time and id of the cursor (nulls: none), $4 messages.
+ */
+function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
+  const range = (at: string, id: string) =>
+    `($2::timestamptz is null or (${at}, ${id}) ${beyond} ($2::timestamptz, $3::text)) order by ${at} ${order}, ${id} ${order} limit $4`;
+  return {
+    name,
+    text: `
+      select e.id, e.created_at as "createdAt", e.bytes from (
+        (select m.id, m.created_at, coalesce(octet_length(m.text), 0) + coalesce(octet_length(m.html), 0) as bytes
+         from messages m where m.thread_id = $1 and ${range('m.created_at', 'm.id')})
+        union all
+        (select e.id, s.created_at, coalesce(octet_length(e.text), 0) + coalesce(octet_length(e.html), 0)
+         from inbox_sends s join emails e on e.id = s.email_id
+         where s.thread_id = $1 and ${range('s.created_at', 's.email_id')})
+      ) e
+      order by e.created_at ${order}, e.id ${order}
+      limit $4`,
+  };
+}
+
+export const emailsAfter = pageOfEmails('emails-of-thread-after', '<', 'desc');
+export const emailsBefore = pageOfEmails('emails-of-thread-before', '>', 'asc');
+
+/** The ids that a header of a sent message `e` names. */
+const idsOfHeader = (name: string): string => `
+  array(select r[1] from json_each_text(e.headers) h, regexp_matches(h.value, '<([^<>\\s]+)>', 'g') r
+        where lower(h.key) = '${name}')`;
+
+/**
+ * Messages of a thread, in and out, whole. One without References refers to what it answers (RFC 5322,
+ * 3.6.4). Of several ids there all that were sent are kept, and the first that was received.
+ *
+ * $1 thread, $2 ids. In no order.
+ */
+export const readThreadEmails: Statement = {
+  name: 'read-thread-emails',
+  text: `
+    select m.id, 'inbound' as direction, m.from_address as "from", m.to_addresses as "to", m.cc_addresses as cc,
+           '{}'::text[] as bcc, m.reply_to_addresses as "replyTo", m.subject, m.message_id as "messageId",
+           coalesce(nullif(m.reference_ids, '{}'), array_remove(array[m.in_reply_to], null)) as "references",
+           null as "providerMessageId", m.html, m.text, m.read,
+           m.created_at as "createdAt",
+           (select coalesce(json_agg(json_build_object('id', a.id, 'filename', a.filename, 'size', a.size)
+                                     order by a.position), '[]')
+            from message_attachments a where a.message_id = m.id) as attachments
+    from messages m
+    where m.thread_id = $1 and m.id = any ($2::text[])
+    union all
+    select e.id, 'outbound', e.from_address, e.to_addresses, e.cc_addresses, e.bcc_addresses, e.reply_to_addresses, e.subject,
+           null, coalesce(nullif(${idsOfHeader('references')}, '{}'), ${idsOfHeader('in-reply-to')}),
+           e.provider_message_id, e.html, e.text, true, s.created_at,
+           (select coalesce(json_agg(json_build_object('id', a.email_id || '.' || a.position, 'filename', a.filename,
+                                                       'size', octet_length(a.content)) order by a.position), '[]')
+            from email_attachments a where a.email_id = e.id)
+    from inbox_sends s join emails e on e.id = s.email_id
+    where s.thread_id = $1 and s.email_id = any ($2::text[])`,
+};

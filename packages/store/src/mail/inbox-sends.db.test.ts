@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { requestDigest } from '@postrider/domain';
+import type { AccountId, EmailDraft, InboxId, KeyKind } from '@postrider/domain';
+import { createRows, untilWaitingForLock, withClient } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { createInboxStore } from '../inbound/inboxes.ts';
+import { removeInboxes } from '../retention/remove-inboxes.ts';
+import { storeMail } from './send-emails.ts';
+import type { SendRequest } from './send-request.ts';
+
+const ADDRESS = 'agent@in.example';
+
+let store: TestStore;
+let rows: Rows;
+let accountId: AccountId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  await rows.clear();
+  accountId = await store.newAccount();
+});
+
+const inboxStore = () =>
+  createInboxStore(store.db, store.clock, { sharedDomains: ['in.example'], perAccountMax: 100 });
+
+async function inbox(address = ADDRESS, kind: KeyKind = 'live', owner = accountId): Promise<InboxId> {
+  const creation = await inboxStore().create({
+    ...{ accountId: owner, kind, address, name: address, fromName: null },
+  });
+  if (creation.kind !== 'created') throw new Error(creation.kind);
+  return creation.id;
+}
+
+function draft(more: Partial<EmailDraft> = {}): EmailDraft {
+  return {
+    ...{ from: `"An Agent" <Agent+x@in.example>`, to: ['bob@b.example'], cc: [], bcc: [], replyTo: [] },
+    ...{ subject: 'Hi', html: null, text: 'Hi', headers: {}, attachments: [], tags: [], topicId: null },
+    ...more,
+  };
+}
+
+function request(more: Partial<SendRequest> = {}): SendRequest {
+  return { accountId, kind: 'live', drafts: [draft()], domains: [], idempotency: null, ...more };
+}
+
+const send = (more: Partial<SendRequest> = {}) => storeMail(store.db, store.clock, request(more));
+const counted = async (table: string): Promise<number> =>
+  (await store.outside.query<{ n: number }>(`select count(*)::int as n from ${table}`))[0]?.n ?? NaN;
+const kindsOf = (outcomes: readonly { kind: string }[]) =>
+  Object.fromEntries(
+    [...new Set(outcomes.map(({ kind }) => kind))]
+      .sort()
+      .map((kind) => [kind, outcomes.filter((each) => each.kind === kind).length]),
+  );
+
+describe('live mail from an inbox’s address', () => {
+  test('is a message of the inbox, in a new thread', async () => {
+    const id = await inbox();
+    const outcome = await send();
+    expect(outcome).toMatchObject({ kind: 'stored' });
+    const [note] = await store.outside.query<{ inbox_id: string; thread_id: string; email_id: string }>(
+      'select * from inbox_sends',
+    );
+    expect(note).toMatchObject({ inbox_id: id, email_id: 'ids' in outcome ? outcome.ids[0] : null });
+    expect(
+      await store.outside.query('select subject from inbox_threads where id = $1', [note?.thread_id]),
+    ).toEqual([{ subject: 'Hi' }]);
+    expect(await counted('email_sends')).toBe(1);
+  });
+
+  test('joins the thread that its own headers name', async () => {
+    await inbox();
+    const first = await send();
+    const id = 'ids' in first ? String(first.ids[0]) : '';
+    await send({ drafts: [draft({ headers: { references: `<${id}@in.example>`, 'X-Other': '<a@b>' } })] });
+    await send({ drafts: [draft({ headers: { 'IN-REPLY-TO': `<${id}@in.example>` } })] });
+    await send({ drafts: [draft({ headers: { References: '<nobody@in.example>' } })] });
+    expect(await counted('inbox_threads')).toBe(2);
+  });
+
+  test('is none where another account sends it: that joins no thread and counts for nothing', async () => {
+    await inbox();
+    const first = await send();
+    const id = 'ids' in first ? String(first.ids[0]) : '';
+    const other = await store.newAccount();
+    const answer = draft({ headers: { 'In-Reply-To': `<${id}@in.example>` } });
+    const fromOther = { accountId: other, drafts: Array.from({ length: 61 }, () => answer) };
+    expect(await send(fromOther)).toMatchObject({ kind: 'stored' });
+    await inbox('other@in.example', 'live', other);
+    const mixed = { accountId: other, drafts: [draft({ from: 'other@in.example' }), ...fromOther.drafts] };
+    expect(await send(mixed)).toMatchObject({ kind: 'stored' });
+    expect({ sends: await counted('inbox_sends'), threads: await counted('inbox_threads') }).toEqual({
+      sends: 2,
+      threads: 2,
+    });
+    const own = { drafts: Array.from({ length: 59 }, () => draft()) };
+    expect(await send(own)).toMatchObject({ kind: 'stored' });
+    expect(await send()).toEqual({ kind: 'inbox-over-limit' });
+  });
+
+  test('goes out 60 times an hour, however many come at once, alone or in batches', async () => {
+    await inbox();
+    const outcomes = await Promise.all([
+      ...Array.from({ length: 40 }, () => send()),
+      ...Array.from({ length: 40 }, () => send({ drafts: [draft(), draft({ from: 'x@other.example' })] })),
+    ]);
+    expect(kindsOf(outcomes)).toEqual({ stored: 60, 'inbox-over-limit': 20 });
+    expect(await counted('inbox_sends')).toBe(60);
+    expect(await send({ drafts: [draft({ from: 'x@other.example' })] })).toMatchObject({ kind: 'stored' });
+    store.clock.advance(60 * 60 * 1000 + 1);
+    expect(await send()).toMatchObject({ kind: 'stored' });
+  });
+
+  test('in a batch that does not fit stores nothing of it', async () => {
+    await inbox();
+    expect(await send({ drafts: Array.from({ length: 59 }, () => draft()) })).toMatchObject({
+      kind: 'stored',
+    });
+    const before = await counted('emails');
+    expect(await send({ drafts: [draft(), draft()] })).toEqual({ kind: 'inbox-over-limit' });
+    expect({ emails: await counted('emails'), threads: await counted('inbox_threads') }).toEqual({
+      emails: before,
+      threads: 59,
+    });
+    expect(await send()).toMatchObject({ kind: 'stored' });
+  });
+
+  test('goes into one thread 10 times an hour, however many come at once', async () => {
+    const inboxId = await inbox();
+    await send();
+    const [thread] = await store.outside.query<{ id: string }>('select id from inbox_threads');
+    const reply = { inboxId, threadId: thread?.id as NonNullable<SendRequest['reply']>['threadId'] };
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => send({ reply })));
+    expect(kindsOf(outcomes)).toEqual({ stored: 9, 'thread-over-limit': 11 });
+  });
+
+  test('repeated under an idempotency key costs nothing, also when nothing is left', async () => {
+    await inbox();
+    const idempotency = { route: 'r', key: randomUUID(), digest: requestDigest({}) };
+    const first = await send({ idempotency });
+    await send({ drafts: Array.from({ length: 59 }, () => draft()) });
+    expect(await send()).toEqual({ kind: 'inbox-over-limit' });
+    expect(await send({ idempotency })).toEqual({ ...first, kind: 'repeated' });
+    const fresh = { ...idempotency, key: randomUUID() };
+    expect(await send({ idempotency: fresh })).toEqual({ kind: 'inbox-over-limit' });
+    store.clock.advance(60 * 60 * 1000 + 1);
+    expect(await send({ idempotency: fresh })).toMatchObject({ kind: 'stored' }); // the key stayed free
+  });
+});
+
+test('mail of a test inbox is threaded and not counted; the other kind’s address is no inbox', async () => {
+  await inbox(ADDRESS, 'test');
+  await send();
+  expect(await counted('inbox_sends')).toBe(0);
+  for (let n = 0; n < 61; n += 1) expect(await send({ kind: 'test' })).toMatchObject({ kind: 'stored' });
+  expect({ sends: await counted('inbox_sends'), queued: await counted('email_sends') }).toEqual({
+    sends: 61,
+    queued: 1,
+  });
+});
+
+test('mail that is being sent while its inbox is deleted stays, and nothing else of it', async () => {
+  const id = await inbox();
+  const done = await withClient(store.outside.url, async (session) => {
+    await session.query('begin; lock table inbox_threads in share mode');
+    const sending = send();
+    await untilWaitingForLock(store.outside); // the send holds its inbox
+    const deleting = inboxStore().delete({ accountId, kind: 'live' }, id);
+    await untilWaitingForLock(store.outside, 2);
+    await session.query('rollback');
+    return Promise.all([sending, deleting]);
+  });
+  expect(done).toEqual([expect.objectContaining({ kind: 'stored' }), id]);
+  await removeInboxes(store.db.pool);
+  expect({
+    emails: await counted('emails'),
+    sends: await counted('inbox_sends'),
+    threads: await counted('inbox_threads'),
+  }).toEqual({ emails: 1, sends: 0, threads: 0 });
+});
+
+test('a reply into a thread that is gone stores nothing', async () => {
+  const inboxId = await inbox();
+  const threadId = 'thr_01jd0000000000000000000001' as NonNullable<SendRequest['reply']>['threadId'];
+  expect(await send({ reply: { inboxId, threadId } })).toEqual({ kind: 'missing' });
+  expect(await counted('emails')).toBe(0);
+});

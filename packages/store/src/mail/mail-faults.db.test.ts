@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { EmailId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { takeHeld } from '../../test/taken-email.ts';
+import { createMailWork } from './mail-work.ts';
+import type { MailWork } from './mail-work.ts';
+
+let store: TestStore;
+let work: MailWork;
+let emailId: EmailId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  emailId = await createRows(store.outside).email();
+});
+
+const taken = async (claim: number) => takeHeld(work, { emailId, claim });
+
+describe('hand-overs of which no outcome is recorded', () => {
+  test('are counted by the take, and those before this one are told', async () => {
+    expect((await taken(0)).faults).toBe(0);
+    expect((await taken(1)).faults).toBe(1);
+    expect((await taken(2)).faults).toBe(2);
+  });
+
+  test('do not count when the outcome is a further try, or when the message was not the cause', async () => {
+    await work.retry([{ email: await taken(0), delayMs: 0 }]);
+    const again = await taken(2);
+    expect(again.faults).toBe(0);
+    await work.excuse({ emailId, claim: 2 });
+    expect((await taken(3)).faults).toBe(0);
+    expect((await taken(4)).faults).toBe(1);
+  });
+
+  test('are never fewer than none, however often they are taken back', async () => {
+    await taken(0);
+    for (let time = 0; time < 3; time += 1) await work.excuse({ emailId, claim: 0 });
+    expect((await taken(1)).faults).toBe(0);
+  });
+
+  test('are not taken back by a job whose take never committed', async () => {
+    await taken(0);
+    await work.excuse({ emailId, claim: 1 });
+    expect((await taken(1)).faults).toBe(1);
+  });
+});

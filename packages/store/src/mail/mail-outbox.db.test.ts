@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId, EmailId } from '@postrider/domain';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
+import { takeHeld, takeOne } from '../../test/taken-email.ts';
+import { createMailOutbox } from './mail-outbox.ts';
+import type { ClaimedEmail, MailOutbox } from './mail-outbox.ts';
+import { createMailWork } from './mail-work.ts';
+
+let store: TestStore;
+let rows: Rows;
+let outbox: MailOutbox;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  outbox = createMailOutbox(store.db.pool);
+});
+afterAll(() => store.close());
+beforeEach(() => rows.clear());
+
+async function claim(rowsMax = 100, lookAheadSeconds = 60): Promise<ClaimedEmail[]> {
+  return outbox.claim({ lookAheadSeconds, rowsMax, leaseSeconds: 30 });
+}
+
+async function expireLeases(): Promise<void> {
+  await store.outside.query(`update email_sends set leased_until = now() - interval '1 ms'`);
+}
+
+const idsOf = (claimed: readonly ClaimedEmail[]) => claimed.map(({ emailId }) => emailId).sort();
+
+describe('claim', () => {
+  test('leases what is due within the look-ahead, once, with its account and the time that is left', async () => {
+    const due = await rows.email();
+    const [owner] = await store.outside.query<{ id: AccountId }>('select account_id as id from emails');
+    const soon = await rows.email(50_000);
+    await rows.email(70_000);
+    const claimed = new Map((await claim()).map((email) => [email.emailId, email]));
+    expect([...claimed.keys()].sort()).toEqual([due, soon].sort());
+    expect(claimed.get(due)).toEqual({
+      ...{ emailId: due, claim: 0, faults: 0, delayMs: 0 },
+      accountId: owner?.id,
+    });
+    expect(claimed.get(soon)?.delayMs).toBeGreaterThan(0);
+    expect(claimed.get(soon)?.delayMs).toBeLessThanOrEqual(50_000);
+    expect(await claim()).toEqual([]);
+    const leases = await store.outside.query(
+      `select leased_until = due_at + interval '30 s' as from_due from email_sends where email_id = $1`,
+      [soon],
+    );
+    expect(leases).toEqual([{ from_due: true }]);
+  });
+
+  test('takes the oldest first, and no more than asked for', async () => {
+    const later = await rows.email(-1_000);
+    const first = await rows.email(-5_000);
+    expect(idsOf(await claim(1))).toEqual([first]);
+    expect(idsOf(await claim(1))).toEqual([later]);
+  });
+
+  test('leases again what ran out untaken, under a new claim', async () => {
+    await rows.email();
+    const [first] = await claim();
+    await expireLeases();
+    expect(await claim()).toEqual([{ ...first, claim: 1 }]);
+  });
+
+  test('leases again what ran out in a worker’s hands under the claim that it holds, and no longer once it lapses again', async () => {
+    const emailId = await rows.email();
+    await claim();
+    const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
+    expect(await takeOne(work, { emailId, claim: 0 })).toMatchObject({ claim: 1 });
+    await expireLeases();
+    expect(await claim()).toMatchObject([{ claim: 1 }]);
+    await expireLeases();
+    expect(await claim()).toMatchObject([{ claim: 2 }]);
+  });
+
+  test('at the same time shares no message and waits for nobody', async () => {
+    const ids: EmailId[] = [];
+    for (let n = 0; n < 30; n += 1) ids.push(await rows.email());
+    const claims = await Promise.all(Array.from({ length: 6 }, async () => claim(10)));
+    expect(claims.flat()).toHaveLength(new Set(idsOf(claims.flat())).size);
+    while (claims.flat().length < 30) claims.push(await claim(10));
+    expect(idsOf(claims.flat())).toEqual(ids.sort());
+    await store.outside.query('update email_sends set leased_until = null');
+    await inUndoneTransaction(store.db.pool, async (holder) => {
+      await holder.query('select from email_sends where email_id = $1 for update', [ids[0]]);
+      expect(await claim()).toHaveLength(29);
+    });
+  });
+});
+
+describe('release', () => {
+  test('makes the messages free at once, but not those taken since', async () => {
+    await rows.email();
+    const taken = await rows.email();
+    const claimed = await claim();
+    await store.outside.query('update email_sends set claim = claim + 1 where email_id = $1', [taken]);
+    await outbox.release(claimed);
+    expect(idsOf(await claim())).toEqual(idsOf(claimed).filter((id) => id !== taken));
+  });
+});
+
+describe('what a worker gives back untaken', () => {
+  const work = () => createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
+
+  test('is free at once, under a new claim: its old job may still be in the queue. No fault of it counts', async () => {
+    await rows.email();
+    await store.outside.query('update email_sends set unrecorded = 1');
+    const claimed = await claim();
+    await work().release(claimed);
+    expect(await claim()).toEqual(claimed.map((email) => ({ ...email, claim: 1 })));
+  });
+
+  test('is not what another has taken, has put back or has leased since', async () => {
+    const [taken, retried, leased] = [await rows.email(), await rows.email(), await rows.email()];
+    const claimed = await claim();
+    await takeOne(work(), { emailId: taken, claim: 0 });
+    const email = await takeHeld(work(), { emailId: retried, claim: 0 });
+    await work().retry([{ email, delayMs: 600_000 }]);
+    await store.outside.query(
+      `update email_sends set leased_until = now() - interval '1 ms' where email_id = $1`,
+      [leased],
+    );
+    expect(idsOf(await claim())).toEqual([leased]);
+    const before = await store.outside.query('select * from email_sends');
+    await work().release(claimed);
+    expect(await store.outside.query('select * from email_sends')).toEqual(before);
+  });
+
+  test('is not waited for where another has locked it', async () => {
+    const locked = await rows.email();
+    const free = await rows.email();
+    const claimed = await claim();
+    await inUndoneTransaction(store.db.pool, async (holder) => {
+      await holder.query('select from email_sends where email_id = $1 for update', [locked]);
+      await work().release(claimed);
+      expect(idsOf(await claim())).toEqual([free]);
+    });
+  });
+});

@@ -1,0 +1,420 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId, notificationDetailOf } from '@postrider/domain';
+import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
+import { createRows, untilWaitingForLock } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
+import { takeHeld, takeOne } from '../../test/taken-email.ts';
+import { createMailWork } from './mail-work.ts';
+import type { AcceptedAnswer, MailWork, TakenEmail } from './mail-work.ts';
+
+const ACCEPTED: AcceptedAnswer = { providerMessageId: 'p-1', notifications: [] };
+
+let store: TestStore;
+let rows: Rows;
+let work: MailWork;
+let emailId: EmailId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  await rows.clear();
+  emailId = await rows.email();
+});
+
+const taken = async (claim = 0) => takeHeld(work, { emailId, claim });
+
+async function retry(email: TakenEmail, delayMs: number): Promise<boolean> {
+  return (await work.retry([{ email, delayMs }])).has(email);
+}
+
+async function email() {
+  const [row] = await store.outside.query('select * from emails where id = $1', [emailId]);
+  return row;
+}
+
+const sends = () => store.outside.query('select * from email_sends');
+
+/** Each event with its data, oldest first. */
+async function events(): Promise<[string, unknown][]> {
+  const found = await store.outside.query<{ type: string; data: string }>(
+    'select type, data from events order by id',
+  );
+  return found.map(({ type, data }) => [type, JSON.parse(data)]);
+}
+
+async function webhookOfAccount(): Promise<WebhookId> {
+  const accountId = (await taken()).accountId;
+  await store.outside.query('update email_sends set claim = 0, leased_until = null');
+  return rows.webhook({ accountId });
+}
+
+describe('take', () => {
+  test('gives the message as it was stored, under the next claim', async () => {
+    const row = await email();
+    expect(await taken()).toEqual({
+      emailId,
+      claim: 1,
+      accountId: row?.['account_id'] as string,
+      attemptsMade: 0,
+      faults: 0,
+      createdAt: row?.['created_at'] as Date,
+      earlyMs: 0,
+      attachments: [],
+      suppressed: [],
+      topicGone: false,
+      unverifiedDomain: null,
+      draft: {
+        from: 'a@a.example',
+        to: ['b@b.example'],
+        cc: [],
+        bcc: [],
+        replyTo: [],
+        subject: 'Hi',
+        html: null,
+        text: 'Hello',
+        headers: { 'x-a': '1' },
+        tags: [],
+        topicId: null,
+      },
+    });
+    expect(await sends()).toMatchObject([{ claim: 1, attempts: 0 }]);
+  });
+
+  test('brings the attachments byte for byte, in their order, the tags and the topic', async () => {
+    const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    const insert = 'insert into email_attachments values ($1, $2, $3, $4, $5, $6)';
+    await store.outside.query(insert, [emailId, 1, 'b', every.subarray(7), 'image/png', 'logo']);
+    await store.outside.query(insert, [emailId, 0, 'a', every, null, null]);
+    await store.outside.query(insert, [emailId, 2, 'c', Buffer.alloc(0), null, null]);
+    const topicId = newId('topic', store.clock);
+    await store.outside.query(`update emails set topic_id = $1, tags = '[{"name":"a","value":"b"}]'`, [
+      topicId,
+    ]);
+    const { attachments, draft } = await taken();
+    expect(attachments).toEqual([
+      { filename: 'a', content: every, contentType: null, contentId: null },
+      { filename: 'b', content: every.subarray(7), contentType: 'image/png', contentId: 'logo' },
+      { filename: 'c', content: Buffer.alloc(0), contentType: null, contentId: null },
+    ]);
+    expect(draft).toMatchObject({ topicId, tags: [{ name: 'a', value: 'b' }] });
+  });
+
+  test('names the recipients that are suppressed for the account or the topic, however they are written', async () => {
+    const accountId = String((await email())?.['account_id']);
+    const [topic, other] = [newId('topic', store.clock), newId('topic', store.clock)];
+    const suppress = async (address: string, about = '', owner = accountId) =>
+      store.outside.query(`insert into suppressions values ($1, $2, $3, $4, 'manual', null, now())`, [
+        newId('suppression', store.clock),
+        owner,
+        address,
+        about,
+      ]);
+    await suppress('all@b.example');
+    await suppress('topic@b.example', topic);
+    await suppress('all@b.example', topic);
+    await suppress('other@b.example', other);
+    await suppress('foreign@b.example', '', await rows.account());
+    await suppress('nobody@b.example');
+    await store.outside.query(
+      `update emails set to_addresses = '{"Al <ALL@B.Example>",topic@b.example}', cc_addresses = '{other@b.example}',
+                         bcc_addresses = '{Topic@b.example,foreign@b.example}', topic_id = $1`,
+      [topic],
+    );
+    expect((await taken()).suppressed).toEqual(['all@b.example', 'topic@b.example']);
+    await store.outside.query('update emails set topic_id = null');
+    expect((await taken(1)).suppressed).toEqual(['all@b.example']);
+  });
+
+  test('says of a topic that it is gone when the account has none of that id', async () => {
+    const accountId = String((await email())?.['account_id']);
+    const own = newId('topic', store.clock);
+    const add = `insert into topics (id, account_id, name, default_subscription, created_at)
+                 values ($1, $2, 'News', 'opt_in', now())`;
+    await store.outside.query(add, [own, accountId]);
+    await store.outside.query('update emails set topic_id = $1', [own]);
+    expect(await taken()).toMatchObject({ topicGone: false });
+    await store.outside.query('update topics set account_id = $1', [await rows.account()]);
+    expect(await taken(1)).toMatchObject({ topicGone: true });
+    await store.outside.query('delete from topics');
+    expect(await taken(2)).toMatchObject({ topicGone: true });
+  });
+
+  describe('where mail leaves from verified domains only', () => {
+    const strict = async (claim: number) => {
+      const strictly = createMailWork(store.db, store.clock, { verifiedDomainsOnly: true });
+      return (await takeOne(strictly, { emailId, claim }))?.unverifiedDomain;
+    };
+    const from = async (written: string, domain: string | null) =>
+      store.outside.query('update emails set from_address = $1, from_domain = $2', [written, domain]);
+    let ownerId: AccountId;
+    const domain = async (name: string, status: string, accountId = ownerId) =>
+      rows.domain(accountId, name, status);
+    beforeEach(async () => {
+      ownerId = (await email())?.['account_id'] as AccountId;
+      await from('a@a.example', 'a.example');
+    });
+
+    test('a message from one that the account has not verified, or not any more, is told by its name', async () => {
+      expect(await strict(0)).toBe('a.example');
+      await domain('a.example', 'verified');
+      expect(await strict(1)).toBeNull();
+      await store.outside.query(`update domains set status = 'failed'`);
+      expect(await strict(2)).toBe('a.example');
+    });
+
+    test('a domain that is pending, another account’s, or above it does not help', async () => {
+      await from('a@b.a.example', 'b.a.example');
+      await domain('a.example', 'verified');
+      await domain('b.a.example', 'verified', await rows.account());
+      expect(await strict(0)).toBe('b.a.example');
+      await store.outside.query(`update domains set account_id = $1, status = 'pending'`, [ownerId]);
+      expect(await strict(1)).toBe('b.a.example');
+    });
+
+    test('an older message, stored without the column, is judged by what its From says, which is kept', async () => {
+      await from('Ann <ann@BÜCHER.example>', null);
+      expect(await strict(0)).toBe('xn--bcher-kva.example');
+      expect(await email()).toMatchObject({ from_domain: 'xn--bcher-kva.example' });
+      await from('Ann <ann@BÜCHER.example>', null);
+      await domain('xn--bcher-kva.example', 'verified');
+      expect(await strict(1)).toBeNull();
+      expect(await email()).toMatchObject({ from_domain: 'xn--bcher-kva.example' });
+    });
+
+    test('one whose From is no address is from no verified domain', async () => {
+      await from('nobody', null);
+      expect(await strict(0)).toBe('');
+    });
+  });
+
+  test('elsewhere it may be from any, and an older one gets its column all the same', async () => {
+    await store.outside.query('update emails set from_domain = null');
+    expect(await taken()).toMatchObject({ unverifiedDomain: null });
+    expect(await email()).toMatchObject({ from_domain: 'a.example' });
+  });
+
+  test('of one hand-over succeeds for exactly one of many at once', async () => {
+    const all = await Promise.all(
+      Array.from({ length: 10 }, async () => takeOne(work, { emailId, claim: 0 })),
+    );
+    expect(all.filter((one) => one !== null)).toHaveLength(1);
+  });
+
+  test('before it is due gets it too, told how early', async () => {
+    const later = await rows.email(20_000);
+    const email = await takeOne(work, { emailId: later, claim: 0 });
+    expect(email?.earlyMs).toBeGreaterThan(0);
+  });
+
+  test('gets nothing with another claim, or of a message that is gone', async () => {
+    expect(await takeOne(work, { emailId, claim: 1 })).toBeNull();
+    await store.outside.query('delete from emails');
+    expect(await takeOne(work, { emailId, claim: 0 })).toBeNull();
+  });
+});
+
+describe('sent', () => {
+  test('marks the message, ends its send and records email.sent, for the account’s webhooks', async () => {
+    const webhookId = await webhookOfAccount();
+    expect(await work.sent(await taken(), ACCEPTED)).toBe(true);
+    expect(await email()).toMatchObject({
+      status: 'sent',
+      last_event: 'sent',
+      error: null,
+      provider_message_id: 'p-1',
+      sent_at: store.clock.now(),
+    });
+    expect(await sends()).toEqual([]);
+    expect(await events()).toEqual([
+      ['email.sent', { email_id: emailId, from: 'a@a.example', subject: 'Hi', error: null }],
+    ]);
+    expect(await store.outside.query('select webhook_id from deliveries')).toEqual([
+      { webhook_id: webhookId },
+    ]);
+    expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhookId], mail: false });
+  });
+
+  test('records as well what the provider reports at once', async () => {
+    const detail = notificationDetailOf({ smtp_response: '250 ok' });
+    const notification = { type: 'email.delivered', recipients: ['b@b.example'], detail } as const;
+    await work.sent(await taken(), { providerMessageId: null, notifications: [notification] });
+    expect(await email()).toMatchObject({
+      status: 'sent',
+      last_event: 'delivered',
+      provider_message_id: null,
+    });
+    expect(await events()).toContainEqual([
+      'email.delivered',
+      {
+        email_id: emailId,
+        recipients: ['b@b.example'],
+        occurred_at: store.clock.now().toISOString(),
+        detail,
+      },
+    ]);
+    expect(await events()).toHaveLength(2);
+  });
+
+  test.each([
+    ['email.bounced', 'bounce'],
+    ['email.complained', 'complaint'],
+    ['email.soft_bounced', null],
+    ['email.delivered', null],
+  ] as const)('suppresses, with %s at once, as: %s', async (type, origin) => {
+    const { accountId, ...held } = await taken();
+    const notification = { type, recipients: ['Bob@B.example'], detail: notificationDetailOf({}) };
+    await work.sent({ accountId, ...held }, { ...ACCEPTED, notifications: [notification] });
+    const found = await store.outside.query(
+      'select account_id, address, topic_id, origin, email_id from suppressions',
+    );
+    const row = { account_id: accountId, address: 'bob@b.example', topic_id: '', origin, email_id: emailId };
+    expect(found).toEqual(origin === null ? [] : [row]);
+  });
+
+  test('does not take back a report that came before it', async () => {
+    const held = await taken();
+    await store.outside.query("update emails set last_event = 'delivered'");
+    await work.sent(held, ACCEPTED);
+    expect(await email()).toMatchObject({ status: 'sent', last_event: 'delivered' });
+    expect(await events()).toHaveLength(1);
+  });
+
+  test('leaves a message failed that the provider has reported as failed before its own yes', async () => {
+    const held = await taken();
+    await store.outside.query(
+      "update emails set status = 'failed', last_event = 'failed', error = 'no such key'",
+    );
+    await work.sent(held, ACCEPTED);
+    expect(await email()).toMatchObject({
+      status: 'failed',
+      last_event: 'failed',
+      error: 'no such key',
+      provider_message_id: 'p-1',
+    });
+  });
+
+  test('leaves nothing when its event cannot be written: message, send and event stand or fall together', async () => {
+    const before = await email();
+    const held = await taken();
+    const broken = { type: 'email.delivered', recipients: [], detail: notificationDetailOf({}) } as const;
+    await expect(work.sent(held, { providerMessageId: 'p', notifications: [broken] })).rejects.toThrow();
+    expect(await email()).toEqual(before);
+    expect(await sends()).toHaveLength(1);
+    expect(await events()).toEqual([]);
+    expect(await work.sent(held, ACCEPTED)).toBe(true);
+  });
+});
+
+describe('failed', () => {
+  test('marks the message with the reason, ends its send and records email.failed', async () => {
+    expect(await work.failed(await taken(), 'no such domain')).toBe(true);
+    expect(await email()).toMatchObject({ status: 'failed', last_event: 'failed', error: 'no such domain' });
+    expect(await sends()).toEqual([]);
+    expect(await events()).toEqual([
+      ['email.failed', { email_id: emailId, from: 'a@a.example', subject: 'Hi', error: 'no such domain' }],
+    ]);
+  });
+});
+
+test.each([
+  ['sent', 'sent'],
+  ['failed', 'failed'],
+] as const)('%s: takes back no report that comes in at the same moment', async (end, status) => {
+  const held = await taken();
+  const ended = await inUndoneTransaction(store.db.pool, async (session) => {
+    await session.query("update emails set last_event = 'complained'");
+    const ending = end === 'sent' ? work.sent(held, ACCEPTED) : work.failed(held, 'no');
+    await untilWaitingForLock(store.outside);
+    await session.query('commit');
+    return { ending };
+  });
+  expect(await ended.ending).toBe(true);
+  expect(await email()).toMatchObject({ status, last_event: 'complained' });
+});
+
+test.each(['sent', 'failed'] as const)('%s: who was left out stands in the message', async (end) => {
+  const held = { ...(await taken()), suppressed: ['b@b.example'] };
+  expect(await (end === 'sent' ? work.sent(held, ACCEPTED) : work.failed(held, 'x'))).toBe(true);
+  expect(await email()).toMatchObject({ status: end, suppressed_addresses: ['b@b.example'] });
+});
+
+describe('a transaction that cannot be committed', () => {
+  const detail = notificationDetailOf({});
+  const reported = { type: 'email.bounced', recipients: ['b@b.example'], detail } as const;
+  const ends: [string, (held: TakenEmail) => Promise<boolean>][] = [
+    ['sent', async (held) => work.sent(held, { providerMessageId: 'p', notifications: [reported] })],
+    ['failed', async (held) => work.failed(held, 'no')],
+  ];
+
+  test.each(ends)('%s: leaves no event, and the message as it was', async (_, end) => {
+    await store.outside.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'no commit'; end $$`,
+    );
+    await store.outside.query(
+      `create constraint trigger refuse after update on emails deferrable initially deferred
+       for each row execute function refuse()`,
+    );
+    const before = await email();
+    const held = await taken();
+    await expect(end(held)).rejects.toThrow('no commit');
+    await store.outside.query('drop function refuse cascade');
+    expect(await events()).toEqual([]);
+    expect(await store.outside.query('select 1 from suppressions')).toEqual([]);
+    expect(await email()).toEqual(before);
+    expect(await end(held)).toBe(true);
+  });
+});
+
+describe('retry', () => {
+  test('makes the message due after the delay, in nobody’s hands, one attempt on', async () => {
+    expect(await retry(await taken(), 3_600_000)).toBe(true);
+    const [row] = await store.outside.query(
+      `select claim, attempts, leased_until, due_at > now() + interval '59 minutes' as later,
+              due_at <= now() + interval '60 minutes' as by_then from email_sends`,
+    );
+    expect(row).toEqual({ claim: 2, attempts: 1, leased_until: null, later: true, by_then: true });
+    expect(await takeOne(work, { emailId, claim: 1 })).toBeNull();
+  });
+});
+
+describe('the fence', () => {
+  const ends: [string, (held: TakenEmail) => Promise<boolean>][] = [
+    ['sent', async (held) => work.sent(held, ACCEPTED)],
+    ['failed', async (held) => work.failed(held, 'no')],
+    ['retry', async (held) => retry(held, 1_000)],
+  ];
+
+  test.each(ends)(
+    '%s: an end that comes after another has taken the message changes nothing',
+    async (_, end) => {
+      const held = await taken();
+      const other = await taken(held.claim);
+      const before = [await email(), await sends()];
+      expect(await end(held)).toBe(false);
+      expect([await email(), await sends()]).toEqual(before);
+      expect(await events()).toEqual([]);
+      expect(await end(other)).toBe(true);
+    },
+  );
+
+  test('of two who end the same hand-over at once one succeeds, and one event exists', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      emailId = await rows.email();
+      const held = await taken();
+      const ended = await Promise.all([
+        work.sent(held, ACCEPTED),
+        work.failed(held, 'no'),
+        work.sent(held, ACCEPTED),
+      ]);
+      expect(ended.filter(Boolean)).toHaveLength(1);
+    }
+    expect(await events()).toHaveLength(10);
+  });
+});

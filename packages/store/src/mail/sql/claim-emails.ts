@@ -1,0 +1,29 @@
+import type { Statement } from '../../db/statement.ts';
+
+/**
+ * Leases mail that is due soon to be handed to the provider. Same guarantee as claim-deliveries, without fairness:
+ * an account's rate limit bounds what it can queue.
+ *
+ * $1 look-ahead in seconds, $2 rows at the most, $3 lease in seconds.
+ */
+export const claimEmails: Statement = {
+  name: 'claim-emails',
+  text: `
+    with mine as materialized (
+      select s.email_id
+      from email_sends s
+      where s.due_at <= now() + make_interval(secs => $1)
+        and (s.leased_until is null or s.leased_until <= now())
+      order by s.due_at, s.email_id
+      limit $2
+      for update of s skip locked
+    )
+    update email_sends s
+    set claim = s.claim + case when s.leased_until is not null and s.taken_at is null then 1 else 0 end, taken_at = null,
+        leased_until = greatest(s.due_at, now()) + make_interval(secs => $3)
+    from mine
+    cross join lateral (select account_id from emails where id = mine.email_id offset 0) e
+    where s.email_id = mine.email_id
+    returning s.email_id, s.claim, s.unrecorded, e.account_id,
+              greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as delay_ms`,
+};

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountId } from '@postrider/domain';
+import { untilWaitingForLock } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
+import { unsubscribe } from './sql/unsubscribe.ts';
+import { createSuppressionStore } from './suppressions.ts';
+import type { SuppressionStore } from './suppressions.ts';
+import { createTopicStore } from './topics.ts';
+import type { TopicStore } from './topics.ts';
+import { createUnsubscribeStore } from './unsubscribes.ts';
+import type { UnsubscribeStore } from './unsubscribes.ts';
+
+const NEWS = { name: 'News', description: null, defaultSubscription: 'opt_in' } as const;
+const ADDRESS = 'bob@b.example';
+
+let store: TestStore;
+let topics: TopicStore;
+let unsubscribes: UnsubscribeStore;
+let suppressions: SuppressionStore;
+let accountId: AccountId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  topics = createTopicStore(store.db, store.clock);
+  unsubscribes = createUnsubscribeStore(store.db, store.clock);
+  suppressions = createSuppressionStore(store.db, store.clock);
+});
+afterAll(() => store.close());
+beforeEach(async () => void (accountId = await store.newAccount()));
+
+function rowsOf(id: string) {
+  return store.outside.query('select 1 from suppressions where topic_id = $1', [id]);
+}
+
+test('a topic is found and listed by its own account alone', async () => {
+  const id = await topics.create(accountId, { ...NEWS, description: 'Every Friday ☃' });
+  const topic = { ...NEWS, id, description: 'Every Friday ☃', createdAt: store.clock.now() };
+  expect(await topics.find(accountId, id)).toEqual(topic);
+  expect(await topics.list(accountId, { limit: 1, cursor: null })).toEqual({
+    entries: [topic],
+    hasMore: false,
+  });
+  const stranger = await store.newAccount();
+  expect(await topics.find(stranger, id)).toBeNull();
+  expect(await topics.list(stranger, { limit: 1, cursor: null })).toEqual({ entries: [], hasMore: false });
+  expect(await topics.list(stranger, { limit: 1, cursor: { side: 'after', id } })).toBeNull();
+  expect(await topics.delete(stranger, id)).toBe(false);
+  expect(await topics.find(accountId, id)).toEqual(topic);
+});
+
+describe('a topic that is deleted', () => {
+  test('takes the suppressions about it along, and no others', async () => {
+    const [gone, kept] = [await topics.create(accountId, NEWS), await topics.create(accountId, NEWS)];
+    for (const topicId of [gone, kept]) {
+      await unsubscribes.unsubscribe({ accountId, topicId, address: ADDRESS }, 'page');
+    }
+    await suppressions.add(accountId, [ADDRESS]);
+    expect(await topics.delete(accountId, gone)).toBe(true);
+    expect(await topics.delete(accountId, gone)).toBe(false);
+    expect([await rowsOf(gone), await rowsOf(kept), await rowsOf('')]).toMatchObject([[], [{}], [{}]]);
+  });
+
+  test('leaves no suppression of somebody who is unsubscribing at that moment', async () => {
+    const id = await topics.create(accountId, NEWS);
+    const deleting = await inUndoneTransaction(store.db.pool, async (session) => {
+      const now = store.clock.now();
+      const event = [['evt_1'], accountId, 'email.unsubscribed', now, ['{}'], null];
+      await session.query(unsubscribe.text, [...event, ADDRESS, 'sup_1', now, id]);
+      const deleted = topics.delete(accountId, id);
+      await untilWaitingForLock(store.outside);
+      await session.query('commit');
+      return { deleted };
+    });
+    expect(await deleting.deleted).toBe(true);
+    expect(await rowsOf(id)).toEqual([]);
+  });
+});

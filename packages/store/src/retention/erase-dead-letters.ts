@@ -1,0 +1,76 @@
+import { namesAddress } from '@postrider/domain';
+import type { Pool } from 'pg';
+import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
+import type { Erased, Erasure, Named } from './erasure.ts';
+
+/** Attempts are looked for in every partition of the log, some forty. */
+const LETTERS_PER_STEP = 50;
+
+interface LetterRow extends Named {
+  readonly at: string;
+  /** Null where it cannot name the person. */
+  readonly data: string | null;
+  readonly ofMail: boolean;
+}
+
+/** The account's dead letters in the order of their index. Pending ones count from their events: a replay makes those anew. */
+const PAGE = `
+  select l.id, l.created_at::text as at, (extract(epoch from l.event_created_at) * 1000)::float8 as "createdMs",
+         m.yes as "ofMail",
+         case when m.yes or (l.event_created_at <= $4::timestamptz and position($6 in lower(l.data)) > 0)
+              then l.data end as data
+  from (
+    select id, created_at, event_created_at, data
+    from dead_letters
+    where account_id = $1 and (created_at, id) > ($2::timestamptz, $3)
+    order by created_at, id limit ${ROWS_PER_STEP}
+  ) l
+  cross join lateral (
+    select exists (
+      select from erased_emails m
+      where m.account_id = $1 and m.address = $5
+        and m.email_id = coalesce(l.data::json ->> 'email_id', l.data::json ->> 'id')) as yes
+  ) m
+  order by l.created_at, l.id`;
+
+/** One that is being replayed is left. Where the event is still there, the attempts go with it. */
+const DELETE = `
+  with mine as materialized (
+    select id, event_id from dead_letters where id = any ($1::text[]) order by id for update skip locked
+  ),
+  log as (
+    delete from attempts
+    where event_id = any (array(
+      select event_id from mine where not exists (select from events e where e.id = mine.event_id)))
+    returning event_id
+  ),
+  gone as (
+    delete from dead_letters where id = any (array(select id from mine)) returning id
+  )
+  select array(select id from gone) as ids, (select count(*)::int from log) as attempts`;
+
+/** Deletes the account's dead letters that name the person or a message of theirs, with the log of their attempts. */
+export async function eraseDeadLetters(pool: Pool, erasure: Erasure): Promise<Erased & { attempts: number }> {
+  const { accountId, address, requestedAt, resumeFrom } = erasure;
+  let [total, attempts] = [NOTHING, 0];
+  let [at, id] = [resumeFrom, ''];
+  for (;;) {
+    const values = [accountId, at, id, requestedAt, address, needleOf(address)];
+    const { rows } = await inBoundedStep(pool, (client) => client.query<LetterRow>(PAGE, values));
+    const named = rows.filter(
+      ({ ofMail, data }) => data !== null && (ofMail || namesAddress(JSON.parse(data), address)),
+    );
+    for (let start = 0; start < named.length; start += LETTERS_PER_STEP) {
+      const some = named.slice(start, start + LETTERS_PER_STEP);
+      const { rows: gone } = await inBoundedStep(pool, (client) =>
+        client.query<{ ids: string[]; attempts: number }>(DELETE, [some.map((letter) => letter.id)]),
+      );
+      total = together(total, outcomeOf(some, gone[0]?.ids ?? []));
+      attempts += gone[0]?.attempts ?? 0;
+    }
+    const last = rows.at(-1);
+    if (last === undefined) return { ...total, attempts };
+    [at, id] = [last.at, last.id];
+  }
+}

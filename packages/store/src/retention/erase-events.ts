@@ -1,0 +1,88 @@
+import { namesAddress } from '@postrider/domain';
+import type { Pool, PoolClient } from 'pg';
+import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
+import type { Erased, Erasure, Named } from './erasure.ts';
+
+/** Attempts are looked for in every partition of the log, some forty. */
+const EVENTS_PER_STEP = 50;
+
+interface EventRow extends Named {
+  readonly data: string;
+  /** It is about a message that this erasure has deleted. */
+  readonly ofMail: boolean;
+}
+
+interface Page {
+  readonly last: string | null;
+  readonly found: readonly EventRow[];
+}
+
+/** A page of all events by age, of which those are answered that may name the person. Rows of one moment come together. */
+const PAGE = `
+  with page as materialized (
+    select id, account_id, created_at, data from events
+    where created_at > $1::timestamptz
+    order by created_at fetch first ${ROWS_PER_STEP} rows with ties
+  ),
+  mine as materialized (
+    select p.*, exists (
+             select from erased_emails m
+             where m.account_id = $2 and m.address = $3
+               and m.email_id = coalesce(p.data::json ->> 'email_id', p.data::json ->> 'id')
+           ) as of_mail
+    from page p where p.account_id = $2
+  )
+  select (select max(created_at)::text from page) as last,
+         (select coalesce(json_agg(json_build_object('id', id, 'data', data, 'ofMail', of_mail,
+                                                     'createdMs', extract(epoch from created_at) * 1000)), '[]')
+          from mine
+          where of_mail or (created_at <= $4::timestamptz and position($5 in lower(data)) > 0)) as found`;
+
+/** Locked first, looked at with a fresh snapshot then: a replay writes its event before it adds a delivery. */
+const DELETE = `
+  with free as materialized (
+    select e.id from events e
+    where e.id = any ($1::text[]) and not exists (select from deliveries d where d.event_id = e.id)
+  ),
+  log as (
+    delete from attempts where event_id = any (array(select id from free)) returning event_id
+  ),
+  gone as (
+    delete from events where id = any (array(select id from free)) returning id
+  )
+  select array(select id from gone) as ids, (select count(*)::int from log) as attempts`;
+
+/** Deletes the account's events that name the person or a message of theirs, with the log of their attempts. */
+export async function eraseEvents(pool: Pool, erasure: Erasure): Promise<Erased & { attempts: number }> {
+  const { accountId, address, requestedAt, resumeFrom } = erasure;
+  let [total, attempts] = [NOTHING, 0];
+  for (let after = resumeFrom; ;) {
+    const values = [after, accountId, address, requestedAt, needleOf(address)];
+    const { rows } = await inBoundedStep(pool, (client) => client.query<Page>(PAGE, values));
+    const [{ last, found }] = rows as [Page];
+    const named = found.filter(({ ofMail, data }) => ofMail || namesAddress(JSON.parse(data), address));
+    for (let start = 0; start < named.length; start += EVENTS_PER_STEP) {
+      const some = named.slice(start, start + EVENTS_PER_STEP);
+      const gone = await inBoundedStep(pool, (client) => deleteFree(client, some));
+      total = together(total, outcomeOf(some, gone.ids));
+      attempts += gone.attempts;
+    }
+    if (last === null) return { ...total, attempts };
+    after = last;
+  }
+}
+
+async function deleteFree(
+  client: PoolClient,
+  events: readonly Named[],
+): Promise<{ ids: string[]; attempts: number }> {
+  const { rows: mine } = await client.query<Named>(
+    'select id from events where id = any ($1::text[]) order by id for update skip locked',
+    [events.map(({ id }) => id)],
+  );
+  const { rows } = await client.query<{ ids: string[]; attempts: number }>(DELETE, [
+    mine.map(({ id }) => id),
+  ]);
+  return rows[0] ?? { ids: [], attempts: 0 };
+}

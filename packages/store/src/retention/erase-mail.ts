@@ -1,0 +1,164 @@
+import { namesAddress } from '@postrider/domain';
+import type { Pool } from 'pg';
+import { inBoundedStep, MESSAGES_PER_STEP, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { isLockTimeout } from '../db/errors.ts';
+import { lockInbox } from '../inbound/sql/lock-inbox.ts';
+import { dropEmptyThreads } from './empty-threads.ts';
+import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
+import type { Erased, Erasure } from './erasure.ts';
+import { RECEIVED_PER_STEP } from './old-messages.ts';
+
+/** Postgres serves those who wait for an inbox in turn. Each holds it for milliseconds, and 15 s at the most. */
+const LOCK_TIMEOUT_MS = 2_000;
+/** Of each kind and status: six times as many are read. */
+const RECEIVED_PER_PAGE = ROWS_PER_STEP / 2;
+
+interface MailRow {
+  readonly id: string;
+  readonly at: string;
+  readonly createdMs: number;
+  /** To which its thread belongs. */
+  readonly inboxId: string | null;
+  /** Null where none of them can be the person's. */
+  readonly addresses: readonly string[] | null;
+}
+
+/** How mail is looked through, and deleted. */
+interface Look {
+  readonly page: string;
+  readonly drop: string;
+  /** Messages deleted at a time: so long may others wait for their inbox. */
+  readonly perStep: number;
+}
+
+/** The account's messages in the order of their index, addresses only. */
+const SENT_PAGE = `
+  select e.id, e.created_at::text as at, (extract(epoch from e.created_at) * 1000)::float8 as "createdMs",
+         case when position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses,
+         (select s.inbox_id from inbox_sends s where s.email_id = e.id) as "inboxId"
+  from (
+    select id, created_at, from_address, to_addresses, cc_addresses, bcc_addresses, reply_to_addresses
+    from emails
+    where account_id = $1 and (created_at, id) > ($2::timestamptz, $3) and created_at <= $4::timestamptz
+    order by created_at, id limit ${ROWS_PER_STEP}
+  ) e
+  cross join lateral (
+    select e.from_address || e.to_addresses || e.cc_addresses || e.bcc_addresses || e.reply_to_addresses as list
+  ) a
+  order by e.created_at, e.id`;
+
+/**
+ * A message that waits for its hand-over is left. Of the others the id is kept as long as events may name it: whoever records such
+ * an event holds the message, so all of them are there once it is gone.
+ */
+const DELETE_SENT = `
+  with mine as materialized (
+    select id from emails
+    where id = any ($3::text[]) and not exists (select from email_sends s where s.email_id = emails.id)
+    order by id for update skip locked
+  ),
+  kept as (
+    insert into erased_emails (account_id, address, email_id) select $1, $2, id from mine on conflict do nothing
+  )
+  delete from emails where id = any (array(select id from mine))
+  returning id, (select s.thread_id from inbox_sends s where s.email_id = emails.id) as "threadId"`;
+
+/**
+ * The same of what it received. Each kind and status is a walk over one index. It goes beyond the request: mail that SES told of
+ * before it may be stored later.
+ */
+const RECEIVED_PAGE = `
+  select m.id, m.created_at::text as at, (extract(epoch from m.created_at) * 1000)::float8 as "createdMs",
+         case when coalesce(m.notified_at, m.created_at) <= $4::timestamptz
+                and position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses, m.inbox_id as "inboxId"
+  from (
+    select p.*
+    from unnest(enum_range(null::key_kind)) k (kind), unnest(enum_range(null::message_status)) s (status)
+    cross join lateral (
+      select id, created_at, notified_at, inbox_id, from_address, to_addresses, cc_addresses, reply_to_addresses, received_for
+      from messages
+      where account_id = $1 and kind = k.kind and status = s.status
+        and (created_at, id) > ($2::timestamptz, $3)
+      order by created_at, id limit ${RECEIVED_PER_PAGE}
+    ) p
+    order by p.created_at, p.id limit ${RECEIVED_PER_PAGE}
+  ) m
+  cross join lateral (
+    select m.from_address || m.to_addresses || m.cc_addresses || m.reply_to_addresses || m.received_for as list
+  ) a
+  order by m.created_at, m.id`;
+
+/** A message that is being released is left. */
+const DELETE_RECEIVED = `
+  with mine as materialized (
+    select id from messages where id = any ($3::text[])
+    order by id for update skip locked
+  ),
+  kept as (
+    insert into erased_emails (account_id, address, email_id) select $1, $2, id from mine on conflict do nothing
+  )
+  delete from messages where id = any (array(select id from mine)) returning id, thread_id as "threadId"`;
+
+/** Deletes the messages that an account sent in the person's name, or to the person. */
+export async function eraseMail(pool: Pool, erasure: Erasure): Promise<Erased> {
+  return erase(pool, erasure, { page: SENT_PAGE, drop: DELETE_SENT, perStep: MESSAGES_PER_STEP });
+}
+
+/** Deletes the messages that an account received from the person, or for the person. Their bytes are left to the sweep. */
+export async function eraseReceivedMail(pool: Pool, erasure: Erasure): Promise<Erased> {
+  return erase(pool, erasure, { page: RECEIVED_PAGE, drop: DELETE_RECEIVED, perStep: RECEIVED_PER_STEP });
+}
+
+async function erase(pool: Pool, erasure: Erasure, look: Look): Promise<Erased> {
+  const { accountId, address, requestedAt, resumeFrom } = erasure;
+  let total = NOTHING;
+  let [at, id] = [resumeFrom, ''];
+  const busy = new Set<string>();
+  for (;;) {
+    const values = [accountId, at, id, requestedAt, needleOf(address)];
+    const { rows } = await inBoundedStep(pool, (client) => client.query<MailRow>(look.page, values));
+    const found = rows.filter(({ addresses }) => namesAddress(addresses, address));
+    for (const inboxId of new Set(found.map((message) => message.inboxId))) {
+      const mail = found.filter((message) => message.inboxId === inboxId);
+      for (let start = 0; start < mail.length; start += look.perStep) {
+        const some = mail.slice(start, start + look.perStep);
+        const gone =
+          inboxId !== null && busy.has(inboxId) ? null : await dropSome(pool, look, erasure, inboxId, some);
+        if (gone === null && inboxId !== null) busy.add(inboxId);
+        total = together(total, outcomeOf(some, gone ?? []));
+      }
+    }
+    const last = rows.at(-1);
+    if (last === undefined) return total;
+    [at, id] = [last.at, last.id];
+  }
+}
+
+/**
+ * Deletes messages of one inbox, and threads in which nothing is left then. The inbox is locked first, as by intake and release,
+ * and no other: nobody waits for one while this waits for another.
+ *
+ * @returns the ids of those that are deleted; null when the inbox was busy for too long.
+ */
+async function dropSome(
+  pool: Pool,
+  { drop }: Look,
+  { accountId, address }: Erasure,
+  inboxId: string | null,
+  some: readonly MailRow[],
+): Promise<string[] | null> {
+  const values = [accountId, address, some.map(({ id }) => id)];
+  try {
+    return await inBoundedStep(pool, async (client) => {
+      await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await client.query(lockInbox.text, [inboxId, null]);
+      const { rows } = await client.query<{ id: string; threadId: string | null }>(drop, values);
+      const left = new Set(rows.flatMap(({ threadId }) => threadId ?? []));
+      if (left.size > 0) await dropEmptyThreads(client, [...left]);
+      return rows.map(({ id }) => id);
+    });
+  } catch (error) {
+    if (isLockTimeout(error)) return null;
+    throw error;
+  }
+}

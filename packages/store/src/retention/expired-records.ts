@@ -1,0 +1,23 @@
+import { NOTIFICATION_ID_HOURS, UNCLAIMED_NOTIFICATION_HOURS } from '@postrider/domain';
+import type { Pool } from 'pg';
+import { dropAged } from '../db/bounded-step.ts';
+import { mappingUnavailable } from '../db/errors.ts';
+
+/** Contract 7.3 and the rulings: an answer is remembered for 24 hours; a notification until it is refused by its age, or until its mail can no longer become known. */
+const LIFETIMES = [
+  { table: 'idempotency_keys', age: 'created_at', hours: 24 },
+  { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
+  { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
+] as const;
+
+/** Drops what was only kept for a time. @returns how many rows. */
+export async function dropExpired(pool: Pool): Promise<number> {
+  return mappingUnavailable(async () => {
+    let dropped = 0;
+    for (const { table, age, hours } of LIFETIMES) {
+      const kept = `make_interval(hours => ${hours})`;
+      dropped += await dropAged(pool, 'expired records', { table, age, kept });
+    }
+    return dropped;
+  });
+}

@@ -1,0 +1,73 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createRows, createTestDatabase } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import type { Pool } from 'pg';
+import { StoreUnavailableError } from '../db/errors.ts';
+import { createPool } from '../db/pool.ts';
+import { createHousekeeping } from './housekeeping.ts';
+import type { Housekeeping } from './housekeeping.ts';
+
+let database: TestDatabase;
+let rows: Rows;
+let pool: Pool;
+let housekeeping: Housekeeping;
+
+function openPool(url: string, size = 4): Pool {
+  return createPool({
+    databaseUrl: url,
+    size,
+    applicationName: 'housekeeping-test',
+    durableCommits: false,
+    onError: () => undefined,
+  });
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  rows = createRows(database);
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  pool = openPool(database.url);
+  housekeeping = createHousekeeping(pool);
+  await rows.clear();
+});
+afterEach(() => pool.end());
+
+describe('what is kept for a time', () => {
+  test('is dropped when its time is over, in as many batches as it takes, and not before', async () => {
+    const accountId = await rows.account();
+    await database.query(
+      `insert into idempotency_keys (account_id, kind, route, key, request_digest, answer, created_at)
+       select $1, 'live', 'r', n::text, '', '[]',
+              now() - case when n <= 2500 then interval '24 hours' else interval '23 hours 59 minutes' end
+       from generate_series(1, 2501) n`,
+      [accountId],
+    );
+    await database.query(
+      `insert into provider_notifications
+       values ('old', now() - interval '8 days'), ('young', now() - interval '7 days 23 hours')`,
+    );
+    await database.query(
+      `insert into unclaimed_notifications
+       values ('old', 'p', '{}', now() - interval '1 hour'), ('young', 'p', '{}', now() - interval '59 minutes')`,
+    );
+    expect(await housekeeping.dropExpired()).toBe(2502);
+    expect(await database.query('select key from idempotency_keys')).toEqual([{ key: '2501' }]);
+    expect(await database.query('select message_id from provider_notifications')).toEqual([
+      { message_id: 'young' },
+    ]);
+    expect(await database.query('select message_id from unclaimed_notifications')).toEqual([
+      { message_id: 'young' },
+    ]);
+    expect(await housekeeping.dropExpired()).toBe(0);
+    await database.query('truncate provider_notifications, unclaimed_notifications');
+  });
+});
+
+test('a Postgres that is away is said to be', async () => {
+  const away = openPool('postgres://nobody@127.0.0.1:9/none');
+  const helpless = createHousekeeping(away);
+  await expect(helpless.dropExpired()).rejects.toThrow(StoreUnavailableError);
+  await away.end();
+});

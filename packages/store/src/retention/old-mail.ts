@@ -1,0 +1,56 @@
+import type { Pool, PoolClient } from 'pg';
+import { forRetention, MESSAGES_PER_STEP, readAgedPage, walkByAge } from '../db/bounded-step.ts';
+import type { Chore } from '../db/bounded-step.ts';
+import { mappingUnavailable } from '../db/errors.ts';
+
+/** A message that is still to be handed over needs all that it has. */
+const HANDED_OVER = 'not exists (select from email_sends s where s.email_id = page.id)';
+
+/** Empties messages past the days of their contents: bodies and attachments go. @returns how many messages. */
+export async function dropMailContents(pool: Pool, days: number): Promise<number> {
+  const indexed = '(html is not null or text is not null)';
+  return dropMail(pool, days, { chore: 'mail contents', age: 'created_at', indexed, drop: EMPTY });
+}
+
+/** Deletes messages past their days. @returns how many. */
+export async function dropOldMail(pool: Pool, days: number): Promise<number> {
+  return dropMail(pool, days, {
+    ...{ chore: 'old mail', indexed: 'true', drop: DELETE },
+    age: forRetention('created_at'),
+  });
+}
+
+/** Skips messages that a provider report has locked. The next pass takes them. */
+const EMPTY = `
+  with mine as materialized (
+    select id from emails where id = any ($1::text[]) order by id for no key update skip locked
+  ),
+  files as (
+    delete from email_attachments a where a.email_id = any (array(select id from mine))
+  )
+  update emails set html = null, text = null where id = any (array(select id from mine))`;
+
+const DELETE = `
+  with mine as materialized (
+    select id from emails where id = any ($1::text[]) order by id for update skip locked
+  )
+  delete from emails where id = any (array(select id from mine))`;
+
+async function dropMail(
+  pool: Pool,
+  days: number,
+  {
+    chore,
+    age,
+    indexed,
+    drop,
+  }: { readonly chore: Chore; readonly age: string; readonly indexed: string; readonly drop: string },
+): Promise<number> {
+  const which = { table: 'emails', age, indexed, mayGo: HANDED_OVER, rows: MESSAGES_PER_STEP };
+  const step = async (client: PoolClient, after: string) => {
+    const { last, ids } = await readAgedPage(client, which, { after, days });
+    const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(drop, [ids]);
+    return { last, ended: rowCount ?? 0 };
+  };
+  return mappingUnavailable(() => walkByAge(pool, chore, step));
+}

@@ -1,0 +1,70 @@
+import type { Pool, PoolClient } from 'pg';
+import { forRetention, readAgedPage, ROWS_PER_STEP, walkByAge } from '../db/bounded-step.ts';
+import type { WalkStep } from '../db/bounded-step.ts';
+import { mappingUnavailable } from '../db/errors.ts';
+import { lockInboxesOf } from './empty-threads.ts';
+
+/** Text and HTML of 10 MiB may take 20 MiB as UTF-8, in pieces of 2 KiB: 5 messages are 50,000 rows to delete. */
+export const RECEIVED_PER_STEP = 5;
+const THREADS_PER_STEP = 100;
+
+/**
+ * Deletes received messages past their days, held ones too, but for those that somebody holds. Their bytes are left to the
+ * sweep of the blob store. @returns how many.
+ */
+export async function dropReceivedMail(pool: Pool, days: number): Promise<number> {
+  const which = {
+    table: 'messages',
+    age: forRetention('created_at'),
+    mayGo: 'true',
+    rows: RECEIVED_PER_STEP,
+  };
+  const step = async (client: PoolClient, after: string): Promise<WalkStep> => {
+    const { last, ids } = await readAgedPage(client, which, { after, days });
+    const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(DELETE_MESSAGES, [ids]);
+    return { last, ended: rowCount ?? 0 };
+  };
+  return mappingUnavailable(() => walkByAge(pool, 'received mail', step));
+}
+
+const DELETE_MESSAGES = `
+  with mine as materialized (
+    select id from messages where id = any ($1::text[]) order by id for update skip locked
+  )
+  delete from messages where id = any (array(select id from mine))`;
+
+/**
+ * Deletes threads that have neither received nor sent anything for these days, with the notes of what was sent; the mail that
+ * was sent stays. One that still has a message stays too. @returns how many.
+ */
+export async function dropOldThreads(pool: Pool, days: number): Promise<number> {
+  return mappingUnavailable(() =>
+    walkByAge(pool, 'old threads', async (client, after) => {
+      const { last, ids } = await readAgedPage(client, THREADS, { after, days });
+      const inboxIds = await lockInboxesOf(client, ids);
+      const { rows } = await client.query<{ id: string }>(OLD_THREADS, [ids, inboxIds, days]);
+      const old = rows.map(({ id }) => id);
+      const notes = await client.query(DELETE_NOTES, [old]);
+      if (notes.rowCount === ROWS_PER_STEP) return { last: after, ended: 0 };
+      const { rowCount } = await client.query('delete from inbox_threads where id = any ($1::text[])', [old]);
+      return { last, ended: rowCount ?? 0 };
+    }),
+  );
+}
+
+const THREADS = {
+  table: 'inbox_threads',
+  age: forRetention('last_at'),
+  mayGo: 'not exists (select from messages m where m.thread_id = page.id)',
+  rows: THREADS_PER_STEP,
+};
+
+/** Asked again under the locks. */
+const OLD_THREADS = `
+  select t.id from inbox_threads t
+  where t.id = any ($1::text[]) and t.inbox_id = any ($2::text[]) and t.last_at < now() - make_interval(days => $3)
+    and not exists (select from messages m where m.thread_id = t.id)`;
+
+const DELETE_NOTES = `
+  delete from inbox_sends where email_id = any (array(
+    select email_id from inbox_sends where thread_id = any ($1::text[]) limit ${ROWS_PER_STEP}))`;

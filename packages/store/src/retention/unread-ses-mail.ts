@@ -1,0 +1,55 @@
+import { inboundAddress } from '@postrider/domain';
+import type { Pool } from 'pg';
+import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
+import { NOTHING, outcomeOf, together } from './erasure.ts';
+import type { Erased, Erasure } from './erasure.ts';
+
+interface UnreadRow {
+  readonly id: string;
+  readonly at: string;
+  readonly createdMs: number;
+  readonly recipients: readonly string[];
+}
+
+/** Rows of one moment come together. */
+const PAGE = `
+  select notification_id as id, created_at::text as at, recipients,
+         (extract(epoch from created_at) * 1000)::float8 as "createdMs"
+  from ses_mail
+  where created_at > $1::timestamptz and created_at <= $2::timestamptz
+  order by created_at fetch first ${ROWS_PER_STEP} rows with ties`;
+
+/** Of these addresses, those with an inbox or a rule of the account. Domains are not asked for: they may be verified again. */
+const OWN = `
+  select a.address from unnest($2::text[]) a (address)
+  where exists (select from inboxes i where i.address = a.address and i.account_id = $1)
+     or exists (
+       select from inbound_routes r
+       where r.match = any (array[a.address, '*@' || split_part(a.address, '@', 2)]) and r.account_id = $1)`;
+
+/**
+ * Mail that SES told of before the request, and that the account may receive. Whom it names is known when it has been read.
+ *
+ * @returns it as pending.
+ */
+export async function unreadSesMail(
+  pool: Pool,
+  { accountId, requestedAt }: Pick<Erasure, 'accountId' | 'requestedAt'>,
+): Promise<Erased> {
+  let total = NOTHING;
+  for (let after = '-infinity'; ;) {
+    const page = await inBoundedStep(pool, async (client) => {
+      const { rows } = await client.query<UnreadRow>(PAGE, [after, requestedAt]);
+      const asked = new Set(
+        rows.flatMap(({ recipients }) => recipients.flatMap((to) => inboundAddress(to) ?? [])),
+      );
+      const { rows: found } = await client.query<{ address: string }>(OWN, [accountId, [...asked]]);
+      const own = new Set<string | null>(found.map(({ address }) => address));
+      const unread = rows.filter(({ recipients }) => recipients.some((to) => own.has(inboundAddress(to))));
+      return { last: rows.at(-1)?.at, unread };
+    });
+    total = together(total, outcomeOf(page.unread, []));
+    if (page.last === undefined) return total;
+    after = page.last;
+  }
+}

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DatabaseError } from 'pg';
+import type { Client } from 'pg';
+import type { Say } from './migration-limits.ts';
+
+/** A table's lock was not had in all tries. It is no fault of the server: the cause is told in words. */
+export class MigrationLockError extends Error {
+  override readonly name = 'MigrationLockError';
+}
+
+/** SQLSTATE of a lock that timed out, and of one that a deadlock took away. */
+const NO_LOCK = ['55P03', '40P01'];
+/** SQLSTATE of a statement that timed out. */
+const TIMED_OUT = '57014';
+
+export interface Tries {
+  readonly lockMs: number;
+  readonly tries: number;
+  readonly pauseMs: number;
+  /** `lockMs` is also the time of a whole statement: it may lock many partitions, one by one. */
+  readonly boundsStatements: boolean;
+  readonly say: Say;
+}
+
+/**
+ * Runs `work`, which may wait `lockMs` for each lock, again and again while it does not get one.
+ *
+ * @throws MigrationLockError after the last try.
+ */
+export async function inTries(
+  client: Client,
+  { lockMs, tries, pauseMs, boundsStatements, say }: Tries,
+  work: () => Promise<void>,
+): Promise<void> {
+  const again = boundsStatements ? [...NO_LOCK, TIMED_OUT] : NO_LOCK;
+  const what = boundsStatements ? 'was not done' : 'did not get its lock';
+  for (let attempt = 1; ; attempt += 1) {
+    await client.query(
+      `set lock_timeout = ${lockMs}; set statement_timeout = ${boundsStatements ? lockMs : 0}`,
+    );
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!(error instanceof DatabaseError && again.includes(error.code ?? ''))) throw error;
+    } finally {
+      await client.query('set statement_timeout = 0');
+    }
+    const failure = `${what} within ${lockMs / 1000} s (${await oldestTransaction(client)})`;
+    if (attempt === tries) {
+      throw new MigrationLockError(`${failure}, in ${attempt} tries; run it again when that has ended`);
+    }
+    say(`${failure}; try ${attempt + 1} of ${tries} in ${pauseMs / 1000} s`);
+    await delay(pauseMs);
+  }
+}
+
+/**
+ * An automatic vacuum gives way to a session that waits for so long. The server's default of 1 s is
+ * longer than `busyTable.tableLockMs`. A role that may not set this waits for the vacuum's end.
+ */
+export async function interruptVacuum(client: Client): Promise<void> {
+  await client.query(`set deadlock_timeout = '100ms'`).catch((error: unknown) => {
+    const notAllowed = '42501';
+    if (!(error instanceof DatabaseError && error.code === notAllowed)) throw error;
+  });
+}
+
+/** Most likely that is what holds the lock. */
+async function oldestTransaction(client: Client): Promise<string> {
+  const { rows } = await client.query<{ pid: number; application: string; seconds: number }>(
+    `select pid, application_name as application, extract(epoch from now() - xact_start)::int as seconds
+     from pg_stat_activity
+     where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
+     order by xact_start limit 1`,
+  );
+  const oldest = rows[0];
+  if (oldest === undefined) return 'no transaction is open now';
+  const { pid, application, seconds } = oldest;
+  return `the oldest transaction is that of process ${pid} (${application || 'no name'}), ${seconds} s old`;
+}

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { adminDatabaseUrl } from '@postrider/testing';
+import { Client } from 'pg';
+import { StoreUnavailableError } from '../db/errors.ts';
+import { migrate, pendingMigrations } from './migrate.ts';
+import { readiness, requireMigrated } from './readiness.ts';
+
+const NAMES = readdirSync(new URL('../../../../prisma/migrations', import.meta.url), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name)
+  .sort();
+const FIRST = NAMES[0] ?? '';
+
+let admin: Client;
+let client: Client;
+let name: string;
+let url: string;
+
+beforeEach(async () => {
+  admin = new Client({ connectionString: adminDatabaseUrl() });
+  await admin.connect();
+  name = `migrate_${randomBytes(6).toString('hex')}`;
+  await admin.query(`create database ${name} template template0`);
+  const address = new URL(adminDatabaseUrl());
+  address.pathname = `/${name}`;
+  url = address.href;
+  client = new Client({ connectionString: url });
+  await client.connect();
+});
+afterEach(async () => {
+  await client.end();
+  await admin.query(`drop database ${name} with (force)`);
+  await admin.end();
+});
+
+describe('migrate', () => {
+  test('makes an empty database current and names what it applied, in order', async () => {
+    expect(await pendingMigrations(client)).toEqual(NAMES);
+    expect(await migrate(url)).toEqual(NAMES);
+    expect(await pendingMigrations(client)).toEqual([]);
+    const { rows } = await client.query<{ webhooks: string | null }>(
+      `select to_regclass('public.webhooks') as webhooks`,
+    );
+    expect(rows).toEqual([{ webhooks: 'webhooks' }]);
+  });
+
+  test('a second time applies nothing', async () => {
+    await migrate(url);
+    expect(await migrate(url)).toEqual([]);
+  });
+
+  test('by several at once is done by one of them; the others wait and find nothing to do', async () => {
+    const applied = await Promise.all(Array.from({ length: 4 }, async () => migrate(url)));
+    expect(applied.filter((names) => names.length > 0)).toEqual([NAMES]);
+    const { rows } = await client.query('select migration_name from _prisma_migrations order by 1');
+    expect(rows).toEqual(NAMES.map((migration_name) => ({ migration_name })));
+  });
+
+  test('refuses a database whose applied migration differs from its file', async () => {
+    await migrate(url);
+    await client.query(`update _prisma_migrations set checksum = 'another' where migration_name = $1`, [
+      FIRST,
+    ]);
+    const fault = `migration ${FIRST} was changed after it had been applied`;
+    await expect(migrate(url)).rejects.toThrow(fault);
+    await expect(pendingMigrations(client)).rejects.toThrow(fault);
+  });
+
+  test('that fails half-way leaves nothing of that migration behind and names it', async () => {
+    await client.query('create table dead_letters (in_the_way integer)');
+    await expect(migrate(url)).rejects.toThrow(`migration ${FIRST} failed`);
+    const { rows } = await client.query<{ accounts: string | null }>(
+      `select to_regclass('public.accounts') as accounts, (select count(*)::int from _prisma_migrations) as recorded`,
+    );
+    expect(rows).toEqual([{ accounts: null, recorded: 0 }]);
+    await client.query('drop table dead_letters');
+    expect(await migrate(url)).toEqual(NAMES);
+  });
+
+  test('counts one that Prisma rolled back or did not finish as pending', async () => {
+    await migrate(url);
+    for (const state of ['rolled_back_at = now()', 'rolled_back_at = null, finished_at = null']) {
+      await client.query(`update _prisma_migrations set ${state} where migration_name = $1`, [FIRST]);
+      expect(await pendingMigrations(client)).toEqual([FIRST]);
+    }
+  });
+
+  test('does not mind migrations that a newer version has added', async () => {
+    await migrate(url);
+    await client.query(
+      `insert into _prisma_migrations (id, checksum, migration_name, finished_at) values ('x', 'x', '29990101000000_later', now())`,
+    );
+    expect(await pendingMigrations(client)).toEqual([]);
+  });
+
+  test('says so when Postgres is away', async () => {
+    await expect(migrate('postgres://nobody@127.0.0.1:9/none')).rejects.toThrow(StoreUnavailableError);
+  });
+});
+
+describe('readiness', () => {
+  test('is given when Postgres answers and the migrations are current', async () => {
+    await migrate(url);
+    expect(await readiness(client)).toEqual({ ready: true });
+    await requireMigrated(client);
+  });
+
+  test('is withheld from a database that lacks migrations; their names and the remedy are in the cause', async () => {
+    const words = `the database lacks migrations (${NAMES.join(', ')}); run \`npm run migrate\` first`;
+    expect(await readiness(client)).toEqual({
+      ready: false,
+      reason: 'migrations are pending',
+      cause: new Error(words),
+    });
+    await expect(requireMigrated(client)).rejects.toThrow(words);
+  });
+
+  test('is withheld when Postgres does not answer, without a word of where it is', async () => {
+    const gone = new Client({ connectionString: url });
+    gone.on('error', () => undefined);
+    await gone.connect();
+    await gone.end();
+    expect(await readiness(gone)).toEqual({
+      ready: false,
+      reason: 'Postgres does not answer',
+      cause: expect.any(StoreUnavailableError),
+    });
+    await expect(requireMigrated(gone)).rejects.toThrow(StoreUnavailableError);
+  });
+});

@@ -1,0 +1,98 @@
+import { Client } from 'pg';
+import { mappingUnavailable } from '../db/errors.ts';
+import type { Queryable } from '../db/statement.ts';
+import { applyMigration } from './apply-migration.ts';
+import { interruptVacuum, MigrationLockError } from './lock-tries.ts';
+import { migrationFiles } from './migration-files.ts';
+import type { Migration } from './migration-files.ts';
+import { MIGRATE_LIMITS } from './migration-limits.ts';
+import type { MigrateLimits, Say } from './migration-limits.ts';
+import { takeMigrationLock } from './migration-lock.ts';
+
+/** Prisma's own table, so that `prisma migrate deploy` agrees with this runner. */
+const MIGRATIONS_TABLE = `
+  create table if not exists _prisma_migrations (
+    id varchar(36) primary key, checksum varchar(64) not null, finished_at timestamptz,
+    migration_name varchar(255) not null, logs text, rolled_back_at timestamptz,
+    started_at timestamptz not null default now(), applied_steps_count integer not null default 0)`;
+
+/** A server that takes the connection and says nothing is an error, too. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
+export interface MigrateOptions {
+  /** Told when it has to wait for another migrator, or for a table's lock. */
+  readonly say?: Say;
+  /** In place of `prisma/migrations`. */
+  readonly directory?: string;
+  readonly limits?: MigrateLimits;
+}
+
+/**
+ * Applies the pending migrations under a lock that lets one migrator run. Each has a transaction of its own; one that
+ * begins with `-- no transaction` runs statement by statement.
+ *
+ * @returns the names of those applied now.
+ * @throws Error when an applied migration differs from its file: migrations are append-only.
+ * @throws MigrationLockError when a lock was not had in time, in all tries.
+ * @throws StoreUnavailableError when Postgres does not answer.
+ */
+export async function migrate(
+  databaseUrl: string,
+  { say = () => undefined, directory, limits = MIGRATE_LIMITS }: MigrateOptions = {},
+): Promise<string[]> {
+  const client = new Client({
+    connectionString: databaseUrl,
+    application_name: 'postrider-migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => undefined); // between two statements; the next one fails, and says so
+  return mappingUnavailable(async () => {
+    await client.connect();
+    try {
+      await takeMigrationLock(client, limits, say);
+      await interruptVacuum(client);
+      await client.query(MIGRATIONS_TABLE);
+      const pending = pendingOf(migrationFiles(directory), await appliedMigrations(client));
+      for (const migration of pending) {
+        await applyMigration(client, migration, limits, say).catch((error: unknown) => {
+          throw failureOf(migration, error);
+        });
+      }
+      return pending.map((migration) => migration.name);
+    } finally {
+      await client.end();
+    }
+  });
+}
+
+/** The names of the migrations that the database lacks; empty when it is current. */
+export async function pendingMigrations(db: Queryable): Promise<string[]> {
+  const table = await db.query<{ exists: boolean }>(
+    `select to_regclass('_prisma_migrations') is not null as exists`,
+  );
+  const applied = table.rows[0]?.exists === true ? await appliedMigrations(db) : new Map<string, string>();
+  return pendingOf(migrationFiles(), applied).map((migration) => migration.name);
+}
+
+async function appliedMigrations(db: Queryable): Promise<Map<string, string>> {
+  const { rows } = await db.query<{ migration_name: string; checksum: string }>(
+    'select migration_name, checksum from _prisma_migrations where finished_at is not null and rolled_back_at is null',
+  );
+  return new Map(rows.map((row) => [row.migration_name, row.checksum]));
+}
+
+function pendingOf(files: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
+  return files.filter(({ name, checksum }) => {
+    const known = applied.get(name);
+    if (known !== undefined && known !== checksum) {
+      throw new Error(`migration ${name} was changed after it had been applied`);
+    }
+    return known === undefined;
+  });
+}
+
+function failureOf({ name }: Migration, error: unknown): Error {
+  if (error instanceof MigrationLockError)
+    return new MigrationLockError(`migration ${name} ${error.message}`);
+  return new Error(`migration ${name} failed`, { cause: error });
+}

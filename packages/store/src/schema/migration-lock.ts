@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { MigrationLockError } from './lock-tries.ts';
+import type { MigrateLimits, Say } from './migration-limits.ts';
+
+/** Prisma's own, so that `prisma migrate deploy` agrees with this runner. */
+const MIGRATION_LOCK = 72707369;
+const ASK_EVERY_MS = 200;
+/** Several processes that migrate at their start wait shortly for each other: that is not worth a line. */
+const SAY_AFTER_MS = 2_000;
+
+/**
+ * Takes the lock that lets one migrator run, for the session. It asks again and again: a session that waits inside
+ * Postgres would hold a snapshot, and `create index concurrently` of the migrator that runs would wait for that.
+ *
+ * @throws MigrationLockError when another holds it for longer than the limit.
+ */
+export async function takeMigrationLock(client: Client, limits: MigrateLimits, say: Say): Promise<void> {
+  const beganAtMs = performance.now();
+  let said = false;
+  while (!(await tryLock(client))) {
+    const waitedMs = performance.now() - beganAtMs;
+    if (waitedMs >= limits.migrationLockMs) {
+      throw new MigrationLockError(
+        `${await holder(client)} has been migrating for over ${limits.migrationLockMs / 1000} s; run it again later`,
+      );
+    }
+    if (!said && waitedMs >= Math.min(SAY_AFTER_MS, limits.migrationLockMs / 2)) {
+      say(`${await holder(client)} is migrating: waiting for it, ${limits.migrationLockMs / 1000} s at most`);
+      said = true;
+    }
+    await delay(ASK_EVERY_MS);
+  }
+}
+
+async function tryLock(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [
+    MIGRATION_LOCK,
+  ]);
+  return rows[0]?.mine === true;
+}
+
+async function holder(client: Client): Promise<string> {
+  const { rows } = await client.query<{ pid: number }>(
+    `select pid from pg_locks
+     where locktype = 'advisory' and granted and classid = 0 and objid = $1 and objsubid = 1
+       and database = (select oid from pg_database where datname = current_database())`,
+    [MIGRATION_LOCK],
+  );
+  return rows[0] === undefined ? 'another process' : `Postgres process ${rows[0].pid}`;
+}

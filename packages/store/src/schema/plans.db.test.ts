@@ -1,0 +1,439 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { newId, notificationDetailOf, recordEvent } from '@postrider/domain';
+import type { AccountId, EmailId, EventType, TopicId, WebhookId } from '@postrider/domain';
+import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
+import { draftOf } from '../../test/draft.ts';
+import { takeHeld } from '../../test/taken-email.ts';
+import { openDatabase } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
+import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
+import type { ClaimLimits } from '../deliveries/delivery-outbox.ts';
+import { createDeliveryWork } from '../deliveries/delivery-work.ts';
+import type { DeliveryWork, FinishedAttempt, HeldDelivery } from '../deliveries/delivery-work.ts';
+import { createEmailStore } from '../mail/emails.ts';
+import { createMailWork } from '../mail/mail-work.ts';
+import { createProviderNotificationStore } from '../mail/provider-notifications.ts';
+import { createSuppressionStore } from '../mail/suppressions.ts';
+import { createTopicStore } from '../mail/topics.ts';
+import { createUnsubscribeStore } from '../mail/unsubscribes.ts';
+
+/** More rows than any of the statements has business with. */
+const GROWN_BY = 20_000;
+const READ_MAX = 1_000;
+/** The largest batch of a worker, and how often a statement may read a row of it, with what belongs to the row. */
+const BATCH = 200;
+const READS_EACH_MAX = 15;
+
+/** What a relay asks for. */
+const CLAIM: ClaimLimits = {
+  lookAheadSeconds: 60,
+  fastRowsMax: 128,
+  slowRowsMax: 128,
+  earlyRowsMax: 128,
+  failingRoom: 4,
+  leaseSeconds: 30,
+  stuckAfterSeconds: 1,
+};
+
+const clock = { now: () => new Date() };
+
+let database: TestDatabase;
+let rows: Rows;
+let db: Database;
+let work: DeliveryWork;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  rows = createRows(database);
+});
+afterAll(() => database.drop());
+
+// One connection for each test, which keeps the first plan that it makes.
+beforeEach(async () => {
+  db = openDatabase(
+    {
+      databaseUrl: database.url,
+      size: 1,
+      applicationName: 'plans-test',
+      onError: () => undefined,
+    },
+    { send: () => undefined, close: async () => undefined },
+  );
+  work = createDeliveryWork(db.pool, db.pool);
+  await rows.clear();
+});
+afterEach(() => db.close());
+
+/** Rows of our tables that were read so far, by whatever way. */
+async function rowsRead(): Promise<number> {
+  await db.pool.query('select pg_stat_force_next_flush()');
+  const { rows: counted } = await db.pool.query<{ n: number }>(
+    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int
+            + (select sum(idx_tup_read)::int from pg_stat_user_indexes) as n
+     from pg_stat_user_tables`,
+  );
+  return counted[0]?.n ?? 0;
+}
+
+/** As many events, deliveries and webhooks as a flood brings, sooner than Postgres looks at the tables again. */
+async function grow(webhookId: WebhookId): Promise<void> {
+  await database.query(
+    `with flood as (
+       insert into events (id, account_id, type, created_at, data)
+       select 'evt_' || n, 'acct_none', 'email.sent', now(), '{}' from generate_series(1, $2) n returning id)
+     insert into deliveries (event_id, webhook_id) select id, $1 from flood`,
+    [webhookId, GROWN_BY],
+  );
+  await database.query(
+    `insert into webhooks (id, account_id, endpoint, events, secret_key_id, secret_sealed)
+     select 'wh_' || n, $2, endpoint, events, secret_key_id, secret_sealed
+     from webhooks, generate_series(1, $1) n`,
+    [GROWN_BY, await rows.account()],
+  );
+  await database.query(
+    `with mail as (
+       insert into emails (id, account_id, kind, status, from_address, to_addresses, cc_addresses, bcc_addresses,
+                           reply_to_addresses, subject, text, headers, last_event, created_at)
+       select 'em_' || n, account_id, 'live', 'queued', 'a@a.example', '{b@b.example}', '{}', '{}', '{}', 'Hi', 'Hello',
+              '{}', 'queued', now()
+       from webhooks, generate_series(1, $2) n where webhooks.id = $1 returning id)
+     insert into email_sends (email_id) select id from mail`,
+    [webhookId, GROWN_BY],
+  );
+  // A session counts for itself for up to a second: what this one has read is not what is looked at afterwards.
+  await database.query('select pg_stat_force_next_flush()');
+}
+
+async function ownerOf(webhookId: WebhookId): Promise<AccountId> {
+  const [owner] = await database.query<{ id: AccountId }>(
+    'select account_id as id from webhooks where id = $1',
+    [webhookId],
+  );
+  if (owner === undefined) throw new Error(`no webhook ${webhookId}`);
+  return owner.id;
+}
+
+function finished(held: HeldDelivery): FinishedAttempt {
+  const times = { startedAgoMs: 2, endedAgoMs: 1, durationMs: 1 };
+  return { ...held, ...times, eventType: 'email.sent', statusCode: 200, answer: null };
+}
+
+/** So many deliveries of one event, under their first claim. */
+async function held(webhookId: WebhookId, count: number): Promise<HeldDelivery[]> {
+  const eventId = await rows.event();
+  const ids = await rows.deliveries(webhookId, { count, eventId });
+  return ids.map((deliveryId) => ({ deliveryId, claim: 0, eventId, webhookId }));
+}
+
+/** A bounce of a message, by our id or by the provider's. */
+async function takeReport(emailId: EmailId | null, providerMessageId: EmailId | null): Promise<void> {
+  await database.query('update emails set provider_message_id = id where id = $1', [providerMessageId]);
+  const address = `${emailId ?? providerMessageId}@b.example`;
+  const outcome = await createProviderNotificationStore(db, clock).record({
+    ...{ messageId: address, emailId, providerMessageId, writtenEmailId: null },
+    suppress: [{ address, reason: 'bounce' }],
+    event: {
+      ...{ type: 'email.bounced', recipients: [address], occurredAt: clock.now().toISOString() },
+      detail: notificationDetailOf({}),
+    },
+  });
+  expect(outcome).toBe('recorded');
+}
+
+const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Promise<unknown>][] = [
+  ['take', (held) => work.take(held, 30)],
+  ['done', (held) => work.done(held.map(finished))],
+  [
+    'retry',
+    (held) => work.retry(held.map((one) => ({ ...finished(one), error: 'HTTP 503', delayMs: 60_000 }))),
+  ],
+  [
+    'dead',
+    (held) =>
+      work.dead(
+        held.map((one) => ({
+          ...finished(one),
+          error: 'HTTP 410',
+          deadLetterId: newId('deadLetter', clock),
+          reason: 'rejected',
+          requestMade: true,
+        })),
+      ),
+  ],
+  ['release', (held) => createDeliveryOutbox(db.pool).release(held)],
+  ['sweep', () => createDeliveryOutbox(db.pool).sweep('', 1_000, { lookAheadSeconds: 60 })],
+  [
+    'scan',
+    (_, webhookId) =>
+      createDeliveryOutbox(db.pool).scan([{ webhookId, mark: null }], {
+        lookAheadSeconds: 60,
+        stuckAfterSeconds: 1,
+      }),
+  ],
+  [
+    'claim',
+    (held, webhookId) =>
+      createDeliveryOutbox(db.pool).claim([{ webhookId, room: held.length, fastRoom: held.length }], {
+        ...CLAIM,
+        fastRowsMax: held.length,
+      }),
+  ],
+  [
+    'record-events',
+    async (_, webhookId) => {
+      const data = { email_id: 'em_1', from: 'a@a.example', subject: 'Hi', error: null };
+      const accountId = await ownerOf(webhookId);
+      await db.transactions.run((tx) => recordEvent(tx, { type: 'email.sent', accountId, data }, clock));
+    },
+  ],
+  [
+    'add-suppressions',
+    async (_, webhookId) =>
+      createSuppressionStore(db, clock).add(await ownerOf(webhookId), [`${newId('email', clock)}@b.example`]),
+  ],
+  [
+    'unsubscribe',
+    async (_, webhookId) => {
+      const accountId = await ownerOf(webhookId);
+      const news = { name: 'News', description: null, defaultSubscription: 'opt_in' } as const;
+      const topicId = await createTopicStore(db, clock).create(accountId, news);
+      await createUnsubscribeStore(db, clock).unsubscribe(
+        { accountId, topicId, address: 'b@b.example' },
+        'page',
+      );
+    },
+  ],
+  ['take-report', async () => takeReport(await rows.email(), null)],
+  ['take-report behind its lock', async () => takeReport(null, await rows.email())],
+  [
+    'replay',
+    async (_, webhookId) => {
+      const letter = await rows.deadLetter(webhookId, await rows.event());
+      expect(await createDeadLetterStore(db).replay(await ownerOf(webhookId), letter)).toBe(true);
+    },
+  ],
+  [
+    'replayMatching',
+    async (_, webhookId) => {
+      await rows.deadLetter(webhookId, await rows.event());
+      const replay = await createDeadLetterStore(db).replayMatching(await ownerOf(webhookId), { webhookId });
+      expect(replay).toMatchObject({ kind: 'replayed', remaining: 0 });
+    },
+  ],
+  ['markHealth', (_, webhookId) => work.markHealth([{ webhookId, failing: true }])],
+];
+
+/** Those that take a batch. */
+const BATCHED = new Set(['take', 'done', 'retry', 'dead', 'release', 'claim']);
+
+test.each(USES)(
+  '%s, planned while the tables were small, reads no more when they have grown',
+  async (_, use) => {
+    const webhookId = await rows.webhook();
+    const all = await held(webhookId, 4);
+    await use(all.slice(0, 1), webhookId);
+    await grow(webhookId);
+    const before = await rowsRead();
+    await use(all.slice(1), webhookId);
+    expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+  },
+);
+
+test.each(USES.filter(([name]) => BATCHED.has(name)))(
+  '%s reads the rows of a large batch once each, as those of a small one',
+  async (_, use) => {
+    const webhookId = await rows.webhook();
+    const all = await held(webhookId, 4 + BATCH);
+    await grow(webhookId);
+    await database.query('analyze');
+    await use(all.slice(0, 4), webhookId);
+    const before = await rowsRead();
+    await use(all.slice(4), webhookId);
+    expect((await rowsRead()) - before).toBeLessThan(BATCH * READS_EACH_MAX);
+  },
+);
+
+test('no statement is planned anew for its values, though the tables have been counted', async () => {
+  const webhookId = await rows.webhook();
+  const all = await held(webhookId, 200);
+  await grow(webhookId);
+  await database.query('analyze');
+  for (const [, use] of USES) {
+    for (let n = 0; n < 7; n += 1) await use(all.splice(-1), webhookId);
+  }
+  const { rows: planned } = await db.pool.query<{ name: string }>(
+    'select name from pg_prepared_statements where custom_plans > 0',
+  );
+  expect(planned).toEqual([]);
+});
+
+test.each(['after it was planned', 'and is not counted yet', 'and is counted'])(
+  'a claim reads the rooms and no more, where a flood has come %s',
+  async (when) => {
+    const outbox = createDeliveryOutbox(db.pool);
+    const webhookId = await rows.webhook();
+    const claim = () => outbox.claim([{ webhookId, room: 48, fastRoom: 48 }], CLAIM);
+    if (when === 'after it was planned') await claim();
+    await grow(webhookId);
+    if (when === 'and is counted') await database.query('analyze');
+    const before = await rowsRead();
+    expect(await claim()).toHaveLength(48);
+    expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+  },
+);
+
+test('the same goes for taking a message in, giving it back, taking it in hand, and ending it', async () => {
+  const accountId = await rows.account();
+  const webhookId = await rows.webhook({ accountId });
+  const topicId = 'top_0' as TopicId;
+  await growTopicsAndDomains(accountId, 1);
+  const emails = createEmailStore(db, clock);
+  const mail = createMailWork(db, clock, { verifiedDomainsOnly: true });
+  const sendAndTake = async (): Promise<unknown> => {
+    const drafts = [draftOf({ topicId })];
+    const request = { accountId, kind: 'live', drafts, domains: ['0.example'], idempotency: null } as const;
+    const sent = await emails.send(request);
+    if (sent.kind !== 'stored') throw new Error(sent.kind);
+    const job = { emailId: sent.ids[0] as EmailId, claim: 0 };
+    await mail.release([job]);
+    const taken = await takeHeld(mail, job);
+    return (await mail.endTogether('sent', [{ email: taken, providerMessageId: 'p', error: null }])).size;
+  };
+  expect(await sendAndTake()).toBe(1);
+  await grow(webhookId);
+  await growTopicsAndDomains(accountId, GROWN_BY);
+  const before = await rowsRead();
+  expect(await sendAndTake()).toBe(1);
+  expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+});
+
+test('a page of a list reads no more than it shows, however long the list is', async () => {
+  const webhookId = await rows.webhook();
+  const emails = createEmailStore(db, clock);
+  await grow(webhookId);
+  const accountId = await ownerOf(webhookId);
+  const before = await rowsRead();
+  const first = await emails.list({ accountId, kind: 'live' }, { limit: 20, cursor: null });
+  const last = first?.entries.at(-1);
+  if (last === undefined) throw new Error('an empty page');
+  const second = await emails.list(
+    { accountId, kind: 'live' },
+    { limit: 20, cursor: { side: 'after', id: last.id } },
+  );
+  expect(second?.entries).toHaveLength(20);
+  expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+});
+
+test('a test key’s list of mail reads no more than it shows, however much live mail there is', async () => {
+  const webhookId = await rows.webhook();
+  const accountId = await ownerOf(webhookId);
+  const emails = createEmailStore(db, clock);
+  const drafts = [draftOf(), draftOf()];
+  await emails.send({ accountId, kind: 'test', drafts, domains: [], idempotency: null });
+  const list = () => emails.list({ accountId, kind: 'test' }, { limit: 20, cursor: null });
+  await grow(webhookId);
+  // Of an empty table two indexes look alike. Postgres counts a table within a minute of such growth, and plans anew.
+  await database.query('analyze emails');
+  await list();
+  await database.query('select pg_stat_force_next_flush()');
+  const before = await rowsRead();
+  expect((await list())?.entries).toHaveLength(2);
+  expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+});
+
+test.each([
+  ['of a webhook that has few, beside one that has many', { webhookId: true }],
+  ['of a type that few are of', { type: 'email.clicked' }],
+  ['of a reason that few have', { reason: 'attempts_exhausted' }],
+] as const)('the list of dead letters %s, reads no more than it shows', async (_, wish) => {
+  const accountId = await rows.account();
+  const [noisy, quiet] = [await rows.webhook({ accountId }), await rows.webhook({ accountId })];
+  const filter = 'webhookId' in wish ? { webhookId: quiet } : wish;
+  const letters = createDeadLetterStore(db);
+  await bury(quiet, 3, 'email.clicked', 'attempts_exhausted');
+  expect((await letters.list(accountId, filter))?.entries).toHaveLength(3);
+  await bury(noisy, GROWN_BY, 'email.sent', 'rejected');
+  const before = await rowsRead();
+  expect((await letters.list(accountId, filter))?.entries).toHaveLength(3);
+  expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+});
+
+test.each([
+  ['type', { type: 'email.clicked' }],
+  ['reason', { reason: 'attempts_exhausted' }],
+  ['type and reason', { type: 'email.sent', reason: 'attempts_exhausted' }],
+] as const)(
+  'of a noisy webhook, few dead letters by %s are found and replayed by an index',
+  async (_, filter) => {
+    const accountId = await rows.account();
+    const webhookId = await rows.webhook({ accountId });
+    const letters = createDeadLetterStore(db);
+    const use = async () => {
+      const page = await letters.list(accountId, { webhookId, ...filter });
+      const replay = await letters.replayMatching(accountId, { webhookId, ...filter });
+      return [page?.entries.length, replay];
+    };
+    await use();
+    await bury(webhookId, GROWN_BY, 'email.sent', 'rejected');
+    const before = await rowsRead();
+    expect(await use()).toEqual([0, { kind: 'replayed', replayed: 0, remaining: 0 }]);
+    expect((await rowsRead()) - before).toBeLessThan(READ_MAX);
+  },
+);
+
+test('how many dead letters remain is counted in the index', async () => {
+  const accountId = await rows.account();
+  const webhookId = await rows.webhook({ accountId });
+  const letters = createDeadLetterStore(db);
+  const replay = (type?: EventType) => letters.replayMatching(accountId, { webhookId, type });
+  await replay();
+  await bury(webhookId, GROWN_BY, 'email.sent', 'rejected');
+  // The rows of pages that vacuum has not marked as visible to all are fetched.
+  await waitFor(
+    async () => {
+      await database.query('vacuum dead_letters');
+      const [table] = await database.query<{ marked: boolean }>(
+        `select relallvisible = relpages as marked from pg_class where relname = 'dead_letters'`,
+      );
+      return table?.marked === true;
+    },
+    { what: 'every page to be visible to all' },
+  );
+  const fetched = async () => {
+    await db.pool.query('select pg_stat_force_next_flush()');
+    const { rows: tables } = await db.pool.query<{ n: number }>(
+      `select (seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where relname = 'dead_letters'`,
+    );
+    return tables[0]?.n ?? 0;
+  };
+  const before = await fetched();
+  expect(await replay()).toEqual({ kind: 'replayed', replayed: 1_000, remaining: GROWN_BY - 1_000 });
+  // Chosen, found again by their ids to be deleted; and the count looks at the pages that they are on.
+  expect((await fetched()) - before).toBeLessThan(5 * 1_000);
+});
+
+/** Dead letters of one event. */
+async function bury(webhookId: WebhookId, count: number, type: string, reason: string): Promise<void> {
+  await database.query(
+    `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts, reason,
+       last_error)
+     select 'dl_' || $3 || $1 || n, $5, $1, 'evt_' || n, $3, now(), '{}', 8, $4::dead_letter_reason, 'x'
+     from generate_series(1, $2) n`,
+    [webhookId, count, type, reason, await ownerOf(webhookId)],
+  );
+  await database.query('select pg_stat_force_next_flush()');
+}
+
+async function growTopicsAndDomains(accountId: AccountId, count: number): Promise<void> {
+  await database.query(
+    `with topic as (
+       insert into topics (id, account_id, name, default_subscription, created_at)
+       select 'top_' || n, $1, 'T', 'opt_in', now() from generate_series(0, $2) n on conflict do nothing)
+     insert into domains (id, account_id, name, region, status, records, created_at)
+     select 'dom_' || n, $1, n || '.example', 'r', 'verified', '[]', now() from generate_series(0, $2) n
+     on conflict do nothing`,
+    [accountId, count],
+  );
+}

@@ -1,0 +1,31 @@
+import { mappingUnavailable } from '../db/errors.ts';
+import type { Queryable } from '../db/statement.ts';
+import { pendingMigrations } from './migrate.ts';
+
+/** `reason` may be told to anybody; `cause` names hosts and tables, and is for the log. */
+export type Readiness =
+  { readonly ready: true } | { readonly ready: false; readonly reason: string; readonly cause: unknown };
+
+/** Ready when Postgres answers and the migrations are current. */
+export async function readiness(db: Queryable): Promise<Readiness> {
+  try {
+    const pending = await mappingUnavailable(() => pendingMigrations(db));
+    if (pending.length === 0) return { ready: true };
+    return { ready: false, reason: 'migrations are pending', cause: lacksMigrations(pending) };
+  } catch (error) {
+    return { ready: false, reason: 'Postgres does not answer', cause: error };
+  }
+}
+
+/**
+ * @throws Error naming the remedy when the database lacks migrations.
+ * @throws StoreUnavailableError when Postgres does not answer.
+ */
+export async function requireMigrated(db: Queryable): Promise<void> {
+  const pending = await mappingUnavailable(() => pendingMigrations(db));
+  if (pending.length > 0) throw lacksMigrations(pending);
+}
+
+function lacksMigrations(pending: readonly string[]): Error {
+  return new Error(`the database lacks migrations (${pending.join(', ')}); run \`npm run migrate\` first`);
+}

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createSecretBox, recordEvent } from '@postrider/domain';
+import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
+import { createRows, fakeClock, untilWaitingForLock } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { inUndoneTransaction } from '../../test/sessions.ts';
+import { createPool } from '../db/pool.ts';
+import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
+import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
+import type { ClaimedDelivery } from '../deliveries/delivery-outbox.ts';
+import { createDeliveryWork } from '../deliveries/delivery-work.ts';
+import type { DeliveryHandOver, FinishedAttempt, HeldDelivery } from '../deliveries/delivery-work.ts';
+import { createHousekeeping } from '../retention/housekeeping.ts';
+import { createWebhookStore } from './webhooks.ts';
+import type { WebhookStore } from './webhooks.ts';
+
+const clock = fakeClock('2026-03-01T12:00:00.000Z');
+const SECRETS = createSecretBox([Buffer.alloc(32, 1)]);
+
+let store: TestStore;
+let rows: Rows;
+let webhooks: WebhookStore;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  rows = createRows(store.outside);
+  webhooks = createWebhookStore(store.db, SECRETS, clock);
+});
+afterAll(() => store.close());
+beforeEach(() => rows.clear());
+
+/** Causes one after another, each holding the account's webhooks for a while, until told to end. */
+async function record(accountId: AccountId, ended: () => boolean): Promise<number> {
+  const draft: EventDraft = {
+    type: 'email.sent',
+    accountId,
+    data: { email_id: 'em_1', from: 'a@a.example', subject: 'Hi', error: null },
+  };
+  let causes = 0;
+  while (!ended()) {
+    await store.db.transactions.run(async (tx) => {
+      await recordEvent(tx, draft, clock);
+      await tx.client.$executeRaw`select pg_sleep(0.2)`;
+    });
+    causes += 1;
+  }
+  return causes;
+}
+
+test('a DELETE gets through while causes of the account never let go of the webhook', async () => {
+  const accountId = await rows.account();
+  const webhookId = await rows.webhook({ accountId });
+  let ended = false;
+  const recording = [1, 2, 3, 4, 5, 6, 7, 8].map(async () => record(accountId, () => ended));
+  try {
+    expect(await webhooks.delete(accountId, webhookId)).toBe(true);
+  } finally {
+    ended = true;
+  }
+  expect((await Promise.all(recording)).every((causes) => causes > 0)).toBe(true);
+  expect(await store.outside.query('select from deliveries')).toEqual([]);
+}, 60_000);
+
+test('a DELETE that has to wait for one of its deliveries keeps nobody from the others in a batch', async () => {
+  const [accountId, other] = [await rows.account(), await rows.webhook()];
+  const webhookId = await rows.webhook({ accountId });
+  const [first = '', held = ''] = await rows.deliveries(webhookId, { count: 2 });
+  const [ours = ''] = await rows.deliveries(other);
+  await inUndoneTransaction(store.db.pool, async (holder) => {
+    await holder.query('select from deliveries where id = $1 for update', [held]);
+    const deletion = webhooks.delete(accountId, webhookId);
+    await untilWaitingForLock(store.outside);
+    const work = createDeliveryWork(store.db.pool, store.db.pool);
+    const taken = await work.take(handOvers(first, ours), 30);
+    expect(taken).toMatchObject([{ deliveryId: ours }]);
+    expect(await work.done(taken.map(finished))).toEqual([ours]);
+    await holder.query('rollback');
+    expect(await deletion).toBe(true);
+  });
+  expect(await store.outside.query('select from deliveries')).toEqual([]);
+});
+
+test('a DELETE in which a cause that has matched never ends is answered, and the rest is left to a relay', async () => {
+  const accountId = await rows.account();
+  const webhookId = await rows.webhook({ accountId });
+  await rows.deliveries(webhookId, { count: 2 });
+  const impatient = createPool({
+    ...{ databaseUrl: withLockTimeout(store.outside.url), size: 2, applicationName: 'impatient' },
+    ...{ durableCommits: true, onError: () => undefined },
+  });
+  await inUndoneTransaction(store.db.pool, async (cause) => {
+    await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
+    const deleting = createWebhookStore({ ...store.db, pool: impatient }, SECRETS, clock);
+    expect(await deleting.delete(accountId, webhookId)).toBe(true);
+  });
+  await impatient.end();
+  expect(await store.outside.query('select from deliveries')).toEqual([]);
+  await longAgo();
+  expect(await createHousekeeping(store.db.pool).finishRemovals()).toMatchObject({ removed: 1, underWay: 0 });
+  expect(await store.outside.query('select from webhooks')).toEqual([]);
+});
+
+describe('a webhook with a backlog beyond one request', () => {
+  const BACKLOG = 25_000;
+  let accountId: AccountId;
+  let webhookId: WebhookId;
+
+  beforeEach(async () => {
+    accountId = await rows.account();
+    webhookId = await rows.webhook({ accountId });
+    await rows.deliveries(webhookId, { count: BACKLOG });
+  });
+
+  test('is gone with the answer: it is deleted once, receives nothing and none of its letters is there', async () => {
+    const letter = await rows.deadLetter(webhookId, await rows.event({ accountId }));
+    const standing = await rows.webhook({ accountId });
+    const kept = await rows.deadLetter(standing, await rows.event({ accountId }));
+    expect(await webhooks.delete(accountId, webhookId)).toBe(true);
+    expect(await webhooks.delete(accountId, webhookId)).toBe(false);
+    const [left] = await store.outside.query<{ id: string }>('select max(id)::text as id from deliveries');
+    expect(Number(left?.id)).toBeGreaterThan(0);
+    expect(await claimFor(webhookId)).toEqual([]);
+    const work = createDeliveryWork(store.db.pool, store.db.pool);
+    expect(await work.take(handOvers(left?.id ?? ''), 30)).toEqual([]);
+    const letters = createDeadLetterStore(store.db);
+    expect((await letters.list(accountId))?.entries.map(({ id }) => id)).toEqual([kept]);
+    expect(await letters.replay(accountId, letter)).toBe(false);
+  });
+
+  test('goes bit by bit with the relay’s passes, and leaves nothing behind', async () => {
+    const standing = await rows.webhook({ accountId });
+    await rows.deliveries(standing, { count: 2 });
+    for (let n = 0; n < 3; n += 1) await rows.deadLetter(webhookId, await rows.event({ accountId }));
+    await webhooks.delete(accountId, webhookId);
+    await rows.deliveries(webhookId, { count: BACKLOG });
+    await longAgo();
+    const housekeeping = createHousekeeping(store.db.pool);
+    expect(await housekeeping.finishRemovals()).toEqual({ removed: 0, underWay: 1, failed: [] });
+    expect(await housekeeping.finishRemovals()).toEqual({ removed: 1, underWay: 0, failed: [] });
+    expect(await housekeeping.finishRemovals()).toEqual({ removed: 0, underWay: 0, failed: [] });
+    const left = await store.outside.query('select distinct webhook_id from deliveries');
+    expect(left).toEqual([{ webhook_id: standing }]);
+    expect(await store.outside.query('select from dead_letters')).toEqual([]);
+    expect(await store.outside.query('select id from webhooks')).toEqual([{ id: standing }]);
+  });
+});
+
+test('a removal that fails is told of, and keeps no other from being finished', async () => {
+  const [broken, well] = [await rows.webhook(), await rows.webhook()];
+  for (const id of [broken, well]) await rows.deliveries(id);
+  await store.outside.query(`create function refuse() returns trigger language plpgsql as $$
+    begin raise exception 'not this one'; end $$`);
+  await store.outside.query(`create trigger refuse before delete on deliveries for each row
+    when (old.webhook_id = '${broken}') execute function refuse()`);
+  try {
+    await store.outside.query('update webhooks set removed_at = now()');
+    await longAgo();
+    const { removed, failed } = await createHousekeeping(store.db.pool).finishRemovals();
+    expect([removed, failed.map(({ webhookId }) => webhookId)]).toEqual([1, [broken]]);
+    expect(String(failed[0]?.error)).toContain('not this one');
+    expect(await store.outside.query('select id from webhooks')).toEqual([{ id: broken }]);
+  } finally {
+    await store.outside.query('drop function refuse cascade');
+  }
+});
+
+function handOvers(...ids: string[]): DeliveryHandOver[] {
+  return ids.map((deliveryId) => ({ deliveryId, claim: 0 }));
+}
+
+function finished({ deliveryId, claim, eventId, webhookId }: HeldDelivery): FinishedAttempt {
+  const held = { deliveryId, claim, eventId, webhookId };
+  const times = { startedAgoMs: 2, endedAgoMs: 1, durationMs: 1 };
+  return { ...held, ...times, eventType: 'email.sent', statusCode: 200, answer: null };
+}
+
+async function claimFor(webhookId: WebhookId): Promise<ClaimedDelivery[]> {
+  return createDeliveryOutbox(store.db.pool).claim([{ webhookId, room: 8, fastRoom: 8 }], {
+    ...{ lookAheadSeconds: 60, fastRowsMax: 100, slowRowsMax: 100, earlyRowsMax: 100 },
+    ...{ failingRoom: 4, leaseSeconds: 30, stuckAfterSeconds: 1 },
+  });
+}
+
+/** As if what is marked had been marked so long ago that a relay takes it on. */
+async function longAgo(): Promise<void> {
+  await store.outside.query(
+    `update webhooks set removed_at = now() - interval '1 hour' where removed_at is not null`,
+  );
+}
+
+function withLockTimeout(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.searchParams.set('options', '-c lock_timeout=200ms');
+  return url.href;
+}
+
+describe('a webhook whose DELETE was cut short', () => {
+  let accountId: AccountId;
+  let webhookId: WebhookId;
+
+  beforeEach(async () => {
+    accountId = await rows.account();
+    webhookId = await rows.webhook({ accountId });
+    await store.outside.query('update webhooks set removed_at = now()');
+  });
+
+  test('is listed no more, and gets no delivery of a new event', async () => {
+    expect(await webhooks.list(accountId)).toEqual([]);
+    let recorded = 0;
+    await record(accountId, () => (recorded += 1) > 1);
+    expect(await store.outside.query('select from deliveries')).toEqual([]);
+  });
+
+  test('has nothing claimed for it, or taken', async () => {
+    const [deliveryId = ''] = await rows.deliveries(webhookId);
+    expect(await claimFor(webhookId)).toEqual([]);
+    const work = createDeliveryWork(store.db.pool, store.db.pool);
+    expect(await work.take(handOvers(deliveryId), 30)).toEqual([]);
+  });
+
+  test('reads as missing to the next DELETE', async () => {
+    expect(await webhooks.delete(accountId, webhookId)).toBe(false);
+  });
+});

@@ -1,0 +1,51 @@
+import { newSigningSecret } from '@postrider/domain';
+import type { AccountId, EventType, SecretBox, WebhookId } from '@postrider/domain';
+import { lockAccount } from '../db/sql/lock-account.ts';
+import { runIn } from '../db/statement.ts';
+import type { Prisma } from '../generated/client.ts';
+
+/** A webhook as it is written. */
+export interface WebhookValues {
+  readonly id: WebhookId;
+  readonly accountId: AccountId;
+  /** Of an inbound routing rule; null: the account's own. */
+  readonly subject: string | null;
+  /** Normalised by parseEndpoint. */
+  readonly endpoint: string;
+  readonly events: readonly EventType[];
+  readonly createdAt: Date;
+}
+
+/**
+ * Locks the account, then counts: the count has what those who held the lock before have created.
+ *
+ * @param perAccountMax of an account without a limit of its own.
+ * @returns the limit when the account has reached it, else null: this transaction may insert one more.
+ */
+export async function webhookLimitReached(
+  client: Prisma.TransactionClient,
+  accountId: AccountId,
+  perAccountMax: number,
+): Promise<number | null> {
+  const [limits] = await runIn<{ webhooksMax: number | null }>(client, lockAccount, [accountId]);
+  const max = limits?.webhooksMax ?? perAccountMax;
+  const held = await client.webhook.count({ where: { accountId, removedAt: null } });
+  return held >= max ? max : null;
+}
+
+/** Inserts a webhook with a signing secret of its own, sealed for its id. */
+export async function insertWebhook(
+  client: Prisma.TransactionClient,
+  secrets: SecretBox,
+  { id, accountId, subject, endpoint, events, createdAt }: WebhookValues,
+) {
+  const signingSecret = newSigningSecret();
+  const { keyId, sealed } = secrets.seal(signingSecret, id);
+  const row = await client.webhook.create({
+    data: {
+      ...{ id, accountId, subject, endpoint, events: [...events], createdAt },
+      ...{ secretKeyId: keyId, secretSealed: Uint8Array.from(sealed) },
+    },
+  });
+  return { row, signingSecret };
+}

@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { inboundSubject, newId, recordEvent } from '@postrider/domain';
+import type { AccountId, EventType } from '@postrider/domain';
+import { newWebhook, waitFor } from '@postrider/testing';
+import { openTestStore } from '../../test/open-store.ts';
+import type { TestStore } from '../../test/open-store.ts';
+import { createAccountStore } from '../accounts/accounts.ts';
+import { openDatabase } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { createWebhookStore } from './webhooks.ts';
+import type { WebhookStore } from './webhooks.ts';
+
+const ENDPOINT = 'https://hooks.example.com/in';
+
+let store: TestStore;
+let webhooks: WebhookStore;
+let accountId: AccountId;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  webhooks = createWebhookStore(store.db, store.secrets, store.clock);
+});
+afterAll(() => store.close());
+beforeEach(async () => void (accountId = await store.newAccount()));
+
+async function created(events: EventType[] = []) {
+  return (await newWebhook(webhooks, { accountId, endpoint: ENDPOINT, events })).webhook;
+}
+
+async function rowsOf(table: string, webhookId: string): Promise<number> {
+  const rows = await store.outside.query(`select 1 from ${table} where webhook_id = $1`, [webhookId]);
+  return rows.length;
+}
+
+describe('create', () => {
+  test('keeps what was asked for: no types are not all types', async () => {
+    const { webhook } = await newWebhook(webhooks, { accountId, endpoint: ENDPOINT, events: [] });
+    expect(webhook).toEqual({
+      id: expect.stringMatching(/^wh_/),
+      endpoint: ENDPOINT,
+      events: [],
+      createdAt: store.clock.now(),
+    });
+  });
+
+  test('stores the signing secret sealed, bound to its webhook', async () => {
+    const { webhook, signingSecret } = await newWebhook(webhooks, {
+      accountId,
+      endpoint: ENDPOINT,
+      events: [],
+    });
+    const [row] = await store.outside.query<{ secret_key_id: string; secret_sealed: Buffer }>(
+      'select secret_key_id, secret_sealed from webhooks where id = $1',
+      [webhook.id],
+    );
+    const { secret_key_id: keyId = '', secret_sealed: sealed = Buffer.alloc(0) } = row ?? {};
+    expect(sealed.includes(signingSecret)).toBe(false);
+    expect(store.secrets.open({ keyId, sealed }, webhook.id)).toBe(signingSecret);
+    expect(() => store.secrets.open({ keyId, sealed }, newId('webhook', store.clock))).toThrow();
+  });
+});
+
+describe('the limit of an account', () => {
+  const asked = (perAccountMax: number, subject?: string) =>
+    webhooks.create({
+      accountId,
+      endpoint: ENDPOINT,
+      events: [],
+      perAccountMax,
+      ...(subject === undefined ? {} : { subject }),
+    });
+
+  const limitTo = (max: number | null) =>
+    createAccountStore(store.db, store.clock).limit(accountId, { webhooks: max });
+
+  test('is exact, however many are created at once, in several processes', async () => {
+    const second = await openSecondProcess();
+    const stores = [webhooks, createWebhookStore(second, store.secrets, store.clock)];
+    const request = { accountId, endpoint: ENDPOINT, events: [], perAccountMax: 20 };
+    const created = await Promise.all(
+      Array.from({ length: 50 }, async (_, n) => stores[n % 2]?.create(request)),
+    );
+    await second.close();
+    expect(created.filter((one) => one?.kind === 'created')).toHaveLength(20);
+    expect(created.filter((one) => one?.kind === 'limit-reached')).toHaveLength(30);
+    expect(await webhooks.list(accountId)).toHaveLength(20);
+  });
+
+  test('counts those of inbound rules, and not those of other accounts', async () => {
+    await created();
+    accountId = await store.newAccount();
+    expect(await asked(2, inboundSubject(accountId, 'r1'))).toMatchObject({ kind: 'created' });
+    expect(await asked(2)).toMatchObject({ kind: 'created' });
+    expect(await asked(2)).toEqual({ kind: 'limit-reached', max: 2 });
+  });
+
+  test('a webhook that is deleted makes room, also while its rows are still on their way out', async () => {
+    const { id } = await created();
+    expect(await asked(1)).toEqual({ kind: 'limit-reached', max: 1 });
+    await store.outside.query('update webhooks set removed_at = now() where id = $1', [id]);
+    expect(await asked(1)).toMatchObject({ kind: 'created' });
+  });
+
+  test('its own wins over the installation’s, in both directions, until it has none again', async () => {
+    expect(await limitTo(2)).toMatchObject({ webhooks: 2 });
+    expect([await asked(1), await asked(1)]).toMatchObject([{ kind: 'created' }, { kind: 'created' }]);
+    expect(await asked(1)).toEqual({ kind: 'limit-reached', max: 2 });
+    expect(await limitTo(0)).toMatchObject({ webhooks: 0 });
+    expect(await asked(100)).toEqual({ kind: 'limit-reached', max: 0 });
+    expect(await limitTo(null)).toMatchObject({ webhooks: null });
+    expect(await asked(3)).toMatchObject({ kind: 'created' });
+    expect(await asked(3)).toEqual({ kind: 'limit-reached', max: 3 });
+  });
+
+  test('a creation does not wait for mail of the account that is being stored', async () => {
+    await inOpenTransaction(async (query) => {
+      await query(`insert into topics (id, account_id, name, default_subscription, created_at)
+                   values ('top_${accountId}', '${accountId}', 'x', 'opt_in', now())`);
+      expect(await asked(1)).toMatchObject({ kind: 'created' });
+    });
+  });
+});
+
+describe('list', () => {
+  test('has the account’s own, newest first, and not those of inbound rules', async () => {
+    const first = await created(['email.sent']);
+    store.clock.advance(1);
+    const second = await created();
+    await newWebhook(webhooks, {
+      accountId,
+      endpoint: ENDPOINT,
+      events: [],
+      subject: inboundSubject(accountId, 'r1'),
+    });
+    accountId = await store.newAccount();
+    await created();
+    const [owner] = await store.outside.query<{ account_id: AccountId }>(
+      'select account_id from webhooks where id = $1',
+      [first.id],
+    );
+    expect(await webhooks.list(owner?.account_id ?? accountId)).toEqual([second, first]);
+  });
+
+  test('those made in one millisecond come in the order of their ids, so that the list is always the same', async () => {
+    for (let n = 0; n < 5; n += 1) await created();
+    const ids = (await webhooks.list(accountId)).map(({ id }) => id);
+    expect(ids).toHaveLength(5);
+    expect(ids).toEqual([...ids].sort().reverse());
+  });
+
+  test('a type that this version does not know is left out', async () => {
+    const { id } = await created(['email.sent']);
+    await store.outside.query(`update webhooks set events = '{email.sent,moon.landed}' where id = $1`, [id]);
+    expect((await webhooks.list(accountId))[0]?.events).toEqual(['email.sent']);
+  });
+});
+
+describe('delete', () => {
+  test('takes queued deliveries and dead letters with it, and nobody else’s', async () => {
+    const [mine, other] = [await created(), await created()];
+    for (const { id } of [mine, other]) {
+      await store.outside.query('insert into deliveries (event_id, webhook_id) values ($1, $2)', [
+        'evt_1',
+        id,
+      ]);
+      await store.outside.query(
+        `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts,
+           reason, last_error) values ($1, $2, $3, 'evt_1', 'email.sent', now(), '{}', 8, 'rejected', 'x')`,
+        [newId('deadLetter', store.clock), accountId, id],
+      );
+    }
+    expect(await webhooks.delete(accountId, mine.id)).toBe(true);
+    expect(await webhooks.list(accountId)).toEqual([other]);
+    expect(await rowsOf('deliveries', mine.id)).toBe(0);
+    expect(await rowsOf('dead_letters', mine.id)).toBe(0);
+    expect(await rowsOf('deliveries', other.id)).toBe(1);
+    expect(await rowsOf('dead_letters', other.id)).toBe(1);
+  });
+
+  test('another account’s webhook reads as missing and stays', async () => {
+    const webhook = await created();
+    expect(await webhooks.delete(await store.newAccount(), webhook.id)).toBe(false);
+    expect(await webhooks.list(accountId)).toEqual([webhook]);
+    expect(await webhooks.delete(accountId, webhook.id)).toBe(true);
+    expect(await webhooks.delete(accountId, webhook.id)).toBe(false);
+  });
+
+  test('the webhook of an inbound rule is not its account’s to delete: it reads as missing and stays', async () => {
+    const subject = inboundSubject(accountId, 'r1');
+    const { webhook } = await newWebhook(webhooks, { accountId, endpoint: ENDPOINT, events: [], subject });
+    expect(await webhooks.delete(accountId, webhook.id)).toBe(false);
+    expect(await store.outside.query('select 1 from webhooks where id = $1', [webhook.id])).toHaveLength(1);
+  });
+
+  test('waits for a cause that has matched it, and then drops that delivery too', async () => {
+    const { id } = await created();
+    let commit: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (commit = resolve));
+    let recorded: () => void = () => undefined;
+    const matched = new Promise<void>((resolve) => (recorded = resolve));
+    const cause = store.db.transactions.run(async (tx) => {
+      const data = { email_id: 'em_1', from: 'a@a.example', subject: '', error: null };
+      await recordEvent(tx, { type: 'email.sent', accountId, data }, store.clock);
+      recorded();
+      await held;
+    });
+    await matched;
+    const deletion = webhooks.delete(accountId, id);
+    await waitFor(
+      async () =>
+        (await store.outside.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).length >
+        0,
+      { what: 'the deletion to wait for the cause' },
+    );
+    commit();
+    await cause;
+    expect(await deletion).toBe(true);
+    expect(await rowsOf('deliveries', id)).toBe(0);
+  });
+});
+
+async function openSecondProcess(): Promise<Database> {
+  const connection = { databaseUrl: store.outside.url, size: 10, applicationName: 'second' };
+  return openDatabase(
+    { ...connection, onError: () => undefined },
+    { send: () => undefined, close: async () => undefined },
+  );
+}
+
+/** Runs `work` while a transaction of another session is open. */
+async function inOpenTransaction(work: (query: (sql: string) => Promise<unknown>) => Promise<void>) {
+  const client = await store.db.pool.connect();
+  try {
+    await client.query('begin');
+    await work((sql) => client.query(sql));
+    await client.query('rollback');
+  } finally {
+    client.release();
+  }
+}
