@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { AlsoStatus, FieldFault, ProblemSlug } from '@postrider/domain';
 
 /** What a route or a stage before it has to say; how it is written to the wire is `send`'s affair. */
-export type Answer = JsonAnswer | PageAnswer | FileAnswer | PlainTextAnswer | ProblemAnswer;
+export type Answer = JsonAnswer | HtmlAnswer | FileAnswer | PlainTextAnswer | ProblemAnswer;
 
 export interface JsonAnswer {
   readonly kind: 'json';
@@ -11,8 +11,8 @@ export interface JsonAnswer {
 }
 
 /** For people: a whole document of HTML. */
-export interface PageAnswer {
-  readonly kind: 'page';
+export interface HtmlAnswer {
+  readonly kind: 'html';
   readonly html: string;
 }
 
@@ -49,8 +49,8 @@ export function json(status: JsonAnswer['status'], body: object): JsonAnswer {
   return { kind: 'json', status, body };
 }
 
-export function pageAnswer(html: string): PageAnswer {
-  return { kind: 'page', html };
+export function htmlAnswer(html: string): HtmlAnswer {
+  return { kind: 'html', html };
 }
 
 export function plainText(status: PlainTextAnswer['status'], text: string): PlainTextAnswer {

@@ -114,7 +114,7 @@ function rendered(answer: Exclude<Answer, FileAnswer>, bases: ProblemBases, requ
   switch (answer.kind) {
     case 'json':
       return { status: answer.status, mediaType: 'application/json', text: JSON.stringify(answer.body) };
-    case 'page':
+    case 'html':
       return { status: 200, mediaType: 'text/html; charset=utf-8', text: answer.html, headers: PAGE_HEADERS };
     case 'plain-text':
       return { status: answer.status, mediaType: 'text/plain; charset=utf-8', text: answer.text };

@@ -1,12 +1,12 @@
 import type { DomainStore } from '@postrider/store';
-import { answerPage } from '../../http/answer-page.ts';
+import { listAnswer } from '../../http/list-answer.ts';
 import type { Handle } from '../route.ts';
 import { domainObject } from './domain-object.ts';
 
 /** `GET /v1/domains`: the account's domains without their records, the newest first. */
 export function listDomains(domains: Pick<DomainStore, 'list'>): Handle {
   return ({ key, query }) =>
-    answerPage(query, {
+    listAnswer(query, {
       noun: 'domain',
       read: (request) => domains.list(key.accountId, request),
       show: domainObject,

@@ -1,12 +1,12 @@
 import type { InboundRouteStore } from '@postrider/store';
-import { answerPage } from '../../http/answer-page.ts';
+import { listAnswer } from '../../http/list-answer.ts';
 import type { Handle } from '../route.ts';
 import { routeEntry } from './route-object.ts';
 
 /** `GET /v1/inbound/routes`: the newest first. */
 export function listRoutes(routes: Pick<InboundRouteStore, 'list'>): Handle {
   return ({ key, query }) =>
-    answerPage(query, {
+    listAnswer(query, {
       noun: 'inboundRoute',
       read: (request) => routes.list(key.accountId, request),
       show: routeEntry,

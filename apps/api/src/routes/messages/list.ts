@@ -1,7 +1,7 @@
 import { messageRecord } from '@postrider/domain';
 import type { MessageStore } from '@postrider/store';
 import { z } from 'zod';
-import { answerPage } from '../../http/answer-page.ts';
+import { listAnswer } from '../../http/list-answer.ts';
 import { idField } from '../../http/id-field.ts';
 import { parseQuery } from '../../http/query-fields.ts';
 import { heldNeedsManage } from '../../problems/answers.ts';
@@ -22,7 +22,7 @@ export function listMessages(messages: Pick<MessageStore, 'list'>): Handle {
     if (!parsed.ok) return parsed.refusal;
     const { status = null, inbox_id: inboxId = null } = parsed.fields;
     if (status === 'held' && !seesHeld(key)) return heldNeedsManage;
-    return answerPage(query, {
+    return listAnswer(query, {
       noun: 'message',
       read: (request) => messages.list(key, { status, inboxId }, request),
       show: messageRecord,

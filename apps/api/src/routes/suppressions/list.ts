@@ -1,5 +1,5 @@
 import type { SuppressionOrigin, SuppressionStore } from '@postrider/store';
-import { answerPage } from '../../http/answer-page.ts';
+import { listAnswer } from '../../http/list-answer.ts';
 import { invalid } from '../../problems/answers.ts';
 import { quoted } from '../../problems/quoted.ts';
 import type { Handle } from '../route.ts';
@@ -15,7 +15,7 @@ export function listSuppressions(suppressions: Pick<SuppressionStore, 'list'>): 
     if (written.length > 1 || (written.length === 1 && origin === null)) {
       return invalid(`origin ${quoted(written.join())} is not one of ${ORIGINS.join(', ')}.`, 400);
     }
-    return answerPage(query, {
+    return listAnswer(query, {
       noun: 'suppression',
       read: (request) => suppressions.list(key.accountId, request, origin),
       show: suppressionObject,

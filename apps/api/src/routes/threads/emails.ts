@@ -1,6 +1,6 @@
 import { isThreadEmailId } from '@postrider/store';
 import { json } from '../../http/answer.ts';
-import { parsePage, unknownCursor } from '../../http/answer-page.ts';
+import { parsePage, unknownCursor } from '../../http/list-answer.ts';
 import { invalid } from '../../problems/answers.ts';
 import type { Handle } from '../route.ts';
 import { findThread, findThreadEmail } from './in-thread.ts';

@@ -1,4 +1,4 @@
-import { answerPage } from '../../http/answer-page.ts';
+import { listAnswer } from '../../http/list-answer.ts';
 import { invalid } from '../../problems/answers.ts';
 import { quoted } from '../../problems/quoted.ts';
 import type { Handle } from '../route.ts';
@@ -21,7 +21,7 @@ export function listThreads(parts: ThreadParts): Handle {
     }
     const folders = listIn(query, 'folders');
     const isEmpty = listIn(query, 'labels').length > 0 || (folders.length > 0 && !folders.includes('inbox'));
-    return answerPage(query, {
+    return listAnswer(query, {
       noun: 'thread',
       async read(page) {
         const found = await parts.threads.list(inbox.value.id, read === null ? null : read === 'true', page);

@@ -1,12 +1,12 @@
 import type { TopicStore } from '@postrider/store';
-import { answerPage } from '../../http/answer-page.ts';
+import { listAnswer } from '../../http/list-answer.ts';
 import type { Handle } from '../route.ts';
 import { topicObject } from './topic-object.ts';
 
 /** `GET /v1/topics`: the account's topics, the newest first. */
 export function listTopics(topics: Pick<TopicStore, 'list'>): Handle {
   return ({ key, query }) =>
-    answerPage(query, {
+    listAnswer(query, {
       noun: 'topic',
       read: (request) => topics.list(key.accountId, request),
       show: topicObject,

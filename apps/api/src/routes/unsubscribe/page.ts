@@ -1,6 +1,6 @@
 import type { UnsubscribeTarget, UnsubscribeTokens } from '@postrider/domain';
 import type { TopicStore } from '@postrider/store';
-import { pageAnswer } from '../../http/answer.ts';
+import { htmlAnswer } from '../../http/answer.ts';
 import type { Answer } from '../../http/answer.ts';
 import { markup } from '../../http/markup.ts';
 import { page } from '../../http/page.ts';
@@ -33,5 +33,5 @@ function question({ address }: UnsubscribeTarget, topic: string | null): Answer 
 <input type="hidden" name="${FROM_PAGE.name}" value="${FROM_PAGE.value}">
 <button>Unsubscribe</button>
 </form>`;
-  return pageAnswer(page('Unsubscribe', body));
+  return htmlAnswer(page('Unsubscribe', body));
 }

@@ -1,13 +1,13 @@
 import type { UnsubscribeTokens } from '@postrider/domain';
 import type { UnsubscribeStore } from '@postrider/store';
-import { json, pageAnswer } from '../../http/answer.ts';
+import { json, htmlAnswer } from '../../http/answer.ts';
 import { markup } from '../../http/markup.ts';
 import { page } from '../../http/page.ts';
 import { noSuch } from '../../problems/answers.ts';
 import type { HandleKeyless } from '../route.ts';
 import { FROM_PAGE } from './page.ts';
 
-const DONE = pageAnswer(page('Unsubscribed', markup`<p>You will get no more of it.</p>`));
+const DONE = htmlAnswer(page('Unsubscribed', markup`<p>You will get no more of it.</p>`));
 
 /**
  * `POST /u/{token}` (RFC 8058): unsubscribes at once, and again without harm. The token alone decides; a body that is

@@ -2,14 +2,14 @@ import { expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import type { Page, PageRequest } from '@postrider/store';
-import { answerPage } from './answer-page.ts';
+import { listAnswer } from './list-answer.ts';
 
 const ID = newId('topic', systemClock);
 
 /** The answer, and what the list was asked for. */
 async function ask(query: string, page: Page<string> | null = { entries: ['b', 'a'], hasMore: true }) {
   const asked: PageRequest<'topic'>[] = [];
-  const answer = await answerPage(new URLSearchParams(query), {
+  const answer = await listAnswer(new URLSearchParams(query), {
     noun: 'topic',
     read: async (request) => {
       asked.push(request);

@@ -35,7 +35,7 @@ const SIDES = ['after', 'before'] as const;
  * out) and by `after` or `before`, the id of an entry. A cursor that is malformed, unknown or another account's is
  * refused in the same words.
  */
-export async function answerPage<N extends Noun, Entry>(
+export async function listAnswer<N extends Noun, Entry>(
   query: URLSearchParams,
   list: PagedList<N, Entry>,
 ): Promise<Answer> {
