@@ -1,4 +1,4 @@
-import type { Logger } from '@postrider/runtime';
+import type { Logger, RelayPass } from '@postrider/runtime';
 import type { AttemptLog, Housekeeping } from '@postrider/store';
 import type { RelayConfig } from './config.ts';
 
@@ -18,7 +18,7 @@ export interface HousekeepingParts {
 /** Each step is a pass of its own: one that fails, or waits, keeps no other from being done. */
 export interface HousekeepingStep {
   /** Of the pass, and of the field in the log that says what was done. */
-  readonly name: string;
+  readonly name: RelayPass;
   /** @returns the days, or the number of rows. */
   run(): Promise<readonly string[] | number>;
 }

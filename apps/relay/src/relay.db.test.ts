@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createProducer, queueLocation } from '@postrider/queue';
 import type { Producer } from '@postrider/queue';
-import { createLifecycle, createMetrics, loadConfig } from '@postrider/runtime';
+import { createLifecycle, createMetrics, loadConfig, RELAY_PASSES } from '@postrider/runtime';
 import type { Metrics, StopSignal } from '@postrider/runtime';
 import { createWakeUps } from '@postrider/store';
 import type { WakeUps } from '@postrider/store';
@@ -105,6 +105,16 @@ describe('the relay', () => {
       return fast.waiting === 1 && slow.waiting === 1 && mail.waiting === 1; // of a new webhook one is in the fast lane
     };
     await waitFor(queued, { what: 'their jobs' }); // a lease is committed before its job is added
+  });
+
+  test('runs every documented pass, and no other', async () => {
+    const passes = async () => {
+      const metric = await metrics.registry.getSingleMetric('postrider_relay_pass_duration_seconds')?.get();
+      return new Set(metric?.values.map(({ labels }) => labels['pass']));
+    };
+    const documented = new Set(Object.keys(RELAY_PASSES));
+    await waitFor(async () => (await passes()).size >= documented.size, { what: 'each pass to run once' });
+    expect(await passes()).toEqual(documented);
   });
 
   test('counts what it puts back after a loss', async () => {

@@ -1,7 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
 import { createProducer } from '@postrider/queue';
 import type { QueueLocation, Producer } from '@postrider/queue';
-import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
+import type { Lifecycle, Logger, Metrics, RelayPass } from '@postrider/runtime';
 import {
   createAttemptLog,
   createDeliveryOutbox,
@@ -50,7 +50,7 @@ export interface RelayParts {
 const PASS_PAUSE_AFTER_ERROR_MS = 500;
 const TENDING_PAUSE_AFTER_ERROR_MS = 60_000;
 
-type Timed = (name: string, turn: () => Promise<number>, pauseAfterErrorMs: number) => Pacemaker;
+type Timed = (name: RelayPass, turn: () => Promise<number>, pauseAfterErrorMs: number) => Pacemaker;
 
 /** Builds the relay's passes and adds them to the start list; what wakes them is added last. */
 export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {

@@ -5,6 +5,7 @@ import type { MailProviderOptions } from '@postrider/mail';
 import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
 import { createConsumer } from '@postrider/queue';
 import type { MailJob, QueueLocation } from '@postrider/queue';
+import { PARK_AFTER_MS, PARKED_PER_SLOT } from '@postrider/runtime';
 import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import { createDeliveryWork, createFleet, createMailWork } from '@postrider/store';
 import type { createPool, Database, DeliveryHandOver } from '@postrider/store';
@@ -42,13 +43,6 @@ export interface WorkerParts {
   readonly onQueueError: (error: Error) => void;
 }
 
-/** Attempts that take longer than this give their slot of the fast lane to others, if there is a place to wait. */
-const PARK_AFTER_MS = 100;
-/**
- * Parked, for each slot of the fast lane: a parked attempt costs a socket, not a processor. Three accounts that turn slow
- * together have at most three quarters of the announced slots in flight, and all of those may be in the fast lane.
- */
-const PARKED_PER_SLOT = 3;
 /** Left of the stop's time for what comes after the attempts: closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Messages whose outcome is being recorded, and those that wait, so that no slot stays free for want of the next. */

@@ -22,6 +22,29 @@ const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const PASS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 const BATCH_ROWS = [0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
 
+/** The relay's passes, and what each does. The names are the values of the label `pass`. */
+export const RELAY_PASSES = {
+  deliveries: 'polls for due deliveries',
+  news: 'claims for the webhooks that wake-ups name',
+  sweep: 'finds due deliveries that wake-ups and polling missed',
+  mail: 'claims mail to send',
+  fleet: 'counts the slots of the workers',
+  days_made: 'makes partitions of attempts',
+  days_dropped: 'drops old partitions of attempts',
+  records_expired: 'deletes expired records',
+  retention: 'deletes what is past its retention',
+  erasures: 'finishes erasures of persons',
+  removals: 'finishes removals of webhooks',
+  inbox_removals: 'finishes removals of inboxes',
+  report: 'sets the gauges',
+} as const;
+
+export type RelayPass = keyof typeof RELAY_PASSES;
+
+const RELAY_PASS_LIST = Object.entries(RELAY_PASSES)
+  .map(([pass, does]) => `${pass} (${does})`)
+  .join(', ');
+
 export const metricCatalogue = {
   httpRequests: {
     processes: ['api'],
@@ -108,7 +131,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'histogram',
     name: 'postrider_relay_pass_duration_seconds',
-    help: 'Time of one turn of a pass of the relay, by pass: deliveries, news (of deliveries), mail, fleet, retention, erasures, removals (of webhooks), inbox_removals, report, and the steps of housekeeping (days_made, days_dropped, records_expired).',
+    help: `Time of one run of a pass of the relay, by pass: ${RELAY_PASS_LIST}.`,
     labels: ['pass'],
     buckets: PASS_SECONDS,
   },

@@ -5,6 +5,14 @@ const LEASE_DEFAULT_SECONDS = 30;
 /** How much longer a lease lasts than the attempt it covers, at the very least: time to record the outcome. */
 export const LEASE_MARGIN_SECONDS = 5;
 
+/** A worker parks an attempt of the fast lane after this time: the attempt goes on, and its slot serves another one. */
+export const PARK_AFTER_MS = 100;
+/**
+ * Parked attempts per slot of the fast lane. A parked attempt costs a socket, not a processor. One account may have a
+ * quarter of the announced slots in flight. So three accounts whose endpoints turn slow together fit in.
+ */
+export const PARKED_PER_SLOT = 3;
+
 const CONCURRENCY_DEFAULT = 256;
 
 /** A longer time limit alone must not stop a process: the lease follows it unless it is set as well. */
@@ -61,8 +69,9 @@ export const deliverySettings = {
   deliveryConcurrency: defineSetting({
     key: 'DELIVERY_CONCURRENCY',
     description:
-      'Deliveries that one worker process has in hand at once (up to 15 more, as a job of the queue may carry several), beside ' +
-      'up to three times as many that have been under way for more than a second. Set it alike on relay and workers.',
+      'Deliveries that one worker process makes at once, and up to 15 more, because one job of the queue may carry several. ' +
+      `An attempt that takes longer than ${PARK_AFTER_MS} ms frees its slot and goes on: up to ${PARKED_PER_SLOT} times ` +
+      'as many run beside. Set it alike on relay and workers.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
     default: String(CONCURRENCY_DEFAULT),
