@@ -150,6 +150,7 @@ function openSendingDomains(provider: MailProviderName) {
     turns: createDomainTurns(database, domainTurn(config.domainTimeoutMs)),
     provider: domainProvider,
     limits: { all: config.domainsPerAccountMax, unverified: config.unverifiedDomainsPerAccountMax },
+    logger,
   });
   const claims = createDomainClaims({
     store: domains,

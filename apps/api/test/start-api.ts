@@ -144,7 +144,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       apiKeys: createApiKeyStore(database, systemClock),
       ...createStores(behind, webhooksMax(options)),
     },
-    sendingDomains: sendingDomainsOf(behind, options),
+    sendingDomains: sendingDomainsOf(behind, options, logger),
     unsubscribeTokens: createUnsubscribeTokens(SECRET_KEYS),
     links: { tokens: createLinkTokens(SECRET_KEYS, systemClock), publicUrl: options.publicUrl },
     blobs: options.blobsThrough?.(blobs) ?? blobs,
@@ -226,13 +226,14 @@ function createStores(database: Database, webhooksPerAccountMax: number) {
   };
 }
 
-function sendingDomainsOf(database: Database, options: TestApiOptions) {
+function sendingDomainsOf(database: Database, options: TestApiOptions, logger: Logger) {
   if (options.domainProvider === undefined) return null;
   return createSendingDomains({
     store: createDomainStore(database, systemClock),
     turns: createDomainTurns(database, options.domainTurn ?? DOMAIN_TURN),
     provider: options.domainProvider,
     limits: { all: MANY, unverified: MANY, ...options.domainLimits },
+    logger,
   });
 }
 

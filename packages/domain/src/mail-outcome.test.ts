@@ -7,6 +7,7 @@ const schedule = retrySchedule([30, 60]);
 const accepted: HandOver = { kind: 'accepted', providerMessageId: 'p1', notifications: [] };
 const refused: HandOver = { kind: 'refused', error: '550 no such user' };
 const deferred: HandOver = { kind: 'deferred', error: '451 try later' };
+const away: HandOver = { kind: 'deferred', error: 'no answer', code: 'ECONNRESET' };
 
 test.each<[string, HandOver, number, MailOutcome]>([
   ['accepted mail is sent', accepted, 1, { kind: 'sent', handOver: accepted }],
@@ -29,6 +30,18 @@ test.each<[string, HandOver, number, MailOutcome]>([
     deferred,
     3,
     { kind: 'failed', error: 'gave up after 3 attempts: 451 try later' },
+  ],
+  [
+    'a retry keeps the error code beside the words',
+    away,
+    1,
+    { kind: 'retry', delayMs: 30_000, error: 'no answer', code: 'ECONNRESET' },
+  ],
+  [
+    'a failure keeps the error code beside the words',
+    away,
+    3,
+    { kind: 'failed', error: 'gave up after 3 attempts: no answer', code: 'ECONNRESET' },
   ],
 ])('%s', (_title, answer, attempt, outcome) => {
   expect(decideMailOutcome(answer, attempt, schedule)).toEqual(outcome);

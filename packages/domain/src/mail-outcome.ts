@@ -32,19 +32,27 @@ export type HandOver =
   /** A final no. */
   | { readonly kind: 'refused'; readonly error: string }
   /** Not now: the provider is away, busy, or asks to come back. */
-  | { readonly kind: 'deferred'; readonly error: string };
+  | ({ readonly kind: 'deferred' } & MailFault);
+
+export interface MailFault {
+  /** For the customer: the provider's words, or a sentence without our inner error codes. */
+  readonly error: string;
+  /** For operators only: the error code behind the sentence, where there is one. */
+  readonly code?: string | undefined;
+}
 
 export type MailOutcome =
   | { readonly kind: 'sent'; readonly handOver: Extract<HandOver, { kind: 'accepted' }> }
-  | { readonly kind: 'retry'; readonly delayMs: number; readonly error: string }
-  | { readonly kind: 'failed'; readonly error: string };
+  | ({ readonly kind: 'retry'; readonly delayMs: number } & MailFault)
+  | ({ readonly kind: 'failed' } & MailFault);
 
 /** What a hand-over makes of a message. @param attempt 1 for the first hand-over. */
 export function decideMailOutcome(answer: HandOver, attempt: number, schedule: RetrySchedule): MailOutcome {
   if (answer.kind === 'accepted') return { kind: 'sent', handOver: answer };
   if (answer.kind === 'refused') return { kind: 'failed', error: answer.error };
   const delayMs = delayAfter(schedule, attempt);
+  const { error, code } = answer;
   return delayMs === null
-    ? { kind: 'failed', error: `gave up after ${attempt} attempts: ${answer.error}` }
-    : { kind: 'retry', delayMs, error: answer.error };
+    ? { kind: 'failed', error: `gave up after ${attempt} attempts: ${error}`, code }
+    : { kind: 'retry', delayMs, error, code };
 }

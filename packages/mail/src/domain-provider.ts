@@ -24,9 +24,16 @@ export interface SendingDomain {
 export type DomainAnswer<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
   /** The provider's no: asking again unchanged gets the same. */
-  | { readonly kind: 'refused'; readonly detail: string }
+  | ({ readonly kind: 'refused' } & DomainFault)
   /** Away, busy, silent, or failing: asking again may do. */
-  | { readonly kind: 'unavailable'; readonly detail: string };
+  | ({ readonly kind: 'unavailable' } & DomainFault);
+
+export interface DomainFault {
+  /** For the customer: a sentence without our inner error codes. */
+  readonly detail: string;
+  /** For operators only: the error code behind the sentence, where there is one. */
+  readonly code?: string | undefined;
+}
 
 /**
  * Domains at the mail provider. Each operation ends within the time limit, whatever the provider does, and its

@@ -5,6 +5,7 @@ export { createMailProvider } from './create-mail-provider.ts';
 export type { MailProviderOptions } from './create-mail-provider.ts';
 export type {
   DomainAnswer,
+  DomainFault,
   DomainProvider,
   DomainRecord,
   SendingDomain,
@@ -13,3 +14,4 @@ export type {
 export type { MailProvider, OutgoingAttachment, OutgoingMessage } from './mail-provider.ts';
 export { sentMessageIds } from './sent-message-ids.ts';
 export type { SentMessage } from './sent-message-ids.ts';
+export { withCode } from './with-code.ts';

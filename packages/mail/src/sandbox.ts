@@ -94,6 +94,6 @@ async function keep(folder: Folder, message: AddressedMessage): Promise<HandOver
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined); // the folder itself may be what is wrong
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    return { kind: 'deferred', error: `the sandbox cannot keep the message (${code})` };
+    return { kind: 'deferred', error: 'the sandbox cannot keep the message', code };
   }
 }

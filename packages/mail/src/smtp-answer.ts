@@ -27,8 +27,8 @@ const TEXT_LENGTH_MAX = 500;
  * time-out, a greeting of 5xx, and a login that failed.
  */
 export function answerOfFault(fault: SmtpFault): HandOver {
-  const kind = isRefusal(fault) ? 'refused' : 'deferred';
-  return { kind, error: faultText(fault) };
+  const { error, code } = readText(fault);
+  return isRefusal(fault) ? { kind: 'refused', error } : { kind: 'deferred', error, code };
 }
 
 /** @param rejected recipients that the server turned down while it took the message for others. */
@@ -62,15 +62,19 @@ function isPermanent(code: number | undefined): boolean {
   return code !== undefined && code >= 500;
 }
 
-/** For the customer: the server's own words, or why there were none; never our server's address. */
-function faultText(fault: SmtpFault): string {
+/**
+ * `error` is for the customer: the server's own words, or a sentence that says why there are none. It never names
+ * our server's address or our inner error codes. `code` is for operators only.
+ */
+function readText(fault: SmtpFault): { error: string; code?: string } {
   if (fault.code === 'EAUTH' || LOGIN_CODES.has(fault.responseCode ?? 0)) {
-    return `the mail server does not accept our login (${fault.responseCode ?? 'no reply'})`;
+    const code = String(fault.responseCode ?? 'no reply');
+    return { error: 'the mail server does not accept our login', code };
   }
-  if (typeof fault.response === 'string' && fault.response !== '') return oneLine(fault.response);
-  if (fault.code === 'EENVELOPE' || fault.code === 'EMESSAGE') return oneLine(fault.message);
+  if (typeof fault.response === 'string' && fault.response !== '') return { error: oneLine(fault.response) };
+  if (fault.code === 'EENVELOPE' || fault.code === 'EMESSAGE') return { error: oneLine(fault.message) };
   const system = /\bE[A-Z]{4,}\b/.exec(fault.message)?.[0];
-  return `no answer from the mail server (${system ?? fault.code ?? 'unknown'})`;
+  return { error: 'no answer from the mail server', code: system ?? fault.code ?? 'unknown' };
 }
 
 function oneLine(text: string): string {

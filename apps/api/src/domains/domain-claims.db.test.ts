@@ -38,6 +38,7 @@ beforeAll(async () => {
     turns: createDomainTurns(database, { operationMs: 20_000, marginMs: 20_000 }),
     provider: fake.provider,
     limits: { all: 100, unverified: 100 },
+    logger: { warn: () => undefined },
   });
 });
 afterAll(async () => {

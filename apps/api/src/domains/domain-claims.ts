@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@postrider/domain';
+import { withCode } from '@postrider/mail';
 import type { Logger } from '@postrider/runtime';
 import type { DomainStore } from '@postrider/store';
 import type { DomainOutcome, SendingDomains } from './sending-domains.ts';
@@ -73,6 +74,6 @@ export function createDomainClaims(options: DomainClaimsOptions): DomainClaims {
 /** Missing is no fault: somebody was faster. */
 function tellFault(logger: Logger, outcome: DomainOutcome<unknown>, fields: object): void {
   if (outcome.kind === 'ok' || outcome.kind === 'missing') return;
-  const detail = 'detail' in outcome ? outcome.detail : outcome.kind;
+  const detail = 'detail' in outcome ? withCode(outcome.detail, outcome.code) : outcome.kind;
   logger.warn('the provider did not judge a domain', { ...fields, detail });
 }

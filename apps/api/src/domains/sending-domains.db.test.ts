@@ -45,6 +45,7 @@ function sendingDomains(meanwhile: () => Promise<void>, hasTimeLeft = true) {
     store,
     provider,
     limits: { all: MANY, unverified: MANY },
+    logger: { warn: () => undefined },
     turns: {
       async during(_name, work) {
         await meanwhile();

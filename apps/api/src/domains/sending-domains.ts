@@ -1,5 +1,7 @@
 import type { AccountId, DomainId } from '@postrider/domain';
-import type { DomainProvider, DomainRecord, SendingDomain } from '@postrider/mail';
+import { withCode } from '@postrider/mail';
+import type { DomainFault, DomainProvider, DomainRecord, SendingDomain } from '@postrider/mail';
+import type { Logger } from '@postrider/runtime';
 import type {
   Domain,
   DomainClaim,
@@ -19,7 +21,7 @@ export type DomainOutcome<Value> =
   | { readonly kind: 'taken' }
   | DomainLimitReached
   /** The provider's no, or its silence; or it could not be asked in time. Nothing has changed here. */
-  | { readonly kind: 'refused' | 'unavailable' | 'not-asked'; readonly detail: string };
+  | ({ readonly kind: 'refused' | 'unavailable' | 'not-asked' } & DomainFault);
 
 /** What changes a sending domain, here and at the provider: first there, and never with a transaction open. */
 export interface SendingDomains {
@@ -40,6 +42,7 @@ export interface DomainParts {
   readonly provider: Omit<DomainProvider, 'close'>;
   /** Of an account that has none of its own. */
   readonly limits: DomainLimits;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 const MISSING = { kind: 'missing' } as const;
@@ -76,16 +79,34 @@ export function createSendingDomains(parts: DomainParts): SendingDomains {
     return (await accountTurns.during(accountId, async () => inTurn(parts, name, work))) ?? QUEUED;
   }
 
+  /** The same for a customer's request. The log keeps the error code, which the customer is not shown. */
+  async function requestInTurns<Value>(
+    accountId: AccountId,
+    name: string,
+    work: (turn: DomainTurn) => Promise<DomainOutcome<Value>>,
+  ): Promise<DomainOutcome<Value>> {
+    const outcome = await inTurns(accountId, name, work);
+    if ('code' in outcome && outcome.code !== undefined) {
+      const detail = withCode(outcome.detail, outcome.code);
+      parts.logger.warn('domain request failed at the provider', {
+        account_id: accountId,
+        domain: name,
+        detail,
+      });
+    }
+    return outcome;
+  }
+
   return {
     async create(accountId, name) {
       // Also before the turn: nobody has to wait for it to hear that a name is taken.
       if (await store.isTaken(name)) return TAKEN;
-      return inTurns(accountId, name, async (turn) => add(parts, turn, accountId, name));
+      return requestInTurns(accountId, name, async (turn) => add(parts, turn, accountId, name));
     },
     async verify(accountId, id) {
       const domain = await store.find(accountId, id);
       if (domain === null) return MISSING;
-      return inTurns(accountId, domain.name, async (turn) => {
+      return requestInTurns(accountId, domain.name, async (turn) => {
         const answer = await ask(parts, turn, accountId, id);
         if (answer.kind !== 'ok') return answer;
         return answer.value === null ? NOT_THERE : { kind: 'ok', value: id };
@@ -94,7 +115,7 @@ export function createSendingDomains(parts: DomainParts): SendingDomains {
     async delete(accountId, id) {
       const domain = await store.find(accountId, id);
       if (domain === null) return MISSING;
-      return inTurns(accountId, domain.name, async (turn) => remove(parts, turn, accountId, domain));
+      return requestInTurns(accountId, domain.name, async (turn) => remove(parts, turn, accountId, domain));
     },
     expire: async (claim) => inTurns(claim.accountId, claim.name, async (turn) => expire(parts, turn, claim)),
     finishRelease: async (name) =>

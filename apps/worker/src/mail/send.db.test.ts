@@ -203,6 +203,22 @@ test('a deferred message is tried again after each delay, and has failed when th
   expect(log.lines('mail.attempted').map((line) => line['outcome'])).toEqual(['retry', 'retry', 'failed']);
 });
 
+test('a provider that cannot be reached: the event has a plain sentence, the log has the error code', async () => {
+  const handOver: MailStages['handOver'] = async () => ({
+    kind: 'deferred',
+    error: 'no answer',
+    code: 'ECONNRESET',
+  });
+  stages = { ...stages, handOver };
+  for (let attempt = 0; attempt <= DELAYS_SECONDS.length; attempt += 1) await send();
+  expect(await events()).toEqual([['email.failed', result('gave up after 3 attempts: no answer')]]);
+  expect(log.lines('mail.attempted').map((line) => line['error'])).toEqual([
+    'no answer (ECONNRESET)',
+    'no answer (ECONNRESET)',
+    'gave up after 3 attempts: no answer (ECONNRESET)',
+  ]);
+});
+
 test('a message that was deferred once can still be sent', async () => {
   await addressedTo('deferred');
   await send();

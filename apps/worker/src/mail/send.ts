@@ -1,5 +1,6 @@
 import { decideMailOutcome } from '@postrider/domain';
 import type { HandOver, MailOutcome, RetrySchedule } from '@postrider/domain';
+import { withCode } from '@postrider/mail';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
 import type { TakenEmail } from '@postrider/store';
@@ -85,7 +86,7 @@ function report(email: TakenEmail, outcome: MailOutcome, ours: boolean, stages: 
     ...ids,
     attempt: email.attemptsMade + 1,
     outcome: outcome.kind,
-    ...(outcome.kind === 'sent' ? {} : { error: outcome.error }),
+    ...(outcome.kind === 'sent' ? {} : { error: withCode(outcome.error, outcome.code) }),
     ...(ours ? {} : { unrecorded: true }),
   });
 }

@@ -242,7 +242,8 @@ describe('every operation', () => {
       ses.script(name, [sesError(403, 'AccessDeniedException', 'arn:aws:iam::123456789012:user/x')]);
       expect(await call(domains)).toEqual({
         kind: 'refused',
-        detail: 'the mail provider does not accept our credentials (AccessDeniedException)',
+        detail: 'the mail provider does not accept our credentials',
+        code: 'AccessDeniedException',
       });
     },
   );

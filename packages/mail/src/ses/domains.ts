@@ -27,8 +27,8 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
     try {
       return { kind: 'ok', value: await client.operation(work) };
     } catch (error) {
-      const { kind, words } = readFault(error);
-      return { kind: kind === 'passing' ? 'unavailable' : 'refused', detail: words };
+      const { kind, words, code } = readFault(error);
+      return { kind: kind === 'passing' ? 'unavailable' : 'refused', detail: words, code };
     }
   };
 

@@ -19,8 +19,10 @@ export interface SesFault {
   readonly kind: 'final' | 'ours' | 'passing';
   /** AWS's name of it, or null where AWS did not say. */
   readonly name: string | null;
-  /** For the customer. */
+  /** For the customer: a sentence without our inner error codes. */
   readonly words: string;
+  /** For operators only: the code of Node, the SDK or AWS behind the sentence. */
+  readonly code?: string;
 }
 
 const THROTTLING = /Throttl|^TooManyRequests|^RequestLimitExceeded|^SlowDown|^BandwidthLimitExceeded/;
@@ -59,13 +61,13 @@ export function readFault(error: unknown): SesFault {
     return { kind: 'passing', name: null, words: 'no credentials for the mail provider' };
   }
   const system = code ?? /\bE[A-Z]{4,}\b/.exec(message)?.[0] ?? (name === '' ? 'unknown' : name);
-  return { kind: 'passing', name: null, words: `no answer from the mail provider (${system})` };
+  return { kind: 'passing', name: null, words: 'no answer from the mail provider', code: system };
 }
 
 function readRefusal(error: SESv2ServiceException): SesFault {
   const { name } = error;
   if (CREDENTIALS.test(name)) {
-    return { kind: 'ours', name, words: `the mail provider does not accept our credentials (${name})` };
+    return { kind: 'ours', name, words: 'the mail provider does not accept our credentials', code: name };
   }
   const words = oneLine(`${name}: ${error.message}`);
   const passing = isPassing(error.$metadata.httpStatusCode ?? 0);

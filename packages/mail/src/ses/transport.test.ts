@@ -181,14 +181,14 @@ describe('what may be different next time is deferred, and asked once', () => {
     ['a paused account', sesError(400, 'SendingPausedException', 'paused'), /paused$/],
     ['an account that may not send', sesError(400, 'AccountSuspendedException', 'no'), /no$/],
     ['no such configuration set', sesError(404, 'NotFoundException', 'no set'), /no set$/],
-    ['a dropped connection', sesDrop, /^no answer from the mail provider \(\w+\)$/],
+    ['a dropped connection', sesDrop, 'no answer from the mail provider'],
     ['a page of a proxy', sesPage(403), /cannot be read \(status 403\)$/],
     ['a page where the acceptance should be', sesPage(200), /cannot be read \(status 200\)$/],
     ['a page of a gateway', sesPage(502), /cannot be read \(status 502\)$/],
   ])('%s', async (_what, reaction, error) => {
     ses.script('SendEmail', [reaction]);
     const expected = typeof error === 'string' ? error : expect.stringMatching(error);
-    expect(await provide().send(outgoingMessage())).toEqual({ kind: 'deferred', error: expected });
+    expect(await provide().send(outgoingMessage())).toMatchObject({ kind: 'deferred', error: expected });
     expect(ses.requests).toHaveLength(1);
   });
 
@@ -201,7 +201,8 @@ describe('what may be different next time is deferred, and asked once', () => {
     ses.script('SendEmail', [sesError(status, name, message)]);
     expect(await provide().send(outgoingMessage())).toEqual({
       kind: 'deferred',
-      error: `the mail provider does not accept our credentials (${name})`,
+      error: 'the mail provider does not accept our credentials',
+      code: name,
     });
   });
 
@@ -211,7 +212,8 @@ describe('what may be different next time is deferred, and asked once', () => {
     cleanups.shift();
     expect(await provider.send(outgoingMessage())).toEqual({
       kind: 'deferred',
-      error: 'no answer from the mail provider (ECONNREFUSED)',
+      error: 'no answer from the mail provider',
+      code: 'ECONNREFUSED',
     });
   });
 });

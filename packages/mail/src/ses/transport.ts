@@ -35,8 +35,8 @@ export function createSesTransport(options: SesOptions): MailTransport {
 }
 
 function handOverOf(error: unknown): HandOver {
-  const { kind, words } = readFault(error);
-  return { kind: kind === 'final' ? 'refused' : 'deferred', error: words };
+  const { kind, words, code } = readFault(error);
+  return kind === 'final' ? { kind: 'refused', error: words } : { kind: 'deferred', error: words, code };
 }
 
 /** Without `FromEmailAddress`: given, it takes the place of the message's own From header, display name and all. */

@@ -373,6 +373,26 @@ test('work on a domain that others never end is 503', async () => {
   }
 });
 
+test('a 503 tells the customer no error code; the log keeps it', async () => {
+  const unavailable = async () =>
+    ({ kind: 'unavailable', detail: 'no answer from the mail provider', code: 'ECONNRESET' }) as const;
+  const cut = await startApi({
+    domainProvider: { region: 'r', create: unavailable, get: never, delete: never },
+  });
+  try {
+    const { authorization } = await cut.newCaller({ scopes: ['domains:manage'] });
+    const response = await request(cut.url)
+      .post('/v1/domains')
+      .set('authorization', authorization)
+      .send({ name: NAME });
+    const detail = 'The provider did not answer: no answer from the mail provider';
+    expect(expectProblem(response, 'ses-unavailable')).toBe(detail);
+    expect(cut.log()).toContain('"detail":"no answer from the mail provider (ECONNRESET)"');
+  } finally {
+    await cut.stop();
+  }
+});
+
 function never(): Promise<never> {
   throw new Error('the provider was asked');
 }
