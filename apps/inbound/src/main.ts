@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS, sharedInboundDomains } from '@postrider/domain';
-import { createMessageParser } from '@postrider/received-mail';
+import { MessageParser } from '@postrider/received-mail';
 import {
   createLifecycle,
   createLogger,
@@ -14,7 +14,7 @@ import {
   systemClock,
   within,
 } from '@postrider/runtime';
-import { createClamdScanner, createRspamdScanner, createSenderAuthentication } from '@postrider/screening';
+import { createClamdScanner, createRspamdScanner, SenderAuthentication } from '@postrider/screening';
 import {
   agreeOnMailProvider,
   createMessageIntake,
@@ -72,12 +72,12 @@ const onThreadLost = (stage: 'parse' | 'authenticate') => (error: Error) => {
   logger.warn('a message cost its thread', { stage, error });
 };
 const script = (name: string) => new URL(`./${name}.js`, import.meta.url);
-const parser = createMessageParser({
+const parser = new MessageParser({
   ...PARSE,
   script: script('parse-thread'),
   onThreadLost: onThreadLost('parse'),
 });
-const authentication = createSenderAuthentication({
+const authentication = new SenderAuthentication({
   authentication: {
     dnsServers: config.dnsServers,
     timeoutMs: NAME_SERVERS_TIMEOUT_MS,

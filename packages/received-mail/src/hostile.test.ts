@@ -12,7 +12,7 @@ import {
   PARTS_MAX,
   REFERENCES_MAX,
 } from './limits.ts';
-import { createMessageParser, type MessageParser } from './message-parser.ts';
+import { MessageParser } from './message-parser.ts';
 import { parseMessage } from './parse-message.ts';
 import type { ParsedMessage } from './parsed-message.ts';
 
@@ -226,7 +226,7 @@ describe('the largest messages in a thread with little memory', () => {
 
   beforeAll(() => {
     script = bundleScript(new URL('parse-thread.ts', import.meta.url));
-    parser = createMessageParser({
+    parser = new MessageParser({
       threads: 1,
       timeoutMs: 20_000,
       memoryMb: 128,

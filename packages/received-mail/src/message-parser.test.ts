@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pathToFileURL } from 'node:url';
 import { bundleScript, type BundledScript } from '@postrider/testing';
-import { withResolvers } from '@postrider/sandboxed-threads';
 import { comparable, samples } from '../test/corpus.ts';
-import { createMessageParser, type MessageParser, type MessageParserOptions } from './message-parser.ts';
+import { MessageParser, type MessageParserOptions } from './message-parser.ts';
 
 /** The start of a thread counts in: long enough for a busy machine, short enough to wait for. */
 const TIMEOUT_MS = 2_500;
@@ -37,7 +36,7 @@ async function withParser(
   work: (parser: MessageParser, lost: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const lost: string[] = [];
-  const parser = createMessageParser({
+  const parser = new MessageParser({
     threads: 1,
     timeoutMs: TIMEOUT_MS,
     memoryMb: 128,
@@ -116,7 +115,10 @@ describe('a parser of messages', () => {
   );
 
   test('a thread that crashes after its answer costs no message', async () => {
-    const { promise: lost, resolve: onThreadLost } = withResolvers<Error>();
+    let onThreadLost!: (error: Error) => void;
+    const lost = new Promise<Error>((resolve) => {
+      onThreadLost = resolve;
+    });
     await withParser({ threads: 1, script: faulty.path, onThreadLost }, async (parser) => {
       const late = await parser.parse(message('X-Fault: late', 'all is well'));
       expect(late).toMatchObject({ text: 'all is well', complete: true });
@@ -163,7 +165,7 @@ describe('a parser of messages', () => {
   test('a closed parser rejects, messages under way and those that wait as well', async () => {
     const lost: string[] = [];
     const options = { threads: 1, timeoutMs: TIMEOUT_MS, memoryMb: 128, script: faulty.path };
-    const parser = createMessageParser({ ...options, onThreadLost: (error) => lost.push(error.message) });
+    const parser = new MessageParser({ ...options, onThreadLost: (error) => lost.push(error.message) });
     const underWay = [parser.parse(message('X-Fault: time', 'never read')), parser.parse(GOOD)];
     const settled = Promise.allSettled(underWay);
     await parser.close();
@@ -175,8 +177,6 @@ describe('a parser of messages', () => {
 
   test('refuses a script that is not there', () => {
     const options = { threads: 1, timeoutMs: 1, memoryMb: 64, script: '/nowhere/parse-thread.js' };
-    expect(() => createMessageParser(options)).toThrow(
-      'no script for the threads at /nowhere/parse-thread.js',
-    );
+    expect(() => new MessageParser(options)).toThrow('no script for the threads at /nowhere/parse-thread.js');
   });
 });

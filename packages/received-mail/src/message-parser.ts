@@ -1,37 +1,38 @@
-import { createThreadPool, type ThreadPoolOptions } from '@postrider/sandboxed-threads';
+import { ThreadPool, type ThreadPoolOptions } from '@postrider/sandboxed-threads';
+import { transferOf, withBuffers } from './message-transfer.ts';
 import { parseHeaderOnly } from './parse-message.ts';
 import type { ParsedMessage } from './parsed-message.ts';
-import { arrived, handoverOf } from './thread-protocol.ts';
-
-export interface MessageParser {
-  /**
-   * A message that costs two threads gives what its header tells, `complete: false`.
-   * @throws Error when the parser is closed: the message is to come again
-   */
-  parse(raw: Buffer): Promise<ParsedMessage>;
-  /** Ends the threads. Messages under way, and those that wait, reject. */
-  close(): Promise<void>;
-}
 
 /**
- * `script` is the bundle of `parse-thread.ts`: `dist/parse-thread.js`. The largest messages need less than 128 MiB of heap;
- * bytes of messages and attachments, up to 60 MiB, do not count in.
+ * `script` is the bundle of `parse-thread.ts`: `dist/parse-thread.js`. The largest messages need less than
+ * 128 MiB of heap. The bytes of messages and attachments, up to 60 MiB, do not count as heap.
  */
 export type MessageParserOptions = ThreadPoolOptions;
 
 /**
- * Parses messages in threads, so that one hostile message costs at most itself. `parseMessage` takes no large step on the
- * heap, which would end the process and not the thread: no array of all lines, no `replaceAll` over a body.
- *
- * @throws Error when there is no such script: every message would be read by its header alone
+ * Parses messages in worker threads, so that a hostile message harms no other message. `parseMessage` makes
+ * no large heap allocation, because that would end the process instead of the thread. So it builds no array
+ * of all lines, and calls no `replaceAll` on a whole body.
  */
-export function createMessageParser(options: MessageParserOptions): MessageParser {
-  const pool = createThreadPool<Uint8Array, ParsedMessage>(options);
-  return {
-    async parse(raw) {
-      const message = await pool.run(() => handoverOf(raw));
-      return message === null ? parseHeaderOnly(raw) : arrived(message);
-    },
-    close: () => pool.close(),
-  };
+export class MessageParser {
+  readonly #pool: ThreadPool<Uint8Array, ParsedMessage>;
+
+  /** @throws Error when the script does not exist: we would read only the header of every message */
+  constructor(options: MessageParserOptions) {
+    this.#pool = new ThreadPool(options);
+  }
+
+  /**
+   * A message that costs two threads gives only what its header says, with `complete: false`.
+   * @throws Error when the parser is closed: the sender must send the message again
+   */
+  async parse(raw: Buffer): Promise<ParsedMessage> {
+    const message = await this.#pool.run(() => transferOf(raw));
+    return message === null ? parseHeaderOnly(raw) : withBuffers(message);
+  }
+
+  /** Ends the worker threads. Running and waiting messages reject. */
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
 }

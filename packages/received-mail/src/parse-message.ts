@@ -6,7 +6,7 @@ import { readParts } from './parts.ts';
 
 /**
  * Reads a message. It never throws: a message that cannot be read gives what its header tells, `complete:
- * false`. Its time and memory are bounded by the thread it runs in: see `createMessageParser`.
+ * false`. Its time and memory are bounded by the thread it runs in: see `MessageParser`.
  *
  * @param raw RFC 5322, with LF or CRLF
  */

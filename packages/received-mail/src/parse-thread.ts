@@ -1,8 +1,6 @@
-import { answerMessages } from './thread-protocol.ts';
+import { answerMessages } from './message-transfer.ts';
 import { parseMessage } from './parse-message.ts';
 
-/*
- * What a thread of `createMessageParser` runs. It is an entry point of the build: `dist/parse-thread.js`.
- */
+// The script of the worker threads of `MessageParser`. The build bundles it as `dist/parse-thread.js`.
 
 answerMessages(parseMessage);

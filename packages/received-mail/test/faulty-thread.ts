@@ -1,5 +1,5 @@
 import { parseMessage } from '../src/parse-message.ts';
-import { answerMessages } from '../src/thread-protocol.ts';
+import { answerMessages } from '../src/message-transfer.ts';
 
 /*
  * A thread that parses as `parse-thread.ts` does, and breaks where the message asks for it.

@@ -1,18 +1,21 @@
 import { parentPort } from 'node:worker_threads';
 
-/** A value on its way between threads, and the memory that goes with it: its sender has it no longer. */
-export interface Handover<Value> {
+/** A value on its way to or from a worker thread. */
+export interface Transfer<Value> {
   readonly value: Value;
-  /** Of bytes that were copied for it: what is handed over takes all the memory along that it lies in. */
-  readonly transfer: readonly ArrayBuffer[];
+  /**
+   * Memory that moves with the value instead of being copied. The sender can no longer use it. A buffer moves
+   * whole, so list only buffers that hold nothing but this value's bytes: a pooled Buffer shares its memory.
+   */
+  readonly transferList: readonly ArrayBuffer[];
 }
 
-/** In the thread: does the jobs that arrive, one answer for each. A fault ends the thread. */
-export function answerJobs(work: (job: unknown) => Promise<Handover<unknown>>): void {
+/** Runs in the worker thread: answers each job that arrives. When `work` rejects, the thread ends. */
+export function answerJobs(work: (job: unknown) => Promise<Transfer<unknown>>): void {
   parentPort?.on('message', (job: unknown) => void answer(job));
 
   async function answer(job: unknown): Promise<void> {
-    const { value, transfer } = await work(job);
-    parentPort?.postMessage(value, [...transfer]);
+    const { value, transferList } = await work(job);
+    parentPort?.postMessage(value, [...transferList]);
   }
 }

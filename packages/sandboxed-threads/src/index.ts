@@ -1,3 +1,2 @@
-export { answerJobs, type Handover } from './answer-jobs.ts';
-export { createThreadPool, type ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
-export { withResolvers } from './with-resolvers.ts';
+export { answerJobs, type Transfer } from './answer-jobs.ts';
+export { ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';

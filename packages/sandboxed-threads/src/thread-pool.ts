@@ -1,138 +1,130 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { Handover } from './answer-jobs.ts';
-import { withResolvers } from './with-resolvers.ts';
-
-export interface ThreadPool<Job, Answer> {
-  /**
-   * A job whose thread is lost is tried once more: the fault may be another job's.
-   * @returns null when the job has cost two threads
-   * @throws Error when the pool is closed: nothing is known of the job
-   */
-  run(job: () => Handover<Job>): Promise<Answer | null>;
-  /** Ends the threads. Jobs under way, and those that wait, reject. */
-  close(): Promise<void>;
-}
+import type { Transfer } from './answer-jobs.ts';
 
 export interface ThreadPoolOptions {
-  /** Jobs that are done at once. More wait in their order, and their time does not run. */
+  /** Number of worker threads. Further jobs wait in order; their time limit does not run yet. */
   readonly threads: number;
-  /** Time limit of one try of a job, in milliseconds; the start of a new thread counts in. */
+  /** Time limit of one try of a job, in milliseconds. It includes the start of a new thread. */
   readonly timeoutMs: number;
-  /** Heap of one thread in MiB. Bytes that are handed over do not count in. */
+  /** Heap limit of one thread, in MiB. Transferred bytes do not count. */
   readonly memoryMb: number;
   /** A bundle that calls `answerJobs`. */
   readonly script: URL | string;
-  /** Called when a thread was lost, most often to a job: for a log line and a metric. */
+  /** Called when a thread is lost, usually to a job. Meant for a log line and a metric. */
   readonly onThreadLost?: ((error: Error) => void) | undefined;
 }
 
 /**
- * Does jobs in threads, so that one job costs at most itself. A thread that takes too much time or memory is ended; the
- * next try starts a new one.
+ * Runs jobs in worker threads, so that a hostile job harms no other job. The pool ends a thread that exceeds
+ * its time or memory limit. The next try starts a new thread.
  *
- * A pool of its own: piscina loads a file from beside itself, which a bundle has not; the queue of workerpool 10.0.3
- * stands still after a thread has crashed.
+ * We use no library. piscina loads a second file at run time, and a bundle is one file. The queue of workerpool
+ * 10.0.3 stops after a thread crashes.
  *
- * Node 20 ends a thread at its limit only if it gets there in steps below 16 MiB; one larger step on the heap ends
- * the process.
- *
- * @throws Error when there is no such script: every job would cost a thread
+ * Node 20 ends a thread at its heap limit only if each heap allocation is below 16 MiB. One larger allocation
+ * ends the whole process.
  */
-export function createThreadPool<Job, Answer>(options: ThreadPoolOptions): ThreadPool<Job, Answer> {
-  const path = options.script instanceof URL ? fileURLToPath(options.script) : options.script;
-  if (!existsSync(path)) throw new Error(`no script for the threads at ${path}`);
-  return new Pool(path, options);
-}
+export class ThreadPool<Job, Answer> {
+  readonly #threads = new Set<Worker>();
+  readonly #idle: Worker[] = [];
+  readonly #waiting: (() => void)[] = [];
+  readonly #path: string;
+  readonly #options: ThreadPoolOptions;
+  #freeSlots: number;
+  #closed = false;
 
-class Pool<Job, Answer> implements ThreadPool<Job, Answer> {
-  private readonly threads = new Set<Worker>();
-  private readonly idle: Worker[] = [];
-  private readonly waiting: (() => void)[] = [];
-  private readonly path: string;
-  private readonly options: ThreadPoolOptions;
-  private free: number;
-  private closed = false;
-
-  constructor(path: string, options: ThreadPoolOptions) {
-    this.path = path;
-    this.options = options;
-    this.free = options.threads;
+  /** @throws Error when the script does not exist: every job would end a thread */
+  constructor(options: ThreadPoolOptions) {
+    const { script, threads } = options;
+    this.#path = script instanceof URL ? fileURLToPath(script) : script;
+    if (!existsSync(this.#path)) throw new Error(`no script for the threads at ${this.#path}`);
+    this.#options = options;
+    this.#freeSlots = threads;
   }
 
-  async run(job: () => Handover<Job>): Promise<Answer | null> {
-    await this.acquire();
+  /**
+   * Runs the job in a thread. If that thread is lost, another thread tries the job once more: the previous job
+   * may have caused the fault.
+   *
+   * @param job called before each try: the first try has used up the transferred memory
+   * @returns null when two threads were lost to the job
+   * @throws Error when the pool is closed. The job may or may not have run.
+   */
+  async run(job: () => Transfer<Job>): Promise<Answer | null> {
+    await this.#acquireSlot();
     try {
-      return (await this.runInThread(job)) ?? (await this.runInThread(job));
+      return (await this.#runInThread(job)) ?? (await this.#runInThread(job));
     } finally {
-      this.release();
+      this.#releaseSlot();
     }
   }
 
+  /** Ends the threads. Running and waiting jobs reject. */
   async close(): Promise<void> {
-    this.closed = true;
-    await Promise.all([...this.threads].map((thread) => thread.terminate()));
+    this.#closed = true;
+    await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 
   /** @returns null when the thread was lost */
-  private async runInThread(job: () => Handover<Job>): Promise<Answer | null> {
-    this.requireOpen();
-    const thread = this.idle.pop() ?? this.start();
+  async #runInThread(job: () => Transfer<Job>): Promise<Answer | null> {
+    this.#requireOpen();
+    const thread = this.#idle.pop() ?? this.#startThread();
     try {
-      const answer = await answerOf<Answer>(thread, job(), this.options.timeoutMs);
-      this.idle.push(thread);
+      const answer = await answerOf<Answer>(thread, job(), this.#options.timeoutMs);
+      this.#idle.push(thread);
       return answer;
     } catch (error) {
       await thread.terminate();
-      this.requireOpen();
-      this.options.onThreadLost?.(error as Error);
+      this.#requireOpen();
+      this.#options.onThreadLost?.(error as Error);
       return null;
     }
   }
 
-  private requireOpen(): void {
-    if (this.closed) throw new Error('the threads are closed');
+  #requireOpen(): void {
+    if (this.#closed) throw new Error('the threads are closed');
   }
 
-  private start(): Worker {
-    const { memoryMb } = this.options;
-    const thread = new Worker(this.path, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
-    this.threads.add(thread);
-    // An error that nobody listens to would end the process.
+  #startThread(): Worker {
+    const { memoryMb } = this.#options;
+    const thread = new Worker(this.#path, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
+    this.#threads.add(thread);
+    // Without a listener, an 'error' event would end the process.
     thread.on('error', (error) => {
-      if (this.takeFromIdle(thread)) this.options.onThreadLost?.(error);
+      if (this.#removeFromIdle(thread)) this.#options.onThreadLost?.(error);
     });
     thread.once('exit', () => {
-      this.takeFromIdle(thread);
-      this.threads.delete(thread);
+      this.#removeFromIdle(thread);
+      this.#threads.delete(thread);
     });
     return thread;
   }
 
-  /** @returns whether it was idle */
-  private takeFromIdle(thread: Worker): boolean {
-    const index = this.idle.indexOf(thread);
-    if (index !== -1) this.idle.splice(index, 1);
+  /** @returns whether the thread was idle */
+  #removeFromIdle(thread: Worker): boolean {
+    const index = this.#idle.indexOf(thread);
+    if (index !== -1) this.#idle.splice(index, 1);
     return index !== -1;
   }
 
-  private async acquire(): Promise<void> {
-    if (this.free > 0) this.free -= 1;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+  async #acquireSlot(): Promise<void> {
+    if (this.#freeSlots > 0) this.#freeSlots -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  private release(): void {
-    const next = this.waiting.shift();
-    if (next === undefined) this.free += 1;
+  #releaseSlot(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#freeSlots += 1;
     else next();
   }
 }
 
-/** @throws Error when the thread does not answer in time, or ends */
+/** @throws Error when the thread ends, or does not answer within `timeoutMs` */
 async function answerOf<Answer>(
   thread: Worker,
-  { value, transfer }: Handover<unknown>,
+  { value, transferList }: Transfer<unknown>,
   timeoutMs: number,
 ): Promise<Answer> {
   const { promise, resolve, reject } = withResolvers<Answer>();
@@ -140,10 +132,21 @@ async function answerOf<Answer>(
   const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
   thread.once('message', resolve).once('error', reject).once('exit', onExit);
   try {
-    thread.postMessage(value, [...transfer]);
+    thread.postMessage(value, [...transferList]);
     return await promise;
   } finally {
     clearTimeout(timer);
     thread.off('message', resolve).off('error', reject).off('exit', onExit);
   }
+}
+
+/** `Promise.withResolvers`, which Node has since version 22. */
+function withResolvers<T>() {
+  let resolve!: (value: T) => void;
+  let reject!: (error: Error) => void;
+  const promise = new Promise<T>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  return { promise, resolve, reject };
 }

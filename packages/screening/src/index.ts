@@ -1,7 +1,4 @@
-export {
-  createSenderAuthentication,
-  type SenderAuthentication,
-} from './authentication/sender-authentication.ts';
+export { SenderAuthentication } from './authentication/sender-authentication.ts';
 export { heldReason } from './held-reason.ts';
 export { createClamdScanner, type ClamdOptions } from './scanners/clamd.ts';
 export { createRspamdScanner, type RspamdOptions } from './scanners/rspamd.ts';

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createBlobStore, type BlobId, type BlobStore } from '@postrider/blobs';
 import { EVENT_DATA } from '@postrider/domain';
-import { createMessageParser } from '@postrider/received-mail';
+import { MessageParser } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
-import { createSenderAuthentication } from '@postrider/screening';
+import { SenderAuthentication } from '@postrider/screening';
 import { createMessageIntake, openDatabase } from '@postrider/store';
 import { bundleScript, createRows, createTestDatabase, startZoneServer, waitFor } from '@postrider/testing';
 import type { Rows, SmtpClient, TestDatabase } from '@postrider/testing';
@@ -61,7 +61,7 @@ async function startScreening() {
     '_dmarc.sender.example': { TXT: ['v=DMARC1; p=quarantine'] },
     'sender.example': { TXT: ['v=spf1 ip4:127.0.0.1 -all'] },
   });
-  const authentication = createSenderAuthentication({
+  const authentication = new SenderAuthentication({
     authentication: { dnsServers: [names.address], timeoutMs: 5_000, spf: true },
     pool: {
       ...pool,
@@ -86,7 +86,7 @@ beforeAll(async () => {
   );
   const folder = await mkdtemp(join(tmpdir(), 'postrider-fuzz-'));
   blobs = createBlobStore(`file:${folder}`);
-  const parser = createMessageParser({
+  const parser = new MessageParser({
     ...pool,
     script: threadScript('received-mail/src/parse-thread.ts'),
     onThreadLost,

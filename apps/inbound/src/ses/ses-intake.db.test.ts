@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS } from '@postrider/domain';
 import type { SesMail } from '@postrider/domain';
-import { createMessageParser, parseMessage } from '@postrider/received-mail';
-import type { MessageParser } from '@postrider/received-mail';
+import { MessageParser, parseMessage } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createMessageIntake, createSesMailStore, createSesMailWork, openDatabase } from '@postrider/store';
 import type { Database, SesMailWork } from '@postrider/store';
@@ -234,7 +233,7 @@ describe('while something is away mail waits, and is taken afterwards:', () => {
       new URL('../../../../packages/received-mail/src/parse-thread.ts', import.meta.url),
     );
     cleanups.push(() => script.remove());
-    const parser = createMessageParser({
+    const parser = new MessageParser({
       ...{ threads: 1, timeoutMs: HOUR_MS, memoryMb: 64, script: script.path },
       onThreadLost: () => undefined,
     });

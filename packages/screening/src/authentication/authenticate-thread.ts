@@ -1,13 +1,12 @@
-import { answerJobs, type Handover } from '@postrider/sandboxed-threads';
+import { answerJobs, type Transfer } from '@postrider/sandboxed-threads';
 import type { SenderVerdict } from '../verdicts.ts';
 import { authenticateSender } from './authenticate-sender.ts';
 import type { AuthenticationJob } from './sender-authentication.ts';
 
-/*
- * What a thread of `createSenderAuthentication` runs. It is an entry point of the build: `dist/authenticate-thread.js`.
- */
+// The script of the worker threads of `SenderAuthentication`. The build bundles it as
+// `dist/authenticate-thread.js`.
 
-answerJobs(async (job): Promise<Handover<SenderVerdict>> => {
+answerJobs(async (job): Promise<Transfer<SenderVerdict>> => {
   const { raw, envelope, options } = job as AuthenticationJob;
-  return { value: await authenticateSender(raw, envelope, options), transfer: [] };
+  return { value: await authenticateSender(raw, envelope, options), transferList: [] };
 });

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundleScript } from '@postrider/testing';
 import type { BundledScript } from '@postrider/testing';
-import { createSenderAuthentication } from './sender-authentication.ts';
-import type { SenderAuthentication } from './sender-authentication.ts';
+import { SenderAuthentication } from './sender-authentication.ts';
 
 const ENVELOPE = { remoteAddress: '192.0.2.1', helo: 'mail.example', mailFrom: '', rcptTo: [] };
 const PASS = { auth: { spf: 'pass', dkim: 'pass', dmarc: 'pass' }, dmarcPolicy: 'none' };
@@ -25,7 +24,7 @@ function open(
   lost: string[],
   { spf = false, timeoutMs = 4_000 } = {},
 ): SenderAuthentication {
-  return createSenderAuthentication({
+  return new SenderAuthentication({
     // Nobody answers there. Without SPF no message here makes it ask.
     authentication: { dnsServers: ['127.0.0.1:9'], timeoutMs: 500, spf },
     pool: {

@@ -1,27 +1,17 @@
-import { createThreadPool, type ThreadPoolOptions } from '@postrider/sandboxed-threads';
+import { ThreadPool, type ThreadPoolOptions } from '@postrider/sandboxed-threads';
 import type { Envelope, SenderVerdict } from '../verdicts.ts';
 import type { AuthenticationOptions } from './authenticate-sender.ts';
-
-export interface SenderAuthentication {
-  /**
-   * A message that costs two threads gives `temperror`, which never holds.
-   * @throws Error when this is closed: the message is to come again
-   */
-  authenticate(raw: Buffer, envelope: Envelope): Promise<SenderVerdict>;
-  /** Ends the threads. Messages under way, and those that wait, reject. */
-  close(): Promise<void>;
-}
 
 export interface SenderAuthenticationOptions {
   readonly authentication: AuthenticationOptions;
   /**
-   * `script` is the bundle of `authenticate-thread.ts`: `dist/authenticate-thread.js`. A thread waits for name servers with its
-   * message: more of them cost little. Its time limit is longer than that of the name servers.
+   * `script` is the bundle of `authenticate-thread.ts`: `dist/authenticate-thread.js`. Threads mostly wait for
+   * name servers, so many of them cost little. The pool's time limit must exceed that of the name servers.
    */
   readonly pool: ThreadPoolOptions;
 }
 
-/** What a thread is given. */
+/** The input of a worker thread. */
 export interface AuthenticationJob {
   readonly raw: Uint8Array;
   readonly envelope: Envelope;
@@ -33,24 +23,31 @@ const UNKNOWN: SenderVerdict = {
   dmarcPolicy: 'none',
 };
 
-/**
- * `authenticateSender` in threads, so that one hostile message costs at most itself.
- *
- * @throws Error when there is no such script: no sender would be authenticated
- */
-export function createSenderAuthentication({
-  authentication,
-  pool,
-}: SenderAuthenticationOptions): SenderAuthentication {
-  const threads = createThreadPool<AuthenticationJob, SenderVerdict>(pool);
-  return {
-    async authenticate(raw, envelope) {
-      const verdict = await threads.run(() => {
-        const bytes = new Uint8Array(raw);
-        return { value: { raw: bytes, envelope, options: authentication }, transfer: [bytes.buffer] };
-      });
-      return verdict ?? UNKNOWN;
-    },
-    close: () => threads.close(),
-  };
+/** Runs `authenticateSender` in worker threads, so that a hostile message harms no other message. */
+export class SenderAuthentication {
+  readonly #options: AuthenticationOptions;
+  readonly #pool: ThreadPool<AuthenticationJob, SenderVerdict>;
+
+  /** @throws Error when the script does not exist: we would authenticate no sender */
+  constructor({ authentication, pool }: SenderAuthenticationOptions) {
+    this.#options = authentication;
+    this.#pool = new ThreadPool(pool);
+  }
+
+  /**
+   * A message that costs two threads gives `temperror`, which never holds a message.
+   * @throws Error when this is closed: the sender must send the message again
+   */
+  async authenticate(raw: Buffer, envelope: Envelope): Promise<SenderVerdict> {
+    const verdict = await this.#pool.run(() => {
+      const bytes = new Uint8Array(raw);
+      return { value: { raw: bytes, envelope, options: this.#options }, transferList: [bytes.buffer] };
+    });
+    return verdict ?? UNKNOWN;
+  }
+
+  /** Ends the worker threads. Running and waiting messages reject. */
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
 }
