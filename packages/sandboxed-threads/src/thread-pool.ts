@@ -72,9 +72,10 @@ export class ThreadPool<Job, Answer> {
     this.#requireOpen();
     const thread = this.#idle.pop() ?? this.#startThread();
     try {
-      const answer = await answerOf<Answer>(thread, job(), this.#options.timeoutMs);
-      this.#idle.push(thread);
-      return answer;
+      return await answerOf<Answer>(thread, job(), {
+        timeoutMs: this.#options.timeoutMs,
+        onAnswer: () => this.#idle.push(thread),
+      });
     } catch (error) {
       await thread.terminate();
       this.#requireOpen();
@@ -121,22 +122,31 @@ export class ThreadPool<Job, Answer> {
   }
 }
 
-/** @throws Error when the thread ends, or does not answer within `timeoutMs` */
+/**
+ * `onAnswer` runs inside the answer's event. A busy process gets the answer of a thread and its end at once, so
+ * whatever runs after an `await` comes after the end.
+ *
+ * @throws Error when the thread ends, or does not answer within `timeoutMs`
+ */
 async function answerOf<Answer>(
   thread: Worker,
   { value, transferList }: Transfer<unknown>,
-  timeoutMs: number,
+  { timeoutMs, onAnswer }: { timeoutMs: number; onAnswer: () => void },
 ): Promise<Answer> {
   const { promise, resolve, reject } = withResolvers<Answer>();
+  const onMessage = (answer: Answer): void => {
+    onAnswer();
+    resolve(answer);
+  };
   const onExit = (code: number): void => reject(new Error(`the thread ended with code ${code}`));
   const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  thread.once('message', resolve).once('error', reject).once('exit', onExit);
+  thread.once('message', onMessage).once('error', reject).once('exit', onExit);
   try {
     thread.postMessage(value, [...transferList]);
     return await promise;
   } finally {
     clearTimeout(timer);
-    thread.off('message', resolve).off('error', reject).off('exit', onExit);
+    thread.off('message', onMessage).off('error', reject).off('exit', onExit);
   }
 }
 
