@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { blamedBy, toBeSuppressed } from './blamed-addresses.ts';
+import { blamedAddresses, addressesToSuppress } from './blamed-addresses.ts';
 import { notificationDetailOf } from './event-data.ts';
 import type { ProviderNotification } from './mail-outcome.ts';
 
@@ -15,7 +15,7 @@ describe('a report blames', () => {
     ['email.bounced', 'bounce'],
     ['email.complained', 'complaint'],
   ] as const)('%s: everyone it names, for a %s', (type, reason) => {
-    expect(blamedBy(notification(type))).toEqual([
+    expect(blamedAddresses(notification(type))).toEqual([
       { address: 'a@b.example', reason },
       { address: 'c@d.example', reason },
     ]);
@@ -24,12 +24,12 @@ describe('a report blames', () => {
   test.each(['email.soft_bounced', 'email.delivered', 'email.delivery_delayed', 'email.rejected'] as const)(
     '%s: nobody',
     (type) => {
-      expect(blamedBy(notification(type))).toEqual([]);
+      expect(blamedAddresses(notification(type))).toEqual([]);
     },
   );
 
   test('a complaint that is taken back: nobody', () => {
-    expect(blamedBy(notification('email.complained', { complaint_type: 'not-spam' }))).toEqual([]);
+    expect(blamedAddresses(notification('email.complained', { complaint_type: 'not-spam' }))).toEqual([]);
   });
 });
 
@@ -40,19 +40,19 @@ describe('suppressed is', () => {
   test('an address once, however it is written, for a complaint if there is one', () => {
     const blamed = [bounce('Bob@Bücher.example'), complaint('bob@bücher.example')];
     const expected = [complaint('bob@xn--bcher-kva.example')];
-    expect(toBeSuppressed([...blamed, bounce('bob@xn--bcher-kva.example')])).toEqual(expected);
-    expect(toBeSuppressed(blamed.toReversed())).toEqual(expected);
+    expect(addressesToSuppress([...blamed, bounce('bob@xn--bcher-kva.example')])).toEqual(expected);
+    expect(addressesToSuppress(blamed.toReversed())).toEqual(expected);
   });
 
   test('what is no address to us, in lower case', () => {
-    expect(toBeSuppressed([bounce('No Address@X')])).toEqual([bounce('no address@x')]);
+    expect(addressesToSuppress([bounce('No Address@X')])).toEqual([bounce('no address@x')]);
   });
 
   test('nobody in the sandbox, and whoever only looks like it', () => {
     const blamed = ['bounced@sandbox.postrider.example', 'Complained+1@SANDBOX.postrider.example'].map(
       bounce,
     );
-    expect(toBeSuppressed([...blamed, bounce('a@x.sandbox.postrider.example')])).toEqual([
+    expect(addressesToSuppress([...blamed, bounce('a@x.sandbox.postrider.example')])).toEqual([
       bounce('a@x.sandbox.postrider.example'),
     ]);
   });

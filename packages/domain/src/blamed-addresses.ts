@@ -16,7 +16,7 @@ const REASONS = new Map<string, BlamedAddress['reason']>([
 ]);
 
 /** Whom a report that comes with the provider's own answer blames (contract 6.1: bounced and complained). */
-export function blamedBy({ type, recipients, detail }: ProviderNotification): BlamedAddress[] {
+export function blamedAddresses({ type, recipients, detail }: ProviderNotification): BlamedAddress[] {
   const reason = REASONS.get(type);
   // `not-spam` takes a complaint back (RFC 6430).
   if (reason === undefined || detail.complaint_type === 'not-spam') return [];
@@ -27,7 +27,7 @@ export function blamedBy({ type, recipients, detail }: ProviderNotification): Bl
  * Whom to suppress for reports: each address once, as `plainAddress` writes it, for the graver reason. Nobody in the
  * sandbox, who could then not act again.
  */
-export function toBeSuppressed(blamed: readonly BlamedAddress[]): BlamedAddress[] {
+export function addressesToSuppress(blamed: readonly BlamedAddress[]): BlamedAddress[] {
   const reasons = new Map<string, BlamedAddress['reason']>();
   for (const { address: written, reason } of blamed) {
     const address = plainAddress(written) ?? written.toLowerCase();

@@ -29,15 +29,15 @@ export function decideOutcome(
   attempt: number,
   schedule: RetrySchedule,
 ): DeliveryOutcome {
-  if (result.kind === 'refused') return rejected(result.error);
+  if (result.kind === 'refused') return deadAsRejected(result.error);
   if (result.kind === 'failed') return retryOrGiveUp(result.error, attempt, schedule);
   const { statusCode } = result;
   if (statusCode >= 200 && statusCode <= 299) return { kind: 'done' };
   const lastError = `HTTP ${statusCode}`;
-  return statusCode === 410 ? rejected(lastError) : retryOrGiveUp(lastError, attempt, schedule);
+  return statusCode === 410 ? deadAsRejected(lastError) : retryOrGiveUp(lastError, attempt, schedule);
 }
 
-function rejected(lastError: string): DeliveryOutcome {
+function deadAsRejected(lastError: string): DeliveryOutcome {
   return { kind: 'dead', reason: 'rejected', lastError };
 }
 

@@ -1,6 +1,6 @@
 export { apiKeyDigest, bearerKey, KEY_KINDS, newApiKey } from './api-key.ts';
 export type { KeyKind } from './api-key.ts';
-export { blamedBy, SANDBOX_DOMAIN, toBeSuppressed } from './blamed-addresses.ts';
+export { blamedAddresses, SANDBOX_DOMAIN, addressesToSuppress } from './blamed-addresses.ts';
 export type { BlamedAddress } from './blamed-addresses.ts';
 export type { Clock } from './clock.ts';
 export { parseDomainName } from './domain-name.ts';
@@ -43,13 +43,13 @@ export { inboundAddress, inboundDomain } from './inbound-address.ts';
 export { sharedInboundDomains } from './inbound-domains.ts';
 export { parseInboundMatch } from './inbound-match.ts';
 export type { InboundMatch } from './inbound-match.ts';
-export { lastEventAfter, lastEventsThatStay } from './last-event.ts';
+export { lastEventAfter, lastEventsAtLeast } from './last-event.ts';
 export { LIMITS } from './limits.ts';
 export { createLinkTokens } from './link-token.ts';
 export type { LinkTarget, LinkTokens } from './link-token.ts';
 export { isMediaType } from './media-type.ts';
 export { decideMailOutcome } from './mail-outcome.ts';
-export type { HandOver, MailOutcome, ProviderNotification } from './mail-outcome.ts';
+export type { ProviderResult, MailOutcome, ProviderNotification } from './mail-outcome.ts';
 export type { MailReader } from './mail-reader.ts';
 export { namesAddress } from './names-address.ts';
 export {
@@ -74,7 +74,7 @@ export type {
 } from './received-message.ts';
 export { newEvents, recordEvent, recordEvents } from './record-event.ts';
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
-export { dataOfReported, draftOfReported } from './reported-event.ts';
+export { reportedEventData, reportedEventDraft } from './reported-event.ts';
 export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
 export { parseReply } from './reply-draft.ts';
 export type { AnsweredMessage, ReplyingInbox, ReplyParse } from './reply-draft.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { EVENT_TYPES } from './event-types.ts';
 import type { EventType } from './event-types.ts';
-import { lastEventAfter, lastEventsThatStay } from './last-event.ts';
+import { lastEventAfter, lastEventsAtLeast } from './last-event.ts';
 
 const REPORTS = EVENT_TYPES.filter((type) => type.startsWith('email.') && type !== 'email.unsubscribed');
 
@@ -29,8 +29,8 @@ test.each(REPORTS)('%s is told of a message that has only been stored', (type) =
 
 test('what tells as much as an event, or more, stays', () => {
   const more = ['failed', 'rejected', 'bounced', 'complained'];
-  expect(lastEventsThatStay('email.opened')).toEqual(['opened', 'clicked', ...more]);
-  expect(lastEventsThatStay('email.bounced')).toEqual(['bounced', 'complained']);
+  expect(lastEventsAtLeast('email.opened')).toEqual(['opened', 'clicked', ...more]);
+  expect(lastEventsAtLeast('email.bounced')).toEqual(['bounced', 'complained']);
 });
 
 describe('whatever the order', () => {

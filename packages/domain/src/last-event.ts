@@ -1,8 +1,8 @@
 import type { EventType } from './event-types.ts';
 
 /** The events of a message that was sent, without their `email.`; and its states before the first. */
-type Word = Exclude<WordOf<EventType>, 'unsubscribed'> | 'queued' | 'stored';
-type WordOf<T> = T extends `email.${infer W}` ? W : never;
+type LastEvent = Exclude<EmailEventName<EventType>, 'unsubscribed'> | 'queued' | 'stored';
+type EmailEventName<T> = T extends `email.${infer W}` ? W : never;
 
 /**
  * What is known of a message, from least to most telling. What the provider reports comes in any order, and once for
@@ -24,7 +24,7 @@ const RANKS = new Map<string, number>(
     rejected: 7,
     bounced: 8,
     complained: 9,
-  } satisfies Record<Word, number>),
+  } satisfies Record<LastEvent, number>),
 );
 
 /** What `last_event` of a message says after another event: `email.soft_bounced` → `soft_bounced`, if it tells more. */
@@ -34,7 +34,7 @@ export function lastEventAfter(current: string, type: EventType): string {
 }
 
 /** Values of `last_event` that stay what they are after the event: those that tell as much, or more. */
-export function lastEventsThatStay(type: EventType): string[] {
+export function lastEventsAtLeast(type: EventType): string[] {
   return [...RANKS.keys()].filter((word) => lastEventAfter(word, type) === word);
 }
 

@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals';
 import { decideMailOutcome } from './mail-outcome.ts';
-import type { HandOver, MailOutcome } from './mail-outcome.ts';
+import type { ProviderResult, MailOutcome } from './mail-outcome.ts';
 import { retrySchedule } from './retry-schedule.ts';
 
 const schedule = retrySchedule([30, 60]);
-const accepted: HandOver = { kind: 'accepted', providerMessageId: 'p1', notifications: [] };
-const refused: HandOver = { kind: 'refused', error: '550 no such user' };
-const deferred: HandOver = { kind: 'deferred', error: '451 try later' };
-const away: HandOver = { kind: 'deferred', error: 'no answer', code: 'ECONNRESET' };
+const accepted: ProviderResult = { kind: 'accepted', providerMessageId: 'p1', notifications: [] };
+const refused: ProviderResult = { kind: 'refused', error: '550 no such user' };
+const deferred: ProviderResult = { kind: 'deferred', error: '451 try later' };
+const away: ProviderResult = { kind: 'deferred', error: 'no answer', code: 'ECONNRESET' };
 
-test.each<[string, HandOver, number, MailOutcome]>([
-  ['accepted mail is sent', accepted, 1, { kind: 'sent', handOver: accepted }],
-  ['accepted mail is sent on the last try too', accepted, 3, { kind: 'sent', handOver: accepted }],
+test.each<[string, ProviderResult, number, MailOutcome]>([
+  ['accepted mail is sent', accepted, 1, { kind: 'sent', result: accepted }],
+  ['accepted mail is sent on the last try too', accepted, 3, { kind: 'sent', result: accepted }],
   [
     'refused mail fails at once, in the words of the provider',
     refused,

@@ -22,7 +22,7 @@ export type ProviderNotification = {
 }[ProviderEventType];
 
 /** A provider's answer to one hand-over of a message. */
-export type HandOver =
+export type ProviderResult =
   | {
       readonly kind: 'accepted';
       readonly providerMessageId: string | null;
@@ -42,13 +42,17 @@ export interface MailFault {
 }
 
 export type MailOutcome =
-  | { readonly kind: 'sent'; readonly handOver: Extract<HandOver, { kind: 'accepted' }> }
+  | { readonly kind: 'sent'; readonly result: Extract<ProviderResult, { kind: 'accepted' }> }
   | ({ readonly kind: 'retry'; readonly delayMs: number } & MailFault)
   | ({ readonly kind: 'failed' } & MailFault);
 
 /** What a hand-over makes of a message. @param attempt 1 for the first hand-over. */
-export function decideMailOutcome(answer: HandOver, attempt: number, schedule: RetrySchedule): MailOutcome {
-  if (answer.kind === 'accepted') return { kind: 'sent', handOver: answer };
+export function decideMailOutcome(
+  answer: ProviderResult,
+  attempt: number,
+  schedule: RetrySchedule,
+): MailOutcome {
+  if (answer.kind === 'accepted') return { kind: 'sent', result: answer };
   if (answer.kind === 'refused') return { kind: 'failed', error: answer.error };
   const delayMs = delayAfter(schedule, attempt);
   const { error, code } = answer;

@@ -33,18 +33,18 @@ export interface ReportedEmail {
 }
 
 /** Of a message that the provider had accepted. */
-type ReportedLater = Exclude<ReportedEvent, { readonly type: 'email.failed' }>;
+type PostAcceptanceEvent = Exclude<ReportedEvent, { readonly type: 'email.failed' }>;
 
 /** What the event of such a report tells (contract 2.3). */
-export function dataOfReported({ recipients, occurredAt, detail }: ReportedLater, emailId: EmailId) {
+export function reportedEventData({ recipients, occurredAt, detail }: PostAcceptanceEvent, emailId: EmailId) {
   return { email_id: emailId, recipients: [...recipients], occurred_at: occurredAt, detail };
 }
 
 /** The event that a report makes for its message, with `data` as contract 2.3 has it. */
-export function draftOfReported(event: ReportedEvent, email: ReportedEmail): EventDraft {
+export function reportedEventDraft(event: ReportedEvent, email: ReportedEmail): EventDraft {
   const { accountId, id, from, subject } = email;
   if (event.type === 'email.failed') {
     return { type: event.type, accountId, data: { email_id: id, from, subject, error: event.error } };
   }
-  return { type: event.type, accountId, data: dataOfReported(event, id) };
+  return { type: event.type, accountId, data: reportedEventData(event, id) };
 }

@@ -9,7 +9,7 @@ export interface SesMail {
   /** `spamVerdict` and its like, `{status}` or null, and `dmarcPolicy`. */
   readonly verdicts: object;
   /** What the SNS action brings, or where the S3 action has put it. */
-  readonly place:
+  readonly location:
     | { readonly kind: 'content'; readonly bytes: Buffer }
     | { readonly kind: 'object'; readonly bucket: string; readonly key: string };
 }

@@ -1,4 +1,4 @@
-import type { HandOver } from '@postrider/domain';
+import type { ProviderResult } from '@postrider/domain';
 import type { MailProvider, MailTransport } from './mail-provider.ts';
 import { createSandboxTransport } from './sandbox.ts';
 import type { SesOptions } from './ses/options.ts';
@@ -44,7 +44,7 @@ function createTransport(options: MailProviderOptions): MailTransport {
       });
     case 'ses':
       if (awsRegion === undefined) throw new Error('the mail provider ses needs AWS_REGION');
-      return loadedWhenNeeded({
+      return lazySesTransport({
         region: awsRegion,
         configurationSet: sesConfigurationSet,
         timeoutMs,
@@ -54,11 +54,11 @@ function createTransport(options: MailProviderOptions): MailTransport {
 }
 
 /** Only a process that uses SES pays for the AWS SDK: it is imported here, at once, and by nobody else. */
-function loadedWhenNeeded(options: SesOptions): MailTransport {
+function lazySesTransport(options: SesOptions): MailTransport {
   const loading = import('./ses/transport.ts').then(({ createSesTransport }) => createSesTransport(options));
   return {
     name: 'ses',
-    send: async (message): Promise<HandOver> => (await loading).send(message),
+    send: async (message): Promise<ProviderResult> => (await loading).send(message),
     close: async () => (await loading).close(),
   };
 }

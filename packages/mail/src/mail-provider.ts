@@ -1,4 +1,4 @@
-import type { AccountId, EmailDraft, EmailId, HandOver } from '@postrider/domain';
+import type { AccountId, EmailDraft, EmailId, ProviderResult } from '@postrider/domain';
 
 /** A stored message on its way to a provider. */
 export interface OutgoingMessage extends Pick<
@@ -41,12 +41,12 @@ export interface MailProvider {
    * silent, is an answer; a message may arrive twice when its answer was lost, under one Message-ID (SES writes
    * its own; there both carry the tag `email_id`). A message whose recipients are all suppressed is refused.
    */
-  send(message: OutgoingMessage): Promise<HandOver>;
+  send(message: OutgoingMessage): Promise<ProviderResult>;
   /** Ends idle connections, and breaks off hand-overs that are still running: they answer `deferred`. */
   close(): Promise<void>;
 }
 
 /** What each provider implements; `createMailProvider` takes out the suppressed recipients before. */
 export interface MailTransport extends Pick<MailProvider, 'name' | 'close'> {
-  send(message: AddressedMessage): Promise<HandOver>;
+  send(message: AddressedMessage): Promise<ProviderResult>;
 }

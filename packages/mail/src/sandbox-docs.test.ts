@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { SANDBOX_DOMAIN } from '@postrider/domain';
-import { REPORTED, sandboxRecipients } from './sandbox-recipients.ts';
+import { REPORTING_NAMES, sandboxRecipients } from './sandbox-recipients.ts';
 
 /** The cells of a page's tables, row by row. */
 function rows(page: string): string[][] {
@@ -16,7 +16,7 @@ function rows(page: string): string[][] {
 }
 
 /** What each recipient makes, as `bounced@ email.bounced`. */
-const MADE = REPORTED.flatMap((name) =>
+const MADE = REPORTING_NAMES.flatMap((name) =>
   sandboxRecipients({ to: [`${name}@${SANDBOX_DOMAIN}`], cc: [], bcc: [] }).notifications.map(
     ({ type }) => `${name}@ ${type}`,
   ),

@@ -38,7 +38,7 @@ const REPORTS = {
 >;
 
 /** The names of those that make a report. */
-export const REPORTED = Object.keys(REPORTS) as (keyof typeof REPORTS)[];
+export const REPORTING_NAMES = Object.keys(REPORTS) as (keyof typeof REPORTS)[];
 
 /** The special recipients of one message, by what their name asks for. */
 export interface SandboxRecipients {
@@ -59,7 +59,7 @@ export function sandboxRecipients(message: Pick<AddressedMessage, 'to' | 'cc' | 
   return {
     refused: called('refused'),
     deferred: called('deferred'),
-    notifications: REPORTED.flatMap((name) => notificationOf(name, called(name))),
+    notifications: REPORTING_NAMES.flatMap((name) => notificationOf(name, called(name))),
   };
 }
 

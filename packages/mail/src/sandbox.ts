@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HandOver } from '@postrider/domain';
+import type { ProviderResult } from '@postrider/domain';
 import { composeMessage, messageIdOf } from './compose.ts';
 import type { AddressedMessage, MailTransport } from './mail-provider.ts';
 import { sandboxRecipients } from './sandbox-recipients.ts';
@@ -35,7 +35,7 @@ export function createSandboxTransport(directory: string): MailTransport {
           error: `451 4.3.2 the sandbox is not available for <${deferred.join('>, <')}>`,
         };
       }
-      const fault = await keep(folder, message);
+      const fault = await writeMessage(folder, message);
       return fault ?? { kind: 'accepted', providerMessageId: messageIdOf(message), notifications };
     },
     close: () => Promise.resolve(),
@@ -82,7 +82,7 @@ function createFolder(path: string): Folder {
 }
 
 /** Writes the whole file or none: whoever looks at the folder never sees half a message. */
-async function keep(folder: Folder, message: AddressedMessage): Promise<HandOver | null> {
+async function writeMessage(folder: Folder, message: AddressedMessage): Promise<ProviderResult | null> {
   const { bytes } = await composeMessage(message);
   const temporary = join(folder.path, `.${message.emailId}.${randomBytes(6).toString('hex')}`);
   try {

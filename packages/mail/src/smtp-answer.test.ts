@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { answerOfFault } from './smtp-answer.ts';
+import { resultOfFault } from './smtp-answer.ts';
 import type { SmtpFault } from './smtp-answer.ts';
 
 const NO_ANSWER = 'no answer from the mail server';
@@ -13,10 +13,10 @@ test.each<[Partial<SmtpFault> & { message: string }, string, string]>([
   [{ message: 'Missing credentials', code: 'EAUTH' }, NO_LOGIN, 'no reply'],
 ])('%j is deferred with a plain sentence, and its code for the operator', (fields, error, code) => {
   const fault: SmtpFault = Object.assign(new Error(fields.message), fields);
-  expect(answerOfFault(fault)).toEqual({ kind: 'deferred', error, code });
+  expect(resultOfFault(fault)).toEqual({ kind: 'deferred', error, code });
 });
 
 test('what the server said itself is told in its words, without a code', () => {
   const fault: SmtpFault = Object.assign(new Error('x'), { code: 'EPROTOCOL', response: '421 4.3.2 later' });
-  expect(answerOfFault(fault)).toEqual({ kind: 'deferred', error: '421 4.3.2 later' });
+  expect(resultOfFault(fault)).toEqual({ kind: 'deferred', error: '421 4.3.2 later' });
 });

@@ -1,5 +1,5 @@
 import { notificationDetailOf } from '@postrider/domain';
-import type { HandOver, ProviderNotification } from '@postrider/domain';
+import type { ProviderResult, ProviderNotification } from '@postrider/domain';
 
 /** What nodemailer's error tells, as far as we read it. */
 export interface SmtpFault extends Error {
@@ -26,7 +26,7 @@ const TEXT_LENGTH_MAX = 500;
  * recipients, and said for good (5xx). Everything else may be different next time: 4xx, no connection, a
  * time-out, a greeting of 5xx, and a login that failed.
  */
-export function answerOfFault(fault: SmtpFault): HandOver {
+export function resultOfFault(fault: SmtpFault): ProviderResult {
   const { error, code } = readText(fault);
   return isRefusal(fault) ? { kind: 'refused', error } : { kind: 'deferred', error, code };
 }

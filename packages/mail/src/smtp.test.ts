@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { HandOver } from '@postrider/domain';
+import type { ProviderResult } from '@postrider/domain';
 import PostalMime from 'postal-mime';
 import type { SMTPServerOptions } from 'smtp-server';
 import { startMailServer, startRawServer } from '../test/mail-server.ts';
@@ -38,7 +38,7 @@ async function rawServer(...script: Parameters<typeof startRawServer>): Promise<
 
 const fault = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
 const NO_LOGIN = 'the mail server does not accept our login';
-const accepted: HandOver = { kind: 'accepted', providerMessageId: null, notifications: [] };
+const accepted: ProviderResult = { kind: 'accepted', providerMessageId: null, notifications: [] };
 
 describe('a server that takes mail', () => {
   test('gets the message byte for byte: dots, unicode, and bcc only in the envelope', async () => {
@@ -304,7 +304,7 @@ describe('what may be different next time is deferred', () => {
 });
 
 describe('the time limit fires whatever the server does', () => {
-  const silence = (answer: HandOver) =>
+  const silence = (answer: ProviderResult) =>
     expect(answer).toEqual({
       kind: 'deferred',
       error: `no answer from the mail server within ${SHORT_MS} ms`,

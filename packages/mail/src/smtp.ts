@@ -1,11 +1,11 @@
-import type { HandOver } from '@postrider/domain';
+import type { ProviderResult } from '@postrider/domain';
 import { createTransport } from 'nodemailer';
 import type { SendMailOptions } from 'nodemailer';
 import type SMTPPool from 'nodemailer/lib/smtp-pool';
 import { composeMessage } from './compose.ts';
 import type { ComposedMessage } from './compose.ts';
 import type { MailTransport } from './mail-provider.ts';
-import { answerOfFault, notificationsOfRejected } from './smtp-answer.ts';
+import { resultOfFault, notificationsOfRejected } from './smtp-answer.ts';
 import type { SmtpFault } from './smtp-answer.ts';
 
 export interface SmtpOptions {
@@ -34,7 +34,7 @@ const SOCKET_CLOSE_TIMEOUT_MS = 1000;
 export function createSmtpTransport(options: SmtpOptions): MailTransport {
   const { timeoutMs, connectionsMax = CONNECTIONS_MAX } = options;
   const transport = createTransport({
-    ...secured(options),
+    ...requireTls(options),
     pool: true,
     maxConnections: connectionsMax,
     maxRequeues: 1, // a kept connection that the server has ended meanwhile; beyond that, the retry schedule decides
@@ -55,12 +55,12 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
       const timer = setTimeout(() => abort.abort(), timeoutMs);
       running.add(abort);
       try {
-        return await handOver(transport, composed, abort.signal);
+        return await sendComposed(transport, composed, abort.signal);
       } catch (error) {
         if (abort.signal.aborted) {
           return { kind: 'deferred', error: `no answer from the mail server within ${timeoutMs} ms` };
         }
-        return answerOfFault(error as SmtpFault);
+        return resultOfFault(error as SmtpFault);
       } finally {
         clearTimeout(timer);
         running.delete(abort);
@@ -78,7 +78,7 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
 /** TLS options in the URL's query are ignored. nodemailer would prefer them. */
-function secured({ url, allowPlaintext = false }: SmtpOptions): { url: string; requireTLS?: true } {
+function requireTls({ url, allowPlaintext = false }: SmtpOptions): { url: string; requireTLS?: true } {
   const parsed = new URL(url);
   if (allowPlaintext || LOOPBACK.test(parsed.hostname)) return { url };
   for (const name of [...parsed.searchParams.keys()])
@@ -86,11 +86,11 @@ function secured({ url, allowPlaintext = false }: SmtpOptions): { url: string; r
   return { url: parsed.href, requireTLS: true };
 }
 
-async function handOver(
+async function sendComposed(
   transport: ReturnType<typeof createTransport<SMTPPool.SentMessageInfo>>,
   { envelope, bytes }: ComposedMessage,
   signal: AbortSignal,
-): Promise<HandOver> {
+): Promise<ProviderResult> {
   const mail: SendMailOptions & { signal: AbortSignal; envelope: { size: number } } = {
     // The size is told ahead (RFC 1870): a message too large is refused before it is sent.
     envelope: { from: envelope.from, to: [...envelope.to], size: bytes.length },

@@ -9,7 +9,7 @@ export function withoutSuppressed(transport: MailTransport): MailProvider {
   return {
     name: transport.name,
     async send(message) {
-      const addressed = leaveOut(message);
+      const addressed = withoutRecipients(message);
       if (addressed === null) return { kind: 'refused', error: 'every recipient is suppressed' };
       return transport.send(addressed);
     },
@@ -17,7 +17,7 @@ export function withoutSuppressed(transport: MailTransport): MailProvider {
   };
 }
 
-function leaveOut({ suppressed, ...message }: OutgoingMessage): AddressedMessage | null {
+function withoutRecipients({ suppressed, ...message }: OutgoingMessage): AddressedMessage | null {
   const out = new Set(suppressed.map((address) => address.toLowerCase()));
   const reachable = (text: string): boolean => {
     const address = parseEmailAddress(text)?.address;

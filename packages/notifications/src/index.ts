@@ -1,4 +1,4 @@
-export type { SesEvent, SesReading, SuppressionWish } from './ses/ses-event.ts';
+export type { SesEvent, SesReading, SuppressionRequest } from './ses/ses-event.ts';
 export { readReceivedMail, type ReceivedReading } from './ses/received-mail.ts';
 export { readSesNotification } from './ses/read-notification.ts';
 export { authenticateSns, type SnsReception, type SnsTrust } from './sns/authenticate.ts';

@@ -164,13 +164,13 @@ export class Attempt implements ExchangeListener {
     if (this.#settled) return;
     this.#settled = true;
     clearTimeout(this.#deadline);
-    this.#letGo();
+    this.#release();
     if (isNativeError(outcome)) this.#reject(outcome);
     else this.#resolve(outcome);
   }
 
   /** Cuts the connection, unless request and answer are both complete: then it is back in the pool and no longer ours. */
-  #letGo(): void {
+  #release(): void {
     const exchange = this.#exchange;
     const isAnswered = this.#statusCode !== null;
     // Node may read the answer before it tells of the end of its own write, which it does once in each round of the event loop.

@@ -2,7 +2,7 @@ import { unlessAborted } from './fail-closed.ts';
 import type { SpentWindows } from './spent-windows.ts';
 
 /** A charge, or with a cost of 0 a look, that waits for its answer. */
-interface Waiting {
+interface WaitingCharge {
   readonly cost: number;
   readonly limit: number;
   /** Aborted when its time is over. */
@@ -12,7 +12,7 @@ interface Waiting {
 }
 
 /** What the store is asked in one go: charges that fit in one window together, or one alone; or looks only. */
-export interface Question {
+export interface StoreCharge {
   readonly key: string;
   readonly cost: number;
   readonly limit: number;
@@ -30,12 +30,12 @@ export interface ChargeLines {
  * @param ask whether the store allows the cost as a whole; what it learns of the window it adds to `spent`.
  */
 export function createChargeLines(
-  ask: (question: Question) => Promise<boolean>,
+  ask: (question: StoreCharge) => Promise<boolean>,
   spent: Pick<SpentWindows, 'refuses' | 'left'>,
 ): ChargeLines {
-  const lines = new Map<string, Waiting[]>();
+  const lines = new Map<string, WaitingCharge[]>();
 
-  async function serve(key: string, line: Waiting[]): Promise<void> {
+  async function serve(key: string, line: WaitingCharge[]): Promise<void> {
     let together = Number.MAX_SAFE_INTEGER;
     while (settleKnown(key, line, spent)) {
       const group = groupOf(line, together, spent.left(key, line[0]?.limit ?? 0));
@@ -51,7 +51,7 @@ export function createChargeLines(
   }
 
   /** @returns null when the store did not answer: each of the group is told so. */
-  async function answerOf(key: string, group: readonly Waiting[]): Promise<boolean | null> {
+  async function answerOf(key: string, group: readonly WaitingCharge[]): Promise<boolean | null> {
     const [first] = group;
     const last = group.at(-1);
     if (first === undefined || last === undefined) return null;
@@ -82,7 +82,7 @@ export function createChargeLines(
 }
 
 /** Takes out of the line whom the store need not be asked about. @returns whether anybody is left. */
-function settleKnown(key: string, line: Waiting[], spent: Pick<SpentWindows, 'refuses'>): boolean {
+function settleKnown(key: string, line: WaitingCharge[], spent: Pick<SpentWindows, 'refuses'>): boolean {
   const left = line.filter(({ cost, limit, overdue, answer }) => {
     if (overdue.aborted) return false; // answered already
     if (!spent.refuses(key, Math.max(1, cost), limit)) return true;
@@ -94,7 +94,7 @@ function settleKnown(key: string, line: Waiting[], spent: Pick<SpentWindows, 're
 }
 
 /** The longest run from the front, `atMost` long, that can be one question; the first, in any case. */
-function groupOf(line: readonly Waiting[], atMost: number, left: number): Waiting[] {
+function groupOf(line: readonly WaitingCharge[], atMost: number, left: number): WaitingCharge[] {
   const [first] = line;
   if (first === undefined) return [];
   let sum = first.cost;

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { RATE_WINDOW_MS, windowMs } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
 import { createChargeLines } from './charge-lines.ts';
-import type { Question } from './charge-lines.ts';
+import type { StoreCharge } from './charge-lines.ts';
 import { CHARGE_STATEMENT } from './charge-statement.ts';
 import { failClosed, LIMITER_TIMEOUT_MS, unlessAborted } from './fail-closed.ts';
 import type { FailClosedOptions } from './fail-closed.ts';
@@ -37,7 +37,7 @@ export function createPostgresRateLimiter(options: PostgresRateLimiterOptions): 
   const { query, onUnavailable, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs = RATE_WINDOW_MS } = options;
   const spent = createSpentWindows(() => performance.now());
 
-  async function ask({ key, cost, limit }: Question): Promise<boolean> {
+  async function ask({ key, cost, limit }: StoreCharge): Promise<boolean> {
     // Before Postgres reads its own clock: counted from here, a window never seems longer than it is.
     const askedAt = performance.now();
     const [seen] = (await (cost === 0

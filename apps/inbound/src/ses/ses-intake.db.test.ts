@@ -26,8 +26,8 @@ import type { SesIntake } from './ses-intake.ts';
 const SHARED = 'in.example';
 /** Never, as far as a test is concerned. */
 const HOUR_MS = 3_600_000;
-const CONTENT: SesMail['place'] = { kind: 'content', bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') };
-const OBJECT: SesMail['place'] = { kind: 'object', bucket: 'mail-in', key: 'a' };
+const CONTENT: SesMail['location'] = { kind: 'content', bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') };
+const OBJECT: SesMail['location'] = { kind: 'object', bucket: 'mail-in', key: 'a' };
 
 let outside: TestDatabase;
 let way: TcpProxy;
@@ -102,9 +102,9 @@ function startIntake(
 }
 
 /** As the API does. */
-async function keep(place: SesMail['place'], id = 'sns-1'): Promise<void> {
+async function keep(location: SesMail['location'], id = 'sns-1'): Promise<void> {
   const mail = { providerMessageId: 'ses-1', source: 'ann@shop.example', recipients: [`a@${SHARED}`] };
-  await createSesMailStore(database).add(id, { ...mail, verdicts: {}, place });
+  await createSesMailStore(database).add(id, { ...mail, verdicts: {}, location });
 }
 
 const count = async (sql: string) => {
@@ -147,8 +147,8 @@ test('holds four messages at a time, and puts them back when it stops', async ()
 test.each([
   ['in S3', OBJECT],
   ['in the row', CONTENT],
-])('what is claimed while it stops is put back at once: mail %s', async (_where, place) => {
-  await keep(place);
+])('what is claimed while it stops is put back at once: mail %s', async (_where, location) => {
+  await keep(location);
   const work = createSesMailWork(database);
   await new Promise<void>((resolve) => {
     const intake = startIntake(HOUR_MS, undefined, undefined, {

@@ -156,10 +156,10 @@ async function fetchContent(
   { objects, logger, metrics }: SesIntakeParts,
   mail: ClaimedSesMail,
 ): Promise<ObjectReading | null> {
-  const { place } = mail;
-  if (place.kind === 'content') return { kind: 'read', bytes: place.bytes };
+  const { location } = mail;
+  if (location.kind === 'content') return { kind: 'read', bytes: location.bytes };
   try {
-    return await createStages(metrics).timed('fetch', objects.read(place));
+    return await createStages(metrics).timed('fetch', objects.read(location));
   } catch (error) {
     if (!(error instanceof BlobStoreUnavailableError)) throw error;
     metrics.inboundMessages.inc({ result: 'later', reason: 's3' });

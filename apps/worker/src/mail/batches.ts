@@ -5,7 +5,7 @@ import { createBatcher } from '../batcher.ts';
 import type { Batcher } from '../batcher.ts';
 
 /** The job of a message's hand-over. */
-export interface MailJob extends MailHandOver {
+export interface SendJob extends MailHandOver {
   /** Earlier hand-overs of which no outcome was recorded. */
   readonly faults?: number | undefined;
 }
@@ -13,11 +13,11 @@ export interface MailJob extends MailHandOver {
 /** The mail as one hand-over asks for it. */
 export interface SingleMailWork extends Omit<MailWork, 'take' | 'endTogether' | 'retry' | 'release'> {
   /** @returns null for a job that is stale or doubled. */
-  take(job: MailJob): Promise<TakenEmail | null>;
+  take(job: SendJob): Promise<TakenEmail | null>;
   /** @returns false when the message was no longer the caller's. */
   retry(email: TakenEmail, delayMs: number): Promise<boolean>;
   /** Frees a message that was not taken. Never rejects: one that could not be freed is left to its lease. */
-  release(job: MailJob): Promise<void>;
+  release(job: SendJob): Promise<void>;
 }
 
 const BATCH_SIZE_MAX = 200;
@@ -30,7 +30,7 @@ export function inBatches(
   store: MailWork,
   { leaseSeconds, logger }: { readonly leaseSeconds: number; readonly logger: Logger },
 ): SingleMailWork {
-  const take = createBatcher<MailJob, TakenEmail | null>({
+  const take = createBatcher<SendJob, TakenEmail | null>({
     sizeMax: BATCH_SIZE_MAX,
     run: (jobs) =>
       store.take(jobs, leaseSeconds).catch((error: unknown) => {
@@ -43,12 +43,12 @@ export function inBatches(
         });
       }),
   });
-  const takeAlone = async (job: MailJob): Promise<TakenEmail | null> =>
+  const takeAlone = async (job: SendJob): Promise<TakenEmail | null> =>
     (await (await store.take([job], leaseSeconds))[0]) ?? null;
   const sent = endBatcher<EndedEmail>((ends) => store.endTogether('sent', ends), logger);
   const failed = endBatcher<EndedEmail>((ends) => store.endTogether('failed', ends), logger);
   const retry = endBatcher<RetriedEmail>((retries) => store.retry(retries), logger);
-  const release = createBatcher<MailJob, void>({
+  const release = createBatcher<SendJob, void>({
     sizeMax: BATCH_SIZE_MAX,
     async run(jobs) {
       try {

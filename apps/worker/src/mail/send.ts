@@ -1,5 +1,5 @@
 import { decideMailOutcome } from '@postrider/domain';
-import type { HandOver, MailOutcome, RetrySchedule } from '@postrider/domain';
+import type { ProviderResult, MailOutcome, RetrySchedule } from '@postrider/domain';
 import { withCode } from '@postrider/mail';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
@@ -7,13 +7,13 @@ import type { TakenEmail } from '@postrider/store';
 import type { InSlot } from '../slots.ts';
 import { during, StageFault } from '../stage-fault.ts';
 import { untilLeaseEnds } from '../until-lease-ends.ts';
-import type { MailJob, SingleMailWork } from './batches.ts';
+import type { SendJob, SingleMailWork } from './batches.ts';
 
 export interface MailStages {
   readonly store: SingleMailWork;
   /** From the take to the provider's answer: what waits for its slot is not taken. */
   readonly inSlot: InSlot;
-  readonly handOver: (email: TakenEmail) => Promise<HandOver>;
+  readonly handOver: (email: TakenEmail) => Promise<ProviderResult>;
   readonly schedule: RetrySchedule;
   readonly leaseSeconds: number;
   readonly logger: Logger;
@@ -23,8 +23,8 @@ export interface MailStages {
 /** Hand-overs of a message that may end in a fault of ours, as in an outcome that cannot be recorded. */
 const FAULTS_MAX = 8;
 /** Who had unsubscribed from the topic went with it: nobody can say any more whom the message may reach. */
-const TOPIC_GONE: HandOver = { kind: 'refused', error: 'the topic of the message was deleted' };
-const GIVEN_UP: HandOver = { kind: 'refused', error: `gave up after ${FAULTS_MAX} internal faults` };
+const TOPIC_GONE: ProviderResult = { kind: 'refused', error: 'the topic of the message was deleted' };
+const GIVEN_UP: ProviderResult = { kind: 'refused', error: `gave up after ${FAULTS_MAX} internal faults` };
 
 /**
  * Hands one message to the provider, once, or gives it back if the stop comes before it is begun.
@@ -33,7 +33,7 @@ const GIVEN_UP: HandOver = { kind: 'refused', error: `gave up after ${FAULTS_MAX
  * nothing is recorded, no try counts, and the lease heals it. After 8 such faults the message fails, and is
  * not handed over any more.
  */
-export async function sendMail(job: MailJob, stages: MailStages): Promise<void> {
+export async function sendMail(job: SendJob, stages: MailStages): Promise<void> {
   try {
     await handOverOnce(job, stages);
   } catch (error) {
@@ -45,7 +45,7 @@ export async function sendMail(job: MailJob, stages: MailStages): Promise<void> 
   }
 }
 
-async function handOverOnce(job: MailJob, stages: MailStages): Promise<void> {
+async function handOverOnce(job: SendJob, stages: MailStages): Promise<void> {
   const answered = await stages.inSlot(
     () => untilAnswered(job, stages),
     async () => {
@@ -64,7 +64,7 @@ async function handOverOnce(job: MailJob, stages: MailStages): Promise<void> {
 }
 
 /** @returns null for a job that is stale or doubled. */
-async function untilAnswered(job: MailJob, stages: MailStages) {
+async function untilAnswered(job: SendJob, stages: MailStages) {
   const takenAtMs = performance.now();
   const email = await during('load', stages.store.take(job));
   if (email === null) return null;
@@ -92,7 +92,7 @@ function report(email: TakenEmail, outcome: MailOutcome, ours: boolean, stages: 
 }
 
 /** Why the provider must not be asked at all; null: it may. */
-function refusalOf({ faults, topicGone, unverifiedDomain }: TakenEmail): HandOver | null {
+function refusalOf({ faults, topicGone, unverifiedDomain }: TakenEmail): ProviderResult | null {
   if (faults >= FAULTS_MAX) return GIVEN_UP;
   if (topicGone) return TOPIC_GONE;
   if (unverifiedDomain === null) return null;
@@ -102,7 +102,7 @@ function refusalOf({ faults, topicGone, unverifiedDomain }: TakenEmail): HandOve
 function record(store: SingleMailWork, email: TakenEmail, outcome: MailOutcome): Promise<boolean> {
   switch (outcome.kind) {
     case 'sent':
-      return store.sent(email, outcome.handOver);
+      return store.sent(email, outcome.result);
     case 'failed':
       return store.failed(email, outcome.error);
     case 'retry':

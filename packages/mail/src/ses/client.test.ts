@@ -35,7 +35,7 @@ describe('long before the time of an operation is up', () => {
   test('the SDK throws for a request that is not answered in its time, and ends its connection', async () => {
     ses.always('GetEmailIdentity', sesHang);
     await expect(getDomain(connect({ connectionMs: LONG_MS, requestMs: 100 }))).rejects.toMatchObject({
-      name: 'SesSilence',
+      name: 'SesNoAnswerError',
       message: 'no answer from the mail provider in time',
       cause: { name: 'TimeoutError', code: 'ETIMEDOUT' },
     });
@@ -52,7 +52,7 @@ describe('long before the time of an operation is up', () => {
       message: expect.stringContaining('did not establish a connection'),
     });
     client.close();
-    await expect(first).rejects.toMatchObject({ name: 'SesSilence' });
+    await expect(first).rejects.toMatchObject({ name: 'SesNoAnswerError' });
     expect(ses.requests).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
 import { SESv2Client } from '@aws-sdk/client-sesv2';
-import { SesSilence } from './fault.ts';
+import { SesNoAnswerError } from './fault.ts';
 import type { SesOptions } from './options.ts';
 
 /** Passed to every command of an operation, so that breaking it off closes its connection. */
@@ -8,7 +8,7 @@ export interface CommandOptions {
 }
 
 export interface SesClient {
-  /** @throws SesSilence when the time is up, of the operation or of a request in it; else whatever the SDK throws. */
+  /** @throws SesNoAnswerError when the time is up, of the operation or of a request in it; else whatever the SDK throws. */
   operation<Answer>(work: (sdk: SESv2Client, options: CommandOptions) => Promise<Answer>): Promise<Answer>;
   /** Breaks off what is running. */
   close(): void;
@@ -52,18 +52,18 @@ export function createSesClient(options: SesOptions, timeouts = sdkTimeouts(opti
 
   return {
     async operation(work) {
-      if (closed) throw new SesSilence('after we stopped');
+      if (closed) throw new SesNoAnswerError('after we stopped');
       const abort = new AbortController();
       const brokenOff = new Promise<never>((_resolve, reject) => {
         abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error));
       });
       // The limit that nothing can outlast: the SDK's own ends with the answer's head, and starts after the credentials.
-      const timer = setTimeout(() => abort.abort(new SesSilence('in time')), timeoutMs);
+      const timer = setTimeout(() => abort.abort(new SesNoAnswerError('in time')), timeoutMs);
       running.add(abort);
       try {
         return await Promise.race([work(sdk, { abortSignal: abort.signal }), brokenOff]);
       } catch (error) {
-        if (isRequestTimeout(error)) throw new SesSilence('in time', { cause: error });
+        if (isRequestTimeout(error)) throw new SesNoAnswerError('in time', { cause: error });
         throw error;
       } finally {
         clearTimeout(timer);
@@ -72,7 +72,7 @@ export function createSesClient(options: SesOptions, timeouts = sdkTimeouts(opti
     },
     close() {
       closed = true;
-      for (const abort of running) abort.abort(new SesSilence('before we stopped'));
+      for (const abort of running) abort.abort(new SesNoAnswerError('before we stopped'));
       sdk.destroy();
     },
   };

@@ -21,13 +21,13 @@ const OWNER_TAG = 'postrider-account';
 export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs'>): DomainProvider {
   const { region } = options;
   const client = createSesClient(options);
-  const answered = async <Value>(
+  const attempt = async <Value>(
     work: (sdk: SESv2Client, commandOptions: CommandOptions) => Promise<Value>,
   ): Promise<DomainAnswer<Value>> => {
     try {
       return { kind: 'ok', value: await client.operation(work) };
     } catch (error) {
-      const { kind, words, code } = readFault(error);
+      const { kind, sentence: words, code } = readFault(error);
       return { kind: kind === 'passing' ? 'unavailable' : 'refused', detail: words, code };
     }
   };
@@ -35,7 +35,7 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
   return {
     region,
     create: ({ domain, accountId }) =>
-      answered(async (sdk, commandOptions) => {
+      attempt(async (sdk, commandOptions) => {
         const { identity, isNew } = await createIdentity(sdk, domain, accountId, commandOptions);
         try {
           await setReturnPath(sdk, domain, commandOptions);
@@ -47,12 +47,12 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
         return sendingDomain(domain, region, identity);
       }),
     get: (domain) =>
-      answered(async (sdk, commandOptions) => {
+      attempt(async (sdk, commandOptions) => {
         const command = new GetEmailIdentityCommand({ EmailIdentity: domain });
-        const identity = await sdk.send(command, commandOptions).catch(unlessMissing);
+        const identity = await sdk.send(command, commandOptions).catch(nullIfMissing);
         return identity === null ? null : sendingDomain(domain, region, identity);
       }),
-    delete: (domain) => answered((sdk, commandOptions) => deleteIdentity(sdk, domain, commandOptions)),
+    delete: (domain) => attempt((sdk, commandOptions) => deleteIdentity(sdk, domain, commandOptions)),
     close() {
       client.close();
       return Promise.resolve();
@@ -105,11 +105,11 @@ async function deleteIdentity(
 ): Promise<null> {
   await sdk
     .send(new DeleteEmailIdentityCommand({ EmailIdentity: domain }), commandOptions)
-    .catch(unlessMissing);
+    .catch(nullIfMissing);
   return null;
 }
 
-function unlessMissing(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if (readFault(error).name !== 'NotFoundException') throw error;
   return null;
 }

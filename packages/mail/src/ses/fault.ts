@@ -1,8 +1,8 @@
 import { SESv2ServiceException } from '@aws-sdk/client-sesv2';
 
 /** No answer in time. */
-export class SesSilence extends Error {
-  override readonly name = 'SesSilence';
+export class SesNoAnswerError extends Error {
+  override readonly name = 'SesNoAnswerError';
 
   constructor(when: string, options?: ErrorOptions) {
     super(`no answer from the mail provider ${when}`, options);
@@ -20,7 +20,7 @@ export interface SesFault {
   /** AWS's name of it, or null where AWS did not say. */
   readonly name: string | null;
   /** For the customer: a sentence without our inner error codes. */
-  readonly words: string;
+  readonly sentence: string;
   /** For operators only: the code of Node, the SDK or AWS behind the sentence. */
   readonly code?: string;
 }
@@ -45,8 +45,8 @@ interface SdkFault extends NodeJS.ErrnoException {
 }
 
 export function readFault(error: unknown): SesFault {
-  if (error instanceof SESv2ServiceException) return readRefusal(error);
-  if (error instanceof SesSilence) return { kind: 'passing', name: null, words: error.message };
+  if (error instanceof SESv2ServiceException) return readServiceException(error);
+  if (error instanceof SesNoAnswerError) return { kind: 'passing', name: null, sentence: error.message };
   const { name = '', code, message = '', $metadata } = error as Partial<SdkFault>;
   const status = $metadata?.httpStatusCode;
   if (status !== undefined) {
@@ -54,25 +54,26 @@ export function readFault(error: unknown): SesFault {
     return {
       kind,
       name: null,
-      words: `an answer of the mail provider that cannot be read (status ${status})`,
+      sentence: `an answer of the mail provider that cannot be read (status ${status})`,
     };
   }
   if (/Credentials|TokenProvider/.test(name)) {
-    return { kind: 'passing', name: null, words: 'no credentials for the mail provider' };
+    return { kind: 'passing', name: null, sentence: 'no credentials for the mail provider' };
   }
   const system = code ?? /\bE[A-Z]{4,}\b/.exec(message)?.[0] ?? (name === '' ? 'unknown' : name);
-  return { kind: 'passing', name: null, words: 'no answer from the mail provider', code: system };
+  return { kind: 'passing', name: null, sentence: 'no answer from the mail provider', code: system };
 }
 
-function readRefusal(error: SESv2ServiceException): SesFault {
+function readServiceException(error: SESv2ServiceException): SesFault {
   const { name } = error;
   if (CREDENTIALS.test(name)) {
-    return { kind: 'ours', name, words: 'the mail provider does not accept our credentials', code: name };
+    return { kind: 'ours', name, sentence: 'the mail provider does not accept our credentials', code: name };
   }
   const words = oneLine(`${name}: ${error.message}`);
   const passing = isPassing(error.$metadata.httpStatusCode ?? 0);
-  if (passing || THROTTLING.test(name) || TIMED_OUT.test(name)) return { kind: 'passing', name, words };
-  return { kind: ACCOUNT.has(name) ? 'ours' : 'final', name, words };
+  if (passing || THROTTLING.test(name) || TIMED_OUT.test(name))
+    return { kind: 'passing', name, sentence: words };
+  return { kind: ACCOUNT.has(name) ? 'ours' : 'final', name, sentence: words };
 }
 
 function isPassing(status: number): boolean {

@@ -1,6 +1,6 @@
 import { SendEmailCommand } from '@aws-sdk/client-sesv2';
 import type { SendEmailRequest } from '@aws-sdk/client-sesv2';
-import type { HandOver } from '@postrider/domain';
+import type { ProviderResult } from '@postrider/domain';
 import { composeMessage } from '../compose.ts';
 import type { AddressedMessage, MailTransport } from '../mail-provider.ts';
 import { createSesClient } from './client.ts';
@@ -24,7 +24,7 @@ export function createSesTransport(options: SesOptions): MailTransport {
         );
         return { kind: 'accepted', providerMessageId: MessageId ?? null, notifications: [] };
       } catch (error) {
-        return handOverOf(error);
+        return resultOfFault(error);
       }
     },
     close() {
@@ -34,8 +34,8 @@ export function createSesTransport(options: SesOptions): MailTransport {
   };
 }
 
-function handOverOf(error: unknown): HandOver {
-  const { kind, words, code } = readFault(error);
+function resultOfFault(error: unknown): ProviderResult {
+  const { kind, sentence: words, code } = readFault(error);
   return kind === 'final' ? { kind: 'refused', error: words } : { kind: 'deferred', error: words, code };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AccountId, EmailId, EventBatch, ReportedEvent } from '@postrider/domain';
-import { draftOfReported, recordEvent } from '@postrider/domain';
+import { reportedEventDraft, recordEvent } from '@postrider/domain';
 import { fakeClock, sesSampleText } from '@postrider/testing';
 import fc from 'fast-check';
 import { envelopes, expectedEvents, sample } from '../../test/samples.ts';
@@ -20,7 +20,7 @@ async function sentEvent({ emailId, event }: SesEvent): Promise<{ type: string; 
     subject: '<stored>',
   };
   const tx = { appendEvents: async (batch: EventBatch) => void batches.push(batch) };
-  await recordEvent(tx, draftOfReported(event, email), clock);
+  await recordEvent(tx, reportedEventDraft(event, email), clock);
   expect(batches).toHaveLength(1);
   return { type: batches[0]?.type ?? '', data: JSON.parse(batches[0]?.events[0]?.data ?? '') };
 }

@@ -2,7 +2,7 @@ import { notificationDetailOf, parseEmailAddress, parseId } from '@postrider/dom
 import type { EmailId, ReportedEvent } from '@postrider/domain';
 import { utcTimestamp } from '../utc-timestamp.ts';
 import { parseNotification, type SesNotification, type SesRecipient } from './notification-shape.ts';
-import type { SesReading, SuppressionWish } from './ses-event.ts';
+import type { SesReading, SuppressionRequest } from './ses-event.ts';
 
 type Report = Extract<ReportedEvent, { recipients: unknown }>;
 
@@ -14,7 +14,7 @@ interface Findings {
   /** Whom this part names; when it names nobody, all recipients of the mail are meant. */
   addresses: readonly (string | null)[];
   detail: Parameters<typeof notificationDetailOf>[0];
-  suppressAs?: SuppressionWish['reason'];
+  suppressAs?: SuppressionRequest['reason'];
 }
 
 /** A Map, since the words come from outside: an object would also know `constructor`. */
@@ -64,7 +64,8 @@ export function readSesNotification(messageText: string, publishedAt: string): S
   return {
     ...origin,
     event: { type: findings.type, recipients, occurredAt, detail: notificationDetailOf(findings.detail) },
-    suppress: findings.suppressAs === undefined ? [] : wishes(findings.addresses, findings.suppressAs),
+    suppress:
+      findings.suppressAs === undefined ? [] : suppressionsOf(findings.addresses, findings.suppressAs),
   };
 }
 
@@ -162,8 +163,11 @@ function withoutName(text: string): string {
  * Those whom the notification itself blames, never the other recipients of the mail. What is no address to us could not
  * have been sent to, and never can be.
  */
-function wishes(addresses: readonly (string | null)[], reason: SuppressionWish['reason']): SuppressionWish[] {
-  const byFolded = new Map<string, SuppressionWish>();
+function suppressionsOf(
+  addresses: readonly (string | null)[],
+  reason: SuppressionRequest['reason'],
+): SuppressionRequest[] {
+  const byFolded = new Map<string, SuppressionRequest>();
   for (const text of addresses) {
     const address = text === null ? undefined : parseEmailAddress(text)?.address;
     if (address !== undefined) byFolded.set(address.toLowerCase(), { address, reason });

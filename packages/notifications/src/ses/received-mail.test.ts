@@ -20,9 +20,9 @@ function mailOf(notification: object) {
 }
 
 function contentOf(content: string): Buffer {
-  const { place } = mailOf(sesReceived({ recipients, content }));
-  if (place.kind !== 'content') throw new Error(place.kind);
-  return place.bytes;
+  const { location } = mailOf(sesReceived({ recipients, content }));
+  if (location.kind !== 'content') throw new Error(location.kind);
+  return location.bytes;
 }
 
 test('mail in S3 is read with its envelope, its verdicts and its place', () => {
@@ -39,7 +39,7 @@ test('mail in S3 is read with its envelope, its verdicts and its place', () => {
       dmarcVerdict: { status: 'FAIL' },
       dmarcPolicy: 'reject',
     },
-    place: { kind: 'object', ...object },
+    location: { kind: 'object', ...object },
   });
 });
 
@@ -53,7 +53,7 @@ describe('the content of an SNS action', () => {
   });
 
   test('comes before a bucket', () => {
-    expect(mailOf(sesReceived({ recipients, object, content: RAW })).place.kind).toBe('content');
+    expect(mailOf(sesReceived({ recipients, object, content: RAW })).location.kind).toBe('content');
   });
 });
 
@@ -112,8 +112,8 @@ test('whatever its fields hold, nothing is thrown, and what is read can be store
     fc.property(notification, (value) => {
       const reading = read(value);
       if (reading?.kind !== 'received') return;
-      const { place, ...mail } = reading.mail;
-      const words = JSON.stringify(place.kind === 'object' ? { place, ...mail } : mail);
+      const { location, ...mail } = reading.mail;
+      const words = JSON.stringify(location.kind === 'object' ? { location, ...mail } : mail);
       expect(words).not.toMatch(/\\u0000|\\ud[89a-f]/);
     }),
     { numRuns: 2_000 },

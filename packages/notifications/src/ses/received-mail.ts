@@ -40,14 +40,14 @@ export function readReceivedMail(messageText: string): ReceivedReading | null {
   const { mail, receipt, content } = found;
   const { recipients: written, action, ...verdicts } = receipt;
   const recipients = written.filter((recipient) => recipient !== null);
-  const place = placeOf(content, action);
+  const location = locationOf(content, action);
   if (mail.messageId === null) return { kind: 'ignored', why: 'received mail without an id' };
   if (recipients.length === 0) return { kind: 'ignored', why: 'received mail without a recipient' };
-  if (place === null) return { kind: 'ignored', why: 'received mail of an action that keeps no content' };
+  if (location === null) return { kind: 'ignored', why: 'received mail of an action that keeps no content' };
   const source = (mail.source ?? '').replace(/^<(.*)>$/, '$1');
   return {
     kind: 'received',
-    mail: { providerMessageId: mail.messageId, source, recipients, verdicts, place },
+    mail: { providerMessageId: mail.messageId, source, recipients, verdicts, location },
   };
 }
 
@@ -60,10 +60,10 @@ function parse(messageText: string): Received | null {
 }
 
 /** Where a rule has an S3 and an SNS action, each tells of its own. */
-function placeOf(
+function locationOf(
   content: Received['content'],
   { bucketName: bucket, objectKey: key }: Received['receipt']['action'],
-): SesMail['place'] | null {
+): SesMail['location'] | null {
   if (content !== null && content !== '') return { kind: 'content', bytes: bytesOf(content) };
   return bucket === null || key === null ? null : { kind: 'object', bucket, key };
 }

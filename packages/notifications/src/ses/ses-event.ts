@@ -13,7 +13,7 @@ interface Origin {
   readonly writtenEmailId: EmailId | null;
 }
 
-export interface SuppressionWish {
+export interface SuppressionRequest {
   /** `local@domain`, case as the notification has it. */
   readonly address: string;
   readonly reason: 'bounce' | 'complaint';
@@ -23,7 +23,7 @@ export interface SuppressionWish {
 export interface SesEvent extends Origin {
   readonly event: ReportedEvent;
   /** The addresses to which nothing more may be sent, each once (without regard to case). */
-  readonly suppress: readonly SuppressionWish[];
+  readonly suppress: readonly SuppressionRequest[];
 }
 
 export type SesReading = SesEvent | { readonly kind: 'ignored'; readonly why: string };

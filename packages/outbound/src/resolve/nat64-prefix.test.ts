@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ipv4Inside, prefixesToldBy, WELL_KNOWN_PREFIX } from './nat64-prefix.ts';
+import { ipv4Inside, prefixesIn, WELL_KNOWN_PREFIX } from './nat64-prefix.ts';
 
 /** RFC 6052, section 2.4: 192.0.2.33 behind a prefix of each length; and 192.0.0.170, as `ipv4only.arpa` has it. */
 const EXAMPLES = [
@@ -15,7 +15,7 @@ describe('a prefix', () => {
   test.each(EXAMPLES)(
     'of %d bits is told by ipv4only.arpa, and gives back an address',
     (bits, address, known) => {
-      const prefixes = prefixesToldBy(known);
+      const prefixes = prefixesIn(known);
       expect(prefixes.map(({ length }) => length * 8)).toEqual([bits]);
       expect(ipv4Inside(address, prefixes)).toEqual(['192.0.2.33']);
       expect(ipv4Inside('2001:db9::1', prefixes)).toEqual([]);
@@ -34,7 +34,7 @@ describe('a prefix', () => {
   test.each(['fd00:64::192.0.0.171', '64:ff9b:1::192.0.0.170', '2600:1f18::c000:ab'])(
     'may lie where %s does',
     (known) => {
-      expect(prefixesToldBy(known)).toHaveLength(1);
+      expect(prefixesIn(known)).toHaveLength(1);
     },
   );
 
@@ -46,6 +46,6 @@ describe('a prefix', () => {
     '2001:db8::192.0.2.33',
     '192.0.0.170',
   ])('is not told by %s', (address) => {
-    expect(prefixesToldBy(address)).toEqual([]);
+    expect(prefixesIn(address)).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ export function mayBeTranslated(address: string): boolean {
 }
 
 /** The prefixes that an AAAA record of `ipv4only.arpa` tells. Two are possible: then both count. */
-export function prefixesToldBy(address: string): Nat64Prefix[] {
+export function prefixesIn(address: string): Nat64Prefix[] {
   if (!mayBeTranslated(address)) return [];
   const bytes = bytesOf(address);
   return PREFIX_LENGTHS.filter((length) => {

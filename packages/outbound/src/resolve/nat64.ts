@@ -1,4 +1,4 @@
-import { ipv4Inside, mayBeTranslated, prefixesToldBy, WELL_KNOWN_PREFIX } from './nat64-prefix.ts';
+import { ipv4Inside, mayBeTranslated, prefixesIn, WELL_KNOWN_PREFIX } from './nat64-prefix.ts';
 import type { Nat64Prefix } from './nat64-prefix.ts';
 import type { NameResolver } from './name-resolver.ts';
 
@@ -32,7 +32,7 @@ export function createNat64(
 
   async function ask(): Promise<void> {
     try {
-      const told = (await resolver.resolveIpv6(PREFIX_NAME)).flatMap(prefixesToldBy);
+      const told = (await resolver.resolveIpv6(PREFIX_NAME)).flatMap(prefixesIn);
       prefixes = [WELL_KNOWN_PREFIX, ...told];
       isKnown = true;
     } catch (error) {

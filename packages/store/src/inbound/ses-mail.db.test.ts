@@ -17,7 +17,7 @@ const MAIL: SesMail = {
   source: 'ann@shop.example',
   recipients: [`a@${SHARED}`],
   verdicts: { spamVerdict: { status: 'PASS' }, dmarcPolicy: null },
-  place: { kind: 'object', bucket: 'mail-in', key: 'a/b' },
+  location: { kind: 'object', bucket: 'mail-in', key: 'a/b' },
 };
 
 let store: TestStore;
@@ -84,7 +84,7 @@ describe('a notification', () => {
   test.each<SesMail>([
     MAIL,
     { ...MAIL, source: '', recipients: ['a@b.example', 'c@d.example'] },
-    { ...MAIL, place: { kind: 'content', bytes: Buffer.from([0, 0xff, 13, 10]) } },
+    { ...MAIL, location: { kind: 'content', bytes: Buffer.from([0, 0xff, 13, 10]) } },
   ])('comes back as it was: %#', async (mail) => {
     await kept.add('sns-1', mail);
     expect(await claim()).toEqual([{ ...mail, notificationId: 'sns-1', claim: 1 }]);

@@ -40,8 +40,9 @@ export interface SesMailWork {
 
 export function createSesMailStore(db: Database): SesMailStore {
   return {
-    async add(notificationId, { providerMessageId, source, recipients, verdicts, place }) {
-      const placed = place.kind === 'content' ? [place.bytes, null, null] : [null, place.bucket, place.key];
+    async add(notificationId, { providerMessageId, source, recipients, verdicts, location }) {
+      const placed =
+        location.kind === 'content' ? [location.bytes, null, null] : [null, location.bucket, location.key];
       const added = await runOn(db.pool, addSesMail, [
         ...[notificationId, providerMessageId, source, recipients, JSON.stringify(verdicts)],
         ...placed,
@@ -51,7 +52,7 @@ export function createSesMailStore(db: Database): SesMailStore {
   };
 }
 
-type ClaimedRow = Omit<ClaimedSesMail, 'place'> & {
+type ClaimedRow = Omit<ClaimedSesMail, 'location'> & {
   readonly content: Buffer | null;
   readonly bucket: string;
   readonly key: string;
@@ -63,7 +64,7 @@ export function createSesMailWork(db: Database): SesMailWork {
       const rows = await runOn<ClaimedRow>(db.pool, claimSesMail, [rowsMax, leaseSeconds]);
       return rows.map(({ content, bucket, key, ...mail }) => ({
         ...mail,
-        place: content === null ? { kind: 'object', bucket, key } : { kind: 'content', bytes: content },
+        location: content === null ? { kind: 'object', bucket, key } : { kind: 'content', bytes: content },
       }));
     },
     async end({ notificationId, claim }) {

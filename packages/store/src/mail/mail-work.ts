@@ -1,8 +1,8 @@
 import {
-  blamedBy,
-  draftOfReported,
+  blamedAddresses,
+  reportedEventDraft,
   lastEventAfter,
-  lastEventsThatStay,
+  lastEventsAtLeast,
   newEvents,
   parseEmailAddress,
   plainAddress,
@@ -237,7 +237,7 @@ async function endReported(
     for (const webhook of ended.webhooks) tx.wakeWebhook(webhook);
     const { from, subject } = draft;
     for (const event of events) {
-      await recordEvent(tx, draftOfReported(event, { id, accountId, from, subject }), clock);
+      await recordEvent(tx, reportedEventDraft(event, { id, accountId, from, subject }), clock);
     }
     return true;
   });
@@ -294,14 +294,14 @@ function endValues(
     ends.map(({ email }) => JSON.stringify(email.suppressed)),
     failure === undefined ? status : 'failed',
     lastEvent,
-    lastEventsThatStay(`email.${lastEvent}` as EventType),
+    lastEventsAtLeast(`email.${lastEvent}` as EventType),
     status === 'sent' ? told.createdAt.toISOString() : null,
   ];
 }
 
 /** What the provider reports with its own answer. */
 function reportedAt(occurredAt: string, notification: ProviderNotification): ReportedChange {
-  return { event: { ...notification, occurredAt }, suppress: blamedBy(notification) };
+  return { event: { ...notification, occurredAt }, suppress: blamedAddresses(notification) };
 }
 
 /** What stands in the way of a message when it is taken. */

@@ -1,8 +1,8 @@
 import {
-  dataOfReported,
-  draftOfReported,
+  reportedEventData,
+  reportedEventDraft,
   lastEventAfter,
-  lastEventsThatStay,
+  lastEventsAtLeast,
   newEvents,
 } from '@postrider/domain';
 import type { AccountId, Clock, EmailId, EventDraft, KeyKind, WebhookId } from '@postrider/domain';
@@ -82,7 +82,7 @@ async function recordAtOnce(
 ): Promise<TakenReportRow | undefined> {
   const { emailId, event } = report;
   if (emailId === null || event.type === 'email.failed') return undefined;
-  const draft = { type: event.type, data: dataOfReported(event, emailId as EmailId) };
+  const draft = { type: event.type, data: reportedEventData(event, emailId as EmailId) };
   return recordCause<TakenReportRow>(
     db,
     takeReport,
@@ -106,7 +106,7 @@ async function recordLocked(
     const email = (await emailOf(client, report)) ?? (await emailJustHandedOver(client, report));
     if (email === undefined) return undefined;
     const { id, account_id: accountId, from_address: from, subject } = email;
-    const draft = draftOfReported(report.event, { id, accountId, from, subject });
+    const draft = reportedEventDraft(report.event, { id, accountId, from, subject });
     const values = [...eventValues(eventOf(draft, clock)), ...reportValues(report, id, clock)];
     return runForRow<TakenReportRow>(client, takeReport, values);
   });
@@ -142,7 +142,7 @@ function reportValues({ messageId, event, suppress }: ProviderReport, emailId: s
     emailId,
     messageId,
     lastEventAfter('', event.type),
-    lastEventsThatStay(event.type),
+    lastEventsAtLeast(event.type),
     event.type === 'email.failed' ? event.error : null,
     ...suppressionValues(suppress, clock),
   ];

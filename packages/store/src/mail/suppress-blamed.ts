@@ -1,4 +1,4 @@
-import { newId, toBeSuppressed } from '@postrider/domain';
+import { newId, addressesToSuppress } from '@postrider/domain';
 import type { AccountId, BlamedAddress, Clock, EmailId } from '@postrider/domain';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
@@ -11,7 +11,7 @@ export function suppressionValues(
   blamed: readonly BlamedAddress[],
   clock: Clock,
 ): [ids: string[], addresses: string[], origins: string[]] {
-  const wishes = toBeSuppressed(blamed);
+  const wishes = addressesToSuppress(blamed);
   return [
     wishes.map(() => newId('suppression', clock)),
     wishes.map(({ address }) => address),

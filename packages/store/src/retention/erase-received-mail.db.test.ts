@@ -235,8 +235,8 @@ test('and looks for the last time ten minutes after the request, once, when noth
 });
 
 test('with mail that SES told of before the request, however late it is taken in', async () => {
-  const place = { kind: 'object', bucket: 'b', key: 'k' } as const;
-  const mail = { providerMessageId: 'ses-1', source: '', recipients: [INBOX], verdicts: {}, place };
+  const location = { kind: 'object', bucket: 'b', key: 'k' } as const;
+  const mail = { providerMessageId: 'ses-1', source: '', recipients: [INBOX], verdicts: {}, location };
   await createSesMailStore(store.db).add('sns-1', mail);
   await store.outside.query(`update ses_mail set created_at = now() - interval '1 s'`);
   expect(await erasures.erase(accountId, BOB)).toEqual(result({}, { sesMail: 1 }));
@@ -252,7 +252,7 @@ test('with mail that SES told of before the request, however late it is taken in
 });
 
 test('and waits for no mail of SES that other accounts receive, or nobody', async () => {
-  const place = { kind: 'object', bucket: 'b', key: 'k' } as const;
+  const location = { kind: 'object', bucket: 'b', key: 'k' } as const;
   await store.outside.query(
     `insert into inboxes values ('ibx_2', $1, 'live', 'b@in.example', 'B', null, now(), now())`,
     [await rows.account()],
@@ -263,7 +263,7 @@ test('and waits for no mail of SES that other accounts receive, or nobody', asyn
       source: '',
       recipients,
       verdicts: {},
-      place,
+      location,
     });
   await told('sns-1', 'b@in.example', 'nobody@in.example', '');
   await store.outside.query(

@@ -115,8 +115,8 @@ async function takeReceived(
   notificationId: string,
   { sesMail, sns }: SnsIntake,
 ): Promise<Intake> {
-  const { place, providerMessageId: ses_message_id } = mail;
-  if (place.kind === 'object' && !sns.mailBuckets.has(place.bucket)) {
+  const { location, providerMessageId: ses_message_id } = mail;
+  if (location.kind === 'object' && !sns.mailBuckets.has(location.bucket)) {
     const reason = 'the bucket is not one of INBOUND_S3_BUCKETS';
     return { result: 'bucket_refused', answer: TAKEN, fields: { ses_message_id, reason } };
   }
