@@ -16,6 +16,6 @@ describe('a fault of the connection has a plain sentence for the customer, and i
     ['a name only', Object.assign(new Error('x'), { name: 'TimeoutError' }), 'TimeoutError'],
     ['nothing to name', {}, 'unknown'],
   ])('%s', (_what, error, code) => {
-    expect(readFault(error)).toEqual({ kind: 'passing', name: null, words: NO_ANSWER, code });
+    expect(readFault(error)).toEqual({ kind: 'passing', name: null, sentence: NO_ANSWER, code });
   });
 });
