@@ -22,7 +22,7 @@ export interface AppOptions extends RouteParts {
   readonly limiter: RateLimiter;
   /** Connections to Postgres that all routes share. */
   readonly storeConnections: number;
-  /** The limit of a key that has none of its own. */
+  /** Applies to each key that has no limit of its own. */
   readonly keyRateLimitPerMinute: number;
   readonly problemBases: ProblemBases;
   readonly readiness: ReadinessCheck;
@@ -30,10 +30,10 @@ export interface AppOptions extends RouteParts {
   readonly metrics: Metrics<'api'>;
 }
 
-/** An Express application, which calls `noRoute` for what none of its routes has taken. */
+/** An Express application. It calls `noRoute` when none of its routes matches. */
 type RoutingListener = (request: IncomingMessage, response: ServerResponse, noRoute: () => void) => void;
 
-/** Builds the API; listening is another's affair. A `HEAD` is answered as the `GET` of its path is, without the body. */
+/** Builds the API and does not listen. A `HEAD` gets the answer of the `GET`, without the body. */
 export function createApp(options: AppOptions): RequestListener {
   const { logger, metrics, stores } = options;
   const send = createSend(options.problemBases, logger);
@@ -50,7 +50,7 @@ export function createApp(options: AppOptions): RequestListener {
   for (const route of routeTable(stores, options))
     app[route.method](route.path, serveRoute(route, gates, send));
   const refuse = (request: IncomingMessage, response: ServerResponse) => send(request, response, noSuchRoute);
-  app.use(refuse); // Express would answer OPTIONS by itself
+  app.use(refuse); // without it, Express itself answers OPTIONS
   app.use(createErrorHandler(send, logger, metrics));
 
   const log = createAccessLog(logger, metrics);
@@ -58,7 +58,7 @@ export function createApp(options: AppOptions): RequestListener {
   return (request, response) => {
     openRequest(request, response);
     log(request, response);
-    // Also reached for a target that Express cannot read as a URL, and that passes no middleware.
+    // A target that is not a URL passes no middleware, so Express calls this function.
     route(request, response, () => refuse(request, response));
   };
 }

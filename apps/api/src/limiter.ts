@@ -7,17 +7,16 @@ import { createPool } from '@postrider/store';
 import type { PoolOptions } from '@postrider/store';
 
 /**
- * While the limiter is away every request is refused: one line tells of all since the last one, without their
- * stacks. The counters tell of each.
+ * The API refuses every request while the limiter is unavailable. One log line per second counts the refused
+ * requests, without stacks. The metrics count each request.
  */
 const OUTAGE_LOG_INTERVAL_MS = 1_000;
 
 const REDIS_PREFIX = 'postrider';
 
 export interface LimiterOptions {
-  /** Not given: the limiter keeps its counts in Postgres. */
+  /** Undefined: the limiter keeps its counts in Postgres. */
   readonly redisUrl: string | undefined;
-  /** Of the connections to Postgres. */
   readonly postgres: Omit<PoolOptions, 'durableCommits'>;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics<'api'>, 'postgresErrors' | 'redisErrors'>;
@@ -25,7 +24,7 @@ export interface LimiterOptions {
 
 export type ClosableLimiter = RateLimiter & { close(): Promise<void> };
 
-/** The limiter of this deployment: in Redis where there is one, else in Postgres. */
+/** Keeps the counts in Redis when `REDIS_URL` is set, otherwise in Postgres. */
 export function createLimiter({ redisUrl, postgres, logger, metrics }: LimiterOptions): ClosableLimiter {
   const tell = createOutageLog(logger);
   if (redisUrl === undefined) {

@@ -50,7 +50,7 @@ import { createLimiter } from './limiter.ts';
 import { createApiServer } from './server.ts';
 import { createSnsAccess } from './sns-access.ts';
 
-/** Of the time to stop, what is kept for letting go of Postgres and Redis once the last request is done. */
+/** The shutdown keeps this much of its deadline to close Postgres and Redis after the last request. */
 const CLOSING_TIME_MS = 2_000;
 
 const config = loadConfigOrExit('api');
@@ -86,7 +86,7 @@ if (config.snsSigningCertFile !== undefined) {
 
 const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
 
-/** Adds the API itself, which depends on the installation's mail provider. */
+/** Adds the HTTP server. Its routes depend on the installation's mail provider. */
 function addServer(provider: MailProviderName): void {
   const { sendingDomains, domainWork } = openSendingDomains(provider);
   const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
@@ -141,7 +141,7 @@ function addServer(provider: MailProviderName): void {
   });
 }
 
-/** Null where the mail provider has no domains. */
+/** `sendingDomains` is null when the mail provider has no domains. */
 function openSendingDomains(provider: MailProviderName) {
   const domainProvider = openDomains(provider);
   if (domainProvider === null) return { sendingDomains: null, domainWork: {} };
@@ -163,14 +163,14 @@ function openSendingDomains(provider: MailProviderName) {
     start: async () => claims.start(),
     async stop() {
       const stopped = claims.stop();
-      await domainProvider.close(); // breaks off the call that the claims may wait for
+      await domainProvider.close(); // aborts the call that the claims may be waiting for
       await stopped;
     },
   };
   return { sendingDomains, domainWork };
 }
 
-/** Without a region the routes of sending domains answer 503; the rule for live mail holds all the same. */
+/** Without a region, the routes of sending domains answer 503. Live mail still needs a verified domain. */
 function openDomains(provider: MailProviderName): DomainProvider | null {
   const { awsRegion, domainTimeoutMs } = config;
   if (provider === 'ses' && awsRegion === undefined) {

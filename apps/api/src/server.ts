@@ -15,15 +15,15 @@ import { peerAddress } from './http/peer-address.ts';
 
 /** In milliseconds. */
 const TIMEOUTS = {
-  /** For a whole request, and for its headers; looked at every interval, so kept with that much delay. */
+  /** Limits for a whole request and for its headers. Node checks them once per interval. */
   requestTimeout: 30_000,
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
-  /** Longer than the 60 s after which load balancers drop an idle connection: they must be first, or lose requests. */
+  /** Load balancers drop idle connections after 60 s. They must drop first, or they lose requests. */
   keepAliveTimeout: 65_000,
-  /** For a connection on which nothing moves in either direction, as when a client does not read its answer. */
+  /** Closes a connection without traffic in either direction: the client may not be reading its answer. */
   stalledTimeout: 60_000,
-  /** For a client to close its side behind the last answer of its connection. */
+  /** The client must close its side this soon after the last answer. */
   lingerTimeout: 5_000,
 };
 
@@ -31,18 +31,18 @@ const TIMEOUTS = {
 const CONNECTIONS_MAX = 2_048;
 
 export interface ApiServerOptions {
-  /** Connections of one address at the most; 0: as many as there may be in all. */
+  /** Limit per client address. 0: only the total limit applies. */
   readonly connectionsPerAddressMax: number;
-  /** The rest is for tests, which cannot wait so long, nor open so many connections, nor come from other machines. */
+  /** Tests set the following three: shorter times, fewer connections, simulated addresses. */
   readonly timeouts?: typeof TIMEOUTS;
   readonly connectionsMax?: number;
   readonly addressOf?: (socket: Socket) => string | null;
 }
 
 export interface ApiServer {
-  /** @returns the port: with 0 asked for, the one that was free. */
+  /** @returns the port. With `port` 0, the system chooses a free one. */
   listen(port: number, host: string): Promise<number>;
-  /** Takes no more connections, lets the requests in hand finish for `deadlineMs`, then cuts those that are left. */
+  /** Accepts no more connections. Requests in flight have `deadlineMs` to finish; then it cuts the rest. */
   stop(deadlineMs: number): Promise<void>;
   readonly stopping: boolean;
 }
@@ -83,7 +83,7 @@ export function createApiServer(app: RequestListener, options: ApiServerOptions)
     limits.add(socket);
   });
   server.on('request', take);
-  // The app itself says `100 Continue`, when it wants the body; other expectations may be ignored (RFC 9110 10.1.1).
+  // The app sends `100 Continue` when it reads the body. It may ignore other expectations (RFC 9110 10.1.1).
   server.on('checkContinue', take);
   server.on('checkExpectation', take);
   server.on('connect', (_request, socket) => endBare(asSocket(socket), '404 Not Found'));
@@ -111,13 +111,13 @@ export function createApiServer(app: RequestListener, options: ApiServerOptions)
   };
 }
 
-/** Cuts what is left at the deadline. */
+/** Waits for the connections to close, and cuts them at the deadline. */
 async function closeServer(server: Server, deadlineMs: number): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   const deadline = new AbortController();
   const cut = delay(deadlineMs, undefined, { signal: deadline.signal }).then(
     () => server.closeAllConnections(),
-    () => undefined, // all were done in time
+    () => undefined, // all closed in time
   );
   await closed;
   deadline.abort();
@@ -128,34 +128,34 @@ function remoteAddressOf(socket: Socket): string | null {
   return peerAddress(socket.remoteAddress);
 }
 
-/** A server to which nothing listens yet. */
+/** A server without listeners. */
 function createBareServer(timeouts: typeof TIMEOUTS): Server {
   const server = createServer({ ...timeouts, requireHostHeader: false });
   Object.assign(server, {
     timeout: timeouts.stalledTimeout,
-    maxHeadersCount: 0, // they have 16 KiB together; over a count Node would drop some without a word
-    httpAllowHalfOpen: true, // a client may close its side once it has sent everything, and still read the answer
+    maxHeadersCount: 0, // Node limits headers to 16 KiB; with a count it would silently drop some
+    httpAllowHalfOpen: true, // a client may close its sending side and still read the answer
   });
   return server;
 }
 
-/** What Node calls a Duplex is a socket wherever the server itself has taken the connection. */
+/** Node types the connection as a Duplex. On a connection that this server accepted, it is a socket. */
 function asSocket(duplex: Duplex): Socket {
   if (duplex instanceof Socket) return duplex;
   throw new TypeError('a connection that is no socket');
 }
 
 /**
- * Upgrading is not offered. Node serves such a request, but throws away what it has read behind it: the connection
- * must not go on, or the client would wait for ever for the answer to its next request.
+ * The API offers no upgrade. Node serves such a request, but drops the bytes that it has read after it. We
+ * close the connection; otherwise the client waits forever for the answer to its next request.
  */
 function asksToUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /(?:^|[\s,])upgrade(?:$|[\s,])/i.test(headers.connection ?? '');
 }
 
 /**
- * Ends a connection on which something came that cannot be read. A request that is being served keeps its answer: what
- * it has done must not be answered by an error. Called again for whatever still comes.
+ * Ends a connection after bytes that Node could not parse. A request in flight keeps its own answer: an error
+ * must not hide what the request has done. Node may call this several times for one connection.
  */
 function endConnection(
   socket: Socket,
@@ -163,10 +163,10 @@ function endConnection(
   error: NodeJS.ErrnoException,
 ): void {
   queue?.dropWaiting();
-  if (socket.writableEnded) return; // its last answer is out: whatever comes is thrown away
+  if (socket.writableEnded) return; // the last answer is sent, and later bytes are dropped
   const current = queue?.current ?? null;
   if (current === null) {
-    // What comes late may be the rest of a request that is answered already: nothing more is owed.
+    // The bytes may be the rest of a request that already has its answer.
     if (queue?.owesRest === true) socket.destroySoon();
     else sendBareError(socket, error);
     return;
@@ -177,14 +177,14 @@ function endConnection(
     return;
   }
   if (response.headersSent && !request.complete) {
-    socket.destroySoon(); // what is written of the answer may still be on its way
+    socket.destroySoon(); // sends the written part of the answer first
     return;
   }
   if (!request.complete) {
     const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
     breakBody(request, late ? 'did not arrive in time' : 'is not well-formed HTTP');
   }
-  // An answer that has begun cannot say so any more.
+  // An answer in progress has sent its headers, so the connection closes after it.
   if (response.headersSent) response.once('close', () => socket.destroySoon());
   else response.setHeader('connection', 'close');
 }

@@ -5,23 +5,26 @@ import type { HttpsGet, SigningCertificates, SnsTrust } from '@postrider/notific
 import { createBoundedGet } from '@postrider/outbound';
 import type { ApiConfiguration } from './config.ts';
 
-/** A certificate has some 2 KiB, and so has the answer to a confirmation. SNS waits 15 s for ours. */
+/** A certificate and a confirmation answer have about 2 KiB each. SNS waits 15 s for our answer. */
 const FETCH = { timeoutMs: 5_000, bodyBytesMax: 64 * 1024 };
 
-/** Whom the API believes when a message says that it comes of SNS, and how it asks SNS itself. */
+/** How the API verifies SNS messages, and how it sends requests to SNS. */
 export interface SnsAccess {
   readonly trust: SnsTrust;
   readonly get: HttpsGet;
-  /** Where mail that SES received may be: `INBOUND_S3_BUCKETS`. */
+  /** SES may store received mail only in these buckets: `INBOUND_S3_BUCKETS`. */
   readonly mailBuckets: ReadonlySet<string>;
 }
 
 export type StartableSnsAccess = SnsAccess & {
-  /** Reads `SNS_SIGNING_CERT_FILE`, if there is one. @throws Error when it cannot be read or holds no certificate. */
+  /**
+   * Reads `SNS_SIGNING_CERT_FILE`, if it is set.
+   * @throws Error when the file is unreadable or no certificate.
+   */
   start(): Promise<void>;
 };
 
-/** @param boundedGet how SNS is reached; another one only where somebody plays SNS. */
+/** @param boundedGet sends the requests to SNS; tests pass a fake. */
 export function createSnsAccess(
   config: Pick<ApiConfiguration, 'snsTopicArns' | 'snsAllowSha1' | 'snsSigningCertFile' | 'inboundS3Buckets'>,
   clock: Clock,

@@ -8,28 +8,28 @@ import type { DomainOutcome, SendingDomains } from './sending-domains.ts';
 export interface DomainClaimsOptions {
   readonly store: Pick<DomainStore, 'beginClaims' | 'expiredClaim' | 'releasedName'>;
   readonly domains: Pick<SendingDomains, 'expire' | 'finishRelease'>;
-  /** How long a domain that was never verified keeps its name. */
+  /** A domain that was never verified keeps its name for this many days. */
   readonly claimDays: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Between two passes; another one is for tests. */
+  /** The pause between two passes. Only tests set it. */
   readonly intervalMs?: number;
 }
 
-/** Takes back names that their accounts never proved to own, and finishes what operators have released. */
+/** Removes domains that their accounts never verified, and completes the releases of operators. */
 export interface DomainClaims {
   start(): void;
-  /** Waits for the call that is under way. */
+  /** Waits for the call in flight. */
   stop(): Promise<void>;
 }
 
-/** A pass asks the provider for one claim: SES answers a few such requests a second, for all accounts together. */
+/** A pass asks the provider about one claim. SES answers a few such requests per second for all accounts. */
 const INTERVAL_MS = 10_000;
-/** Claims of an older release that a pass begins with one statement. */
+/** Domains of an older release have no claim yet. One statement begins this many claims. */
 const BEGUN_AT_ONCE = 100;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Each API process does it: of two that come to a name at once, one waits for the turn and then finds nothing to do. */
+/** Every API process runs this. If two processes pick one name, the second waits and finds it done. */
 export function createDomainClaims(options: DomainClaimsOptions): DomainClaims {
   const { store, domains, claimDays, clock, logger, intervalMs = INTERVAL_MS } = options;
   const stopped = new AbortController();
@@ -71,7 +71,7 @@ export function createDomainClaims(options: DomainClaimsOptions): DomainClaims {
   };
 }
 
-/** Missing is no fault: somebody was faster. */
+/** `missing` is not a fault: another process was faster. */
 function tellFault(logger: Logger, outcome: DomainOutcome<unknown>, fields: object): void {
   if (outcome.kind === 'ok' || outcome.kind === 'missing') return;
   const detail = 'detail' in outcome ? withCode(outcome.detail, outcome.code) : outcome.kind;

@@ -16,23 +16,28 @@ import { createAccountTurns } from '../http/account-turns.ts';
 
 export type DomainOutcome<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
-  /** No such domain in the account. */
+  /** The account has no such domain. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'taken' }
   | DomainLimitReached
-  /** The provider's no, or its silence; or it could not be asked in time. Nothing has changed here. */
+  /** The provider refused, did not answer, or could not be asked in time. Our rows have not changed. */
   | ({ readonly kind: 'refused' | 'unavailable' | 'not-asked' } & DomainFault);
 
-/** What changes a sending domain, here and at the provider: first there, and never with a transaction open. */
+/**
+ * Changes sending domains, first at the provider and then here. No transaction is open during a provider
+ * call.
+ */
 export interface SendingDomains {
-  /** @param name as `parseDomainName` writes it. */
+  /** @param name in the form that `parseDomainName` returns. */
   create(accountId: AccountId, name: string): Promise<DomainOutcome<Domain>>;
-  /** Asks the provider at once, and keeps what it says. */
+  /** Asks the provider at once and stores its answer. */
   verify(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>>;
   delete(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>>;
-  /** Asks the provider for a domain that was never verified, and takes it from its account where the answer is no. */
+  /**
+   * Asks the provider about a domain that was never verified. Deletes the domain when the provider says no.
+   */
   expire(claim: DomainClaim): Promise<DomainOutcome<'expired' | 'kept'>>;
-  /** Deletes at the provider what an operator has released. */
+  /** Deletes a name at the provider after an operator released it. */
   finishRelease(name: string): Promise<DomainOutcome<null>>;
 }
 
@@ -40,7 +45,7 @@ export interface DomainParts {
   readonly store: DomainStore;
   readonly turns: DomainTurns;
   readonly provider: Omit<DomainProvider, 'close'>;
-  /** Of an account that has none of its own. */
+  /** Apply to each account without its own limits. */
   readonly limits: DomainLimits;
   readonly logger: Pick<Logger, 'warn'>;
 }
@@ -58,19 +63,22 @@ const QUEUED = {
 const NOT_THERE = { kind: 'refused', detail: 'it does not have the domain' } as const;
 const TOO_LATE = { kind: 'not-asked', detail: 'the storage took too long' } as const;
 
-/** One at a time of an account: a call of another account never waits for more than that one. Their number is limited by key. */
+/**
+ * One call per account at a time, so another account waits for at most one. The key's rate limits the calls.
+ */
 const ACCOUNT_LIMITS = { atWorkMax: 1, waitingMax: Infinity, waitMs: 30_000, totalAtWorkMax: Infinity };
 
 /**
- * Changes of one name take turns, so that the provider's identity is that of the account whose row is stored: of two
- * accounts the one that comes first. A crash between the two leaves an identity without a row, marked with the account
- * at the provider: its next try goes on there. A crash in a deletion leaves the row, and the next try deletes it.
+ * Changes to one name run in turn. So the provider's identity and the stored row belong to the same account:
+ * the one that came first. After a crash between the two, the provider has an identity without a row. The
+ * identity names the account, so that account's next try continues. A crash during a deletion leaves the row,
+ * and the next try deletes it.
  */
 export function createSendingDomains(parts: DomainParts): SendingDomains {
   const { store, provider } = parts;
   const accountTurns = createAccountTurns(ACCOUNT_LIMITS);
 
-  /** Work at the provider for an account, in its turn and in that of the name. */
+  /** Runs work at the provider when the account and the name have no other work in flight. */
   async function inTurns<Value>(
     accountId: AccountId,
     name: string,
@@ -99,7 +107,7 @@ export function createSendingDomains(parts: DomainParts): SendingDomains {
 
   return {
     async create(accountId, name) {
-      // Also before the turn: nobody has to wait for it to hear that a name is taken.
+      // Check before the turn as well: a refusal need not wait.
       if (await store.isTaken(name)) return TAKEN;
       return requestInTurns(accountId, name, async (turn) => add(parts, turn, accountId, name));
     },
@@ -120,7 +128,8 @@ export function createSendingDomains(parts: DomainParts): SendingDomains {
     expire: async (claim) => inTurns(claim.accountId, claim.name, async (turn) => expire(parts, turn, claim)),
     finishRelease: async (name) =>
       inTurn(parts, name, async (turn) => {
-        // What another account has made since is its own: a process of the last release adds a name without this note.
+        // A name that an account has added since the release must stay: a process of the last release adds a
+        // name without removing the release note.
         const isGone = !(await store.isReleased(name)) || (await store.isTaken(name));
         if (!turn.hasTimeLeft()) return TOO_LATE;
         const answer = isGone ? null : await provider.delete(name);
@@ -155,7 +164,10 @@ async function add(
   return addition.kind === 'added' ? { kind: 'ok', value: addition.domain } : addition;
 }
 
-/** Asks the provider, keeps what follows from its answer, and gives the answer itself: null when it does not have the domain. */
+/**
+ * Asks the provider, stores the resulting state and returns the answer: null when the provider lacks the
+ * domain.
+ */
 async function ask(
   { store, provider }: DomainParts,
   turn: DomainTurn,
@@ -171,7 +183,7 @@ async function ask(
   return (await store.update(accountId, id, state)) ? answer : MISSING;
 }
 
-/** In the turn, which `verify` takes as well: nobody finds the domain verified between the provider's no and the deletion. */
+/** Runs in the turn that `verify` also uses. So no other call verifies the domain before its deletion. */
 async function expire(
   parts: DomainParts,
   turn: DomainTurn,
@@ -179,7 +191,7 @@ async function expire(
 ): Promise<DomainOutcome<'expired' | 'kept'>> {
   const before = await parts.store.find(accountId, id);
   if (before === null) return MISSING;
-  // A process of the last release verifies without a word of when.
+  // A process of the last release verifies without setting `firstVerifiedAt`.
   if (before.firstVerifiedAt !== null || before.status === 'verified') return { kind: 'ok', value: 'kept' };
   const answer = await ask(parts, turn, accountId, id);
   if (answer.kind !== 'ok') return answer;
@@ -190,7 +202,7 @@ async function expire(
   return removed.kind === 'ok' ? { kind: 'ok', value: 'expired' } : removed;
 }
 
-/** What cannot be looked up just now is neither a yes nor a no. */
+/** A failed DNS lookup is neither a yes nor a no. */
 function isUnclear(answer: SendingDomain | null): boolean {
   if (answer === null) return false;
   const keys = answer.records.filter(({ record }) => record === 'DKIM');
@@ -203,7 +215,7 @@ async function remove(
   accountId: AccountId,
   { id, name }: Domain,
 ): Promise<DomainOutcome<DomainId>> {
-  // Looked for again: the name may have gone, and come back as another domain, while this one waited for its turn.
+  // Check again: while this call waited, the name may have been deleted and added as another domain.
   if ((await store.find(accountId, id)) === null) return MISSING;
   if (!turn.hasTimeLeft()) return TOO_LATE;
   const answer = await provider.delete(name);
@@ -221,10 +233,11 @@ async function inTurn<Value>(
 }
 
 /**
- * SES sends for a domain as soon as it does for one above it (its guide, "Creating and verifying identities"), whoever put
- * that one there: another account, or the operator, without a row here. So that says nothing about who owns this name: its
- * own keys must be found in the DNS, unless this very account has proved that the domain above is its own; the store sees
- * to that. Keys that cannot be looked up for a while do not count, and are shown as pending, before they were found once.
+ * SES sends for a domain as soon as it sends for a parent domain (SES guide, "Creating and verifying
+ * identities"). Another account or the operator may have added that parent. So this status does not prove who
+ * owns the name. The domain's own keys must be in the DNS, unless this account has verified the parent; the
+ * store checks that. Keys that cannot be looked up do not count until a lookup has found them once. Until
+ * then they show as pending.
  */
 function stateOf({ status, records }: SendingDomain, hadOwnKeys: boolean): DomainState {
   const isUnproved = ({ record, status: found }: DomainRecord): boolean =>
@@ -235,7 +248,7 @@ function stateOf({ status, records }: SendingDomain, hadOwnKeys: boolean): Domai
   };
 }
 
-/** Whether they are in the DNS, or were when it could last be looked up. */
+/** Whether the DNS has the keys, or had them at the last lookup that worked. */
 function hasOwnKeys(records: SendingDomain['records']): boolean {
   const keys = records.filter(({ record }) => record === 'DKIM');
   return (

@@ -3,17 +3,17 @@ import { performance } from 'node:perf_hooks';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { contextOf } from './request-context.ts';
 
-/** What Express leaves on a request that a route has taken: the route's path pattern, without ids. */
+/** Express sets `route` on a matched request. `path` is the route's pattern, without ids. */
 interface RoutedRequest extends IncomingMessage {
   readonly route?: { readonly path: string };
 }
 
-/** Asked by a machine every few seconds: of interest only when something is wrong. */
+/** Machines call these every few seconds. They are logged at level debug. */
 const OPERATIONS = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
- * One line and one count per request, once it has ended. Neither names the path as written, which may
- * carry anything; a request that no route took has the route `unmatched`.
+ * Writes one log line and one count per request, after its end. Neither holds the path as sent, because it
+ * may hold anything. A request without a matching route has the route `unmatched`.
  */
 export function createAccessLog(logger: Logger, metrics: AccessMetrics) {
   return (request: RoutedRequest, response: ServerResponse): void => {
@@ -28,7 +28,7 @@ export function createAccessLog(logger: Logger, metrics: AccessMetrics) {
       logger[OPERATIONS.has(route) ? 'debug' : 'info']('request', {
         method,
         route,
-        // The client may have gone before there was an answer.
+        // Null: the client disconnected before the answer.
         status: answered ? response.statusCode : null,
         duration_ms: Math.round(durationMs * 10) / 10,
         request_id: context.requestId,

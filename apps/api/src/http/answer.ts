@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { AlsoStatus, FieldFault, ProblemSlug } from '@postrider/domain';
 
-/** What a route or a stage before it has to say; how it is written to the wire is `send`'s affair. */
+/** The answer of a route, or of a stage before the route. `send` writes it to the connection. */
 export type Answer = JsonAnswer | HtmlAnswer | FileAnswer | PlainTextAnswer | ProblemAnswer;
 
 export interface JsonAnswer {
@@ -10,26 +10,26 @@ export interface JsonAnswer {
   readonly body: object;
 }
 
-/** For people: a whole document of HTML. */
+/** A complete HTML document for a person. */
 export interface HtmlAnswer {
   readonly kind: 'html';
   readonly html: string;
 }
 
-/** Bytes of a stranger's, to be saved. */
+/** Untrusted bytes, sent as a download. */
 export interface FileAnswer {
   readonly kind: 'file';
-  /** 416: `stream` is null, and `headers` say how much there is. */
+  /** 416: `stream` is null, and `headers` give the file's size. */
   readonly status: 200 | 206 | 416;
   readonly mediaType: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** In bytes; of a HEAD what its GET would have. */
+  /** Content-Length in bytes. A HEAD has the length of its GET. */
   readonly length: number;
-  /** As many bytes as `length` says. Sent as they come, and destroyed when the client goes. Null: none follow. */
+  /** Holds `length` bytes; null: no body. `send` streams it, and destroys it when the client disconnects. */
   readonly stream: Readable | null;
 }
 
-/** The refusals that contract 7.1 excepts from problem documents. */
+/** Contract 7.1 answers these refusals in plain text instead of a problem document. */
 export interface PlainTextAnswer {
   readonly kind: 'plain-text';
   readonly status: 400 | 413 | 422;
@@ -39,7 +39,7 @@ export interface PlainTextAnswer {
 export interface ProblemAnswer {
   readonly kind: 'problem';
   readonly slug: ProblemSlug;
-  /** Where the catalogue lists another besides the usual one. */
+  /** Replaces the usual status where the catalogue lists a second one. */
   readonly status?: AlsoStatus;
   readonly detail?: string;
   readonly errors?: readonly FieldFault[];

@@ -3,8 +3,8 @@ import { bearerKey } from '@postrider/domain';
 import type { ApiKey, ApiKeyStore } from '@postrider/store';
 
 /**
- * The key that a request was made with; null when it is missing, malformed, unknown or revoked (contract 5).
- * A key that was found is used again for a second; `key revoke` returns when that second is over.
+ * Returns the request's key, or null when the key is missing, malformed, unknown or revoked (contract 5).
+ * The store caches a key for one second. `key revoke` returns after that second.
  *
  * @throws StoreUnavailableError
  */

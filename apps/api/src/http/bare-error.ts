@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import { newRequestId } from './request-context.ts';
 
-/** What Node could not read as a request, by the code of its error; anything else is a 400. */
+/** The status for each error code of Node's HTTP parser. Other codes answer 400. */
 const STATUS_LINES: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** Answers what never became a request, in plain text, and closes the connection. */
+/** Answers bytes that Node could not parse as a request, in plain text, and closes the connection. */
 export function sendBareError(socket: Socket, error: NodeJS.ErrnoException): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -17,7 +17,7 @@ export function sendBareError(socket: Socket, error: NodeJS.ErrnoException): voi
   endBare(socket, STATUS_LINES[error.code ?? ''] ?? '400 Bad Request');
 }
 
-/** Answers with a status and no more, and closes the connection. */
+/** Answers with a status line and its text, and closes the connection. */
 export function endBare(socket: Socket, statusLine: string): void {
   const text = statusLine.slice(statusLine.indexOf(' ') + 1);
   const head = [

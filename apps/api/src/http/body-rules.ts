@@ -3,18 +3,18 @@ import { invalid, invalidFields, notBelieved, tooLarge } from '../problems/answe
 import { plainText } from './answer.ts';
 import type { Answer } from './answer.ts';
 
-/** How much a route reads, and how it refuses what it cannot read. */
+/** A route's limit for its body, and its refusals. */
 export interface BodyRule {
   readonly bytesMax: number;
-  /** An empty body is none, and no fault. */
+  /** An empty body is allowed and parses as undefined. */
   readonly mayBeEmpty?: true;
-  /** @param declaredBytes null for a chunked body, which tells its length only by its end. */
+  /** @param declaredBytes the Content-Length; null for a chunked body. */
   tooLarge(declaredBytes: number | null): Answer;
-  /** @param fault what the body is or does, as in "is not valid JSON". */
+  /** @param fault the end of a sentence about the body, such as "is not valid JSON". */
   unreadable(fault: string): Answer;
 }
 
-/** Webhook routes, and others that contract 7.1 excepts: bad syntax is refused in plain text. */
+/** Webhook routes and the other exceptions of contract 7.1 refuse bad syntax in plain text. */
 export const resourceBody: BodyRule = {
   bytesMax: LIMITS.bodyBytes,
   tooLarge: () => tooLarge(LIMITS.bodyBytes),
@@ -28,16 +28,16 @@ export const replyBody: BodyRule = {
   tooLarge: () => tooLarge(LIMITS.replyBodyBytes),
 };
 
-/** Of a DELETE that says why: clients announce JSON on every call, also where they send nothing. */
+/** A DELETE may carry a reason. Clients announce JSON on every call, even when they send no body. */
 export const optionalBody: BodyRule = { ...resourceBody, mayBeEmpty: true };
 
-/** Topic routes, which have no part in that exception: rule failures of theirs are 400 (contract 7.2). */
+/** Topic routes are no exception of contract 7.1. They answer a failed rule with 400 (contract 7.2). */
 export const topicBody: BodyRule = {
   ...resourceBody,
   unreadable: (fault) => invalid(`The body ${fault}.`, 400),
 };
 
-/** `POST /internal/ses/sns`: the faults of a message that nobody vouches for are of interest to nobody but us. */
+/** `POST /internal/ses/sns`: an unverified sender gets no details about a fault. */
 export const snsBody: BodyRule = {
   bytesMax: LIMITS.snsBodyBytes,
   tooLarge: () => tooLarge(LIMITS.snsBodyBytes),
@@ -45,8 +45,9 @@ export const snsBody: BodyRule = {
 };
 
 /**
- * `POST /v1/emails`: always a problem document, but for a body between 8 and 32 MiB (contract 7.2, 413). A chunked
- * body is refused at byte 8 MiB + 1, when nobody can know yet how long it would have been.
+ * `POST /v1/emails` answers problem documents. One exception: a body of 8 to 32 MiB gets plain text (contract
+ * 7.2, 413). So does every chunked body over 8 MiB: its refusal comes at byte 8 MiB + 1, before its length is
+ * known.
  */
 export const emailBody: BodyRule = {
   bytesMax: LIMITS.emailBodyBytes,
@@ -57,7 +58,7 @@ export const emailBody: BodyRule = {
   unreadable: (fault) => invalidFields([{ field: '', message: fault }]),
 };
 
-/** `POST /v1/emails/batch`: always a problem document. */
+/** `POST /v1/emails/batch` always answers problem documents. */
 export const batchBody: BodyRule = {
   bytesMax: LIMITS.batchBodyBytes,
   tooLarge: () => tooLarge(LIMITS.batchBodyBytes),

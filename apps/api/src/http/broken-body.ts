@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Why the rest of a body will never be read; said of the body. */
+/** Why the rest of a body cannot be read. Ends a sentence that begins with "the body". */
 export type BodyFault = 'did not arrive in time' | 'is not well-formed HTTP';
 
 interface Break {
@@ -10,19 +10,19 @@ interface Break {
 const EVENT = 'body-broken';
 const breaks = new WeakMap<IncomingMessage, Break>();
 
-/** Whoever reads the body, now or later, is told that there is no more of it. The connection can carry no other request. */
+/** Reports the fault to every reader of the body, now or later. The connection can carry no other request. */
 export function breakBody(request: IncomingMessage, fault: BodyFault): void {
   if (breaks.has(request)) return;
   breaks.set(request, { fault });
   request.emit(EVENT, fault);
 }
 
-/** @returns null while the body may still be read to its end. */
+/** @returns null while the body is readable. */
 export function bodyFault(request: IncomingMessage): BodyFault | null {
   return breaks.get(request)?.fault ?? null;
 }
 
-/** @returns takes the listener away. */
+/** @returns removes the listener. */
 export function onceBodyBroken(request: IncomingMessage, listener: (fault: BodyFault) => void): () => void {
   request.once(EVENT, listener);
   return () => void request.off(EVENT, listener);

@@ -1,19 +1,19 @@
 import type { ByteRange } from '@postrider/blobs';
 
-/** One of `Range`: the last so many bytes, or from one on, perhaps to another. */
+/** A parsed `Range`: the last N bytes, or the bytes from `start` to `end`. */
 type AskedRange = { readonly last: number } | { readonly start: number; readonly end: number };
 
 const SINGLE = /^bytes=[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/i;
 
 /**
- * Which bytes a `Range` means (RFC 9110 14.2). Several ranges, another unit and what is no range are as none: a server may
- * ignore it.
+ * Returns the bytes that a `Range` header selects (RFC 9110 14.2). We ignore several ranges, other units and
+ * malformed headers, as the RFC allows.
  *
- * @param size of the whole in bytes. @returns null: the whole; `unsatisfiable`: 416.
+ * @param size the file's size in bytes. @returns null: the whole file; `unsatisfiable`: answer 416.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
   const asked = header === undefined ? null : parseRange(header);
-  // Nothing of nothing cannot be said in Content-Range.
+  // Content-Range cannot describe a range of an empty file.
   if (asked === null || size === 0) return null;
   if ('last' in asked) {
     return asked.last === 0 ? 'unsatisfiable' : { start: Math.max(0, size - asked.last), end: size - 1 };

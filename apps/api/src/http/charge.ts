@@ -3,16 +3,16 @@ import type { ApiKey } from '@postrider/store';
 import { limitUnknown, overLimit } from '../problems/answers.ts';
 import type { ProblemAnswer } from './answer.ts';
 
-/** Null: the request may go on. */
+/** Resolves to null when the request may continue. */
 export type Charge = (
   key: ApiKey,
-  /** Null: not known before the body is read; it is only looked whether anything is left. */
+  /** Null: the body holds the cost. The limiter only checks that at least 1 is left, and counts nothing. */
   cost: number | null,
 ) => Promise<{ readonly why: Refusal; readonly answer: ProblemAnswer } | null>;
 
 type Refusal = Extract<RateDecision, { allowed: false }>['why'];
 
-/** How many requests a minute a key may make. */
+/** The key's limit in requests per minute. */
 export type LimitOf = (key: ApiKey) => number;
 
 /** Charges a request to its key (contract 8, rules 1, 2 and 4). */

@@ -2,31 +2,30 @@ import type { Socket } from 'node:net';
 
 interface Limits {
   readonly max: number;
-  /** 0: none. */
+  /** 0: no limit per address. */
   readonly perAddressMax: number;
-  /** Whose connections count together. Null: not counted by address. */
+  /** Connections with the same address count together. Null: no limit per address. */
   readonly addressOf: (socket: Socket) => string | null;
-  /** Whether a request of the connection is being served. */
+  /** Whether a request on the connection is in flight. */
   readonly isServing: (socket: Socket) => boolean;
 }
 
-/** How many connections there may be, in all and of one address. */
+/** Limits the open connections, in total and per address. */
 export interface ConnectionLimits {
   /**
-   * Takes a new connection in, in place of an idle one where there are as many as there may be. When none is idle, the new one
-   * is closed.
+   * Accepts a connection. At a limit it closes an idle connection, or the new one when no connection is idle.
    */
   add(socket: Socket): void;
-  /** An answer has left: the connection is idle until a byte of the next request comes. */
+  /** Call it after each answer. The connection is idle until the next byte arrives. */
   answered(socket: Socket): void;
 }
 
-/** At a limit the longest idle connection is closed: no byte of a request has come on it since its last answer, or at all. */
+/** At a limit it closes the connection that has been idle longest: no byte arrived since its last answer. */
 export function createConnectionLimits(limits: Limits): ConnectionLimits {
   const { max, perAddressMax, addressOf, isServing } = limits;
-  /** The open connections, each with the address it counts for. */
+  /** The open connections and their addresses. */
   const addresses = new Map<Socket, string | null>();
-  /** How many bytes had been read at the last answer; the longest ago first. */
+  /** The bytes read until the last answer. The oldest answer is first. */
   const readBefore = new Map<Socket, number>();
 
   function closeLongestIdle(among: (socket: Socket) => boolean): boolean {
@@ -37,7 +36,7 @@ export function createConnectionLimits(limits: Limits): ConnectionLimits {
         socket.destroy();
         return true;
       }
-      // It comes back with its next answer. So nobody looks at it twice.
+      // The connection is busy. Its next answer adds it again, so we check it only once per answer.
       readBefore.delete(socket);
     }
     return false;

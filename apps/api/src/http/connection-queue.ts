@@ -1,7 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How many requests may wait before the connection is read no further; what was read with them waits, too. */
+/**
+ * At this many waiting requests the queue pauses the connection. Requests that were already read wait, too.
+ */
 const WAITING_MAX = 2;
 
 /** A request with its response. */
@@ -10,30 +12,27 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** The requests of one connection: answers leave in order (RFC 9112 9.3.2), so they are served in order, one at a time. */
+/** Serves the requests of one connection in order, one at a time: answers leave in order (RFC 9112 9.3.2). */
 export interface ConnectionQueue {
-  /** The one being served. */
+  /** The request in flight. */
   readonly current: Exchange | null;
-  /** Whether the last request that was answered has not come whole yet. */
+  /** Whether the last answered request has not arrived completely. */
   readonly owesRest: boolean;
   add(exchange: Exchange): void;
-  /** Those that wait are never served: a client may send them again (RFC 9112 9.3.1). */
+  /** Drops the waiting requests. The client may send them again (RFC 9112 9.3.1). */
   dropWaiting(): void;
 }
 
-/**
- * A client that sends many requests without waiting for their answers keeps only its own connection busy, and is
- * read no further while some wait.
- */
+/** A client that sends requests without waiting for answers delays only its own connection. */
 export function createConnectionQueue(socket: Socket, serve: RequestListener): ConnectionQueue {
   const waiting: Exchange[] = [];
   let current: Exchange | null = null;
-  // Nothing more of what was served is kept: an idle connection would hold its last body.
+  // Keep no complete request: it would hold its body in memory on an idle connection.
   let unfinished: IncomingMessage | null = null;
   let paused = false;
 
   function next(): void {
-    // The last answer closed the connection: nothing more can be answered on it.
+    // The last answer closed the connection, so the waiting requests cannot be answered.
     if (socket.destroyed || socket.writableEnded) waiting.splice(0);
     unfinished = current?.request.complete === false ? current.request : null;
     current = waiting.shift() ?? null;

@@ -1,18 +1,18 @@
 import { LIMITS } from '@postrider/domain';
 
-/** Control and format characters (among them those that turn the direction of writing), and halves of pairs. */
+/** Control and format characters, including those that reverse the text direction, and lone surrogates. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-/** What a file system, a shell or a browser reads in its own way. */
+/** These have a special meaning for file systems, shells or browsers. */
 const UNSAFE = /[\\/:*?"<>|]/g;
-/** RFC 8187 3.2.1: what `encodeURIComponent` leaves and `attr-char` does not have. */
+/** `encodeURIComponent` keeps these, but `attr-char` of RFC 8187 3.2.1 excludes them. */
 const NOT_ATTR_CHAR = /['()*]/g;
 
 /**
- * A header that has a browser save what comes, under this name at the most.
+ * The Content-Disposition that makes a browser save the file under a safe form of this name.
  *
- * RFC 6266 4.3: `filename` is in ASCII for who knows nothing else; a name that has more is in `filename*`, too.
+ * `filename` is ASCII, for old clients. A name with other characters is also in `filename*` (RFC 6266 4.3).
  *
- * @param name as a stranger wrote it.
+ * @param name untrusted.
  */
 export function attachmentDisposition(name: string): string {
   const safe = safeName(name);
@@ -21,7 +21,7 @@ export function attachmentDisposition(name: string): string {
   return ascii === safe ? quoted : `${quoted}; filename*=UTF-8''${percentEncoded(safe)}`;
 }
 
-/** A name without a folder, that neither hides a file nor is empty. */
+/** Returns a name without a folder, without a leading dot (which hides a file), and never empty. */
 function safeName(name: string): string {
   const shown = name.replaceAll(UNSHOWABLE, '').replaceAll(UNSAFE, '_').trim();
   const cut = Array.from(shown.replace(/^\.+/, '_')).slice(0, LIMITS.filenameLength).join('');

@@ -8,7 +8,7 @@ import type { Answer } from './answer.ts';
 export type FieldsParse<Fields> =
   { readonly ok: true; readonly fields: Fields } | { readonly ok: false; readonly refusal: Answer };
 
-/** How routes of one kind refuse a body whose fields are not as they must be. */
+/** How a kind of route refuses invalid fields. */
 export interface FieldRule {
   lacking(field: string): Answer;
   /** @param detail names the field and the value. */
@@ -24,23 +24,25 @@ export const resourceFields: FieldRule = {
   breaking: (detail) => invalid(detail),
 };
 
-/** Suppression routes: a missing field as above, every other fault is 400 (contract 7.2). */
+/**
+ * Suppression routes refuse a missing field as above. They answer every other fault with 400 (contract 7.2).
+ */
 export const suppressionFields: FieldRule = {
   lacking: lackingInPlainText,
   breaking: (detail) => invalid(detail, 400),
 };
 
-/** Topic routes have no part in the exception of contract 7.1. */
+/** Topic routes are no exception of contract 7.1. */
 export const topicFields: FieldRule = {
   lacking: (field) => invalid(`${field} is required.`, 400),
   breaking: (detail) => invalid(detail, 400),
 };
 
 /**
- * The fields of a parsed body. Faults are named one at a time: the first is enough to act on, and a body may have
+ * Validates the fields of a parsed body. A refusal names only the first fault, because a body may have
  * thousands.
  *
- * @param required a body that is no object lacks the first of them.
+ * @param required fields that must exist. A body that is no object lacks the first one.
  */
 export function parseFields<Fields>(
   body: unknown,

@@ -8,7 +8,7 @@ import { RequestAbortedError } from './read-body.ts';
 import { contextOf } from './request-context.ts';
 import type { Send } from './send.ts';
 
-/** The last middleware: what went wrong on our side becomes a 503 or a 500, and a line in the log. */
+/** The last middleware. It turns our own errors into a 503 or 500 and a log line. */
 export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMetrics) {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows an error handler by its four parameters
   return (error: unknown, request: IncomingMessage, response: ServerResponse, _next: unknown): void => {
@@ -30,7 +30,7 @@ export function createErrorHandler(send: Send, logger: Logger, metrics: ErrorMet
   };
 }
 
-/** Express' router could not decode a percent-escape in the path. */
+/** Express could not decode a percent-escape in the path. */
 function isMalformedPath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }

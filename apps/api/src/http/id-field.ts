@@ -2,7 +2,7 @@ import { parseId } from '@postrider/domain';
 import type { Id, Noun } from '@postrider/domain';
 import { z } from 'zod';
 
-/** A field that holds the id of something. @param inWords with its article: `a webhook`. */
+/** A field that holds an id. @param inWords the noun with its article: `a webhook`. */
 export function idField<N extends Noun>(noun: N, inWords: string) {
   return z.string({ error: 'is not a string' }).transform((text, context): Id<N> => {
     const id = parseId(noun, text);

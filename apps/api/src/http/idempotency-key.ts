@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { LIMITS } from '@postrider/domain';
 import type { FieldFault } from '@postrider/domain';
 
-/** The header as it is named in an answer. */
+/** The header's name in answers. */
 const FIELD = 'Idempotency-Key';
 
 export type IdempotencyKeyParse =
   | { readonly ok: true; /** null where the request has none */ readonly key: string | null }
   | { readonly ok: false; readonly fault: FieldFault };
 
-/** A header that stands in a request twice reads as one whose values are joined. */
+/** Joins the values when the request has the header twice. */
 export function parseIdempotencyKey(headers: IncomingHttpHeaders): IdempotencyKeyParse {
   const written = headers['idempotency-key'];
   if (written === undefined) return { ok: true, key: null };

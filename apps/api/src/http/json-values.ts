@@ -1,4 +1,4 @@
-/** In one body: four times as many as a batch can hold in the fields that are known. */
+/** Values in one body. A full batch with only known fields has a quarter of this. */
 export const JSON_VALUES_MAX = 250_000;
 
 const QUOTE = 0x22;
@@ -8,9 +8,9 @@ const OPENING_BRACKET = 0x5b;
 const OPENING_BRACE = 0x7b;
 
 /**
- * How many values a JSON text holds at the most, found without parsing it (each but the first stands behind a comma or
- * an opening bracket): `[[],[],…]` takes fourteen times as much
- * memory as its text. Of what is no JSON, any number.
+ * Counts an upper bound of the values in a JSON text, without parsing it: every value except the first
+ * follows a comma or an opening bracket. The parsed form of `[[],[],…]` takes fourteen times the memory of
+ * its text. The result has no meaning when the text is not JSON.
  */
 export function countJsonValues(text: Uint8Array): number {
   let values = 1;

@@ -2,9 +2,10 @@ import type { Socket } from 'node:net';
 import { READ_OFF_BYTES_MAX } from './unread-body.ts';
 
 /**
- * Has `socket.destroySoon()`, by which Node and we end a connection behind its last answer, close it in two steps (RFC
- * 9112 9.6): our side first; the rest once the client has closed its own, or after `timeoutMs`. Closed at once with
- * something of the client's unread, the connection would be reset, and an answer that the client has not read yet be lost.
+ * Makes `socket.destroySoon()` close the connection in two steps (RFC 9112 9.6). Node and we call that method
+ * after the last answer. Our side closes first. The rest closes when the client closes its side, or after
+ * `timeoutMs`. Closing at once with unread bytes would reset the connection, and the client could lose the
+ * answer.
  */
 export function closeInTwoSteps(socket: Socket, timeoutMs: number): void {
   socket.destroySoon = () => {
@@ -14,10 +15,10 @@ export function closeInTwoSteps(socket: Socket, timeoutMs: number): void {
   };
 }
 
-/** Once both sides have ended, the socket destroys itself. */
+/** The socket destroys itself when both sides have ended. */
 function throwAwayWhatComes(socket: Socket, timeoutMs: number): void {
   let bytes = 0;
-  socket.removeAllListeners('data'); // the parser's: no request on this connection is served any more
+  socket.removeAllListeners('data'); // the HTTP parser listens no more: no further request is served
   socket.on('data', (chunk) => {
     bytes += chunk.length;
     if (bytes > READ_OFF_BYTES_MAX) socket.destroy();

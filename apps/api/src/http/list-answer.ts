@@ -7,17 +7,17 @@ import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
 
 export interface PagedList<N extends Noun, Entry> {
-  /** What the list holds: its ids are the cursors. */
+  /** The kind of entry. Entry ids are the cursors. */
   readonly noun: N;
-  /** @returns null when the cursor does not stand in the list. */
+  /** @returns null when the list does not hold the cursor. */
   readonly read: (request: PageRequest<N>) => Promise<Page<Entry> | null>;
-  /** An entry as the list shows it. */
+  /** The JSON of an entry. */
   readonly show: (entry: Entry) => object;
-  /** Of a refusal, on suppression and topic routes. */
+  /** The status of a refusal. Suppression and topic routes set it. */
   readonly refusalStatus?: AlsoStatus;
 }
 
-/** What a query says of a page; its cursor is what `readId` has made of it. */
+/** The page that a query asks for. `readId` has parsed the cursor. */
 type PageParse<Cursor extends string> =
   | {
       readonly ok: true;
@@ -31,9 +31,9 @@ type PageParse<Cursor extends string> =
 const SIDES = ['after', 'before'] as const;
 
 /**
- * Answers one page of a list as Resend does: `{object: 'list', has_more, data}`, chosen by `limit` (1–100, 20 when left
- * out) and by `after` or `before`, the id of an entry. A cursor that is malformed, unknown or another account's is
- * refused in the same words.
+ * Answers one page of a list as Resend does: `{object: 'list', has_more, data}`. The query gives `limit`
+ * (1–100, default 20) and `after` or `before`, the id of an entry. A malformed cursor, an unknown one and one
+ * from another account get the same refusal.
  */
 export async function listAnswer<N extends Noun, Entry>(
   query: URLSearchParams,
@@ -50,7 +50,7 @@ export async function listAnswer<N extends Noun, Entry>(
   return invalid(unknownCursor(cursor.side, cursor.id), list.refusalStatus);
 }
 
-/** @param readId null for what cannot be the id of an entry. */
+/** @param readId returns null for text that cannot be an entry's id. */
 export function parsePage<Cursor extends string>(
   query: URLSearchParams,
   readId: (written: string) => Cursor | null,

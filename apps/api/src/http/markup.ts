@@ -1,4 +1,4 @@
-/** Text that is HTML: nothing becomes it but by the template `markup`. */
+/** HTML text. Only the template tag `markup` creates it. */
 export class Markup {
   readonly text: string;
 
@@ -8,7 +8,7 @@ export class Markup {
   }
 }
 
-/** A template of HTML: whatever is put into it is text there, wherever it came from, and never markup. */
+/** A template tag for HTML. It escapes every inserted string. */
 export function markup(strings: TemplateStringsArray, ...values: readonly (string | Markup)[]): Markup {
   return new Markup(strings, values);
 }

@@ -7,8 +7,8 @@ const STYLE =
   'button{font:inherit;padding:.4rem 1.2rem}';
 
 /**
- * What stands with every page: it may load nothing, run nothing, be framed by nobody, and send its form nowhere but
- * here. It tells nobody that it was asked for, and stands in no search.
+ * Headers of every page. The page loads nothing, runs nothing, cannot be framed, and sends its form only to
+ * us. It sends no referrer, and search engines do not list it.
  */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
@@ -22,7 +22,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'x-robots-tag': 'noindex',
 };
 
-/** A page for people, whole in itself. */
+/** Renders a complete HTML page. */
 export function page(title: string, body: Markup): string {
   const document = markup`<!doctype html>
 <html lang="en">

@@ -4,7 +4,7 @@ import { quoted } from '../problems/quoted.ts';
 import { parseFields, resourceFields } from './fields.ts';
 import type { FieldsParse } from './fields.ts';
 
-/** The parameters of a query that `schema` names, each at most once. Others are ignored. */
+/** Parses the query parameters that `schema` names. Each may occur once. Others are ignored. */
 export function parseQuery<Shape extends z.ZodRawShape>(
   query: URLSearchParams,
   schema: z.ZodObject<Shape>,

@@ -3,23 +3,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { ApiKey } from '@postrider/store';
 
-/** What is known of a request while it is served, for its answer and its line in the log. */
+/** State of a request in flight, for its answer and its log line. */
 export interface RequestContext {
-  /** Always our own: a caller's `x-request-id` is not taken over. */
+  /** Always generated. The caller's `x-request-id` is ignored. */
   readonly requestId: string;
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number;
-  /** Once the request has authenticated. */
+  /** Set after authentication. */
   key: ApiKey | null;
-  /** Whether the client holds its body back until it is told `100 Continue`. */
+  /** Whether the client sends its body only after `100 Continue`. */
   awaitsContinue: boolean;
-  /** Why the rate limiter refused, if it did. */
+  /** The rate limiter's reason for a refusal. */
   refusal: 'limit' | 'limiter-unavailable' | null;
 }
 
 const contexts = new WeakMap<ServerResponse, RequestContext>();
 
-/** Comes before everything: gives the request its id, and every answer the headers that all answers have. */
+/** Runs first. It creates the request's id and sets the headers that every answer has. */
 export function openRequest(request: IncomingMessage, response: ServerResponse): void {
   const requestId = newRequestId();
   contexts.set(response, {
@@ -34,12 +34,12 @@ export function openRequest(request: IncomingMessage, response: ServerResponse):
   response.setHeader('cache-control', 'no-store');
 }
 
-/** HTTP/1.0 knows no interim answers: there the header means nothing (RFC 9110 10.1.1). */
+/** HTTP/1.0 has no interim answers, so the header has no meaning there (RFC 9110 10.1.1). */
 function asksToContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.1' && /(?:^|\W)100-continue(?:$|\W)/i.test(headers.expect ?? '');
 }
 
-/** @throws Error when `openRequest` has not seen the request. */
+/** @throws Error when `openRequest` did not run. */
 export function contextOf(response: ServerResponse): RequestContext {
   const context = contexts.get(response);
   if (context === undefined) throw new Error('the request was never opened');

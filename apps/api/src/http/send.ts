@@ -10,7 +10,7 @@ import { PAGE_HEADERS } from './page.ts';
 import { contextOf } from './request-context.ts';
 import { hasUnreadBody, readOff } from './unread-body.ts';
 
-/** Writes an answer to the wire; does nothing when the client is gone or an answer has begun. */
+/** Writes an answer. Does nothing when the client has disconnected or an answer has begun. */
 export type Send = (request: IncomingMessage, response: ServerResponse, answer: Answer) => void;
 
 export function createSend(bases: ProblemBases, logger: Pick<Logger, 'warn'>): Send {
@@ -35,7 +35,7 @@ interface Head {
   readonly status: number;
   readonly mediaType: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the body, in bytes. */
+  /** Content-Length in bytes. */
   readonly length: number;
 }
 
@@ -44,17 +44,17 @@ function writeHead(response: ServerResponse, { status, mediaType, headers, lengt
   response.setHeader('content-type', mediaType);
   response.setHeader('content-length', length);
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // RFC 9110 11.6.1: a 401 names the scheme.
+  // A 401 must name the scheme (RFC 9110 11.6.1).
   if (status === 401) response.setHeader('www-authenticate', 'Bearer');
 }
 
-/** Whether nothing more of the request comes that Node does not read off by itself. */
+/** Whether Node needs no help to read the rest of the request. */
 function isWhole(request: IncomingMessage, response: ServerResponse): boolean {
   const comesNoMore = contextOf(response).awaitsContinue || bodyFault(request) !== null;
   return comesNoMore || !hasUnreadBody(request, response);
 }
 
-/** Sends the bytes as they come, and reads off what still comes of the request meanwhile. */
+/** Streams the file, and meanwhile reads and drops the rest of the request. */
 async function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
@@ -69,7 +69,9 @@ async function sendFile(
   if (!response.destroyed) response.end();
 }
 
-/** Destroys the stream when the client goes away, and the connection when the stream fails: half is not taken for all. */
+/**
+ * Destroys the stream when the client disconnects. A failed stream destroys the connection, to show the loss.
+ */
 async function sendStream(
   stream: Readable,
   response: ServerResponse,
@@ -78,7 +80,7 @@ async function sendStream(
   try {
     await pipeline(stream, response, { end: false });
   } catch (error) {
-    if (response.destroyed) return; // the client is gone
+    if (response.destroyed) return; // the client has disconnected
     response.destroy();
     logger.warn('answer broken off: its bytes could not be read', {
       request_id: contextOf(response).requestId,
@@ -88,8 +90,8 @@ async function sendStream(
 }
 
 /**
- * Answers a client that is still sending. To close at once would reset the connection and could take the answer
- * away from it; so the whole answer goes out first, and the response only ends once the rest was read off.
+ * Answers a client that is still sending. Closing at once would reset the connection, and the client could
+ * lose the answer. So we write the whole answer, read the rest of the request, and end the response last.
  */
 async function sendWhileReceiving(
   request: IncomingMessage,

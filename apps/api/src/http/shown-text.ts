@@ -1,7 +1,7 @@
 import { hasControlCharacter, isWellFormed } from '@postrider/domain';
 import { z } from 'zod';
 
-/** A text that people read on one line, and that Postgres can keep. @param lengthMax in characters. */
+/** A field for one line of text that Postgres can store. @param lengthMax in characters. */
 export function shownText(lengthMax: number) {
   return z
     .string({ error: 'is not a string' })
