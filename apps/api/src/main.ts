@@ -26,7 +26,7 @@ import {
   createDomainStore,
   createDomainTurns,
   createEmailStore,
-  createInboundRouteStore,
+  createRoutingRuleStore,
   createInboxStore,
   createMessageStore,
   createSuppressionStore,
@@ -104,7 +104,7 @@ function addServer(provider: MailProviderName): void {
       threads: createThreadStore(database),
       messages: createMessageStore(database, systemClock),
       inboxes: createInboxStore(database, systemClock, { sharedDomains, perAccountMax: LIMITS.inboxes }),
-      inboundRoutes: createInboundRouteStore(database, secrets, systemClock, {
+      routingRules: createRoutingRuleStore(database, secrets, systemClock, {
         ...{ sharedDomains, webhooksPerAccountMax: config.webhooksPerAccountMax },
       }),
       blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),

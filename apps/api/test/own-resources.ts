@@ -64,7 +64,7 @@ export function createOwnResources(api: TestApi, { accountId, authorization }: C
     threadedInbox,
     message: () => message(false),
     heldMessage: () => message(true),
-    inboundRoute: () =>
+    routingRule: () =>
       create('/v1/inbound/routes', {
         match: `rule${(names += 1)}.${accountId.slice(-10)}@${SHARED_DOMAIN}`,
         endpoint: 'https://own.example/rule',

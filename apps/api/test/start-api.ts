@@ -19,7 +19,7 @@ import {
   createDomainStore,
   createDomainTurns,
   createEmailStore,
-  createInboundRouteStore,
+  createRoutingRuleStore,
   createInboxStore,
   createMessageStore,
   createSuppressionStore,
@@ -216,7 +216,7 @@ function createStores(database: Database, webhooksPerAccountMax: number) {
     threads: createThreadStore(database),
     messages: createMessageStore(database, systemClock),
     inboxes: createInboxStore(database, systemClock, { sharedDomains, perAccountMax: MANY }),
-    inboundRoutes: createInboundRouteStore(database, secrets, systemClock, {
+    routingRules: createRoutingRuleStore(database, secrets, systemClock, {
       ...{ sharedDomains, webhooksPerAccountMax },
     }),
     blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),

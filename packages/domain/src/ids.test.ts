@@ -19,7 +19,7 @@ const PREFIX_BY_NOUN: Record<Noun, string> = {
   suppression: 'sup',
   inbox: 'ibx',
   thread: 'thr',
-  inboundRoute: 'rt',
+  routingRule: 'rt',
   blockedSender: 'bs',
   attachment: 'att',
 };

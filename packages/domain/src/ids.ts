@@ -16,7 +16,7 @@ const PREFIXES = {
   suppression: 'sup',
   inbox: 'ibx',
   thread: 'thr',
-  inboundRoute: 'rt',
+  routingRule: 'rt',
   blockedSender: 'bs',
   attachment: 'att',
 } as const;

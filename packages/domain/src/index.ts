@@ -66,7 +66,7 @@ export type { RateDecision, RateLimiter } from './rate-limit.ts';
 export { messageRecord, wholeMessageRecord } from './received-message.ts';
 export type {
   AttachmentId,
-  InboundRouteId,
+  RoutingRuleId,
   MessageId,
   ReceivedAttachment,
   ReceivedMessage,

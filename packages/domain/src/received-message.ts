@@ -6,7 +6,7 @@ import type { AuthResult, HeldReason } from './screening-words.ts';
 
 export type MessageId = Id<'message'>;
 export type ThreadId = Id<'thread'>;
-export type InboundRouteId = Id<'inboundRoute'>;
+export type RoutingRuleId = Id<'routingRule'>;
 export type AttachmentId = Id<'attachment'>;
 
 export interface ReceivedAttachment {
@@ -26,7 +26,7 @@ export interface ReceivedMessage {
   readonly status: 'received' | 'held' | 'released';
   readonly inboxId: InboxId | null;
   readonly threadId: ThreadId | null;
-  readonly ruleId: InboundRouteId | null;
+  readonly ruleId: RoutingRuleId | null;
   /** Of the header, without angle brackets. */
   readonly messageId: string | null;
   readonly inReplyTo: string | null;

@@ -67,8 +67,8 @@ export { createBlockedSenderStore } from './inbound/blocked-senders.ts';
 export type { BlockedSender, BlockedSenderStore } from './inbound/blocked-senders.ts';
 export { findMessages } from './inbound/find-messages.ts';
 export type { FoundMessage, MessageSearch } from './inbound/find-messages.ts';
-export { createInboundRouteStore } from './inbound/inbound-routes.ts';
-export type { InboundRoute, InboundRouteStore } from './inbound/inbound-routes.ts';
+export { createRoutingRuleStore } from './inbound/routing-rules.ts';
+export type { RoutingRule, RoutingRuleStore } from './inbound/routing-rules.ts';
 export { createInboxStore } from './inbound/inboxes.ts';
 export type {
   Inbox,

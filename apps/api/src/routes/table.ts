@@ -6,7 +6,7 @@ import type {
   DeadLetterStore,
   DomainStore,
   EmailStore,
-  InboundRouteStore,
+  RoutingRuleStore,
   InboxStore,
   MessageStore,
   ProviderNotificationStore,
@@ -27,7 +27,7 @@ import { batchCost, createBatch } from './emails/batch.ts';
 import { createEmail } from './emails/create.ts';
 import { getEmail } from './emails/get.ts';
 import { listEmails } from './emails/list.ts';
-import { blockedSenderRoutes, inboundRouteRoutes } from './inbound/routes.ts';
+import { blockedSenderRoutes, routingRuleRoutes } from './inbound/routes.ts';
 import { inboxRoutes } from './inboxes/routes.ts';
 import { messageRoutes } from './messages/routes.ts';
 import type { MessageRouteParts } from './messages/routes.ts';
@@ -55,7 +55,7 @@ export interface RouteStores extends UnsubscribeRouteParts {
   readonly inboxes: InboxStore;
   readonly threads: ThreadStore;
   readonly messages: MessageStore;
-  readonly inboundRoutes: InboundRouteStore;
+  readonly routingRules: RoutingRuleStore;
   readonly blockedSenders: BlockedSenderStore;
   readonly notifications: ProviderNotificationStore;
   readonly sesMail: SesMailStore;
@@ -93,7 +93,7 @@ export function routeTable(stores: RouteStores, parts: RouteParts): readonly Rou
     ...inboxRoutes(stores.inboxes),
     ...threadRoutes({ ...stores, ...parts.rules }),
     ...messageRoutes(stores.messages, parts),
-    ...inboundRouteRoutes(stores.inboundRoutes),
+    ...routingRuleRoutes(stores.routingRules),
     ...blockedSenderRoutes(stores.blockedSenders),
     ...unsubscribeRoutes(stores, parts.unsubscribeTokens),
     notificationRoute(stores, parts),

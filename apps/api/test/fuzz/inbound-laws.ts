@@ -267,14 +267,14 @@ const ruleLaws: Readonly<Record<string, RouteLaw>> = {
   },
   'GET /v1/inbound/routes/:id': {
     ...live,
-    noun: 'inboundRoute',
+    noun: 'routingRule',
     success: '200 json',
     refusals: ['404 not-found'],
     judge: judgeRouteEntry,
   },
   'DELETE /v1/inbound/routes/:id': {
     ...live,
-    noun: 'inboundRoute',
+    noun: 'routingRule',
     success: '200 json',
     refusals: ['404 not-found'],
     judge: (doc) => expect(doc).toEqual({ object: 'inbound_route', id: ID('rt'), deleted: true }),

@@ -22,7 +22,7 @@ export interface RouteLaw {
         | 'suppression'
         | 'inbox'
         | 'message'
-        | 'inboundRoute'
+        | 'routingRule'
         | 'blockedSender'
       >
     | 'heldMessage'

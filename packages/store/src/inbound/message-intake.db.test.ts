@@ -37,7 +37,7 @@ async function inbox(local: string, kind: KeyKind = 'live', owner = accountId): 
 }
 
 async function rule(match: string, owner = accountId): Promise<string> {
-  const id = newId('inboundRoute', store.clock);
+  const id = newId('routingRule', store.clock);
   const webhookId = await rows.webhook({ accountId: owner, subject: `${owner}/inbound/${id}` });
   await store.outside.query('insert into inbound_routes values ($1, $2, $3, null, $4, now())', [
     ...[id, owner, match, webhookId],

@@ -4,7 +4,7 @@ import type {
   AuthResult,
   Clock,
   HeldReason,
-  InboundRouteId,
+  RoutingRuleId,
   InboxId,
   KeyKind,
   MessageId,
@@ -141,7 +141,7 @@ interface Recipient {
   readonly accountId: AccountId;
   readonly kind: KeyKind;
   readonly inboxId: InboxId | null;
-  readonly ruleId: InboundRouteId | null;
+  readonly ruleId: RoutingRuleId | null;
 }
 
 /** An inbox, or a rule without one, with the recipients that lead to it. */

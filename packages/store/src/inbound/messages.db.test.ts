@@ -54,7 +54,7 @@ const held = (message: Partial<IncomingMessage> = {}) => received({ heldReason: 
 
 /** A message for a rule that is gone: it has neither inbox nor thread. */
 async function heldWithoutInbox(): Promise<MessageId> {
-  const ruleId = newId('inboundRoute', store.clock);
+  const ruleId = newId('routingRule', store.clock);
   const webhookId = await rows.webhook({ ...reader, subject: `${reader.accountId}/inbound/${ruleId}` });
   await store.outside.query('insert into inbound_routes values ($1, $2, $3, null, $4, now())', [
     ...[ruleId, reader.accountId, `rule@${SHARED_DOMAIN}`, webhookId],

@@ -2,7 +2,7 @@ import { LIMITS, newId } from '@postrider/domain';
 import type {
   AttachmentId,
   Clock,
-  InboundRouteId,
+  RoutingRuleId,
   InboxId,
   LinkTarget,
   MailReader,
@@ -211,7 +211,7 @@ function wholeOf(row: MessageRow & { readonly attachments: readonly AttachmentRo
     ...{ status: row.status, heldReason: row.heldReason as WholeMessage['heldReason'] },
     inboxId: row.inboxId as InboxId | null,
     threadId: row.threadId as ThreadId | null,
-    ruleId: row.ruleId as InboundRouteId | null,
+    ruleId: row.ruleId as RoutingRuleId | null,
     ...{ messageId: row.messageId, inReplyTo: row.inReplyTo, references: row.references },
     ...{ from: row.from, to: row.to, cc: row.cc, replyTo: row.replyTo, receivedFor: row.receivedFor },
     ...{ subject: row.subject, text: row.text, html: row.html },

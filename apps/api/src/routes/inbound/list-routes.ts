@@ -1,13 +1,13 @@
-import type { InboundRouteStore } from '@postrider/store';
+import type { RoutingRuleStore } from '@postrider/store';
 import { listAnswer } from '../../http/list-answer.ts';
 import type { Handle } from '../route.ts';
 import { routeEntry } from './route-object.ts';
 
 /** `GET /v1/inbound/routes`: the newest first. */
-export function listRoutes(routes: Pick<InboundRouteStore, 'list'>): Handle {
+export function listRoutes(routes: Pick<RoutingRuleStore, 'list'>): Handle {
   return ({ key, query }) =>
     listAnswer(query, {
-      noun: 'inboundRoute',
+      noun: 'routingRule',
       read: (request) => routes.list(key.accountId, request),
       show: routeEntry,
     });

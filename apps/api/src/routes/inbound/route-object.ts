@@ -1,7 +1,7 @@
-import type { InboundRoute } from '@postrider/store';
+import type { RoutingRule } from '@postrider/store';
 
 /** What every answer says of a rule. */
-export function routeObject({ id, match, endpoint, events, webhookId, createdAt }: InboundRoute) {
+export function routeObject({ id, match, endpoint, events, webhookId, createdAt }: RoutingRule) {
   return {
     object: 'inbound_route',
     id,
@@ -14,6 +14,6 @@ export function routeObject({ id, match, endpoint, events, webhookId, createdAt 
 }
 
 /** What a list says of each rule, and the answer about one. */
-export function routeEntry(route: InboundRoute) {
+export function routeEntry(route: RoutingRule) {
   return { ...routeObject(route), name: route.name };
 }

@@ -291,7 +291,7 @@ test('of ten deletions at once one finds the rule', async () => {
 
 test('to another account a rule is missing, in the same bytes as one that is nowhere', async () => {
   const { id } = await made(rule(ADDRESS));
-  const nowhere = withoutInstance(await ask('get', one(newId('inboundRoute', systemClock))));
+  const nowhere = withoutInstance(await ask('get', one(newId('routingRule', systemClock))));
   for (const method of ['get', 'delete'] as const) {
     expect(withoutInstance(await ask(method, one(id), other))).toBe(nowhere);
   }

@@ -1,4 +1,4 @@
-import type { BlockedSenderStore, InboundRouteStore } from '@postrider/store';
+import type { BlockedSenderStore, RoutingRuleStore } from '@postrider/store';
 import { resourceBody } from '../../http/body-rules.ts';
 import type { Route } from '../route.ts';
 import { blockSender } from './block-sender.ts';
@@ -16,7 +16,7 @@ const read = { ...manage, method: 'get', body: 'ignored' } as const;
 const remove = { ...manage, method: 'delete', body: 'ignored' } as const;
 
 /** Rules that take received mail to endpoints of their own. */
-export function inboundRouteRoutes(routes: InboundRouteStore): readonly Route[] {
+export function routingRuleRoutes(routes: RoutingRuleStore): readonly Route[] {
   const all = '/v1/inbound/routes';
   return [
     { ...post, path: all, handle: createRoute(routes) },

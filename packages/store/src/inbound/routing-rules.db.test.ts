@@ -6,8 +6,8 @@ import { untilWaitingForLock } from '@postrider/testing';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
-import { createInboundRouteStore } from './inbound-routes.ts';
-import type { InboundRoute, InboundRouteStore } from './inbound-routes.ts';
+import { createRoutingRuleStore } from './routing-rules.ts';
+import type { RoutingRule, RoutingRuleStore } from './routing-rules.ts';
 import { createMessageIntake } from './message-intake.ts';
 import type { IncomingMessage, MessageIntake } from './message-intake.ts';
 
@@ -15,14 +15,14 @@ const SHARED = 'in.example';
 const BOTH: readonly EventType[] = ['message.received', 'message.held'];
 
 let store: TestStore;
-let routes: InboundRouteStore;
+let rules: RoutingRuleStore;
 let intake: MessageIntake;
 let accountId: AccountId;
 
 beforeAll(async () => {
   store = await openTestStore();
-  const rules = { sharedDomains: [SHARED], webhooksPerAccountMax: 3 };
-  routes = createInboundRouteStore(store.db, store.secrets, store.clock, rules);
+  const limits = { sharedDomains: [SHARED], webhooksPerAccountMax: 3 };
+  rules = createRoutingRuleStore(store.db, store.secrets, store.clock, limits);
   intake = createMessageIntake(store.db, store.clock, [SHARED]);
 });
 afterAll(() => store.close());
@@ -36,13 +36,13 @@ beforeEach(async () => {
 function create(local: string, events = BOTH) {
   const match = parseInboundMatch(`${local}@${SHARED}`);
   if (match === null) throw new Error('no match');
-  return routes.create({ accountId, match, name: null, endpoint: 'https://a.example/', events });
+  return rules.create({ accountId, match, name: null, endpoint: 'https://a.example/', events });
 }
 
-async function made(local: string, events = BOTH): Promise<InboundRoute & { secret: string }> {
+async function made(local: string, events = BOTH): Promise<RoutingRule & { secret: string }> {
   const creation = await create(local, events);
   if (creation.kind !== 'created') throw new Error(creation.kind);
-  return { ...creation.route, secret: creation.signingSecret };
+  return { ...creation.rule, secret: creation.signingSecret };
 }
 
 function incoming(local: string, more: Partial<IncomingMessage> = {}): IncomingMessage {
@@ -86,8 +86,8 @@ test('a rule that is deleted takes no more mail, and its webhook has no delivery
   const { id, webhookId } = await made('a');
   await intake.receive(incoming('a'));
   expect(await deliveries()).toEqual({ [webhookId]: ['message.received'] });
-  expect(await routes.delete(accountId, id)).toBe(true);
-  expect(await routes.delete(accountId, id)).toBe(false);
+  expect(await rules.delete(accountId, id)).toBe(true);
+  expect(await rules.delete(accountId, id)).toBe(false);
   expect(await intake.accepts(`a@${SHARED}`)).toBe(false);
   expect(await intake.receive(incoming('a'))).toEqual({ kind: 'nobody' });
   expect(await store.outside.query('select from deliveries')).toEqual([]);
@@ -102,8 +102,8 @@ test('a rule and the mark of its webhook go together, or stay together', async (
   await store.outside.query(`create trigger refuse before update of removed_at on webhooks for each row
     execute function refuse()`);
   try {
-    await expect(routes.delete(accountId, id)).rejects.toThrow('not now');
-    expect(await routes.find(accountId, id)).toMatchObject({ id, webhookId });
+    await expect(rules.delete(accountId, id)).rejects.toThrow('not now');
+    expect(await rules.find(accountId, id)).toMatchObject({ id, webhookId });
   } finally {
     await store.outside.query('drop function refuse cascade');
   }
@@ -144,7 +144,7 @@ test('a deletion waits for mail that is being stored, and takes its delivery alo
   await inUndoneTransaction(store.db.pool, async (storing) => {
     await storing.query('select from inbound_routes where id = $1 for no key update', [id]);
     await storing.query('select from webhooks where id = $1 for key share', [webhookId]);
-    const deleting = routes.delete(accountId, id);
+    const deleting = rules.delete(accountId, id);
     await untilWaitingForLock(store.outside);
     await storing.query("insert into deliveries (event_id, webhook_id) values ('evt_1', $1)", [webhookId]);
     await storing.query('commit');

@@ -10,7 +10,7 @@ import type { Statement } from '../../db/statement.ts';
  * $1 id, $2 account, $3 match, $4 name or null, $5 webhook, $6 created at, $7 whether the domain is shared.
  * Returns the id; no row when the match is taken.
  */
-export const addInboundRoute: Statement = {
+export const addRoutingRule: Statement = {
   name: 'add-inbound-route',
   text: `
     insert into inbound_routes (id, account_id, match, name, webhook_id, created_at)

@@ -6,7 +6,7 @@ import type { Statement } from '../../db/statement.ts';
  *
  * $1 account, $2 id, $3 removed at. Returns the webhook; no row when there is no such rule.
  */
-export const deleteInboundRoute: Statement = {
+export const deleteRoutingRule: Statement = {
   name: 'delete-inbound-route',
   text: `
     with gone as (

@@ -4,7 +4,7 @@ import type {
   Clock,
   EventType,
   InboundMatch,
-  InboundRouteId,
+  RoutingRuleId,
   SecretBox,
   WebhookId,
 } from '@postrider/domain';
@@ -15,14 +15,14 @@ import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import { ownsDomain } from '../domains/sql/owns-domain.ts';
-import type { InboundRoute as RouteRow, Prisma } from '../generated/client.ts';
+import type { InboundRoute as RuleRow, Prisma } from '../generated/client.ts';
 import { insertWebhook, webhookLimitReached } from '../webhooks/insert-webhook.ts';
 import { removeAfterMark } from '../webhooks/remove-webhook.ts';
-import { addInboundRoute } from './sql/add-inbound-route.ts';
-import { deleteInboundRoute } from './sql/delete-inbound-route.ts';
+import { addRoutingRule } from './sql/add-routing-rule.ts';
+import { deleteRoutingRule } from './sql/delete-routing-rule.ts';
 import { lockInboundAddress } from './sql/lock-inbound-address.ts';
 
-export interface NewInboundRoute {
+export interface NewRoutingRule {
   readonly accountId: AccountId;
   readonly match: InboundMatch;
   readonly name: string | null;
@@ -33,8 +33,8 @@ export interface NewInboundRoute {
 }
 
 /** A rule that takes received mail to an endpoint of its own. */
-export interface InboundRoute {
-  readonly id: InboundRouteId;
+export interface RoutingRule {
+  readonly id: RoutingRuleId;
   /** An address as `inboundAddress` writes it, or `*@` and a domain. */
   readonly match: string;
   readonly name: string | null;
@@ -45,9 +45,9 @@ export interface InboundRoute {
   readonly createdAt: Date;
 }
 
-export type InboundRouteCreation =
+export type RoutingRuleCreation =
   /** This once with the signing secret of its webhook. */
-  | { readonly kind: 'created'; readonly route: InboundRoute; readonly signingSecret: string }
+  | { readonly kind: 'created'; readonly rule: RoutingRule; readonly signingSecret: string }
   /** The domain is neither shared nor verified by the account, or all mail of a shared one was asked for. */
   | { readonly kind: 'foreign-domain' }
   /** The account has `max` webhooks or more. */
@@ -55,55 +55,55 @@ export type InboundRouteCreation =
   | { readonly kind: 'exists' };
 
 /** Routing rules, each with its webhook. Another account's read as missing. */
-export interface InboundRouteStore {
+export interface RoutingRuleStore {
   /** Rule and webhook, or neither. The limit of webhooks is exact, however many are created at once. */
-  create(route: NewInboundRoute): Promise<InboundRouteCreation>;
-  find(accountId: AccountId, id: InboundRouteId): Promise<InboundRoute | null>;
+  create(rule: NewRoutingRule): Promise<RoutingRuleCreation>;
+  find(accountId: AccountId, id: RoutingRuleId): Promise<RoutingRule | null>;
   /** The newest first. @returns null when the cursor is none of the account's rules. */
-  list(accountId: AccountId, request: PageRequest<'inboundRoute'>): Promise<Page<InboundRoute> | null>;
+  list(accountId: AccountId, request: PageRequest<'routingRule'>): Promise<Page<RoutingRule> | null>;
   /**
    * Deletes it with its webhook, queued deliveries and dead letters. Of a large backlog the rows go later.
    *
    * @returns false when there is none.
    */
-  delete(accountId: AccountId, id: InboundRouteId): Promise<boolean>;
+  delete(accountId: AccountId, id: RoutingRuleId): Promise<boolean>;
 }
 
-export interface InboundRouteRules {
+export interface RoutingRuleLimits {
   /** An address on these belongs to one account; no rule takes all of their mail. */
   readonly sharedDomains: readonly string[];
   /** How many webhooks an account may have that has no limit of its own. */
   readonly webhooksPerAccountMax: number;
 }
 
-export function createInboundRouteStore(
+export function createRoutingRuleStore(
   db: Database,
   secrets: SecretBox,
   clock: Clock,
-  rules: InboundRouteRules,
-): InboundRouteStore {
-  const { inboundRoute: routes } = db.prisma;
+  limits: RoutingRuleLimits,
+): RoutingRuleStore {
+  const { inboundRoute: table } = db.prisma;
   return {
-    create: (route) => db.transactions.run(({ client }) => create(client, secrets, clock, rules, route)),
+    create: (rule) => db.transactions.run(({ client }) => create(client, secrets, clock, limits, rule)),
     async find(accountId, id) {
       return mappingUnavailable(async () => {
-        const row = await routes.findFirst({ where: { accountId, id } });
-        const [route] = await withWebhooks(db, row === null ? [] : [row]);
-        return route ?? null;
+        const row = await table.findFirst({ where: { accountId, id } });
+        const [rule] = await withWebhooks(db, row === null ? [] : [row]);
+        return rule ?? null;
       });
     },
     async list(accountId, request) {
       return mappingUnavailable(() =>
         readPage(request, {
-          cursor: (id) => routes.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
+          cursor: (id) => table.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
           read: async ({ where, ...range }) =>
-            withWebhooks(db, await routes.findMany({ where: { accountId, ...where }, ...range })),
+            withWebhooks(db, await table.findMany({ where: { accountId, ...where }, ...range })),
         }),
       );
     },
     async delete(accountId, id) {
       const values = [accountId, id, clock.now()];
-      const [gone] = await runOn<{ webhookId: WebhookId }>(db.pool, deleteInboundRoute, values);
+      const [gone] = await runOn<{ webhookId: WebhookId }>(db.pool, deleteRoutingRule, values);
       if (gone === undefined) return false;
       await removeAfterMark(db.pool, gone.webhookId);
       return true;
@@ -115,9 +115,9 @@ async function create(
   client: Prisma.TransactionClient,
   secrets: SecretBox,
   clock: Clock,
-  { sharedDomains, webhooksPerAccountMax }: InboundRouteRules,
-  { accountId, match: { match, domain, isWholeDomain }, name, endpoint, events }: NewInboundRoute,
-): Promise<InboundRouteCreation> {
+  { sharedDomains, webhooksPerAccountMax }: RoutingRuleLimits,
+  { accountId, match: { match, domain, isWholeDomain }, name, endpoint, events }: NewRoutingRule,
+): Promise<RoutingRuleCreation> {
   const isShared = sharedDomains.includes(domain);
   const isTheirs = isShared
     ? !isWholeDomain
@@ -126,21 +126,21 @@ async function create(
   const max = await webhookLimitReached(client, accountId, webhooksPerAccountMax);
   if (max !== null) return { kind: 'limit-reached', max };
   if (isShared) await runIn(client, lockInboundAddress, [match]);
-  const [id, webhookId, createdAt] = [newId('inboundRoute', clock), newId('webhook', clock), clock.now()];
+  const [id, webhookId, createdAt] = [newId('routingRule', clock), newId('webhook', clock), clock.now()];
   const values = [id, accountId, match, name, webhookId, createdAt.toISOString(), isShared];
-  if ((await runIn(client, addInboundRoute, values)).length === 0) return { kind: 'exists' };
+  if ((await runIn(client, addRoutingRule, values)).length === 0) return { kind: 'exists' };
   const { signingSecret } = await insertWebhook(client, secrets, {
     ...{ id: webhookId, accountId, endpoint, events, createdAt },
     subject: inboundSubject(accountId, id),
   });
   return {
     kind: 'created',
-    route: { id, match, name, endpoint, events, webhookId, createdAt },
+    rule: { id, match, name, endpoint, events, webhookId, createdAt },
     signingSecret,
   };
 }
 
-async function withWebhooks(db: Database, rows: readonly RouteRow[]): Promise<InboundRoute[]> {
+async function withWebhooks(db: Database, rows: readonly RuleRow[]): Promise<RoutingRule[]> {
   const webhooks = await db.prisma.webhook.findMany({
     where: { id: { in: rows.map(({ webhookId }) => webhookId) } },
     select: { id: true, endpoint: true, events: true },
@@ -150,7 +150,7 @@ async function withWebhooks(db: Database, rows: readonly RouteRow[]): Promise<In
     const webhook = byId.get(webhookId);
     if (webhook === undefined) return []; // deleted meanwhile
     return {
-      ...{ id: id as InboundRouteId, match, name, webhookId: webhookId as WebhookId, createdAt },
+      ...{ id: id as RoutingRuleId, match, name, webhookId: webhookId as WebhookId, createdAt },
       ...{ endpoint: webhook.endpoint, events: webhook.events.filter(isEventType) },
     };
   });
