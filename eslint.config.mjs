@@ -69,6 +69,7 @@ export default tseslint.config(
       'packages/embedded/**/*.ts',
       'apps/quickstart/**/*.ts',
       'apps/cli/**/*.ts',
+      'scripts/jest/**/*.ts',
       'e2e/**/*.ts',
       'bench/**/*.ts',
     ],

@@ -13,8 +13,8 @@ export default {
     ],
   },
   modulePathIgnorePatterns: ['/dist/', '/.data/'],
-  globalSetup: '<rootDir>/packages/testing/src/jest/global-setup.ts',
-  globalTeardown: '<rootDir>/packages/testing/src/jest/global-teardown.ts',
+  globalSetup: '<rootDir>/scripts/jest/global-setup.ts',
+  globalTeardown: '<rootDir>/scripts/jest/global-teardown.ts',
   testTimeout: 30_000,
   maxWorkers: 2,
 };

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { blobIdOf } from '@postrider/blobs';
-import { createRows, s3Hang, startFakeS3, startSystem, waitFor } from '@postrider/testing';
-import type { FakeS3, System, SystemProcess } from '@postrider/testing';
+import { createRows, s3Hang, startFakeS3, waitFor } from '@postrider/testing';
+import type { FakeS3, SystemProcess } from '@postrider/testing';
 import { sendMail } from './send-mail.ts';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* Bytes that no message names, removed by real processes; one of them is killed in the middle. */
 

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { describeWithRedis, startSystem, waitFor } from '@postrider/testing';
-import type { ReceivedRequest, System } from '@postrider/testing';
+import { describeWithRedis, waitFor } from '@postrider/testing';
+import type { ReceivedRequest } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 let system: System;
 

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
-import { answer, describeWithRedis, startSystem, waitFor } from '@postrider/testing';
-import type { System, SystemOptions } from '@postrider/testing';
+import { answer, describeWithRedis, waitFor } from '@postrider/testing';
 import { Stripe } from 'stripe';
+import { startSystem } from './start-system.ts';
+import type { System, SystemOptions } from './start-system.ts';
 
 let system: System;
 

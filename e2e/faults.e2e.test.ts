@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
-import { answer, describeWithRedis, hang, startSystem, takingMs, waitFor } from '@postrider/testing';
-import type { System, SystemProcess } from '@postrider/testing';
+import { answer, describeWithRedis, hang, takingMs, waitFor } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
 import { Redis } from 'ioredis';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /*
  * What a crash or a wiped queue may cost: nothing lost, and an event twice only where an attempt was in flight.

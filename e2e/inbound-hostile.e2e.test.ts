@@ -2,10 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openSmtpClient, startSystem, startZoneServer, waitFor } from '@postrider/testing';
-import type { System, SystemProcess, ZoneServer } from '@postrider/testing';
+import { openSmtpClient, startZoneServer, waitFor } from '@postrider/testing';
+import type { SystemProcess, ZoneServer } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
 import { callApi } from './call-api.ts';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /*
  * One message whose every name, address and type is hostile, through real processes: nothing of it reaches a path, a header

@@ -3,18 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  openSmtpClient,
-  s3Error,
-  startFakeS3,
-  startSystem,
-  startZoneServer,
-  waitFor,
-} from '@postrider/testing';
-import type { SmtpClient, System, SystemProcess, ZoneServer } from '@postrider/testing';
+import { openSmtpClient, s3Error, startFakeS3, startZoneServer, waitFor } from '@postrider/testing';
+import type { SmtpClient, SystemProcess, ZoneServer } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
 import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* The inbound process: its certificate, its other protocol, its blob store, and its end. */
 

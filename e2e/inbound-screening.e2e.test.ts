@@ -1,16 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
-import {
-  EICAR,
-  startFakeClamd,
-  startFakeRspamd,
-  startSystem,
-  startZoneServer,
-  waitFor,
-} from '@postrider/testing';
-import type { FakeClamd, FakeRspamd, System, SystemProcess, ZoneServer } from '@postrider/testing';
+import { EICAR, startFakeClamd, startFakeRspamd, startZoneServer, waitFor } from '@postrider/testing';
+import type { FakeClamd, FakeRspamd, SystemProcess, ZoneServer } from '@postrider/testing';
 import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* Mail over SMTP that is judged by clamd, rspamd and the sender's own DNS, as the settings wire them. */
 

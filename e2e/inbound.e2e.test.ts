@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
-import { fetchMetrics, openSmtpClient, startSystem, waitFor } from '@postrider/testing';
-import type { System, SystemProcess } from '@postrider/testing';
+import { fetchMetrics, openSmtpClient, waitFor } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
 import type { SendMailOptions } from 'nodemailer';
 import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* Mail that comes in over SMTP, through real processes, to a webhook. */
 

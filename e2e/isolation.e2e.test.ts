@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { answer, hang, startSystem, takingMs } from '@postrider/testing';
-import type { System } from '@postrider/testing';
+import { answer, hang, takingMs } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 let system: System;
 

@@ -5,13 +5,14 @@ import {
   answer,
   describeWithRedis,
   hang,
-  startSystem,
   untilWaitingForLock,
   waitFor,
   withClient,
 } from '@postrider/testing';
-import type { System, SystemProcess } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
 import { Redis } from 'ioredis';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /*
  * A webhook that has not answered yet gets eight deliveries: one in the fast lane, and one job of the other seven in the

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { after, answer, createRows, startSystem, waitFor } from '@postrider/testing';
-import type { System } from '@postrider/testing';
+import { after, answer, createRows, waitFor } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* Every webhook here is on one host, the receiver: what its lanes allow at once is what its connections allow. */
 

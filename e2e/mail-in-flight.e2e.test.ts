@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { createRows, startFakeSes, startSystem, waitFor } from '@postrider/testing';
-import type { FakeSes, System, SystemProcess } from '@postrider/testing';
+import { createRows, startFakeSes, waitFor } from '@postrider/testing';
+import type { FakeSes, SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /*
  * A provider that is slow to answer is given as many messages at once as it may have, and no lease runs

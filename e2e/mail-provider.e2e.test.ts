@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
-import type { FakeSes, System, SystemProcess } from '@postrider/testing';
+import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
+import type { FakeSes, SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* One installation has one mail provider, and mail leaves through SES from verified domains only, whatever the environments say. */
 

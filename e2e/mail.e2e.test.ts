@@ -2,8 +2,10 @@ import { afterEach, expect, test } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import { verifySignature } from '@postrider/receiver';
-import { startSystem, waitFor } from '@postrider/testing';
-import type { System, SystemProcess } from '@postrider/testing';
+import { waitFor } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 let system: System;
 let api: SystemProcess;

@@ -2,14 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import {
-  createSnsSigner,
-  expectedSesEvents,
-  sesSampleText,
-  snsSamples,
-  startSystem,
-} from '@postrider/testing';
-import type { SnsSigner, System, SystemProcess } from '@postrider/testing';
+import { createSnsSigner, expectedSesEvents, sesSampleText, snsSamples } from '@postrider/testing';
+import type { SnsSigner, SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* The way back: what SES reports through SNS, from the API to the customer's endpoint. */
 

@@ -4,11 +4,12 @@ import {
   describeWithRedis,
   fetchMetrics,
   startRedisFailover,
-  startSystem,
   startTcpProxy,
   waitFor,
 } from '@postrider/testing';
-import type { System, SystemProcess } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
-import type { FakeSes, SesMessage, System } from '@postrider/testing';
+import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
+import type { FakeSes, SesMessage } from '@postrider/testing';
 import { Resend } from 'resend';
 import type { ListInboxThreadsOptions } from 'resend';
 import { sendMail } from './send-mail.ts';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* Resend's own SDK, with nothing changed but the base address. */
 

@@ -12,11 +12,12 @@ import {
   snsSamples,
   startFakeClamd,
   startFakeS3,
-  startSystem,
   waitFor,
 } from '@postrider/testing';
-import type { FakeClamd, FakeS3, ReceivedWish, SnsSigner, System, SystemProcess } from '@postrider/testing';
+import type { FakeClamd, FakeS3, ReceivedWish, SnsSigner, SystemProcess } from '@postrider/testing';
 import { startFaultProxy } from './torture/harness/proxy/fault-proxy.ts';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* Mail that SES receives: from the notification by SNS, through real processes and a bucket, to a webhook. */
 

@@ -12,10 +12,11 @@ import {
   sesThrottle,
   snsSamples,
   startFakeSes,
-  startSystem,
   waitFor,
 } from '@postrider/testing';
-import type { FakeSes, SesReaction, SnsSigner, System, SystemProcess } from '@postrider/testing';
+import type { FakeSes, SesReaction, SnsSigner, SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* The whole way of a message through Amazon SES, of which only the far end is not real. */
 

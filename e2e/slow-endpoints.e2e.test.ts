@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { after, answer, createRows, startSystem, waitFor } from '@postrider/testing';
-import type { System } from '@postrider/testing';
+import { after, answer, createRows, waitFor } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 let system: System;
 let release: () => void = () => undefined;

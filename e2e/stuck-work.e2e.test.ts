@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { fetchMetrics, startSystem, waitFor } from '@postrider/testing';
-import type { System, SystemProcess } from '@postrider/testing';
+import { fetchMetrics, waitFor } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /** A relay reads its gauges every 15 s. */
 const REPORTED_WITHIN_MS = 40_000;

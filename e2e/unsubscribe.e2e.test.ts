@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { publishKeys, startFakeSes, startSystem, waitFor } from '@postrider/testing';
-import type { FakeSes, SesMessage, System, SystemProcess } from '@postrider/testing';
+import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
+import type { FakeSes, SesMessage, SystemProcess } from '@postrider/testing';
+import { startSystem } from './start-system.ts';
+import type { System } from './start-system.ts';
 
 /* From a domain that is proved to be one's own to somebody who wants no more of a topic, by real processes. */
 

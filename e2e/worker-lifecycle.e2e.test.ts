@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startPostgres, startRedis } from '@postrider/embedded';
 import type { RunningPostgres, RunningRedis } from '@postrider/embedded';
-import { after, answer, describeWithRedis, hang, startSystem, waitFor } from '@postrider/testing';
-import type { System, SystemOptions, SystemProcess, TestDatabase } from '@postrider/testing';
+import { after, answer, describeWithRedis, hang, waitFor } from '@postrider/testing';
+import type { SystemProcess, TestDatabase } from '@postrider/testing';
 import { Client } from 'pg';
+import { startSystem } from './start-system.ts';
+import type { System, SystemOptions } from './start-system.ts';
 
 /* What relay and worker do on SIGTERM, and what they say of themselves, with everything up and with something away. */
 

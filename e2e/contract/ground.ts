@@ -6,10 +6,12 @@ import { createBlobStore } from '@postrider/blobs';
 import type { BlobStore } from '@postrider/blobs';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
 import type { AccountId, KeyKind, ProblemBases, Scope } from '@postrider/domain';
-import { createRows, startFakeSes, startSystem, startTcpProxy, waitFor } from '@postrider/testing';
-import type { FakeSes, System, SystemProcess, TcpProxy } from '@postrider/testing';
+import { createRows, startFakeSes, startTcpProxy, waitFor } from '@postrider/testing';
+import type { FakeSes, SystemProcess, TcpProxy } from '@postrider/testing';
 import type { SendMailOptions } from 'nodemailer';
 import { sendMail } from '../send-mail.ts';
+import { startSystem } from '../start-system.ts';
+import type { System } from '../start-system.ts';
 
 /** An answer as a customer sees it. */
 export interface Answer {

@@ -63,7 +63,6 @@ export { openSmtpClient, type SmtpClient } from './smtp-client.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { fetchMetrics } from './system/metrics.ts';
 export { DIST, startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
-export { startSystem, type System, type SystemOptions } from './system/system.ts';
 export { startFakeClamd, EICAR, type ClamdBehaviour, type FakeClamd } from './screening/fake-clamd.ts';
 export { startFakeRspamd, type FakeRspamd, type RspamdBehaviour } from './screening/fake-rspamd.ts';
 export { startFakeSes, type FakeSes, type SesMessage, type SesRequest } from './ses/fake-ses.ts';

@@ -1,11 +1,15 @@
-import type { NewWebhook, WebhookCreation, WebhookStore } from '@postrider/store';
-
-/** Registers a webhook of an account that may have any number of them. */
-export async function newWebhook(
-  webhooks: Pick<WebhookStore, 'create'>,
-  request: Omit<NewWebhook, 'perAccountMax'>,
-): Promise<Extract<WebhookCreation, { kind: 'created' }>> {
-  const created = await webhooks.create({ ...request, perAccountMax: Infinity });
-  if (created.kind !== 'created') throw new Error(created.kind);
+/** Registers a webhook of an account that may have any number of them. `webhooks` is a webhook store. */
+export async function newWebhook<Request extends { perAccountMax: number }, Created extends { kind: string }>(
+  webhooks: { create(request: Request): Promise<Created> },
+  request: Omit<Request, 'perAccountMax'>,
+): Promise<Extract<Created, { kind: 'created' }>> {
+  const created = await webhooks.create({ ...request, perAccountMax: Infinity } as Request);
+  if (!isCreated(created)) throw new Error(created.kind);
   return created;
+}
+
+function isCreated<Created extends { kind: string }>(
+  created: Created,
+): created is Extract<Created, { kind: 'created' }> {
+  return created.kind === 'created';
 }

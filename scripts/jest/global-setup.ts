@@ -2,8 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findRedisServer, startPostgres, startRedis } from '@postrider/embedded';
-import { ADMIN_URL_KEY, published, REDIS_URL_KEY, TEMPLATE_KEY } from '../environment.ts';
+import { findRedisServer, startPostgres, startRedis } from '../../packages/embedded/src/index.ts';
+import {
+  ADMIN_URL_KEY,
+  published,
+  REDIS_URL_KEY,
+  TEMPLATE_KEY,
+} from '../../packages/testing/src/environment.ts';
 import { keepRunning, stopAll } from './running.ts';
 import { createTemplate, dropTemplate } from './template.ts';
 

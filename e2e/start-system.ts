@@ -12,16 +12,21 @@ import {
   openDatabase,
 } from '@postrider/store';
 import type { Database, Webhook } from '@postrider/store';
-import { createTestAuthority } from '../certificates.ts';
-import type { TestAuthority } from '../certificates.ts';
-import { createTestDatabase } from '../database.ts';
-import type { TestDatabase } from '../database.ts';
-import { startScriptedReceiver } from '../receiver/scripted-receiver.ts';
-import type { ScriptedReceiver } from '../receiver/scripted-receiver.ts';
-import { newWebhook } from '../new-webhook.ts';
-import { waitFor } from '../wait-for.ts';
-import { startProcess } from './process.ts';
-import type { ProcessName, SystemProcess } from './process.ts';
+import {
+  createTestAuthority,
+  createTestDatabase,
+  newWebhook,
+  startProcess,
+  startScriptedReceiver,
+  waitFor,
+} from '@postrider/testing';
+import type {
+  ProcessName,
+  ScriptedReceiver,
+  SystemProcess,
+  TestAuthority,
+  TestDatabase,
+} from '@postrider/testing';
 
 /** A whole system of real processes on a database of its own, with an endpoint for it to deliver to. */
 export interface System {

@@ -1,4 +1,4 @@
-import { databaseUrl, withClient } from '../admin.ts';
+import { databaseUrl, withClient } from '../../packages/testing/src/admin.ts';
 
 /**
  * Makes the database that every test database is a clone of: all migrations applied, nobody connected, and nobody able
@@ -9,8 +9,8 @@ export async function createTemplate(adminUrl: string, name: string): Promise<vo
   const url = databaseUrl(adminUrl, name);
   // Loaded here and not above: only this step needs the store and the queue.
   const [{ migrate }, { migrateQueueSchema }] = await Promise.all([
-    import('@postrider/store'),
-    import('@postrider/queue'),
+    import('../../packages/store/src/index.ts'),
+    import('../../packages/queue/src/index.ts'),
   ]);
   await migrate(url);
   await migrateQueueSchema(url);
