@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { systemClock } from '@postrider/runtime';
-import { createMessageIntake, createWakeUps, openDatabase } from '@postrider/store';
+import { createReceivedMessageStore, createWakeUps, openDatabase } from '@postrider/store';
 import type { IncomingMessage } from '@postrider/store';
 import { SHARED_DOMAIN } from './start-api.ts';
 
@@ -17,7 +17,7 @@ export function openIntake(databaseUrl: string): OpenIntake {
   const connection = { databaseUrl, applicationName: 'intake-of-a-test', onError: () => undefined };
   const wakeUps = createWakeUps(connection);
   const database = openDatabase({ ...connection, size: 2 }, wakeUps);
-  const intake = createMessageIntake(database, systemClock, [SHARED_DOMAIN]);
+  const intake = createReceivedMessageStore(database, systemClock, [SHARED_DOMAIN]);
   return {
     async receive(message) {
       const reception = await intake.receive({

@@ -8,8 +8,8 @@ import { blobIdOf, createBlobStore } from '@postrider/blobs';
 import type { BlobId, BlobStore } from '@postrider/blobs';
 import { parseMessage } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
-import { createMessageIntake, createSweptBlobs, openDatabase } from '@postrider/store';
-import type { Database, MessageIntake } from '@postrider/store';
+import { createReceivedMessageStore, createSweptBlobs, openDatabase } from '@postrider/store';
+import type { Database, ReceivedMessageStore } from '@postrider/store';
 import { createRows, createTestDatabase, s3Error, setEnvironment, startFakeS3 } from '@postrider/testing';
 import type { FakeS3, Rows, TestDatabase } from '@postrider/testing';
 import { createBlobSweep } from './blob-sweep.ts';
@@ -96,8 +96,8 @@ function intakeWith({
   store = blobs,
   beforeStore,
 }: { readonly store?: BlobStore; readonly beforeStore?: () => Promise<void> } = {}) {
-  const real = createMessageIntake(database, systemClock, [SHARED]);
-  const intake: MessageIntake = {
+  const real = createReceivedMessageStore(database, systemClock, [SHARED]);
+  const intake: ReceivedMessageStore = {
     ...real,
     async receive(message, claim) {
       await beforeStore?.();

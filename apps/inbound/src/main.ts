@@ -17,7 +17,7 @@ import {
 import { createClamdScanner, createRspamdScanner, SenderAuthentication } from '@postrider/screening';
 import {
   agreeOnMailProvider,
-  createMessageIntake,
+  createReceivedMessageStore,
   createSesMailWork,
   createSweptBlobs,
   createWakeUps,
@@ -125,7 +125,7 @@ function readTls() {
 
 function addIntakes(provider: MailProviderName): void {
   const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
-  const store = createMessageIntake(database, systemClock, sharedDomains);
+  const store = createReceivedMessageStore(database, systemClock, sharedDomains);
   const pipeline = createMailPipeline({ store, blobs, parser, logger, metrics });
   const server = createServer(createMailIntake({ store, pipeline, screening }));
   const ses = createSes(pipeline);

@@ -23,7 +23,7 @@ beforeEach(() => {
 
 /** What a webhook may have in flight when it alone is claimed for. */
 function limitOf(webhookId: WebhookId): number {
-  return limits.allow([webhookId])[0]?.room ?? 0;
+  return limits.allow([webhookId])[0]?.limit ?? 0;
 }
 
 /** A scan, later, finds that what these had in flight has ended. */
@@ -45,11 +45,11 @@ describe('what an account has in flight', () => {
 
 describe('the limit of an account’s webhooks that fail or have not answered yet', () => {
   const WEBHOOKS = Array.from({ length: 30 }, (_, n) => `wh_${n}` as WebhookId);
-  const most = () => limits.allow(WEBHOOKS).reduce((sum, { room }) => sum + room, 0);
+  const most = () => limits.allow(WEBHOOKS).reduce((sum, { limit }) => sum + limit, 0);
 
   test.each([
     ['fail', { failing: true }],
-    ['hang', { lapsed: true }],
+    ['hang', { leaseExpired: true }],
   ])('is a sixteenth of all slots where they %s', (_, more) => {
     for (const webhookId of WEBHOOKS) limits.observe(claimed(1, { webhookId, ...more }));
     for (const webhookId of WEBHOOKS) limits.observe(claimed(1, { webhookId, ...more }));
@@ -69,7 +69,7 @@ describe('the limit of an account’s webhooks that fail or have not answered ye
     limits.observe(claimed(8));
     limits.observe(claimed(8));
     const [first = A] = WEBHOOKS;
-    limits.observe(claimed(ACCOUNT_LIMIT / 4, { webhookId: first, lapsed: true }));
+    limits.observe(claimed(ACCOUNT_LIMIT / 4, { webhookId: first, leaseExpired: true }));
     expect(limitOf(A)).toBe(24);
   });
 });
@@ -96,7 +96,7 @@ describe('the limit of an account', () => {
   test('is divided among its webhooks that are claimed for together', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     earn(C, OTHER);
-    expect(limits.allow([A, B, C]).map(({ room }) => room)).toEqual([128, 128, 256]);
+    expect(limits.allow([A, B, C]).map(({ limit }) => limit)).toEqual([128, 128, 256]);
   });
 
   test('counts what its other webhooks have in flight', () => {
@@ -135,8 +135,8 @@ describe('the limit of an account', () => {
       now += 10;
       if (elapsedMs >= 5_000 && elapsedMs % 50 === 0) steady.waiting += 1;
       const busy = [backlogged, steady].filter(({ waiting }) => waiting > 0);
-      const rooms = limits.allow(busy.map(({ webhookId }) => webhookId));
-      limits.observe(busy.flatMap((webhook, index) => webhook.claim(rooms[index]?.room ?? 0)));
+      const allowed = limits.allow(busy.map(({ webhookId }) => webhookId));
+      limits.observe(busy.flatMap((webhook, index) => webhook.claim(allowed[index]?.limit ?? 0)));
     }
     expect(steady.waiting).toBeLessThan(5);
     expect(backlogged.inFlight()).toBeGreaterThan(0.9 * ACCOUNT_LIMIT);
@@ -170,8 +170,8 @@ describe('the limit of an account', () => {
       for (const [n, other] of others.entries()) if ((elapsedMs + 10 * n) % 900 === 0) other.waiting += 8;
       if (elapsedMs % SCAN_EVERY_MS === 0) for (const webhook of [busy, ...others]) webhook.scan();
       const asked = [busy, ...others].filter(({ waiting }) => waiting > 0);
-      const rooms = limits.allow(asked.map(({ webhookId }) => webhookId));
-      limits.observe(asked.flatMap((webhook, index) => webhook.claim(rooms[index]?.room ?? 0)));
+      const allowed = limits.allow(asked.map(({ webhookId }) => webhookId));
+      limits.observe(asked.flatMap((webhook, index) => webhook.claim(allowed[index]?.limit ?? 0)));
     }
     expect(busy.waiting).toBeLessThan(5);
   });

@@ -21,7 +21,7 @@ beforeEach(() => {
 
 /** What a webhook may have in flight when it alone is claimed for. */
 function limitOf(webhookId: WebhookId): number {
-  return limits.allow([webhookId])[0]?.room ?? 0;
+  return limits.allow([webhookId])[0]?.limit ?? 0;
 }
 
 describe('the limit of a webhook', () => {
@@ -154,20 +154,20 @@ describe('the limit of a webhook', () => {
   });
 
   test('is full of what a claim has seen, also where another relay got most of it', () => {
-    limits.observe(claimed(1, { seen: LIMITS.first }));
+    limits.observe(claimed(1, { rowsRead: LIMITS.first }));
     expect(limits.isFull(A)).toBe(true);
   });
 
   test('is full also of deliveries that wait for their time: the next may be due right behind them', () => {
     limits.observe(claimed(2, { failing: true, delayMs: 30_000 }));
     expect(limits.isFull(A)).toBe(false);
-    limits.observe(claimed(2, { failing: true, delayMs: 30_000, seen: 4 }));
+    limits.observe(claimed(2, { failing: true, delayMs: 30_000, rowsRead: 4 }));
     expect(limits.isFull(A)).toBe(true);
   });
 
   test('does not grow by what was lost: deliveries that come back have not ended', () => {
     limits.observe(claimed(8));
-    limits.observe(claimed(8, { lapsed: true }));
+    limits.observe(claimed(8, { leaseExpired: true }));
     expect(limitOf(A)).toBe(LIMITS.first);
   });
 
@@ -177,7 +177,7 @@ describe('the limit of a webhook', () => {
       limits.observe(deliveries);
       limits.takeBack(deliveries);
     }
-    expect(limits.allow([A])).toMatchObject([{ webhookId: A, room: LIMITS.first, fastRoom: 1 }]);
+    expect(limits.allow([A])).toMatchObject([{ webhookId: A, limit: LIMITS.first, fastLimit: 1 }]);
   });
 
   test('is each webhook’s own', () => {
@@ -200,41 +200,41 @@ describe('the limit of a webhook', () => {
 });
 
 describe('the limit in the fast lane', () => {
-  const fastRoom = () => limits.allow([A])[0]?.fastRoom;
+  const fastLimit = () => limits.allow([A])[0]?.fastLimit;
 
   test('is one until the webhook has ended some, and then all of its limit', () => {
-    expect(fastRoom()).toBe(1);
+    expect(fastLimit()).toBe(1);
     limits.observe(claimed(8));
-    expect(fastRoom()).toBe(1);
+    expect(fastLimit()).toBe(1);
     limits.observe(claimed(8, { inFlight: 7 }));
-    expect(fastRoom()).toBe(limitOf(A));
+    expect(fastLimit()).toBe(limitOf(A));
   });
 
   test('stays one with deliveries that were only delayed, or come back lapsed', () => {
     limits.observe(claimed(4, { delayMs: 30_000 }));
     limits.observe(claimed(2));
-    limits.observe(claimed(2, { lapsed: true }));
-    expect(limits.allow([A])).toMatchObject([{ webhookId: A, room: LIMITS.first, fastRoom: 1 }]);
+    limits.observe(claimed(2, { leaseExpired: true }));
+    expect(limits.allow([A])).toMatchObject([{ webhookId: A, limit: LIMITS.first, fastLimit: 1 }]);
   });
 
   test('is one after a failure, until it has ended some again', () => {
     for (const more of [{}, {}, { failing: true }]) limits.observe(claimed(4, more));
     limits.observe(claimed(4, { inFlight: 4 }));
-    expect(fastRoom()).toBe(1);
+    expect(fastLimit()).toBe(1);
     limits.observe(claimed(4, { inFlight: 0 }));
-    expect(fastRoom()).toBe(limitOf(A));
+    expect(fastLimit()).toBe(limitOf(A));
   });
 
   test('is none once an attempt hangs, nor for what follows when all have run out of time', () => {
     limits.observe(claimed(8));
     limits.observe(claimed(8));
     limits.suspect(A);
-    expect(fastRoom()).toBe(0);
+    expect(fastLimit()).toBe(0);
     limits.observe(claimed(8)); // the eight before have ended, by their time limit
-    expect(fastRoom()).toBe(0);
+    expect(fastLimit()).toBe(0);
     limits.suspect(A);
     limits.observe(claimed(8));
-    expect(fastRoom()).toBe(0);
+    expect(fastLimit()).toBe(0);
   });
 
   test('is all again when attempts have ended that were begun after it hung', () => {
@@ -242,16 +242,16 @@ describe('the limit in the fast lane', () => {
     limits.suspect(A);
     limits.observe(claimed(3, { stuck: true, inFlight: 5 }));
     limits.observe(claimed(3, { stuck: true, inFlight: 5 }));
-    expect(fastRoom()).toBe(0);
+    expect(fastLimit()).toBe(0);
     limits.observe(claimed(5, { inFlight: 3 }));
-    expect(fastRoom()).toBe(limitOf(A));
+    expect(fastLimit()).toBe(limitOf(A));
   });
 
   test('is not cut by one claim that finds an attempt slow: the database may have been, and the claim has seen to it', () => {
     limits.observe(claimed(8));
     limits.observe(claimed(8));
     limits.observe(claimed(3, { stuck: true, inFlight: 5 }));
-    expect(fastRoom()).toBe(limitOf(A));
+    expect(fastLimit()).toBe(limitOf(A));
   });
 
   describe('of an endpoint of whose answers a few take seconds', () => {
@@ -267,14 +267,14 @@ describe('the limit in the fast lane', () => {
     test('is all: parking frees their slots', () => {
       limits.observe(claimed(8));
       serve(200, 3);
-      expect(fastRoom()).toBe(limitOf(A));
+      expect(fastLimit()).toBe(limitOf(A));
     });
 
     test('is none once it ends nothing any more', () => {
       limits.observe(claimed(8));
       serve(200, 3);
-      for (let inFlight = 4; inFlight < 100 && fastRoom() !== 0; inFlight += 1) serve(1, inFlight);
-      expect(fastRoom()).toBe(0);
+      for (let inFlight = 4; inFlight < 100 && fastLimit() !== 0; inFlight += 1) serve(1, inFlight);
+      expect(fastLimit()).toBe(0);
     });
 
     test('is none once all it may have in flight hangs, so that nothing is claimed', () => {
@@ -282,7 +282,7 @@ describe('the limit in the fast lane', () => {
       serve(200, 3);
       now += 1_000;
       limits.suspect(A);
-      expect(fastRoom()).toBe(0);
+      expect(fastLimit()).toBe(0);
     });
 
     test('is all again soon after it was found to hang', () => {
@@ -290,13 +290,13 @@ describe('the limit in the fast lane', () => {
       limits.observe(claimed(8));
       limits.suspect(A);
       serve(200, 3);
-      expect(fastRoom()).toBe(limitOf(A));
+      expect(fastLimit()).toBe(limitOf(A));
     });
   });
 
   test('is none from the beginning where an attempt hangs that another relay handed out', () => {
     limits.suspect(A);
-    expect(fastRoom()).toBe(0);
+    expect(fastLimit()).toBe(0);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
-import type { Admission, ClaimedDelivery } from '@postrider/store';
+import type { ClaimedDelivery, ClaimRequest } from '@postrider/store';
 import { LIMITS, standingAfter, standingAfterStuck, UNKNOWN } from './webhook-standing.ts';
 import type { Health, Standing } from './webhook-standing.ts';
 
@@ -26,7 +26,7 @@ const WEBHOOKS_MAX = 50_000;
  */
 export interface ConcurrencyLimits {
   /** What each may have in flight, when these are claimed for together. */
-  allow(webhookIds: readonly WebhookId[]): Omit<Admission, 'front'>[];
+  allow(webhookIds: readonly WebhookId[]): Omit<ClaimRequest, 'scanFrom'>[];
   /** Its first attempt takes long: it hangs, unless its attempts keep ending soon. */
   suspect(webhookId: WebhookId): void;
   /**
@@ -84,7 +84,7 @@ class Limits implements ConcurrencyLimits {
     this.#nowMs = nowMs;
   }
 
-  allow(webhookIds: readonly WebhookId[]): Omit<Admission, 'front'>[] {
+  allow(webhookIds: readonly WebhookId[]): Omit<ClaimRequest, 'scanFrom'>[] {
     const isUnproven = (id: WebhookId): boolean => !this.#of(id).answers;
     const all = this.#sharesOf(webhookIds, this.#limitOf(ACCOUNT_SHARE), () => true);
     const unproven = this.#sharesOf(webhookIds, this.#limitOf(UNPROVEN_SHARE), isUnproven);
@@ -93,10 +93,18 @@ class Limits implements ConcurrencyLimits {
       const owner = ownerOf(webhookId, standing);
       const shares = [all.get(owner), standing.answers ? undefined : unproven.get(owner)].filter(isDefined);
       const own = this.#inFlight(standing);
-      const room = Math.min(standing.limit, ...shares.map(({ fair, spare }) => Math.max(fair, own + spare)));
+      const allowed = Math.min(
+        standing.limit,
+        ...shares.map(({ fair, spare }) => Math.max(fair, own + spare)),
+      );
       const inFlight = all.get(owner)?.inFlight ?? 0;
-      if (this.#standings.has(webhookId)) this.#standings.set(webhookId, { ...standing, allowed: room });
-      return { webhookId, room, fastRoom: FAST_LIMIT[standing.health](room), accountInFlight: inFlight };
+      if (this.#standings.has(webhookId)) this.#standings.set(webhookId, { ...standing, allowed });
+      return {
+        webhookId,
+        limit: allowed,
+        fastLimit: FAST_LIMIT[standing.health](allowed),
+        accountInFlight: inFlight,
+      };
     });
   }
 

@@ -140,21 +140,24 @@ class Claims implements DeliveryClaims {
     if (fastRowsMax === 0 && slowRowsMax === 0) return { claimed: [], full: { fast: true, slow: true } };
     const admissions = this.limits.allow(webhooks).map((admission) => {
       const { webhookId } = admission;
-      return { ...admission, front: this.outstanding.startOf(webhookId, this.limits.isFull(webhookId)) };
+      return { ...admission, scanFrom: this.outstanding.startOf(webhookId, this.limits.isFull(webhookId)) };
     });
     const claimed = await store.claim(admissions, {
       lookAheadSeconds: lookAheadSeconds(depths),
       fastRowsMax,
       slowRowsMax,
       earlyRowsMax: earlyRowsMax(depths),
-      failingRoom: LIMITS.failing,
+      failingLimit: LIMITS.failing,
       leaseSeconds,
       stuckAfterSeconds: STUCK_AFTER_SECONDS,
     });
     await this.#enqueue(claimed);
-    const leftOut = (slowLane: boolean): boolean =>
-      claimed.some((delivery) => delivery.leftOut && delivery.slow === slowLane && delivery.delayMs === 0);
-    const full = { fast: fastRowsMax === 0 || leftOut(false), slow: slowRowsMax === 0 || leftOut(true) };
+    const isOverLimit = (slowLane: boolean): boolean =>
+      claimed.some((delivery) => delivery.overLimit && delivery.slow === slowLane && delivery.delayMs === 0);
+    const full = {
+      fast: fastRowsMax === 0 || isOverLimit(false),
+      slow: slowRowsMax === 0 || isOverLimit(true),
+    };
     return { claimed, full };
   }
 

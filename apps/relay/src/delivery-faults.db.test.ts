@@ -36,7 +36,7 @@ describe('what was lost', () => {
     await ground.untilSwept();
     expect(byNumber(ground.idsQueued())).toEqual(ids);
     expect(ground.queued().map(({ claim }) => claim)).toEqual([1, 1]);
-    expect(ground.claims.flat().map(({ lapsed }) => lapsed)).toEqual([false, false, true, true]);
+    expect(ground.claims.flat().map(({ leaseExpired }) => leaseExpired)).toEqual([false, false, true, true]);
   });
 
   test('what a relay leased that has died is found by another', async () => {

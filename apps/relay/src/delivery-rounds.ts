@@ -119,12 +119,12 @@ class Rounds implements DeliveryRounds {
     this.#toScan = this.#toScan.slice(WEBHOOKS_PER_SCAN);
     this.#scanTookMs += this.#nowMs() - begun;
     outstanding.scanned(requests, found);
-    for (const { webhookId, dueSoon, held, front, stuck } of found) {
+    for (const { webhookId, dueSoon, leased, firstDue, stuck } of found) {
       // Claims take the oldest rows of a lane. Where there is one lane, the first row is in flight if any is.
       const oneLane = this.#claims.lanesOf(webhookId).length === 1;
-      if (front === null || (!held && oneLane)) limits.noteIdle(webhookId, begun);
+      if (firstDue === null || (!leased && oneLane)) limits.noteIdle(webhookId, begun);
       if (stuck) this.#noteStuck(webhookId);
-      if (dueSoon && (!held || limits.isFull(webhookId))) this.noteFound([webhookId]);
+      if (dueSoon && (!leased || limits.isFull(webhookId))) this.noteFound([webhookId]);
     }
     if (this.#toScan.length > 0) return false;
     this.#endScan();

@@ -5,7 +5,7 @@ import { createDeliverySweep } from './delivery-sweep.ts';
 import { createOutstandingWebhooks } from './outstanding-webhooks.ts';
 
 const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
-const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, mark: MARK });
+const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, scanFrom: MARK });
 
 /** A sweep over a store that answers what the test gives it, each step taking some time of the clock. */
 function sweepOver(steps: (Sweep | Error)[], tookMs: number) {

@@ -1,10 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
-import type { Front, ScannedWebhook } from '@postrider/store';
+import type { DeliveryPosition, ScannedWebhook } from '@postrider/store';
 import { createOutstandingWebhooks } from './outstanding-webhooks.ts';
 
 const W = 'wh_1' as WebhookId;
-const at = (second: number): Front => ({ dueAt: `2026-01-01 00:00:0${second}+00`, deliveryId: '0' });
+const at = (second: number): DeliveryPosition => ({
+  dueAt: `2026-01-01 00:00:0${second}+00`,
+  deliveryId: '0',
+});
 
 function scannedAs(found: Partial<ScannedWebhook>): ScannedWebhook {
   return {
@@ -12,10 +15,10 @@ function scannedAs(found: Partial<ScannedWebhook>): ScannedWebhook {
       webhookId: W,
       outstanding: true,
       dueSoon: true,
-      held: false,
+      leased: false,
       stuck: false,
-      front: null,
-      mark: at(1),
+      firstDue: null,
+      scanFrom: at(1),
     },
     ...found,
   };
@@ -32,34 +35,34 @@ describe('the outstanding webhooks', () => {
     expect(outstanding.takeAll()).toEqual([W]);
     outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ outstanding: false })]);
     expect(outstanding.takeAll()).toEqual([]);
-    outstanding.swept([{ webhookId: W, mark: at(1) }]);
+    outstanding.swept([{ webhookId: W, scanFrom: at(1) }]);
     expect(outstanding.takeAll()).toEqual([W]);
   });
 
   test('are claimed for from their mark on, a full one from its first due delivery on', () => {
     const outstanding = createOutstandingWebhooks();
     expect(outstanding.startOf(W, true)).toBeNull();
-    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ mark: at(1), front: at(3) })]);
+    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ scanFrom: at(1), firstDue: at(3) })]);
     expect([outstanding.startOf(W, false), outstanding.startOf(W, true)]).toEqual([at(1), at(3)]);
-    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ mark: at(4), front: null })]);
+    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ scanFrom: at(4), firstDue: null })]);
     expect([outstanding.startOf(W, false), outstanding.startOf(W, true)]).toEqual([at(4), at(4)]);
   });
 
   test('keep an earlier mark that a sweep found while the scan was under way', () => {
     const outstanding = createOutstandingWebhooks();
-    outstanding.swept([{ webhookId: W, mark: at(5) }]);
+    outstanding.swept([{ webhookId: W, scanFrom: at(5) }]);
     const requests = outstanding.requestsFor([W]);
-    outstanding.swept([{ webhookId: W, mark: at(2) }]);
-    outstanding.scanned(requests, [scannedAs({ mark: at(6) })]);
+    outstanding.swept([{ webhookId: W, scanFrom: at(2) }]);
+    outstanding.scanned(requests, [scannedAs({ scanFrom: at(6) })]);
     expect(outstanding.startOf(W, false)).toEqual(at(2));
-    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ mark: at(6) })]);
+    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ scanFrom: at(6) })]);
     expect(outstanding.startOf(W, false)).toEqual(at(6));
   });
 
   test('of more than 50,000 the marks of those noted longest ago are forgotten', () => {
     const outstanding = createOutstandingWebhooks();
     const ids = Array.from({ length: 50_001 }, (_, n) => `wh_${n}` as WebhookId);
-    outstanding.swept(ids.map((webhookId) => ({ webhookId, mark: at(1) })));
+    outstanding.swept(ids.map((webhookId) => ({ webhookId, scanFrom: at(1) })));
     expect(ids.map((id) => outstanding.startOf(id, false) === null).indexOf(false)).toBe(1);
   });
 });

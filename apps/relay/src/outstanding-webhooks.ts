@@ -1,5 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
-import type { Front, ScannedWebhook, ScanRequest, SweptWebhook } from '@postrider/store';
+import type { DeliveryPosition, ScannedWebhook, ScanRequest, SweptWebhook } from '@postrider/store';
 
 /**
  * Which webhooks may have outstanding deliveries, and where these begin.
@@ -20,15 +20,15 @@ export interface OutstandingWebhooks {
   /** Takes note of what a sweep found, which may lie before the marks. */
   swept(webhooks: readonly SweptWebhook[]): void;
   /** Where a claim begins. A full webhook has enough behind its first due delivery: what commits late can wait for a scan. */
-  startOf(webhookId: WebhookId, isFull: boolean): Front | null;
+  startOf(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null;
 }
 
 /** Webhooks whose marks are remembered; the one that was noted for the longest time ago is forgotten first. */
 const MARKS_MAX = 50_000;
 
 interface Place {
-  readonly mark: Front;
-  readonly front: Front | null;
+  readonly scanFrom: DeliveryPosition;
+  readonly firstDue: DeliveryPosition | null;
 }
 
 export function createOutstandingWebhooks(): OutstandingWebhooks {
@@ -50,29 +50,32 @@ class Outstanding implements OutstandingWebhooks {
   }
 
   requestsFor(webhookIds: readonly WebhookId[]): ScanRequest[] {
-    return webhookIds.map((webhookId) => ({ webhookId, mark: this.#places.get(webhookId)?.mark ?? null }));
+    return webhookIds.map((webhookId) => ({
+      webhookId,
+      scanFrom: this.#places.get(webhookId)?.scanFrom ?? null,
+    }));
   }
 
   scanned(requests: readonly ScanRequest[], found: readonly ScannedWebhook[]): void {
-    const askedFrom = new Map(requests.map(({ webhookId, mark }) => [webhookId, mark]));
-    for (const { webhookId, outstanding, mark, front } of found) {
+    const askedFrom = new Map(requests.map(({ webhookId, scanFrom }) => [webhookId, scanFrom]));
+    for (const { webhookId, outstanding, scanFrom, firstDue } of found) {
       if (outstanding) this.#toScan.add(webhookId);
       // A sweep that ended meanwhile may have seen what lies before the place from which this scan began.
-      const isLatest = (this.#places.get(webhookId)?.mark ?? null) === askedFrom.get(webhookId);
-      if (isLatest) this.#remember(webhookId, { mark, front });
+      const isLatest = (this.#places.get(webhookId)?.scanFrom ?? null) === askedFrom.get(webhookId);
+      if (isLatest) this.#remember(webhookId, { scanFrom, firstDue });
     }
   }
 
   swept(webhooks: readonly SweptWebhook[]): void {
-    for (const { webhookId, mark } of webhooks) {
+    for (const { webhookId, scanFrom } of webhooks) {
       this.#toScan.add(webhookId);
-      this.#remember(webhookId, { mark, front: this.#places.get(webhookId)?.front ?? null });
+      this.#remember(webhookId, { scanFrom, firstDue: this.#places.get(webhookId)?.firstDue ?? null });
     }
   }
 
-  startOf(webhookId: WebhookId, isFull: boolean): Front | null {
+  startOf(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null {
     const place = this.#places.get(webhookId);
-    return (isFull ? place?.front : null) ?? place?.mark ?? null;
+    return (isFull ? place?.firstDue : null) ?? place?.scanFrom ?? null;
   }
 
   #remember(webhookId: WebhookId, place: Place): void {

@@ -114,7 +114,7 @@ function createDeliveryPasses(parts: RelayParts, queue: Producer, timed: Timed, 
     leaseSeconds: config.leaseSeconds,
     onClaim(claimed) {
       metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length);
-      metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.lapsed).length);
+      metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.leaseExpired).length);
     },
   });
   const rounds = createDeliveryRounds({ store, claims });

@@ -87,7 +87,7 @@ export function standingAfter(
   // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
   const handedOut = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
   // Not what it got: of two relays that claim at a time each gets a part.
-  const seen = Math.max(...claimed.map((delivery) => delivery.seen));
+  const seen = Math.max(...claimed.map((delivery) => delivery.rowsRead));
   const fails = claimed.some((delivery) => delivery.failing);
   const stuck = claimed.some((delivery) => delivery.stuck);
   const now = {
@@ -103,7 +103,7 @@ export function standingAfter(
     return { ...now, limit: LIMITS.failing, health: 'unknown', answers: false, flightTime: NO_FLIGHT_TIME };
   }
   // Those that come back because their job or their worker was lost have not ended.
-  const lapsed = claimed.filter((delivery) => delivery.lapsed).length;
+  const lapsed = claimed.filter((delivery) => delivery.leaseExpired).length;
   // The claim looked at no more rows than it was allowed: where that has shrunk, the others may be in flight still.
   const expected = Math.min(before.inFlight, before.allowed);
   const ended = Math.max(0, expected - inFlight - lapsed);

@@ -1,7 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, Timed } from '@postrider/queue';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
-import type { ClaimedDelivery, Front } from '@postrider/store';
+import type { ClaimedDelivery, DeliveryPosition } from '@postrider/store';
 import { createDeliveryClaims } from '../src/delivery-claims.ts';
 import { createDeliveryNews } from '../src/delivery-news.ts';
 import type { DeliveryNews } from '../src/delivery-news.ts';
@@ -23,7 +23,7 @@ export class DeliveryGround {
   /** The webhooks of each claim. */
   readonly asked: WebhookId[][] = [];
   /** Where the last claim for each webhook began. */
-  readonly begunAt = new Map<WebhookId, Front | null>();
+  readonly begunAt = new Map<WebhookId, DeliveryPosition | null>();
   /** What the account of each webhook had in flight at the last claim for it, as far as the relay knew. */
   readonly accountInFlight = new Map<WebhookId, number>();
   /** How often the store was asked to sweep, and to scan. */
@@ -54,8 +54,8 @@ export class DeliveryGround {
         ...outbox,
         claim: async (admissions, limits) => {
           this.asked.push(admissions.map(({ webhookId }) => webhookId));
-          for (const { webhookId, front, accountInFlight } of admissions) {
-            this.begunAt.set(webhookId, front ?? null);
+          for (const { webhookId, scanFrom, accountInFlight } of admissions) {
+            this.begunAt.set(webhookId, scanFrom ?? null);
             this.accountInFlight.set(webhookId, accountInFlight ?? 0);
           }
           const claimed = await outbox.claim(admissions, limits);

@@ -8,7 +8,7 @@ import type { MailJob, QueueLocation } from '@postrider/queue';
 import { PARK_AFTER_MS, PARKED_PER_SLOT } from '@postrider/runtime';
 import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import { createDeliveryWork, createFleet, createMailWork } from '@postrider/store';
-import type { createPool, Database, DeliveryHandOver } from '@postrider/store';
+import type { createPool, Database, DeliveryClaim } from '@postrider/store';
 import { createAnnouncements } from './announcements.ts';
 import type { WorkerConfig } from './config.ts';
 import { makeAttempt } from './delivery/attempt.ts';
@@ -136,7 +136,7 @@ function addLane(
     readonly stages: Omit<DeliveryStages, 'attempt'>;
     readonly attemptsMax: number;
   },
-): (job: DeliveryHandOver) => Promise<void> {
+): (job: DeliveryClaim) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
   const client = createEndpointClient({
     httpClient: config.deliveryHttpClient,
@@ -158,7 +158,7 @@ function addLane(
     ...lane.stages,
     attempt: (delivery) => makeAttempt(delivery, { client, secrets, clock, headerPrefix }),
   };
-  return oursLogged<DeliveryHandOver>(
+  return oursLogged<DeliveryClaim>(
     parts,
     'delivery',
     (job) => deliver(job, stages),

@@ -5,7 +5,7 @@ import type { EndpointClient, NameResolver } from '@postrider/outbound';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createDeliveryOutbox, createDeliveryWork, openDatabase } from '@postrider/store';
-import type { Database, DeliveryHandOver } from '@postrider/store';
+import type { Database, DeliveryClaim } from '@postrider/store';
 import {
   createRows,
   createTestAuthority,
@@ -65,11 +65,11 @@ export interface DeliveryGround {
   /** A webhook at this address, or at this path of the receiver. */
   endpoint(address: string): Promise<EndpointRow>;
   /** One due delivery, as the job that the relay makes of it. */
-  job(webhookId: WebhookId, wish?: DeliveryWish): Promise<DeliveryHandOver>;
+  job(webhookId: WebhookId, wish?: DeliveryWish): Promise<DeliveryClaim>;
   /** The job of the next hand-over; what was retried is made due, a lease is made to run out. */
-  nextJob(webhookId: WebhookId): Promise<DeliveryHandOver>;
+  nextJob(webhookId: WebhookId): Promise<DeliveryClaim>;
   /** A worker's whole way from job to report. */
-  worker(wish?: WorkerWish): (job: DeliveryHandOver) => Promise<void>;
+  worker(wish?: WorkerWish): (job: DeliveryClaim) => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -114,7 +114,7 @@ interface WorkerParts extends Pick<DeliveryGround, 'db' | 'clock' | 'log' | 'met
   readonly clients: EndpointClient[];
 }
 
-function createWorker(parts: WorkerParts, wish: WorkerWish): (job: DeliveryHandOver) => Promise<void> {
+function createWorker(parts: WorkerParts, wish: WorkerWish): (job: DeliveryClaim) => Promise<void> {
   const { clock, log, metrics, resolver, ca } = parts;
   const { pool } = wish.database ?? parts.db;
   const store = createDeliveryWork(pool, pool);
@@ -165,9 +165,12 @@ function rowsOf(
         'update deliveries set due_at = least(due_at, now()), leased_until = null where webhook_id = $1',
         [webhookId],
       );
-      const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingRoom: 1 };
+      const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingLimit: 1 };
       const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
-      const [job] = await createDeliveryOutbox(db.pool).claim([{ webhookId, room: 1, fastRoom: 1 }], limits);
+      const [job] = await createDeliveryOutbox(db.pool).claim(
+        [{ webhookId, limit: 1, fastLimit: 1 }],
+        limits,
+      );
       if (job === undefined) throw new Error('nothing is outstanding for this webhook');
       return job;
     },

@@ -20,11 +20,11 @@ export type {
 } from './deliveries/dead-letters.ts';
 export { createDeliveryOutbox } from './deliveries/delivery-outbox.ts';
 export type {
-  Admission,
+  ClaimRequest,
   ClaimedDelivery,
   ClaimLimits,
   DeliveryOutbox,
-  Front,
+  DeliveryPosition,
   ScannedWebhook,
   ScanRequest,
   Sweep,
@@ -33,7 +33,7 @@ export type {
 export { createDeliveryWork } from './deliveries/delivery-work.ts';
 export type {
   DeadAttempt,
-  DeliveryHandOver,
+  DeliveryClaim,
   HeldDelivery,
   DeliveryWork,
   FinishedAttempt,
@@ -78,14 +78,14 @@ export type {
   InboxStore,
   NewInbox,
 } from './inbound/inboxes.ts';
-export { createMessageIntake } from './inbound/message-intake.ts';
+export { createReceivedMessageStore } from './inbound/received-message-store.ts';
 export type {
   IncomingAttachment,
   IncomingMessage,
-  MessageIntake,
+  ReceivedMessageStore,
   Reception,
   StoredMessage,
-} from './inbound/message-intake.ts';
+} from './inbound/received-message-store.ts';
 export { createSesMailStore, createSesMailWork } from './inbound/ses-mail.ts';
 export type { ClaimedSesMail, SesMailClaim, SesMailStore, SesMailWork } from './inbound/ses-mail.ts';
 export { dropOldThreads, dropReceivedMail } from './retention/old-messages.ts';
@@ -115,7 +115,7 @@ export type {
   AcceptedAnswer,
   EndedEmail,
   RetriedEmail,
-  MailHandOver,
+  MailClaim,
   MailRules,
   MailWork,
   StoredAttachment,

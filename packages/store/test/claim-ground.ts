@@ -8,7 +8,7 @@ export const CLAIM_LIMITS: ClaimLimits = {
   fastRowsMax: 1000,
   slowRowsMax: 1000,
   earlyRowsMax: 1000,
-  failingRoom: 4,
+  failingLimit: 4,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
 };

@@ -26,7 +26,7 @@ export async function sendMail(
 }
 
 /** Hands a message over; its `email.sent` is made. */
-export async function handOver(store: TestStore, id: EmailId): Promise<void> {
+export async function sendToProvider(store: TestStore, id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
   const taken = await takeHeld(work, { emailId: id, claim: 0 });
   if (!(await work.sent(taken, { providerMessageId: null, notifications: [] }))) throw new Error('not sent');

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { IncomingMessage } from '../src/inbound/message-intake.ts';
+import type { IncomingMessage } from '../src/inbound/received-message-store.ts';
 
 /** On which every account of the tests may have inboxes. */
 export const SHARED_DOMAIN = 'in.example';

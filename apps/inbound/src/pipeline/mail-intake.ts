@@ -1,10 +1,10 @@
-import type { MessageIntake } from '@postrider/store';
+import type { ReceivedMessageStore } from '@postrider/store';
 import type { MailIntake, Receipt } from '../smtp/intake.ts';
 import type { MailPipeline } from './mail-pipeline.ts';
 import type { Screening } from './screening.ts';
 
 export interface MailIntakeParts {
-  readonly store: Pick<MessageIntake, 'accepts'>;
+  readonly store: Pick<ReceivedMessageStore, 'accepts'>;
   readonly pipeline: MailPipeline;
   readonly screening: Screening;
 }

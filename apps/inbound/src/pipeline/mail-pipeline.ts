@@ -7,7 +7,7 @@ import { ScreeningUnavailableError } from '@postrider/screening';
 import { StoreUnavailableError, SweptBlobsError } from '@postrider/store';
 import type {
   IncomingMessage,
-  MessageIntake,
+  ReceivedMessageStore,
   Reception,
   SesMailClaim,
   StoredMessage,
@@ -19,7 +19,7 @@ import { storeAttachments } from './store-blobs.ts';
 import { withSweptRestored } from './with-swept-restored.ts';
 
 export interface MailPipelineParts {
-  readonly store: Pick<MessageIntake, 'receive' | 'forgetSwept'>;
+  readonly store: Pick<ReceivedMessageStore, 'receive' | 'forgetSwept'>;
   readonly blobs: Pick<BlobStore, 'put'>;
   readonly parser: Pick<MessageParser, 'parse'>;
   readonly logger: Logger;

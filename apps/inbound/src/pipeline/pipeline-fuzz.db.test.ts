@@ -11,7 +11,7 @@ import { EVENT_DATA } from '@postrider/domain';
 import { MessageParser } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { SenderAuthentication } from '@postrider/screening';
-import { createMessageIntake, openDatabase } from '@postrider/store';
+import { createReceivedMessageStore, openDatabase } from '@postrider/store';
 import { bundleScript, createRows, createTestDatabase, startZoneServer, waitFor } from '@postrider/testing';
 import type { Rows, SmtpClient, TestDatabase } from '@postrider/testing';
 import { mutated } from '../../../../packages/received-mail/test/mutated.ts';
@@ -99,7 +99,7 @@ beforeAll(async () => {
     () => parser.close(),
     () => grounds.close(),
   );
-  const store = createMessageIntake(database, systemClock, [SHARED]);
+  const store = createReceivedMessageStore(database, systemClock, [SHARED]);
   const pipeline = createMailPipeline({
     store: { ...store, receive: (message, claim) => store.receive(carry(message), claim) },
     blobs: { put: (bytes) => blobs.put(carry(bytes)) },

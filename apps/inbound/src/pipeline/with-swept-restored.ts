@@ -1,5 +1,5 @@
 import { SweptBlobsError } from '@postrider/store';
-import type { MessageIntake } from '@postrider/store';
+import type { ReceivedMessageStore } from '@postrider/store';
 
 /** Each further time means that another sweep took the bytes, moments after they were put. */
 const TRIES_MAX = 3;
@@ -11,7 +11,7 @@ const TRIES_MAX = 3;
  * @throws SweptBlobsError when the sweep may still remove some: the message is to come again later
  */
 export async function withSweptRestored<T>(
-  store: Pick<MessageIntake, 'forgetSwept'>,
+  store: Pick<ReceivedMessageStore, 'forgetSwept'>,
   putAgain: () => Promise<unknown>,
   receive: () => Promise<T>,
 ): Promise<T> {

@@ -5,7 +5,12 @@ import { LIMITS } from '@postrider/domain';
 import type { SesMail } from '@postrider/domain';
 import { MessageParser, parseMessage } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
-import { createMessageIntake, createSesMailStore, createSesMailWork, openDatabase } from '@postrider/store';
+import {
+  createReceivedMessageStore,
+  createSesMailStore,
+  createSesMailWork,
+  openDatabase,
+} from '@postrider/store';
 import type { Database, SesMailWork } from '@postrider/store';
 import {
   bundleScript,
@@ -85,7 +90,7 @@ function startIntake(
   const blobs = createBlobStore('s3://blobs');
   const pipeline = createMailPipeline({
     ...{ blobs, logger, metrics, parser: { parse } },
-    store: createMessageIntake(database, systemClock, [SHARED]),
+    store: createReceivedMessageStore(database, systemClock, [SHARED]),
   });
   const intake = createSesIntake({
     ...{ pipeline, logger, metrics, work },

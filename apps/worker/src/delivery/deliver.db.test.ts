@@ -3,7 +3,7 @@ import { createSecretBox } from '@postrider/domain';
 import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
 import { verifySignature } from '@postrider/receiver';
 import { createDeadLetterStore, createWebhookStore } from '@postrider/store';
-import type { DeliveryHandOver } from '@postrider/store';
+import type { DeliveryClaim } from '@postrider/store';
 import {
   after,
   answer,
@@ -23,7 +23,7 @@ import { createGate } from '../../test/gate.ts';
 const TIMEOUT_MS = 400;
 
 let ground: DeliveryGround;
-let deliver: (job: DeliveryHandOver) => Promise<void>;
+let deliver: (job: DeliveryClaim) => Promise<void>;
 /** A path of the test's own. */
 let path: string;
 let paths = 0;

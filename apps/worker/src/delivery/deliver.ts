@@ -1,6 +1,6 @@
 import { decideOutcome } from '@postrider/domain';
 import type { DeliveryOutcome, RetrySchedule } from '@postrider/domain';
-import type { DeliveryHandOver } from '@postrider/store';
+import type { DeliveryClaim } from '@postrider/store';
 import { during } from '../stage-fault.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
@@ -9,7 +9,7 @@ import type { Recorder } from './record.ts';
 /** The stages of a delivery, as design names them. */
 export interface DeliveryStages {
   /** Null for a job that is stale or doubled. */
-  readonly load: (job: DeliveryHandOver) => Promise<LoadedDelivery | null>;
+  readonly load: (job: DeliveryClaim) => Promise<LoadedDelivery | null>;
   /** Refuses, signs and posts. */
   readonly attempt: (delivery: LoadedDelivery) => Promise<Attempt>;
   readonly record: Recorder;
@@ -29,7 +29,7 @@ export interface DeliveryStages {
  *
  * @throws StageFault
  */
-export async function deliver(job: DeliveryHandOver, stages: DeliveryStages): Promise<void> {
+export async function deliver(job: DeliveryClaim, stages: DeliveryStages): Promise<void> {
   const delivery = await during('load', stages.load(job));
   if (delivery === null) return;
   await untilDue(delivery.earlyMs);

@@ -1,4 +1,4 @@
-import type { DeliveryHandOver, DeliveryWork, TakenDelivery } from '@postrider/store';
+import type { DeliveryClaim, DeliveryWork, TakenDelivery } from '@postrider/store';
 import { createBatcher } from '../batcher.ts';
 
 /** A delivery in this worker's hands, and until when (on this process's monotonic clock). */
@@ -17,8 +17,8 @@ const BATCH_SIZE_MAX = 200;
 export function createLoader(
   store: Pick<DeliveryWork, 'take'>,
   leaseSeconds: number,
-): (job: DeliveryHandOver) => Promise<LoadedDelivery | null> {
-  const batcher = createBatcher<DeliveryHandOver, LoadedDelivery | null>({
+): (job: DeliveryClaim) => Promise<LoadedDelivery | null> {
+  const batcher = createBatcher<DeliveryClaim, LoadedDelivery | null>({
     sizeMax: BATCH_SIZE_MAX,
     async run(jobs) {
       const takenAtMs = performance.now();

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { StoreUnavailableError } from '@postrider/store';
-import type { Database, DeliveryHandOver } from '@postrider/store';
+import type { Database, DeliveryClaim } from '@postrider/store';
 import { after, answer, startTcpProxy, waitFor } from '@postrider/testing';
 import type { TcpProxy } from '@postrider/testing';
 import { openDeliveryGround, openTestDatabase } from '../../test/delivery-ground.ts';
@@ -39,7 +39,7 @@ afterEach(async () => {
 async function attempting(status: number, leaseSeconds = 30): Promise<{ recorded: Promise<void> }> {
   ground.receiver.script('/hook', [after(gate.opened, answer(status))]);
   const before = ground.receiver.requests.length;
-  const job: DeliveryHandOver = await ground.job(webhookId);
+  const job: DeliveryClaim = await ground.job(webhookId);
   const recorded = ground.worker({ database, leaseSeconds })(job);
   await ground.receiver.waitForRequests(before + 1);
   return { recorded };

@@ -1,11 +1,11 @@
 import type { Logger } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
-import type { EndedEmail, MailHandOver, MailWork, RetriedEmail, TakenEmail } from '@postrider/store';
+import type { EndedEmail, MailClaim, MailWork, RetriedEmail, TakenEmail } from '@postrider/store';
 import { createBatcher } from '../batcher.ts';
 import type { Batcher } from '../batcher.ts';
 
 /** The job of a message's hand-over. */
-export interface SendJob extends MailHandOver {
+export interface SendJob extends MailClaim {
   /** Earlier hand-overs of which no outcome was recorded. */
   readonly faults?: number | undefined;
 }
@@ -79,7 +79,7 @@ export function inBatches(
       return (await retry.add({ email, delayMs })) || alone();
     },
     release: (job) => release.add(job),
-    excuse: (job) => store.excuse(job),
+    forgiveFault: (job) => store.forgiveFault(job),
   };
 }
 

@@ -9,7 +9,7 @@ import type { MailProvider } from '@postrider/mail';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createMailOutbox, createMailWork } from '@postrider/store';
-import type { ClaimedEmail, Database, MailHandOver } from '@postrider/store';
+import type { ClaimedEmail, Database, MailClaim } from '@postrider/store';
 import {
   createRows,
   createTestDatabase,
@@ -86,7 +86,7 @@ async function nextJobs(rowsMax = 2): Promise<readonly ClaimedEmail[]> {
   return createMailOutbox(db.pool).claim({ lookAheadSeconds: 0, rowsMax, leaseSeconds: 30 });
 }
 
-async function nextJob(): Promise<MailHandOver> {
+async function nextJob(): Promise<MailClaim> {
   const [job] = await nextJobs();
   if (job === undefined) throw new Error('no mail is outstanding');
   return job;

@@ -9,7 +9,7 @@ import type { MailProvider } from '@postrider/mail';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createMailOutbox, createMailWork, createTopicStore, createUnsubscribeStore } from '@postrider/store';
-import type { Database, MailHandOver, TakenEmail } from '@postrider/store';
+import type { Database, MailClaim, TakenEmail } from '@postrider/store';
 import {
   createRows,
   createTestDatabase,
@@ -109,7 +109,7 @@ async function aboutTopic(id: string): Promise<void> {
 }
 
 /** The job of the next hand-over: what was put back is made due, a lease is made to run out. */
-async function nextJob(): Promise<MailHandOver> {
+async function nextJob(): Promise<MailClaim> {
   await database.query('update email_sends set due_at = least(due_at, now()), leased_until = null');
   const limits = { lookAheadSeconds: 0, rowsMax: 1, leaseSeconds: 30 };
   const [job] = await createMailOutbox(db.pool).claim(limits);

@@ -39,7 +39,7 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
   } catch (error) {
     if ((error instanceof StageFault ? error.cause : error) instanceof StoreUnavailableError) {
       // The message is not the cause, so it does not pay. The count is in Postgres: wait until it is back.
-      await untilLeaseEnds(Infinity, () => stages.store.excuse(job));
+      await untilLeaseEnds(Infinity, () => stages.store.forgiveFault(job));
     }
     throw error;
   }

@@ -35,12 +35,12 @@ interface Keyset {
 export interface PagedTable<N extends Noun, Entry> {
   /** Where the entry stands in the list; null: nowhere in this one. */
   readonly cursor: (id: Id<N>) => Promise<{ readonly createdAt: Date } | null>;
-  /** @param place the same range, for a statement of its own */
-  readonly read: (range: PageRange, place: Place) => Promise<Entry[]>;
+  /** @param position the same range, for a statement of its own */
+  readonly read: (range: PageRange, position: PagePosition) => Promise<Entry[]>;
 }
 
 /** Beyond which entry the page begins, and on which side of it. */
-export interface Place {
+export interface PagePosition {
   /** Null: the first page. */
   readonly cursor: { readonly createdAt: Date; readonly id: string } | null;
   readonly upwards: boolean;

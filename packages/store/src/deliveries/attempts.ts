@@ -66,10 +66,10 @@ export function createAttemptStore(db: Database): AttemptStore {
         }),
       );
       if (webhook === null) return null;
-      const place =
+      const position =
         after === undefined ? [null, null, null] : [after.startedUs, after.deliveryId, after.attempt];
       // One more than is shown tells whether there are more.
-      const values = [webhookId, ...place, limit + 1];
+      const values = [webhookId, ...position, limit + 1];
       const rows = await (eventId === undefined
         ? runOn<AttemptRow>(db.pool, listAttempts, values)
         : runOn<AttemptRow>(db.pool, listAttemptsOfEvent, [...values, eventId]));

@@ -32,14 +32,14 @@ const inFlightOf = new Map<WebhookId, number>();
 
 async function claim(
   webhooks: WebhookId | readonly WebhookId[],
-  room = 8,
+  limit = 8,
   limits: Partial<ClaimLimits> = {},
 ): Promise<ClaimedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
   return outbox.claim(
     asked.map((webhookId) => {
       const accountInFlight = inFlightOf.get(webhookId) ?? 0;
-      return { webhookId, room, fastRoom: room, accountInFlight };
+      return { webhookId, limit, fastLimit: limit, accountInFlight };
     }),
     { ...CLAIM_LIMITS, ...limits },
   );
@@ -102,11 +102,11 @@ describe('accounts', () => {
 
     /** @returns of 16 rows how many each account got */
     async function shares(asked: readonly WebhookId[], freeOfMany: number): Promise<number[]> {
-      const admissions = [...asked, single].map((webhookId, place) => {
-        const room = webhookId === single ? 40 : ROOM + (place < freeOfMany ? 1 : 0);
-        return { webhookId, room, fastRoom: room, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
+      const requests = [...asked, single].map((webhookId, index) => {
+        const limit = webhookId === single ? 40 : ROOM + (index < freeOfMany ? 1 : 0);
+        return { webhookId, limit, fastLimit: limit, accountInFlight: inFlightOf.get(webhookId) ?? 0 };
       });
-      const claimed = await outbox.claim(admissions, { ...CLAIM_LIMITS, fastRowsMax: 16 });
+      const claimed = await outbox.claim(requests, { ...CLAIM_LIMITS, fastRowsMax: 16 });
       return [claimed.length - countOf(claimed, single), countOf(claimed, single)];
     }
 

@@ -48,9 +48,9 @@ async function takenOne(): Promise<TakenDelivery> {
 /** The lease of the one who holds the row runs out, and another takes it. */
 async function takenByAnother(held: HeldDelivery): Promise<TakenDelivery> {
   await database.query('update deliveries set leased_until = now() where id = $1', [held.deliveryId]);
-  const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingRoom: 1 };
+  const lanes = { fastRowsMax: 9, slowRowsMax: 9, earlyRowsMax: 9, failingLimit: 1 };
   const limits = { ...lanes, lookAheadSeconds: 0, leaseSeconds: 30, stuckAfterSeconds: 1 };
-  const claimed = await createDeliveryOutbox(pool).claim([{ webhookId, room: 9, fastRoom: 9 }], limits);
+  const claimed = await createDeliveryOutbox(pool).claim([{ webhookId, limit: 9, fastLimit: 9 }], limits);
   const [other] = await work.take(claimed, LEASE_SECONDS);
   if (other === undefined) throw new Error('the other did not get it');
   return other;

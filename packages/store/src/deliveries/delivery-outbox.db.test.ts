@@ -28,12 +28,12 @@ beforeEach(() => rows.clear());
 
 async function claim(
   webhooks: WebhookId | readonly WebhookId[],
-  room = 8,
+  limit = 8,
   limits: Partial<ClaimLimits> = {},
 ): Promise<ClaimedDelivery[]> {
   const asked = typeof webhooks === 'string' ? [webhooks] : webhooks;
   return outbox.claim(
-    asked.map((webhookId) => ({ webhookId, room, fastRoom: room })),
+    asked.map((webhookId) => ({ webhookId, limit, fastLimit: limit })),
     { ...CLAIM_LIMITS, ...limits },
   );
 }
@@ -62,7 +62,7 @@ async function takenAgo(ids: readonly string[], seconds: number): Promise<void> 
   );
 }
 
-describe('the room of a webhook', () => {
+describe('the concurrency limit of a webhook', () => {
   test('is a cap on what is in anybody’s hands: what is leased already counts against it', async () => {
     const webhookId = await rows.webhook();
     const ids = await rows.deliveries(webhookId, { count: 50 });
@@ -80,18 +80,18 @@ describe('the room of a webhook', () => {
     expect((await claim(webhookId, 5)).map(({ inFlight }) => inFlight)).toEqual([3, 3]);
   });
 
-  test('comes with how many are in somebody’s hands, and how many it saw', async () => {
+  test('comes with how many are in flight, and how many rows it read', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId);
     await rows.deliveries(webhookId, { dueInMs: 30_000, count: 2 });
     await claim(webhookId, 2);
-    expect(await claim(webhookId, 3)).toMatchObject([{ inFlight: 1, seen: 3 }]);
+    expect(await claim(webhookId, 3)).toMatchObject([{ inFlight: 1, rowsRead: 3 }]);
   });
 
   test('is small while the webhook fails, and may be none', async () => {
     const [failing, well] = [await rows.webhook({ failing: true }), await rows.webhook()];
     for (const id of [failing, well]) await rows.deliveries(id, { count: 20 });
-    expect(await claim(failing, 8, { failingRoom: 0 })).toEqual([]);
+    expect(await claim(failing, 8, { failingLimit: 0 })).toEqual([]);
     const claimed = await claim([failing, well], 8);
     expect([countOf(claimed, failing), countOf(claimed, well)]).toEqual([4, 8]);
     expect(new Set(claimed.map((row) => `${row.webhookId} ${row.failing}`))).toEqual(
@@ -140,25 +140,25 @@ describe('fairness', () => {
 });
 
 describe('the lane', () => {
-  async function lanesOf(webhookId: WebhookId, room: number, fastRoom: number): Promise<boolean[]> {
-    const claimed = await outbox.claim([{ webhookId, room, fastRoom }], CLAIM_LIMITS);
+  async function lanesOf(webhookId: WebhookId, limit: number, fastLimit: number): Promise<boolean[]> {
+    const claimed = await outbox.claim([{ webhookId, limit, fastLimit }], CLAIM_LIMITS);
     return claimed.sort((a, b) => Number(a.deliveryId) - Number(b.deliveryId)).map(({ slow }) => slow);
   }
 
-  test('of a webhook whose room is all in the fast lane is the fast one', async () => {
+  test('of a webhook whose limit is all in the fast lane is the fast one', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 4 });
     expect(await lanesOf(webhookId, 4, 4)).toEqual([false, false, false, false]);
   });
 
-  test('of one with room for two there is the fast one for two at a time, those in hand included', async () => {
+  test('of one with a fast limit of two is the fast one for two at a time, those in flight included', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 5 });
     expect(await lanesOf(webhookId, 4, 2)).toEqual([false, false, true, true]);
     expect(await lanesOf(webhookId, 5, 2)).toEqual([true]);
   });
 
-  test('of one with no room there is the slow one', async () => {
+  test('of one with a fast limit of none is the slow one', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { count: 2 });
     expect(await lanesOf(webhookId, 2, 0)).toEqual([true, true]);
@@ -185,9 +185,9 @@ describe('the lane', () => {
     ];
     const all = [dawdler, healthy, failing];
     for (const id of all) await rows.deliveries(id, { count: 20 });
-    const claimAll = (room: number, limits: Partial<ClaimLimits>) =>
+    const claimAll = (limit: number, limits: Partial<ClaimLimits>) =>
       outbox.claim(
-        all.map((webhookId) => ({ webhookId, room, fastRoom: webhookId === healthy ? room : 0 })),
+        all.map((webhookId) => ({ webhookId, limit, fastLimit: webhookId === healthy ? limit : 0 })),
         { ...CLAIM_LIMITS, ...limits },
       );
     const noneSlow = await claimAll(10, { slowRowsMax: 0 });
@@ -237,7 +237,7 @@ describe('what is claimed', () => {
       await rows.deliveries(id, { count: 3 });
       await rows.deliveries(id, { count: 5, dueInMs: 50_000 });
     }
-    const limits = { fastRowsMax: 2, slowRowsMax: 1, earlyRowsMax: 4, failingRoom: 8 };
+    const limits = { fastRowsMax: 2, slowRowsMax: 1, earlyRowsMax: 4, failingLimit: 8 };
     const claimed = await claim(webhooks, 8, limits);
     const counts = webhooks.map((id) => {
       const mine = claimed.filter(({ webhookId }) => webhookId === id);
@@ -254,11 +254,11 @@ describe('what is claimed', () => {
     await rows.deliveries(webhookId, { count: 5 });
     await rows.deliveries(webhookId, { count: 2, dueInMs: 50_000 });
     const cut = await claim(webhookId, 9, { fastRowsMax: 3 });
-    expect(cut.map(({ delayMs, leftOut }) => [delayMs > 0, leftOut])).toEqual([
+    expect(cut.map(({ delayMs, overLimit }) => [delayMs > 0, overLimit])).toEqual([
       ...Array.from({ length: 3 }, () => [false, true]),
       ...Array.from({ length: 2 }, () => [true, false]),
     ]);
-    expect((await claim(webhookId, 9, { fastRowsMax: 2 })).map(({ leftOut }) => leftOut)).toEqual([
+    expect((await claim(webhookId, 9, { fastRowsMax: 2 })).map(({ overLimit }) => overLimit)).toEqual([
       false,
       false,
     ]);
@@ -271,7 +271,7 @@ describe('what is claimed', () => {
       await other.query('select from deliveries where id = $1 for update', [first]);
       return claim(webhookId, 9, { fastRowsMax: 3 });
     });
-    expect(claimed.map(({ leftOut }) => leftOut)).toEqual([true, true]);
+    expect(claimed.map(({ overLimit }) => overLimit)).toEqual([true, true]);
   });
 
   test('is never of a webhook that is gone', async () => {
@@ -289,15 +289,15 @@ describe('what is claimed', () => {
 });
 
 describe('a lease', () => {
-  test('that ran out untaken is given again under a new claim, and known to have lapsed', async () => {
+  test('that ran out untaken is given again under a new claim, and its expired lease is reported', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId);
     const [first] = await claim(webhookId);
-    expect(first).toMatchObject({ claim: 0, lapsed: false });
+    expect(first).toMatchObject({ claim: 0, leaseExpired: false });
     expect(await claim(webhookId)).toEqual([]);
     await expireLeases([first?.deliveryId ?? '']);
     expect(await claim(webhookId)).toEqual([
-      { ...first, claim: 1, lapsed: true, lateMs: expect.any(Number) },
+      { ...first, claim: 1, leaseExpired: true, lateMs: expect.any(Number) },
     ]);
   });
 
@@ -306,7 +306,7 @@ describe('a lease', () => {
     const ids = await rows.deliveries(webhookId);
     await takenAgo(ids, 60);
     await expireLeases(ids);
-    expect(await claim(webhookId)).toMatchObject([{ claim: 1, stuck: false, lapsed: true }]);
+    expect(await claim(webhookId)).toMatchObject([{ claim: 1, stuck: false, leaseExpired: true }]);
     const [row] = await database.query('select taken_at from deliveries');
     expect(row).toEqual({ taken_at: null });
   });
@@ -317,11 +317,11 @@ describe('a lease', () => {
     for (const id of webhooks) await rows.deliveries(id, { count: 40 });
     const others = [openLeasePool(database.url), openLeasePool(database.url)];
     const relays = [outbox, ...others.map(createDeliveryOutbox)];
-    const admissions = webhooks.map((webhookId) => ({ webhookId, room: 40, fastRoom: 40 }));
+    const requests = webhooks.map((webhookId) => ({ webhookId, limit: 40, fastLimit: 40 }));
     const seen: string[] = [];
     while (seen.length < 400) {
       const limits = { ...CLAIM_LIMITS, fastRowsMax: 30 };
-      const claims = await Promise.all(relays.map(async (relay) => relay.claim(admissions, limits)));
+      const claims = await Promise.all(relays.map(async (relay) => relay.claim(requests, limits)));
       expect(claims.flat().length).toBeGreaterThan(0);
       seen.push(...claims.flat().map(({ deliveryId }) => deliveryId));
     }
@@ -388,7 +388,7 @@ describe('release', () => {
     await outbox.release(claimed.slice(0, 3));
     const again = await claim(webhookId, 4);
     expect(idsOf(again)).toEqual(idsOf(claimed.slice(0, 3)));
-    expect(again.every((row) => row.claim === 0 && !row.lapsed)).toBe(true);
+    expect(again.every((row) => row.claim === 0 && !row.leaseExpired)).toBe(true);
   });
 
   test('does not touch a row that a worker has taken since', async () => {

@@ -1,26 +1,26 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
-import type { DeliveryHandOver } from './delivery-work.ts';
+import type { DeliveryClaim } from './delivery-work.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 import { releaseDeliveries } from './sql/release-leases.ts';
 import { scanWebhooks } from './sql/scan-webhooks.ts';
 import { sweepWebhooks } from './sql/sweep-webhooks.ts';
 
 /** A webhook the relay looks at, and how many of its deliveries may be in somebody's hands. */
-export interface Admission {
+export interface ClaimRequest {
   readonly webhookId: WebhookId;
-  readonly room: number;
+  readonly limit: number;
   /** How many of them may be in the fast lane, the oldest ones. */
-  readonly fastRoom: number;
+  readonly fastLimit: number;
   /** In flight of all webhooks of its account, asked for or not; none: as if there were nothing. */
   readonly accountInFlight?: number;
   /** The claim looks at nothing before it; none: at all of the webhook's deliveries. */
-  readonly front?: Front | null;
+  readonly scanFrom?: DeliveryPosition | null;
 }
 
 /** The place of a delivery among its webhook's outstanding ones, which are in the order of due time and id. */
-export interface Front {
+export interface DeliveryPosition {
   /** As Postgres writes it, to the microsecond. */
   readonly dueAt: string;
   readonly deliveryId: string;
@@ -33,7 +33,7 @@ export interface ClaimLimits {
   readonly slowRowsMax: number;
   /** Rows that wait for their time, at the most for each lane. */
   readonly earlyRowsMax: number;
-  readonly failingRoom: number;
+  readonly failingLimit: number;
   readonly leaseSeconds: number;
   readonly stuckAfterSeconds: number;
 }
@@ -51,7 +51,7 @@ export interface ClaimedDelivery {
   /** Of its webhook, how many that are due were in somebody's hands before this claim. */
   readonly inFlight: number;
   /** Of its webhook, how many the claim looked at, whoever has got them: as many as its room, if there are so many. */
-  readonly seen: number;
+  readonly rowsRead: number;
   /** The webhook has an attempt under way that takes unusually long. */
   readonly stuck: boolean;
   /** The webhook's answers have lately been mostly failures. */
@@ -59,9 +59,9 @@ export interface ClaimedDelivery {
   /** It goes to the slow lane: its webhook fails, or it is beyond what the fast lane may have. */
   readonly slow: boolean;
   /** An earlier lease of it ran out unfinished: its job was lost, or the worker that had it. */
-  readonly lapsed: boolean;
+  readonly leaseExpired: boolean;
   /** Of its kind (its lane, and due or before its time) there were more than the limit. */
-  readonly leftOut: boolean;
+  readonly overLimit: boolean;
   readonly attemptsMade: number;
   /** Until it is due. */
   readonly delayMs: number;
@@ -80,13 +80,13 @@ export interface Sweep {
 export interface SweptWebhook {
   readonly webhookId: WebhookId;
   /** No outstanding delivery comes before it, but for those of a transaction that was open for over two seconds. */
-  readonly mark: Front;
+  readonly scanFrom: DeliveryPosition;
 }
 
 /** What to scan: a webhook, and the last mark that is known of it. */
 export interface ScanRequest {
   readonly webhookId: WebhookId;
-  readonly mark: Front | null;
+  readonly scanFrom: DeliveryPosition | null;
 }
 
 /** What the first outstanding delivery of a webhook says. */
@@ -96,11 +96,11 @@ export interface ScannedWebhook extends SweptWebhook {
   /** It is due within the look-ahead. */
   readonly dueSoon: boolean;
   /** It is leased. */
-  readonly held: boolean;
+  readonly leased: boolean;
   /** Its attempt takes unusually long. */
   readonly stuck: boolean;
   /** Its place, if it is due. */
-  readonly front: Front | null;
+  readonly firstDue: DeliveryPosition | null;
 }
 
 /** The relay's view of the outstanding deliveries. */
@@ -113,9 +113,9 @@ export interface DeliveryOutbox {
    * Round-robin over accounts, and over the webhooks of each. Where there is not enough for a whole round, those asked for first are served:
    * put those first that were served least lately.
    */
-  claim(admissions: readonly Admission[], limits: ClaimLimits): Promise<ClaimedDelivery[]>;
+  claim(requests: readonly ClaimRequest[], limits: ClaimLimits): Promise<ClaimedDelivery[]>;
   /** Gives back what was claimed and could not be queued. */
-  release(claimed: readonly DeliveryHandOver[]): Promise<void>;
+  release(claimed: readonly DeliveryClaim[]): Promise<void>;
 }
 
 interface MarkedRow {
@@ -165,28 +165,28 @@ export function createDeliveryOutbox(pool: Pool): DeliveryOutbox {
     async scan(requests, { lookAheadSeconds, stuckAfterSeconds }) {
       const rows = await runOn<ScannedRow>(pool, scanWebhooks, [
         requests.map(({ webhookId }) => webhookId),
-        requests.map(({ mark }) => mark?.dueAt ?? null),
-        requests.map(({ mark }) => mark?.deliveryId ?? null),
+        requests.map(({ scanFrom }) => scanFrom?.dueAt ?? null),
+        requests.map(({ scanFrom }) => scanFrom?.deliveryId ?? null),
         lookAheadSeconds,
         stuckAfterSeconds,
       ]);
       return rows.map(scannedWebhook);
     },
-    async claim(admissions, limits) {
+    async claim(requests, limits) {
       const rows = await runOn<ClaimedRow>(pool, claimDeliveries, [
-        admissions.map((admission) => admission.webhookId),
-        admissions.map((admission) => admission.room),
-        admissions.map((admission) => admission.fastRoom),
+        requests.map((request) => request.webhookId),
+        requests.map((request) => request.limit),
+        requests.map((request) => request.fastLimit),
         limits.lookAheadSeconds,
         limits.fastRowsMax,
         limits.slowRowsMax,
-        limits.failingRoom,
+        limits.failingLimit,
         limits.leaseSeconds,
         limits.stuckAfterSeconds,
-        admissions.map((admission) => admission.front?.dueAt ?? null),
-        admissions.map((admission) => admission.front?.deliveryId ?? null),
+        requests.map((request) => request.scanFrom?.dueAt ?? null),
+        requests.map((request) => request.scanFrom?.deliveryId ?? null),
         limits.earlyRowsMax,
-        admissions.map((admission) => admission.accountInFlight ?? 0),
+        requests.map((request) => request.accountInFlight ?? 0),
       ]);
       return rows.map((row) => ({
         deliveryId: row.id,
@@ -194,12 +194,12 @@ export function createDeliveryOutbox(pool: Pool): DeliveryOutbox {
         webhookId: row.webhook_id,
         accountId: row.account_id,
         inFlight: row.in_flight,
-        seen: row.seen,
+        rowsRead: row.seen,
         stuck: row.stuck,
         failing: row.failing,
         slow: row.slow,
-        lapsed: row.lapsed,
-        leftOut: row.left_out,
+        leaseExpired: row.lapsed,
+        overLimit: row.left_out,
         attemptsMade: row.attempts,
         delayMs: row.delay_ms,
         lateMs: row.late_ms,
@@ -214,7 +214,7 @@ export function createDeliveryOutbox(pool: Pool): DeliveryOutbox {
 
 /** None, if the row is there for the cursor alone. */
 function sweptWebhooks(row: SweptRow): SweptWebhook[] {
-  return row.webhook_id === null ? [] : [{ webhookId: row.webhook_id, mark: markOf(row) }];
+  return row.webhook_id === null ? [] : [{ webhookId: row.webhook_id, scanFrom: markOf(row) }];
 }
 
 function scannedWebhook(row: ScannedRow): ScannedWebhook {
@@ -222,17 +222,17 @@ function scannedWebhook(row: ScannedRow): ScannedWebhook {
     webhookId: row.webhook_id,
     outstanding: row.outstanding,
     dueSoon: row.due_soon,
-    held: row.held,
+    leased: row.held,
     stuck: row.stuck,
-    front: frontOf(row),
-    mark: markOf(row),
+    firstDue: frontOf(row),
+    scanFrom: markOf(row),
   };
 }
 
-function markOf({ mark_due_at: dueAt, mark_id: deliveryId }: MarkedRow): Front {
+function markOf({ mark_due_at: dueAt, mark_id: deliveryId }: MarkedRow): DeliveryPosition {
   return { dueAt, deliveryId };
 }
 
-function frontOf({ front_due_at: dueAt, front_id: deliveryId }: ScannedRow): Front | null {
+function frontOf({ front_due_at: dueAt, front_id: deliveryId }: ScannedRow): DeliveryPosition | null {
   return dueAt === null || deliveryId === null ? null : { dueAt, deliveryId };
 }

@@ -6,7 +6,7 @@ import type { Pool } from 'pg';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createPool } from '../db/pool.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { DeliveryOutbox, Front, ScannedWebhook, ScanLimits } from './delivery-outbox.ts';
+import type { DeliveryOutbox, DeliveryPosition, ScannedWebhook, ScanLimits } from './delivery-outbox.ts';
 import { scanWebhooks } from './sql/scan-webhooks.ts';
 
 const LIMITS: ScanLimits = { lookAheadSeconds: 60, stuckAfterSeconds: 1 };
@@ -34,14 +34,14 @@ afterAll(async () => {
 });
 beforeEach(() => rows.clear());
 
-async function scan(webhookId: WebhookId, mark: Front | null = null): Promise<ScannedWebhook> {
-  const [found] = await outbox.scan([{ webhookId, mark }], LIMITS);
+async function scan(webhookId: WebhookId, scanFrom: DeliveryPosition | null = null): Promise<ScannedWebhook> {
+  const [found] = await outbox.scan([{ webhookId, scanFrom }], LIMITS);
   if (found === undefined) throw new Error('the scan said nothing of it');
   return found;
 }
 
-async function pagesRead(webhookId: WebhookId, mark: Front | null): Promise<number> {
-  const values = [[webhookId], [mark?.dueAt ?? null], [mark?.deliveryId ?? null], 60, 1];
+async function pagesRead(webhookId: WebhookId, scanFrom: DeliveryPosition | null): Promise<number> {
+  const values = [[webhookId], [scanFrom?.dueAt ?? null], [scanFrom?.deliveryId ?? null], 60, 1];
   const explained = await pool.query<{ 'QUERY PLAN': [{ Plan: Record<string, unknown> }] }>(
     `explain (analyze, buffers, format json) ${scanWebhooks.text}`,
     values,
@@ -57,7 +57,7 @@ describe('the scan', () => {
     await rows.deliveries(soon, { dueInMs: 50_000 });
     await rows.deliveries(later, { dueInMs: 70_000 });
     const found = await outbox.scan(
-      webhooks.map((webhookId) => ({ webhookId, mark: null })),
+      webhooks.map((webhookId) => ({ webhookId, scanFrom: null })),
       LIMITS,
     );
     const told = new Map(
@@ -80,7 +80,7 @@ describe('the scan', () => {
       [second],
     );
     const found = await scan(webhookId, { dueAt: row?.due_at ?? '', deliveryId: second });
-    expect(found.front?.deliveryId).toBe(second);
+    expect(found.firstDue?.deliveryId).toBe(second);
   });
 
   test('reads nothing of what ended before the mark, though an open snapshot keeps it in the index', async () => {
@@ -89,10 +89,10 @@ describe('the scan', () => {
     await inUndoneTransaction(pool, async (reader) => {
       await reader.query('declare held cursor for select 1'); // its snapshot lasts as long as the transaction
       await database.query('delete from deliveries');
-      const { mark } = await scan(webhookId);
+      const { scanFrom } = await scan(webhookId);
       const [fromTheStart, fromTheMark] = [
         await pagesRead(webhookId, null),
-        await pagesRead(webhookId, mark),
+        await pagesRead(webhookId, scanFrom),
       ];
       expect(fromTheStart).toBeGreaterThan(200);
       expect(fromTheMark).toBeLessThan(20);
@@ -102,22 +102,22 @@ describe('the scan', () => {
   test('marks a webhook at its first delivery, but no later than two seconds ago', async () => {
     const webhookId = await rows.webhook();
     const [old = ''] = await rows.deliveries(webhookId, { dueInMs: -60_000 });
-    const { mark: atTheFirst } = await scan(webhookId);
+    const { scanFrom: atTheFirst } = await scan(webhookId);
     expect(atTheFirst.deliveryId).toBe(old);
     await database.query('delete from deliveries');
-    const { mark: ofNone } = await scan(webhookId);
+    const { scanFrom: ofNone } = await scan(webhookId);
     const [fresh = ''] = await rows.deliveries(webhookId);
-    const { mark: beforeTheFresh } = await scan(webhookId);
-    for (const mark of [ofNone, beforeTheFresh]) {
-      expect(mark.deliveryId).toBe('0');
-      // What another transaction inserted before and commits now lies behind the mark.
+    const { scanFrom: beforeTheFresh } = await scan(webhookId);
+    for (const scanFrom of [ofNone, beforeTheFresh]) {
+      expect(scanFrom.deliveryId).toBe('0');
+      // What another transaction inserted before and commits now lies behind the scanFrom.
       const [late] = await database.query<{ behind: boolean }>(
         `select now() - interval '1 s' > $1::timestamptz as behind`,
-        [mark.dueAt],
+        [scanFrom.dueAt],
       );
       expect(late?.behind).toBe(true);
     }
-    expect((await scan(webhookId, ofNone)).front?.deliveryId).toBe(fresh);
+    expect((await scan(webhookId, ofNone)).firstDue?.deliveryId).toBe(fresh);
   });
 
   test('says of each whether its first row is leased', async () => {
@@ -132,7 +132,7 @@ describe('the scan', () => {
     await lease(held, 30);
     await lease(lapsed, -1);
     const found = new Map<WebhookId, boolean>();
-    for (const id of [held, lapsed, free]) found.set(id, (await scan(id)).held);
+    for (const id of [held, lapsed, free]) found.set(id, (await scan(id)).leased);
     expect(found).toEqual(
       new Map([
         [held, true],

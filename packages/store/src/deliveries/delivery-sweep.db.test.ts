@@ -80,7 +80,7 @@ describe('the sweep', () => {
     await rows.deliveries(webhookId);
     await database.query(`update deliveries set leased_until = now() + interval '30 s'`);
     const { webhooks } = await outbox.sweep('', 10, LIMITS);
-    expect(webhooks.map(({ mark }) => mark.deliveryId)).toEqual([first]);
+    expect(webhooks.map(({ scanFrom }) => scanFrom.deliveryId)).toEqual([first]);
   });
 
   test('of an empty table finds nothing', async () => {

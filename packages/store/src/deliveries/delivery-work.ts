@@ -16,7 +16,7 @@ import { markHealth } from './sql/mark-health.ts';
 import { takeDeliveries } from './sql/take-deliveries.ts';
 
 /** A delivery by the hand-over a job was made for. */
-export interface DeliveryHandOver {
+export interface DeliveryClaim {
   readonly deliveryId: string;
   readonly claim: number;
 }
@@ -25,7 +25,7 @@ export interface DeliveryHandOver {
  * The fence of an outcome. A restore or a failover can give an id, and so a claim, to another event's row. The ids of
  * event and webhook are random: they never name another.
  */
-export interface HeldDelivery extends DeliveryHandOver {
+export interface HeldDelivery extends DeliveryClaim {
   readonly eventId: EventId;
   readonly webhookId: WebhookId;
 }
@@ -78,7 +78,7 @@ export interface DeadAttempt extends FinishedAttempt {
  */
 export interface DeliveryWork {
   /** A delivery whose event is gone is not given: it is ended, while the others are given already. */
-  take(jobs: readonly DeliveryHandOver[], leaseSeconds: number): Promise<TakenDelivery[]>;
+  take(jobs: readonly DeliveryClaim[], leaseSeconds: number): Promise<TakenDelivery[]>;
   done(attempts: readonly FinishedAttempt[]): Promise<string[]>;
   retry(attempts: readonly RetriedAttempt[]): Promise<string[]>;
   dead(attempts: readonly DeadAttempt[]): Promise<string[]>;

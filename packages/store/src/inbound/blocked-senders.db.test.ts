@@ -9,19 +9,19 @@ import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { createInboxStore } from './inboxes.ts';
-import { createMessageIntake } from './message-intake.ts';
-import type { MessageIntake } from './message-intake.ts';
+import { createReceivedMessageStore } from './received-message-store.ts';
+import type { ReceivedMessageStore } from './received-message-store.ts';
 import { judgeMessage } from './sql/judge-message.ts';
 
 let store: TestStore;
 let rows: Rows;
-let intake: MessageIntake;
+let intake: ReceivedMessageStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
   store = await openTestStore();
   rows = createRows(store.outside);
-  intake = createMessageIntake(store.db, store.clock, [SHARED]);
+  intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
 afterAll(() => store.close());
 beforeEach(async () => {

@@ -7,14 +7,14 @@ import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { createInboxStore } from './inboxes.ts';
-import { createMessageIntake } from './message-intake.ts';
-import type { IncomingMessage, MessageIntake } from './message-intake.ts';
 import { createMessageStore } from './messages.ts';
 import type { MessageStore } from './messages.ts';
+import { createReceivedMessageStore } from './received-message-store.ts';
+import type { IncomingMessage, ReceivedMessageStore } from './received-message-store.ts';
 
 let store: TestStore;
 let rows: Rows;
-let intake: MessageIntake;
+let intake: ReceivedMessageStore;
 let messages: MessageStore;
 let reader: { accountId: AccountId; kind: KeyKind };
 let inboxId: InboxId;
@@ -22,7 +22,7 @@ let inboxId: InboxId;
 beforeAll(async () => {
   store = await openTestStore();
   rows = createRows(store.outside);
-  intake = createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]);
+  intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
   messages = createMessageStore(store.db, store.clock);
 });
 afterAll(() => store.close());

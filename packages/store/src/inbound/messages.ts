@@ -19,7 +19,7 @@ import type { Page, PageRequest } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import type { Message as MessageRow, MessageAttachment as AttachmentRow } from '../generated/client.ts';
-import { recordReception } from './message-intake.ts';
+import { recordReception } from './received-message-store.ts';
 import {
   accountMessagesAfter,
   accountMessagesBefore,
@@ -130,7 +130,7 @@ async function list(
   { limit, cursor }: PageRequest<'message'>,
 ): Promise<Page<ReceivedMessage> | null> {
   const upwards = cursor?.side === 'before';
-  let place: { readonly at: Date | string; readonly id: string } = {
+  let position: { readonly at: Date | string; readonly id: string } = {
     at: upwards ? '-infinity' : 'infinity',
     id: '',
   };
@@ -140,10 +140,10 @@ async function list(
       db.prisma.message.findFirst({ where, select: { createdAt: true, inboxId: true } }),
     );
     if (row === null || !(await inboxIsThere(db, row.inboxId))) return null;
-    place = { at: row.createdAt, id: cursor.id };
+    position = { at: row.createdAt, id: cursor.id };
   }
   const statuses = status === null ? NOT_HELD : [status];
-  const values = [accountId, kind, statuses, place.at, place.id, limit + 1];
+  const values = [accountId, kind, statuses, position.at, position.id, limit + 1];
   const rows = await (inboxId === null
     ? runOn<{ id: string }>(db.pool, upwards ? accountMessagesBefore : accountMessagesAfter, values)
     : runOn<{ id: string }>(db.pool, upwards ? inboxMessagesBefore : inboxMessagesAfter, [

@@ -6,24 +6,24 @@ import { untilWaitingForLock } from '@postrider/testing';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
+import { createReceivedMessageStore } from './received-message-store.ts';
+import type { IncomingMessage, ReceivedMessageStore } from './received-message-store.ts';
 import { createRoutingRuleStore } from './routing-rules.ts';
 import type { RoutingRule, RoutingRuleStore } from './routing-rules.ts';
-import { createMessageIntake } from './message-intake.ts';
-import type { IncomingMessage, MessageIntake } from './message-intake.ts';
 
 const SHARED = 'in.example';
 const BOTH: readonly EventType[] = ['message.received', 'message.held'];
 
 let store: TestStore;
 let rules: RoutingRuleStore;
-let intake: MessageIntake;
+let intake: ReceivedMessageStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
   store = await openTestStore();
   const limits = { sharedDomains: [SHARED], webhooksPerAccountMax: 3 };
   rules = createRoutingRuleStore(store.db, store.secrets, store.clock, limits);
-  intake = createMessageIntake(store.db, store.clock, [SHARED]);
+  intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
 afterAll(() => store.close());
 beforeEach(async () => {

@@ -7,8 +7,8 @@ import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createHousekeeping } from '../retention/housekeeping.ts';
 import { createInboxStore } from './inboxes.ts';
-import { createMessageIntake } from './message-intake.ts';
-import type { MessageIntake } from './message-intake.ts';
+import { createReceivedMessageStore } from './received-message-store.ts';
+import type { ReceivedMessageStore } from './received-message-store.ts';
 import { createSesMailStore, createSesMailWork } from './ses-mail.ts';
 import type { ClaimedSesMail, SesMailStore, SesMailWork } from './ses-mail.ts';
 
@@ -23,13 +23,13 @@ const MAIL: SesMail = {
 let store: TestStore;
 let kept: SesMailStore;
 let work: SesMailWork;
-let intake: MessageIntake;
+let intake: ReceivedMessageStore;
 
 beforeAll(async () => {
   store = await openTestStore();
   kept = createSesMailStore(store.db);
   work = createSesMailWork(store.db);
-  intake = createMessageIntake(store.db, store.clock, [SHARED]);
+  intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
 afterAll(() => store.close());
 beforeEach(async () => {

@@ -26,7 +26,7 @@ export interface SesMailClaim {
 
 export type ClaimedSesMail = SesMail & SesMailClaim;
 
-/** An inbound process's view. All methods throw StoreUnavailableError. A message that is stored ends with `MessageIntake.receive`. */
+/** An inbound process's view. All methods throw StoreUnavailableError. A message that is stored ends with `ReceivedMessageStore.receive`. */
 export interface SesMailWork {
   /** What is not ended within the lease is claimed by the next one. */
   claim(limits: { readonly rowsMax: number; readonly leaseSeconds: number }): Promise<ClaimedSesMail[]>;

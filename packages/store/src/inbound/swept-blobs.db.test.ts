@@ -10,8 +10,8 @@ import { openDatabase } from '../db/database.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
 import { createInboxStore } from './inboxes.ts';
-import { createMessageIntake } from './message-intake.ts';
-import type { MessageIntake, Reception } from './message-intake.ts';
+import { createReceivedMessageStore } from './received-message-store.ts';
+import type { ReceivedMessageStore, Reception } from './received-message-store.ts';
 import { createSweptBlobs, SweptBlobsError } from './swept-blobs.ts';
 import type { SweptBlob, SweptBlobs } from './swept-blobs.ts';
 
@@ -22,13 +22,13 @@ const STOP_MESSAGE = 72;
 let store: TestStore;
 let rows: Rows;
 let swept: SweptBlobs;
-let intake: MessageIntake;
+let intake: ReceivedMessageStore;
 
 beforeAll(async () => {
   store = await openTestStore();
   rows = createRows(store.outside);
   swept = createSweptBlobs(store.db);
-  intake = createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]);
+  intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
   for (const [table, key] of [
     ['swept_blobs', STOP_SWEEP],
     ['events', STOP_MESSAGE],
@@ -136,7 +136,7 @@ describe('a sweep', () => {
       );
       const [sweptThere, intakeThere] = [
         createSweptBlobs(db),
-        createMessageIntake(db, store.clock, [SHARED_DOMAIN]),
+        createReceivedMessageStore(db, store.clock, [SHARED_DOMAIN]),
       ];
       const rest = blobs.slice(1);
       const given = blobs.toReversed();

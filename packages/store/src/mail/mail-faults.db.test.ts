@@ -33,20 +33,20 @@ describe('hand-overs of which no outcome is recorded', () => {
     await work.retry([{ email: await taken(0), delayMs: 0 }]);
     const again = await taken(2);
     expect(again.faults).toBe(0);
-    await work.excuse({ emailId, claim: 2 });
+    await work.forgiveFault({ emailId, claim: 2 });
     expect((await taken(3)).faults).toBe(0);
     expect((await taken(4)).faults).toBe(1);
   });
 
   test('are never fewer than none, however often they are taken back', async () => {
     await taken(0);
-    for (let time = 0; time < 3; time += 1) await work.excuse({ emailId, claim: 0 });
+    for (let time = 0; time < 3; time += 1) await work.forgiveFault({ emailId, claim: 0 });
     expect((await taken(1)).faults).toBe(0);
   });
 
   test('are not taken back by a job whose take never committed', async () => {
     await taken(0);
-    await work.excuse({ emailId, claim: 1 });
+    await work.forgiveFault({ emailId, claim: 1 });
     expect((await taken(1)).faults).toBe(1);
   });
 });

@@ -30,8 +30,8 @@ import { run, runForRow, runIn } from '../db/statement.ts';
 import type { Statement } from '../db/statement.ts';
 import { releaseUnbegunEmails } from '../deliveries/sql/release-leases.ts';
 import { endEmails } from './sql/end-emails.ts';
-import { excuseEmail } from './sql/excuse-email.ts';
 import { fillFromDomain } from './sql/fill-from-domain.ts';
+import { forgiveFault } from './sql/forgive-fault.ts';
 import { awaitEmail, lockEmails } from './sql/lock-emails.ts';
 import { readContents } from './sql/read-contents.ts';
 import { retryEmails } from './sql/retry-emails.ts';
@@ -42,13 +42,13 @@ import { claimReports } from './unclaimed-notifications.ts';
 import type { ReportedChange } from './unclaimed-notifications.ts';
 
 /** A message by the hand-over a job was made for. */
-export interface MailHandOver {
+export interface MailClaim {
   readonly emailId: EmailId;
   readonly claim: number;
 }
 
 /** A message in a worker's hands. */
-export interface TakenEmail extends MailHandOver {
+export interface TakenEmail extends MailClaim {
   readonly accountId: AccountId;
   readonly attemptsMade: number;
   /** Earlier hand-overs of which no outcome was recorded, by a fault of our own. */
@@ -88,7 +88,7 @@ export interface MailWork {
    * @returns for each job its message, which may be read on for a while; null: it is not the caller's, or another of the
    *   jobs has got it. A rejection may come after the take has committed.
    */
-  take(jobs: readonly MailHandOver[], leaseSeconds: number): Promise<readonly Promise<TakenEmail | null>[]>;
+  take(jobs: readonly MailClaim[], leaseSeconds: number): Promise<readonly Promise<TakenEmail | null>[]>;
   /**
    * Ends messages, each with its event; all in one transaction. None that is another's, that another has locked, or that
    * a report of the provider waits for: those end one by one, by `sent` and `failed`.
@@ -106,9 +106,9 @@ export interface MailWork {
   /** Puts messages back, each due again after its delay. @returns those that were the caller's. */
   retry(retries: readonly RetriedEmail[]): Promise<ReadonlySet<TakenEmail>>;
   /** Frees messages that were not taken, for another worker. A job that is stale changes nothing. */
-  release(jobs: readonly MailHandOver[]): Promise<void>;
+  release(jobs: readonly MailClaim[]): Promise<void>;
   /** The hand-over ended unrecorded, and the message was not the cause: it does not count as a fault. */
-  excuse(job: MailHandOver): Promise<void>;
+  forgiveFault(job: MailClaim): Promise<void>;
 }
 
 export interface AcceptedAnswer {
@@ -187,8 +187,8 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules): Ma
       const ids = jobs.map(({ emailId }) => emailId);
       await runOn(db.pool, releaseUnbegunEmails, [ids, jobs.map(({ claim }) => claim)]);
     },
-    async excuse(job) {
-      await runOn(db.pool, excuseEmail, [job.emailId, job.claim]);
+    async forgiveFault(job) {
+      await runOn(db.pool, forgiveFault, [job.emailId, job.claim]);
     },
   };
 }
@@ -258,7 +258,7 @@ async function retryTogether(
   );
 }
 
-function fenceOf({ emailId, claim }: MailHandOver): string {
+function fenceOf({ emailId, claim }: MailClaim): string {
   return `${emailId} ${claim}`;
 }
 

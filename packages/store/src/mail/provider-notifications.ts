@@ -15,7 +15,7 @@ import type { Queryable } from '../db/statement.ts';
 import { lockNotifiedEmail } from './sql/lock-notified-email.ts';
 import { takeReport } from './sql/take-report.ts';
 import { suppressionValues } from './suppress-blamed.ts';
-import { keepForHandOver, waitForHandOver } from './unclaimed-notifications.ts';
+import { keepUntilAcceptance, waitForAcceptance } from './unclaimed-notifications.ts';
 import type { ReportedChange } from './unclaimed-notifications.ts';
 
 /** What the provider has reported of one message. */
@@ -126,9 +126,9 @@ async function emailJustHandedOver(
 ): Promise<NotifiedEmailRow | undefined> {
   const { messageId, providerMessageId } = report;
   if (providerMessageId === null) return undefined;
-  await waitForHandOver(client, providerMessageId);
+  await waitForAcceptance(client, providerMessageId);
   const email = await emailOf(client, report);
-  if (email === undefined) await keepForHandOver(client, { messageId, providerMessageId }, report);
+  if (email === undefined) await keepUntilAcceptance(client, { messageId, providerMessageId }, report);
   return email;
 }
 

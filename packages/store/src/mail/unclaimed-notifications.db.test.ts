@@ -53,7 +53,7 @@ function report(more: Partial<ProviderReport> = {}): ProviderReport {
 
 const takenEmail = async () => takeHeld(work, { emailId, claim: 0 });
 
-async function handOver(answer: AcceptedAnswer = ACCEPTED): Promise<void> {
+async function sendToProvider(answer: AcceptedAnswer = ACCEPTED): Promise<void> {
   expect(await work.sent(await takenEmail(), answer)).toBe(true);
 }
 
@@ -77,7 +77,7 @@ describe('a report that is there before its hand-over is committed', () => {
     const webhook = await rows.webhook({ accountId: owner?.account_id as never });
     expect(await notifications.record(report())).toBe('unknown-mail');
     expect([await events(), await taken()]).toEqual([[], []]);
-    await handOver();
+    await sendToProvider();
     expect(await events()).toEqual([
       {
         type: 'email.bounced',
@@ -102,7 +102,7 @@ describe('a report that is there before its hand-over is committed', () => {
     await notifications.record(
       report({ event: { type: 'email.failed', error: 'no such key' }, suppress: [] }),
     );
-    await handOver();
+    await sendToProvider();
     expect(await known()).toEqual({ status: 'failed', last_event: 'failed', error: 'no such key' });
     expect(await eventTypes()).toEqual(['email.failed', 'email.sent']);
   });
@@ -111,14 +111,14 @@ describe('a report that is there before its hand-over is committed', () => {
     const failed: ReportedEvent = { type: 'email.failed', error: 'no such key' };
     await notifications.record(report({ messageId: 'n-0' }));
     await notifications.record(report({ event: failed, suppress: [] }));
-    await handOver();
+    await sendToProvider();
     expect(await known()).toEqual({ status: 'failed', last_event: 'bounced', error: 'no such key' });
     expect(await eventTypes()).toEqual(['email.bounced', 'email.failed', 'email.sent']);
   });
 
   test('is recorded once, however often it comes before and after', async () => {
     for (let n = 0; n < 3; n += 1) expect(await notifications.record(report())).toBe('unknown-mail');
-    await handOver();
+    await sendToProvider();
     expect(await notifications.record(report())).toBe('repeated');
     expect(await eventTypes()).toEqual(['email.bounced', 'email.sent']);
   });
@@ -126,7 +126,7 @@ describe('a report that is there before its hand-over is committed', () => {
   test('and of which a repetition has named our own id meanwhile is recorded once', async () => {
     await notifications.record(report());
     expect(await notifications.record(report({ emailId }))).toBe('recorded');
-    await handOver();
+    await sendToProvider();
     expect(await eventTypes()).toEqual(['email.bounced', 'email.sent']);
     expect(await kept()).toEqual([]);
   });
@@ -134,7 +134,7 @@ describe('a report that is there before its hand-over is committed', () => {
   test('is one of several, and each makes its event', async () => {
     const messageIds = ['n-1', 'n-2', 'n-3'];
     await Promise.all(messageIds.map((messageId) => notifications.record(report({ messageId }))));
-    await handOver();
+    await sendToProvider();
     expect(await eventTypes()).toEqual([...messageIds.map(() => 'email.bounced'), 'email.sent']);
   });
 
@@ -183,7 +183,7 @@ describe('a report that comes while its hand-over is being committed', () => {
       emailId = await rows.email();
       const providerMessageId = `p-${n}`;
       await Promise.all([
-        handOver({ ...ACCEPTED, providerMessageId }),
+        sendToProvider({ ...ACCEPTED, providerMessageId }),
         notifications.record(report({ messageId: `n-${n}`, providerMessageId })),
       ]);
     }
@@ -198,7 +198,7 @@ describe('a report that comes while its hand-over is being committed', () => {
 test('a report of a message that others know of stays for them, also where its id is of any length', async () => {
   const providerMessageId = 'x'.repeat(100_000);
   expect(await notifications.record(report({ providerMessageId }))).toBe('unknown-mail');
-  await handOver();
+  await sendToProvider();
   expect(await eventTypes()).toEqual(['email.sent']);
   expect(await kept()).toEqual([{ message_id: 'n-1' }]);
 });

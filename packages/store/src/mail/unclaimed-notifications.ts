@@ -2,9 +2,9 @@ import type { BlamedAddress, ReportedEvent } from '@postrider/domain';
 import { run, runIn } from '../db/statement.ts';
 import type { Queryable } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
-import { awaitHandOver } from './sql/await-hand-over.ts';
 import { claimNotifications } from './sql/claim-notifications.ts';
 import { keepNotification } from './sql/keep-notification.ts';
+import { lockProviderMessage } from './sql/lock-provider-message.ts';
 import { takeNotification } from './sql/take-notification.ts';
 
 /*
@@ -20,12 +20,12 @@ export interface ReportedChange {
 }
 
 /** Waits for the hand-over that makes this id known, if one is about to commit; none can until this transaction ends. */
-export async function waitForHandOver(client: Queryable, providerMessageId: string): Promise<void> {
-  await run(client, awaitHandOver, [providerMessageId]);
+export async function waitForAcceptance(client: Queryable, providerMessageId: string): Promise<void> {
+  await run(client, lockProviderMessage, [providerMessageId]);
 }
 
-/** Keeps a report for a message that is not known, once `waitForHandOver` has been passed. */
-export async function keepForHandOver(
+/** Keeps a report for a message that is not known, once `waitForAcceptance` has returned. */
+export async function keepUntilAcceptance(
   client: Queryable,
   { messageId, providerMessageId }: { readonly messageId: string; readonly providerMessageId: string },
   { event, suppress }: ReportedChange,

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { endDeliveries, handOver, sendMail } from '../../test/ended-mail.ts';
+import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createPool } from '../db/pool.ts';
-import { createMessageIntake } from '../inbound/message-intake.ts';
-import type { IncomingMessage } from '../inbound/message-intake.ts';
+import { createReceivedMessageStore } from '../inbound/received-message-store.ts';
+import type { IncomingMessage } from '../inbound/received-message-store.ts';
 import { createSesMailStore, createSesMailWork } from '../inbound/ses-mail.ts';
 import { createErasureStore } from './erasures.ts';
 import type { ErasureStore } from './erasures.ts';
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 async function sent(change: Parameters<typeof sendMail>[2]): Promise<void> {
-  await handOver(store, await sendMail(store, accountId, change));
+  await sendToProvider(store, await sendMail(store, accountId, change));
 }
 
 const end = (result: 'done' | 'dead') => endDeliveries(store, webhookId, result);
@@ -68,7 +68,9 @@ beforeEach(async () => {
 });
 
 async function received(more: Partial<IncomingMessage>): Promise<string> {
-  const reception = await createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]).receive(incoming(more));
+  const reception = await createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]).receive(
+    incoming(more),
+  );
   const [message] = reception.kind === 'stored' ? reception.messages : [];
   if (message === undefined) throw new Error('not stored');
   return message.id;
@@ -217,7 +219,7 @@ test.each(['received', 'sent'] as const)(
       return { waiting };
     });
     const id = await storing.waiting;
-    if (how === 'sent') await handOver(store, id as EmailId);
+    if (how === 'sent') await sendToProvider(store, id as EmailId);
     await end('done');
     expect(await lookLater()).toEqual([
       lastResult({ ...(how === 'sent' ? { emails: 1 } : { messages: 1 }), events: 1, attempts: 1 }),
@@ -244,7 +246,10 @@ test('with mail that SES told of before the request, however late it is taken in
   expect(await lookLater()).toEqual([result({}, { sesMail: 1 })]);
   store.clock.set(new Date(Date.now() + 3_600_000));
   for (const claim of await createSesMailWork(store.db).claim({ rowsMax: 2, leaseSeconds: 60 })) {
-    await createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]).receive(incoming({ from: BOB }), claim);
+    await createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]).receive(
+      incoming({ from: BOB }),
+      claim,
+    );
   }
   await end('done');
   expect(await lookLater()).toEqual([lastResult({ messages: 1, events: 1, attempts: 1 })]);

@@ -4,7 +4,7 @@ import type { AccountId, EmailDraft, EmailId, WebhookId } from '@postrider/domai
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import type { Pool } from 'pg';
-import { endDeliveries, handOver, sendMail } from '../../test/ended-mail.ts';
+import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
@@ -42,7 +42,7 @@ const send = (change: Partial<EmailDraft>, of = accountId) => sendMail(store, of
 
 async function sent(change: Partial<EmailDraft>, of = accountId): Promise<EmailId> {
   const id = await send(change, of);
-  await handOver(store, id);
+  await sendToProvider(store, id);
   return id;
 }
 
@@ -225,7 +225,7 @@ describe('what is outstanding ends first, and is erased then', () => {
     await sent({ to: [BOB] });
     await end('done');
     await letTimePass(store.outside, '1 hour');
-    await handOver(store, waiting);
+    await sendToProvider(store, waiting);
     // This pass moves `resume_from` past the mail that came since. The repetition must move it back.
     expect(await erasures.resume()).toEqual([result({ emails: 1 }, { events: 1 })]);
     const repeated = await erasures.erase(accountId, BOB);

@@ -62,12 +62,12 @@ async function findSurplus(pool: Pool, max: number, after: string): Promise<Coun
   });
 }
 
-type Place = readonly [at: string | null, id: string | null];
+type Position = readonly [at: string | null, id: string | null];
 
-/** Drops a webhook's dead letters up to a place in their order, but for those that somebody holds. @returns how many. */
-async function dropUpTo(pool: Pool, webhookId: WebhookId, upTo: Place): Promise<number> {
+/** Drops a webhook's dead letters up to a position in their order, but for those that somebody holds. @returns how many. */
+async function dropUpTo(pool: Pool, webhookId: WebhookId, upTo: Position): Promise<number> {
   let dropped = 0;
-  for (let after: Place | null = ['-infinity', '']; after !== null;) {
+  for (let after: Position | null = ['-infinity', '']; after !== null;) {
     const values: unknown[] = [webhookId, ...after, ...upTo];
     const step = await inSoleStep(pool, SURPLUS, async (client) => {
       const { rows } = await client.query<{ at: string | null; id: string | null; ended: number }>(

@@ -38,7 +38,7 @@ async function mail({ ageDays, kind = 'live', handedOver = true, idempotencyKey 
   });
   if (sent.kind !== 'stored') throw new Error(sent.kind);
   const id = sent.ids[0] as EmailId;
-  if (kind === 'live' && handedOver) await handOver(id);
+  if (kind === 'live' && handedOver) await sendToProvider(id);
   await store.outside.query(
     `update emails set created_at = now() - make_interval(days => $2) where id = $1`,
     [id, ageDays],
@@ -46,7 +46,7 @@ async function mail({ ageDays, kind = 'live', handedOver = true, idempotencyKey 
   return id;
 }
 
-async function handOver(id: EmailId): Promise<void> {
+async function sendToProvider(id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
   const taken = await takeHeld(work, { emailId: id, claim: 0 });
   expect(await work.sent(taken, { providerMessageId: 'p-1', notifications: [] })).toBe(true);

@@ -9,9 +9,9 @@ import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createInboxStore } from '../inbound/inboxes.ts';
 import type { InboxStore } from '../inbound/inboxes.ts';
-import { createMessageIntake } from '../inbound/message-intake.ts';
-import type { IncomingMessage, MessageIntake } from '../inbound/message-intake.ts';
 import { createMessageStore } from '../inbound/messages.ts';
+import { createReceivedMessageStore } from '../inbound/received-message-store.ts';
+import type { IncomingMessage, ReceivedMessageStore } from '../inbound/received-message-store.ts';
 import { createEmailStore } from '../mail/emails.ts';
 import { dropOldThreads, dropReceivedMail } from './old-messages.ts';
 
@@ -20,7 +20,7 @@ const FILE = { filename: 'a', contentType: 'a/b', contentId: null, size: 1, blob
 
 let store: TestStore;
 let rows: Rows;
-let intake: MessageIntake;
+let intake: ReceivedMessageStore;
 let inboxes: InboxStore;
 let accountId: AccountId;
 let inboxId: InboxId;
@@ -28,7 +28,7 @@ let inboxId: InboxId;
 beforeAll(async () => {
   store = await openTestStore();
   rows = createRows(store.outside);
-  intake = createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]);
+  intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
   inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED_DOMAIN], perAccountMax: 9 });
 });
 afterAll(() => store.close());

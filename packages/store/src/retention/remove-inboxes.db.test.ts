@@ -9,9 +9,9 @@ import { inUndoneTransaction } from '../../test/sessions.ts';
 import { findMessages } from '../inbound/find-messages.ts';
 import { createInboxStore } from '../inbound/inboxes.ts';
 import type { InboxCreation, InboxStore } from '../inbound/inboxes.ts';
-import { createMessageIntake } from '../inbound/message-intake.ts';
-import type { IncomingMessage, MessageIntake } from '../inbound/message-intake.ts';
 import { createMessageStore } from '../inbound/messages.ts';
+import { createReceivedMessageStore } from '../inbound/received-message-store.ts';
+import type { IncomingMessage, ReceivedMessageStore } from '../inbound/received-message-store.ts';
 import { createEmailStore } from '../mail/emails.ts';
 import { createHousekeeping } from './housekeeping.ts';
 
@@ -21,14 +21,14 @@ const FIRST_PAGE = { limit: 10, cursor: null } as const;
 const ALL = { status: null, inboxId: null } as const;
 
 let store: TestStore;
-let intake: MessageIntake;
+let intake: ReceivedMessageStore;
 let inboxes: InboxStore;
 let reader: { readonly accountId: AccountId; readonly kind: 'live' };
 let inboxId: InboxId;
 
 beforeAll(async () => {
   store = await openTestStore();
-  intake = createMessageIntake(store.db, store.clock, [SHARED_DOMAIN]);
+  intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
   inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED_DOMAIN], perAccountMax: 1 });
 });
 afterAll(() => store.close());

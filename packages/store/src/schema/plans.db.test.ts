@@ -32,7 +32,7 @@ const CLAIM: ClaimLimits = {
   fastRowsMax: 128,
   slowRowsMax: 128,
   earlyRowsMax: 128,
-  failingRoom: 4,
+  failingLimit: 4,
   leaseSeconds: 30,
   stuckAfterSeconds: 1,
 };
@@ -167,7 +167,7 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
   [
     'scan',
     (_, webhookId) =>
-      createDeliveryOutbox(db.pool).scan([{ webhookId, mark: null }], {
+      createDeliveryOutbox(db.pool).scan([{ webhookId, scanFrom: null }], {
         lookAheadSeconds: 60,
         stuckAfterSeconds: 1,
       }),
@@ -175,7 +175,7 @@ const USES: [string, (held: readonly HeldDelivery[], webhookId: WebhookId) => Pr
   [
     'claim',
     (held, webhookId) =>
-      createDeliveryOutbox(db.pool).claim([{ webhookId, room: held.length, fastRoom: held.length }], {
+      createDeliveryOutbox(db.pool).claim([{ webhookId, limit: held.length, fastLimit: held.length }], {
         ...CLAIM,
         fastRowsMax: held.length,
       }),
@@ -274,7 +274,7 @@ test.each(['after it was planned', 'and is not counted yet', 'and is counted'])(
   async (when) => {
     const outbox = createDeliveryOutbox(db.pool);
     const webhookId = await rows.webhook();
-    const claim = () => outbox.claim([{ webhookId, room: 48, fastRoom: 48 }], CLAIM);
+    const claim = () => outbox.claim([{ webhookId, limit: 48, fastLimit: 48 }], CLAIM);
     if (when === 'after it was planned') await claim();
     await grow(webhookId);
     if (when === 'and is counted') await database.query('analyze');

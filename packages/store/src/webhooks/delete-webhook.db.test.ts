@@ -11,7 +11,7 @@ import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
 import type { ClaimedDelivery } from '../deliveries/delivery-outbox.ts';
 import { createDeliveryWork } from '../deliveries/delivery-work.ts';
-import type { DeliveryHandOver, FinishedAttempt, HeldDelivery } from '../deliveries/delivery-work.ts';
+import type { DeliveryClaim, FinishedAttempt, HeldDelivery } from '../deliveries/delivery-work.ts';
 import { createHousekeeping } from '../retention/housekeeping.ts';
 import { createWebhookStore } from './webhooks.ts';
 import type { WebhookStore } from './webhooks.ts';
@@ -73,7 +73,7 @@ test('a DELETE that has to wait for one of its deliveries keeps nobody from the 
     const deletion = webhooks.delete(accountId, webhookId);
     await untilWaitingForLock(store.outside);
     const work = createDeliveryWork(store.db.pool, store.db.pool);
-    const taken = await work.take(handOvers(first, ours), 30);
+    const taken = await work.take(claimsOf(first, ours), 30);
     expect(taken).toMatchObject([{ deliveryId: ours }]);
     expect(await work.done(taken.map(finished))).toEqual([ours]);
     await holder.query('rollback');
@@ -123,7 +123,7 @@ describe('a webhook with a backlog beyond one request', () => {
     expect(Number(left?.id)).toBeGreaterThan(0);
     expect(await claimFor(webhookId)).toEqual([]);
     const work = createDeliveryWork(store.db.pool, store.db.pool);
-    expect(await work.take(handOvers(left?.id ?? ''), 30)).toEqual([]);
+    expect(await work.take(claimsOf(left?.id ?? ''), 30)).toEqual([]);
     const letters = createDeadLetterStore(store.db);
     expect((await letters.list(accountId))?.entries.map(({ id }) => id)).toEqual([kept]);
     expect(await letters.replay(accountId, letter)).toBe(false);
@@ -166,7 +166,7 @@ test('a removal that fails is told of, and keeps no other from being finished', 
   }
 });
 
-function handOvers(...ids: string[]): DeliveryHandOver[] {
+function claimsOf(...ids: string[]): DeliveryClaim[] {
   return ids.map((deliveryId) => ({ deliveryId, claim: 0 }));
 }
 
@@ -177,9 +177,9 @@ function finished({ deliveryId, claim, eventId, webhookId }: HeldDelivery): Fini
 }
 
 async function claimFor(webhookId: WebhookId): Promise<ClaimedDelivery[]> {
-  return createDeliveryOutbox(store.db.pool).claim([{ webhookId, room: 8, fastRoom: 8 }], {
+  return createDeliveryOutbox(store.db.pool).claim([{ webhookId, limit: 8, fastLimit: 8 }], {
     ...{ lookAheadSeconds: 60, fastRowsMax: 100, slowRowsMax: 100, earlyRowsMax: 100 },
-    ...{ failingRoom: 4, leaseSeconds: 30, stuckAfterSeconds: 1 },
+    ...{ failingLimit: 4, leaseSeconds: 30, stuckAfterSeconds: 1 },
   });
 }
 
@@ -217,7 +217,7 @@ describe('a webhook whose DELETE was cut short', () => {
     const [deliveryId = ''] = await rows.deliveries(webhookId);
     expect(await claimFor(webhookId)).toEqual([]);
     const work = createDeliveryWork(store.db.pool, store.db.pool);
-    expect(await work.take(handOvers(deliveryId), 30)).toEqual([]);
+    expect(await work.take(claimsOf(deliveryId), 30)).toEqual([]);
   });
 
   test('reads as missing to the next DELETE', async () => {

@@ -1,6 +1,6 @@
 import type { AccountId, DeadLetterId, DeliveryOutcome, EventId, WebhookId } from '@postrider/domain';
 import type { ClaimedDelivery } from '../../src/deliveries/delivery-outbox.ts';
-import type { DeliveryHandOver, HeldDelivery, TakenDelivery } from '../../src/deliveries/delivery-work.ts';
+import type { DeliveryClaim, HeldDelivery, TakenDelivery } from '../../src/deliveries/delivery-work.ts';
 import type { EventState, WebhookState } from './state.ts';
 
 /** A delivery that a simulated worker has taken. */
@@ -33,13 +33,13 @@ export type Act =
   | {
       readonly kind: 'claim';
       readonly asked: readonly WebhookId[];
-      readonly room: number;
+      readonly limit: number;
       readonly claimed: readonly ClaimedDelivery[];
     }
-  | { readonly kind: 'release'; readonly jobs: readonly DeliveryHandOver[] }
+  | { readonly kind: 'release'; readonly jobs: readonly DeliveryClaim[] }
   | {
       readonly kind: 'take';
-      readonly jobs: readonly DeliveryHandOver[];
+      readonly jobs: readonly DeliveryClaim[];
       readonly taken: readonly TakenDelivery[];
     }
   | {

@@ -1,6 +1,6 @@
 import type { EventId, WebhookId } from '@postrider/domain';
 import type { ClaimedDelivery } from '../../src/deliveries/delivery-outbox.ts';
-import type { DeliveryHandOver, HeldDelivery } from '../../src/deliveries/delivery-work.ts';
+import type { DeliveryClaim, HeldDelivery } from '../../src/deliveries/delivery-work.ts';
 import type { Act, Ending } from './acts.ts';
 import { unitsOf } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -80,7 +80,7 @@ function queue(state: State, eventId: EventId, webhookId: WebhookId, { seen }: C
 function claimed(state: State, act: ActOf<'claim'>, at: Circumstances): State {
   const asked = new Set(act.asked);
   if (at.alone) {
-    const expected = act.asked.flatMap((webhookId) => claimable(state, webhookId, act.room, at.order));
+    const expected = act.asked.flatMap((webhookId) => claimable(state, webhookId, act.limit, at.order));
     mustEqual('claimed', sorted(act.claimed.map(({ deliveryId }) => deliveryId)), sorted(expected));
   }
   for (const job of act.claimed) {
@@ -106,7 +106,7 @@ function checkClaimed(
   if (!isFree(delivery, state.now)) throw new Contradiction(`claimed ${job.deliveryId}, which is leased`);
   mustEqual(
     `the job of ${job.deliveryId}`,
-    [job.claim, job.webhookId, unitsOf(job.delayMs / 1000), job.lapsed],
+    [job.claim, job.webhookId, unitsOf(job.delayMs / 1000), job.leaseExpired],
     [
       claimAfterLease(delivery),
       delivery.webhookId,
@@ -121,8 +121,8 @@ function claimAfterLease({ claim, leasedUntil, takenAt }: DeliveryState): number
   return leasedUntil !== null && takenAt === null ? claim + 1 : claim;
 }
 
-/** Of the webhook's oldest that are due soon, as many as its room, those in nobody's hands. */
-function claimable(state: State, webhookId: WebhookId, room: number, order: readonly string[]): string[] {
+/** Of the webhook's oldest that are due soon, as many as its limit, those that nobody holds. */
+function claimable(state: State, webhookId: WebhookId, limit: number, order: readonly string[]): string[] {
   if (!state.webhooks.has(webhookId)) return [];
   return order
     .flatMap((id) => {
@@ -130,13 +130,13 @@ function claimable(state: State, webhookId: WebhookId, room: number, order: read
       return delivery?.webhookId === webhookId ? [{ id, delivery }] : [];
     })
     .filter(({ delivery }) => delivery.dueAt <= state.now + LOOK_AHEAD_UNITS)
-    .slice(0, room)
+    .slice(0, limit)
     .filter(({ delivery }) => isFree(delivery, state.now))
     .map(({ id }) => id);
 }
 
 /** A lease is given back if its row is there under the same claim; a row that is locked is let be. */
-function released(state: State, jobs: readonly DeliveryHandOver[], { alone }: Circumstances): State[] {
+function released(state: State, jobs: readonly DeliveryClaim[], { alone }: Circumstances): State[] {
   let states = [state];
   for (const { deliveryId, claim } of jobs) {
     const delivery = state.deliveries.get(deliveryId);
@@ -275,7 +275,7 @@ function end(state: State, id: string, as: End): void {
   state.ends.set(id, as);
 }
 
-function isHeld(state: State, { deliveryId, claim }: DeliveryHandOver): boolean {
+function isHeld(state: State, { deliveryId, claim }: DeliveryClaim): boolean {
   return state.deliveries.get(deliveryId)?.claim === claim;
 }
 

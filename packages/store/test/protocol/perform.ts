@@ -7,7 +7,7 @@ import {
 } from '@postrider/domain';
 import type { AccountId, AttemptResult, EventDraft, WebhookId } from '@postrider/domain';
 import { newWebhook } from '@postrider/testing';
-import type { DeliveryHandOver, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
+import type { DeliveryClaim, FinishedAttempt } from '../../src/deliveries/delivery-work.ts';
 import { dropOldEvents } from '../../src/retention/old-events.ts';
 import type { Act, Ending, Hand } from './acts.ts';
 import type { Plan, Way } from './plans.ts';
@@ -41,7 +41,7 @@ export function prepare(plan: Plan, world: World, state: State): Thread {
       return () => record(plan, world);
     case 'claim': {
       const chosen = plan.webhook === null ? world.registered : chosenOf(world.registered, [plan.webhook]);
-      return async () => [await claim(world, chosen, plan.room, state.now)];
+      return async () => [await claim(world, chosen, plan.limit, state.now)];
     }
     case 'release': {
       const jobs = chosenOf(world.jobs, plan.jobs);
@@ -56,7 +56,7 @@ export function prepare(plan: Plan, world: World, state: State): Thread {
       return () => finish(world, hands, plan.ways);
     }
     case 'hold':
-      return async () => (await hold(world, [...world.registered], plan.room, state.now)).acts;
+      return async () => (await hold(world, [...world.registered], plan.limit, state.now)).acts;
     case 'deliver':
       return () => deliver(world, [...world.registered], plan, state.now);
     case 'delete':
@@ -121,11 +121,11 @@ async function record(plan: PlanOf<'record'>, world: World): Promise<Act[]> {
 export async function claim(
   world: World,
   asked: readonly WebhookId[],
-  room: number,
+  limit: number,
   now: number,
 ): Promise<Act & { kind: 'claim' }> {
   const claimed = await world.outbox.claim(
-    asked.map((webhookId) => ({ webhookId, room, fastRoom: room })),
+    asked.map((webhookId) => ({ webhookId, limit, fastLimit: limit })),
     {
       lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
       leaseSeconds: LEASE_UNITS * UNIT_SECONDS,
@@ -133,7 +133,7 @@ export async function claim(
         fastRowsMax: 1000,
         slowRowsMax: 1000,
         earlyRowsMax: 1000,
-        failingRoom: 1,
+        failingLimit: 1,
         stuckAfterSeconds: 1,
       },
     },
@@ -141,17 +141,17 @@ export async function claim(
   for (const { deliveryId, claim: fence, delayMs } of claimed) {
     world.jobs.push({ deliveryId, claim: fence, readyAt: now + unitsOf(delayMs / 1000) });
   }
-  return { kind: 'claim', asked, room, claimed };
+  return { kind: 'claim', asked, limit, claimed };
 }
 
-async function release(world: World, jobs: readonly DeliveryHandOver[]): Promise<Act[]> {
+async function release(world: World, jobs: readonly DeliveryClaim[]): Promise<Act[]> {
   await world.outbox.release(jobs);
   return [{ kind: 'release', jobs }];
 }
 
 export async function take(
   world: World,
-  jobs: readonly DeliveryHandOver[],
+  jobs: readonly DeliveryClaim[],
   now: number,
 ): Promise<{ act: Act; hands: readonly Hand[] }> {
   const taken = await world.work.take(jobs, LEASE_UNITS * UNIT_SECONDS);
@@ -235,10 +235,10 @@ function finishedOf({ hand, statusCode, endedAgoUnits }: Ending): FinishedAttemp
 async function hold(
   world: World,
   asked: readonly WebhookId[],
-  room: number,
+  limit: number,
   now: number,
 ): Promise<{ acts: Act[]; hands: readonly Hand[] }> {
-  const claimed = await claim(world, asked, room, now);
+  const claimed = await claim(world, asked, limit, now);
   const due = claimed.claimed.filter(({ delayMs }) => delayMs === 0);
   const jobs = due.map(({ deliveryId, claim: fence }) => ({ deliveryId, claim: fence }));
   if (jobs.length === 0) return { acts: [claimed], hands: [] };
@@ -250,10 +250,10 @@ async function hold(
 export async function deliver(
   world: World,
   asked: readonly WebhookId[],
-  { room, result }: { room: number; result: AttemptResult },
+  { limit, result }: { limit: number; result: AttemptResult },
   now: number,
 ): Promise<Act[]> {
-  const { acts, hands } = await hold(world, asked, room, now);
+  const { acts, hands } = await hold(world, asked, limit, now);
   return [...acts, ...(await finish(world, hands, [{ result, late: false }]))];
 }
 

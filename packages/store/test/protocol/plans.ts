@@ -25,7 +25,7 @@ export type Plan =
       readonly rule: boolean;
       readonly old: boolean;
     }
-  | { readonly kind: 'claim'; readonly room: number; readonly webhook: number | null }
+  | { readonly kind: 'claim'; readonly limit: number; readonly webhook: number | null }
   | { readonly kind: 'release'; readonly jobs: readonly number[] }
   | { readonly kind: 'take'; readonly jobs: readonly number[] }
   | {
@@ -34,8 +34,8 @@ export type Plan =
       /** Of the hands, in turn. */
       readonly ways: readonly Way[];
     }
-  | { readonly kind: 'hold'; readonly room: number }
-  | { readonly kind: 'deliver'; readonly room: number; readonly result: AttemptResult }
+  | { readonly kind: 'hold'; readonly limit: number }
+  | { readonly kind: 'deliver'; readonly limit: number; readonly result: AttemptResult }
   | { readonly kind: 'delete'; readonly webhook: number; readonly foreign: boolean }
   | { readonly kind: 'replay'; readonly letter: number; readonly foreign: boolean }
   | { readonly kind: 'retention' };
@@ -56,7 +56,7 @@ const TYPES = ['email.sent', 'email.failed'] as const satisfies readonly EventTy
 
 const pick = fc.nat({ max: 7 });
 const picks = fc.array(pick, { minLength: 1, maxLength: 4 });
-const room = fc.integer({ min: 1, max: 6 });
+const limit = fc.integer({ min: 1, max: 6 });
 const mostlyNot = fc.nat({ max: 7 }).map((n) => n === 7);
 const account = fc.nat({ max: 4 }).map((n) => (n === 4 ? 1 : 0));
 const type = fc.constantFrom(...TYPES);
@@ -87,13 +87,13 @@ const record = fc.record({
   rule: fc.boolean(),
   old: fc.boolean(),
 });
-const claim = fc.record({ kind: fc.constant('claim' as const), room, webhook: fc.option(pick) });
+const claim = fc.record({ kind: fc.constant('claim' as const), limit, webhook: fc.option(pick) });
 const release = fc.record({ kind: fc.constant('release' as const), jobs: picks });
 const take = fc.record({ kind: fc.constant('take' as const), jobs: picks });
 const ways = fc.array(fc.record({ result, late: fc.boolean() }), { minLength: 1, maxLength: 3 });
 const finish = fc.record({ kind: fc.constant('finish' as const), hands: picks, ways });
-const hold = fc.record({ kind: fc.constant('hold' as const), room });
-const deliver = fc.record({ kind: fc.constant('deliver' as const), room, result });
+const hold = fc.record({ kind: fc.constant('hold' as const), limit });
+const deliver = fc.record({ kind: fc.constant('deliver' as const), limit, result });
 const remove = fc.record({ kind: fc.constant('delete' as const), webhook: pick, foreign: mostlyNot });
 const replay = fc.record({ kind: fc.constant('replay' as const), letter: pick, foreign: mostlyNot });
 const retention = fc.constant<Plan>({ kind: 'retention' });
@@ -184,7 +184,7 @@ const stalled: fc.Arbitrary<Story> = fc
 const contested: fc.Arbitrary<Story> = fc
   .tuple(hold, take, finish, fc.boolean())
   .map(([first, job, end, takeFirst]) => [
-    ...[by(first), { ticks: 1 }, by({ kind: 'claim', room: 6, webhook: null })],
+    ...[by(first), { ticks: 1 }, by({ kind: 'claim', limit: 6, webhook: null })],
     { threads: takeFirst ? [job, end] : [end, job], gate: 'rows' },
   ]);
 
@@ -198,16 +198,16 @@ const early: fc.Arbitrary<Story> = fc
   .tuple(record, picks)
   .map(([event, jobs]) => [
     by(event),
-    by({ kind: 'deliver', room: 6, result: answered(503) }),
-    by({ kind: 'claim', room: 6, webhook: null }),
+    by({ kind: 'deliver', limit: 6, result: answered(503) }),
+    by({ kind: 'claim', limit: 6, webhook: null }),
     by({ kind: 'take', jobs }),
   ]);
 
 /** An endpoint wants no more, and its dead letters are replayed. */
 const replayed: fc.Arbitrary<Story> = fc
-  .tuple(room, replays, gate)
+  .tuple(limit, replays, gate)
   .map(([one, threads, shut]) => [
-    by({ kind: 'deliver', room: one, result: answered(410) }),
+    by({ kind: 'deliver', limit: one, result: answered(410) }),
     { threads, gate: shut },
   ]);
 

@@ -6,10 +6,10 @@ import { isFree, LOOK_AHEAD_UNITS, UNIT_SECONDS, UNITS_PER_TICK } from './state.
 import type { State } from './state.ts';
 import type { World } from './world.ts';
 
-/** Eight attempts for the slowest, leases of killed workers before each, and room to spare. */
+/** Eight attempts for the slowest, leases of killed workers before each, and some to spare. */
 const ROUNDS_MAX = 60;
 const ROUNDS_OF_FAILURES = 12;
-const ROOM = 50;
+const LIMIT = 50;
 const WEBHOOKS_PER_STEP = 2;
 
 /**
@@ -32,7 +32,7 @@ export async function quiesce(
     const ill = round < ROUNDS_OF_FAILURES ? answers[round % answers.length] : undefined;
     const result = ill ?? { kind: 'answered', statusCode: 200 };
     const heldBack = await workHeldBack(world, state.now, result);
-    const fresh = await deliver(world, due, { room: ROOM, result }, state.now);
+    const fresh = await deliver(world, due, { limit: LIMIT, result }, state.now);
     state = await explained(world, state, [[...heldBack, ...fresh]]);
     if (state.deliveries.size > 0) state = await passTime(world, state, ticksUntilNext(state));
   }

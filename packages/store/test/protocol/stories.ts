@@ -10,11 +10,11 @@ const alone = (plan: Plan): Round => ({ threads: [plan], gate: null });
 const meet = (...threads: Plan[]): Round => ({ threads, gate: 'rows' });
 
 const record = { kind: 'record', account: 0, type: 'email.sent', rule: true, old: true } as const;
-const claim = { kind: 'claim', room: 6, webhook: null } as const;
-const hold = alone({ kind: 'hold', room: 6 });
+const claim = { kind: 'claim', limit: 6, webhook: null } as const;
+const hold = alone({ kind: 'hold', limit: 6 });
 const take: Plan = { kind: 'take', jobs: [2, 1, 0] };
 const remove = { kind: 'delete', webhook: 0, foreign: false } as const;
-const deliver = (result: AttemptResult): Round => alone({ kind: 'deliver', room: 6, result });
+const deliver = (result: AttemptResult): Round => alone({ kind: 'deliver', limit: 6, result });
 const replay = (letter: number) => ({ kind: 'replay', letter, foreign: false }) as const;
 const finish = (...ways: Way[]): Plan => ({ kind: 'finish', hands: [2, 1, 0], ways });
 const repeated = (story: Story, times: number): Story => Array.from({ length: times }, () => story).flat();
@@ -96,9 +96,9 @@ export const STORIES: Readonly<Record<string, Story>> = {
     ...repeated([{ threads: [claim, claim, claim, claim, claim], gate: null }, { ticks: 1 }], 12),
     ...[alone(claim), meet({ kind: 'release', jobs: [0, 1, 2] }, claim), alone(take)],
   ],
-  'a webhook whose room is full': [
-    ...[alone(record), alone(record), alone({ ...claim, room: 2 }), alone({ ...claim, room: 2 })],
-    ...[alone({ ...claim, room: 3 }), alone(take), alone({ ...claim, room: 3 })],
+  'a webhook at its concurrency limit': [
+    ...[alone(record), alone(record), alone({ ...claim, limit: 2 }), alone({ ...claim, limit: 2 })],
+    ...[alone({ ...claim, limit: 3 }), alone(take), alone({ ...claim, limit: 3 })],
   ],
   'what belongs to another account': [
     ...[THREE_LETTERS, alone({ ...replay(0), foreign: true }), alone({ ...remove, foreign: true })],

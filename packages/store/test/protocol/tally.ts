@@ -44,7 +44,7 @@ export function count(tally: Tally, act: Act): void {
       return;
     case 'claim':
       tally.claimed += act.claimed.length;
-      tally.claimedAgainAfterALapse += act.claimed.filter(({ lapsed }) => lapsed).length;
+      tally.claimedAgainAfterALapse += act.claimed.filter(({ leaseExpired }) => leaseExpired).length;
       return;
     case 'take':
       tally.taken += act.taken.length;

@@ -11,7 +11,7 @@ import type { DeadLetterStore } from '../../src/deliveries/dead-letters.ts';
 import { createDeliveryOutbox } from '../../src/deliveries/delivery-outbox.ts';
 import type { DeliveryOutbox } from '../../src/deliveries/delivery-outbox.ts';
 import { createDeliveryWork } from '../../src/deliveries/delivery-work.ts';
-import type { DeliveryHandOver, DeliveryWork } from '../../src/deliveries/delivery-work.ts';
+import type { DeliveryClaim, DeliveryWork } from '../../src/deliveries/delivery-work.ts';
 import { createWebhookStore } from '../../src/webhooks/webhooks.ts';
 import type { WebhookStore } from '../../src/webhooks/webhooks.ts';
 import type { Hand } from './acts.ts';
@@ -21,7 +21,7 @@ import { emptyTally } from './tally.ts';
 import type { Tally } from './tally.ts';
 
 /** A job in the simulated queue, which never forgets one: every job can be worked again. */
-export interface Job extends DeliveryHandOver {
+export interface Job extends DeliveryClaim {
   /** In units: the queue holds it back until then. */
   readonly readyAt: number;
 }

@@ -11,7 +11,7 @@ import type { Statement } from '../../db/statement.ts';
  * Returns the id; no row when the match is taken.
  */
 export const addRoutingRule: Statement = {
-  name: 'add-inbound-route',
+  name: 'add-routing-rule',
   text: `
     insert into inbound_routes (id, account_id, match, name, webhook_id, created_at)
     select $1, $2, $3, $4, $5, $6::timestamptz

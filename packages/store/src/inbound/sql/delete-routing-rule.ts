@@ -7,7 +7,7 @@ import type { Statement } from '../../db/statement.ts';
  * $1 account, $2 id, $3 removed at. Returns the webhook; no row when there is no such rule.
  */
 export const deleteRoutingRule: Statement = {
-  name: 'delete-inbound-route',
+  name: 'delete-routing-rule',
   text: `
     with gone as (
       delete from inbound_routes where account_id = $1 and id = $2 returning webhook_id

@@ -3,7 +3,7 @@ import type { Statement } from '../../db/statement.ts';
 /**
  * Keeps a notification that names no message which is known.
  *
- * Guarantee: run behind `await-hand-over`, it is there for the hand-over that makes the message known.
+ * Guarantee: run behind `lock-provider-message`, it is there for the hand-over that makes the message known.
  *
  * $1 message id, $2 the provider's id of the message, $3 the report.
  */

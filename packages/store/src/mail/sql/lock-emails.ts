@@ -1,5 +1,5 @@
 import type { Statement } from '../../db/statement.ts';
-import { providerMessageLock } from './await-hand-over.ts';
+import { providerMessageLock } from './lock-provider-message.ts';
 
 /**
  * Holds messages whose hand-overs end, until the transaction ends.

@@ -7,7 +7,7 @@ import { SENDER_VERIFIED } from './sender-verified.ts';
  * It also judges the domain in From: `domain_unverified` says that the message must not be handed over. A null
  * `from_domain` is judged so, too, until `fill-from-domain` has judged it anew.
  *
- * It counts the hand-over as unrecorded: retry-emails and excuse-email take that back, and a message that ends has no row.
+ * It counts the hand-over as unrecorded: retry-emails and forgive-fault take that back, and a message that ends has no row.
  *
  * $1 email ids, $2 their claims, $3 lease in seconds (it begins when the row is due), $4 whether mail leaves from verified
  * domains only. Of attachments it gives all but their contents, which may be long.

@@ -8,20 +8,20 @@ import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { createInboxStore } from './inboxes.ts';
 import type { InboxStore } from './inboxes.ts';
-import { createMessageIntake } from './message-intake.ts';
-import type { IncomingMessage, MessageIntake, Reception } from './message-intake.ts';
+import { createReceivedMessageStore } from './received-message-store.ts';
+import type { IncomingMessage, ReceivedMessageStore, Reception } from './received-message-store.ts';
 
 let store: TestStore;
 let rows: Rows;
 let inboxes: InboxStore;
-let intake: MessageIntake;
+let intake: ReceivedMessageStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
   store = await openTestStore();
   rows = createRows(store.outside);
   inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED], perAccountMax: 100 });
-  intake = createMessageIntake(store.db, store.clock, [SHARED]);
+  intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
 afterAll(() => store.close());
 beforeEach(async () => {

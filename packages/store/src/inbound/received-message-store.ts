@@ -84,7 +84,7 @@ export type Reception =
   /** None of the recipients leads anywhere any more. */
   | { readonly kind: 'nobody' };
 
-export interface MessageIntake {
+export interface ReceivedMessageStore {
   /** Whether mail to the address leads anywhere just now. @throws StoreUnavailableError */
   accepts(recipient: string): Promise<boolean>;
   /**
@@ -99,11 +99,11 @@ export interface MessageIntake {
   forgetSwept(blobs: readonly SweptBlob[]): Promise<void>;
 }
 
-export function createMessageIntake(
+export function createReceivedMessageStore(
   db: Database,
   clock: Clock,
   sharedDomains: readonly string[],
-): MessageIntake {
+): ReceivedMessageStore {
   const find = async (addresses: readonly string[]) =>
     runOn<Recipient>(db.pool, findRecipients, [addresses, sharedDomains]);
 

@@ -13,7 +13,7 @@ export function providerMessageLock(id: string): string {
  *
  * $1 the provider's id of the message.
  */
-export const awaitHandOver: Statement = {
-  name: 'await-hand-over',
+export const lockProviderMessage: Statement = {
+  name: 'lock-provider-message',
   text: providerMessageLock('$1'),
 };

@@ -6,8 +6,8 @@ import type { Statement } from '../../db/statement.ts';
  *
  * $1 email id, $2 claim of the job.
  */
-export const excuseEmail: Statement = {
-  name: 'excuse-email',
+export const forgiveFault: Statement = {
+  name: 'forgive-fault',
   text: `
     update email_sends
     set unrecorded = greatest(0, unrecorded - 1)

@@ -6,7 +6,7 @@ import type { Pool } from 'pg';
 import { CLAIM_LIMITS, openLeasePool } from '../../test/claim-ground.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { ClaimedDelivery, DeliveryOutbox, Front } from './delivery-outbox.ts';
+import type { ClaimedDelivery, DeliveryOutbox, DeliveryPosition } from './delivery-outbox.ts';
 import { claimDeliveries } from './sql/claim-deliveries.ts';
 
 let database: TestDatabase;
@@ -26,24 +26,24 @@ afterAll(async () => {
 });
 beforeEach(() => rows.clear());
 
-async function frontOf(webhookId: WebhookId): Promise<Front | null | undefined> {
-  const [scanned] = await outbox.scan([{ webhookId, mark: null }], CLAIM_LIMITS);
-  return scanned?.front;
+async function firstDueOf(webhookId: WebhookId): Promise<DeliveryPosition | null | undefined> {
+  const [scanned] = await outbox.scan([{ webhookId, scanFrom: null }], CLAIM_LIMITS);
+  return scanned?.firstDue;
 }
 
 async function claim(
   webhookId: WebhookId,
-  room: number,
-  front: Front | null | undefined,
+  limit: number,
+  scanFrom: DeliveryPosition | null | undefined,
 ): Promise<ClaimedDelivery[]> {
-  return outbox.claim([{ webhookId, room, fastRoom: room, front: front ?? null }], CLAIM_LIMITS);
+  return outbox.claim([{ webhookId, limit, fastLimit: limit, scanFrom: scanFrom ?? null }], CLAIM_LIMITS);
 }
 
 const idsOf = (claimed: readonly ClaimedDelivery[]) =>
   claimed.map(({ deliveryId }) => deliveryId).sort((a, b) => Number(a) - Number(b));
 
 /** Pages that a claim goes to, each as often as it does. It is undone. */
-async function pagesRead(webhookId: WebhookId, front: Front | null): Promise<number> {
+async function pagesRead(webhookId: WebhookId, scanFrom: DeliveryPosition | null): Promise<number> {
   return inUndoneTransaction(pool, async (session) => {
     const values = [
       [webhookId],
@@ -55,8 +55,8 @@ async function pagesRead(webhookId: WebhookId, front: Front | null): Promise<num
       4,
       30,
       1,
-      [front?.dueAt],
-      [front?.deliveryId],
+      [scanFrom?.dueAt],
+      [scanFrom?.deliveryId],
       1000,
       [0],
     ];
@@ -69,29 +69,29 @@ async function pagesRead(webhookId: WebhookId, front: Front | null): Promise<num
   });
 }
 
-describe('the front of a webhook', () => {
+describe('the first due delivery of a webhook', () => {
   test('is its first delivery that is due, in somebody’s hands or not', async () => {
     const webhookId = await rows.webhook();
     const [first = '', second = ''] = await rows.deliveries(webhookId, { count: 2 });
     await claim(webhookId, 1, null);
-    const front = await frontOf(webhookId);
-    expect(front?.deliveryId).toBe(first);
+    const scanFrom = await firstDueOf(webhookId);
+    expect(scanFrom?.deliveryId).toBe(first);
     await database.query('delete from deliveries where id = $1', [first]);
-    expect((await frontOf(webhookId))?.deliveryId).toBe(second);
+    expect((await firstDueOf(webhookId))?.deliveryId).toBe(second);
   });
 
   test('is nowhere while nothing is due', async () => {
     const webhookId = await rows.webhook();
     await rows.deliveries(webhookId, { dueInMs: 30_000 });
-    expect(await frontOf(webhookId)).toBeNull();
+    expect(await firstDueOf(webhookId)).toBeNull();
   });
 
   test('is where a claim begins: what is before it is left alone, though it is due', async () => {
     const webhookId = await rows.webhook();
     const ids = await rows.deliveries(webhookId, { count: 3 });
-    const front = await frontOf(webhookId);
+    const scanFrom = await firstDueOf(webhookId);
     const earlier = await rows.deliveries(webhookId, { dueInMs: -60_000 });
-    expect(idsOf(await claim(webhookId, 8, front))).toEqual(ids);
+    expect(idsOf(await claim(webhookId, 8, scanFrom))).toEqual(ids);
     expect(idsOf(await claim(webhookId, 8, null))).toEqual(earlier);
   });
 
@@ -100,19 +100,19 @@ describe('the front of a webhook', () => {
     const ids = await rows.deliveries(webhookId, { count: 5 });
     await database.query('update deliveries set due_at = (select min(due_at) from deliveries)');
     await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, 2)]);
-    const front = await frontOf(webhookId);
-    expect(front?.deliveryId).toBe(ids[2]);
-    expect(idsOf(await claim(webhookId, 2, front))).toEqual(ids.slice(2, 4));
+    const scanFrom = await firstDueOf(webhookId);
+    expect(scanFrom?.deliveryId).toBe(ids[2]);
+    expect(idsOf(await claim(webhookId, 2, scanFrom))).toEqual(ids.slice(2, 4));
   });
 
   test('of one webhook says nothing of another in the same claim', async () => {
     const [one, other] = [await rows.webhook(), await rows.webhook()];
     await rows.deliveries(one, { dueInMs: -1_000 });
     const earlier = await rows.deliveries(other, { dueInMs: -60_000 });
-    const asked = { room: 8, fastRoom: 8 };
+    const asked = { limit: 8, fastLimit: 8 };
     const claimed = await outbox.claim(
       [
-        { webhookId: one, ...asked, front: (await frontOf(one)) ?? null },
+        { webhookId: one, ...asked, scanFrom: (await firstDueOf(one)) ?? null },
         { webhookId: other, ...asked },
       ],
       CLAIM_LIMITS,
@@ -126,12 +126,12 @@ describe('the front of a webhook', () => {
     await database.query('alter table deliveries set (autovacuum_enabled = false)');
     const ids = await rows.deliveries(webhookId, { count: 30_000 });
     await database.query('delete from deliveries where id = any ($1)', [ids.slice(0, -100)]);
-    const front = (await frontOf(webhookId)) ?? null;
-    expect(front).not.toBeNull();
-    const [fromTheFirst, fromTheFront] = [
+    const scanFrom = (await firstDueOf(webhookId)) ?? null;
+    expect(scanFrom).not.toBeNull();
+    const [fromTheFirst, fromFirstDue] = [
       await pagesRead(webhookId, null),
-      await pagesRead(webhookId, front),
+      await pagesRead(webhookId, scanFrom),
     ];
-    expect(fromTheFirst).toBeGreaterThan(fromTheFront + 100);
+    expect(fromTheFirst).toBeGreaterThan(fromFirstDue + 100);
   });
 });
