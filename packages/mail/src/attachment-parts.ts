@@ -5,12 +5,12 @@ import type { OutgoingAttachment } from './mail-provider.ts';
 
 const OPAQUE = 'application/octet-stream';
 /**
- * RFC 2046 section 5: types whose body is itself a message or parts. They may not be encoded, so their bytes would
- * not survive a server that takes 7-bit lines only; and a boundary of somebody else's would end up in our structure.
+ * These types hold a message or a list of parts (RFC 2046 section 5). They must not be encoded, so a 7-bit
+ * server would change their bytes. A foreign boundary would also appear in our own structure.
  */
 const COMPOSITE = /^(multipart|message)\//i;
 
-/** The attachments as the composer takes them: always base64, so that what arrives is byte for byte what was sent. */
+/** The attachments for the composer. Always base64, so that every byte arrives unchanged. */
 export function attachmentParts(
   attachments: readonly OutgoingAttachment[],
 ): NonNullable<SendMailOptions['attachments']> {
@@ -29,7 +29,7 @@ function partType(contentType: string): string {
   return isMediaType(contentType) && !COMPOSITE.test(contentType) ? contentType : OPAQUE;
 }
 
-/** Between the angle brackets of a Content-ID only visible ASCII can stand (RFC 2392, RFC 5322 3.6.4). */
+/** A Content-ID allows only visible ASCII between its angle brackets (RFC 2392, RFC 5322 3.6.4). */
 function printable(contentId: string): string {
   return contentId.replaceAll(/[^\u0021-\u007e]|[<>]/g, '');
 }

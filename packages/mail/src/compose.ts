@@ -3,11 +3,11 @@ import { createTransport } from 'nodemailer';
 import { attachmentParts } from './attachment-parts.ts';
 import type { AddressedMessage } from './mail-provider.ts';
 
-/** A message as it goes over the wire. */
+/** A message in the form that is sent. */
 export interface ComposedMessage {
-  /** RFC 5321: who sends and who receives, bcc among them. */
+  /** Sender and recipients of RFC 5321, bcc included. */
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
-  /** The envelope's recipients by the field that names them; an address in several counts for the first. */
+  /** The envelope's recipients by field. An address in several fields counts for the first. */
   readonly recipients: Record<'to' | 'cc' | 'bcc', string[]>;
   /** RFC 5322: CRLF line ends, no Bcc header. */
   readonly bytes: Buffer;
@@ -15,16 +15,18 @@ export interface ComposedMessage {
 
 const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
-/** RFC 5322 A.1.3: what stands in `To` when it names nobody; some servers take a message without one for spam. */
+/** The value of an empty `To` (RFC 5322 A.1.3). Some servers treat a message without `To` as spam. */
 const NOBODY_NAMED = 'undisclosed-recipients:;';
 
-/** The RFC 5322 Message-ID, fixed by the email's id: a doubled hand-over can be recognised by it. */
+/**
+ * The RFC 5322 Message-ID, derived from the email's id. Both copies of a message that was sent twice have it.
+ */
 export function messageIdOf(message: Pick<AddressedMessage, 'emailId' | 'from'>): string {
   const { address } = mailbox(message.from);
   return `<${message.emailId}@${address.slice(address.lastIndexOf('@') + 1).toLowerCase()}>`;
 }
 
-/** Writes the message in MIME. Nothing is fetched or read from disk, whatever the message holds. */
+/** Writes the message in MIME. It never fetches a URL or reads a file that the message names. */
 export async function composeMessage(message: AddressedMessage): Promise<ComposedMessage> {
   const recipients = recipientsByField(message);
   const to = [...recipients.to, ...recipients.cc, ...recipients.bcc];
@@ -61,7 +63,7 @@ function recipientsByField(message: AddressedMessage): ComposedMessage['recipien
   return { to: addresses(message.to), cc: addresses(message.cc), bcc: addresses(message.bcc) };
 }
 
-/** The customer's and ours, each once: RFC 8058 section 3.1 allows one of ours. */
+/** The customer's headers and ours, each once. RFC 8058 section 3.1 forbids a second one of ours. */
 function headersOf(message: AddressedMessage): [string, string][] {
   const ours = unsubscribeHeaders(message);
   const names = new Set(ours.map(([name]) => name.toLowerCase()));
@@ -70,8 +72,8 @@ function headersOf(message: AddressedMessage): [string, string][] {
 }
 
 /**
- * RFC 8058 section 3.1. The two belong together, so the customer's own `List-Unsubscribe` replaces both; their
- * `List-Unsubscribe-Post` alone speaks of no URL of theirs, and gives way to ours.
+ * The two headers of RFC 8058 section 3.1 belong together. So the customer's own `List-Unsubscribe` replaces
+ * both. A `List-Unsubscribe-Post` alone names no URL: ours replaces it.
  */
 function unsubscribeHeaders({ headers, unsubscribeUrl }: AddressedMessage): [string, string][] {
   const own = Object.keys(headers).some((name) => name.toLowerCase() === 'list-unsubscribe');
@@ -82,14 +84,14 @@ function unsubscribeHeaders({ headers, unsubscribeUrl }: AddressedMessage): [str
   ];
 }
 
-/** A header is folded at its spaces: a run of them could make a line of nothing else, which RFC 5322 3.2.2 forbids. */
+/** Headers are folded at spaces. A run of spaces could become a blank line, which RFC 5322 3.2.2 forbids. */
 function singleSpaced(text: string): string {
   return text.replaceAll(/ {2,}/g, ' ').trim();
 }
 
-/** An address in its parts, so that the composer quotes the name and parses nothing again. */
+/** Splits an address, so that the composer quotes the name and does not parse the text again. */
 function mailbox(text: string): { name: string; address: string } {
   const parsed = parseEmailAddress(text);
-  if (parsed === null) throw new Error('a stored message holds an address that is none');
+  if (parsed === null) throw new Error('a stored message holds an invalid address');
   return { name: parsed.name ?? '', address: parsed.address };
 }

@@ -4,13 +4,15 @@ export interface DomainProviderOptions {
   readonly provider: 'sandbox' | 'smtp' | 'ses';
   /** Required for `ses`. */
   readonly awsRegion?: string | undefined;
-  /** Time limit of one operation. */
+  /** Limits one operation. */
   readonly timeoutMs: number;
 }
 
 /**
- * @returns null for a provider without domains: operations on them are not configured then.
- * @throws Error when `ses` has no region. Connects to nothing yet.
+ * Opens no connection yet.
+ *
+ * @returns null for `sandbox` and `smtp`, which have no domains.
+ * @throws Error when `ses` has no region.
  */
 export function createDomainProvider(options: DomainProviderOptions): DomainProvider | null {
   const { provider, awsRegion, timeoutMs } = options;

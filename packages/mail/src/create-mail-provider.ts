@@ -1,31 +1,31 @@
 import type { ProviderResult } from '@postrider/domain';
-import type { MailProvider, MailTransport } from './mail-provider.ts';
+import { MailProvider } from './mail-provider.ts';
+import type { MailTransport } from './mail-provider.ts';
 import { createSandboxTransport } from './sandbox.ts';
-import type { SesOptions } from './ses/options.ts';
+import type { SesOptions } from './ses/client.ts';
 import { createSmtpTransport } from './smtp.ts';
-import { withoutSuppressed } from './suppressed.ts';
 
 export interface MailProviderOptions {
   readonly provider: 'sandbox' | 'smtp' | 'ses';
   /** Required for `smtp`. */
   readonly smtpUrl?: string | undefined;
-  /** `smtp`: a server on another machine may be spoken to without TLS. */
+  /** Allows `smtp` to use a server on another machine that has no TLS. */
   readonly smtpAllowPlaintext?: boolean | undefined;
-  /** Where `sandbox` keeps messages. */
+  /** The folder in which `sandbox` stores messages. */
   readonly sandboxDir: string;
-  /** Required for `ses`. Everything else about AWS the SDK reads from its own variables and files. */
+  /** Required for `ses`. The SDK reads its other settings from its own variables and files. */
   readonly awsRegion?: string | undefined;
-  /** `ses`: the configuration set that every message names; it decides what is reported, and to where. */
+  /** The configuration set of every message to `ses`. It decides what SES reports, and to which topic. */
   readonly sesConfigurationSet?: string | undefined;
-  /** Time limit of one hand-over. */
+  /** Limits one attempt. */
   readonly timeoutMs: number;
-  /** Connections kept at most, by `smtp` and `ses`: as many as messages are handed over at once. */
+  /** Connection limit of `smtp` and `ses`. It also limits the messages in flight. */
   readonly connectionsMax?: number | undefined;
 }
 
-/** @throws Error when `smtp` has no URL or `ses` no region. Connects to nothing yet. */
+/** Opens no connection yet. @throws Error when `smtp` has no URL or `ses` has no region. */
 export function createMailProvider(options: MailProviderOptions): MailProvider {
-  return withoutSuppressed(createTransport(options));
+  return new MailProvider(createTransport(options));
 }
 
 function createTransport(options: MailProviderOptions): MailTransport {
@@ -53,7 +53,7 @@ function createTransport(options: MailProviderOptions): MailTransport {
   }
 }
 
-/** Only a process that uses SES pays for the AWS SDK: it is imported here, at once, and by nobody else. */
+/** Imports the AWS SDK, in the background. Only a process that uses SES pays for it. */
 function lazySesTransport(options: SesOptions): MailTransport {
   const loading = import('./ses/transport.ts').then(({ createSesTransport }) => createSesTransport(options));
   return {

@@ -2,7 +2,7 @@ import type { AccountId } from '@postrider/domain';
 
 export type SendingDomainStatus = 'pending' | 'verified' | 'failed' | 'temporary_failure';
 
-/** A DNS record that the owner of a domain has to publish, in the shape of Resend's API. */
+/** A DNS record that the domain's owner must publish, in the shape of Resend's API. */
 export interface DomainRecord {
   readonly record: 'DKIM' | 'SPF';
   /** Fully qualified, without the final dot. */
@@ -11,11 +11,11 @@ export interface DomainRecord {
   readonly ttl: 'Auto';
   readonly status: SendingDomainStatus | 'not_started';
   readonly value: string;
-  /** Of an MX record. */
+  /** Only an MX record has one. */
   readonly priority?: number;
 }
 
-/** What the provider says of a domain now. */
+/** The provider's current view of a domain. */
 export interface SendingDomain {
   readonly status: SendingDomainStatus;
   readonly records: readonly DomainRecord[];
@@ -23,34 +23,34 @@ export interface SendingDomain {
 
 export type DomainAnswer<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
-  /** The provider's no: asking again unchanged gets the same. */
+  /** The provider rejects the operation. The same request would get the same answer. */
   | ({ readonly kind: 'refused' } & DomainFault)
-  /** Away, busy, silent, or failing: asking again may do. */
+  /** The provider is away, busy, silent or failing. A later request may succeed. */
   | ({ readonly kind: 'unavailable' } & DomainFault);
 
 export interface DomainFault {
-  /** For the customer: a sentence without our inner error codes. */
+  /** The sentence that the customer reads, without our inner error codes. */
   readonly detail: string;
-  /** For operators only: the error code behind the sentence, where there is one. */
+  /** The error code behind the sentence, if there is one. Only operators see it. */
   readonly code?: string | undefined;
 }
 
 /**
- * Domains at the mail provider. Each operation ends within the time limit, whatever the provider does, and its
- * failures are values. `domain` is a name in lower case, IDN in its ASCII form.
+ * Domains at the mail provider. Each operation ends within its time limit and returns failures as values.
+ * `domain` is in lower case; an internationalised name is in its ASCII form.
  */
 export interface DomainProvider {
-  /** Where the provider keeps the domains, as customers are told. */
+  /** The provider's region, as the API shows it. */
   readonly region: string;
   /**
-   * Registers a domain and its return path `send.<domain>`. Asked again by the same account it goes on where it
-   * stopped; a domain that the provider already has for anybody else is refused.
+   * Registers a domain and its return path `send.<domain>`. A repeated call for the same account continues an
+   * unfinished registration. A domain that the provider holds for another owner is refused.
    */
   create(request: { domain: string; accountId: AccountId }): Promise<DomainAnswer<SendingDomain>>;
-  /** @returns null as its value when the provider does not have the domain. */
+  /** The value is null when the provider does not have the domain. */
   get(domain: string): Promise<DomainAnswer<SendingDomain | null>>;
-  /** A domain that the provider does not have is as good as deleted. */
+  /** Succeeds also when the provider does not have the domain. */
   delete(domain: string): Promise<DomainAnswer<null>>;
-  /** Ends idle connections, and breaks off what is still running: it answers `unavailable`. */
+  /** Closes idle connections and aborts running operations. These end as `unavailable`. */
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { parseEmailAddress } from '@postrider/domain';
 import type { AccountId, EmailDraft, EmailId, ProviderResult } from '@postrider/domain';
 
 /** A stored message on its way to a provider. */
@@ -7,16 +8,16 @@ export interface OutgoingMessage extends Pick<
 > {
   readonly emailId: EmailId;
   readonly accountId: AccountId;
-  /** Becomes the `Date` header: the same on every hand-over. */
+  /** Becomes the `Date` header. Every attempt sends the same date. */
   readonly createdAt: Date;
   readonly attachments: readonly OutgoingAttachment[];
-  /** For the provider's own reports, where it has such a thing; not part of the message. */
+  /** Labels for the provider's own reports. They are not part of the message. */
   readonly tags: readonly { readonly name: string; readonly value: string }[];
-  /** Addresses that get nothing and are not named either, in any case of letters. */
+  /** Addresses to leave out of the envelope and the headers. Case does not matter. */
   readonly suppressed: readonly string[];
   /**
-   * An `https:` URL that takes the POST of RFC 8058: written as `List-Unsubscribe` and `List-Unsubscribe-Post`,
-   * unless the customer's own headers have a `List-Unsubscribe`.
+   * An `https:` URL that accepts the POST of RFC 8058. It is written as `List-Unsubscribe` and
+   * `List-Unsubscribe-Post`. A `List-Unsubscribe` in the customer's own headers replaces both.
    */
   readonly unsubscribeUrl: string | null;
 }
@@ -24,29 +25,65 @@ export interface OutgoingMessage extends Pick<
 export interface OutgoingAttachment {
   readonly filename: string;
   readonly content: Buffer;
-  /** Null: told by the filename. */
+  /** Null: derived from the filename. */
   readonly contentType: string | null;
-  /** Makes it inline: HTML shows it as `cid:<content id>`. */
+  /** Makes the attachment inline: HTML shows it as `cid:<content id>`. */
   readonly contentId: string | null;
 }
 
-/** A message whose `to`, `cc` and `bcc` hold nobody suppressed, and at least one recipient together. */
+/** A message without suppressed recipients. `to`, `cc` and `bcc` hold at least one recipient together. */
 export type AddressedMessage = Omit<OutgoingMessage, 'suppressed'>;
 
-/** Takes mail off our hands. */
-export interface MailProvider {
+/** Sends messages over one protocol or to one service. */
+export interface MailTransport {
   readonly name: 'sandbox' | 'smtp' | 'ses';
   /**
-   * Hands one message over, within the provider's time limit. Whatever the provider does, also being away or
-   * silent, is an answer; a message may arrive twice when its answer was lost, under one Message-ID (SES writes
-   * its own; there both carry the tag `email_id`). A message whose recipients are all suppressed is refused.
+   * Makes one attempt, within the transport's time limit. A provider that is away or silent is a result, not
+   * an error. When an answer is lost, the message may arrive twice, with the same Message-ID. SES replaces
+   * the Message-ID; both copies then carry the same tag `email_id`.
    */
-  send(message: OutgoingMessage): Promise<ProviderResult>;
-  /** Ends idle connections, and breaks off hand-overs that are still running: they answer `deferred`. */
+  send(message: AddressedMessage): Promise<ProviderResult>;
+  /** Closes idle connections and aborts attempts in flight. These end as `deferred`. */
   close(): Promise<void>;
 }
 
-/** What each provider implements; `createMailProvider` takes out the suppressed recipients before. */
-export interface MailTransport extends Pick<MailProvider, 'name' | 'close'> {
-  send(message: AddressedMessage): Promise<ProviderResult>;
+/** The configured transport, behind the rule that no suppressed recipient gets mail. */
+export class MailProvider {
+  readonly #transport: MailTransport;
+
+  constructor(transport: MailTransport) {
+    this.#transport = transport;
+  }
+
+  get name(): MailTransport['name'] {
+    return this.#transport.name;
+  }
+
+  /**
+   * Sends like {@link MailTransport.send}. When all recipients are suppressed, the message is refused and not
+   * sent.
+   */
+  async send(message: OutgoingMessage): Promise<ProviderResult> {
+    const addressed = withoutSuppressed(message);
+    if (addressed === null) return { kind: 'refused', error: 'every recipient is suppressed' };
+    return this.#transport.send(addressed);
+  }
+
+  /** Closes like {@link MailTransport.close}. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+}
+
+/** @returns null when no recipient is left. */
+function withoutSuppressed({ suppressed, ...message }: OutgoingMessage): AddressedMessage | null {
+  const excluded = new Set(suppressed.map((address) => address.toLowerCase()));
+  const isReachable = (text: string): boolean => {
+    const address = parseEmailAddress(text)?.address;
+    return address === undefined || !excluded.has(address.toLowerCase());
+  };
+  const to = message.to.filter(isReachable);
+  const cc = message.cc.filter(isReachable);
+  const bcc = message.bcc.filter(isReachable);
+  return to.length + cc.length + bcc.length === 0 ? null : { ...message, to, cc, bcc };
 }

@@ -2,7 +2,7 @@ import { notificationDetailOf, parseEmailAddress, SANDBOX_DOMAIN } from '@postri
 import type { NotificationDetail, ProviderNotification } from '@postrider/domain';
 import type { AddressedMessage } from './mail-provider.ts';
 
-/** What a special recipient makes the sandbox report; the words are those SES uses. */
+/** The report that each special recipient causes, in the words of SES. */
 const REPORTS = {
   delivered: () => ({
     type: 'email.delivered',
@@ -37,29 +37,29 @@ const REPORTS = {
   (address: string) => { type: ProviderNotification['type']; detail: Partial<NotificationDetail> }
 >;
 
-/** The names of those that make a report. */
+/** The local parts that cause a report. */
 export const REPORTING_NAMES = Object.keys(REPORTS) as (keyof typeof REPORTS)[];
 
-/** The special recipients of one message, by what their name asks for. */
+/** A message's special recipients, grouped by their effect. */
 export interface SandboxRecipients {
   /** `refused@`: the provider refuses the whole message. */
   readonly refused: readonly string[];
-  /** `deferred@` (an addition of the sandbox): the provider is not available now, on every try. */
+  /** `deferred@`, which SES does not have: the provider is unavailable on every attempt. */
   readonly deferred: readonly string[];
-  /** One for each kind of recipient, in a fixed order; several recipients of a kind share one. */
+  /** One report per kind of recipient, in a fixed order. Recipients with the same kind share it. */
   readonly notifications: readonly ProviderNotification[];
 }
 
-/** Reads to, cc and bcc. A `+tag` after the name changes nothing: `bounced+42@…` acts as `bounced@…`. */
+/** Reads to, cc and bcc. It ignores a `+tag`: `bounced+42@…` acts as `bounced@…`. */
 export function sandboxRecipients(message: Pick<AddressedMessage, 'to' | 'cc' | 'bcc'>): SandboxRecipients {
   const addresses = [...message.to, ...message.cc, ...message.bcc].flatMap(
     (text) => parseEmailAddress(text)?.address ?? [],
   );
-  const called = (name: string) => [...new Set(addresses)].filter((address) => specialName(address) === name);
+  const named = (name: string) => [...new Set(addresses)].filter((address) => specialName(address) === name);
   return {
-    refused: called('refused'),
-    deferred: called('deferred'),
-    notifications: REPORTING_NAMES.flatMap((name) => notificationOf(name, called(name))),
+    refused: named('refused'),
+    deferred: named('deferred'),
+    notifications: REPORTING_NAMES.flatMap((name) => notificationOf(name, named(name))),
   };
 }
 
@@ -70,7 +70,7 @@ function notificationOf(name: keyof typeof REPORTS, recipients: readonly string[
   return [{ type, recipients, detail: notificationDetailOf(detail) }];
 }
 
-/** The name before any `+tag` of an address at the sandbox's domain, else null. */
+/** The local part without its `+tag`. Null when the address is not at the sandbox's domain. */
 function specialName(address: string): string | null {
   const [local = '', domain = ''] = address.toLowerCase().split('@');
   return domain === SANDBOX_DOMAIN ? (local.split('+')[0] ?? null) : null;

@@ -6,19 +6,19 @@ import { composeMessage, messageIdOf } from './compose.ts';
 import type { AddressedMessage, MailTransport } from './mail-provider.ts';
 import { sandboxRecipients } from './sandbox-recipients.ts';
 
-/** Mail holds what was meant for its recipients: nobody else on the machine may read it. */
+/** Mail is private: only the owner of the process may read the stored files. */
 const OWNER_DIRECTORY = 0o700;
 const OWNER_FILE = 0o600;
 
 /**
- * A provider that sends nothing: it accepts every message and keeps it as `<directory>/<email id>.eml`.
- * Recipients at `sandbox.postrider.example` act by name (see `sandboxRecipients`); about all others it reports
- * nothing beyond acceptance. A refused or deferred message is not kept.
+ * A provider that sends nothing. It accepts every message and stores it as `<directory>/<email id>.eml`. The
+ * name of a recipient at `sandbox.postrider.example` chooses what the sandbox reports (see
+ * `sandboxRecipients`). Other recipients get no report. A refused or deferred message is not stored.
  *
- * @param directory made when the first message is kept; only its owner may look into it.
+ * @param directory is created with the first message. Only its owner may open it.
  */
 export function createSandboxTransport(directory: string): MailTransport {
-  const folder = createFolder(directory);
+  const folder = new MessageFolder(directory);
   return {
     name: 'sandbox',
     async send(message) {
@@ -42,57 +42,57 @@ export function createSandboxTransport(directory: string): MailTransport {
   };
 }
 
-/** A folder that is made before the first file is written, and again when somebody has removed it. */
-interface Folder {
+/** The folder of stored messages. It is created before the first file, and again if it was removed. */
+class MessageFolder {
   readonly path: string;
-  /** @throws whatever `write` does, or what keeps the folder from being made */
-  during(write: () => Promise<void>): Promise<void>;
-}
+  #creation: Promise<void> | null = null;
 
-function createFolder(path: string): Folder {
-  let made: Promise<void> | null = null;
-
-  async function make(): Promise<void> {
-    await mkdir(path, { recursive: true, mode: OWNER_DIRECTORY });
-    await chmod(path, OWNER_DIRECTORY); // it may have been there, with other rights
+  constructor(path: string) {
+    this.path = path;
   }
 
-  async function madeOnce(): Promise<void> {
-    const making = (made ??= make());
-    await making.catch((error: unknown) => {
-      made = null;
+  /** Runs `write` while the folder exists. @throws the error of `write` or of the creation. */
+  async withFolder(write: () => Promise<void>): Promise<void> {
+    await this.#createOnce();
+    try {
+      await write();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      this.#creation = null;
+      await this.#createOnce();
+      await write();
+    }
+  }
+
+  async #createOnce(): Promise<void> {
+    const creation = (this.#creation ??= this.#create());
+    await creation.catch((error: unknown) => {
+      this.#creation = null;
       throw error;
     });
   }
 
-  return {
-    path,
-    async during(write) {
-      await madeOnce();
-      try {
-        await write();
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-        made = null;
-        await madeOnce();
-        await write();
-      }
-    },
-  };
+  async #create(): Promise<void> {
+    await mkdir(this.path, { recursive: true, mode: OWNER_DIRECTORY });
+    await chmod(this.path, OWNER_DIRECTORY); // an existing folder may have other permissions
+  }
 }
 
-/** Writes the whole file or none: whoever looks at the folder never sees half a message. */
-async function writeMessage(folder: Folder, message: AddressedMessage): Promise<ProviderResult | null> {
+/** Writes to a temporary file and renames it, so that no reader of the folder sees half a message. */
+async function writeMessage(
+  folder: MessageFolder,
+  message: AddressedMessage,
+): Promise<ProviderResult | null> {
   const { bytes } = await composeMessage(message);
   const temporary = join(folder.path, `.${message.emailId}.${randomBytes(6).toString('hex')}`);
   try {
-    await folder.during(async () => {
+    await folder.withFolder(async () => {
       await writeFile(temporary, bytes, { flag: 'wx', mode: OWNER_FILE });
       await rename(temporary, join(folder.path, `${message.emailId}.eml`));
     });
     return null;
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined); // the folder itself may be what is wrong
+    await rm(temporary, { force: true }).catch(() => undefined); // the folder itself may be the problem
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     return { kind: 'deferred', error: 'the sandbox cannot keep the message', code };
   }

@@ -4,15 +4,15 @@ import { messageIdOf } from './compose.ts';
 export interface SentMessage {
   readonly emailId: EmailId;
   readonly from: string;
-  /** By which the provider knows it; null when it says none, or was not asked yet. */
+  /** The provider's id. Null when it gave none, or when no attempt was made yet. */
   readonly providerMessageId: string | null;
 }
 
 /**
- * The Message-IDs, without brackets, by which the readers of a sent message may know it, the likeliest last. SES writes its own
- * over ours: `<id@email.amazonses.com>` in us-east-1, `<id@REGION.amazonses.com>` elsewhere.
+ * The Message-IDs, without brackets, that recipients may see, the likeliest last. SES replaces our Message-ID
+ * with `<id@email.amazonses.com>` in us-east-1 and with `<id@REGION.amazonses.com>` elsewhere.
  *
- * @param awsRegion of SES; undefined: mail goes another way.
+ * @param awsRegion the region of SES. Undefined: the mail does not go through SES.
  */
 export function sentMessageIds(message: SentMessage, awsRegion: string | undefined): string[] {
   const own = messageIdOf(message).slice(1, -1);

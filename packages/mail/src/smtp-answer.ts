@@ -1,13 +1,13 @@
 import { notificationDetailOf } from '@postrider/domain';
 import type { ProviderResult, ProviderNotification } from '@postrider/domain';
 
-/** What nodemailer's error tells, as far as we read it. */
+/** The fields of nodemailer's error that we read. */
 export interface SmtpFault extends Error {
   readonly code?: string | undefined;
-  /** The server's reply, code first; absent or false when there was none. */
+  /** The server's reply, which starts with its code. Absent or false when there was no reply. */
   readonly response?: string | false | undefined;
   readonly responseCode?: number | undefined;
-  /** The replies to single recipients that were turned down. */
+  /** The server's replies to the recipients that it rejected. */
   readonly rejectedErrors?: readonly RecipientFault[] | undefined;
 }
 
@@ -17,21 +17,21 @@ export interface RecipientFault extends Error {
   readonly responseCode?: number | undefined;
 }
 
-/** RFC 4954 section 6, RFC 3207: the server wants a login or encryption. Our configuration's fault, not the mail's. */
+/** The server wants a login or encryption (RFC 4954 section 6, RFC 3207). Our configuration is at fault. */
 const LOGIN_CODES = new Set([530, 534, 535, 538]);
 const TEXT_LENGTH_MAX = 500;
 
 /**
- * Sorts a failed hand-over. Refused is only what the server said about this message, its sender or all of its
- * recipients, and said for good (5xx). Everything else may be different next time: 4xx, no connection, a
- * time-out, a greeting of 5xx, and a login that failed.
+ * Sorts a failed attempt. It is refused only when the server permanently rejects (5xx) this message, its
+ * sender or all its recipients. All other failures may succeed later: 4xx, no connection, a timeout, a 5xx
+ * greeting, a failed login.
  */
 export function resultOfFault(fault: SmtpFault): ProviderResult {
   const { error, code } = readText(fault);
   return isRefusal(fault) ? { kind: 'refused', error } : { kind: 'deferred', error, code };
 }
 
-/** @param rejected recipients that the server turned down while it took the message for others. */
+/** @param rejected recipients that the server rejected while it accepted the message for others. */
 export function notificationsOfRejected(rejected: readonly RecipientFault[]): ProviderNotification[] {
   return rejected.flatMap(({ recipient, response, responseCode, message }) => {
     if (recipient === undefined) return [];
@@ -54,7 +54,7 @@ function isRefusal(fault: SmtpFault): boolean {
   if (fault.code !== 'EENVELOPE' && fault.code !== 'EMESSAGE') return false;
   const rejected = fault.rejectedErrors ?? [];
   const codes = rejected.length > 0 ? rejected.map(({ responseCode }) => responseCode) : [fault.responseCode];
-  // Without a code it was judged before anything was sent: over the server's SIZE, or an impossible address.
+  // No code: nodemailer rejected it before sending, for its size or an invalid address.
   return codes.every((code) => code === undefined || (isPermanent(code) && !LOGIN_CODES.has(code)));
 }
 
@@ -63,8 +63,8 @@ function isPermanent(code: number | undefined): boolean {
 }
 
 /**
- * `error` is for the customer: the server's own words, or a sentence that says why there are none. It never names
- * our server's address or our inner error codes. `code` is for operators only.
+ * `error` is for the customer: the server's own words, or a sentence that says why there are none. It never
+ * names our server's address or our inner error codes. `code` is for operators only.
  */
 function readText(fault: SmtpFault): { error: string; code?: string } {
   if (fault.code === 'EAUTH' || LOGIN_CODES.has(fault.responseCode ?? 0)) {

@@ -11,25 +11,25 @@ import type { SmtpFault } from './smtp-answer.ts';
 export interface SmtpOptions {
   /** `smtp://user:password@host:587` or `smtps://…`, with options in its query as nodemailer reads them. */
   readonly url: string;
-  /** True: logins and mail may also go to another machine in clear, if its server offers no TLS. */
+  /** True: logins and mail may go unencrypted to another machine if its server offers no TLS. */
   readonly allowPlaintext?: boolean;
-  /** Time limit of one hand-over, waiting for a free connection included. */
+  /** Limits one attempt. It includes the wait for a free connection. */
   readonly timeoutMs: number;
-  /** Connections kept at most: hand-overs beyond wait for one. */
+  /** Connection limit. Further attempts wait for a free connection. */
   readonly connectionsMax?: number;
 }
 
 const CONNECTIONS_MAX = 16;
-/** How long a connection of ours may stay half-closed. */
+/** The longest time that a closed connection stays half open. */
 const SOCKET_CLOSE_TIMEOUT_MS = 1000;
 
 /**
- * Hands mail to an SMTP server, over connections that are kept and shared.
+ * Sends mail to an SMTP server over pooled connections.
  *
- * A message is accepted when the server takes it for at least one recipient; each recipient that it turned down
- * at once is reported as bounced (5xx) or soft-bounced (4xx), since no other word of it will come.
+ * A message counts as accepted when the server accepts it for at least one recipient. Each recipient that the
+ * server rejects is reported at once as bounced (5xx) or soft-bounced (4xx). No later report would name it.
  *
- * A server on another machine is spoken to over TLS only: without it, the message is deferred before login and mail.
+ * A server on another machine must offer TLS. If it does not, the message is deferred before login and mail.
  */
 export function createSmtpTransport(options: SmtpOptions): MailTransport {
   const { timeoutMs, connectionsMax = CONNECTIONS_MAX } = options;
@@ -37,7 +37,7 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
     ...requireTls(options),
     pool: true,
     maxConnections: connectionsMax,
-    maxRequeues: 1, // a kept connection that the server has ended meanwhile; beyond that, the retry schedule decides
+    maxRequeues: 1, // the server may have closed a pooled connection; after one retry our schedule decides
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
@@ -51,7 +51,7 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
     async send(message) {
       const composed = await composeMessage(message);
       const abort = new AbortController();
-      // The limit that nothing a server sends can outlast: the others are renewed by every byte.
+      // Every byte from the server restarts nodemailer's own time limits. This one always ends.
       const timer = setTimeout(() => abort.abort(), timeoutMs);
       running.add(abort);
       try {
@@ -77,7 +77,7 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
 /** 127.0.0.0/8 and ::1, as a URL writes them. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
-/** TLS options in the URL's query are ignored. nodemailer would prefer them. */
+/** Removes the TLS options in the URL's query: nodemailer would prefer them to ours. */
 function requireTls({ url, allowPlaintext = false }: SmtpOptions): { url: string; requireTLS?: true } {
   const parsed = new URL(url);
   if (allowPlaintext || LOOPBACK.test(parsed.hostname)) return { url };
@@ -92,7 +92,8 @@ async function sendComposed(
   signal: AbortSignal,
 ): Promise<ProviderResult> {
   const mail: SendMailOptions & { signal: AbortSignal; envelope: { size: number } } = {
-    // The size is told ahead (RFC 1870): a message too large is refused before it is sent.
+    // The server learns the size first (RFC 1870). It can refuse a message that is too large before it is
+    // sent.
     envelope: { from: envelope.from, to: [...envelope.to], size: bytes.length },
     raw: bytes,
     signal,
@@ -100,7 +101,7 @@ async function sendComposed(
   const sent = await transport.sendMail(mail);
   return {
     kind: 'accepted',
-    providerMessageId: null, // SMTP has none: the server's reply is free text
+    providerMessageId: null, // SMTP has no such id: the server's reply is free text
     notifications: notificationsOfRejected(sent.rejectedErrors ?? []),
   };
 }

@@ -1,4 +1,6 @@
-/** For an operator's log line: a customer's sentence, with the error code that the customer is not shown. */
+/**
+ * The text of an operator's log line: the customer's sentence with the error code that customers do not see.
+ */
 export function withCode(words: string, code: string | undefined): string {
   return code === undefined ? words : `${words} (${code})`;
 }

@@ -2,8 +2,8 @@ import { GetEmailIdentityCommand } from '@aws-sdk/client-sesv2';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newIdentity, sesHang, setEnvironment, startFakeSes, waitFor } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
-import { createSesClient, sdkTimeouts } from './client.ts';
-import type { SdkTimeouts, SesClient } from './client.ts';
+import { sdkTimeouts, SesClient } from './client.ts';
+import type { SdkTimeouts } from './client.ts';
 
 /** Of an operation: far longer than any exchange here takes. */
 const LONG_MS = 20_000;
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 function connect(timeouts?: SdkTimeouts): SesClient {
-  const client = createSesClient({ region: 'eu-central-1', timeoutMs: LONG_MS, connectionsMax: 1 }, timeouts);
+  const client = new SesClient({ region: 'eu-central-1', timeoutMs: LONG_MS, connectionsMax: 1 }, timeouts);
   cleanups.push(() => client.close());
   return client;
 }

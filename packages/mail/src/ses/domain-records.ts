@@ -1,22 +1,22 @@
 import type { GetEmailIdentityResponse, VerificationStatus } from '@aws-sdk/client-sesv2';
 import type { DomainRecord, SendingDomain, SendingDomainStatus } from '../domain-provider.ts';
 
-/** As much of an identity as its records are made of; what creates an identity answers with less than what gets it. */
+/** The fields that the records need. SES returns fewer fields when it creates an identity. */
 export type Identity = Pick<
   GetEmailIdentityResponse,
   'DkimAttributes' | 'MailFromAttributes' | 'VerificationStatus' | 'VerifiedForSendingStatus'
 >;
 
-/** Where SES publishes DKIM keys, in the regions that do not name a zone of their own. */
+/** The zone of SES's DKIM keys in regions that name no zone of their own. */
 const DKIM_ZONE = 'dkim.amazonses.com';
 const MX_PRIORITY = 10;
 
-/** The return path of a domain, as Resend has it: bounces go to SES, and SPF speaks of a name of its own. */
+/** The domain's return path, named as Resend names it. Bounces go to SES, and SPF has a name of its own. */
 export function returnPathOf(domain: string): string {
   return `send.${domain}`;
 }
 
-/** Reads an identity: whether SES sends for the domain now, and the records that its owner publishes for it. */
+/** Reads an identity: whether SES sends for the domain, and the records that its owner must publish. */
 export function sendingDomain(domain: string, region: string, identity: Identity): SendingDomain {
   return {
     status: domainStatus(identity),
@@ -68,7 +68,7 @@ const STATUSES: Readonly<Record<VerificationStatus, DomainRecord['status']>> = {
   TEMPORARY_FAILURE: 'temporary_failure',
 };
 
-/** A word that SES did not have when this was written is a check that goes on. */
+/** A status that we do not know counts as a check in progress. */
 function recordStatus(status: VerificationStatus | undefined): DomainRecord['status'] {
   if (status === undefined) return 'not_started';
   return (STATUSES as Readonly<Record<string, DomainRecord['status']>>)[status] ?? 'pending';

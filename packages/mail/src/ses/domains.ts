@@ -7,28 +7,27 @@ import {
 import type { SESv2Client } from '@aws-sdk/client-sesv2';
 import type { AccountId } from '@postrider/domain';
 import type { DomainAnswer, DomainProvider } from '../domain-provider.ts';
-import { createSesClient } from './client.ts';
-import type { CommandOptions } from './client.ts';
+import { SesClient } from './client.ts';
+import type { CommandOptions, SesOptions } from './client.ts';
 import { returnPathOf, sendingDomain } from './domain-records.ts';
 import type { Identity } from './domain-records.ts';
 import { readFault } from './fault.ts';
-import type { SesOptions } from './options.ts';
 
-/** Marks an identity as made here, and for whom. One without it belongs to something else in the AWS account. */
+/** Names the account that we created an identity for. An identity without this tag is not ours. */
 const OWNER_TAG = 'postrider-account';
 
 /** Sending domains as identities of Amazon SES with Easy DKIM and a MAIL FROM domain. */
 export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs'>): DomainProvider {
   const { region } = options;
-  const client = createSesClient(options);
+  const client = new SesClient(options);
   const attempt = async <Value>(
     work: (sdk: SESv2Client, commandOptions: CommandOptions) => Promise<Value>,
   ): Promise<DomainAnswer<Value>> => {
     try {
       return { kind: 'ok', value: await client.operation(work) };
     } catch (error) {
-      const { kind, sentence: words, code } = readFault(error);
-      return { kind: kind === 'passing' ? 'unavailable' : 'refused', detail: words, code };
+      const { kind, sentence, code } = readFault(error);
+      return { kind: kind === 'passing' ? 'unavailable' : 'refused', detail: sentence, code };
     }
   };
 
@@ -40,7 +39,7 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
         try {
           await setReturnPath(sdk, domain, commandOptions);
         } catch (error) {
-          // Should this fail, too, the next try finds the identity by its tag.
+          // If this fails too, the next call finds the identity by its tag.
           if (isNew) await deleteIdentity(sdk, domain, commandOptions).catch(() => undefined);
           throw error;
         }
@@ -61,8 +60,8 @@ export function createSesDomains(options: Pick<SesOptions, 'region' | 'timeoutMs
 }
 
 /**
- * Makes the identity, or finds the one that an earlier try for the same account left behind. Any other identity
- * stays untouched: whoever owns it has proved so, and handing it to this account would let it send in their name.
+ * Creates the identity, or finds the one that an earlier call for the same account left behind. It changes no
+ * other identity: otherwise this account could then send in the name of that identity's owner.
  */
 async function createIdentity(
   sdk: SESv2Client,
@@ -84,7 +83,7 @@ async function createIdentity(
   }
 }
 
-/** Until its MX record is found, mail leaves under SES's own return path instead of not at all. */
+/** SES uses its own return path until it finds the MX record. Mail is sent in the meantime. */
 async function setReturnPath(
   sdk: SESv2Client,
   domain: string,

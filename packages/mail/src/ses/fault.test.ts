@@ -3,7 +3,10 @@ import { readFault } from './fault.ts';
 
 const NO_ANSWER = 'no answer from the mail provider';
 
-/** An error as plain Node gives it to the SDK. Jest's VM hides `code` from the SDK, so these tests need no server. */
+/**
+ * An error as plain Node gives it to the SDK. Jest's VM hides `code` from the SDK, so these tests need no
+ * server.
+ */
 function nodeError(code: string, message = ''): Error {
   return Object.assign(new Error(message), { code });
 }

@@ -1,6 +1,6 @@
 import { SESv2ServiceException } from '@aws-sdk/client-sesv2';
 
-/** No answer in time. */
+/** SES did not answer before the time limit, or before the client was closed. */
 export class SesNoAnswerError extends Error {
   override readonly name = 'SesNoAnswerError';
 
@@ -10,24 +10,25 @@ export class SesNoAnswerError extends Error {
 }
 
 /**
- * What a failed operation says about itself:
- * `final` is the provider's no to this very request; `ours` a no to our account, credentials or configuration,
- * whatever the request, or a 4xx that AWS did not write; `passing` everything that may be different next time: 5xx,
- * throttling, no answer, or none that can be read.
+ * Why an operation failed.
+ * - `final`: SES rejects this request. The same request would fail again.
+ * - `ours`: SES rejects our account, credentials or configuration, or the 4xx did not come from AWS.
+ * - `passing`: the next attempt may succeed. The answer was a 5xx or throttling, or was missing or
+ *   unreadable.
  */
 export interface SesFault {
   readonly kind: 'final' | 'ours' | 'passing';
-  /** AWS's name of it, or null where AWS did not say. */
+  /** The exception's name at AWS. Null when the fault did not come from AWS. */
   readonly name: string | null;
-  /** For the customer: a sentence without our inner error codes. */
+  /** The text for the customer, without our inner error codes. */
   readonly sentence: string;
-  /** For operators only: the code of Node, the SDK or AWS behind the sentence. */
+  /** The code of Node, the SDK or AWS, for operators only. */
   readonly code?: string;
 }
 
 const THROTTLING = /Throttl|^TooManyRequests|^RequestLimitExceeded|^SlowDown|^BandwidthLimitExceeded/;
 const TIMED_OUT = /^RequestTimeout/;
-/** Of the account or of the configuration set; the words are about limits and pauses, nothing secret. */
+/** Faults of our account or configuration set. Their messages name limits and pauses, no secrets. */
 const ACCOUNT = new Set([
   'AccountSuspendedException',
   'LimitExceededException',
@@ -39,7 +40,7 @@ const CREDENTIALS =
   /^(AccessDenied|ExpiredToken|IncompleteSignature|InvalidAccessKeyId|InvalidClientTokenId|InvalidSignature|MissingAuthenticationToken|NotAuthorized|OptInRequired|RequestExpired|RequestInTheFuture|SignatureDoesNotMatch|UnrecognizedClient)/;
 const TEXT_LENGTH_MAX = 500;
 
-/** What the SDK throws that is not AWS's answer: faults of Node, of its own, and of reading an answer. */
+/** The SDK throws this for network faults, for its own faults, and for an answer that it cannot parse. */
 interface SdkFault extends NodeJS.ErrnoException {
   readonly $metadata: { readonly httpStatusCode?: number };
 }

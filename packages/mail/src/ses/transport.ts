@@ -1,19 +1,26 @@
 import { SendEmailCommand } from '@aws-sdk/client-sesv2';
-import type { SendEmailRequest } from '@aws-sdk/client-sesv2';
+import type { MessageTag, SendEmailRequest } from '@aws-sdk/client-sesv2';
 import type { ProviderResult } from '@postrider/domain';
 import { composeMessage } from '../compose.ts';
 import type { AddressedMessage, MailTransport } from '../mail-provider.ts';
-import { createSesClient } from './client.ts';
-import { emailTags } from './email-tags.ts';
+import { SesClient } from './client.ts';
+import type { SesOptions } from './client.ts';
 import { readFault } from './fault.ts';
-import type { SesOptions } from './options.ts';
+
+/** A notification finds its message by this tag. */
+const EMAIL_ID = 'email_id';
+/** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_MessageTag.html */
+const TAG_PART = /^[A-Za-z0-9_-]{1,256}$/;
+/** SES limits other kinds of tags to 50. It states no limit for these. */
+const TAGS_MAX = 50;
 
 /**
- * Hands mail to Amazon SES, API v2, as raw MIME. What SES says about the message is its answer; what it says about
- * our account, credentials or configuration is not the message's fault and deferred, as is every other failure.
+ * Sends mail through Amazon SES, API v2, as raw MIME. The message is refused only when SES rejects the
+ * message itself. A fault of our account, credentials or configuration defers it, as every other failure
+ * does.
  */
 export function createSesTransport(options: SesOptions): MailTransport {
-  const client = createSesClient(options);
+  const client = new SesClient(options);
   return {
     name: 'ses',
     async send(message) {
@@ -35,11 +42,15 @@ export function createSesTransport(options: SesOptions): MailTransport {
 }
 
 function resultOfFault(error: unknown): ProviderResult {
-  const { kind, sentence: words, code } = readFault(error);
-  return kind === 'final' ? { kind: 'refused', error: words } : { kind: 'deferred', error: words, code };
+  const { kind, sentence, code } = readFault(error);
+  return kind === 'final'
+    ? { kind: 'refused', error: sentence }
+    : { kind: 'deferred', error: sentence, code };
 }
 
-/** Without `FromEmailAddress`: given, it takes the place of the message's own From header, display name and all. */
+/**
+ * Leaves out `FromEmailAddress`: SES would replace the message's From header and its display name with it.
+ */
 async function sendRequest(
   message: AddressedMessage,
   configurationSet: string | undefined,
@@ -51,4 +62,16 @@ async function sendRequest(
     EmailTags: emailTags(message),
     ...(configurationSet === undefined ? {} : { ConfigurationSetName: configurationSet }),
   };
+}
+
+/**
+ * Our id and the customer's tags. The first tag of each name counts. A tag that SES would reject is left out,
+ * so that a label cannot make a message fail. The API still shows it.
+ */
+function emailTags({ emailId, tags }: Pick<AddressedMessage, 'emailId' | 'tags'>): MessageTag[] {
+  const byName = new Map<string, string>([[EMAIL_ID, emailId]]);
+  for (const { name, value } of tags) {
+    if (TAG_PART.test(name) && TAG_PART.test(value) && !byName.has(name)) byName.set(name, value);
+  }
+  return Array.from(byName, ([Name, Value]) => ({ Name, Value })).slice(0, TAGS_MAX);
 }

@@ -1,17 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import { outgoingMessage } from '../test/outgoing-message.ts';
 import { composeMessage } from './compose.ts';
+import { MailProvider } from './mail-provider.ts';
 import type { AddressedMessage, MailTransport } from './mail-provider.ts';
-import { withoutSuppressed } from './suppressed.ts';
 
-/** A transport that takes everything, and remembers it. */
-function takingTransport(): MailTransport & { readonly taken: AddressedMessage[] } {
-  const taken: AddressedMessage[] = [];
+/** A transport that accepts every message and records it. */
+function recordingTransport(): MailTransport & { readonly sent: AddressedMessage[] } {
+  const sent: AddressedMessage[] = [];
   return {
     name: 'sandbox',
-    taken,
+    sent,
     async send(message) {
-      taken.push(message);
+      sent.push(message);
       return { kind: 'accepted', providerMessageId: null, notifications: [] };
     },
     close: () => Promise.resolve(),
@@ -20,8 +20,8 @@ function takingTransport(): MailTransport & { readonly taken: AddressedMessage[]
 
 describe('a suppressed recipient', () => {
   test('is in neither the envelope nor the headers, whatever its name, field and case', async () => {
-    const transport = takingTransport();
-    await withoutSuppressed(transport).send(
+    const transport = recordingTransport();
+    await new MailProvider(transport).send(
       outgoingMessage({
         to: ['Gone <GONE@Example.net>', 'jane@example.net'],
         cc: ['gone2@example.net', 'c@example.net'],
@@ -29,8 +29,8 @@ describe('a suppressed recipient', () => {
         suppressed: ['gone@example.net', 'Gone2@example.net', 'gone3@example.net'],
       }),
     );
-    const [message] = transport.taken;
-    if (message === undefined) throw new Error('nothing was taken');
+    const [message] = transport.sent;
+    if (message === undefined) throw new Error('nothing was sent');
     const { envelope, bytes } = await composeMessage(message);
     expect(envelope.to).toEqual(['jane@example.net', 'c@example.net', 'b@example.net']);
     expect(bytes.toString('latin1')).not.toMatch(/gone/i);
@@ -38,23 +38,23 @@ describe('a suppressed recipient', () => {
   });
 
   test('is not one whose address only begins or ends alike', async () => {
-    const transport = takingTransport();
+    const transport = recordingTransport();
     const to = ['xgone@example.net', 'gone@example.net.test'];
-    await withoutSuppressed(transport).send(outgoingMessage({ to, suppressed: ['gone@example.net'] }));
-    expect(transport.taken[0]?.to).toEqual(to);
+    await new MailProvider(transport).send(outgoingMessage({ to, suppressed: ['gone@example.net'] }));
+    expect(transport.sent[0]?.to).toEqual(to);
   });
 
   test('leaves a To that names nobody when there was no other in it', async () => {
-    const transport = takingTransport();
-    await withoutSuppressed(transport).send(
+    const transport = recordingTransport();
+    await new MailProvider(transport).send(
       outgoingMessage({
         to: ['gone@example.net'],
         bcc: ['b@example.net'],
         suppressed: ['gone@example.net'],
       }),
     );
-    const [message] = transport.taken;
-    if (message === undefined) throw new Error('nothing was taken');
+    const [message] = transport.sent;
+    if (message === undefined) throw new Error('nothing was sent');
     const { envelope, bytes } = await composeMessage(message);
     expect(envelope.to).toEqual(['b@example.net']);
     expect(bytes.toString()).toMatch(/^To: "undisclosed-recipients":;\r$/m);
@@ -62,11 +62,11 @@ describe('a suppressed recipient', () => {
 });
 
 test('a message whose recipients are all suppressed is refused and never handed over', async () => {
-  const transport = takingTransport();
+  const transport = recordingTransport();
   const suppressed = ['jane@example.net', 'c@example.net'];
-  const answer = await withoutSuppressed(transport).send(
+  const answer = await new MailProvider(transport).send(
     outgoingMessage({ cc: ['c@example.net'], suppressed }),
   );
   expect(answer).toEqual({ kind: 'refused', error: 'every recipient is suppressed' });
-  expect(transport.taken).toEqual([]);
+  expect(transport.sent).toEqual([]);
 });
