@@ -1,5 +1,6 @@
 import { MESSAGE_STATUSES } from '../routes/messages/list.ts';
-import type { Refusal, RouteDoc } from './route-doc.ts';
+import type { Refusal } from '../routes/route.ts';
+import type { RouteDoc } from './route-doc.ts';
 
 const OF_MESSAGE: readonly Refusal[] = ['not-found', 'held-needs-manage'];
 const PAGE_REFUSALS: readonly Refusal[] = ['validation-failed'];

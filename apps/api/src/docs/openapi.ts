@@ -1,15 +1,18 @@
-import { EVENT_TYPES, LIMITS, PROBLEMS } from '@postrider/domain';
-import type { EventType, ProblemSlug } from '@postrider/domain';
+import { EVENT_DATA, EVENT_TYPES, LIMITS, PROBLEMS } from '@postrider/domain';
+import type { EventType, ProblemDocument, ProblemSlug } from '@postrider/domain';
+import { z } from 'zod';
 import type { BodyRule } from '../http/body-rules.ts';
-import type { Route } from '../routes/route.ts';
+import type { Refusal, Route, RouteDocs } from '../routes/route.ts';
+import { idOf, text, time } from '../routes/schemas.ts';
 import { routeTable } from '../routes/table.ts';
 import type { RouteParts, RouteStores } from '../routes/table.ts';
-import type { Schema } from './json-schema.ts';
-import { answeredRefusal } from './route-doc.ts';
-import type { AnsweredRefusal, Refusal, RouteDoc } from './route-doc.ts';
-import { ROUTE_DOCS } from './route-docs.ts';
-import { envelopeSchema, SCHEMAS } from './schemas.ts';
-import type { SchemaName } from './schemas.ts';
+import { docsOf } from './route-docs.ts';
+
+/** A JSON Schema (draft 2020-12), or another object of the document. */
+type Schema = Readonly<Record<string, unknown>>;
+
+/** A refusal with its status: `404 not-found`, `422 text`. */
+export type AnsweredRefusal = `${number} ${ProblemSlug | 'text'}`;
 
 const ANYWHERE: readonly Refusal[] = ['internal', 'not-ready'];
 
@@ -32,18 +35,27 @@ export function describedRoutes(): readonly Route[] {
   return routeTable({} as RouteStores, { rules: {}, sendingDomains: null } as RouteParts);
 }
 
+function answeredRefusal(refusal: Refusal): AnsweredRefusal {
+  return isSlug(refusal) ? `${PROBLEMS[refusal].status} ${refusal}` : refusal;
+}
+
+function isSlug(refusal: Refusal): refusal is ProblemSlug {
+  return refusal in PROBLEMS;
+}
+
 /** Every refusal that a route may answer with: its own, and those that follow from the table. */
-export function refusalsOf(route: Route, doc: RouteDoc): readonly AnsweredRefusal[] {
+export function refusalsOf(route: Route, docs: RouteDocs): readonly AnsweredRefusal[] {
   const gates: Refusal[] = route.scope === null ? [] : ['api-key-unauthorized', 'api-key-forbidden'];
   if (route.scope !== null && route.limited) gates.push('rate-limited');
   gates.push('request-too-large'); // also where a body is ignored
-  return [...gates, ...doc.refusals, ...ANYWHERE].map(answeredRefusal);
+  return [...gates, ...docs.refusals, ...ANYWHERE].map(answeredRefusal);
 }
 
 /** `docs/openapi.json`: OpenAPI 3.1, also of the events that are posted to customers. */
 export function openApiDocument(): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
-  for (const route of describedRoutes()) {
+  const routes = describedRoutes();
+  for (const route of routes) {
     const path = openApiPath(route.path);
     paths[path] = { ...paths[path], [route.method]: operation(route) };
   }
@@ -55,7 +67,7 @@ export function openApiDocument(): Schema {
     paths,
     webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: delivery(type) }])),
     components: {
-      schemas: components(),
+      schemas: components(routes),
       headers: { 'x-request-id': { description: 'The request’s id.', schema: { type: 'string' } } },
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: '`pr_live_…` or `pr_test_…`' },
@@ -64,9 +76,29 @@ export function openApiDocument(): Schema {
   };
 }
 
-/** Every named schema, in the order of the alphabet. */
-function components(): Schema {
-  return Object.fromEntries(Object.entries<Schema>(SCHEMAS).sort(([a], [b]) => (a < b ? -1 : 1)));
+const SCHEMA_PATH = '#/components/schemas/';
+
+/** Every schema whose `meta` has an id, in the order of the alphabet. */
+function components(routes: readonly Route[]): Schema {
+  const requests = new Set(routes.map((route) => docsOf(route).request?.meta()?.id));
+  const [read, written] = [namedSchemas('input'), namedSchemas('output')];
+  const names = Object.keys(written).sort((a, b) => (a < b ? -1 : 1));
+  return Object.fromEntries(
+    names.map((name) => [name, plain((requests.has(name) ? read : written)[name] ?? {})]),
+  );
+}
+
+/** @param io `input`: what a validator takes. `output`: what an answer holds. */
+function namedSchemas(io: 'input' | 'output') {
+  const uri = (id: string): string => `${SCHEMA_PATH}${id}`;
+  return z.toJSONSchema(z.globalRegistry, { io, uri, unrepresentable: 'any' }).schemas;
+}
+
+/** Without the dialect and the address, which the document states. */
+function plain({ ...schema }: z.core.JSONSchema.BaseSchema): Schema {
+  delete schema.$schema;
+  delete schema.$id;
+  return schema;
 }
 
 /** A path of the table as OpenAPI writes it: `{id}` for `:id`. */
@@ -75,27 +107,26 @@ export function openApiPath(path: string): string {
 }
 
 function operation(route: Route): Schema {
-  const doc = ROUTE_DOCS[routeName(route)];
-  if (doc === undefined) throw new Error(`${routeName(route)} is not described`);
+  const docs = docsOf(route);
   const parameters = [
     ...[...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => pathParameter(name)),
-    ...(doc.idempotent === true ? [IDEMPOTENCY_KEY] : []),
-    ...(doc.paged === true ? PAGING : []),
-    ...(doc.query ?? []).map((parameter) => ({ ...parameter, in: 'query' })),
+    ...(docs.idempotent === true ? [IDEMPOTENCY_KEY] : []),
+    ...(docs.paged === true ? PAGING : []),
+    ...(docs.query === undefined ? [] : queryParameters(docs.query)),
   ];
-  const { operationId, summary } = doc;
+  const { operationId, summary } = docs;
   const isForLive = route.scope !== null && route.liveOnly === true;
-  const description = [doc.description ?? [], isForLive ? FOR_LIVE_KEYS : []].flat().join(' ');
+  const description = [docs.description ?? [], isForLive ? FOR_LIVE_KEYS : []].flat().join(' ');
   return {
     operationId,
     summary,
     ...(description === '' ? {} : { description }),
     security: route.scope === null ? [] : [{ apiKey: [route.scope] }],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(doc.request === undefined || route.body === 'ignored'
+    ...(docs.request === undefined || route.body === 'ignored'
       ? {}
-      : { requestBody: requestBody(route.body, doc.request, doc.requestMedia ?? AS_JSON) }),
-    responses: responses(route, doc),
+      : { requestBody: requestBody(route.body, docs.request, docs.requestMedia ?? AS_JSON) }),
+    responses: responses(route, docs),
   };
 }
 
@@ -105,8 +136,8 @@ const AS_JSON = { types: ['application/json'], words: 'read as JSON whatever its
 
 function requestBody(
   rule: BodyRule,
-  schema: SchemaName,
-  media: NonNullable<RouteDoc['requestMedia']>,
+  schema: z.ZodType,
+  media: NonNullable<RouteDocs['requestMedia']>,
 ): Schema {
   return {
     required: rule.mayBeEmpty !== true && media.optional !== true,
@@ -145,31 +176,57 @@ const PAGING: readonly Schema[] = [
   },
 ];
 
-function ref(name: SchemaName): Schema {
-  return { $ref: `#/components/schemas/${name}` };
+/** The parameters that a validator of the query looks at, each with its description. */
+function queryParameters(query: z.ZodObject): Schema[] {
+  const { properties = {} } = plain(z.toJSONSchema(query, { io: 'input' })) as { properties?: Schema };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = property as Schema;
+    return { name, description, schema, in: 'query' };
+  });
 }
 
-const PAGE: Schema = { 'text/html; charset=utf-8': { schema: { type: 'string' } } };
+/** @throws Error when the schema's `meta` has no id */
+function ref(schema: z.ZodType): Schema {
+  const id = schema.meta()?.id;
+  if (id === undefined) throw new Error('a schema of the document needs an id');
+  return { $ref: `${SCHEMA_PATH}${id}` };
+}
+
+const problem: z.ZodType<ProblemDocument> = z
+  .object({
+    type: z.string().meta({ format: 'uri', description: 'Match on its last segment, the slug.' }),
+    title: text,
+    status: z.int(),
+    detail: z.string().meta({ description: 'What went wrong this time.' }).exactOptional(),
+    instance: z.string().meta({ description: 'The request’s id, also in `x-request-id`.' }),
+    errors: z
+      .array(z.object({ field: text, message: text }))
+      .meta({ description: 'On send routes only: every fault, under its path as written.' })
+      .exactOptional(),
+  })
+  .meta({ id: 'Problem' });
+
+const HTML: Schema = { 'text/html; charset=utf-8': { schema: { type: 'string' } } };
 
 const FILE: Schema = { '*/*': { schema: { type: 'string', format: 'binary' } } };
 
-function contentOf(schema: RouteDoc['success']['schema']): Schema {
-  if (schema === 'page') return PAGE;
+function contentOf(schema: RouteDocs['success']['body']): Schema {
+  if (schema === 'html') return HTML;
   return schema === 'file' ? FILE : { 'application/json': { schema: ref(schema) } };
 }
 
-function responses(route: Route, doc: RouteDoc): Schema {
+function responses(route: Route, docs: RouteDocs): Schema {
   const headers = { 'x-request-id': { $ref: '#/components/headers/x-request-id' } };
-  const { status, schema, also, orPage } = doc.success;
-  const content = { ...contentOf(schema), ...(orPage === true ? PAGE : {}) };
+  const { status, body, also, orHtml } = docs.success;
+  const content = { ...contentOf(body), ...(orHtml === true ? HTML : {}) };
   const done = { description: 'Done.', headers, content };
   const entries = new Map<string, Schema>([[String(status), done]]);
   if (also !== undefined) entries.set(String(also), done);
-  if (schema === 'file') {
+  if (body === 'file') {
     entries.set('206', { ...done, description: 'The range that `Range` asks for.' });
     entries.set('416', { description: 'There is no such range.', headers });
   }
-  const refusals = refusalsOf(route, doc);
+  const refusals = refusalsOf(route, docs);
   for (const refused of new Set(refusals.map((refusal) => refusal.split(' ')[0] ?? ''))) {
     const alike = refusals.filter((refusal) => refusal.startsWith(refused));
     entries.set(refused, { ...refusalResponse(alike), headers });
@@ -183,7 +240,7 @@ function refusalResponse(refusals: readonly AnsweredRefusal[]): Schema {
   const content: Record<string, Schema> = {};
   if (slugs.length > 0) {
     const type = { pattern: `/(${slugs.join('|')})$` };
-    content['application/problem+json'] = { schema: { ...ref('Problem'), properties: { type } } };
+    content['application/problem+json'] = { schema: { ...ref(problem), properties: { type } } };
   }
   if (words.includes('text')) content['text/plain; charset=utf-8'] = { schema: { type: 'string' } };
   const titles = words.map((word) => (word === 'text' ? 'A short plain text' : `\`${word}\``));
@@ -212,4 +269,16 @@ function delivery(type: EventType): Schema {
       default: { description: 'Sent again later, 8 attempts in all; then a dead letter.' },
     },
   };
+}
+
+/** The JSON Schema of the body of a delivery (contract 2.2 and 2.3). */
+export function envelopeSchema(type: EventType): Schema {
+  const envelope = z.object({
+    id: idOf('evt'),
+    type: z.literal(type),
+    subject: text,
+    created_at: time,
+    data: EVENT_DATA[type],
+  });
+  return plain(z.toJSONSchema(envelope));
 }

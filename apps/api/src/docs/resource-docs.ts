@@ -1,5 +1,6 @@
 import { reasonText, suppressionOrigin } from './resource-schemas.ts';
-import type { QueryParameter, Refusal, RouteDoc } from './route-doc.ts';
+import type { Refusal } from '../routes/route.ts';
+import type { QueryParameter, RouteDoc } from './route-doc.ts';
 
 type Docs = Readonly<Record<string, RouteDoc>>;
 

@@ -1,25 +1,6 @@
-import { PROBLEMS } from '@postrider/domain';
-import type { AlsoStatus, ProblemSlug } from '@postrider/domain';
-import type { PlainTextAnswer } from '../http/answer.ts';
+import type { Refusal } from '../routes/route.ts';
 import type { Schema } from './json-schema.ts';
 import type { SchemaName } from './schemas.ts';
-
-/**
- * A refusal of a route: a problem by its slug alone, whose status the catalogue knows, or with the one that the catalogue
- * lists besides; `422 text` where it is plain text.
- */
-export type Refusal = ProblemSlug | `${AlsoStatus} validation-failed` | `${PlainTextAnswer['status']} text`;
-
-/** A refusal as it is answered: `404 not-found`, `422 text`. */
-export type AnsweredRefusal = `${number} ${ProblemSlug | 'text'}`;
-
-export function answeredRefusal(refusal: Refusal): AnsweredRefusal {
-  return isSlug(refusal) ? `${PROBLEMS[refusal].status} ${refusal}` : refusal;
-}
-
-function isSlug(refusal: Refusal): refusal is ProblemSlug {
-  return refusal in PROBLEMS;
-}
 
 /** What a reader wants to know of a route besides what the table of routes says. */
 export interface RouteDoc {

@@ -1,7 +1,11 @@
 import { DEAD_LETTER_REASONS, EVENT_TYPES, LIMITS } from '@postrider/domain';
+import { z } from 'zod';
+import type { Route, RouteDocs } from '../routes/route.ts';
+import { SCHEMAS } from './schemas.ts';
 import { INBOUND_DOCS } from './inbound-docs.ts';
 import { DOMAIN_DOCS, SUPPRESSION_DOCS, TOPIC_DOCS, UNSUBSCRIBE_DOCS } from './resource-docs.ts';
-import type { QueryParameter, Refusal, RouteDoc } from './route-doc.ts';
+import type { Refusal } from '../routes/route.ts';
+import type { QueryParameter, RouteDoc } from './route-doc.ts';
 
 const SEND_REFUSALS: readonly Refusal[] = [
   'domain-not-verified',
@@ -136,3 +140,45 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
   ...INBOUND_DOCS,
   ...UNSUBSCRIBE_DOCS,
 };
+
+const LEFT = Object.fromEntries(
+  Object.entries(SCHEMAS).map(([id, schema]) => [id, z.unknown().meta({ id, ...schema })]),
+);
+
+/** The description of a route of the table. */
+export function docsOf(route: Route & { readonly docs?: RouteDocs }): RouteDocs {
+  if (route.docs !== undefined) return route.docs;
+  const doc = ROUTE_DOCS[`${route.method.toUpperCase()} ${route.path}`];
+  if (doc === undefined) throw new Error(`${route.path} is not described`);
+  const { request, success, query, ...more } = doc;
+  return {
+    ...more,
+    ...(request === undefined ? {} : { request: LEFT[request] as z.ZodType }),
+    ...(query === undefined
+      ? {}
+      : {
+          query: z.object(
+            Object.fromEntries(
+              query.map(({ name, description, schema }) => [
+                name,
+                z
+                  .unknown()
+                  .meta({ description, ...schema })
+                  .optional(),
+              ]),
+            ),
+          ),
+        }),
+    success: {
+      status: success.status,
+      body:
+        success.schema === 'page'
+          ? 'html'
+          : success.schema === 'file'
+            ? 'file'
+            : (LEFT[success.schema] as z.ZodType),
+      ...(success.also === undefined ? {} : { also: success.also }),
+      ...(success.orPage === undefined ? {} : { orHtml: true as const }),
+    },
+  };
+}

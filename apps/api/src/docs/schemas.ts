@@ -67,23 +67,6 @@ const attempt = {
 /** Every named schema of the document. Answers have these fields and no others; of a request more are ignored. */
 export const SCHEMAS = {
   EventType: { enum: EVENT_TYPES },
-  Problem: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['type', 'title', 'status', 'instance'],
-    properties: {
-      type: { type: 'string', format: 'uri', description: 'Match on its last segment, the slug.' },
-      title: text,
-      status: { type: 'integer' },
-      detail: { type: 'string', description: 'What went wrong this time.' },
-      instance: { type: 'string', description: 'The request’s id, also in `x-request-id`.' },
-      errors: {
-        type: 'array',
-        description: 'On send routes only: every fault, under its path as written.',
-        items: exactly({ field: text, message: text }),
-      },
-    },
-  },
   WebhookRequest: requestOf(registration),
   CreatedWebhook: exactly({
     ...webhook,
@@ -144,12 +127,6 @@ export const SCHEMAS = {
 } as const satisfies Readonly<Record<string, Schema>>;
 
 export type SchemaName = keyof typeof SCHEMAS;
-
-/** The body of a delivery of one type (contract 2.2 and 2.3). */
-export function envelopeSchema(type: EventType): Schema {
-  const data = plain(z.toJSONSchema(EVENT_DATA[type]));
-  return exactly({ id: idOf('evt'), type: { const: type }, subject: text, created_at: time, data });
-}
 
 function requestOf(schema: z.ZodType): Schema {
   return plain(z.toJSONSchema(schema, { io: 'input' }));

@@ -1,62 +1,63 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Scope } from '@postrider/domain';
+import type { AlsoStatus, ProblemSlug, Scope } from '@postrider/domain';
 import type { ApiKey } from '@postrider/store';
-import type { Answer } from '../http/answer.ts';
+import type { z } from 'zod';
+import type { Answer, PlainTextAnswer } from '../http/answer.ts';
 import type { BodyRule } from '../http/body-rules.ts';
 
-/** A request that has passed every stage before its handler. */
+/** A request that passed the checks before its handler: key, limit, scope and body. */
 export interface RouteRequest {
   readonly key: ApiKey;
-  /** The `:id` of the path, decoded but otherwise as written; empty where the path has none. */
+  /** The `:id` of the path, percent-decoded and not checked. Empty when the path has none. */
   readonly id: string;
-  /** Every named part of the path, `id` among them, decoded but otherwise as written. */
+  /** Every named part of the path, `id` included, percent-decoded and not checked. */
   readonly params: Readonly<Record<string, string>>;
-  /** Where the client has sent it, as in `http://127.0.0.1:3000`. */
+  /** Scheme and host that the client used, as in `http://127.0.0.1:3000`. */
   readonly origin: string;
-  /** Of the request target; a name may stand in it more than once. */
+  /** The query of the request target. A name may appear more than once. */
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** The parsed body; undefined where the route ignores it. */
+  /** The parsed JSON body. Undefined when the route ignores the body. */
   readonly body: unknown;
 }
 
-/** A request of anybody: what it may do must follow from what it brings, as a signature or a sealed token. */
+/** A request without an API key. A signature or a sealed token in it decides what it may do. */
 export interface KeylessRequest {
-  /** The `:id` of the path, decoded but otherwise as written; empty where the path has none. */
+  /** The `:id` of the path, percent-decoded and not checked. Empty when the path has none. */
   readonly id: string;
-  /** `HEAD` where a GET is asked for without its body. */
+  /** `HEAD` asks for the answer of a GET without its body. */
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
-  /** The body as it came: it may be a form, or what a signature covers. Empty where the route ignores it. */
+  /** The bytes of the body, because a signature may cover them. Empty when the route ignores the body. */
   readonly body: Buffer;
-  /** For what the route logs. */
+  /** The id of the request, for the route's log lines. */
   readonly requestId: string;
 }
 
-/** One use case. @throws StoreUnavailableError; what the customer did wrong is an answer. */
+/** Handles one request. A mistake of the customer is an answer. @throws StoreUnavailableError */
 export type Handle = (request: RouteRequest) => Promise<Answer>;
 export type HandleKeyless = (request: KeylessRequest) => Promise<Answer>;
 
-/** A route cannot be written without saying who may call it, whether it is counted, and how much it reads. */
+/** An HTTP route. It must state who may call it, whether it is limited, and how many bytes it reads. */
 export type Route = KeyedRoute | KeylessRoute;
 
 interface RouteBase {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
-  /** Its first parameter is `:id`, if it has any. */
+  /** The first parameter is called `:id`. */
   readonly path: string;
   readonly body: BodyRule | 'ignored';
 }
 
-/** A route of the account that the request's key belongs to; its body is JSON. */
+/** A route that needs an API key. It sees the data of the key's account. Its body is JSON. */
 export interface KeyedRoute extends RouteBase {
   readonly scope: Scope;
-  /** Whether test keys are refused, whatever their scopes (403). */
+  /** True: test keys get 403, whatever their scopes. */
   readonly liveOnly?: true;
   /** Whether the key's rate limit applies (contract 8, rule 3). */
   readonly limited: boolean;
   /**
-   * Of a limited route whose requests cost more than 1: what a body costs, and whether it is refused for what it is
-   * besides. The key is then charged once the body is read; before that its window must have something left.
+   * Returns what a parsed body costs. Without this function a limited route costs 1. With it, the API charges the
+   * key after it has read the body. Before that, the key's window must have at least 1 left.
    */
   readonly cost?: (body: unknown) => BodyCost;
   readonly handle: Handle;
@@ -65,11 +66,58 @@ export interface KeyedRoute extends RouteBase {
 export interface BodyCost {
   /** 0: free. */
   readonly cost: number;
+  /** The answer to a body that the route refuses; null: the handler decides. */
   readonly refusal: Answer | null;
 }
 
-/** A route that is asked for no key, and so has no limit: for callers who cannot have one. */
+/** A route without an API key and so without a rate limit, for callers who cannot have a key. */
 export interface KeylessRoute extends RouteBase {
   readonly scope: null;
   readonly handle: HandleKeyless;
 }
+
+/** A route of the table: it carries its description. */
+export type Documented<AnyRoute extends Route = Route> = AnyRoute & { readonly docs: RouteDocs };
+
+/**
+ * The description of a route in `docs/openapi.json`. The schemas are zod's; the document has their JSON Schema under the `id`
+ * of their `meta`.
+ */
+export interface RouteDocs {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The validator of the body, when the route reads one. */
+  readonly request?: z.ZodType;
+  /** For a body that is not sent as JSON. */
+  readonly requestMedia?: {
+    readonly types: readonly string[];
+    /** True: the body may be missing. */
+    readonly optional?: true;
+    /** How the route reads the body, in words. */
+    readonly words: string;
+  };
+  readonly success: {
+    readonly status: 200 | 201 | 202;
+    /** `html`: a page. `file`: bytes of any type, whole or one range. */
+    readonly body: z.ZodType | 'html' | 'file';
+    /** The status when the resource existed before the request. */
+    readonly also?: 200;
+    /** True: a browser's form gets a page instead. */
+    readonly orHtml?: true;
+  };
+  /** True: the route accepts an `Idempotency-Key`. */
+  readonly idempotent?: true;
+  /** True: the query takes `limit`, `after` and `before`. */
+  readonly paged?: true;
+  /** The parameters of the query besides those of a page. All are optional. */
+  readonly query?: z.ZodObject;
+  /** The refusals of this route alone. The document adds those of key, limit, scope and body size. */
+  readonly refusals: readonly Refusal[];
+}
+
+/**
+ * A refusal of a route. A slug alone stands for the problem with its usual status. `400 validation-failed` is the
+ * same problem with its other status. `422 text` is an answer in plain text.
+ */
+export type Refusal = ProblemSlug | `${AlsoStatus} validation-failed` | `${PlainTextAnswer['status']} text`;

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+/*
+ * The parts of which the routes build the schemas of their answers. An answer has the fields of its schema and no
+ * others. The API does not check its answers against them: the compiler does, and so does the fuzz test.
+ */
+
+/** The type of an answer whose schema is `Schema`. */
+export type AnswerOf<Schema extends z.ZodType> = Immutable<z.output<Schema>>;
+
+type Immutable<Value> = Value extends readonly (infer Entry)[]
+  ? readonly Immutable<Entry>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Immutable<Value[Key]> }
+    : Value;
+
+export const text = z.string();
+export const nullableText = z.string().nullable();
+export const texts = z.array(text);
+export const count = z.int().min(0);
+export const time = z.string().meta({ format: 'date-time', description: 'ISO 8601 UTC with milliseconds' });
+export const url = z.string().meta({ format: 'uri' });
+
+/** An id with the prefix of its noun, as `wh` for webhooks. */
+export function idOf(prefix: string) {
+  return z.string().regex(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
+}
+
+/** The answer that only names a resource. */
+export function named<Noun extends string>(noun: Noun, prefix: string) {
+  return z.object({ object: z.literal(noun), id: idOf(prefix) });
+}
+
+/** The answer to a DELETE. */
+export function deleted<Noun extends string>(noun: Noun, prefix: string) {
+  return z.object({ object: z.literal(noun), id: idOf(prefix), deleted: z.literal(true) });
+}
+
+/** A list that is always whole. */
+export function listOf<Entry extends z.ZodType>(entry: Entry) {
+  return z.object({ object: z.literal('list'), data: z.array(entry) });
+}
+
+/** One page of a list. */
+export function pageOf<Entry extends z.ZodType>(entry: Entry) {
+  return z.object({ object: z.literal('list'), has_more: z.boolean(), data: z.array(entry) });
+}
