@@ -58,6 +58,7 @@ export {
   type Rows,
   type WebhookWish,
 } from './rows.ts';
+export { runs } from './runs.ts';
 export { createSnsSigner, snsCertUrl, type SnsFields, type SnsSigner } from './sns-signer.ts';
 export { openSmtpClient, type SmtpClient } from './smtp-client.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
