@@ -63,8 +63,10 @@ export interface TestApi {
   readonly database: TestDatabase;
   /** In a folder that the API reads. */
   readonly blobs: BlobStore;
-  /** Everything that was logged so far, as written. */
+  /** Everything that the API has logged so far, as written. */
   readonly log: () => string;
+  /** The complete lines of the log so far. The API appends to this array. */
+  readonly logLines: readonly string[];
   newCaller(wish?: CallerWish): Promise<Caller>;
   revoke(keyId: string): Promise<void>;
   /** A dead letter of the webhook, with an event of its own. */
@@ -125,7 +127,7 @@ const SHUTDOWN_MS = 5_000;
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const testDatabase = await createTestDatabase();
   const databaseUrl = (await options.through?.(testDatabase.url)) ?? testDatabase.url;
-  const { logger, log } = capturedLog();
+  const { logger, log, logLines } = capturedLog();
   const onError = (error: Error): void => logger.warn('connection lost', { error });
   const connection = { databaseUrl, applicationName: 'api-test', onError };
   const wakeUps = createWakeUps(connection);
@@ -169,6 +171,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     database: testDatabase,
     blobs,
     log,
+    logLines,
     async stop() {
       await server.stop(SHUTDOWN_MS);
       for (const each of new Set([behind, database])) await each.close();
@@ -238,10 +241,15 @@ function sendingDomainsOf(database: Database, options: TestApiOptions, logger: L
 }
 
 function capturedLog() {
-  const chunks: Buffer[] = [];
-  const stream = new PassThrough().on('data', (chunk: Buffer) => chunks.push(chunk));
+  const logLines: string[] = [];
+  let unfinished = '';
+  const stream = new PassThrough().setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = `${unfinished}${chunk}`.split('\n');
+    unfinished = lines.pop() ?? '';
+    logLines.push(...lines);
+  });
   const logger = createLogger({ level: 'debug', service: 'api', stream });
-  return { logger, log: () => Buffer.concat(chunks).toString('utf8') };
+  return { logger, logLines, log: () => [...logLines, unfinished].join('\n') };
 }
 
 /** What is done to the database beside the API, on connections of its own. */

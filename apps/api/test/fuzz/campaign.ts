@@ -151,19 +151,15 @@ async function exchange(port: number, bytes: Buffer, pieces: number): Promise<Bu
   throw new Error(`neither answered nor closed within ${ANSWER_BOUND_MS} ms; so far: ${raw.received()}`);
 }
 
-/** Every line is read once, however many are asked for. */
+/** Reads each line of the log once. */
 function createLineReader(api: TestApi): Campaign['lineOf'] {
   const lines = new Map<string, RequestLine>();
   let read = 0;
   const readOn = (): void => {
-    const log = api.log();
-    const end = log.lastIndexOf('\n') + 1;
-    for (const text of log.slice(read, end).split('\n')) {
-      if (text === '') continue;
-      const line = JSON.parse(text) as RequestLine & { readonly request_id?: string };
+    for (; read < api.logLines.length; read += 1) {
+      const line = JSON.parse(api.logLines[read] ?? '') as RequestLine & { readonly request_id?: string };
       if (line.msg === 'request' && line.request_id !== undefined) lines.set(line.request_id, line);
     }
-    read = end;
   };
   return async (requestId) =>
     waitFor(

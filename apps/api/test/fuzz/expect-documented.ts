@@ -16,8 +16,8 @@ export function expectDocumented(name: string, verdict: Pick<Verdict, 'kind' | '
   const [status = '', what = ''] = verdict.kind.split(' ');
   const mediaType = what === 'json' ? 'application/json' : 'application/problem+json';
   const validate = validatorOf(name, status, mediaType);
-  validate(verdict.document);
-  expect({ name, kind: verdict.kind, errors: validate.errors }).toMatchObject({ errors: null });
+  if (!validate(verdict.document))
+    expect({ name, kind: verdict.kind, errors: validate.errors }).toMatchObject({ errors: null });
 }
 
 /** @throws Error when the document does not have the answer. */

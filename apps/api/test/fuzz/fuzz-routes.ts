@@ -1,23 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runs } from '@postrider/testing';
 import fc from 'fast-check';
-import { startCampaign } from '../test/fuzz/campaign.ts';
-import type { Campaign } from '../test/fuzz/campaign.ts';
-import { bodyBytes, bodySweep } from '../test/fuzz/hostile-bodies.ts';
-import { BAD_PAGE, methods, ODD_IDS, targets } from '../test/fuzz/hostile-targets.ts';
-import { createJudge } from '../test/fuzz/judge-exchange.ts';
-import type { Aimed, Judge } from '../test/fuzz/judge-exchange.ts';
-import { spoiledBytes, spoilings } from '../test/fuzz/spoiled-bytes.ts';
-import { CALLERS, goodRequest, requests } from '../test/fuzz/request-spec.ts';
-import type { RequestSpec } from '../test/fuzz/request-spec.ts';
-import { MARK } from '../test/fuzz/law.ts';
-import { lawfulKinds, ROUTE_LAWS, successes } from '../test/fuzz/route-laws.ts';
-import type { RouteLaw } from '../test/fuzz/law.ts';
-import { judgeStoredRows } from '../test/fuzz/stored-rows.ts';
-import { filledPath } from '../test/route-paths.ts';
+import { startCampaign } from './campaign.ts';
+import type { Campaign } from './campaign.ts';
+import { bodyBytes, bodySweep } from './hostile-bodies.ts';
+import { BAD_PAGE, methods, ODD_IDS, targets } from './hostile-targets.ts';
+import { createJudge } from './judge-exchange.ts';
+import type { Aimed, Judge } from './judge-exchange.ts';
+import { spoiledBytes, spoilings } from './spoiled-bytes.ts';
+import { CALLERS, goodRequest, requests } from './request-spec.ts';
+import type { RequestSpec } from './request-spec.ts';
+import { MARK } from './law.ts';
+import { lawfulKinds, ROUTE_LAWS, successes } from './route-laws.ts';
+import type { RouteLaw } from './law.ts';
+import { judgeStoredRows } from './stored-rows.ts';
+import { filledPath } from '../route-paths.ts';
 
-/** How many requests each of the tests makes up; all else grows with it. */
-const RUNS = 60;
+/** How many random requests each test sends to one route. The other counts follow from it. */
+export const RUNS = runs({ usual: 60, long: 2_000 });
 const TIMEOUT_MS = 60_000 + 4_000 * RUNS;
+
+type NamedRoute = readonly [name: string, law: RouteLaw];
 
 const ROUTES = Object.entries(ROUTE_LAWS);
 const PATHS = [...new Set(ROUTES.map(([name]) => name.split(' ')[1] ?? ''))];
@@ -25,19 +28,58 @@ const PATHS = [...new Set(ROUTES.map(([name]) => name.split(' ')[1] ?? ''))];
 let campaign: Campaign;
 let judge: Judge;
 
-beforeAll(async () => {
-  campaign = await startCampaign();
-  judge = createJudge(campaign);
-});
-afterAll(async () => {
-  await campaign.stop();
-});
+/** What one test file fuzzes. Two files share the routes, so that they can run side by side. */
+export interface RoutesUnderTest {
+  readonly includes: (path: string) => boolean;
+  /** The types of all events that the routes may have recorded. */
+  readonly eventTypes: readonly string[];
+  /** How many answers show a signing secret, at least. */
+  readonly secretsMin: number;
+}
 
-test('the fuzz knows every route of the application', () => {
-  expect([...campaign.routes].sort()).toEqual(Object.keys(ROUTE_LAWS).sort());
-});
+/** Defines the tests of the routes on an API of their own. */
+export function fuzzRoutes(underTest: RoutesUnderTest): void {
+  const routes = ROUTES.filter(([name]) => underTest.includes(name.split(' ')[1] ?? ''));
+  beforeAll(async () => {
+    campaign = await startCampaign();
+    judge = createJudge(campaign);
+  });
+  afterAll(() => campaign.stop());
 
-/** Come first, whatever the seed: with these alone every kind of answer is seen that the route has. */
+  describe.each(routes)('%s', testOneRoute);
+  testAllRoutes(routes);
+  describe('after all that', () => testWhatIsLeft(routes, underTest));
+}
+
+/** Defines the tests that concern no single route. */
+export function fuzzTargets(): void {
+  test('the fuzz tests know every route of the application', () => {
+    expect([...campaign.routes].sort()).toEqual(Object.keys(ROUTE_LAWS).sort());
+  });
+
+  test(
+    'any method on any target is answered, by a route or by the one 404',
+    async () => {
+      const property = fc.asyncProperty(methods, targets(PATHS), async (method, target) => {
+        const key = campaign.authorization('live') ?? '';
+        const lines = [`${method} ${target} HTTP/1.1`, 'Host: api.test', `Authorization: ${key}`, '', ''];
+        await judge.raw(Buffer.from(lines.join('\r\n'), 'latin1'), 1, method);
+      });
+      const examples: [string, string][] = [
+        ['DELETE', '/v1/webhooks/%'],
+        ['POST', '/v1/webhooks/dead-letters/%E0%A4%A/replay'],
+        ['GET', '/v1/emails/%00'],
+        ['GET', 'http://['],
+        ['OPTIONS', '*'],
+        ['HEAD', '/v1/emails'],
+      ];
+      await fc.assert(property, { numRuns: 3 * RUNS, examples });
+    },
+    TIMEOUT_MS,
+  );
+}
+
+/** These come first, whatever the seed. With them alone, the route gives every kind of answer that it has. */
 function examplesOf(law: RouteLaw): RequestSpec[] {
   const valid = law.body?.valid ?? [];
   return [
@@ -100,7 +142,7 @@ const UNSEEN = [
   'POST /v1/inbound/messages/:id/release 409 not-held',
 ];
 
-describe.each(ROUTES)('%s', (name, law) => {
+function testOneRoute(name: string, law: RouteLaw): void {
   test(
     'answers every request as the contract says, whoever calls with whatever body',
     async () => {
@@ -118,96 +160,81 @@ describe.each(ROUTES)('%s', (name, law) => {
     },
     TIMEOUT_MS,
   );
-});
+}
 
-test(
-  'any method on any target is answered, by a route or by the one 404',
-  async () => {
-    const property = fc.asyncProperty(methods, targets(PATHS), async (method, target) => {
-      const key = campaign.authorization('live') ?? '';
-      const lines = [`${method} ${target} HTTP/1.1`, 'Host: api.test', `Authorization: ${key}`, '', ''];
-      await judge.raw(Buffer.from(lines.join('\r\n'), 'latin1'), 1, method);
-    });
-    const examples: [string, string][] = [
-      ['DELETE', '/v1/webhooks/%'],
-      ['POST', '/v1/webhooks/dead-letters/%E0%A4%A/replay'],
-      ['GET', '/v1/emails/%00'],
-      ['GET', 'http://['],
-      ['OPTIONS', '*'],
-      ['HEAD', '/v1/emails'],
-    ];
-    await fc.assert(property, { numRuns: 3 * RUNS, examples });
-  },
-  TIMEOUT_MS,
-);
+/** Half of the runs: each of the two files makes as many. */
+function testAllRoutes(routes: readonly NamedRoute[]): void {
+  /** A request to any of the routes. */
+  const anyRequest: fc.Arbitrary<Aimed> = fc.oneof(
+    ...routes.map(([name, law]) => requests(law).map((spec) => ({ name, spec }))),
+  );
+  /** Nothing in it keeps the connection from going on. */
+  const soundRequest = anyRequest.map(({ name, spec }): Aimed => {
+    const framing = spec.framing.startsWith('chunked') ? spec.framing : 'length';
+    return { name, spec: { ...spec, framing, version: '1.1', harmful: [] } };
+  });
 
-/** A request to any of the routes; nothing in it keeps the connection from going on. */
-const anyRequest: fc.Arbitrary<Aimed> = fc.oneof(
-  ...ROUTES.map(([name, law]) => requests(law).map((spec) => ({ name, spec }))),
-);
-const soundRequest = anyRequest.map(({ name, spec }): Aimed => {
-  const framing = spec.framing.startsWith('chunked') ? spec.framing : 'length';
-  return { name, spec: { ...spec, framing, version: '1.1', harmful: [] } };
-});
+  test(
+    'many requests on one connection are answered in their order, each as if it were alone',
+    async () => {
+      const property = fc.asyncProperty(
+        fc.array(soundRequest, { minLength: 2, maxLength: 6 }),
+        fc.constantFrom(1, 3, 20),
+        async (aimed, pieces) => judge.pipelined(aimed, pieces),
+      );
+      await fc.assert(property, { numRuns: Math.ceil(RUNS / 2) });
+    },
+    TIMEOUT_MS,
+  );
 
-test(
-  'many requests on one connection are answered in their order, each as if it were alone',
-  async () => {
-    const property = fc.asyncProperty(
-      fc.array(soundRequest, { minLength: 2, maxLength: 6 }),
-      fc.constantFrom(1, 3, 20),
-      async (aimed, pieces) => judge.pipelined(aimed, pieces),
-    );
-    await fc.assert(property, { numRuns: RUNS });
-  },
-  TIMEOUT_MS,
-);
+  test(
+    'a request with bytes changed, lost or doubled is answered, or refused as none, and is stored only if answered so',
+    async () => {
+      const property = fc.asyncProperty(
+        anyRequest,
+        spoilings,
+        fc.constantFrom(1, 9),
+        async (aimed, spoils, pieces) => {
+          const bytes = await judge.bytesOf(aimed);
+          await judge.raw(spoiledBytes(bytes, spoils), pieces);
+        },
+      );
+      await fc.assert(property, { numRuns: Math.ceil((3 * RUNS) / 2) });
+    },
+    TIMEOUT_MS,
+  );
 
-test(
-  'a request with bytes changed, lost or doubled is answered, or refused as none, and is stored only if answered so',
-  async () => {
-    const property = fc.asyncProperty(
-      anyRequest,
-      spoilings,
-      fc.constantFrom(1, 9),
-      async (aimed, spoils, pieces) => {
-        const bytes = await judge.bytesOf(aimed);
-        await judge.raw(spoiledBytes(bytes, spoils), pieces);
-      },
-    );
-    await fc.assert(property, { numRuns: 3 * RUNS });
-  },
-  TIMEOUT_MS,
-);
+  test(
+    'an ordinary client that keeps its connections gets the same answers',
+    async () => {
+      const property = fc.asyncProperty(soundRequest, sendByFetch);
+      await fc.assert(property, { numRuns: Math.ceil(RUNS / 2) });
+    },
+    TIMEOUT_MS,
+  );
+}
 
-test(
-  'an ordinary client that keeps its connections gets the same answers',
-  async () => {
-    const property = fc.asyncProperty(soundRequest, async ({ name, spec }) => {
-      const [method = '', path = ''] = name.split(' ');
-      const { noun } = ROUTE_LAWS[name] ?? {};
-      const id = noun === undefined ? '' : await campaign.idFor(noun, { kind: 'missing' });
-      const key = campaign.authorization(spec.caller);
-      const response = await fetch(`${campaign.api.url}${filledPath(path, id)}${spec.query}`, {
-        method,
-        headers: key === null ? {} : { authorization: key },
-        body: method === 'POST' && spec.body !== null ? Uint8Array.from(bodyBytes(spec.body)) : null,
-      });
-      const headers = new Map([...response.headers].map(([header, value]) => [header, [value]]));
-      const body = Buffer.from(await response.arrayBuffer());
-      await judge.answer({ status: response.status, headers, body }, method);
-    });
-    await fc.assert(property, { numRuns: RUNS });
-  },
-  TIMEOUT_MS,
-);
+async function sendByFetch({ name, spec }: Aimed): Promise<void> {
+  const [method = '', path = ''] = name.split(' ');
+  const { noun } = ROUTE_LAWS[name] ?? {};
+  const id = noun === undefined ? '' : await campaign.idFor(noun, { kind: 'missing' });
+  const key = campaign.authorization(spec.caller);
+  const response = await fetch(`${campaign.api.url}${filledPath(path, id)}${spec.query}`, {
+    method,
+    headers: key === null ? {} : { authorization: key },
+    body: method === 'POST' && spec.body !== null ? Uint8Array.from(bodyBytes(spec.body)) : null,
+  });
+  const headers = new Map([...response.headers].map(([header, value]) => [header, [value]]));
+  const body = Buffer.from(await response.arrayBuffer());
+  await judge.answer({ status: response.status, headers, body }, method);
+}
 
-describe('after all that', () => {
+function testWhatIsLeft(routes: readonly NamedRoute[], { eventTypes, secretsMin }: RoutesUnderTest): void {
   test('the API still serves', async () => {
-    for (const [name, law] of ROUTES) {
+    for (const [name, law] of routes) {
       const judged = await judge.one({ name, spec: goodRequest(law) });
       expect(successes(law)).toContain(judged?.kind);
-      // Else nothing would have been compared with the schema of an entry.
+      // An empty page would compare no entry with its schema.
       if (law.paged === true) expect(judged?.document?.['data']).not.toEqual([]);
     }
   });
@@ -216,8 +243,9 @@ describe('after all that', () => {
     const accounts = [campaign.callers.live.accountId, campaign.callers.other.accountId];
     const made = [...campaign.made].map((id): [string, unknown] => [id, undefined]);
     const acknowledged = new Map([...made, ...judge.acknowledged]);
-    const { webhooks, emails } = await judgeStoredRows(campaign.api.database, accounts, acknowledged);
+    const { webhooks, emails, events } = await judgeStoredRows(campaign.api.database, accounts, acknowledged);
     expect(Math.min(webhooks, emails)).toBeGreaterThan(RUNS / 10);
+    expect(events).toEqual(eventTypes);
   });
 
   test('the log has no error, no key, no secret and nothing of a body', () => {
@@ -225,7 +253,7 @@ describe('after all that', () => {
     expect(log.split('\n').filter((line) => line.includes('"level":"error"'))).toEqual([]);
     const { live, test: testing, other } = campaign.callers;
     const words = [live, testing, other].map(({ key }) => key.slice(8));
-    expect(judge.secrets.size).toBeGreaterThan(RUNS / 10);
+    expect(judge.secrets.size).toBeGreaterThanOrEqual(secretsMin);
     for (const word of [...words, ...judge.secrets, MARK]) expect(log.includes(word)).toBe(false);
   });
 
@@ -235,4 +263,4 @@ describe('after all that', () => {
     expect([...PATHS, 'unmatched']).toEqual(expect.arrayContaining([...new Set(named)]));
     expect(text).not.toContain(MARK);
   });
-});
+}

@@ -370,3 +370,8 @@ export const inboundLaws: Readonly<Record<string, RouteLaw>> = {
   ...messageLaws,
   ...threadLaws,
 };
+
+/** Whether a route is in this file: routes of received mail, inboxes and links to its files. */
+export function isInboundPath(path: string): boolean {
+  return /^\/(v1\/(inbound|inboxes)|links)(\/|$)/.test(path);
+}

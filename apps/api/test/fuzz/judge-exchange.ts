@@ -4,6 +4,7 @@ import type { Campaign } from './campaign.ts';
 import { bodyBytes } from './hostile-bodies.ts';
 import { BAD_PAGE, isAccepted } from './hostile-targets.ts';
 import { filledPath } from '../route-paths.ts';
+import { checkEqual, checkNoneOf, checkOneOf } from './check.ts';
 import { expectDocumented } from './expect-documented.ts';
 import { judgeAnswer, looksLike } from './judge-answer.ts';
 import type { Verdict } from './judge-answer.ts';
@@ -63,12 +64,12 @@ export function createJudge(campaign: Campaign): Judge {
   async function answer(raw: RawAnswer, method: string): Promise<Judged> {
     const verdict = judgeAnswer(raw, method);
     if (verdict.kind.startsWith('bare')) {
-      expect(BARE).toContain(verdict.kind);
+      checkOneOf(BARE, verdict.kind);
       return { ...verdict, route: null };
     }
     const line = await campaign.lineOf(verdict.requestId);
-    expect(['info', 'debug']).toContain(line.level);
-    expect(line.status).toBe(raw.status);
+    checkOneOf(['info', 'debug'], line.level);
+    checkEqual(line.status, raw.status);
     const { signing_secret: secret } = verdict.document ?? {};
     for (const id of raw.status < 300 ? madeBy(line.method, verdict) : []) {
       if (!acknowledged.has(id)) acknowledged.set(id, undefined);
@@ -92,13 +93,17 @@ export function createJudge(campaign: Campaign): Judge {
     const sound = isSoundHttp(aimed.spec);
     if (isEndless(aimed.spec)) expect(answers.length).toBeLessThanOrEqual(1);
     if (first === undefined) {
-      expect(sound).toBe(false);
+      checkEqual(sound, false);
       return null;
     }
     if (sound) {
       judgeSound(aimed, first);
-      expect(answers.slice(1).map(({ kind, route }) => `${kind} of ${String(route)}`)).toEqual(
-        first.goesOn ? ['200 json of /healthz'] : [],
+      checkEqual(
+        answers
+          .slice(1)
+          .map(({ kind, route }) => `${kind} of ${String(route)}`)
+          .join(),
+        first.goesOn ? '200 json of /healthz' : '',
       );
       rememberBodies(acknowledged, aimed, first);
     } else if (first.route !== null) judgeGate(aimed, first);
@@ -149,19 +154,23 @@ function judgeByRoute(method: string, route: string, verdict: Verdict): void {
   // Express asks the routes of a path about a HEAD before it knows that there is no GET.
   const name = `${method === 'HEAD' ? 'GET' : method} ${route}`;
   if (route === 'unmatched' || (method === 'HEAD' && !(name in ROUTE_LAWS))) {
-    expect(looksLike('404 not-found', verdict)).toBe(true);
-    if (verdict.document !== null) expect(verdict.document['detail']).toBe('There is no such route.');
+    checkEqual(looksLike('404 not-found', verdict), true);
+    if (verdict.document !== null) checkEqual(verdict.document['detail'], 'There is no such route.');
     return;
   }
   const law = lawOf(name);
   const kinds = lawfulKinds(law);
   expectDocumented(name, verdict);
-  if (method === 'HEAD') expect(kinds.some((kind) => looksLike(kind, verdict))).toBe(true);
-  else expect(kinds).toContain(verdict.kind);
+  if (method === 'HEAD')
+    checkEqual(
+      kinds.some((kind) => looksLike(kind, verdict)),
+      true,
+    );
+  else checkOneOf(kinds, verdict.kind);
   if (verdict.document === null) return;
   if (verdict.kind === law.success) law.judge(verdict.document);
   const listsFaults = law.listsFaults === true && verdict.kind.endsWith(' validation-failed');
-  expect('errors' in verdict.document).toBe(listsFaults);
+  checkEqual('errors' in verdict.document, listsFaults);
 }
 
 const TOO_LARGE = '413 request-too-large';
@@ -170,16 +179,16 @@ const TOO_LARGE = '413 request-too-large';
 function judgeSound(aimed: Aimed, verdict: Judged): void {
   const { name, spec } = aimed;
   const law = lawOf(name);
-  expect(verdict.route).not.toBeNull();
+  checkNoneOf([null], verdict.route);
   if (law.noun !== undefined && spec.id.kind === 'odd') return;
-  expect(verdict.route).toBe(name.split(' ')[1]);
+  checkEqual(verdict.route, name.split(' ')[1]);
   judgeGate(aimed, verdict);
   const invalid = law.refusals.filter((refusal) => refusal.endsWith(' validation-failed'));
   const badPage = law.paged === true && spec.query === BAD_PAGE;
   const mayBeRefused = !badPage && !isAccepted(spec.query, law.parameters ?? {});
   if (gateOf(law, spec.caller) !== undefined) return;
   if (isGood(spec, law.noun !== undefined))
-    expect(badPage ? invalid : [...successes(law), ...(mayBeRefused ? invalid : [])]).toContain(verdict.kind);
+    checkOneOf(badPage ? invalid : [...successes(law), ...(mayBeRefused ? invalid : [])], verdict.kind);
   const absent =
     law.noun !== undefined && (spec.id.kind === 'missing' || (law.keyed && isStranger(spec.caller)));
   const found = absent ? [law.absent ?? '404 not-found'] : successes(law);
@@ -189,20 +198,20 @@ function judgeSound(aimed: Aimed, verdict: Judged): void {
     : [...found, ...(mayBeRefused ? invalid : [])];
   const takesNone = law.body === undefined && lawfulKinds(law).includes(TOO_LARGE);
   if (takesNone && declaredBytes(spec) > LIMITS.bodyBytes) {
-    expect(verdict.kind).toBe(TOO_LARGE);
+    checkEqual(verdict.kind, TOO_LARGE);
     return;
   }
   if (law.body === undefined || spec.body === null) {
-    if (absent) expect(outcomes).toContain(verdict.kind);
+    if (absent) checkOneOf(outcomes, verdict.kind);
     return;
   }
   if (spec.harmful.some(([header]) => header === 'Content-Encoding')) {
-    expect([law.body.unreadable, law.body.tooLarge]).toContain(verdict.kind);
+    checkOneOf([law.body.unreadable, law.body.tooLarge], verdict.kind);
   }
   if (spec.harmful.length > 0) return;
   const kind = foreseen(law.body, bodyBytes(spec.body));
   const missing = law.body.names === true ? ['404 not-found'] : [];
-  expect(kind === null ? [...outcomes, ...invalid, ...missing] : [kind]).toContain(verdict.kind);
+  checkOneOf(kind === null ? [...outcomes, ...invalid, ...missing] : [kind], verdict.kind);
 }
 
 function declaredBytes({ body, framing }: RequestSpec): number {
@@ -225,8 +234,8 @@ function judgeGate({ name, spec }: Aimed, verdict: Judged): void {
   const law = lawOf(name);
   if (verdict.route !== name.split(' ')[1] || !law.keyed) return;
   const gate = gateOf(law, spec.caller);
-  if (gate === undefined) expect(Object.values(GATES)).not.toContain(verdict.kind);
-  else expect(verdict.kind).toBe(gate);
+  if (gate === undefined) checkNoneOf(Object.values(GATES), verdict.kind);
+  else checkEqual(verdict.kind, gate);
 }
 
 function lawOf(name: string): RouteLaw {

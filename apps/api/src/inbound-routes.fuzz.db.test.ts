@@ -1,0 +1,9 @@
+import { fuzzRoutes } from '../test/fuzz/fuzz-routes.ts';
+import { isInboundPath } from '../test/fuzz/inbound-laws.ts';
+
+fuzzRoutes({
+  includes: isInboundPath,
+  // Only a release records an event.
+  eventTypes: ['message.received'],
+  secretsMin: 1,
+});
