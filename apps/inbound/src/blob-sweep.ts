@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BlobId, BlobStore } from '@postrider/blobs';
-import { within } from '@postrider/runtime';
+import { periodicTask } from '@postrider/runtime';
 import type { Clock, Logger, Metrics } from '@postrider/runtime';
 import { SWEEP_LEASE_MS } from '@postrider/store';
 import type { SweptBlobs } from '@postrider/store';
@@ -39,41 +38,27 @@ interface Counts {
 
 export function createBlobSweep(parts: BlobSweepParts): BlobSweep {
   const { store, logger, metrics } = parts;
-  const stopped = new AbortController();
-  let running: Promise<void> = Promise.resolve();
-
-  async function turn(): Promise<void> {
-    const counts: Counts = { removed: 0, stepsSkipped: 0 };
-    try {
-      if (!(await store.begin())) return;
-      await sweep(parts, counts, stopped.signal);
-      if (stopped.signal.aborted) return; // the rest is for the next one
-      metrics.blobSweeps.inc({ result: 'done' });
-      logger.info('blob sweep done', namesOf(counts));
-    } catch (error) {
-      metrics.blobSweeps.inc({ result: 'failed' });
-      logger.warn('blob sweep failed', { ...namesOf(counts), error });
-    }
-  }
+  let counts: Counts = { removed: 0, stepsSkipped: 0 };
+  const task = periodicTask({ run, pauseMs: LOOK_EVERY_MS, onError });
 
   async function run(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      await turn();
-      await delay(LOOK_EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
-    }
+    counts = { removed: 0, stepsSkipped: 0 };
+    if (!(await store.begin())) return;
+    await sweep(parts, counts, task.stopping);
+    if (task.stopping.aborted) return; // the rest is for the next one
+    metrics.blobSweeps.inc({ result: 'done' });
+    logger.info('blob sweep done', namesOf(counts));
+  }
+
+  function onError(error: unknown): void {
+    metrics.blobSweeps.inc({ result: 'failed' });
+    logger.warn('blob sweep failed', { ...namesOf(counts), error });
   }
 
   return {
-    turn,
-    start: () => void (running = run()),
-    async stop() {
-      stopped.abort();
-      await within(
-        () => running,
-        STOP_TIMEOUT_MS,
-        () => undefined,
-      );
-    },
+    turn: () => run().catch(onError),
+    start: () => task.start(),
+    stop: () => task.stop(STOP_TIMEOUT_MS),
   };
 }
 

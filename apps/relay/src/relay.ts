@@ -1,7 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
 import { createProducer } from '@postrider/queue';
 import type { QueueLocation, Producer } from '@postrider/queue';
-import type { Lifecycle, Logger, Metrics, RelayPass } from '@postrider/runtime';
+import type { Lifecycle, Logger, Metrics, PeriodicTask, RelayPass } from '@postrider/runtime';
 import {
   createAttemptLog,
   createDeliveryOutbox,
@@ -30,8 +30,7 @@ import {
   STEP_AGAIN_AFTER_ERROR_MS,
 } from './housekeeping.ts';
 import { mailTurn } from './mail-pass.ts';
-import { createPacemaker } from './pacemaker.ts';
-import type { Pacemaker } from './pacemaker.ts';
+import { createPass } from './pass.ts';
 import { REPORT_EVERY_MS, reportTurn } from './reports.ts';
 import { retentionSteps, retentionTurn } from './retention.ts';
 
@@ -49,8 +48,10 @@ export interface RelayParts {
 
 const PASS_PAUSE_AFTER_ERROR_MS = 500;
 const TENDING_PAUSE_AFTER_ERROR_MS = 60_000;
+/** A turn may hang when Postgres does not answer. */
+const STOP_TIMEOUT_MS = 5_000;
 
-type Timed = (name: RelayPass, turn: () => Promise<number>, pauseAfterErrorMs: number) => Pacemaker;
+type Timed = (name: RelayPass, turn: () => Promise<number>, pauseAfterErrorMs: number) => PeriodicTask;
 
 /** Builds the relay's passes and adds them to the start list; what wakes them is added last. */
 export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
@@ -59,7 +60,8 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const queue = createProducer(parts.location, parts.onQueueError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
 
-  const timed = timedFor(parts);
+  const timed: Timed = (name, turn, pauseAfterErrorMs) =>
+    createPass({ name, turn, pauseAfterErrorMs, logger, metrics });
   const fleet = createFleetWatch({ fleet: createFleet(pool), slotsOfOne: slotsOf(config) });
   const deliveries = createDeliveryPasses(parts, queue, timed, () => fleet.slots());
   const mails = createMailPass(parts, queue, timed);
@@ -90,7 +92,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   ];
   lifecycle.add('passes', {
     start: async () => passes.forEach((pass) => pass.start()),
-    stop: () => Promise.all(passes.map((pass) => pass.stop())),
+    stop: () => Promise.all(passes.map((pass) => pass.stop(STOP_TIMEOUT_MS))),
   });
 
   const listener = createWakeUpListener({
@@ -152,7 +154,7 @@ function slotsOf({ deliveryConcurrency, slowLaneConcurrency }: RelayConfig): num
   return 2 * deliveryConcurrency + slowLaneConcurrency;
 }
 
-function createMailPass({ config, pool, metrics }: RelayParts, queue: Producer, timed: Timed): Pacemaker {
+function createMailPass({ config, pool, metrics }: RelayParts, queue: Producer, timed: Timed): PeriodicTask {
   const store = createMailOutbox(pool);
   const turn = () =>
     mailTurn({
@@ -161,18 +163,4 @@ function createMailPass({ config, pool, metrics }: RelayParts, queue: Producer, 
       onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
     });
   return timed('mail', turn, PASS_PAUSE_AFTER_ERROR_MS);
-}
-
-function timedFor({ metrics, logger }: RelayParts): Timed {
-  return (name, turn, pauseAfterErrorMs) => {
-    const measured = async (): Promise<number> => {
-      const end = metrics.passDuration.startTimer({ pass: name });
-      try {
-        return await turn();
-      } finally {
-        end();
-      }
-    };
-    return createPacemaker({ name, turn: measured, pauseAfterErrorMs, logger });
-  };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { periodicTask, within } from '@postrider/runtime';
 import type { Logger } from '@postrider/runtime';
-import { within } from '@postrider/runtime';
 import type { Fleet } from '@postrider/store';
 
 export interface AnnouncementsParts {
@@ -17,27 +17,24 @@ const LEAVE_TIMEOUT_MS = 1_000;
 /** Says every second that this worker runs: relays bound what one account has in flight by the slots of all workers. */
 export function createAnnouncements({ fleet, slots, logger }: AnnouncementsParts) {
   const workerId = randomUUID();
-  let timer: NodeJS.Timeout | null = null;
-  let announcing: Promise<void> | null = null;
-
-  /** Never two at a time: while Postgres is away they would pile up. */
-  function announce(): void {
-    announcing ??= fleet
-      .announce(workerId, slots)
-      .catch((error: unknown) => logger.debug('worker not announced', { error }))
-      .finally(() => (announcing = null));
-  }
+  const task = periodicTask({
+    async run() {
+      const startedAt = performance.now();
+      await fleet.announce(workerId, slots);
+      return Math.max(0, EVERY_MS - (performance.now() - startedAt));
+    },
+    pauseMs: EVERY_MS,
+    onError: (error) => logger.debug('worker not announced', { error }),
+  });
 
   return {
     async start(): Promise<void> {
-      announce();
-      timer = setInterval(announce, EVERY_MS);
+      task.start();
     },
     /** Resolves within a second, also while Postgres is away: a row that stays counts for 3 s. */
     async stop(): Promise<void> {
-      if (timer !== null) clearInterval(timer);
       const leave = async () => {
-        await announcing;
+        await task.stop();
         await fleet.leave(workerId);
       };
       await within(

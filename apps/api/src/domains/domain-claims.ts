@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@postrider/domain';
 import { withCode } from '@postrider/mail';
+import { periodicTask } from '@postrider/runtime';
 import type { Logger } from '@postrider/runtime';
 import type { DomainStore } from '@postrider/store';
 import type { DomainOutcome, SendingDomains } from './sending-domains.ts';
@@ -32,13 +32,20 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Every API process runs this. If two processes pick one name, the second waits and finds it done. */
 export function createDomainClaims(options: DomainClaimsOptions): DomainClaims {
   const { store, domains, claimDays, clock, logger, intervalMs = INTERVAL_MS } = options;
-  const stopped = new AbortController();
-  let running: Promise<void> = Promise.resolve();
+  const onError = (error: unknown) => logger.warn('names of domains not looked through', { error });
+  const task = periodicTask({
+    async run() {
+      await expireClaim().catch(onError);
+      await finishRelease();
+    },
+    pauseMs: intervalMs,
+    onError,
+  });
 
   async function expireClaim(): Promise<void> {
     await store.beginClaims(BEGUN_AT_ONCE);
     const claim = await store.expiredClaim(new Date(clock.now().getTime() - claimDays * DAY_MS));
-    if (claim === null || stopped.signal.aborted) return;
+    if (claim === null || task.stopping.aborted) return;
     const outcome = await domains.expire(claim);
     const fields = { domain_id: claim.id, account_id: claim.accountId };
     if (outcome.kind === 'ok' && outcome.value === 'expired') {
@@ -51,24 +58,7 @@ export function createDomainClaims(options: DomainClaimsOptions): DomainClaims {
     if (name !== null) tellFault(logger, await domains.finishRelease(name), { domain: name });
   }
 
-  async function run(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      for (const pass of [expireClaim, finishRelease]) {
-        await pass().catch((error: unknown) => logger.warn('names of domains not looked through', { error }));
-      }
-      await delay(intervalMs, undefined, { signal: stopped.signal }).catch(() => undefined);
-    }
-  }
-
-  return {
-    start() {
-      running = run();
-    },
-    async stop() {
-      stopped.abort();
-      await running;
-    },
-  };
+  return { start: () => task.start(), stop: () => task.stop() };
 }
 
 /** `missing` is not a fault: another process was faster. */

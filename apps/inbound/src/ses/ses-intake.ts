@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BlobStoreUnavailableError } from '@postrider/blobs';
 import type { ObjectReading, ObjectSource } from '@postrider/blobs';
+import { periodicTask } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { heldReason, verdictsFromSes } from '@postrider/screening';
 import type { ClaimedSesMail, SesMailWork } from '@postrider/store';
@@ -42,49 +43,36 @@ export interface SesIntake {
 export function createSesIntake(parts: SesIntakeParts): SesIntake {
   const { work, objects, logger, metrics, pollMs = POLL_MS, leaseMs = LEASE_MS } = parts;
   const inHand = new Set<Promise<void>>();
-  let stopping = false;
-  let passes = Promise.resolve();
-  let pause = new AbortController();
+  let countedAt = -Infinity;
+  const task = periodicTask({
+    async run() {
+      try {
+        await claim();
+      } finally {
+        if (performance.now() - countedAt >= COUNT_EVERY_MS) await count();
+      }
+    },
+    pauseMs: pollMs,
+    onError: (error) => logger.warn('mail of SES not claimed', { error }),
+  });
 
-  async function pass(): Promise<void> {
-    try {
-      const rowsMax = AT_ONCE - inHand.size;
-      const claimed = rowsMax > 0 ? await work.claim({ rowsMax, leaseSeconds: leaseMs / 1_000 }) : [];
-      for (const mail of claimed) begin(mail);
-    } catch (error) {
-      logger.warn('mail of SES not claimed', { error });
-    }
+  async function claim(): Promise<void> {
+    const rowsMax = AT_ONCE - inHand.size;
+    const claimed = rowsMax > 0 ? await work.claim({ rowsMax, leaseSeconds: leaseMs / 1_000 }) : [];
+    for (const mail of claimed) begin(mail);
   }
 
   /** What was claimed while it stops is due again at once, for another process. */
   function begin(mail: ClaimedSesMail): void {
-    const taking = (stopping ? work.defer(mail, 0) : takeIn(parts, mail))
+    const taking = (task.stopping.aborted ? work.defer(mail, 0) : takeIn(parts, mail))
       .catch((error: unknown) => {
         logger.warn('mail of SES left to its lease', { ...namesOf(mail), error });
       })
       .finally(() => {
         inHand.delete(taking);
-        pause.abort();
+        task.wake();
       });
     inHand.add(taking);
-  }
-
-  /** Until the next poll, or until a message in hand has ended; at once when that was while it claimed. */
-  async function rest(): Promise<void> {
-    await delay(pollMs, undefined, { signal: pause.signal }).catch(() => undefined);
-    pause = new AbortController();
-  }
-
-  async function run(): Promise<void> {
-    let countedAt = -Infinity;
-    while (!stopping) {
-      await pass();
-      if (performance.now() - countedAt >= COUNT_EVERY_MS) {
-        await count();
-        countedAt = performance.now();
-      }
-      await rest();
-    }
   }
 
   async function count(): Promise<void> {
@@ -93,15 +81,15 @@ export function createSesIntake(parts: SesIntakeParts): SesIntake {
     } catch (error) {
       logger.warn('mail of SES not counted', { error });
     }
+    countedAt = performance.now();
   }
 
   return {
-    start: () => void (passes = run()),
+    start: () => task.start(),
     async stop() {
-      stopping = true;
-      pause.abort();
+      const stopped = task.stop();
       objects.close();
-      await passes;
+      await stopped;
       await Promise.all(inHand);
     },
   };

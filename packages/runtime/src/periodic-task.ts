@@ -1,0 +1,89 @@
+import { within } from './within.ts';
+
+export interface PeriodicTaskOptions {
+  /** Does one run. Resolves to the pause before the next run in milliseconds, or to nothing for `pauseMs`. */
+  readonly run: () => Promise<number | void>;
+  /** The pause in milliseconds after a run that failed or that named no pause. */
+  readonly pauseMs: number;
+  /** Logs a failed run. `again` is true when the run before it failed, too. */
+  readonly onError: (error: unknown, again: boolean) => void;
+  /** Logs the first success after a failure. */
+  readonly onRecovery?: () => void;
+}
+
+/**
+ * Repeats `run`, one run at a time.
+ *
+ * - Interval: the first run begins at `start`. Each later run begins one pause after the end of the run before.
+ *   `wake` skips the pause.
+ * - Errors: `onError` gets the error, and the task pauses for `pauseMs`. `wake` does not shorten this pause:
+ *   Postgres or the queue may be away or overloaded, and more requests would not help.
+ * - Stop: no further run begins. The run under way continues to its end; it may watch `stopping` to end early.
+ */
+export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTaskOptions) {
+  const stopped = new AbortController();
+  const stopping = stopped.signal;
+  let woken = false;
+  let failing = false;
+  let endPause: (() => void) | null = null;
+  let ended: Promise<void> = Promise.resolve();
+
+  /** @returns the pause before the next run, in milliseconds. */
+  async function runOnce(): Promise<number> {
+    try {
+      const nextPauseMs = await run();
+      if (failing) onRecovery?.();
+      failing = false;
+      return nextPauseMs ?? pauseMs;
+    } catch (error) {
+      onError(error, failing);
+      failing = true;
+      return pauseMs;
+    }
+  }
+
+  async function pause(ms: number): Promise<void> {
+    if ((woken && !failing) || stopping.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    endPause = null;
+  }
+
+  async function repeat(): Promise<void> {
+    while (!stopping.aborted) {
+      woken = false;
+      await pause(await runOnce());
+    }
+  }
+
+  return {
+    /** Aborted when the stop begins. */
+    stopping,
+    start(): void {
+      ended = repeat();
+    },
+    /** Asks for a run now, or right after the run under way. Any number of calls lead to one run. */
+    wake(): void {
+      woken = true;
+      if (!failing) endPause?.();
+    },
+    /** Resolves when the run under way has ended, or after `timeoutMs`, if given. */
+    async stop(timeoutMs?: number): Promise<void> {
+      stopped.abort();
+      endPause?.();
+      if (timeoutMs === undefined) return ended;
+      await within(
+        () => ended,
+        timeoutMs,
+        () => undefined,
+      );
+    },
+  };
+}
+
+export type PeriodicTask = ReturnType<typeof periodicTask>;
