@@ -7,11 +7,10 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endBare, sendBareError } from './http/bare-error.ts';
 import { breakBody } from './http/broken-body.ts';
-import { createConnectionLimits } from './http/connection-limits.ts';
+import { clientNetwork, createConnectionLimits } from './http/connection-limits.ts';
 import { createConnectionQueue } from './http/connection-queue.ts';
 import type { ConnectionQueue } from './http/connection-queue.ts';
 import { closeInTwoSteps } from './http/lingering-close.ts';
-import { peerAddress } from './http/peer-address.ts';
 
 /** In milliseconds. */
 const TIMEOUTS = {
@@ -48,7 +47,7 @@ export interface ApiServer {
 }
 
 export function createApiServer(app: RequestListener, options: ApiServerOptions): ApiServer {
-  const { timeouts = TIMEOUTS, connectionsMax = CONNECTIONS_MAX, addressOf = remoteAddressOf } = options;
+  const { timeouts = TIMEOUTS, connectionsMax = CONNECTIONS_MAX, addressOf = clientNetwork } = options;
   const open = new Set<ServerResponse>();
   let stopping = false;
 
@@ -122,10 +121,6 @@ async function closeServer(server: Server, deadlineMs: number): Promise<void> {
   await closed;
   deadline.abort();
   await cut;
-}
-
-function remoteAddressOf(socket: Socket): string | null {
-  return peerAddress(socket.remoteAddress);
 }
 
 /** A server without listeners. */

@@ -1,4 +1,5 @@
-import { createLogger, loadConfig, within } from '@postrider/runtime';
+import { within } from '@postrider/limits';
+import { createLogger, loadConfig } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
 import { createPool, createWakeUps, openDatabase, requireMigrated } from '@postrider/store';
 import type { Database } from '@postrider/store';

@@ -1,4 +1,5 @@
 import type { BlobId, BlobStore } from '@postrider/blobs';
+import { Semaphore } from '@postrider/limits';
 import { periodicTask } from '@postrider/runtime';
 import type { Clock, Logger, Metrics } from '@postrider/runtime';
 import { SWEEP_LEASE_MS } from '@postrider/store';
@@ -106,24 +107,21 @@ async function removeUnnamed(
 
 /** Removes some at a time until one fails. */
 async function removeAll(blobs: Pick<BlobStore, 'remove'>, ids: readonly BlobId[], goesOn: () => boolean) {
-  const waiting = [...ids];
+  const slots = new Semaphore(REMOVED_AT_ONCE);
   const failed = new Set<string>();
   let [removed, error]: [number, unknown] = [0, null];
 
-  async function removeOnes(): Promise<void> {
-    while (failed.size === 0 && goesOn()) {
-      const id = waiting.shift();
-      if (id === undefined) return;
-      try {
-        await blobs.remove(id);
-        removed += 1;
-      } catch (cause) {
-        failed.add(id);
-        error = cause;
-      }
+  async function remove(id: BlobId): Promise<void> {
+    if (failed.size > 0 || !goesOn()) return;
+    try {
+      await blobs.remove(id);
+      removed += 1;
+    } catch (cause) {
+      failed.add(id);
+      error = cause;
     }
   }
 
-  await Promise.all(Array.from({ length: REMOVED_AT_ONCE }, removeOnes));
+  await Promise.all(ids.map((id) => slots.run(() => remove(id))));
   return { removed, failed, error };
 }

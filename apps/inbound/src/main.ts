@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS, sharedInboundDomains } from '@postrider/domain';
+import { within } from '@postrider/limits';
 import { MessageParser } from '@postrider/received-mail';
 import {
   createLifecycle,
@@ -12,7 +13,6 @@ import {
   loadConfigOrExit,
   maskedConfig,
   systemClock,
-  within,
 } from '@postrider/runtime';
 import { createClamdScanner, createRspamdScanner, SenderAuthentication } from '@postrider/screening';
 import {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { periodicTask, within } from '@postrider/runtime';
+import { within } from '@postrider/limits';
+import { periodicTask } from '@postrider/runtime';
 import type { Logger } from '@postrider/runtime';
 import type { Fleet } from '@postrider/store';
 

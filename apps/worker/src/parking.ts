@@ -1,4 +1,4 @@
-import { within } from '@postrider/runtime';
+import { within } from '@postrider/limits';
 
 /**
  * Lets long work go on without holding a slot of its queue: after a while an attempt is parked, and the slot serves another

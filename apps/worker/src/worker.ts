@@ -1,5 +1,6 @@
 import { createSecretBox, createUnsubscribeTokens, retrySchedule } from '@postrider/domain';
 import type { Clock, EmailId } from '@postrider/domain';
+import { Semaphore } from '@postrider/limits';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProviderOptions } from '@postrider/mail';
 import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
@@ -25,7 +26,6 @@ import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { createParking } from './parking.ts';
-import { createSlots } from './slots.ts';
 import { createSpacing } from './spacing.ts';
 import { StageFault } from './stage-fault.ts';
 
@@ -187,7 +187,7 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts, stopped: AbortS
   const store = createMailWork(parts.database, clock, { verifiedDomainsOnly: parts.mailProvider === 'ses' });
   return {
     store: inBatches(store, { leaseSeconds, logger }),
-    inSlot: createSlots(config.mailConcurrency, stopped),
+    slots: new Semaphore(config.mailConcurrency, stopped),
     handOver: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds,

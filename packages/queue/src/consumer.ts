@@ -1,3 +1,4 @@
+import { settlesWithin } from '@postrider/limits';
 import { createPostgresBackend, withBackend, Worker } from 'bullmq';
 import type { z } from 'zod';
 import { batchOf } from './batches.ts';
@@ -8,7 +9,6 @@ import type { JobSource } from './intake.ts';
 import { QUEUES } from './jobs.ts';
 import type { JobOf, QueueKey } from './jobs.ts';
 import { pause } from './pause.ts';
-import { settlesWithin } from './settles-within.ts';
 import type { Consumer, ConsumerOptions } from './job-queue.ts';
 
 /** The part of BullMQ's worker that is used; the same on both back-ends. */

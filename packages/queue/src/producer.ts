@@ -1,3 +1,4 @@
+import { settlesWithin } from '@postrider/limits';
 import { createPostgresBackend, Queue, withBackend } from 'bullmq';
 import type { JobsOptions } from 'bullmq';
 import { batchData, batchId, inBatches, jobsIn } from './batches.ts';
@@ -7,7 +8,6 @@ import type { QueueLocation } from './connection.ts';
 import { readEvictionPolicy } from './eviction-policy.ts';
 import { deliveryJobId, mailJobId, QUEUE_KEYS, QUEUES } from './jobs.ts';
 import type { QueueKey } from './jobs.ts';
-import { settlesWithin } from './settles-within.ts';
 import { QueueUnavailableError } from './job-queue.ts';
 import type { QueueDepth, Timed, Producer } from './job-queue.ts';
 

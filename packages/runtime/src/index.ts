@@ -30,4 +30,3 @@ export { RELAY_PASSES, type RelayPass } from './metrics/catalogue.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
 export { periodicTask, type PeriodicTask } from './periodic-task.ts';
-export { within } from './within.ts';

@@ -1,4 +1,4 @@
-import { within } from './within.ts';
+import { within } from '@postrider/limits';
 
 export interface PeriodicTaskOptions {
   /** Does one run. Resolves to the pause before the next run in milliseconds, or to nothing for `pauseMs`. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { Semaphore } from '@postrider/limits';
 import type { Transfer } from './answer-jobs.ts';
 
 export interface ThreadPoolOptions {
@@ -29,10 +30,9 @@ export interface ThreadPoolOptions {
 export class ThreadPool<Job, Answer> {
   readonly #threads = new Set<Worker>();
   readonly #idle: Worker[] = [];
-  readonly #waiting: (() => void)[] = [];
   readonly #path: string;
   readonly #options: ThreadPoolOptions;
-  #freeSlots: number;
+  readonly #slots: Semaphore;
   #closed = false;
 
   /** @throws Error when the script does not exist: every job would end a thread */
@@ -41,7 +41,7 @@ export class ThreadPool<Job, Answer> {
     this.#path = script instanceof URL ? fileURLToPath(script) : script;
     if (!existsSync(this.#path)) throw new Error(`no script for the threads at ${this.#path}`);
     this.#options = options;
-    this.#freeSlots = threads;
+    this.#slots = new Semaphore(threads);
   }
 
   /**
@@ -53,12 +53,7 @@ export class ThreadPool<Job, Answer> {
    * @throws Error when the pool is closed. The job may or may not have run.
    */
   async run(job: () => Transfer<Job>): Promise<Answer | null> {
-    await this.#acquireSlot();
-    try {
-      return (await this.#runInThread(job)) ?? (await this.#runInThread(job));
-    } finally {
-      this.#releaseSlot();
-    }
+    return this.#slots.run(async () => (await this.#runInThread(job)) ?? this.#runInThread(job));
   }
 
   /** Ends the threads. Running and waiting jobs reject. */
@@ -108,17 +103,6 @@ export class ThreadPool<Job, Answer> {
     const index = this.#idle.indexOf(thread);
     if (index !== -1) this.#idle.splice(index, 1);
     return index !== -1;
-  }
-
-  async #acquireSlot(): Promise<void> {
-    if (this.#freeSlots > 0) this.#freeSlots -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  #releaseSlot(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#freeSlots += 1;
-    else next();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { createWaitingLine } from './waiting-line.ts';
+import { KeyedQueue } from '@postrider/limits';
 
 /** In this process. */
 interface TurnLimits {
@@ -32,7 +32,7 @@ export function createUnmeteredTurns(connections: number): AccountTurns {
 
 export function createAccountTurns(limits: TurnLimits): AccountTurns {
   const { atWorkMax, waitingMax, waitMs, totalAtWorkMax } = limits;
-  const line = createWaitingLine({ perKey: atWorkMax, bytesMax: totalAtWorkMax });
+  const line = new KeyedQueue({ perKey: atWorkMax, total: totalAtWorkMax });
   /** How many are at work or wait, by account. */
   const counts = new Map<string, number>();
 
@@ -49,10 +49,10 @@ export function createAccountTurns(limits: TurnLimits): AccountTurns {
       count(accountId, 1);
       const place = line.join(accountId, 1); // each takes one of all
       try {
-        const { admitted } = place;
-        return admitted === null || (await isInTime(admitted, waitMs, response)) ? await work() : null;
+        const { granted } = place;
+        return granted === null || (await isInTime(granted, waitMs, response)) ? await work() : null;
       } finally {
-        place.leave();
+        place.release();
         count(accountId, -1);
       }
     },

@@ -1,11 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '@postrider/domain';
+import { FairByteBudget, KeyedQueue } from '@postrider/limits';
+import type { BodyBytes, Slot } from '@postrider/limits';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
-import { createByteBudget } from './byte-budget.ts';
-import type { Share } from './byte-budget.ts';
-import { createWaitingLine } from './waiting-line.ts';
-import type { Place } from './waiting-line.ts';
 
 interface BodyGateLimits {
   /** Bodies of one key that take turns: how many are in hand. */
@@ -45,16 +43,16 @@ export interface BodyGate {
 /** One request's body behind the gate. */
 export interface Visit {
   /** @returns null when it takes none. */
-  turn(): Place | null;
-  readonly share: Share;
+  turn(): Slot | null;
+  readonly share: BodyBytes;
   /** @param values that the body holds. @returns null when it is too small to count. */
-  parse(bytes: number, values: number): Place | null;
+  parse(bytes: number, values: number): Slot | null;
 }
 
 export function createBodyGate(limits: BodyGateLimits = GATE): BodyGate {
-  const turns = createWaitingLine({ perKey: limits.turnsPerKey, bytesMax: Infinity });
-  const budget = createByteBudget(limits);
-  const parsed = createWaitingLine({ perKey: limits.parsedPerKey, bytesMax: limits.parsedBytesMax });
+  const turns = new KeyedQueue({ perKey: limits.turnsPerKey, total: Infinity });
+  const budget = new FairByteBudget(limits);
+  const parsed = new KeyedQueue({ perKey: limits.parsedPerKey, total: limits.parsedBytesMax });
   return {
     enter: (owner, takesTurns) => ({
       turn: () => (takesTurns ? turns.join(owner, 0) : null),
@@ -93,15 +91,15 @@ export async function behindGate<Result>(
   response: ServerResponse,
   work: (intake: Intake) => Promise<Result>,
 ): Promise<Result> {
-  const held: Pick<Place, 'leave'>[] = [visit.share];
+  const held: Pick<Slot, 'release'>[] = [visit.share];
   try {
     return await work({
       async turn() {
         const place = visit.turn();
         if (place === null) return;
         held.push(place);
-        if (place.admitted === null) return;
-        const fault = await Promise.race([place.admitted.then(() => null), endOf(request, response)]);
+        if (place.granted === null) return;
+        const fault = await Promise.race([place.granted.then(() => null), endOf(request, response)]);
         if (fault === 'did not arrive in time') throw new NoTurnError('the body was never admitted');
       },
       arrived: (bytes) => visit.share.take(bytes),
@@ -109,12 +107,12 @@ export async function behindGate<Result>(
         const place = visit.parse(bytes, values);
         if (place === null) return true;
         held.push(place);
-        if (place.admitted === null) return true;
-        return Promise.race([place.admitted.then(() => true), closeOf(response).then(() => false)]);
+        if (place.granted === null) return true;
+        return Promise.race([place.granted.then(() => true), closeOf(response).then(() => false)]);
       },
     });
   } finally {
-    for (const place of held) place.leave();
+    for (const place of held) place.release();
   }
 }
 

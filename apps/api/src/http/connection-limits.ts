@@ -1,4 +1,6 @@
+import { BlockList, isIPv6 } from 'node:net';
 import type { Socket } from 'node:net';
+import { networkOf } from '@postrider/limits';
 
 interface Limits {
   readonly max: number;
@@ -72,4 +74,17 @@ export function createConnectionLimits(limits: Limits): ConnectionLimits {
       readBefore.set(socket, socket.bytesRead);
     },
   };
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/**
+ * Returns the network whose connections count together. Returns null for loopback, where a local proxy runs, and
+ * for a closed socket.
+ */
+export function clientNetwork({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string | null {
+  const isLoopback = LOOPBACK.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
+  return isLoopback ? null : networkOf(remoteAddress);
 }

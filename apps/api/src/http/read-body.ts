@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '@postrider/domain';
+import { BlockBuffer } from '@postrider/limits';
 import { tooLarge } from '../problems/answers.ts';
 import type { Answer } from './answer.ts';
 import { NoTurnError } from './body-gate.ts';
@@ -7,7 +8,6 @@ import type { Intake } from './body-gate.ts';
 import type { BodyRule } from './body-rules.ts';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
-import { GatheredBytes } from './gathered-bytes.ts';
 import { countJsonValues, JSON_VALUES_MAX } from './json-values.ts';
 import { contextOf } from './request-context.ts';
 import { declaredBytes } from './unread-body.ts';
@@ -115,7 +115,7 @@ async function collect(
 ): Promise<Buffer | BodyFault | null> {
   const fault = bodyFault(request);
   if (fault !== null) return fault;
-  const bytes = new GatheredBytes();
+  const bytes = new BlockBuffer();
   let waits = false;
   let letGo = (): void => undefined;
   const read = new Promise<Buffer | BodyFault | null>((resolve, reject) => {
@@ -125,7 +125,7 @@ async function collect(
         resolve(null);
         return;
       }
-      bytes.add(chunk);
+      bytes.append(chunk);
       const room = intake.arrived(chunk.length);
       if (room === null) return;
       waits = true;
@@ -137,7 +137,7 @@ async function collect(
     };
     const onEnd = (): void => {
       request.off('close', onBreak); // which comes before the promise is settled, and is no breaking off
-      resolve(bytes.whole());
+      resolve(bytes.join());
     };
     const onBreak = (cause?: unknown): void =>
       reject(new RequestAbortedError('the request broke off', { cause }));

@@ -1,5 +1,6 @@
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
-import { systemClock, within } from '@postrider/runtime';
+import { within } from '@postrider/limits';
+import { systemClock } from '@postrider/runtime';
 import { waitFor } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
 import { startFakeDomains } from '../fake-domains.ts';

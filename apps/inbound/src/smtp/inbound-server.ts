@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext, type TLSSocket } from 'node:tls';
-import { type Clock, errorCode, type Logger, systemClock, within } from '@postrider/runtime';
+import { ByteBudget, within } from '@postrider/limits';
+import { type Clock, errorCode, type Logger, systemClock } from '@postrider/runtime';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
-import { ByteBudget } from './byte-budget.ts';
 import type { MailIntake } from './intake.ts';
 import { DEFAULT_LIMITS, DEFAULT_LMTP_LIMITS, type InboundLimits } from './limits.ts';
 import { receiveMessage } from './receive-message.ts';

@@ -1,9 +1,9 @@
-import { type Clock, type Logger, within } from '@postrider/runtime';
+import { BlockBuffer, within } from '@postrider/limits';
+import type { ByteBudget } from '@postrider/limits';
+import { type Clock, type Logger } from '@postrider/runtime';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import type { ByteBudget } from './byte-budget.ts';
 import type { MailIntake, Receipt, ReceivedEnvelope } from './intake.ts';
 import type { InboundLimits } from './limits.ts';
-import { MessageBuffer } from './message-buffer.ts';
 import { MESSAGE_TOO_BIG, Refusal } from './refusal.ts';
 import { traceHeader } from './trace-header.ts';
 
@@ -31,7 +31,7 @@ export async function receiveMessage(
   const { budget, limits } = receiving;
   const id = `${session.id}.${session.transaction}`;
   const trace = traceOf(receiving, session, id);
-  const buffer = new MessageBuffer(budget);
+  const buffer = new BlockBuffer(budget);
   const fits = buffer.append(trace);
   const fault = await readMessage(stream, buffer, fits, limits.dataTimeoutMs);
   if (fault !== null) {
@@ -50,7 +50,7 @@ type Fault = 'size' | 'memory' | 'data_timeout' | 'disconnected';
  */
 function readMessage(
   stream: SMTPServerDataStream,
-  buffer: MessageBuffer,
+  buffer: BlockBuffer,
   fits: boolean,
   timeoutMs: number,
 ): Promise<Fault | null> {
@@ -98,7 +98,7 @@ function faultOf(fault: Exclude<Fault, 'disconnected'>, limits: InboundLimits): 
 
 async function handOver(
   { intake, limits, logger }: Receiving,
-  buffer: MessageBuffer,
+  buffer: BlockBuffer,
   envelope: ReceivedEnvelope,
   id: string,
 ): Promise<Outcome> {

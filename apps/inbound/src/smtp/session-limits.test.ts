@@ -1,19 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { clientOf, SessionLimits } from './session-limits.ts';
-
-describe('a client', () => {
-  test.each([
-    ['192.0.2.1', '192.0.2.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
-    ['1:2:3::4:5', '1:2:3:0::/64'],
-    ['', ''],
-  ])('at %j is %j', (address, client) => {
-    expect(clientOf(address)).toBe(client);
-  });
-});
+import { SessionLimits } from './session-limits.ts';
 
 describe('open sessions', () => {
   test('are bounded in all, and by client', () => {

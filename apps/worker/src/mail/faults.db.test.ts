@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { retrySchedule } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
+import { Semaphore } from '@postrider/limits';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProvider } from '@postrider/mail';
 import { createMetrics } from '@postrider/runtime';
@@ -22,7 +23,6 @@ import {
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { keepLog } from '../../test/kept-log.ts';
-import { createSlots } from '../slots.ts';
 import { inBatches } from './batches.ts';
 import { outgoingMessage } from './outgoing-message.ts';
 import { quarantineSuspects } from './quarantine.ts';
@@ -71,7 +71,7 @@ function stagesOn(by: Database): MailStages {
       createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false }),
       { leaseSeconds: 30, logger: log.logger },
     ),
-    inSlot: createSlots(10, new AbortController().signal),
+    slots: new Semaphore(10),
     handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
     schedule: retrySchedule([30, 60]),
     leaseSeconds: 30,
@@ -173,7 +173,7 @@ test('an outcome that waits to be recorded holds no slot: the provider gets the 
     handedOver.push(message.emailId);
     return stages.handOver(message);
   };
-  const oneSlot = { ...stages, inSlot: createSlots(1, new AbortController().signal), handOver };
+  const oneSlot = { ...stages, slots: new Semaphore(1), handOver };
   const [first, second] = (await nextJobs()) as [ClaimedEmail, ClaimedEmail];
   const sending = await withClient(database.url, async (session) => {
     await session.query('begin; lock table events in exclusive mode');
@@ -226,9 +226,9 @@ test('a message that ends its worker pays alone: its neighbours are sent', async
       crash();
       return never;
     };
-    const inSlot = createSlots(10, new AbortController().signal);
+    const slots = new Semaphore(10);
     const handle = quarantineSuspects(async (job: ClaimedEmail) =>
-      sendMail(job, { ...stages, inSlot, handOver }),
+      sendMail(job, { ...stages, slots, handOver }),
     );
     const jobs = await nextJobs(10);
     await Promise.race([crashed, Promise.allSettled(jobs.map(handle))]);

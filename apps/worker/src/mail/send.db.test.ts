@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, retrySchedule } from '@postrider/domain';
 import type { AccountId, EmailId, TopicId, WebhookId } from '@postrider/domain';
+import { Semaphore } from '@postrider/limits';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProvider } from '@postrider/mail';
 import { createMetrics } from '@postrider/runtime';
@@ -22,7 +23,6 @@ import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
-import { createSlots } from '../slots.ts';
 import { inBatches } from './batches.ts';
 import { outgoingMessage } from './outgoing-message.ts';
 import { sendMail } from './send.ts';
@@ -79,7 +79,7 @@ function stagesOn(by: Database): MailStages {
       leaseSeconds: 30,
       logger: log.logger,
     }),
-    inSlot: createSlots(10, new AbortController().signal),
+    slots: new Semaphore(10),
     handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,

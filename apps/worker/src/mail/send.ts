@@ -1,10 +1,10 @@
 import { decideMailOutcome } from '@postrider/domain';
 import type { ProviderResult, MailOutcome, RetrySchedule } from '@postrider/domain';
+import type { Semaphore } from '@postrider/limits';
 import { withCode } from '@postrider/mail';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { StoreUnavailableError } from '@postrider/store';
 import type { TakenEmail } from '@postrider/store';
-import type { InSlot } from '../slots.ts';
 import { during, StageFault } from '../stage-fault.ts';
 import { untilLeaseEnds } from '../until-lease-ends.ts';
 import type { SendJob, SingleMailWork } from './batches.ts';
@@ -12,7 +12,7 @@ import type { SendJob, SingleMailWork } from './batches.ts';
 export interface MailStages {
   readonly store: SingleMailWork;
   /** From the take to the provider's answer: what waits for its slot is not taken. */
-  readonly inSlot: InSlot;
+  readonly slots: Semaphore;
   readonly handOver: (email: TakenEmail) => Promise<ProviderResult>;
   readonly schedule: RetrySchedule;
   readonly leaseSeconds: number;
@@ -46,7 +46,7 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
 }
 
 async function handOverOnce(job: SendJob, stages: MailStages): Promise<void> {
-  const answered = await stages.inSlot(
+  const answered = await stages.slots.run(
     () => untilAnswered(job, stages),
     async () => {
       await stages.store.release(job);

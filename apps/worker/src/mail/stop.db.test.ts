@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { retrySchedule } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
+import { Semaphore } from '@postrider/limits';
 import { createMetrics } from '@postrider/runtime';
 import { createMailOutbox, createMailWork } from '@postrider/store';
 import type { ClaimedEmail, Database } from '@postrider/store';
@@ -10,7 +11,6 @@ import { openTestDatabase } from '../../test/delivery-ground.ts';
 import { createGate } from '../../test/gate.ts';
 import type { Gate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
-import { createSlots } from '../slots.ts';
 import { inBatches } from './batches.ts';
 import { sendMail } from './send.ts';
 
@@ -49,7 +49,7 @@ function workerOn(by: Database, answers: Gate) {
   const work = createMailWork(by, fakeClock('2026-03-01T12:00:00.000Z'), { verifiedDomainsOnly: false });
   const stages = {
     store: inBatches(work, { leaseSeconds: 30, logger: log.logger }),
-    inSlot: createSlots(1, stopping.signal),
+    slots: new Semaphore(1, stopping.signal),
     async handOver({ emailId }: { readonly emailId: EmailId }) {
       handedOver.push(emailId);
       await answers.opened;

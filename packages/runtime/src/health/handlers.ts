@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { within } from '@postrider/limits';
 import type { Registry } from 'prom-client';
 import type { Logger } from '../logging/logger.ts';
-import { within } from '../within.ts';
 
 /** Answers one request. Express takes such a function as a route handler, too. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
+import { within } from '@postrider/limits';
 import type { Logger } from '../logging/logger.ts';
 import { messageOf } from '../logging/error-words.ts';
 import { maskSecrets } from '../logging/redact.ts';
-import { within } from '../within.ts';
 import { settleHeap } from './settle-heap.ts';
 import { nodeProcess, type ProcessControl, type StopSignal } from './process-control.ts';
 

@@ -1,4 +1,4 @@
-/** Bytes that all messages under way may hold together. */
+/** Bytes that several holders share. A holder that finds too few gets none. */
 export class ByteBudget {
   #available: number;
 
@@ -10,7 +10,7 @@ export class ByteBudget {
     return this.#available;
   }
 
-  /** @returns false, and takes nothing, when so much is not available */
+  /** @returns false, and takes nothing, when fewer bytes are available. */
   take(bytes: number): boolean {
     if (bytes > this.#available) return false;
     this.#available -= bytes;

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { within } from './within.ts';
+import { settlesWithin, within } from './within.ts';
 
 const forever = () => new Promise<never>(() => undefined);
 
-test('work that is in time gives its own result', async () => {
+test('work in time gives its own result', async () => {
   await expect(
     within(
       async () => 'work',
@@ -20,11 +20,11 @@ test('work that is in time gives its own result', async () => {
   ).rejects.toThrow('x');
 });
 
-test.each([0, -5, 1])('work that never ends is given up after %i ms', async (timeoutMs) => {
+test.each([0, -5, 1])('work that never ends is abandoned after %i ms', async (timeoutMs) => {
   await expect(within(forever, timeoutMs, () => 'late')).resolves.toBe('late');
 });
 
-test('work that fails after it was given up troubles nobody', async () => {
+test('a failure after the time limit is dropped', async () => {
   let fail: (error: Error) => void = () => undefined;
   const work = new Promise<string>((_resolve, reject) => (fail = reject));
   await expect(
@@ -36,4 +36,10 @@ test('work that fails after it was given up troubles nobody', async () => {
   ).resolves.toBe('late');
   fail(new Error('too late'));
   await expect(work).rejects.toThrow('too late');
+});
+
+test('settlesWithin tells whether work settles in time, whatever the result', async () => {
+  await expect(settlesWithin(60_000, Promise.resolve('done'))).resolves.toBe(true);
+  await expect(settlesWithin(60_000, Promise.reject(new Error('x')))).resolves.toBe(true);
+  await expect(settlesWithin(0, forever())).resolves.toBe(false);
 });

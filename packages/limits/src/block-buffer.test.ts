@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { BlockBuffer } from './block-buffer.ts';
 import { ByteBudget } from './byte-budget.ts';
-import { MessageBuffer } from './message-buffer.ts';
 
 const BLOCK = 64 * 1024;
 
@@ -8,7 +8,7 @@ describe('the bytes of a message', () => {
   test('come out as they went in, in pieces of any length', () => {
     const bytes = Buffer.from(Array.from({ length: 3 * BLOCK + 7 }, (_, index) => (index * 31) % 251));
     for (const piece of [1_000, BLOCK - 1, BLOCK, BLOCK + 1, bytes.length]) {
-      const buffer = new MessageBuffer(new ByteBudget(4 * BLOCK));
+      const buffer = new BlockBuffer(new ByteBudget(4 * BLOCK));
       for (let from = 0; from < bytes.length; from += piece) {
         expect(buffer.append(bytes.subarray(from, from + piece))).toBe(true);
       }
@@ -16,8 +16,23 @@ describe('the bytes of a message', () => {
     }
   });
 
-  test('are not those of a buffer that the caller uses again', () => {
-    const buffer = new MessageBuffer(new ByteBudget(BLOCK));
+  test.each([
+    [[]],
+    [[0]],
+    [[5, 0, 3]],
+    [Array.from({ length: 300 }, () => 1)],
+    [[70_000, 1, 140_000, 65_536]],
+  ])('come out as they went in without a budget, in chunks of %p bytes', (sizes: number[]) => {
+    const sent = Buffer.from(Array.from({ length: sizes.reduce((a, b) => a + b, 0) }, (_, at) => at % 251));
+    const buffer = new BlockBuffer();
+    let at = 0;
+    for (const size of sizes) buffer.append(sent.subarray(at, (at += size)));
+    expect(buffer.length).toBe(sent.length);
+    expect(buffer.join().equals(sent)).toBe(true);
+  });
+
+  test('are copied, so the caller may reuse its buffer', () => {
+    const buffer = new BlockBuffer(new ByteBudget(BLOCK));
     const bytes = Buffer.from('abc');
     buffer.append(bytes);
     bytes.fill('x');
@@ -28,7 +43,7 @@ describe('the bytes of a message', () => {
 describe('the budget', () => {
   test('is taken block by block, and given back as a whole', () => {
     const budget = new ByteBudget(3 * BLOCK);
-    const [one, two] = [new MessageBuffer(budget), new MessageBuffer(budget)];
+    const [one, two] = [new BlockBuffer(budget), new BlockBuffer(budget)];
     expect(one.append(Buffer.alloc(2 * BLOCK))).toBe(true);
     expect(two.append(Buffer.alloc(1))).toBe(true);
     expect(budget.available).toBe(0);

@@ -1,0 +1,101 @@
+interface BudgetLimits {
+  /** All bodies together. One body may exceed this limit. */
+  readonly bytesMax: number;
+  /** The first bytes of each body do not count. Limit the number of bodies elsewhere. */
+  readonly bytesFree: number;
+}
+
+/** The bytes of one body. */
+export interface BodyBytes {
+  /**
+   * Counts bytes that have arrived.
+   *
+   * @returns null when the body may continue. Otherwise it resolves when the body may continue, or never after
+   * `release`.
+   */
+  take(bytes: number): Promise<void> | null;
+  /** Gives all bytes back. Only the first call counts. */
+  release(): void;
+}
+
+interface Body {
+  readonly owner: string;
+  arrived: number;
+  /** The arrived bytes that the budget has counted. */
+  counted: number;
+  resume: () => void;
+}
+
+/**
+ * A memory budget for bodies that arrive in parts. It counts bytes on arrival; announced bytes take nothing.
+ *
+ * An owner may hold as many bytes as are still free. So one owner alone gets half of the budget, two get a third
+ * each, and there is always space for one more owner. A body without space waits and must be read no further. The
+ * first waiting body continues in any case, to its end, so that not all bodies wait for each other.
+ */
+export class FairByteBudget {
+  readonly #limits: BudgetLimits;
+  readonly #waiting = new Set<Body>();
+  readonly #held = new Map<string, number>();
+  #total = 0;
+  /** This body may exceed the budget. */
+  #exempt: Body | null = null;
+
+  constructor(limits: BudgetLimits) {
+    this.#limits = limits;
+  }
+
+  /** @param owner bodies of one owner count together. */
+  open(owner: string): BodyBytes {
+    const body: Body = { owner, arrived: 0, counted: 0, resume: () => undefined };
+    return {
+      take: (bytes) => this.#take(body, bytes),
+      release: () => this.#release(body),
+    };
+  }
+
+  #take(body: Body, bytes: number): Promise<void> | null {
+    body.arrived += bytes;
+    if (this.#admit(body)) return null;
+    const resumed = new Promise<void>((resolve) => (body.resume = resolve));
+    this.#waiting.add(body);
+    this.#resumeNext();
+    return resumed;
+  }
+
+  #release(body: Body): void {
+    this.#waiting.delete(body);
+    if (this.#exempt === body) this.#exempt = null;
+    this.#count(body, -body.counted);
+    this.#resumeNext();
+  }
+
+  #admit(body: Body): boolean {
+    const { bytesMax, bytesFree } = this.#limits;
+    const bytes = Math.max(0, body.arrived - bytesFree) - body.counted;
+    if (body === this.#exempt || bytes <= 0) return true;
+    if ((this.#held.get(body.owner) ?? 0) + bytes > bytesMax - this.#total) return false;
+    this.#count(body, bytes);
+    return true;
+  }
+
+  #resumeNext(): void {
+    for (const body of this.#waiting) {
+      if (!this.#admit(body)) {
+        if (this.#exempt !== null) continue;
+        this.#exempt = body;
+        this.#count(body, -body.counted);
+      }
+      this.#waiting.delete(body);
+      body.resume();
+    }
+  }
+
+  #count(body: Body, bytes: number): void {
+    const held = (this.#held.get(body.owner) ?? 0) + bytes;
+    if (held === 0) this.#held.delete(body.owner);
+    else this.#held.set(body.owner, held);
+    this.#total += bytes;
+    body.counted += bytes;
+  }
+}

@@ -1,0 +1,73 @@
+interface QueueLimits {
+  /** Slots of one key in use at a time. */
+  readonly perKey: number;
+  /** The sum of the sizes of all slots in use. */
+  readonly total: number;
+}
+
+export interface Slot {
+  /** Null: the slot was free at once. Otherwise it resolves when the slot is free, or never after `release`. */
+  readonly granted: Promise<void> | null;
+  /** Frees the slot, or leaves the queue. Only the first call counts. */
+  release(): void;
+}
+
+interface Entry {
+  readonly key: string;
+  readonly size: number;
+  state: 'waiting' | 'granted' | 'released';
+  grant: () => void;
+}
+
+/**
+ * Grants slots in the order of the calls. A slot that waits for its key lets the slots of other keys pass. A slot
+ * that waits for the total lets no slot pass, because smaller ones could delay it forever. So use the total only
+ * for resources that a slow client cannot hold.
+ */
+export class KeyedQueue {
+  readonly #limits: QueueLimits;
+  readonly #waiting = new Set<Entry>();
+  /** Slots in use, by key. */
+  readonly #granted = new Map<string, number>();
+  #total = 0;
+
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
+  }
+
+  /** @param size the slot's part of the total. A slot larger than the total is never granted. */
+  join(key: string, size: number): Slot {
+    const entry: Entry = { key, size, state: 'waiting', grant: () => undefined };
+    this.#waiting.add(entry);
+    this.#grantNext();
+    const granted =
+      entry.state === 'granted' ? null : new Promise<void>((resolve) => (entry.grant = resolve));
+    return { granted, release: () => this.#release(entry) };
+  }
+
+  #release(entry: Entry): void {
+    if (entry.state === 'waiting') this.#waiting.delete(entry);
+    if (entry.state === 'granted') this.#count(entry, -1);
+    if (entry.state === 'released') return;
+    entry.state = 'released';
+    this.#grantNext();
+  }
+
+  #grantNext(): void {
+    for (const entry of this.#waiting) {
+      if ((this.#granted.get(entry.key) ?? 0) >= this.#limits.perKey) continue;
+      if (this.#total + entry.size > this.#limits.total) return;
+      this.#waiting.delete(entry);
+      this.#count(entry, 1);
+      entry.state = 'granted';
+      entry.grant();
+    }
+  }
+
+  #count({ key, size }: Entry, by: 1 | -1): void {
+    const count = (this.#granted.get(key) ?? 0) + by;
+    if (count === 0) this.#granted.delete(key);
+    else this.#granted.set(key, count);
+    this.#total += by * size;
+  }
+}

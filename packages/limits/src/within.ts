@@ -1,0 +1,26 @@
+/**
+ * Resolves to the result of `work`, or to the result of `late` after `timeoutMs`. It does not cancel the work. A
+ * later result or error is dropped. Rejects when the work rejects in time.
+ */
+export async function within<T>(work: () => Promise<T>, timeoutMs: number, late: () => T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(late()), Math.max(0, timeoutMs));
+  });
+  try {
+    return await Promise.race([work(), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const yes = (): boolean => true;
+
+/** Whether `work` settles within the time. Its result is dropped, even an error. */
+export async function settlesWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
+  return within(
+    () => work.then(yes, yes),
+    timeoutMs,
+    () => false,
+  );
+}
