@@ -12,7 +12,7 @@ export default {
       },
     ],
   },
-  modulePathIgnorePatterns: ['/dist/', '/.data/'],
+  modulePathIgnorePatterns: ['/dist/', '/.data/', '/.node/'],
   globalSetup: '<rootDir>/scripts/jest/global-setup.ts',
   globalTeardown: '<rootDir>/scripts/jest/global-teardown.ts',
   testTimeout: 30_000,

@@ -3,17 +3,30 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { bootstrap, exitOnSetupError } from './bootstrap.mjs';
+import { bootstrap } from './bootstrap.mjs';
+import { exitOnSetupError } from './setup-command.mjs';
 import { withLock } from './lock.mjs';
+import { NODE_FLOOR } from './node.mjs';
 import { fingerprint, packageFolders, ROOT } from './workspace.mjs';
 
 const DIST = join(ROOT, 'dist');
 const STATE_FILE = join(DIST, '.build.json');
 const APPS = ['api', 'relay', 'worker', 'inbound', 'cli', 'quickstart'];
 
-/** Bundled CommonJS packages call `require`, which an ES module does not have. */
-const BANNER =
-  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
+/**
+ * The first lines of each bundle. An old Node prints one line and exits. Bundled CommonJS packages call `require`, which
+ * an ES module does not have.
+ */
+const BANNER = `
+import { createRequire as __createRequire } from 'node:module';
+{
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < ${NODE_FLOOR[0]} || (major === ${NODE_FLOOR[0]} && minor < ${NODE_FLOOR[1]})) {
+    process.stderr.write('Postrider needs Node ${NODE_FLOOR.join('.')} or newer; this is ' + process.version + '\\n');
+    process.exit(1);
+  }
+}
+const require = __createRequire(import.meta.url);`;
 
 /** Says of a whole file where it begins. */
 const FIRST_LINE_MAP = Buffer.from('{"version":3,"sources":[""],"mappings":"AAAA"}').toString('base64');
@@ -66,7 +79,7 @@ export async function bundle(options) {
     absWorkingDir: ROOT,
     bundle: true,
     platform: 'node',
-    target: 'node20.19',
+    target: 'node18', // so that an old Node can read the bundle and say that it is too old
     format: 'esm',
     sourcemap: true,
     sourcesContent: false,

@@ -1,9 +1,12 @@
-/** Compares every generated file with what its generator makes now; exit code 1 and a word on the remedy if they differ. */
+/** Compares every generated file with what its generator makes now. Exits 1 and names the remedy if one differs. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { generatedFiles } from './generated.mjs';
+import { bootstrap } from './bootstrap.mjs';
+import { exitOnSetupError } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
+await exitOnSetupError(bootstrap);
+const { generatedFiles } = await import('./generated.mjs'); // needs the packages
 for (const { path, regenerate, generate } of generatedFiles) {
   const committed = await readFile(join(ROOT, path), 'utf8').catch((error) => {
     if (error.code === 'ENOENT') return undefined;

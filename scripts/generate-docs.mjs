@@ -1,9 +1,12 @@
-/** Writes the pages of docs/ that are made from the source. */
+/** Writes the pages of docs/ that the source generates. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { generatedFiles } from './generated.mjs';
+import { bootstrap } from './bootstrap.mjs';
+import { exitOnSetupError } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
+await exitOnSetupError(bootstrap);
+const { generatedFiles } = await import('./generated.mjs'); // needs the packages
 for (const { path, generate } of generatedFiles.filter(({ path }) => path.startsWith('docs/'))) {
   await writeFile(join(ROOT, path), await generate());
   console.log(`wrote ${path}`);

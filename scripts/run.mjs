@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { bootstrap, exitOnSetupError } from './bootstrap.mjs';
+import { bootstrap } from './bootstrap.mjs';
+import { exitOnSetupError } from './setup-command.mjs';
 import { buildIfStale, bundleOf } from './build.mjs';
 
 /**

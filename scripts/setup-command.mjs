@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ROOT } from './workspace.mjs';
+
+/** A fault of the set-up that the person at the terminal has to repair: printed as one line, without a stack. */
+export class SetupError extends Error {}
+
+/** Runs `main`. A failed set-up ends the process with one line and exit code 1. */
+export async function exitOnSetupError(main) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    say(error.message);
+    process.exit(1);
+  }
+}
+
+/** Writes to stderr: what the set-up prepares may print a document on stdout. */
+export function say(line) {
+  process.stderr.write(`[setup] ${line}\n`);
+}
+
+/** Command and arguments of `npm` or `npx`: those of the npm that runs us, else those on PATH. */
+export function npmTool(name, args) {
+  const beside = join(dirname(process.env.npm_execpath ?? ''), `${name}-cli.js`);
+  return process.env.npm_execpath !== undefined && existsSync(beside)
+    ? [process.execPath, [beside, ...args]]
+    : [name, args];
+}
+
+/**
+ * Runs a command in the root folder and waits for its end. Piped output is collected in `output`.
+ * @throws SetupError unless it ends with exit code 0
+ */
+export async function run(command, args, { stdio, output = [], env = {} }) {
+  const environment = { ...process.env, ...env };
+  delete environment.NODE_ENV; // `production` would leave the build's own packages out
+  const shell = process.platform === 'win32' && ['npm', 'npx'].includes(command); // a .cmd file there
+  const child = spawn(command, args, { cwd: ROOT, stdio, shell, env: environment });
+  child.stdout?.on('data', (chunk) => output.push(chunk));
+  child.stderr?.on('data', (chunk) => output.push(chunk));
+  const ended = await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve(signal ?? code));
+  });
+  if (ended !== 0) throw new SetupError(`${[command, ...args].join(' ')} ended with ${ended}`);
+}
