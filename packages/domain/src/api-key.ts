@@ -3,7 +3,7 @@ import * as crypto from 'node:crypto';
 
 export const KEY_KINDS = ['live', 'test'] as const;
 
-/** Mail sent with a `test` key is stored and never leaves, and makes no event. */
+/** Mail that a `test` key sends is stored. It is never sent and causes no event. */
 export type KeyKind = (typeof KEY_KINDS)[number];
 
 const KEY = /^pr_(live|test)_[A-Za-z0-9_-]{43}$/;
@@ -13,12 +13,12 @@ export function newApiKey(kind: KeyKind): string {
   return `pr_${kind}_${crypto.randomBytes(32).toString('base64url')}`;
 }
 
-/** The SHA-256 under which a key is stored and found. The key has 256 random bits: no slow hash is needed. */
+/** Keys are stored and found by this SHA-256. A key has 256 random bits, so a slow hash is not needed. */
 export function apiKeyDigest(key: string): Buffer {
   return crypto.hash('sha256', key, 'buffer');
 }
 
-/** The key in an `Authorization: Bearer <key>` header, or null when there is none of our form (contract 5). */
+/** The key in `Authorization: Bearer <key>` (contract 5). Null when the header holds no key of our form. */
 export function bearerKey(header: string | undefined): string | null {
   const key = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
   return key !== undefined && KEY.test(key) ? key : null;

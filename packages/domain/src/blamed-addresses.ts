@@ -1,13 +1,13 @@
 import type { ProviderNotification } from './mail-outcome.ts';
 import { plainAddress } from './plain-address.ts';
 
-/** An address that a report of the provider blames. */
+/** An address that bounced or complained, as the provider reports it. */
 export interface BlamedAddress {
   readonly address: string;
   readonly reason: 'bounce' | 'complaint';
 }
 
-/** Its recipients act by name, on every message: see docs/api.md, "The sandbox provider". */
+/** Here the recipient's name chooses what happens to a message: see docs/api.md, "The sandbox provider". */
 export const SANDBOX_DOMAIN = 'sandbox.postrider.example';
 
 const REASONS = new Map<string, BlamedAddress['reason']>([
@@ -15,17 +15,17 @@ const REASONS = new Map<string, BlamedAddress['reason']>([
   ['email.complained', 'complaint'],
 ]);
 
-/** Whom a report that comes with the provider's own answer blames (contract 6.1: bounced and complained). */
+/** The addresses that bounced or complained, from a report in the provider's answer (contract 6.1). */
 export function blamedAddresses({ type, recipients, detail }: ProviderNotification): BlamedAddress[] {
   const reason = REASONS.get(type);
-  // `not-spam` takes a complaint back (RFC 6430).
+  // `not-spam` withdraws a complaint (RFC 6430).
   if (reason === undefined || detail.complaint_type === 'not-spam') return [];
   return recipients.map((address) => ({ address, reason }));
 }
 
 /**
- * Whom to suppress for reports: each address once, as `plainAddress` writes it, for the graver reason. Nobody in the
- * sandbox, who could then not act again.
+ * The addresses to suppress after these reports: each once, as `plainAddress` writes it. A complaint outranks
+ * a bounce. Sandbox recipients are left out: suppressed, they could not act again.
  */
 export function addressesToSuppress(blamed: readonly BlamedAddress[]): BlamedAddress[] {
   const reasons = new Map<string, BlamedAddress['reason']>();

@@ -1,4 +1,4 @@
-/** Where the time comes from. Production passes the system's clock, tests a clock they move by hand. */
+/** The source of time. Production passes the system clock; tests pass a clock that they set. */
 export interface Clock {
   now(): Date;
 }

@@ -1,11 +1,11 @@
 import { delayAfter } from './retry-schedule.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 
-/** What came of one attempt, as the endpoint client tells it. */
+/** The result of one attempt, from the endpoint client. */
 export type AttemptResult =
-  /** A complete response head arrived; nothing after it matters. */
+  /** A complete response head arrived. The rest of the response does not matter. */
   | { readonly kind: 'answered'; readonly statusCode: number }
-  /** No answer: time-out, reset, DNS, connect or TLS fault. `error` is for the customer to read. */
+  /** No answer: a timeout, a reset, or a DNS, connect or TLS fault. The customer reads `error`. */
   | { readonly kind: 'failed'; readonly error: string }
   /** The address guard refused; no request was made. */
   | { readonly kind: 'refused'; readonly error: string };

@@ -6,34 +6,38 @@ export type DomainNameParse =
   | { readonly ok: false; readonly fault: string };
 
 /**
- * RFC 1035 2.3.4; letters, digits and hyphens (RFC 1123 2.1), two labels at the least. The last one is no number:
- * `127.1` is how some write an address.
+ * Labels of letters, digits and hyphens (RFC 1035 2.3.4, RFC 1123 2.1), at least two. The last label is not a
+ * number: some programs read `127.1` as an address.
  */
 const HOST_NAME =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** What an internationalised name is written in; anything else could be another part of a URL. */
+/** The characters of an internationalised name. Another character could start a different part of a URL. */
 const UNICODE_NAME = /^[\p{L}\p{M}\p{N}.-]+$/u;
-/** The characters of a name in Unicode: none is longer than its ASCII form. */
+/** Characters of a name in Unicode. Its ASCII form is never shorter. */
 const WRITTEN_LENGTH_MAX = 253;
 
-/** The one form in which names are stored and compared: IDNA in ASCII, lower case. @returns null for no host name. */
+/**
+ * The form in which names are stored and compared: ASCII (IDNA), lower case.
+ *
+ * @returns null for an invalid host name.
+ */
 export function asciiDomain(text: string): string | null {
   if (text.length > WRITTEN_LENGTH_MAX) return null;
   const ascii = isAscii(text) ? text.toLowerCase() : idnaToAscii(text);
   return ascii !== null && HOST_NAME.test(ascii) ? ascii : null;
 }
 
-/** The rules of a sending domain: a name that somebody can have registered, or one under it. */
+/** A sending domain is a name that can be registered, or a name below one. */
 export function parseDomainName(text: string): DomainNameParse {
   if (parse(text, { extractHostname: false }).isIp === true) return { ok: false, fault: 'is an IP address' };
   const name = asciiDomain(text);
   if (name === null) return { ok: false, fault: 'is not a domain name' };
   const { domain } = parse(name, { allowPrivateDomains: true });
-  // A public suffix (https://publicsuffix.org): many have names under it, and nobody has itself.
+  // Many owners have names below a public suffix (https://publicsuffix.org); no one owns the suffix itself.
   return domain === null ? { ok: false, fault: 'is a public suffix' } : { ok: true, name };
 }
 
-/** UTS 46, as a URL does it. @returns null for what is no name. */
+/** Converts as URLs do (UTS 46). @returns null for an invalid name. */
 function idnaToAscii(text: string): string | null {
   return UNICODE_NAME.test(text) ? (parseUrl(`http://${text}`)?.hostname ?? null) : null;
 }

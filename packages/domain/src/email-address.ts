@@ -1,12 +1,12 @@
 import { asciiDomain } from './domain-name.ts';
 
 /**
- * `local@domain` or `Name <local@domain>`, as mail APIs accept it: strict enough that a header cannot be
- * injected and a typo is caught, not a full RFC 5322 grammar.
+ * `local@domain` or `Name <local@domain>`, as mail APIs accept it. The rules catch typos and prevent header
+ * injection. They are not the full grammar of RFC 5322.
  */
 export interface EmailAddress {
   readonly name: string | null;
-  /** As written, but for a domain in Unicode: that is in ASCII here, as mail servers take it (RFC 5891). */
+  /** The address as written. A Unicode domain is converted to ASCII, which mail servers accept (RFC 5891). */
   readonly address: string;
 }
 
@@ -15,9 +15,9 @@ const ADDRESS =
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
 
 /**
- * Takes time in proportion to the text's length, whatever the text: a request may carry many.
+ * The time is linear in the length of any text: a request may hold many addresses.
  *
- * @returns null when `text` is no address.
+ * @returns null when `text` is not an address.
  */
 export function parseEmailAddress(text: string): EmailAddress | null {
   if (text.length > 998 || hasControlCharacter(text) || !isWellFormed(text)) return null;
@@ -30,16 +30,16 @@ export function parseEmailAddress(text: string): EmailAddress | null {
 }
 
 /**
- * The domain that `parseEmailAddress` finds in From, in the form in which sending domains are stored: ASCII, lower case.
+ * The domain of a From address in ASCII and lower case, as sending domains are stored.
  *
- * @returns an empty text, which is no domain's name, when `from` is no address.
+ * @returns an empty string, which is not a domain name, when `from` is not an address.
  */
 export function senderDomain(from: string): string {
   const address = parseEmailAddress(from)?.address ?? '';
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 }
 
-/** @returns null when the text before the bracket is no name. */
+/** @returns null when the text before the bracket is not a valid name. */
 function displayName(text: string): string | null {
   const quoted = QUOTED.exec(text)?.[1];
   if (quoted !== undefined) return quoted.replaceAll(/\\(.)/g, '$1').trim();
@@ -58,12 +58,12 @@ function isPlainAddress(address: string): boolean {
   return ADDRESS.test(address) && !local.startsWith('.') && !local.endsWith('.') && !local.includes('..');
 }
 
-/** Half of a surrogate pair alone is no character: it has no UTF-8, so it could not be kept or sent as written. */
+/** A lone surrogate has no UTF-8 form: the text could not be stored or sent unchanged. */
 export function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
-/** A control character would end a header line early: never allowed in one. */
+/** A control character could end a header line early, so headers never allow one. */
 export function hasControlCharacter(text: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(text);
 }

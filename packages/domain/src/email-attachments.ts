@@ -3,25 +3,25 @@ import { hasControlCharacter, isWellFormed } from './email-address.ts';
 import { LIMITS } from './limits.ts';
 import { isMediaType } from './media-type.ts';
 
-/** A file as a request brings it. */
+/** A file in a send request. */
 export interface AttachmentDraft {
   readonly filename: string;
-  /** As written, in base64: up to 5 MiB, decoded once and as late as can be. */
+  /** Base64 as written, up to 5 MiB. It is decoded once, when it is stored. */
   readonly content: string;
-  /** Null: told by the filename. */
+  /** Null: derived from the filename. */
   readonly contentType: string | null;
-  /** Makes it inline: HTML shows it as `cid:<content id>`. */
+  /** Makes the attachment inline: HTML shows it as `cid:<content id>`. */
   readonly contentId: string | null;
 }
 
-/** The last four characters show whether the padding is right and the bits that say nothing are zero (RFC 4648 3.5). */
+/** Padding and unused bits are in the last four characters (RFC 4648 3.5). */
 const QUANTUM = 4;
 
-/** Only what one encoder and no other would have written: the alphabet of RFC 4648 section 4, padded, on one line. */
+/** Accepts one encoding per value: the alphabet of RFC 4648 section 4, padded, on one line. */
 export function isBase64(text: string): boolean {
   if (text.length % QUANTUM !== 0) return false;
   const last = text.slice(-QUANTUM);
-  // A pattern of the whole would have to remember every quantum that it could step back to.
+  // A pattern for the whole text would store a backtracking position for each group of four characters.
   return (
     !/[^A-Za-z0-9+/]/.test(text.slice(0, -QUANTUM)) && Buffer.from(last, 'base64').toString('base64') === last
   );
@@ -41,7 +41,7 @@ const contentType = z
   .refine(isMediaType, { error: 'is not a media type' })
   .nullish();
 
-/** Between the angle brackets of a Content-ID only visible ASCII can stand (RFC 2392, RFC 5322 3.6.4). */
+/** A Content-ID allows only visible ASCII between its angle brackets (RFC 2392, RFC 5322 3.6.4). */
 const contentId = z
   .string({ error: 'must be a string' })
   .regex(/^[\u0021-\u003b\u003d\u003f-\u007e]*$/, {
@@ -69,7 +69,7 @@ const attachment = z
     contentId: written.content_id ?? null,
   }));
 
-/** Of a list that is too long, what is behind the limit is not looked into; its length is a fault of its own. */
+/** Entries beyond the limit are not validated. The list's length is a separate fault. */
 export const attachmentsField = z.preprocess(
   (value) => (Array.isArray(value) ? (value.slice(0, LIMITS.attachments) as unknown[]) : (value ?? [])),
   z.array(attachment, { error: 'must be an array of attachments' }),

@@ -2,9 +2,9 @@ import { parseEmailDraft } from './email-draft.ts';
 import type { EmailDraftParse } from './email-draft.ts';
 import type { FieldFault } from './problems.ts';
 
-/** A message of a request, and where it stands in it. */
+/** A message of a send request and its position there. */
 export interface RequestedEmail {
-  /** The path of one of its fields as written in the request: `[7].to` in a batch. */
+  /** The field's path as written in the request: `[7].to` in a batch. */
   readonly pathOf: (field: string) => string;
   readonly parse: EmailDraftParse;
 }

@@ -11,7 +11,7 @@ import type { TopicId } from './ids.ts';
 import { LIMITS } from './limits.ts';
 import type { FieldFault } from './problems.ts';
 
-/** A message as a customer asks for it, validated; addresses as written. */
+/** A validated message as the customer requested it. Addresses are as written. */
 export interface EmailDraft {
   readonly from: string;
   readonly to: readonly string[];
@@ -25,7 +25,7 @@ export interface EmailDraft {
   readonly headers: Readonly<Record<string, string>>;
   readonly attachments: readonly AttachmentDraft[];
   readonly tags: readonly EmailTag[];
-  /** Well-formed; whether the account has such a topic, only the store can say. */
+  /** A well-formed id. Only the store knows whether the account has this topic. */
   readonly topicId: TopicId | null;
 }
 
@@ -34,11 +34,11 @@ export type EmailDraftParse =
   | {
       readonly ok: false;
       readonly faults: readonly FieldFault[];
-      /** The one that was asked for, if it is well-formed: whether there is such a topic is a fault of its own. */
+      /** The requested topic, if its id is well-formed. A missing topic is a separate fault. */
       readonly topicId: TopicId | null;
     };
 
-/** Fields that change what a message is or when it leaves, and that this version cannot honour. */
+/** Fields that change the message or its time, which this version does not support. */
 const UNSUPPORTED = ['scheduled_at', 'template'] as const;
 
 const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'] as const;
@@ -47,7 +47,7 @@ const address = z
   .string({ error: 'must be a string' })
   .refine((text) => parseEmailAddress(text) !== null, { error: 'is not a valid email address' });
 
-/** Of a list that is too long, what is behind the limit is not looked into; its length is told by `wholeMessageFaults`. */
+/** Entries beyond the limit are not validated. `wholeMessageFaults` reports the list's length. */
 const addressList = z.preprocess(
   (value) => {
     const list: unknown = typeof value === 'string' ? [value] : (value ?? []);
@@ -74,7 +74,7 @@ const headers = z.preprocess(
   }),
 );
 
-/** A malformed id and one that is nobody's are the same fault. */
+/** A malformed id and an unknown id are the same fault. */
 export const UNKNOWN_TOPIC = 'is not a topic of this account';
 
 const topicId = z
@@ -110,8 +110,8 @@ const emailRequest = z.object(
 );
 
 /**
- * Validates the body of `POST /v1/emails`: all faults at once, each under its path as written in the request
- * (contract 7.1). A body that is no object has one fault, under the path ``.
+ * Validates the body of `POST /v1/emails`. It reports all faults at once, each with its path as written in
+ * the request (contract 7.1). A body that is not an object has one fault, with an empty path.
  */
 export function parseEmailDraft(body: unknown): EmailDraftParse {
   const parsed = emailRequest.safeParse(body);
@@ -127,7 +127,7 @@ export function parseEmailDraft(body: unknown): EmailDraftParse {
   return { ok: true, draft: { ...rest, replyTo, topicId } };
 }
 
-/** The rules that need several fields at once or the request as it was written. */
+/** The rules that need several fields, or the request as written. */
 function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
   const faults: FieldFault[] = [];
   const recipients = RECIPIENT_FIELDS.reduce((sum, field) => sum + listLength(body[field]), 0);

@@ -1,7 +1,7 @@
 import { hasControlCharacter, isWellFormed } from './email-address.ts';
 import { LIMITS } from './limits.ts';
 
-/** Written by the service itself, or structure of the message: not for a customer to set. */
+/** The service writes these headers, or they define the message's structure. Customers cannot set them. */
 const RESERVED_HEADERS = new Set([
   'from',
   'sender',
@@ -21,11 +21,12 @@ const RESERVED_HEADERS = new Set([
   'content-disposition',
   'content-length',
   'authentication-results',
-  'x-smtpapi', // SendGrid's orders, in JSON
+  'x-smtpapi', // commands to SendGrid, in JSON
 ]);
 /**
- * Orders to a provider or relay. They can add hidden recipients, or choose another customer's account or stream:
- * SES, Mandrill, Postmark, Mailgun, Mailjet, SparkPost (MSYS), Brevo (Mailin), SendGrid.
+ * Commands to a provider or relay. They can add hidden recipients, or select another customer's account or
+ * stream. They belong to SES, Mandrill, Postmark, Mailgun, Mailjet, SparkPost (MSYS), Brevo (Mailin) and
+ * SendGrid.
  */
 const RELAY_PREFIXES = [
   'x-ses-',
@@ -38,19 +39,19 @@ const RELAY_PREFIXES = [
   'x-sg-',
   'x-sparkpost-',
 ];
-/** Also traces of a resending, and what other servers vouch for. */
+/** Resent messages have `resent-`. Other servers' authentication results have `arc-`. */
 const RESERVED_PREFIXES = [...RELAY_PREFIXES, 'resent-', 'arc-'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,76}$/;
 
-/** A fault of the `headers` field: of one header by its name, or of the field itself (`name` null). */
+/** A fault in the `headers` field. `name` is the header at fault; null means the field itself. */
 export interface HeaderFault {
   readonly name: string | null;
   readonly message: string;
 }
 
 /**
- * The faults of extra headers as a request wrote them; none for an object of acceptable strings. Of too many, those that
- * there may be are judged all the same.
+ * The faults of the extra headers in a request. An object of valid strings has none. When there are too many
+ * headers, those within the limit are still validated.
  */
 export function headerFaults(written: unknown): HeaderFault[] {
   if (typeof written !== 'object' || written === null || Array.isArray(written)) {
@@ -66,7 +67,7 @@ export function headerFaults(written: unknown): HeaderFault[] {
 }
 
 function nameFault(name: string): string | null {
-  // `__proto__` is a legal token, but no header anyone sends, and unsafe as a key of plain objects.
+  // `__proto__` is a legal token, but unsafe as a key of plain objects. It is not a real header.
   if (!HEADER_NAME.test(name) || name === '__proto__') return 'is not a valid header name';
   const lower = name.toLowerCase();
   const reserved =

@@ -1,7 +1,7 @@
 import type { EventType } from './event-types.ts';
 import type { EventId } from './ids.ts';
 
-/** What the bytes of a delivery are made of. `data` is JSON text, exactly as the outbox keeps it. */
+/** The parts of a delivery's body. `data` is the JSON text that the outbox stores. */
 export interface EnvelopeParts {
   readonly id: EventId;
   readonly type: EventType;
@@ -11,7 +11,7 @@ export interface EnvelopeParts {
 }
 
 /**
- * The body of a delivery, UTF-8, keys in the order of contract 2.2. `data` goes in as the text that was stored,
+ * A delivery's body in UTF-8, with keys in the order of contract 2.2. It includes `data` as the stored text,
  * so every retry and every replay sends the same bytes.
  */
 export function envelopeBytes(parts: EnvelopeParts): Buffer {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { EventType } from './event-types.ts';
 import { AUTH_RESULTS, HELD_REASONS } from './screening-words.ts';
 
-/** ISO 8601 UTC with milliseconds, the one form of every timestamp that leaves the service. */
+/** ISO 8601 UTC with milliseconds. Every timestamp that leaves the service has this form. */
 const timestamp = z.iso.datetime({ precision: 3 });
 const nullableText = z.string().nullable();
 
@@ -12,7 +12,7 @@ const sendResult = {
   subject: z.string(),
 };
 
-/** Contract 2.3: every key is always there; a key that is not relevant to the type is null. */
+/** Every key is always present (contract 2.3). A key that does not apply to the type is null. */
 const notificationDetail = z.strictObject({
   bounce_type: nullableText,
   bounce_sub_type: nullableText,
@@ -35,7 +35,7 @@ const EMPTY_DETAIL: NotificationDetail = {
   link: null,
 };
 
-/** The detail of one notification: what is known, null for the rest, keys in the contract's order. */
+/** The detail of one notification, with keys in the contract's order. Unknown keys are null. */
 export function notificationDetailOf(known: Partial<NotificationDetail>): NotificationDetail {
   return { ...EMPTY_DETAIL, ...known };
 }
@@ -71,8 +71,9 @@ const attachment = z.strictObject({
 const authResult = z.enum(AUTH_RESULTS);
 
 /**
- * The received-message record. The contract leaves its fields open; docs/inbound.md states this choice. Its text is
- * bounded: the API gives all of it. No link to an attachment: the bytes of an event are fixed, a link's life is short.
+ * The received-message record. The contract leaves its fields open; docs/inbound.md states our choice. Its
+ * text is limited; the API returns the whole text. It has no links to attachments: links expire, and an
+ * event's bytes never change.
  */
 const receivedMessage = z.strictObject({
   object: z.literal('message'),
@@ -99,7 +100,7 @@ const receivedMessage = z.strictObject({
   held_reason: z.enum(HELD_REASONS).nullable(),
 });
 
-/** `data` by event type (contract 2.3), as it is sent: keys in this order, nothing else. */
+/** The `data` of each event type (contract 2.3): exactly these keys, in this order. */
 export const EVENT_DATA = {
   'email.sent': z.strictObject({ ...sendResult, error: z.null() }),
   'email.failed': z.strictObject({ ...sendResult, error: z.string().min(1) }),

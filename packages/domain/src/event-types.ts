@@ -22,8 +22,8 @@ export function isEventType(text: string): text is EventType {
 }
 
 /**
- * The types a webhook receives now. What it asked for is kept; an empty list means every type,
- * also types that are added later (contract 2.1).
+ * The event types that a webhook receives now. An empty list means every type, including types that are added
+ * later (contract 2.1).
  */
 export function receivedTypes(asked: readonly EventType[]): readonly EventType[] {
   return asked.length === 0 ? EVENT_TYPES : asked;

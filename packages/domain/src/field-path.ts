@@ -1,9 +1,9 @@
-/** Of a name in an answer, in characters. */
+/** The longest name in an answer, in characters. */
 const NAME_LENGTH_MAX = 100;
 
 /**
- * `to`, `to[2]`, `headers.<name>`: a place in a body as its request wrote it. A lone value that was written without an
- * array keeps its plain name, and the body itself has none: the empty text.
+ * The path of a field as written in the request: `to`, `to[2]`, `headers.<name>`. A single value without an
+ * array keeps its plain name. The path of the body itself is empty.
  */
 export function fieldPath(path: readonly PropertyKey[], body: unknown): string {
   const [field, ...rest] = path;
@@ -15,7 +15,7 @@ export function fieldPath(path: readonly PropertyKey[], body: unknown): string {
   }, String(field));
 }
 
-/** What stands at a place of a body; undefined where nothing does. */
+/** The value at a path in the body. Undefined when there is none. */
 export function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (value, part) =>
@@ -24,7 +24,7 @@ export function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** A name as long as the body would make an answer of the body's size; all that can be right are shorter. */
+/** Cuts a long name, so that the answer stays small. Every valid name is shorter. */
 function cut(name: string): string {
   const head = Array.from(name.slice(0, 2 * NAME_LENGTH_MAX))
     .slice(0, NAME_LENGTH_MAX)

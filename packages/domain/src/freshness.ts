@@ -1,9 +1,11 @@
-/** Late: due for longer than this. It waited behind others of its webhook, or for a service that was down. */
+/**
+ * A delivery that is due for longer is late: it waited behind its webhook's backlog, or the service was down.
+ */
 const LATE_MS = 500;
 
 /**
- * Fresh are first attempts that are not late: they need little, and would else wait behind a backlog that is not theirs.
- * A retry has waited for half a minute or more.
+ * A first attempt that is not late is fresh. Without priority it would wait behind another webhook's backlog.
+ * A retry has waited for at least 30 seconds already.
  */
 export function isFresh({
   attemptsMade,

@@ -23,7 +23,9 @@ const PREFIXES = {
 
 export type Noun = keyof typeof PREFIXES;
 
-/** A public id: its noun's prefix, `_`, and a ULID in lower case: time-ordered, otherwise opaque. */
+/**
+ * A public id: the noun's prefix, `_`, and a ULID in lower case. It sorts by time and is otherwise opaque.
+ */
 export type Id<N extends Noun> = string & { readonly idOf: N };
 
 export type AccountId = Id<'account'>;
@@ -44,7 +46,7 @@ export function newId<N extends Noun>(noun: N, clock: Clock): Id<N> {
   return `${PREFIXES[noun]}_${ulid(clock.now().getTime(), randomFraction).toLowerCase()}` as Id<N>;
 }
 
-/** The id in `text`, or null when `text` cannot be one: such an id reads as missing, without asking the store. */
+/** @returns null when `text` cannot be an id. It then counts as missing, without a query. */
 export function parseId<N extends Noun>(noun: N, text: string): Id<N> | null {
   const prefix = `${PREFIXES[noun]}_`;
   return text.startsWith(prefix) && ULID.test(text.slice(prefix.length)) ? (text as Id<N>) : null;

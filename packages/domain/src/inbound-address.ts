@@ -1,11 +1,11 @@
 import { plainAddress } from './plain-address.ts';
 
 /**
- * The one form in which addresses that receive mail are stored and compared: as `plainAddress` writes them, without the
+ * The form in which receiving addresses are stored and compared: as `plainAddress` writes them, without the
  * `+tag` (RFC 5233).
  *
- * @returns null when `text` is no bare address, has nothing in front of its tag, or a `*` alone: that means the whole
- * domain in a rule.
+ * @returns null when `text` is not a bare address, or when its local part is empty or `*` without its tag. In
+ *   a routing rule, `*` means the whole domain.
  */
 export function inboundAddress(text: string): string | null {
   const address = plainAddress(text);

@@ -1,6 +1,10 @@
 const SANDBOX_DOMAINS = ['inbound.postrider.example'];
 
-/** The domains on which every account may have inboxes and rules. @param configured undefined: nobody has said. */
+/**
+ * Every account may have inboxes and routing rules on these domains.
+ *
+ * @param configured undefined: not set.
+ */
 export function sharedInboundDomains(
   configured: readonly string[] | undefined,
   mailProvider: string,

@@ -1,13 +1,13 @@
 import { asciiDomain } from './domain-name.ts';
 import { inboundAddress, inboundDomain } from './inbound-address.ts';
 
-/** What mail a routing rule takes. */
+/** The mail that a routing rule accepts. */
 export interface InboundMatch {
-  /** As rules are stored and compared: an address as `inboundAddress` writes it, or `*@` and a domain. */
+  /** The stored form: an address as `inboundAddress` writes it, or `*@` and a domain. */
   readonly match: string;
   /** ASCII, lower case. */
   readonly domain: string;
-  /** Whether it takes all mail of the domain. */
+  /** True: the rule accepts all mail to the domain. */
   readonly isWholeDomain: boolean;
 }
 

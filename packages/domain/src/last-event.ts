@@ -1,13 +1,13 @@
 import type { EventType } from './event-types.ts';
 
-/** The events of a message that was sent, without their `email.`; and its states before the first. */
+/** An event of a sent message without `email.`, or a state before the first event. */
 type LastEvent = Exclude<EmailEventName<EventType>, 'unsubscribed'> | 'queued' | 'stored';
 type EmailEventName<T> = T extends `email.${infer W}` ? W : never;
 
 /**
- * What is known of a message, from least to most telling. What the provider reports comes in any order, and once for
- * each recipient; so a message moves up this list and never down, and ends at the same word whatever the order was.
- * Words of one rank: the first that came stays.
+ * The values of `last_event`, from least to most important. The provider reports in any order, and once per
+ * recipient. A message only moves up this list, so it ends at the same value in any order. With equal ranks,
+ * the first value stays.
  */
 const RANKS = new Map<string, number>(
   Object.entries({
@@ -15,11 +15,11 @@ const RANKS = new Map<string, number>(
     stored: 0,
     sent: 1,
     delivery_delayed: 2,
-    soft_bounced: 3, // also an absence notice, which may come of a message that was delivered
+    soft_bounced: 3, // includes out-of-office replies, which can follow a delivery
     delivered: 4,
     opened: 5,
     clicked: 6,
-    // What a sender has to act on outranks all that went well, for another recipient or before.
+    // A sender must react to these, so they outrank every success.
     failed: 7,
     rejected: 7,
     bounced: 8,
@@ -27,18 +27,20 @@ const RANKS = new Map<string, number>(
   } satisfies Record<LastEvent, number>),
 );
 
-/** What `last_event` of a message says after another event: `email.soft_bounced` → `soft_bounced`, if it tells more. */
+/**
+ * The new `last_event` after an event: `email.soft_bounced` becomes `soft_bounced`, if its rank is higher.
+ */
 export function lastEventAfter(current: string, type: EventType): string {
   const reported = type.slice(type.indexOf('.') + 1);
   return rank(reported) > rank(current) ? reported : current;
 }
 
-/** Values of `last_event` that stay what they are after the event: those that tell as much, or more. */
+/** The values of `last_event` that this event does not change: those of equal or higher rank. */
 export function lastEventsAtLeast(type: EventType): string[] {
   return [...RANKS.keys()].filter((word) => lastEventAfter(word, type) === word);
 }
 
-/** A word that is not listed says nothing of a message. */
+/** An unknown value has the lowest rank. */
 function rank(word: string): number {
   return RANKS.get(word) ?? -1;
 }

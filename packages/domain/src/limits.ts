@@ -1,8 +1,8 @@
-/** Contract section 8 and the rulings beside it: sizes in bytes, everything else in pieces. */
+/** The limits of contract section 8 and our rulings. Names say the unit; the rest are counts. */
 export const LIMITS = {
   bodyBytes: 64 * 1024,
   emailBodyBytes: 8 * 1024 * 1024,
-  /** A body of a send between its own limit and this is refused in plain text, above it by a problem document. */
+  /** A send body over its own limit is refused in plain text, and over this limit with a problem document. */
   emailBodyPlainTextBytes: 32 * 1024 * 1024,
   /** SNS sends up to 256 KiB of text, which JSON may escape. */
   snsBodyBytes: 512 * 1024,
@@ -17,41 +17,44 @@ export const LIMITS = {
   batchMessages: 100,
   batchBodyBytes: 32 * 1024 * 1024,
   idempotencyKeyLength: 256,
-  /** A subject, and the value of a header: with the fold's space in front, what RFC 5322 2.1.1 lets a line hold. */
+  /** A subject or a header value. With the fold's leading space it fills a line of RFC 5322 2.1.1. */
   headerLength: 997,
   deadLettersListed: 100,
-  /** Of one webhook, in one request. */
+  /** Dead letters that one request replays for a webhook. */
   deadLettersReplayed: 1_000,
-  /** Entries of one page of a list, and how many when the request does not say. */
+  /** Entries on one page of a list: the maximum and the default. */
   pageEntries: 100,
   pageEntriesDefault: 20,
   endpointLength: 2048,
-  /** Of a topic, in characters; as Resend has them. */
+  /** Characters, as at Resend. */
   topicNameLength: 50,
   topicDescriptionLength: 200,
-  /** Addresses or ids of one request. */
+  /** Addresses or ids in one request. */
   suppressionsBatch: 100,
   suppressionReasonLength: 500,
-  /** Of an account, of both kinds of keys together. */
+  /** Inboxes of an account, for live and test keys together. */
   inboxes: 100,
-  /** Of an account. */
+  /** Entries per account. */
   blockedSenders: 10_000,
-  /** What the record of a message holds of its text, in UTF-8, of each list, and of its subject and names, in characters. */
+  /**
+   * The record of a received message: bytes of text in UTF-8, entries per list, characters per name or
+   * subject.
+   */
   recordTextBytes: 16 * 1024,
   recordEntries: 100,
   recordNameLength: 998,
-  /** A received message, as it came (SMTP's SIZE). */
+  /** A received message as sent (SMTP's SIZE). */
   receivedBytes: 10 * 1024 * 1024,
-  /** Live messages from an inbox's address in an hour, and of these into one thread. */
+  /** Live messages per hour: from an inbox's address, and into one mail thread. */
   inboxSendsPerHour: 60,
   threadSendsPerHour: 10,
-  /** Text and HTML of a reply together, in UTF-8, and the body of its request. */
+  /** A reply: text and HTML together in UTF-8, and the request's body. */
   replyBytes: 512 * 1024,
   replyBodyBytes: 4 * 1024 * 1024,
-  /** HTML and text of a page of a thread's messages. */
+  /** HTML and text on one page of a mail thread's messages. */
   threadPageBytes: 8 * 1024 * 1024,
-  /** Of a link to an attachment or a raw message: seven days. */
+  /** A link to an attachment or a raw message is valid for seven days. */
   linkMs: 7 * 24 * 60 * 60 * 1000,
-  /** Of an inbox or a rule, in characters. */
+  /** Characters in the name of an inbox or a routing rule. */
   inboundNameLength: 100,
 } as const;

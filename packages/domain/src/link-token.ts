@@ -11,18 +11,26 @@ export interface LinkTarget {
   readonly attachmentId: AttachmentId | null;
 }
 
-/** Tokens that stand in links to the bytes of received mail. A token needs no row anywhere, and ends by itself. */
+/**
+ * Tokens that stand in links to the bytes of received mail. A token needs no row anywhere, and ends by
+ * itself.
+ */
 export interface LinkTokens {
   /** @returns `token`: letters, digits, `-` and `_`; about 150 of them. */
   seal(target: LinkTarget): { readonly token: string; readonly expiresAt: Date };
-  /** @returns null once it has ended, and for whatever `seal` has not made: the reasons are not told apart. */
+  /**
+   * @returns null once it has ended, and for whatever `seal` has not made: the reasons are not told apart.
+   */
   open(token: string): LinkTarget | null;
 }
 
 /** The last is the end, in milliseconds since 1970. */
 const contents = z.tuple([z.string(), z.string().nullable(), z.int()]);
 
-/** @param keys the service's secret keys: the first seals, each opens. Tokens are under keys derived from them. */
+/**
+ * @param keys the service's secret keys: the first seals, each opens. Tokens are under keys derived from
+ *   them.
+ */
 export function createLinkTokens(keys: readonly Buffer[], clock: Clock): LinkTokens {
   const tokens = createSealedTokens(keys, 'link');
   return {

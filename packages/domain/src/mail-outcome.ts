@@ -12,7 +12,7 @@ type ProviderEventType =
   | 'email.opened'
   | 'email.clicked';
 
-/** What a provider reports about a message after it has accepted it. */
+/** A provider's report about a message that it had accepted. */
 export type ProviderNotification = {
   [T in ProviderEventType]: {
     readonly type: T;
@@ -21,23 +21,26 @@ export type ProviderNotification = {
   };
 }[ProviderEventType];
 
-/** A provider's answer to one hand-over of a message. */
+/** The provider's answer to one attempt to send a message. */
 export type ProviderResult =
   | {
       readonly kind: 'accepted';
       readonly providerMessageId: string | null;
-      /** What the provider reports at once: the sandbox's special recipients, and those an SMTP server turned down. */
+      /**
+       * Reports that come with the answer: for sandbox recipients, and for recipients that an SMTP server
+       * rejected.
+       */
       readonly notifications: readonly ProviderNotification[];
     }
-  /** A final no. */
+  /** The provider rejects the message for good. */
   | { readonly kind: 'refused'; readonly error: string }
-  /** Not now: the provider is away, busy, or asks to come back. */
+  /** The provider is away or busy, or it asks us to try later. */
   | ({ readonly kind: 'deferred' } & MailFault);
 
 export interface MailFault {
-  /** For the customer: the provider's words, or a sentence without our inner error codes. */
+  /** The customer reads this: the provider's words, or a sentence without our inner error codes. */
   readonly error: string;
-  /** For operators only: the error code behind the sentence, where there is one. */
+  /** The error code behind the sentence, if there is one. Only operators see it. */
   readonly code?: string | undefined;
 }
 
@@ -46,7 +49,7 @@ export type MailOutcome =
   | ({ readonly kind: 'retry'; readonly delayMs: number } & MailFault)
   | ({ readonly kind: 'failed' } & MailFault);
 
-/** What a hand-over makes of a message. @param attempt 1 for the first hand-over. */
+/** Decides what happens to the message. @param attempt 1 for the first attempt. */
 export function decideMailOutcome(
   answer: ProviderResult,
   attempt: number,

@@ -2,8 +2,8 @@ import { parseEmailAddress } from './email-address.ts';
 import { plainAddress } from './plain-address.ts';
 
 /**
- * Whether a JSON value names an address in any of its texts: as an address, with or without a name, or as a word of a
- * longer text, such as a mail server's diagnosis.
+ * True when any text in a JSON value contains the address. The text may be the address, the address with a
+ * name, or a longer text with the address as a word, such as a mail server's diagnosis.
  *
  * @param address as `plainAddress` writes it.
  */
@@ -23,7 +23,9 @@ function textNames(text: string, address: string): boolean {
   return false;
 }
 
-/** `bob@b.example` is no word of `jim.bob@b.example`, nor of `bob@b.example.com`; a full stop may end a sentence. */
+/**
+ * `bob@b.example` is not a word in `jim.bob@b.example` or `bob@b.example.com`. A full stop may follow a word.
+ */
 function isWord(text: string, from: number, to: number): boolean {
   return !/[\w.%+-]$/.test(text.slice(0, from)) && !/^(?:[\w-]|\.\w)/.test(text.slice(to));
 }

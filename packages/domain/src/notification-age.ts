@@ -1,16 +1,17 @@
 /*
- * A signed notification is good for ever, so a copy of it could be sent again at any time. Its id is remembered, but not
- * for ever: it is refused by its age by then. SNS itself repeats a notification for hours at the most.
+ * A signature never expires, so an attacker could send a copy of a notification at any time. We store its id
+ * for a limited time. After that, its age refuses the copy. SNS itself repeats a notification for hours at
+ * most.
  */
 
-/** Older than this a notification is not believed. */
+/** An older notification is refused. */
 export const NOTIFICATION_AGE_HOURS_MAX = 7 * 24;
 
-/** How long its id is remembered: for as long, and for as much as the clocks of SNS, the API and Postgres may be apart. */
+/** Ids are stored for this long. The extra day covers clock differences between SNS, the API and Postgres. */
 export const NOTIFICATION_ID_HOURS = NOTIFICATION_AGE_HOURS_MAX + 24;
 
 /**
- * How long a notification is kept that names no message we know: the provider may be faster than the commit of its own
- * answer, but that commit is made within a lease, or never.
+ * Notifications for an unknown message are stored for this long. A report can arrive before the worker
+ * commits the provider's answer. That commit happens within a lease or never.
  */
 export const UNCLAIMED_NOTIFICATION_HOURS = 1;

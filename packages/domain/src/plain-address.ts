@@ -2,12 +2,12 @@ import { asciiDomain } from './domain-name.ts';
 import { parseEmailAddress } from './email-address.ts';
 
 /**
- * The one form in which recipients are remembered and compared: no name, lower case, the domain in ASCII. That
- * `Bob@b.example` and `bob@b.example` are two people is allowed (RFC 5321 2.4) and never so: who asks not to be
- * written to means both.
+ * The form in which recipients are stored and compared: no name, lower case, domain in ASCII. RFC 5321 2.4
+ * allows `Bob@b.example` and `bob@b.example` to be two people. In practice they are one, so a suppression
+ * covers both.
  *
  * @param text an address without a name, its domain in Unicode or ASCII.
- * @returns null when it is none.
+ * @returns null when `text` is not a bare address.
  */
 export function plainAddress(text: string): string | null {
   const at = text.lastIndexOf('@');

@@ -1,20 +1,20 @@
-/** Which base a problem's type URI stands under (contract 7.1). */
+/** Selects the base of a problem's type URI (contract 7.1). */
 export type ProblemFamily = 'service' | 'platform';
 
 interface ProblemDefinition {
   readonly status: number;
-  /** On routes that answer it otherwise (contract 7.2). */
+  /** Some routes use this status instead (contract 7.2). */
   readonly alsoStatus?: number;
   readonly title: string;
   readonly family: ProblemFamily;
-  /** For docs/problems.md: what has happened, and what a client does about it (contract 7.3). */
+  /** `when` says what happened. docs/problems.md shows it with `remedy` (contract 7.3). */
   readonly when: string;
   readonly remedy: string;
 }
 
 const BACK_OFF = 'Send it again later, each time after a longer pause.';
 
-/** The one catalogue of problem documents this version answers with (contract 7.2). Key = slug. */
+/** All problem documents of this version (contract 7.2), by slug. */
 export const PROBLEMS = {
   'api-key-unauthorized': {
     status: 401,
@@ -109,7 +109,7 @@ export const PROBLEMS = {
   },
   'validation-failed': {
     status: 422,
-    /** suppressions, topics, and what SNS posts */
+    /** Routes of suppressions and topics, and the route that SNS posts to. */
     alsoStatus: 400,
     title: 'Validation failed',
     family: 'service',
@@ -183,7 +183,7 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/** Contract 7.1, as answered with `application/problem+json`. */
+/** The body of `application/problem+json` (contract 7.1). */
 export interface ProblemDocument {
   readonly type: string;
   readonly title: string;
@@ -200,7 +200,7 @@ export interface ProblemBases {
 
 /**
  * @param requestId becomes `instance`; the same value is sent as `x-request-id`.
- * @param more `status`: the one the catalogue lists besides the usual one.
+ * @param more `status` is the catalogue's `alsoStatus`, on routes that use it.
  */
 export function problemDocument(
   slug: ProblemSlug,

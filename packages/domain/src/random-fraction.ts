@@ -1,15 +1,15 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- * So many bytes are asked for at a time: an id takes sixteen, and asking for each by itself takes thirty times as long as
- * all the rest of making an id.
+ * Random bytes per request to the system. An id uses 16. Single requests would take 30 times as long as all
+ * other work for an id.
  */
 const POOL_BYTES = 4_096;
 
 const pool = new Uint8Array(POOL_BYTES);
 let used = POOL_BYTES;
 
-/** A random number of at least 0 and less than 1, in steps of 1/256; none can be told from those before. */
+/** A random number from 0 to 255/256, in steps of 1/256. Earlier numbers do not predict it. */
 export function randomFraction(): number {
   if (used === POOL_BYTES) {
     randomFillSync(pool);

@@ -7,31 +7,31 @@ export type RateDecision =
   { readonly allowed: true } | { readonly allowed: false; readonly why: 'limit' | 'limiter-unavailable' };
 
 /**
- * Counts requests per API key in a fixed window that begins with an idle key's first charge.
+ * Counts requests per API key in a fixed window. An idle key's first charge starts the window.
  *
- * All or nothing: a cost that does not fit in what is left is refused and consumes nothing. On an untouched
- * window a cost may exceed the whole limit; the key is then shut until the cost has drained at the key's rate.
+ * A cost that exceeds the remaining limit is refused and consumes nothing. The first charge of a window may
+ * exceed the whole limit. The window is then longer, and the key is refused until it ends.
  */
 export interface RateLimiter {
   /**
    * @param cost whole number, 1 or more.
    * @param limitPerMinute the key's own limit.
-   * @throws never for a store that is away: that is `{ allowed: false, why: 'limiter-unavailable' }`.
+   * @returns `{ allowed: false, why: 'limiter-unavailable' }` when the store is unavailable. It does not
+   *   throw then.
    */
   charge(key: string, cost: number, limitPerMinute: number): Promise<RateDecision>;
   /**
-   * Whether the key's window has anything left, so that a charge of 1 would be allowed. Consumes nothing, and begins
-   * no window.
-   *
-   * @throws never, as `charge`.
+   * Allowed when a charge of 1 would be allowed. It consumes nothing and starts no window. It does not throw
+   * when the store is unavailable.
    */
   peek(key: string, limitPerMinute: number): Promise<RateDecision>;
 }
 
 /**
- * How long a window lasts that begins with a charge of `cost`: longer only where the cost exceeds the limit.
+ * The length in milliseconds of a window that starts with a charge of `cost`. It is longer than `baseMs` only
+ * when the cost exceeds the limit.
  *
- * @param baseMs the ordinary window's length; the contract's but in tests.
+ * @param baseMs the length of an ordinary window. Only tests change it.
  */
 export function windowMs(cost: number, limitPerMinute: number, baseMs = RATE_WINDOW_MS): number {
   return Math.max(baseMs, Math.ceil((baseMs * cost) / limitPerMinute));

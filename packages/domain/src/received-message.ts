@@ -14,11 +14,11 @@ export interface ReceivedAttachment {
   readonly filename: string | null;
   readonly contentType: string;
   readonly contentId: string | null;
-  /** In bytes, decoded. */
+  /** Decoded size in bytes. */
   readonly size: number;
 }
 
-/** A message as an inbox, or a rule where there is no inbox, has it. */
+/** A received message of an inbox, or of a routing rule when there is no inbox. */
 export interface ReceivedMessage {
   readonly id: MessageId;
   readonly accountId: AccountId;
@@ -27,35 +27,35 @@ export interface ReceivedMessage {
   readonly inboxId: InboxId | null;
   readonly threadId: ThreadId | null;
   readonly ruleId: RoutingRuleId | null;
-  /** Of the header, without angle brackets. */
+  /** The Message-ID header without angle brackets. */
   readonly messageId: string | null;
   readonly inReplyTo: string | null;
-  /** `Name <address>` or bare; empty where there is none. */
+  /** `Name <address>` or a bare address. Empty when the message has none. */
   readonly from: string;
   readonly to: readonly string[];
   readonly cc: readonly string[];
   readonly replyTo: readonly string[];
-  /** Recipients of the envelope that led here, with their tags. */
+  /** The envelope recipients that led to this inbox or rule, with their tags. */
   readonly receivedFor: readonly string[];
   readonly subject: string | null;
-  /** The plain part, else the HTML turned into text. May be cut behind `LIMITS.recordTextBytes`. */
+  /** The plain text, or the HTML converted to text. May be cut after `LIMITS.recordTextBytes`. */
   readonly text: string | null;
   readonly receivedAt: Date;
-  /** In bytes, as it came. */
+  /** Bytes as received. */
   readonly size: number;
   readonly attachments: readonly ReceivedAttachment[];
   readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
-  /** Sent by a program, as an answer when its reader is out of office. */
+  /** True: a program sent it, such as an out-of-office reply. */
   readonly automatic: boolean;
   readonly heldReason: HeldReason | null;
 }
 
-/** How much of a message its record holds. */
+/** The limits of a message's record. */
 interface Bounds {
-  /** In bytes of UTF-8. */
+  /** Bytes in UTF-8. */
   readonly text: number;
   readonly entries: number;
-  /** In characters. */
+  /** Characters. */
   readonly name: number;
 }
 
@@ -66,12 +66,12 @@ const BOUNDED: Bounds = {
 };
 const WHOLE: Bounds = { text: Infinity, entries: Infinity, name: Infinity };
 
-/** The record of a message in its event and in lists: bounded, whatever the message is. */
+/** The record in events and lists. Its size is limited. */
 export function messageRecord(message: ReceivedMessage): EventData<'message.received'> {
   return recordWithin(BOUNDED, message);
 }
 
-/** The record with all that the message has: for who asks for this one. */
+/** The complete record, for a request of this message. */
 export function wholeMessageRecord(message: ReceivedMessage): EventData<'message.received'> {
   return recordWithin(WHOLE, message);
 }
@@ -118,9 +118,9 @@ function cutName(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : Array.from(text).slice(0, lengthMax).join('');
 }
 
-/** As many whole characters as fit in so many bytes of UTF-8. */
+/** Cuts after the last whole character that fits into `bytesMax` of UTF-8. */
 function cutText(text: string, bytesMax: number): string {
-  // One character of UTF-16 takes three bytes at the most.
+  // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (text.length * 3 <= bytesMax) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytesMax));
   return text.slice(0, read);

@@ -6,45 +6,44 @@ import { newId } from './ids.ts';
 import type { AccountId, EventId } from './ids.ts';
 import { inboundSubject } from './subject.ts';
 
-/** What happened, to be told to the account's webhooks. */
+/** An event for the account's webhooks. */
 export type EventDraft = {
   [T in EventType]: {
     readonly type: T;
     readonly accountId: AccountId;
     readonly data: EventData<T>;
-    /** The inbound routing rule that took the message in; its own endpoints are told as well. */
+    /** The routing rule that accepted the message. Its own endpoints get the event too. */
     readonly inboundRule?: string;
   };
 }[EventType];
 
-/** Account, type and subject. All events of a batch share them. */
+/** The fields that all events of a batch share. */
 type EventKind<T extends EventType> = Pick<EventDraft, 'accountId' | 'inboundRule'> & { readonly type: T };
 
-/** Events as the outbox keeps them. */
+/** Events as the outbox stores them. */
 export interface EventBatch {
   readonly accountId: AccountId;
   readonly type: EventType;
   readonly createdAt: Date;
-  /** Besides the account's own endpoints, those with this subject match. */
+  /** Endpoints with this subject match too, beside the account's own endpoints. */
   readonly inboundSubject: string | null;
-  /** `data` is the JSON text that every attempt will send. */
+  /** Every attempt sends the JSON text in `data`. */
   readonly events: readonly { readonly id: EventId; readonly data: string }[];
 }
 
 /**
- * The open transaction of a cause. Only the store makes one, and only for the length of a transaction:
- * that is why an event cannot be written outside of one.
+ * The open transaction of an event's cause. Only the store creates one, for the length of a transaction. So
+ * no event can be written outside a transaction.
  */
 export interface OutboxTransaction {
-  /** Writes the events and, for each of them, one delivery for each webhook that matches. */
+  /** Writes the events, and a delivery for each event and matching webhook. */
   appendEvents(batch: EventBatch): Promise<void>;
 }
 
 /**
- * Writes an event in its cause's own transaction: it exists exactly when the cause does (contract 1).
+ * Writes an event in the transaction of its cause. The event exists exactly when the cause does (contract 1).
  *
- * @throws ZodError when `data` is not what contract 2.3 states for the type: a fault in our own code, which
- *   must undo the cause as well.
+ * @throws ZodError when `data` breaks contract 2.3. That is a fault in our code and must undo the cause too.
  */
 export async function recordEvent(tx: OutboxTransaction, draft: EventDraft, clock: Clock): Promise<EventId> {
   const [id] = await recordEvents(tx, draft, [draft.data], clock);
@@ -52,7 +51,7 @@ export async function recordEvent(tx: OutboxTransaction, draft: EventDraft, cloc
   return id;
 }
 
-/** As `recordEvent`, for any number of events of one kind, in one round trip. @returns their ids, in the order of `data`. */
+/** Writes any number of events of one kind in one round trip. @returns their ids, in the order of `data`. */
 export async function recordEvents<T extends EventType>(
   tx: OutboxTransaction,
   { accountId, type, inboundRule }: EventKind<T>,
@@ -69,8 +68,8 @@ export async function recordEvents<T extends EventType>(
 }
 
 /**
- * Events that are not written yet, for a cause whose own statement writes them. Whoever makes them writes those whose cause
- * came to be, in that statement, and no others.
+ * Creates events without writing them, for a cause that writes them in its own SQL statement. That statement
+ * must write an event exactly when its cause takes effect.
  *
  * @throws ZodError as `recordEvent` does.
  */

@@ -4,7 +4,7 @@ import type { EmailDraft } from './email-draft.ts';
 import { inboundAddress } from './inbound-address.ts';
 import { LIMITS } from './limits.ts';
 
-/** The message that is answered, received or sent. Ids have no brackets. */
+/** The received or sent message that a reply answers. Ids have no angle brackets. */
 export interface AnsweredMessage {
   readonly direction: 'inbound' | 'outbound';
   readonly from: string;
@@ -12,7 +12,7 @@ export interface AnsweredMessage {
   readonly cc: readonly string[];
   readonly replyTo: readonly string[];
   readonly subject: string | null;
-  /** By which its readers know it, the likeliest last; empty where nobody can. */
+  /** The Message-IDs that its readers may see, the likeliest last. Empty when there is none. */
   readonly ids: readonly string[];
   readonly references: readonly string[];
 }
@@ -24,17 +24,21 @@ export interface ReplyingInbox {
 
 export type ReplyParse =
   | { readonly ok: true; readonly draft: EmailDraft }
-  /** In words that name the field and the rule. */
+  /** `fault` names the field and the rule. */
   | { readonly ok: false; readonly fault: string };
 
-/** Set by the service: what a reply answers is not its sender's to say. */
+/** The service sets these headers, so that a reply cannot claim to answer another message. */
 const REPLY_HEADERS = new Set(['in-reply-to', 'references', 'reply-to']);
-/** RFC 5322 3.6.4 lets References grow with the thread. Beyond this the first id and the last ones tell enough. */
+/**
+ * RFC 5322 3.6.4 lets References grow with the mail thread. Beyond this we keep the first id and the last
+ * ids.
+ */
 const REFERENCES_MAX = 100;
 
 /**
- * The message that a reply becomes: from the inbox, to the answered message's `Reply-To` or else its sender, or to whom it
- * was sent, where the inbox sent it. With `reply_all` also to the others, without the inbox itself.
+ * Turns a reply into a message from the inbox. A received message is answered to its `Reply-To`, or to its
+ * sender without one. A message that the inbox sent is answered to its recipients. `reply_all` adds the other
+ * recipients, without the inbox itself.
  */
 export function parseReply(body: object, inbox: ReplyingInbox, answered: AnsweredMessage): ReplyParse {
   const fields = body as Readonly<Record<string, unknown>>;
@@ -50,14 +54,14 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   const { to, others } = recipientsOf(inbox, answered);
   if (to.length === 0) return fault('The message', 'names no address that can be answered');
   const parsed = parseEmailDraft({
-    ...{
-      html: fields['html'],
-      text: fields['text'],
-      headers,
-      attachments: fields['attachments'],
-      bcc: fields['bcc'],
-    },
-    ...{ from: fromOf(inbox), to, cc: [...(replyAll === true ? others : []), ...listOf(fields['cc'])] },
+    html: fields['html'],
+    text: fields['text'],
+    headers,
+    attachments: fields['attachments'],
+    bcc: fields['bcc'],
+    from: fromOf(inbox),
+    to,
+    cc: [...(replyAll === true ? others : []), ...listOf(fields['cc'])],
     subject: fields['subject'] ?? subjectOf(answered.subject),
   });
   if (!parsed.ok) {
@@ -89,7 +93,7 @@ function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }
       return true;
     });
   const chosen = unseen(first);
-  // A message that the inbox wrote to itself is answered there.
+  // The inbox answers a message to itself at its own address.
   const answerable = chosen.length > 0 ? chosen : first.filter((text) => parseEmailAddress(text) !== null);
   return { to: answerable, others: unseen(direction === 'outbound' ? cc : [...to, ...cc]) };
 }

@@ -2,11 +2,11 @@ import type { NotificationDetail } from './event-data.ts';
 import type { AccountId, EmailId } from './ids.ts';
 import type { EventDraft } from './record-event.ts';
 
-/** What the provider reports of a message, whosever the message is. Nothing but JSON: it can be kept as text. */
+/** A provider's report without its message. It is plain JSON, so it can be stored as text. */
 export type ReportedEvent =
-  /** The template could not be rendered: the message was never sent. */
+  /** SES could not render the template, so the message was never sent. */
   | { readonly type: 'email.failed'; readonly error: string }
-  /** What happened to a message after the provider had accepted it. */
+  /** The provider had accepted the message before this event. */
   | {
       readonly type:
         | 'email.delivered'
@@ -17,14 +17,14 @@ export type ReportedEvent =
         | 'email.rejected'
         | 'email.opened'
         | 'email.clicked';
-      /** Everyone the notification names, each once, in its order; never empty. */
+      /** All recipients that the notification names, each once, in its order. Never empty. */
       readonly recipients: readonly string[];
       /** ISO 8601 UTC with milliseconds. */
       readonly occurredAt: string;
       readonly detail: NotificationDetail;
     };
 
-/** The message that a report is about, as far as its event tells of it. */
+/** The fields of the reported message that its event contains. */
 export interface ReportedEmail {
   readonly id: EmailId;
   readonly accountId: AccountId;
@@ -32,15 +32,14 @@ export interface ReportedEmail {
   readonly subject: string;
 }
 
-/** Of a message that the provider had accepted. */
 type PostAcceptanceEvent = Exclude<ReportedEvent, { readonly type: 'email.failed' }>;
 
-/** What the event of such a report tells (contract 2.3). */
+/** The `data` of a report's event (contract 2.3). */
 export function reportedEventData({ recipients, occurredAt, detail }: PostAcceptanceEvent, emailId: EmailId) {
   return { email_id: emailId, recipients: [...recipients], occurred_at: occurredAt, detail };
 }
 
-/** The event that a report makes for its message, with `data` as contract 2.3 has it. */
+/** The event of a report, with `data` as in contract 2.3. */
 export function reportedEventDraft(event: ReportedEvent, email: ReportedEmail): EventDraft {
   const { accountId, id, from, subject } = email;
   if (event.type === 'email.failed') {

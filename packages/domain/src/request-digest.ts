@@ -1,21 +1,24 @@
 import { createHash } from 'node:crypto';
 
-/** An array or object that is being hashed, one value at a time: a body may have millions. */
+/**
+ * An array or object that is being hashed. A body may have millions of values, so it yields one at a time.
+ */
 interface Container {
-  /** What stands before its next value: its bracket, then what stands between two. */
+  /** The text before the next value: the bracket first, then the separator. */
   before: string;
   readonly between: string;
   readonly values: Iterator<unknown>;
   readonly end: string;
 }
 
-/** Text is handed to the hash in pieces of so many characters: one by one, small values would take many times as long. */
+/** Characters per update of the hash. An update for each small value would take many times as long. */
 const PIECE_LENGTH = 16 * 1024;
 
 /**
- * SHA-256 of what a parsed JSON body says, however it was written: the order of members, white space and escapes do
- * not count. Walks without recursion and hashes as it goes: a body may nest deeper than the stack, and its text may be
- * 32 MiB long. What it keeps grows with the depth alone, but for the names of the objects that are open.
+ * SHA-256 of a parsed JSON body. The order of members, white space and escapes do not change it.
+ *
+ * It uses no recursion: a body may nest deeper than the stack allows. It hashes step by step: a body may have
+ * 32 MiB. Its memory grows with the nesting depth and with the member names of open objects.
  */
 export function requestDigest(body: unknown): Buffer {
   const hash = createHash('sha256');
@@ -48,7 +51,7 @@ function* namesAndMembers(object: Readonly<Record<string, unknown>>): Generator 
   }
 }
 
-/** Its length in front does what quotes and escapes would do. */
+/** The length prefix replaces quotes and escapes. */
 function stringText(value: string): string {
   return `"${value.length}:${value}`;
 }

@@ -1,12 +1,12 @@
-/** When a failed attempt is tried again, and when it no longer is. */
+/** The delays after failed attempts, and the number of attempts. */
 export interface RetrySchedule {
-  /** Delays in milliseconds: entry 0 follows the first failed attempt. */
+  /** Entry 0 is the delay after the first failed attempt. */
   readonly delaysMs: readonly number[];
-  /** Attempts before giving up: one more than there are delays. */
+  /** One more than the number of delays. */
   readonly attemptsMax: number;
 }
 
-/** Contract 6.4: 30 seconds, then 1, 2, 4, 8, 16 and 32 minutes; eight attempts in about an hour. */
+/** 30 seconds, then 1, 2, 4, 8, 16 and 32 minutes: eight attempts in about an hour (contract 6.4). */
 export const CONTRACT_RETRY_DELAYS_SECONDS: readonly number[] = [30, 60, 120, 240, 480, 960, 1920];
 
 /** @param delaysSeconds fractions allowed; rounded to whole milliseconds, as timers and queues count. */
@@ -17,7 +17,7 @@ export function retrySchedule(delaysSeconds: readonly number[]): RetrySchedule {
   };
 }
 
-/** The delay after the `attempt`-th attempt (1 for the first) has failed, or null when it was the last one. */
+/** The delay after failed attempt number `attempt`, which starts at 1. Null after the last attempt. */
 export function delayAfter(schedule: RetrySchedule, attempt: number): number | null {
   return schedule.delaysMs[attempt - 1] ?? null;
 }

@@ -17,7 +17,7 @@ export function isScope(text: string): text is Scope {
   return (SCOPES as readonly string[]).includes(text);
 }
 
-/** A test key reaches no further than its own mail, sent and received. */
+/** A test key can only reach test mail, sent and received. */
 const TEST_KEY_SCOPES: readonly Scope[] = [
   'emails:send',
   'emails:read',
@@ -26,12 +26,12 @@ const TEST_KEY_SCOPES: readonly Scope[] = [
   'inbound:manage',
 ];
 
-/** Whether a key of this kind can have the scope. One that it was given all the same counts as absent. */
+/** True when a key of this kind can have the scope. Any other scope of the key is ignored. */
 export function canHave(kind: KeyKind, scope: Scope): boolean {
   return kind === 'live' || TEST_KEY_SCOPES.includes(scope);
 }
 
-/** Whether a key with the scopes `held` may do what `needed` names; `inbound:manage` implies `inbound:read`. */
+/** True when the scopes `held` include `needed`. `inbound:manage` includes `inbound:read`. */
 export function grants(held: readonly Scope[], needed: Scope): boolean {
   return held.includes(needed) || (needed === 'inbound:read' && held.includes('inbound:manage'));
 }

@@ -1,4 +1,4 @@
-/** RFC 8601 2.7; SPF, DKIM and DMARC do not all have each of them. */
+/** The results of RFC 8601 2.7. Not every method (SPF, DKIM, DMARC) uses each result. */
 export const AUTH_RESULTS = [
   'pass',
   'fail',
@@ -10,6 +10,6 @@ export const AUTH_RESULTS = [
 ] as const;
 export type AuthResult = (typeof AUTH_RESULTS)[number];
 
-/** Why a message is held; of several reasons the first of this list. */
+/** Why a message is held. When several reasons apply, the first in this list counts. */
 export const HELD_REASONS = ['virus', 'spam', 'auth_failed', 'blocked_sender'] as const;
 export type HeldReason = (typeof HELD_REASONS)[number];

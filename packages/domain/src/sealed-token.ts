@@ -1,7 +1,10 @@
 import { hkdfSync } from 'node:crypto';
 import { createSecretBox } from './secret-box.ts';
 
-/** Text in tokens that stand in URLs. A token tells nobody what it holds, and cannot be made or altered without a key. */
+/**
+ * Text in tokens that stand in URLs. A token tells nobody what it holds, and cannot be made or altered
+ * without a key.
+ */
 export interface SealedTokens {
   /** @returns letters, digits, `-` and `_`. */
   seal(text: string): string;
@@ -15,8 +18,10 @@ const KEY_ID_BYTES = 4;
 const TOKEN_LENGTH_MAX = 1024;
 
 /**
- * @param keys the service's secret keys: the first seals, each opens. Tokens are under keys derived from them.
- * @param purpose bound into the seal and into the keys: what is sealed for another opens no token. It never changes.
+ * @param keys the service's secret keys: the first seals, each opens. Tokens are under keys derived from
+ *   them.
+ * @param purpose bound into the seal and into the keys: what is sealed for another opens no token. It never
+ *   changes.
  */
 export function createSealedTokens(keys: readonly Buffer[], purpose: string): SealedTokens {
   const box = createSecretBox(keys.map((key) => derivedKey(key, purpose)));
@@ -39,7 +44,9 @@ export function createSealedTokens(keys: readonly Buffer[], purpose: string): Se
   };
 }
 
-/** Tokens are handed to the world: what anybody learns of their key must say nothing about secrets at rest. */
+/**
+ * Tokens are handed to the world: what anybody learns of their key must say nothing about secrets at rest.
+ */
 function derivedKey(key: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', `postrider ${purpose} token`, KEY_BYTES));
 }

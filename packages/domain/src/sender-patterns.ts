@@ -2,17 +2,19 @@ import { asciiDomain } from './domain-name.ts';
 import { writtenDomains } from './written-domain.ts';
 
 /**
- * A local part without quotes (RFC 6531 3.3), and what providers gave out all the same: `a..b`. Mailing lists
- * exceed the 64 octets of RFC 5321 4.5.3.1. 256 characters take at most 1,024 of the 2,704 bytes that an
- * index entry of Postgres has.
+ * A local part without quotes (RFC 6531 3.3). Some providers also issued `a..b`. Mailing lists exceed the 64
+ * octets of RFC 5321 4.5.3.1. 256 characters take at most 1,024 bytes; a Postgres index entry allows 2,704.
  */
 const LOCAL_PART = /^[^\s\p{Cc}\p{Cs}"(),:;<>@[\\\]]{1,256}$/u;
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
-/** RFC 1035 2.3.4: 253 characters, and so 127 labels at the most. A block list holds no longer name. */
+/**
+ * A name has at most 253 characters, so at most 127 labels (RFC 1035 2.3.4). Block lists hold no longer
+ * names.
+ */
 const DOMAIN_LENGTH_MAX = 253;
 const LABELS_MAX = 127;
 
-/** How a block list holds an address or a domain. @returns null when `text` is neither. */
+/** The form of an address or a domain in a block list. @returns null when `text` is neither. */
 export function senderPattern(text: string): string | null {
   const at = text.lastIndexOf('@');
   const domain = asciiDomain(text.slice(at + 1));
@@ -22,10 +24,10 @@ export function senderPattern(text: string): string | null {
 }
 
 /**
- * What a block list may hold that covers one of these senders: the address, its domain, and the domains above
- * it. The domains are there for addresses, too, that no block list can hold.
+ * All block list entries that would cover one of these senders: the address, its domain, and each parent
+ * domain. The domains are included even when a block list cannot hold the address.
  *
- * @param addresses bare, as received; nothing covers a text without `@`.
+ * @param addresses bare addresses as received. A text without `@` matches nothing.
  */
 export function senderPatterns(addresses: readonly string[]): string[] {
   const patterns = addresses.flatMap((written) => {
@@ -38,18 +40,21 @@ export function senderPatterns(addresses: readonly string[]): string[] {
   return [...new Set(patterns)];
 }
 
-/** @returns null for what no block list holds. */
+/** @returns null when a block list cannot hold the local part. */
 function localPattern(text: string): string | null {
   const local = text.toLowerCase().normalize('NFC');
   return LOCAL_PART.test(local) ? local : null;
 }
 
-/** RFC 5321 4.1.2: `"ann"@` and `ann@` are one mailbox. */
+/** `"ann"@` and `ann@` are the same mailbox (RFC 5321 4.1.2). */
 function unquoted(local: string): string {
   return QUOTED.exec(local)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? local;
 }
 
-/** Not of host names alone: `a_b.shop.example` is none, and `shop.example` covers it. */
+/**
+ * The name and its parent domains. The name need not be a host name: `shop.example` covers
+ * `a_b.shop.example`.
+ */
 function domainsOver(domain: string): string[] {
   const nearest = domain.split('.').slice(-LABELS_MAX);
   return nearest

@@ -1,14 +1,17 @@
-/** Mail that SES received, as its notification tells of it. */
+/** Mail that SES received, as its notification describes it. */
 export interface SesMail {
-  /** SES's id of the message. */
+  /** The message's id at SES. */
   readonly providerMessageId: string;
-  /** Of the envelope; '' for the null sender. */
+  /** The envelope's sender. Empty for the null sender. */
   readonly source: string;
-  /** Recipients of the envelope that the receipt rule matched. `mail.destination` is what the headers say, so anybody's choice. */
+  /**
+   * The envelope recipients that the receipt rule matched. Not `mail.destination`: the sender controls
+   * headers.
+   */
   readonly recipients: readonly string[];
   /** `spamVerdict` and its like, `{status}` or null, and `dmarcPolicy`. */
   readonly verdicts: object;
-  /** What the SNS action brings, or where the S3 action has put it. */
+  /** The content from the SNS action, or the object that the S3 action stored. */
   readonly location:
     | { readonly kind: 'content'; readonly bytes: Buffer }
     | { readonly kind: 'object'; readonly bucket: string; readonly key: string };

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The value of the signature header (contract 6.3): HMAC-SHA256 over `<t>.<body>`, keyed with the whole
- * secret as text, prefix included, in lower-case hexadecimal.
+ * The value of the signature header (contract 6.3): the HMAC-SHA256 of `<t>.<body>` in lower-case
+ * hexadecimal. The key is the whole secret as text, prefix included.
  *
- * @param body the bytes exactly as they are sent.
- * @param at the attempt's own time: every attempt is signed afresh.
+ * @param body the bytes that are sent.
+ * @param at the time of this attempt. Each attempt has its own signature.
  */
 export function signatureHeader(secret: string, body: Buffer, at: Date): string {
   const t = Math.floor(at.getTime() / 1000);

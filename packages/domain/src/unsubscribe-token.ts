@@ -11,8 +11,8 @@ export interface UnsubscribeTarget {
 }
 
 /**
- * Tokens that stand in the links of mail. A token needs no row anywhere and never ends: mail is read years later.
- * It tells nobody whom it names, and cannot be made or altered without a key.
+ * Tokens that stand in the links of mail. A token needs no row anywhere and never ends: mail is read years
+ * later. It tells nobody whom it names, and cannot be made or altered without a key.
  */
 export interface UnsubscribeTokens {
   /** @returns letters, digits, `-` and `_`; about 150 of them. */
@@ -23,7 +23,10 @@ export interface UnsubscribeTokens {
 
 const contents = z.tuple([z.string(), z.string(), z.string()]);
 
-/** @param keys the service's secret keys: the first seals, each opens. Tokens are under keys derived from them. */
+/**
+ * @param keys the service's secret keys: the first seals, each opens. Tokens are under keys derived from
+ *   them.
+ */
 export function createUnsubscribeTokens(keys: readonly Buffer[]): UnsubscribeTokens {
   const tokens = createSealedTokens(keys, 'unsubscribe');
   return {

@@ -2,23 +2,23 @@ import { LIMITS } from './limits.ts';
 import { parseUrl } from './parse-url.ts';
 
 export type EndpointParse =
-  | { readonly ok: true; /** normalised form, as stored and answered */ readonly endpoint: string }
+  | { readonly ok: true; /** the normalised form that is stored and returned */ readonly endpoint: string }
   | { readonly ok: false; readonly fault: string };
 
-/** RFC 1035, 2.3.4, as text without the final dot. */
+/** Characters without the final dot (RFC 1035 2.3.4). */
 const HOST_NAME_LENGTH = 253;
 const LABEL_LENGTH = 63;
 
 /**
- * The rules of an endpoint at registration. A private address is not refused here but at delivery, where the
- * name's answer is known (contract 3).
+ * The rules for an endpoint at registration. They allow a name that leads to a private address. The address
+ * guard refuses it at delivery, when the address is known (contract 3).
  */
 export function parseEndpoint(text: string): EndpointParse {
   if (text.length > LIMITS.endpointLength) return fault(`is longer than ${LIMITS.endpointLength} characters`);
   const url = parseUrl(text);
   if (url === null) return fault('is not an absolute URL');
   if (!/^https:\/\//i.test(text)) return fault('is not an https:// URL');
-  url.hash = ''; // never sent over HTTP
+  url.hash = ''; // HTTP requests do not carry it
   if (url.username !== '' || url.password !== '') return fault('carries a user name or password');
   if (url.port === '0') return fault('has port 0');
   const hostName = url.hostname.replace(/\.$/, '');
