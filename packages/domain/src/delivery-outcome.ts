@@ -1,7 +1,7 @@
 import { delayAfter } from './retry-schedule.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 
-/** The result of one attempt, from the endpoint client. */
+/** An attempt's result, from the endpoint client. */
 export type AttemptResult =
   /** A complete response head arrived. The rest of the response does not matter. */
   | { readonly kind: 'answered'; readonly statusCode: number }

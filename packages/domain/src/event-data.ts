@@ -35,7 +35,7 @@ const EMPTY_DETAIL: NotificationDetail = {
   link: null,
 };
 
-/** The detail of one notification, with keys in the contract's order. Unknown keys are null. */
+/** A notification's detail, with keys in the contract's order. Unknown keys are null. */
 export function notificationDetailOf(known: Partial<NotificationDetail>): NotificationDetail {
   return { ...EMPTY_DETAIL, ...known };
 }

@@ -72,7 +72,7 @@ export type {
   ReceivedMessage,
   ThreadId,
 } from './received-message.ts';
-export { newEvents, recordEvent, recordEvents } from './record-event.ts';
+export { inboundSubject, newEvents, recordEvent, recordEvents } from './record-event.ts';
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
 export { reportedEventData, reportedEventDraft } from './reported-event.ts';
 export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
@@ -89,9 +89,7 @@ export { AUTH_RESULTS, HELD_REASONS } from './screening-words.ts';
 export type { AuthResult, HeldReason } from './screening-words.ts';
 export { senderPattern, senderPatterns } from './sender-patterns.ts';
 export type { SesMail } from './ses-mail.ts';
-export { signatureHeader } from './signature.ts';
-export { newSigningSecret } from './signing-secret.ts';
-export { inboundSubject } from './subject.ts';
+export { newSigningSecret, signatureHeader } from './signature.ts';
 export { createUnsubscribeTokens } from './unsubscribe-token.ts';
 export type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts';
 export { parseEndpoint } from './webhook-endpoint.ts';

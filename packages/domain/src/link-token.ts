@@ -4,42 +4,35 @@ import { LIMITS } from './limits.ts';
 import type { AttachmentId, MessageId } from './received-message.ts';
 import { createSealedTokens } from './sealed-token.ts';
 
-/** What a link gives to whoever has it. */
+/** The bytes that a link's holder may read. */
 export interface LinkTarget {
   readonly messageId: MessageId;
   /** Null: the raw message. */
   readonly attachmentId: AttachmentId | null;
 }
 
-/**
- * Tokens that stand in links to the bytes of received mail. A token needs no row anywhere, and ends by
- * itself.
- */
-export interface LinkTokens {
-  /** @returns `token`: letters, digits, `-` and `_`; about 150 of them. */
-  seal(target: LinkTarget): { readonly token: string; readonly expiresAt: Date };
-  /**
-   * @returns null once it has ended, and for whatever `seal` has not made: the reasons are not told apart.
-   */
-  open(token: string): LinkTarget | null;
-}
+export type LinkTokens = ReturnType<typeof createLinkTokens>;
 
-/** The last is the end, in milliseconds since 1970. */
+/** The last entry is the end of validity, in milliseconds since 1970. */
 const contents = z.tuple([z.string(), z.string().nullable(), z.int()]);
 
 /**
- * @param keys the service's secret keys: the first seals, each opens. Tokens are under keys derived from
+ * Tokens for links to the bytes of received mail. A token needs no row in the database and expires by itself.
+ *
+ * @param keys the service's secret keys. The first encrypts, each decrypts. Tokens use keys derived from
  *   them.
  */
-export function createLinkTokens(keys: readonly Buffer[], clock: Clock): LinkTokens {
+export function createLinkTokens(keys: readonly Buffer[], clock: Clock) {
   const tokens = createSealedTokens(keys, 'link');
   return {
-    seal({ messageId, attachmentId }) {
+    /** @returns a token with about 150 letters, digits, `-` and `_`. */
+    seal({ messageId, attachmentId }: LinkTarget): { readonly token: string; readonly expiresAt: Date } {
       const endsAt = clock.now().getTime() + LIMITS.linkMs;
       const token = tokens.seal(JSON.stringify([messageId, attachmentId, endsAt]));
       return { token, expiresAt: new Date(endsAt) };
     },
-    open(token) {
+    /** @returns null for an expired token, and for every token that `seal` did not create. */
+    open(token: string): LinkTarget | null {
       const text = tokens.open(token);
       if (text === null) return null;
       const [messageId, attachmentId, endsAt] = contents.parse(JSON.parse(text));

@@ -2,8 +2,8 @@ import { parseEmailAddress } from './email-address.ts';
 import { plainAddress } from './plain-address.ts';
 
 /**
- * True when any text in a JSON value contains the address. The text may be the address, the address with a
- * name, or a longer text with the address as a word, such as a mail server's diagnosis.
+ * True when any text in a JSON value contains the address. The text may be the address, with or without a
+ * name. It may also be a longer text with the address as a word, such as a mail server's diagnosis.
  *
  * @param address as `plainAddress` writes it.
  */

@@ -4,7 +4,6 @@ import type { EventData } from './event-data.ts';
 import type { EventType } from './event-types.ts';
 import { newId } from './ids.ts';
 import type { AccountId, EventId } from './ids.ts';
-import { inboundSubject } from './subject.ts';
 
 /** An event for the account's webhooks. */
 export type EventDraft = {
@@ -51,7 +50,7 @@ export async function recordEvent(tx: OutboxTransaction, draft: EventDraft, cloc
   return id;
 }
 
-/** Writes any number of events of one kind in one round trip. @returns their ids, in the order of `data`. */
+/** Writes any number of events with the same kind in one round trip. @returns their ids, in the order of `data`. */
 export async function recordEvents<T extends EventType>(
   tx: OutboxTransaction,
   { accountId, type, inboundRule }: EventKind<T>,
@@ -83,4 +82,9 @@ export function newEvents<T extends EventType>(
     data: JSON.stringify(EVENT_DATA[type].parse(each)),
   }));
   return { type, createdAt: clock.now(), events };
+}
+
+/** The subject of a routing rule's own endpoint (contract 2.2). */
+export function inboundSubject(accountId: AccountId, rule: string): string {
+  return `${accountId}/inbound/${rule}`;
 }

@@ -7,8 +7,7 @@ import { envelopeBytes } from './envelope.ts';
 import type { EventData } from './event-data.ts';
 import type { EventType } from './event-types.ts';
 import type { EventId } from './ids.ts';
-import { signatureHeader } from './signature.ts';
-import { newSigningSecret } from './signing-secret.ts';
+import { newSigningSecret, signatureHeader } from './signature.ts';
 
 const at = new Date('2026-11-20T10:15:30.999Z');
 const t = 1_795_169_730;
@@ -114,4 +113,9 @@ describe('our receiver', () => {
     const same = (type: EventType): Same => type;
     expect(same('email.sent')).toBe('email.sent');
   });
+});
+
+test('a signing secret is whsec_ and 32 random bytes in URL-safe text', () => {
+  expect(newSigningSecret()).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
+  expect(new Set(Array.from({ length: 100 }, newSigningSecret)).size).toBe(100);
 });

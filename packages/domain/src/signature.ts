@@ -1,4 +1,9 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
+
+/** A new signing secret for a webhook: `whsec_` and 32 random bytes in URL-safe text. */
+export function newSigningSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64url')}`;
+}
 
 /**
  * The value of the signature header (contract 6.3): the HMAC-SHA256 of `<t>.<body>` in lower-case

@@ -2,36 +2,34 @@ import { z } from 'zod';
 import type { AccountId, TopicId } from './ids.ts';
 import { createSealedTokens } from './sealed-token.ts';
 
-/** Whom a token lets unsubscribe, and from what. */
+/** The address that a token unsubscribes, and the topic. */
 export interface UnsubscribeTarget {
   readonly accountId: AccountId;
   readonly topicId: TopicId;
-  /** As `plainAddress` writes it. */
+  /** Written by `plainAddress`. */
   readonly address: string;
 }
 
-/**
- * Tokens that stand in the links of mail. A token needs no row anywhere and never ends: mail is read years
- * later. It tells nobody whom it names, and cannot be made or altered without a key.
- */
-export interface UnsubscribeTokens {
-  /** @returns letters, digits, `-` and `_`; about 150 of them. */
-  seal(target: UnsubscribeTarget): string;
-  /** @returns null for whatever `seal` has not made with one of the keys: the reasons are not told apart. */
-  open(token: string): UnsubscribeTarget | null;
-}
+export type UnsubscribeTokens = ReturnType<typeof createUnsubscribeTokens>;
 
 const contents = z.tuple([z.string(), z.string(), z.string()]);
 
 /**
- * @param keys the service's secret keys: the first seals, each opens. Tokens are under keys derived from
+ * Tokens for unsubscribe links in mail. A token needs no row in the database. It never expires, because mail
+ * is read years later. Without a key, no one can read, create or change it.
+ *
+ * @param keys the service's secret keys. The first encrypts, each decrypts. Tokens use keys derived from
  *   them.
  */
-export function createUnsubscribeTokens(keys: readonly Buffer[]): UnsubscribeTokens {
+export function createUnsubscribeTokens(keys: readonly Buffer[]) {
   const tokens = createSealedTokens(keys, 'unsubscribe');
   return {
-    seal: ({ accountId, topicId, address }) => tokens.seal(JSON.stringify([accountId, topicId, address])),
-    open(token) {
+    /** @returns about 150 letters, digits, `-` and `_`. */
+    seal({ accountId, topicId, address }: UnsubscribeTarget): string {
+      return tokens.seal(JSON.stringify([accountId, topicId, address]));
+    },
+    /** @returns null for every token that `seal` did not create with one of the keys. */
+    open(token: string): UnsubscribeTarget | null {
       const text = tokens.open(token);
       if (text === null) return null;
       const [accountId, topicId, address] = contents.parse(JSON.parse(text));
