@@ -106,7 +106,9 @@ describe('the limits', () => {
     expect(known).toContain('bob@sender.example');
     const { from: shown, fromAddresses, complete } = await read(`From: ${tooMuch}`);
     expect({ shown, fromAddresses, complete }).toEqual({
-      ...{ shown: 'bob@sender.example', fromAddresses: null, complete: false },
+      shown: 'bob@sender.example',
+      fromAddresses: null,
+      complete: false,
     });
   });
 

@@ -40,7 +40,10 @@ beforeAll(async () => {
   for (const [name, contents] of Object.entries({ putter: PUTTER, fullDisk: FULL_DISK })) {
     await build({
       stdin: { contents, loader: 'ts', resolveDir },
-      ...{ bundle: true, platform: 'node', format: 'esm', outfile: join(scripts, `${name}.mjs`) },
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outfile: join(scripts, `${name}.mjs`),
     });
   }
 });

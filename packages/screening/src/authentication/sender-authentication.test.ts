@@ -28,7 +28,10 @@ function open(
     // Nobody answers there. Without SPF no message here makes it ask.
     authentication: { dnsServers: ['127.0.0.1:9'], timeoutMs: 500, spf },
     pool: {
-      ...{ threads: 1, timeoutMs, memoryMb: 128, script: path },
+      threads: 1,
+      timeoutMs,
+      memoryMb: 128,
+      script: path,
       onThreadLost: (error) => lost.push(error.message),
     },
   });
