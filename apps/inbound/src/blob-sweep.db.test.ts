@@ -12,10 +12,10 @@ import { createReceivedMessageStore, createSweptBlobs, openDatabase } from '@pos
 import type { Database, ReceivedMessageStore } from '@postrider/store';
 import { createRows, createTestDatabase, s3Error, setEnvironment, startFakeS3 } from '@postrider/testing';
 import type { FakeS3, Rows, TestDatabase } from '@postrider/testing';
-import { createBlobSweep } from './blob-sweep.ts';
+import { BlobSweep } from './blob-sweep.ts';
 import type { BlobSweepParts } from './blob-sweep.ts';
-import { createMailIntake } from './pipeline/mail-intake.ts';
-import { createMailPipeline } from './pipeline/mail-pipeline.ts';
+import { MessageSink } from './pipeline/message-sink.ts';
+import { MailPipeline } from './pipeline/mail-pipeline.ts';
 
 const SHARED = 'in.example';
 const HOUR_MS = 3_600_000;
@@ -66,15 +66,19 @@ function keptLogger() {
 }
 
 const newSweep = (parts: Partial<BlobSweepParts> = {}) =>
-  createBlobSweep({
-    ...{ store: createSweptBlobs(database), blobs, clock: systemClock, logger: keptLogger(), metrics },
+  new BlobSweep({
+    store: createSweptBlobs(database),
+    blobs,
+    clock: systemClock,
+    logger: keptLogger(),
+    metrics,
     ...parts,
   });
 
 /** A sweep now, though none is due. */
 async function sweep(parts: Partial<BlobSweepParts> = {}): Promise<void> {
   await database.pool.query('delete from blob_sweeps');
-  await newSweep(parts).turn();
+  await newSweep(parts).sweepIfDue();
 }
 
 /** A blob that was put so many hours ago. */
@@ -92,23 +96,28 @@ async function idsIn(store: BlobStore): Promise<BlobId[]> {
 }
 
 /** The real intake, with something that happens each time before it asks Postgres to store a message. */
-function intakeWith({
-  store = blobs,
+function sinkWith({
+  blobStore = blobs,
   beforeStore,
-}: { readonly store?: BlobStore; readonly beforeStore?: () => Promise<void> } = {}) {
+}: { readonly blobStore?: BlobStore; readonly beforeStore?: () => Promise<void> } = {}) {
   const real = createReceivedMessageStore(database, systemClock, [SHARED]);
-  const intake: ReceivedMessageStore = {
+  const store: ReceivedMessageStore = {
     ...real,
     async receive(message, claim) {
       await beforeStore?.();
       return real.receive(message, claim);
     },
   };
-  const pipeline = createMailPipeline({
-    ...{ store: intake, blobs: store, logger: keptLogger(), metrics, parser: { parse: parseMessage } },
+  const pipeline = new MailPipeline({
+    store,
+    blobs: blobStore,
+    logger: keptLogger(),
+    metrics,
+    parser: { parse: parseMessage },
   });
-  return createMailIntake({
-    ...{ store: intake, pipeline },
+  return new MessageSink({
+    store,
+    pipeline,
     screening: {
       screen: async () => ({ auth: { spf: 'none', dkim: 'none', dmarc: 'none' }, heldReason: null }),
     },
@@ -116,7 +125,7 @@ function intakeWith({
 }
 
 /** A message with the attachment, that came just now. */
-async function receive(attachment: Buffer, intake = intakeWith()): Promise<string> {
+async function receive(attachment: Buffer, sink = sinkWith()): Promise<string> {
   const raw = Buffer.from(
     [
       'From: ann@shop.example',
@@ -129,11 +138,16 @@ async function receive(attachment: Buffer, intake = intakeWith()): Promise<strin
       '',
     ].join('\r\n'),
   );
-  const receipt = await intake.receive(raw, {
-    ...{ mailFrom: 'ann@shop.example', recipients: [`a@${SHARED}`], traceBytes: 0, sessionId: 's' },
-    ...{ remoteAddress: '192.0.2.1', helo: 'client.example', tls: false },
+  const result = await sink.receive(raw, {
+    mailFrom: 'ann@shop.example',
+    recipients: [`a@${SHARED}`],
+    traceBytes: 0,
+    sessionId: 's',
+    remoteAddress: '192.0.2.1',
+    helo: 'client.example',
+    tls: false,
   });
-  return receipt.kind;
+  return result.kind;
 }
 
 /** Blobs that a row names, and that are not there. The rows are held meanwhile, so that nobody may take their blobs. */
@@ -192,10 +206,10 @@ describe('a sweep', () => {
 
   test('is done by one process of several, and not again before hours have passed', async () => {
     await blobOfAge(25);
-    await Promise.all([newSweep().turn(), newSweep().turn(), newSweep().turn()]);
+    await Promise.all([newSweep().sweepIfDue(), newSweep().sweepIfDue(), newSweep().sweepIfDue()]);
     expect(lines).toHaveLength(1);
     const next = await blobOfAge(25);
-    await newSweep().turn();
+    await newSweep().sweepIfDue();
     expect(await idsIn(blobs)).toEqual([next]);
   });
 
@@ -223,7 +237,7 @@ describe('a sweep', () => {
         },
       },
     });
-    await sweeping.turn();
+    await sweeping.sweepIfDue();
     expect(await idsIn(blobs)).toHaveLength(29);
     expect(await outside.query('select from swept_blobs where leased_until > now()')).toEqual([]);
   });
@@ -277,7 +291,7 @@ describe('a message that brings bytes again which a sweep has found', () => {
       if (!swept) await sweep({ minAgeMs: 0 });
       swept = true;
     };
-    expect(await receive(bytes, intakeWith({ beforeStore }))).toBe('accepted');
+    expect(await receive(bytes, sinkWith({ beforeStore }))).toBe('accepted');
     expect(swept).toBe(true);
     expect(await lost()).toEqual([]);
     expect(await outside.query('select from messages')).toHaveLength(1);
@@ -296,8 +310,8 @@ describe('a message that brings bytes again which a sweep has found', () => {
       },
     };
     const beforeStore = () => sweep({ minAgeMs: 0 });
-    expect(await receive(bytes, intakeWith({ store: failing, beforeStore }))).toBe('later');
-    expect(await receive(bytes, intakeWith())).toBe('accepted');
+    expect(await receive(bytes, sinkWith({ blobStore: failing, beforeStore }))).toBe('later');
+    expect(await receive(bytes, sinkWith())).toBe('accepted');
     expect(await lost()).toEqual([]);
   });
 
@@ -390,7 +404,7 @@ test('while Postgres is away a sweep removes nothing', async () => {
   cleanups.pop();
   await newSweep({
     store: { begin: async () => true, take: async (ids) => away.take(ids), settle: async () => undefined },
-  }).turn();
+  }).sweepIfDue();
   expect(await idsIn(blobs)).toHaveLength(1);
   expect(await counted('postrider_blob_sweeps_total')).toEqual({ failed: 1 });
 });

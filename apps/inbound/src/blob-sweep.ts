@@ -15,20 +15,11 @@ export interface BlobSweepParts {
   readonly minAgeMs?: number;
 }
 
-/** Removes blobs that no message names. */
-export interface BlobSweep {
-  start(): void;
-  /** Does a sweep if one is due. Never rejects. */
-  turn(): Promise<void>;
-  /** Resolves when no removal is under way, or after 5 s. */
-  stop(): Promise<void>;
-}
-
 const DAY_MS = 24 * 60 * 60 * 1000;
-const LOOK_EVERY_MS = 10 * 60 * 1000;
+const CHECK_INTERVAL_MS = 10 * 60 * 1000;
 /** Blobs that one statement asks for: a thousand probes of indexes. */
 const BLOBS_PER_STEP = 500;
-const REMOVED_AT_ONCE = 8;
+const CONCURRENT_REMOVALS = 8;
 const STOP_TIMEOUT_MS = 5_000;
 
 interface Counts {
@@ -37,30 +28,50 @@ interface Counts {
   stepsSkipped: number;
 }
 
-export function createBlobSweep(parts: BlobSweepParts): BlobSweep {
-  const { store, logger, metrics } = parts;
-  let counts: Counts = { removed: 0, stepsSkipped: 0 };
-  const task = periodicTask({ run, pauseMs: LOOK_EVERY_MS, onError });
+/** Removes blobs that no message names. */
+export class BlobSweep {
+  readonly #parts: BlobSweepParts;
+  readonly #task = periodicTask({
+    run: () => this.#run(),
+    pauseMs: CHECK_INTERVAL_MS,
+    onError: (error) => this.#reportFailure(error),
+  });
+  #counts: Counts = { removed: 0, stepsSkipped: 0 };
 
-  async function run(): Promise<void> {
-    counts = { removed: 0, stepsSkipped: 0 };
+  constructor(parts: BlobSweepParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#task.start();
+  }
+
+  /** Sweeps the blob store if a sweep is due. Never rejects. */
+  async sweepIfDue(): Promise<void> {
+    await this.#run().catch((error: unknown) => this.#reportFailure(error));
+  }
+
+  /** Resolves when no removal is running, or after 5 s. */
+  async stop(): Promise<void> {
+    await this.#task.stop(STOP_TIMEOUT_MS);
+  }
+
+  async #run(): Promise<void> {
+    const { store, logger, metrics } = this.#parts;
+    const { stopping } = this.#task;
+    this.#counts = { removed: 0, stepsSkipped: 0 };
     if (!(await store.begin())) return;
-    await sweep(parts, counts, task.stopping);
-    if (task.stopping.aborted) return; // the rest is for the next one
+    await sweep(this.#parts, this.#counts, stopping);
+    if (stopping.aborted) return; // the next sweep does the rest
     metrics.blobSweeps.inc({ result: 'done' });
-    logger.info('blob sweep done', namesOf(counts));
+    logger.info('blob sweep done', namesOf(this.#counts));
   }
 
-  function onError(error: unknown): void {
+  #reportFailure(error: unknown): void {
+    const { logger, metrics } = this.#parts;
     metrics.blobSweeps.inc({ result: 'failed' });
-    logger.warn('blob sweep failed', { ...namesOf(counts), error });
+    logger.warn('blob sweep failed', { ...namesOf(this.#counts), error });
   }
-
-  return {
-    turn: () => run().catch(onError),
-    start: () => task.start(),
-    stop: () => task.stop(STOP_TIMEOUT_MS),
-  };
 }
 
 function namesOf({ removed, stepsSkipped }: Counts) {
@@ -96,8 +107,8 @@ async function removeUnnamed(
     return;
   }
   if (taken.length === 0) return;
-  const goesOn = () => !signal.aborted && performance.now() < endsAtMs;
-  const { removed, failed, error } = await removeAll(blobs, taken as BlobId[], goesOn);
+  const mayRemove = () => !signal.aborted && performance.now() < endsAtMs;
+  const { removed, failed, error } = await removeAll(blobs, taken as BlobId[], mayRemove);
   counts.removed += removed;
   metrics.blobsSwept.inc(removed);
   // What failed may still be done by the store. It is left to the lease.
@@ -106,13 +117,13 @@ async function removeUnnamed(
 }
 
 /** Removes some at a time until one fails. */
-async function removeAll(blobs: Pick<BlobStore, 'remove'>, ids: readonly BlobId[], goesOn: () => boolean) {
-  const slots = new Semaphore(REMOVED_AT_ONCE);
+async function removeAll(blobs: Pick<BlobStore, 'remove'>, ids: readonly BlobId[], mayRemove: () => boolean) {
+  const slots = new Semaphore(CONCURRENT_REMOVALS);
   const failed = new Set<string>();
   let [removed, error]: [number, unknown] = [0, null];
 
   async function remove(id: BlobId): Promise<void> {
-    if (failed.size > 0 || !goesOn()) return;
+    if (failed.size > 0 || !mayRemove()) return;
     try {
       await blobs.remove(id);
       removed += 1;

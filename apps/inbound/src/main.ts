@@ -26,13 +26,12 @@ import {
   requireMigrated,
 } from '@postrider/store';
 import type { MailProviderName } from '@postrider/store';
-import { createBlobSweep } from './blob-sweep.ts';
-import { createMailIntake } from './pipeline/mail-intake.ts';
-import { createMailPipeline, type MailPipeline } from './pipeline/mail-pipeline.ts';
-import { createScreening } from './pipeline/screening.ts';
-import { createSesIntake, type SesIntake } from './ses/ses-intake.ts';
-import { createInboundServer, type InboundServer } from './smtp/inbound-server.ts';
-import type { MailIntake } from './smtp/intake.ts';
+import { BlobSweep } from './blob-sweep.ts';
+import { MessageSink } from './pipeline/message-sink.ts';
+import { MailPipeline } from './pipeline/mail-pipeline.ts';
+import { Screening } from './pipeline/screening.ts';
+import { SesReceiver } from './ses/ses-receiver.ts';
+import { InboundServer } from './smtp/inbound-server.ts';
 
 /** Parsing takes CPU, and one core is left for the rest. */
 const PARSE = { threads: 2, timeoutMs: 20_000, memoryMb: 256 };
@@ -89,7 +88,7 @@ const authentication = new SenderAuthentication({
     onThreadLost: onThreadLost('authenticate'),
   },
 });
-const screening = createScreening({
+const screening = new Screening({
   authentication,
   virusScanner:
     config.inboundClamd === undefined
@@ -108,10 +107,12 @@ const screening = createScreening({
   onUnjudged: (error) => logger.warn('a scanner is away: the message is not judged by it', { error }),
 });
 
-const blobSweep = createBlobSweep({
+const blobSweep = new BlobSweep({
   store: createSweptBlobs(database),
+  blobs,
   clock: systemClock,
-  ...{ blobs, logger, metrics },
+  logger,
+  metrics,
 });
 
 const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
@@ -123,18 +124,18 @@ function readTls() {
     : { cert: readFileSync(cert), key: readFileSync(key) };
 }
 
-function addIntakes(provider: MailProviderName): void {
+function addReceivers(provider: MailProviderName): void {
   const sharedDomains = sharedInboundDomains(config.inboundDomains, provider);
   const store = createReceivedMessageStore(database, systemClock, sharedDomains);
-  const pipeline = createMailPipeline({ store, blobs, parser, logger, metrics });
-  const server = createServer(createMailIntake({ store, pipeline, screening }));
+  const pipeline = new MailPipeline({ store, blobs, parser, logger, metrics });
+  const server = createServer(new MessageSink({ store, pipeline, screening }));
   const ses = createSes(pipeline);
   lifecycle.add('intake of mail', {
     async start() {
       await server.start();
       ses.start();
     },
-    stop: (remainingMs) => stopIntake(server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
+    stop: (remainingMs) => stopReceiving(server, ses, Math.max(0, remainingMs - CLOSING_TIME_MS)),
   });
 }
 
@@ -142,7 +143,7 @@ function addIntakes(provider: MailProviderName): void {
  * Messages that `drainMs` leaves in the pipeline lose their threads and their calls to S3, and come again: by
  * their sender, or from SES's row.
  */
-async function stopIntake(server: InboundServer, ses: SesIntake, drainMs: number): Promise<void> {
+async function stopReceiving(server: InboundServer, ses: SesReceiver, drainMs: number): Promise<void> {
   const sesStopped = ses.stop();
   await Promise.all([
     server.stop(drainMs),
@@ -157,22 +158,24 @@ async function stopIntake(server: InboundServer, ses: SesIntake, drainMs: number
 }
 
 /** Mail that SES receives comes by way of the API. */
-function createSes(pipeline: MailPipeline): SesIntake {
-  return createSesIntake({
+function createSes(pipeline: MailPipeline): SesReceiver {
+  return new SesReceiver({
     work: createSesMailWork(database),
     objects: createObjectSource({ bytesMax: LIMITS.receivedBytes }),
-    ...{ pipeline, logger, metrics },
+    pipeline,
+    logger,
+    metrics,
   });
 }
 
-function createServer(intake: MailIntake): InboundServer {
-  const server = createInboundServer({
+function createServer(sink: MessageSink): InboundServer {
+  const server = new InboundServer({
     host: config.inboundSmtpHost,
     port: config.inboundSmtpPort,
     protocol: config.inboundProtocol,
     hostname: config.inboundHostname ?? hostname(),
     tls: readTls(),
-    intake,
+    sink,
     logger,
     onSession: (open) => metrics.inboundSessions.set(open),
     onRefusal: (code, reason) => metrics.inboundRefusals.inc({ code, reason }),
@@ -207,7 +210,7 @@ await lifecycle
     async start() {
       const { name, origin } = await agreeOnMailProvider(database, config.mailProvider);
       logger.info('mail provider', { provider: name, origin });
-      addIntakes(name);
+      addReceivers(name);
     },
   })
   .run();

@@ -11,7 +11,7 @@ import type { Metrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import { StoreUnavailableError, SweptBlobsError } from '@postrider/store';
 import type { IncomingMessage, Reception, StoredMessage } from '@postrider/store';
-import { createMailPipeline } from './mail-pipeline.ts';
+import { MailPipeline } from './mail-pipeline.ts';
 import type { Mail } from './mail-pipeline.ts';
 
 const TRACE = 'Received: from a.example\r\n';
@@ -35,7 +35,9 @@ const CONTENT = Buffer.from(
 const CLEAN = { auth: { spf: 'pass', dkim: 'none', dmarc: 'none' }, heldReason: null } as const;
 
 const stored = (status: 'received' | 'held'): StoredMessage => ({
-  ...{ id: `msg_${status}` as MessageId, accountId: 'acct_1' as AccountId, status },
+  id: `msg_${status}` as MessageId,
+  accountId: 'acct_1' as AccountId,
+  status,
   heldReason: status === 'held' ? 'spam' : null,
 });
 const RECEIVED: Reception = { kind: 'stored', messages: [stored('received')] };
@@ -71,7 +73,7 @@ async function take({
       done();
     },
   });
-  const pipeline = createMailPipeline({
+  const pipeline = new MailPipeline({
     logger: createLogger({ level: 'debug', service: 'inbound', stream }),
     metrics,
     parser: { parse },
@@ -91,9 +93,12 @@ async function take({
       forgetSwept: async () => undefined,
     },
   });
-  return pipeline.take({
-    ...{ raw: Buffer.concat([Buffer.from(TRACE), CONTENT]), content: CONTENT },
-    ...{ mailFrom: 'bounce@mailer.example', recipients: ['a@in.example'], names: { session_id: 's1' } },
+  return pipeline.process({
+    raw: Buffer.concat([Buffer.from(TRACE), CONTENT]),
+    content: CONTENT,
+    mailFrom: 'bounce@mailer.example',
+    recipients: ['a@in.example'],
+    names: { session_id: 's1' },
     screen: async () => CLEAN,
     ...mail,
   });
@@ -101,7 +106,9 @@ async function take({
 
 const counted = async () =>
   (await metrics.inboundMessages.get()).values.map(({ labels: { result, reason }, value }) => [
-    ...[result, reason, value],
+    result,
+    reason,
+    value,
   ]);
 
 describe('a message', () => {

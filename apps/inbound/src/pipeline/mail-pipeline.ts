@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { BlobStoreUnavailableError } from '@postrider/blobs';
 import type { BlobStore } from '@postrider/blobs';
-import type { MessageParser } from '@postrider/received-mail';
+import type { MessageParser, ParsedMessage } from '@postrider/received-mail';
 import type { LogFields, Logger, Metrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import { StoreUnavailableError, SweptBlobsError } from '@postrider/store';
 import type {
+  IncomingAttachment,
   IncomingMessage,
   ReceivedMessageStore,
   Reception,
@@ -14,8 +15,7 @@ import type {
 } from '@postrider/store';
 import type { Screened } from './screening.ts';
 import { settleAll } from './settle-all.ts';
-import { createStages, type Stages } from './stages.ts';
-import { storeAttachments } from './store-blobs.ts';
+import { StageTimer } from './stage-timer.ts';
 import { withSweptRestored } from './with-swept-restored.ts';
 
 export interface MailPipelineParts {
@@ -37,7 +37,7 @@ export interface Mail {
   /** Of the envelope, as written. */
   readonly recipients: readonly string[];
   /** @throws ScreeningUnavailableError */
-  screen(stages: Stages): Promise<Screened>;
+  screen(timer: StageTimer): Promise<Screened>;
   /** Of mail that SES told of. */
   readonly claim?: SesMailClaim;
   /** What the log names it by. */
@@ -45,24 +45,46 @@ export interface Mail {
 }
 
 /** `later`: nothing is stored that anybody sees; to try again may help. */
-export type MailOutcome = Reception | { readonly kind: 'later' };
+export type PipelineOutcome = Reception | { readonly kind: 'later' };
 
-export interface MailPipeline {
-  /** Never rejects. Resolves when nothing reads the bytes any more. */
-  take(mail: Mail): Promise<MailOutcome>;
-}
+/** Attachments of one message that are written at the same time. */
+const CONCURRENT_WRITES = 4;
 
 /**
  * What becomes of a message: its bytes are read and judged while they are written to the blob store; then one transaction
  * stores it with its event. A blob that no row came to name is swept a day later.
  */
-export function createMailPipeline(parts: MailPipelineParts): MailPipeline {
-  const { logger, metrics } = parts;
-  const count = (result: string, reason = '') => metrics.inboundMessages.inc({ result, reason });
+export class MailPipeline {
+  readonly #parts: MailPipelineParts;
 
-  function note({ id, accountId, status, heldReason }: StoredMessage, names: LogFields): void {
-    count(status, heldReason ?? '');
-    logger.info(`message.${status}`, {
+  constructor(parts: MailPipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** Never rejects. Resolves when nothing reads the bytes any more. */
+  async process(mail: Mail): Promise<PipelineOutcome> {
+    const { logger } = this.#parts;
+    try {
+      const reception = await receive(this.#parts, mail);
+      if (reception.kind === 'nobody') {
+        this.#count('nobody');
+        logger.info('message.nobody', { ...mail.names });
+        return reception;
+      }
+      for (const message of reception.messages) this.#report(message, mail.names);
+      if (reception.messages.length === 0) this.#count('repeated');
+      return reception;
+    } catch (error) {
+      const reason = reasonOf(error);
+      this.#count('later', reason);
+      logger.warn('message not stored', { reason, ...mail.names, error });
+      return { kind: 'later' };
+    }
+  }
+
+  #report({ id, accountId, status, heldReason }: StoredMessage, names: LogFields): void {
+    this.#count(status, heldReason ?? '');
+    this.#parts.logger.info(`message.${status}`, {
       message_id: id,
       account_id: accountId,
       held_reason: heldReason,
@@ -70,35 +92,18 @@ export function createMailPipeline(parts: MailPipelineParts): MailPipeline {
     });
   }
 
-  return {
-    async take(mail) {
-      try {
-        const reception = await receive(parts, mail);
-        if (reception.kind === 'nobody') {
-          count('nobody');
-          logger.info('message.nobody', { ...mail.names });
-          return reception;
-        }
-        for (const message of reception.messages) note(message, mail.names);
-        if (reception.messages.length === 0) count('repeated');
-        return reception;
-      } catch (error) {
-        const reason = reasonOf(error);
-        count('later', reason);
-        logger.warn('message not stored', { reason, ...mail.names, error });
-        return { kind: 'later' };
-      }
-    },
-  };
+  #count(result: string, reason = ''): void {
+    this.#parts.metrics.inboundMessages.inc({ result, reason });
+  }
 }
 
 async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception> {
-  const stages = createStages(parts.metrics);
+  const timer = new StageTimer(parts.metrics);
   const { raw, content, mailFrom, recipients } = mail;
   const [blob, { attachments, automatic, fromAddresses, headers, ...parsed }, screened] = await settleAll([
-    stages.timed('blobs', parts.blobs.put(raw)),
-    stages.timed('parse', parts.parser.parse(content)),
-    mail.screen(stages),
+    timer.timed('blobs', parts.blobs.put(raw)),
+    timer.timed('parse', parts.parser.parse(content)),
+    mail.screen(timer),
   ]);
   const message: IncomingMessage = {
     ...parsed,
@@ -109,12 +114,29 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
     recipients,
     senders: fromAddresses && [...fromAddresses, mailFrom],
     headers,
-    attachments: await stages.timed('blobs', storeAttachments(parts.blobs, attachments)),
+    attachments: await timer.timed('blobs', storeAttachments(parts.blobs, attachments)),
     automatic: automatic || mailFrom === '',
   };
   const putAgain = () => settleAll([parts.blobs.put(raw), storeAttachments(parts.blobs, attachments)]);
   const receiving = withSweptRestored(parts.store, putAgain, () => parts.store.receive(message, mail.claim));
-  return stages.timed('store', receiving);
+  return timer.timed('store', receiving);
+}
+
+/** Writes the contents of attachments. @throws BlobStoreUnavailableError */
+async function storeAttachments(
+  blobs: Pick<BlobStore, 'put'>,
+  attachments: ParsedMessage['attachments'],
+): Promise<IncomingAttachment[]> {
+  const stored: IncomingAttachment[] = [];
+  for (let at = 0; at < attachments.length; at += CONCURRENT_WRITES) {
+    const batch = attachments.slice(at, at + CONCURRENT_WRITES).map(async ({ content, ...attachment }) => ({
+      ...attachment,
+      size: content.length,
+      blob: await blobs.put(content),
+    }));
+    stored.push(...(await settleAll(batch)));
+  }
+  return stored;
 }
 
 function reasonOf(error: unknown): string {

@@ -15,10 +15,10 @@ import { createReceivedMessageStore, openDatabase } from '@postrider/store';
 import { bundleScript, createRows, createTestDatabase, startZoneServer, waitFor } from '@postrider/testing';
 import type { Rows, SmtpClient, TestDatabase } from '@postrider/testing';
 import { mutated } from '../../../../packages/received-mail/test/mutated.ts';
-import { inboundGrounds, type InboundGround } from '../../test/inbound-ground.ts';
-import { createMailIntake } from './mail-intake.ts';
-import { createMailPipeline } from './mail-pipeline.ts';
-import { createScreening } from './screening.ts';
+import { testServers, type TestServer } from '../../test/test-server.ts';
+import { MessageSink } from './message-sink.ts';
+import { MailPipeline } from './mail-pipeline.ts';
+import { Screening } from './screening.ts';
 
 const SHARED = 'in.example';
 /** Each is an inbox, and a session with 10 to 20 messages. */
@@ -42,7 +42,7 @@ function carry<Carried extends object>(value: Carried): Carried {
 let rows: Rows;
 let outside: TestDatabase;
 let blobs: BlobStore;
-let ground: InboundGround;
+let server: TestServer;
 const lost: string[] = [];
 const cleanups: (() => unknown)[] = [];
 
@@ -74,7 +74,7 @@ async function startScreening() {
     () => authentication.close(),
   );
   const scanners = { virusScanner: null, spamScanner: null, required: true, onUnjudged: onThreadLost };
-  return createScreening({ authentication, ...scanners });
+  return new Screening({ authentication, ...scanners });
 }
 
 beforeAll(async () => {
@@ -91,26 +91,26 @@ beforeAll(async () => {
     script: threadScript('received-mail/src/parse-thread.ts'),
     onThreadLost,
   });
-  const grounds = inboundGrounds();
+  const servers = testServers();
   cleanups.push(
     () => outside.drop(),
     () => rm(folder, { recursive: true }),
     () => database.close(),
     () => parser.close(),
-    () => grounds.close(),
+    () => servers.close(),
   );
   const store = createReceivedMessageStore(database, systemClock, [SHARED]);
-  const pipeline = createMailPipeline({
+  const pipeline = new MailPipeline({
     store: { ...store, receive: (message, claim) => store.receive(carry(message), claim) },
     blobs: { put: (bytes) => blobs.put(carry(bytes)) },
     parser: { parse: async (raw) => carry(await parser.parse(raw)) },
     logger: createLogger({ level: 'error', service: 'inbound' }),
     metrics: createMetrics('inbound', { processMetrics: false }),
   });
-  const intake = createMailIntake({ store, pipeline, screening: await startScreening() });
-  ground = await grounds.start({
-    accepts: (recipient) => intake.accepts(recipient),
-    receive: (raw, envelope) => intake.receive(raw, carry(envelope)),
+  const sink = new MessageSink({ store, pipeline, screening: await startScreening() });
+  server = await servers.start({
+    accepts: (recipient) => sink.accepts(recipient),
+    receive: (raw, envelope) => sink.receive(raw, carry(envelope)),
     limits: { messageBytesMax: MESSAGE_BYTES_MAX, bytesUnderWayMax: BYTES_UNDER_WAY_MAX },
   });
 }, 60_000);
@@ -222,7 +222,7 @@ test('whatever mail comes, each 250 is one record and one event, every other ans
   const session = async (mails: Mail[]) => {
     const inbox = `ibx_${(sessions += 1)}`;
     const account = await newInbox(inbox);
-    const client = await ground.greet();
+    const client = await server.greet();
     const answers: string[] = [];
     for (const each of mails) answers.push(await send(client, inbox, each));
     client.destroy();
@@ -230,7 +230,7 @@ test('whatever mail comes, each 250 is one record and one event, every other ans
     const accepted = mails.filter((_, index) => answers[index] === '250');
     await expectEvents(account, await expectRecords(inbox, accepted));
     expect(lost).toEqual([]);
-    ground.received.length = 0;
+    server.received.length = 0;
   };
   // A failure shows seed and path, which repeat it. To make it smaller would take longer than Jest waits.
   await fc.assert(fc.asyncProperty(fc.array(mail, { minLength: 10, maxLength: 20 }), session), {

@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { createMetrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import type { SenderVerdict, SpamScan, VirusScan } from '@postrider/screening';
-import { createScreening } from './screening.ts';
-import { createStages } from './stages.ts';
+import { Screening } from './screening.ts';
+import { StageTimer } from './stage-timer.ts';
 
 const ENVELOPE = { remoteAddress: '203.0.113.7', helo: 'a.example', mailFrom: 'a@a.example' };
 const NONE: SenderVerdict = { auth: { spf: 'none', dkim: 'none', dmarc: 'none' }, dmarcPolicy: 'none' };
@@ -43,14 +43,14 @@ test.each<[string, (held: Promise<void>) => Readers]>([
     virus = Promise.resolve(CLEAN),
     spam = Promise.resolve(HAM),
   } = readers(held);
-  const screening = createScreening({
+  const screening = new Screening({
     authentication: { authenticate: async () => sender },
     virusScanner: { scan: async () => virus },
     spamScanner: { scan: async () => spam },
     required: true,
     onUnjudged: () => undefined,
   });
-  const stages = createStages(createMetrics('inbound', { processMetrics: false }));
+  const stages = new StageTimer(createMetrics('inbound', { processMetrics: false }));
   const screened = screening.screen(Buffer.from('\r\n'), { ...ENVELOPE, rcptTo: ['b@b.example'] }, stages);
   const failed = screened.catch((error: unknown) => error);
   expect(await Promise.race([failed, turn('held')])).toBe('held');

@@ -3,7 +3,7 @@ import { heldReason } from '@postrider/screening';
 import type { Envelope, SenderAuthentication, SpamScanner, VirusScanner } from '@postrider/screening';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import { settleAll } from './settle-all.ts';
-import type { Stages } from './stages.ts';
+import type { StageTimer } from './stage-timer.ts';
 
 export interface Screened {
   readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
@@ -22,39 +22,39 @@ export interface ScreeningParts {
   readonly onUnjudged: (error: Error) => void;
 }
 
-export interface Screening {
+export class Screening {
+  readonly #parts: ScreeningParts;
+
+  constructor(parts: ScreeningParts) {
+    this.#parts = parts;
+  }
+
   /**
    * Settles when nothing reads the bytes any more.
    * @throws ScreeningUnavailableError when a scanner is away and required
    */
-  screen(raw: Buffer, envelope: Envelope, stages: Stages): Promise<Screened>;
-}
-
-export function createScreening(parts: ScreeningParts): Screening {
-  const { authentication, virusScanner, spamScanner } = parts;
+  async screen(raw: Buffer, envelope: Envelope, timer: StageTimer): Promise<Screened> {
+    const { authentication, virusScanner, spamScanner } = this.#parts;
+    const [sender, [virus, spam]] = await settleAll([
+      timer.timed('authenticate', authentication.authenticate(raw, envelope)),
+      timer.timed(
+        'scan',
+        settleAll([this.#judged(virusScanner?.scan(raw)), this.#judged(spamScanner?.scan(raw, envelope))]),
+      ),
+    ]);
+    const verdicts = { ...sender, virus: virus?.virus ?? false, spam: spam?.spam ?? null };
+    return { auth: sender.auth, heldReason: heldReason(verdicts, false) };
+  }
 
   /** @returns null where it is not judged. */
-  async function judged<Scan>(scan: Promise<Scan> | undefined): Promise<Scan | null> {
+  async #judged<Scan>(scan: Promise<Scan> | undefined): Promise<Scan | null> {
+    const { required, onUnjudged } = this.#parts;
     try {
       return (await scan) ?? null;
     } catch (error) {
-      if (parts.required || !(error instanceof ScreeningUnavailableError)) throw error;
-      parts.onUnjudged(error);
+      if (required || !(error instanceof ScreeningUnavailableError)) throw error;
+      onUnjudged(error);
       return null;
     }
   }
-
-  return {
-    async screen(raw, envelope, stages) {
-      const [sender, [virus, spam]] = await settleAll([
-        stages.timed('authenticate', authentication.authenticate(raw, envelope)),
-        stages.timed(
-          'scan',
-          settleAll([judged(virusScanner?.scan(raw)), judged(spamScanner?.scan(raw, envelope))]),
-        ),
-      ]);
-      const verdicts = { ...sender, virus: virus?.virus ?? false, spam: spam?.spam ?? null };
-      return { auth: sender.auth, heldReason: heldReason(verdicts, false) };
-    },
-  };
 }

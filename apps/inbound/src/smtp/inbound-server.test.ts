@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { fakeClock } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
-import { beginMessage, FROM, HOSTNAME, inboundGrounds, testWithIpv6, TO } from '../../test/inbound-ground.ts';
+import { beginMessage, FROM, HOSTNAME, testServers, testWithIpv6, TO } from '../../test/test-server.ts';
 
-const grounds = inboundGrounds();
-afterEach(() => grounds.close());
+const servers = testServers();
+afterEach(() => servers.close());
 
 describe('a message', () => {
   test('of nodemailer is received byte for byte behind one Received field', async () => {
-    const ground = await grounds.start({ clock: fakeClock('2026-11-03T09:05:00Z') });
-    const transport = createTransport({ host: '127.0.0.1', port: ground.port, name: 'client.example' });
+    const server = await servers.start({ clock: fakeClock('2026-11-03T09:05:00Z') });
+    const transport = createTransport({ host: '127.0.0.1', port: server.port, name: 'client.example' });
     const sent = 'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\r\n.\r\n..\r\n.leading dot\r\nend ü 🎉\r\n';
     const info = (await transport.sendMail({
       envelope: { from: 'sender@client.example', to: ['a+tag@inbox.example', 'B@inbox.example'] },
@@ -20,7 +20,7 @@ describe('a message', () => {
     transport.close();
 
     expect(info.accepted).toEqual(['a+tag@inbox.example', 'B@inbox.example']);
-    const [received] = ground.received;
+    const [received] = server.received;
     if (received === undefined) throw new Error('nothing was received');
     const { envelope, message, raw } = received;
     expect(envelope).toEqual({
@@ -42,8 +42,8 @@ describe('a message', () => {
   });
 
   test('is these bytes, 8-bit, NUL and long lines among them', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     const bytes = Buffer.concat([
       Buffer.from('Subject: x\r\n\r\n'),
       Buffer.from(Array.from({ length: 256 }, (_, index) => index)),
@@ -55,20 +55,20 @@ describe('a message', () => {
     await client.say('DATA');
     client.write(bytes);
     expect(await client.say('.')).toMatch(/^250 2\.6\.0 /);
-    expect(ground.received[0]?.message).toBe(bytes.toString('latin1'));
+    expect(server.received[0]?.message).toBe(bytes.toString('latin1'));
   });
 
   test('may be empty', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await beginMessage(client);
     expect(await client.say('.')).toMatch(/^250 /);
-    expect(ground.received[0]?.message).toBe('');
+    expect(server.received[0]?.message).toBe('');
   });
 
   test('begins anew: nothing of the one before it decides how it is read', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await beginMessage(client);
     client.write('in two');
     await client.flushed();
@@ -77,49 +77,49 @@ describe('a message', () => {
     expect(await client.say('..\r\n.')).toMatch(/^250 /);
     await beginMessage(client);
     expect(await client.say('.')).toMatch(/^250 /);
-    expect(ground.received.map(({ message }) => message)).toEqual(['in two packets\r\n', '.\r\n', '']);
+    expect(server.received.map(({ message }) => message)).toEqual(['in two packets\r\n', '.\r\n', '']);
   });
 
   test('may come from the null sender', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet('HELO client.example');
+    const server = await servers.start();
+    const client = await server.greet('HELO client.example');
     await client.say('MAIL FROM:<>');
     await client.say(TO);
     await client.say('DATA');
     expect(await client.say('.')).toMatch(/^250 /);
-    expect(ground.received[0]?.envelope.mailFrom).toBe('');
-    expect(ground.received[0]?.raw.toString()).toContain('with SMTP id');
+    expect(server.received[0]?.envelope.mailFrom).toBe('');
+    expect(server.received[0]?.raw.toString()).toContain('with SMTP id');
   });
 
   test('with all its commands in one packet, and a second one behind it, is received', async () => {
-    const ground = await grounds.start();
-    const client = await ground.open();
+    const server = await servers.start();
+    const client = await server.open();
     await client.answer();
     const transaction = `${FROM}\r\n${TO}\r\nDATA\r\n`;
     client.write(`EHLO client.example\r\n${transaction}one\r\n.\r\n${transaction}two\r\n.\r\nQUIT\r\n`);
     const codes = (await client.rest()).map((answer) => answer.slice(0, 3));
     expect(codes).toEqual(['250', '250', '250', '354', '250', '250', '250', '354', '250', '221']);
-    expect(ground.received.map(({ message }) => message)).toEqual(['one\r\n', 'two\r\n']);
+    expect(server.received.map(({ message }) => message)).toEqual(['one\r\n', 'two\r\n']);
   });
 
   test('that the client breaks off is not received', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await beginMessage(client);
     client.write('Subject: half\r\n\r\nhalf a message\r\n.');
     await client.flushed();
     client.destroy();
-    const next = await ground.greet();
+    const next = await server.greet();
     await beginMessage(next);
     await next.say('whole\r\n.');
-    expect(ground.received.map(({ message }) => message)).toEqual(['whole\r\n']);
+    expect(server.received.map(({ message }) => message)).toEqual(['whole\r\n']);
   });
 });
 
 describe('the answer to EHLO', () => {
   test('offers what is true, and no login', async () => {
-    const ground = await grounds.start();
-    const client = await ground.open();
+    const server = await servers.start();
+    const client = await server.open();
     expect(await client.answer()).toBe(`220 ${HOSTNAME} ESMTP`);
     expect((await client.say('EHLO client.example')).split('\n')).toEqual([
       `250-${HOSTNAME}`,
@@ -138,16 +138,16 @@ describe('the answer to EHLO', () => {
     'XFORWARD ADDR=192.0.2.1',
     'WIZ x',
   ])('%s is not there', async (command) => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     expect(await client.say(command)).toMatch(/^500 5\.5\.2 /);
   });
 });
 
 /** smtp-server ends an address at the first space, and offers no way to read it otherwise. */
 test('a sender with a space in quotes is refused as a fault of syntax, and the session goes on', async () => {
-  const ground = await grounds.start();
-  const client = await ground.greet();
+  const server = await servers.start();
+  const client = await server.greet();
   expect(await client.say('MAIL FROM:<"a b"@sender.example>')).toBe(
     '501 5.1.7 Error: Bad sender address syntax',
   );
@@ -168,12 +168,12 @@ describe('a recipient', () => {
     ['a\u0000b@inbox.example', '501 5.1.3 Error: Bad recipient address syntax'],
     ['', '501 5.1.3 Error: Bad recipient address syntax'],
   ])('%j is refused: nothing is relayed', async (address, answer) => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await client.say(FROM);
     expect(await client.say(`RCPT TO:<${address}>`)).toBe(answer);
     expect(await client.say('DATA')).toMatch(/^503 /);
-    expect(ground.received).toEqual([]);
+    expect(server.received).toEqual([]);
   });
 
   test.each([
@@ -182,26 +182,26 @@ describe('a recipient', () => {
     ['@relay.example:a@inbox.example', 'a@inbox.example'],
     ['grüße@inbox.example', 'grüße@inbox.example'],
   ])('%j is one of ours, asked about and handed on as written', async (written, recipient) => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await beginMessage(client, `RCPT TO:<${written}>`);
     expect(await client.say('.')).toMatch(/^250 /);
-    expect(ground.asked).toEqual([recipient]);
-    expect(ground.received[0]?.envelope.recipients).toEqual([recipient]);
+    expect(server.asked).toEqual([recipient]);
+    expect(server.received[0]?.envelope.recipients).toEqual([recipient]);
   });
 
   test('keeps its domain as written: xn-- is not turned into Unicode', async () => {
     const recipient = 'a@xn--bcher-kva.example';
-    const ground = await grounds.start({ accepts: async () => 'known' });
-    const client = await ground.greet();
+    const server = await servers.start({ accepts: async () => 'known' });
+    const client = await server.greet();
     await beginMessage(client, `RCPT TO:<${recipient}>`);
     await client.say('.');
-    expect([ground.asked, ground.received[0]?.envelope.recipients]).toEqual([[recipient], [recipient]]);
+    expect([server.asked, server.received[0]?.envelope.recipients]).toEqual([[recipient], [recipient]]);
   });
 
   test('is not told by VRFY and EXPN', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     const answers = [];
     for (const name of ['a@inbox.example', 'nobody@inbox.example', 'x@example.org']) {
       answers.push(await client.say(`VRFY ${name}`), await client.say(`EXPN ${name}`));
@@ -212,40 +212,40 @@ describe('a recipient', () => {
         '500 5.5.2 Error: command not recognized',
       ]),
     );
-    expect(ground.asked).toEqual([]);
+    expect(server.asked).toEqual([]);
   });
 });
 
 describe('what the client says of itself', () => {
   test('is no part of the log, and breaks no header', async () => {
-    const ground = await grounds.start({
+    const server = await servers.start({
       accepts: async (recipient) => {
         if (recipient.startsWith('broken')) throw new Error('no connection');
         return 'known';
       },
       receive: async () => Promise.reject(new Error('no disk')),
     });
-    const client = await ground.greet('EHLO hostile-name)(;"<x>');
+    const client = await server.greet('EHLO hostile-name)(;"<x>');
     await client.say('RCPT TO:<broken-hostile@inbox.example>');
     await beginMessage(client, 'RCPT TO:<broken-hostile@inbox.example>', 'RCPT TO:<hostile@inbox.example>');
     await client.say('Subject: hostile\r\n\r\nhostile\r\n.');
     await client.say('HOSTILE');
     await client.say('QUIT');
-    expect(ground.received[0]?.raw.toString()).toMatch(/^Received: from hostile-name\?{5}x\? \(/);
-    expect(ground.log()).toContain('recipient not judged');
-    expect(ground.log()).toContain('message not received');
-    expect(ground.log()).not.toMatch(/hostile|@(inbox|client)\.example/i);
+    expect(server.received[0]?.raw.toString()).toMatch(/^Received: from hostile-name\?{5}x\? \(/);
+    expect(server.log()).toContain('recipient not judged');
+    expect(server.log()).toContain('message not received');
+    expect(server.log()).not.toMatch(/hostile|@(inbox|client)\.example/i);
   });
 });
 
 describe('the address of a client', () => {
   testWithIpv6('that comes by IPv4 to an IPv6 socket is an IPv4 address', async () => {
-    const ground = await grounds.start({ host: '::' });
-    const client = await ground.greet();
+    const server = await servers.start({ host: '::' });
+    const client = await server.greet();
     await beginMessage(client);
     await client.say('.');
-    expect(ground.received[0]?.envelope.remoteAddress).toBe('127.0.0.1');
-    expect(ground.received[0]?.raw.toString()).toContain('([127.0.0.1])');
+    expect(server.received[0]?.envelope.remoteAddress).toBe('127.0.0.1');
+    expect(server.received[0]?.raw.toString()).toContain('([127.0.0.1])');
   });
 });
 
@@ -255,24 +255,24 @@ describe('the server', () => {
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
-    await expect(grounds.start({ port })).rejects.toThrow('EADDRINUSE');
+    await expect(servers.start({ port })).rejects.toThrow('EADDRINUSE');
     other.close();
   });
 
   test('tells its port while it listens', async () => {
-    const ground = await grounds.start();
-    expect(ground.server.port()).toBe(ground.port);
-    await ground.server.stop();
-    expect(() => ground.server.port()).toThrow('does not listen');
-    await ground.server.stop();
-    const socket = connectTcp(ground.port, '127.0.0.1');
+    const server = await servers.start();
+    expect(server.inbound.port()).toBe(server.port);
+    await server.inbound.stop();
+    expect(() => server.inbound.port()).toThrow('does not listen');
+    await server.inbound.stop();
+    const socket = connectTcp(server.port, '127.0.0.1');
     const [error] = (await once(socket, 'error')) as [Error & { code: string }];
     expect(error.code).toBe('ECONNREFUSED');
   });
 
   test('takes no browser for a client', async () => {
-    const ground = await grounds.start();
-    const client = await ground.open();
+    const server = await servers.start();
+    const client = await server.open();
     await client.answer();
     client.write('POST / HTTP/1.1\r\nHost: x\r\n\r\nEHLO a\r\n');
     expect(await client.rest()).toEqual(['421 4.4.2 HTTP requests not allowed']);

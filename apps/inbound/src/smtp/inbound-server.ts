@@ -6,7 +6,7 @@ import { type Clock, errorCode, type Logger, systemClock } from '@postrider/runt
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
-import type { MailIntake } from './intake.ts';
+import type { MessageSink, RecipientVerdict } from '../pipeline/message-sink.ts';
 import { DEFAULT_LIMITS, DEFAULT_LMTP_LIMITS, type InboundLimits } from './limits.ts';
 import { receiveMessage } from './receive-message.ts';
 import { Refusal, type RefusalReason } from './refusal.ts';
@@ -28,7 +28,7 @@ export interface InboundServerOptions {
   readonly hostname: string;
   /** Null: no STARTTLS. */
   readonly tls: InboundTls | null;
-  readonly intake: MailIntake;
+  readonly sink: Pick<MessageSink, 'accepts' | 'receive'>;
   readonly logger: Logger;
   /** Default: the machine's clock. It dates `Received:`. */
   readonly clock?: Clock;
@@ -40,34 +40,13 @@ export interface InboundServerOptions {
   readonly onRefusal?: (code: number, reason: RefusalReason) => void;
 }
 
-export interface InboundServer {
-  /** Resolves when it listens; rejects when the address is taken. */
-  start(): Promise<void>;
-  /**
-   * Takes no new session and no new message. Resolves when the messages under way are answered, or after `remainingMs`:
-   * whoever has no answer by then hears 421, and sends the message again.
-   */
-  stop(remainingMs?: number): Promise<void>;
-  /** @throws Error before `start` and after `stop` */
-  port(): number;
-  /**
-   * The next handshakes use it. Null: STARTTLS is offered no more.
-   * @throws Error when it is no certificate, or the key of another one; what was there stays in use
-   */
-  setTls(tls: InboundTls | null): void;
-}
-
-/** Opens nothing before `start`. @throws Error when the certificate is unusable */
-export function createInboundServer(options: InboundServerOptions): InboundServer {
-  return new LibraryServer(options);
-}
-
 /** Jokes of smtp-server (WIZ, SHELL, KILL), a login, and two commands by which a client says it is another one. */
 const NEVER_OFFERED = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'];
 const TLS_VERSION_MIN = 'TLSv1.2';
 const STOP_MS = 10_000;
 
-class LibraryServer implements InboundServer {
+/** An SMTP or LMTP server. It opens nothing before `start`. */
+export class InboundServer {
   readonly #options: InboundServerOptions;
   readonly #limits: InboundLimits;
   readonly #sessionLimits: SessionLimits;
@@ -76,6 +55,7 @@ class LibraryServer implements InboundServer {
   /** By what the handlers of smtp-server are given. A session stays here, and counts, until its socket is closed. */
   readonly #sessions = new Map<SMTPServerSession, Session>();
 
+  /** @throws Error when the certificate is unusable */
   constructor(options: InboundServerOptions) {
     this.#options = options;
     this.#limits = {
@@ -88,6 +68,7 @@ class LibraryServer implements InboundServer {
     this.setTls(options.tls);
   }
 
+  /** Resolves when the server listens; rejects when the address is taken. */
   async start(): Promise<void> {
     const { host, port, protocol, logger } = this.#options;
     this.#server.listen(port, host);
@@ -95,6 +76,10 @@ class LibraryServer implements InboundServer {
     logger.info('inbound server listens', { host, port: this.port(), protocol });
   }
 
+  /**
+   * Takes no new session and no new message. Resolves when the messages in flight are answered, or after
+   * `remainingMs`. A client without an answer by then gets 421, and sends the message again.
+   */
   async stop(remainingMs = STOP_MS): Promise<void> {
     if (!this.#server.server.listening) return;
     // smtp-server takes 0 for its own default, 30 s.
@@ -104,12 +89,17 @@ class LibraryServer implements InboundServer {
     await closed;
   }
 
+  /** @throws Error before `start` and after `stop` */
   port(): number {
     const address = this.#server.server.address() as AddressInfo | null;
     if (address === null) throw new Error('the inbound server does not listen');
     return address.port;
   }
 
+  /**
+   * Sets the certificate of the next handshakes. With null, the server no longer offers STARTTLS.
+   * @throws Error when the certificate is unusable or does not match the key. The previous one stays in use.
+   */
   setTls(tls: InboundTls | null): void {
     const { options } = this.#server;
     if (tls === null) {
@@ -164,7 +154,7 @@ class LibraryServer implements InboundServer {
     const limit = this.#sessionLimits.enter(session.remoteAddress);
     if (limit !== null) {
       onRefusal(421, limit);
-      turnAway(socket, this.#options.hostname);
+      rejectConnection(socket, this.#options.hostname);
       return null;
     }
     this.#sessions.set(session.session, session);
@@ -182,10 +172,10 @@ class LibraryServer implements InboundServer {
 
   #onMailFrom(address: SMTPServerAddress, of: SMTPServerSession, done: (error?: Error) => void): void {
     const session = this.#session(of);
-    session.mails += 1;
+    session.mailCommands += 1;
     session.recipientsTaken = 0;
     const declared = Number(address.args === false ? 0 : (address.args['SIZE'] ?? 0));
-    if (session.mails > this.#limits.messagesPerSessionMax) {
+    if (session.mailCommands > this.#limits.messagesPerSessionMax) {
       const words = 'Too many messages in one session';
       done(session.refuse(new Refusal(421, 'messages_per_session', words)));
     } else if (declared > this.#budget.available) {
@@ -196,7 +186,7 @@ class LibraryServer implements InboundServer {
   /** Resolves with what the client is to hear instead of 250. */
   async #onRcptTo({ address }: SMTPServerAddress, of: SMTPServerSession): Promise<Refusal | undefined> {
     const session = this.#session(of);
-    session.begin();
+    session.pauseCommandTimeout();
     const verdict = await this.#judge(address, of.id);
     switch (verdict) {
       case 'known':
@@ -209,10 +199,10 @@ class LibraryServer implements InboundServer {
     }
   }
 
-  async #judge(recipient: string, sessionId: string): ReturnType<MailIntake['accepts']> {
-    const { intake, logger } = this.#options;
+  async #judge(recipient: string, sessionId: string): Promise<RecipientVerdict> {
+    const { sink, logger } = this.#options;
     try {
-      const ask = async () => intake.accepts(recipient);
+      const ask = async () => sink.accepts(recipient);
       return await within(ask, this.#limits.acceptsTimeoutMs, () => 'unavailable');
     } catch (error) {
       logger.warn('recipient not judged', { session_id: sessionId, error });
@@ -225,10 +215,10 @@ class LibraryServer implements InboundServer {
     of: SMTPServerSession,
     done: (error: Error | null, answer?: string | (string | Error)[]) => void,
   ): Promise<void> {
-    const { intake, hostname, logger, protocol, clock = systemClock } = this.#options;
+    const { sink, hostname, logger, protocol, clock = systemClock } = this.#options;
     const session = this.#session(of);
-    session.begin();
-    const receiving = { intake, hostname, logger, clock, budget: this.#budget, limits: this.#limits };
+    session.pauseCommandTimeout();
+    const receiving = { sink, hostname, logger, clock, budget: this.#budget, limits: this.#limits };
     const outcome = await receiveMessage(receiving, stream, of);
     if (outcome === null) return;
     const answers = protocol === 'lmtp' ? session.recipientsTaken : 1;
@@ -246,7 +236,7 @@ class LibraryServer implements InboundServer {
 }
 
 /** At once, and not after the pause before the greeting: who is over a limit must not hold a socket. */
-function turnAway(socket: Socket, hostname: string): void {
+function rejectConnection(socket: Socket, hostname: string): void {
   socket.on('error', () => undefined);
   socket.write(`421 ${hostname} Too many sessions, try again later\r\n`);
   socket.destroySoon();

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { beginMessage, FROM, HOSTNAME, inboundGrounds, testWithIpv6, TO } from '../../test/inbound-ground.ts';
-import type { InboundGround } from '../../test/inbound-ground.ts';
-import type { Receipt } from './intake.ts';
+import { beginMessage, FROM, HOSTNAME, testServers, testWithIpv6, TO } from '../../test/test-server.ts';
+import type { TestServer } from '../../test/test-server.ts';
+import type { SinkResult } from '../pipeline/message-sink.ts';
 
-const grounds = inboundGrounds();
-afterEach(() => grounds.close());
+const servers = testServers();
+afterEach(() => servers.close());
 
 const TOO_MANY = `421 ${HOSTNAME} Too many sessions, try again later`;
 
@@ -21,59 +21,59 @@ function opening<T>() {
 
 describe('sessions', () => {
   test('over the limit hear 421, and have room when one ends', async () => {
-    const ground = await grounds.start({ limits: { sessionsMax: 2 } });
-    const first = await ground.greet();
-    await ground.greet();
-    const third = await ground.open();
+    const server = await servers.start({ limits: { sessionsMax: 2 } });
+    const first = await server.greet();
+    await server.greet();
+    const third = await server.open();
     expect(await third.rest()).toEqual([TOO_MANY]);
-    expect(ground.refusals).toEqual(['421 sessions']);
+    expect(server.refusals).toEqual(['421 sessions']);
     await first.say('QUIT');
-    await waitFor(() => ground.sessions.at(-1) === 1, { what: 'the end of the first session' });
-    expect(await (await ground.open()).answer()).toMatch(/^220 /);
-    expect(ground.sessions).toEqual([1, 2, 1, 2]);
+    await waitFor(() => server.sessions.at(-1) === 1, { what: 'the end of the first session' });
+    expect(await (await server.open()).answer()).toMatch(/^220 /);
+    expect(server.sessions).toEqual([1, 2, 1, 2]);
   });
 
   test('that were turned away do not count', async () => {
-    const ground = await grounds.start({ limits: { sessionsMax: 1 } });
-    const first = await ground.greet();
-    for (let count = 0; count < 5; count += 1) expect(await (await ground.open()).rest()).toEqual([TOO_MANY]);
+    const server = await servers.start({ limits: { sessionsMax: 1 } });
+    const first = await server.greet();
+    for (let count = 0; count < 5; count += 1) expect(await (await server.open()).rest()).toEqual([TOO_MANY]);
     await first.say('QUIT');
-    await waitFor(() => ground.sessions.at(-1) === 0, { what: 'the end of the session' });
-    expect(await (await ground.open()).answer()).toMatch(/^220 /);
-    expect(ground.sessions).toEqual([1, 0, 1]);
+    await waitFor(() => server.sessions.at(-1) === 0, { what: 'the end of the session' });
+    expect(await (await server.open()).answer()).toMatch(/^220 /);
+    expect(server.sessions).toEqual([1, 0, 1]);
   });
 
   test('of one address over its limit hear 421, and have room when one ends', async () => {
-    const ground = await grounds.start({ limits: { sessionsPerAddressMax: 2 } });
-    const first = await ground.greet();
-    await ground.greet();
-    const third = await ground.open();
+    const server = await servers.start({ limits: { sessionsPerAddressMax: 2 } });
+    const first = await server.greet();
+    await server.greet();
+    const third = await server.open();
     expect(await third.rest()).toEqual([TOO_MANY]);
-    expect(ground.refusals).toEqual(['421 sessions_per_address']);
+    expect(server.refusals).toEqual(['421 sessions_per_address']);
     await first.say('QUIT');
-    await waitFor(() => ground.sessions.at(-1) === 1, { what: 'the end of the first session' });
-    expect(await (await ground.open()).answer()).toMatch(/^220 /);
+    await waitFor(() => server.sessions.at(-1) === 1, { what: 'the end of the first session' });
+    expect(await (await server.open()).answer()).toMatch(/^220 /);
   });
 
   testWithIpv6('of another address have room when one is at its limit', async () => {
-    const ground = await grounds.start({ host: '::', limits: { sessionsPerAddressMax: 1 } });
-    await ground.greet();
-    expect(await (await ground.open()).rest()).toEqual([TOO_MANY]);
-    expect(await (await ground.open('::1')).answer()).toMatch(/^220 /);
+    const server = await servers.start({ host: '::', limits: { sessionsPerAddressMax: 1 } });
+    await server.greet();
+    expect(await (await server.open()).rest()).toEqual([TOO_MANY]);
+    expect(await (await server.open('::1')).answer()).toMatch(/^220 /);
   });
 
   test('over LMTP, where one host sends everything, are not limited by address', async () => {
-    const ground = await grounds.start({ protocol: 'lmtp' });
-    const clients = await Promise.all(Array.from({ length: 25 }, () => ground.open()));
+    const server = await servers.start({ protocol: 'lmtp' });
+    const clients = await Promise.all(Array.from({ length: 25 }, () => server.open()));
     for (const client of clients) expect(await client.answer()).toMatch(/^220 /);
   });
 
   test('that are cut before the greeting leave nothing behind', async () => {
-    const ground = await grounds.start({ limits: { sessionsMax: 1 } });
-    for (let count = 0; count < 3; count += 1) (await ground.open()).destroy();
+    const server = await servers.start({ limits: { sessionsMax: 1 } });
+    for (let count = 0; count < 3; count += 1) (await server.open()).destroy();
     await waitFor(
       async () => {
-        const client = await ground.open();
+        const client = await server.open();
         if ((await client.answer()).startsWith('220')) return true;
         return client.closed.then(() => false);
       },
@@ -82,8 +82,8 @@ describe('sessions', () => {
   });
 
   test('that talk before the greeting are cut', async () => {
-    const ground = await grounds.start();
-    const client = await ground.open();
+    const server = await servers.start();
+    const client = await server.open();
     client.write('EHLO client.example\r\n');
     expect((await client.rest()).map((answer) => answer.slice(0, 3))).toEqual(['421']);
   });
@@ -91,20 +91,20 @@ describe('sessions', () => {
 
 describe('messages in one session', () => {
   test('over the limit hear 421', async () => {
-    const ground = await grounds.start({ limits: { messagesPerSessionMax: 2 } });
-    const client = await ground.greet();
+    const server = await servers.start({ limits: { messagesPerSessionMax: 2 } });
+    const client = await server.greet();
     for (let count = 0; count < 2; count += 1) {
       await beginMessage(client);
       expect(await client.say('.')).toMatch(/^250 /);
     }
     client.write(`${FROM}\r\n`);
     expect(await client.rest()).toEqual(['421 4.4.2 Too many messages in one session']);
-    expect(ground.refusals).toEqual(['421 messages_per_session']);
+    expect(server.refusals).toEqual(['421 messages_per_session']);
   });
 
   test('count also when they are given up', async () => {
-    const ground = await grounds.start({ limits: { messagesPerSessionMax: 2 } });
-    const client = await ground.greet();
+    const server = await servers.start({ limits: { messagesPerSessionMax: 2 } });
+    const client = await server.greet();
     for (let count = 0; count < 2; count += 1) {
       await client.say(FROM);
       await client.say('RSET');
@@ -115,8 +115,8 @@ describe('messages in one session', () => {
 
 describe('recipients', () => {
   test('over 50 hear 452, and the message goes to the 50', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     const all = Array.from({ length: 120 }, (_, index) => `r${index}@inbox.example`);
     const commands = [FROM, ...all.map((recipient) => `RCPT TO:<${recipient}>`), 'DATA'];
     client.write(commands.map((command) => `${command}\r\n`).join(''));
@@ -125,9 +125,9 @@ describe('recipients', () => {
     expect(answers.slice(1, 51)).toEqual(all.slice(0, 50).map(() => '250 2.1.5 Accepted'));
     expect(answers.slice(51, -1)).toEqual(all.slice(50).map(() => '452 4.5.3 Error: too many recipients'));
     expect(await client.say('.')).toMatch(/^250 /);
-    expect(ground.received[0]?.envelope.recipients).toEqual(all.slice(0, 50));
-    expect(ground.asked).toHaveLength(50);
-    expect(new Set(ground.refusals)).toEqual(new Set(['452 recipients']));
+    expect(server.received[0]?.envelope.recipients).toEqual(all.slice(0, 50));
+    expect(server.asked).toHaveLength(50);
+    expect(new Set(server.refusals)).toEqual(new Set(['452 recipients']));
   });
 });
 
@@ -135,54 +135,54 @@ describe('the size of a message', () => {
   const limits = { messageBytesMax: 3 * BLOCK };
   const filler = (bytes: number) => `${'x'.repeat(bytes - 2)}\r\n`;
 
-  async function send(ground: InboundGround, bytes: number): Promise<string> {
-    const client = await ground.greet();
+  async function send(server: TestServer, bytes: number): Promise<string> {
+    const client = await server.greet();
     await beginMessage(client);
     client.write(filler(bytes));
     return client.say('.');
   }
 
   test('is announced, and refused where it is declared', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     expect(await client.say(`${FROM} SIZE=10485761`)).toBe(
       '552 5.3.4 Error: message exceeds fixed maximum message size 10485760',
     );
     expect(await client.say(`${FROM} SIZE=10485760`)).toMatch(/^250 /);
-    expect(ground.refusals).toEqual(['552 size']);
+    expect(server.refusals).toEqual(['552 size']);
   });
 
   test('is counted where it is not declared: the limit passes, one byte more does not', async () => {
-    const ground = await grounds.start({ limits });
-    expect(await send(ground, limits.messageBytesMax)).toMatch(/^250 /);
-    expect(ground.received[0]?.message).toBe(filler(limits.messageBytesMax));
-    expect(await send(ground, limits.messageBytesMax + 1)).toBe(
+    const server = await servers.start({ limits });
+    expect(await send(server, limits.messageBytesMax)).toMatch(/^250 /);
+    expect(server.received[0]?.message).toBe(filler(limits.messageBytesMax));
+    expect(await send(server, limits.messageBytesMax + 1)).toBe(
       `552 5.3.4 Message exceeds the maximum of ${limits.messageBytesMax} bytes`,
     );
-    expect(ground.received).toHaveLength(1);
-    expect(ground.refusals).toEqual(['552 size']);
+    expect(server.received).toHaveLength(1);
+    expect(server.refusals).toEqual(['552 size']);
   });
 
   test('does not count the dots that the client added', async () => {
-    const ground = await grounds.start({ limits: { messageBytesMax: 6 } });
-    const client = await ground.greet();
+    const server = await servers.start({ limits: { messageBytesMax: 6 } });
+    const client = await server.greet();
     await beginMessage(client);
     expect(await client.say('....\r\n..\r\n.')).toMatch(/^552 /);
     await beginMessage(client);
     expect(await client.say('..\r\n..\r\n.')).toMatch(/^250 /);
-    expect(ground.received[0]?.message).toBe('.\r\n.\r\n');
+    expect(server.received[0]?.message).toBe('.\r\n.\r\n');
   });
 
   test('beyond the limit is not kept while the rest is read off, and the session goes on', async () => {
-    const ground = await grounds.start({
+    const server = await servers.start({
       limits: { messageBytesMax: 2 * BLOCK, bytesUnderWayMax: 6 * BLOCK },
     });
-    const client = await ground.greet();
+    const client = await server.greet();
     await beginMessage(client);
     client.write(filler(3 * BLOCK));
     await client.flushed();
     // Behind our own header 2 blocks need 3: the 4 of the longer message would leave too few.
-    await waitFor(async () => (await send(ground, 2 * BLOCK)).startsWith('250'), {
+    await waitFor(async () => (await send(server, 2 * BLOCK)).startsWith('250'), {
       what: 'room for another',
     });
     for (let count = 0; count < 100; count += 1) client.write(filler(BLOCK));
@@ -194,20 +194,20 @@ describe('the size of a message', () => {
 
 describe('the bytes of all messages under way', () => {
   test('are limited: one message more hears 451, and passes later', async () => {
-    const { opened, open } = opening<Receipt>();
-    const ground = await grounds.start({
+    const { opened, open } = opening<SinkResult>();
+    const server = await servers.start({
       limits: { bytesUnderWayMax: 2 * BLOCK },
       receive: () => opened,
     });
-    const [first, second] = [await ground.greet(), await ground.greet()];
+    const [first, second] = [await server.greet(), await server.greet()];
     await beginMessage(first);
     first.write(`${'x'.repeat(BLOCK)}\r\n.\r\n`);
-    await waitFor(() => ground.received.length === 1, { what: 'the first message' });
+    await waitFor(() => server.received.length === 1, { what: 'the first message' });
 
     await beginMessage(second);
     expect(await second.say('small\r\n.')).toBe('451 4.3.0 Too much mail at a time, try again later');
     expect(await second.say(`${FROM} SIZE=1000`)).toBe('451 4.3.0 Too much mail at a time, try again later');
-    expect(ground.refusals).toEqual(['451 memory', '451 memory']);
+    expect(server.refusals).toEqual(['451 memory', '451 memory']);
 
     open({ kind: 'accepted', ids: ['msg_1'] });
     expect(await first.answer()).toMatch(/^250 /);
@@ -216,16 +216,16 @@ describe('the bytes of all messages under way', () => {
   });
 
   test('are given back by a message that is broken off, and by one that is too long', async () => {
-    const ground = await grounds.start({ limits: { messageBytesMax: BLOCK, bytesUnderWayMax: 2 * BLOCK } });
+    const server = await servers.start({ limits: { messageBytesMax: BLOCK, bytesUnderWayMax: 2 * BLOCK } });
     for (let count = 0; count < 3; count += 1) {
-      const broken = await ground.greet();
+      const broken = await server.greet();
       await beginMessage(broken);
       broken.write('x'.repeat(BLOCK / 2));
       await broken.flushed();
       broken.destroy();
     }
-    await waitFor(() => ground.sessions.at(-1) === 0, { what: 'the end of the broken sessions' });
-    const client = await ground.greet();
+    await waitFor(() => server.sessions.at(-1) === 0, { what: 'the end of the broken sessions' });
+    const client = await server.greet();
     for (let count = 0; count < 3; count += 1) {
       await beginMessage(client);
       client.write('x'.repeat(2 * BLOCK));
@@ -239,19 +239,19 @@ describe('the bytes of all messages under way', () => {
 
 describe('commands', () => {
   test('that are too long end the session, whole or not', async () => {
-    const ground = await grounds.start({ limits: { commandLineBytesMax: 100 } });
-    const whole = await ground.greet();
+    const server = await servers.start({ limits: { commandLineBytesMax: 100 } });
+    const whole = await server.greet();
     whole.write(`NOOP ${'x'.repeat(100)}\r\nNOOP\r\n`);
     expect(await whole.rest()).toEqual(['421 4.4.2 Error: Command line too long']);
-    const endless = await ground.greet();
+    const endless = await server.greet();
     endless.write('x'.repeat(101));
     expect(await endless.rest()).toEqual(['421 4.4.2 Error: Command line too long']);
-    expect(await (await ground.greet()).say(`NOOP ${'x'.repeat(95)}`)).toMatch(/^250 /);
+    expect(await (await server.greet()).say(`NOOP ${'x'.repeat(95)}`)).toMatch(/^250 /);
   });
 
   test('that nobody knows end the session', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     client.write('NONSENSE\r\n'.repeat(30));
     const answers = await client.rest();
     expect(answers).toHaveLength(10);
@@ -259,19 +259,19 @@ describe('commands', () => {
   });
 
   test('that are refused end the session: recipients cannot be tried out for ever', async () => {
-    const ground = await grounds.start({ limits: { errorsPerSessionMax: 5 } });
-    const client = await ground.greet();
+    const server = await servers.start({ limits: { errorsPerSessionMax: 5 } });
+    const client = await server.greet();
     await client.say(FROM);
     client.write('RCPT TO:<nobody@example.org>\r\nRCPT TO:<@>\r\n'.repeat(20));
     const codes = (await client.rest()).map((answer) => answer.slice(0, 3));
     expect(codes).toEqual(['550', '501', '550', '501', '550', '421']);
-    expect(ground.asked).toHaveLength(3);
-    expect(ground.refusals.at(-1)).toBe('421 too_many_errors');
+    expect(server.asked).toHaveLength(3);
+    expect(server.refusals.at(-1)).toBe('421 too_many_errors');
   });
 
   test('without a message end the session, be they right or not', async () => {
-    const ground = await grounds.start({ limits: { commandsPerMessageMax: 10 } });
-    const client = await ground.greet();
+    const server = await servers.start({ limits: { commandsPerMessageMax: 10 } });
+    const client = await server.greet();
     client.write('NOOP\r\n'.repeat(100));
     const answers = await client.rest();
     expect(answers).toHaveLength(9);
@@ -279,8 +279,8 @@ describe('commands', () => {
   });
 
   test('count anew with each message', async () => {
-    const ground = await grounds.start({ limits: { commandsPerMessageMax: 8 } });
-    const client = await ground.greet();
+    const server = await servers.start({ limits: { commandsPerMessageMax: 8 } });
+    const client = await server.greet();
     for (let count = 0; count < 5; count += 1) {
       await beginMessage(client);
       expect(await client.say('.')).toMatch(/^250 /);
@@ -294,15 +294,15 @@ const SHORT_MS = 300;
 
 describe('time', () => {
   test('runs out for a client that says nothing', async () => {
-    const ground = await grounds.start({ limits: { commandTimeoutMs: SHORT_MS, dataTimeoutMs: LONG_MS } });
-    const client = await ground.open();
+    const server = await servers.start({ limits: { commandTimeoutMs: SHORT_MS, dataTimeoutMs: LONG_MS } });
+    const client = await server.open();
     expect((await client.rest()).slice(1)).toEqual(['421 4.4.2 Timeout, closing connection']);
-    expect(ground.refusals).toEqual(['421 command_timeout']);
+    expect(server.refusals).toEqual(['421 command_timeout']);
   });
 
   test('runs out for a client that drips a command', async () => {
-    const ground = await grounds.start({ limits: { commandTimeoutMs: SHORT_MS, dataTimeoutMs: LONG_MS } });
-    const client = await ground.open();
+    const server = await servers.start({ limits: { commandTimeoutMs: SHORT_MS, dataTimeoutMs: LONG_MS } });
+    const client = await server.open();
     const drip = setInterval(() => client.write('x'), 20);
     const answers = await client.rest();
     clearInterval(drip);
@@ -310,34 +310,34 @@ describe('time', () => {
   });
 
   test('runs out for a client that drips a message, and nothing of it is received', async () => {
-    const ground = await grounds.start({ limits: { dataTimeoutMs: SHORT_MS, commandTimeoutMs: LONG_MS } });
-    const client = await ground.greet();
+    const server = await servers.start({ limits: { dataTimeoutMs: SHORT_MS, commandTimeoutMs: LONG_MS } });
+    const client = await server.greet();
     await beginMessage(client);
     const drip = setInterval(() => client.write('x\r\n'), 20);
     const answers = await client.rest();
     clearInterval(drip);
     expect(answers).toEqual(['421 4.4.2 Timeout in the message, closing connection']);
-    expect(ground.refusals).toEqual(['421 data_timeout']);
-    expect(ground.received).toEqual([]);
+    expect(server.refusals).toEqual(['421 data_timeout']);
+    expect(server.received).toEqual([]);
   });
 
   test('that the intake takes, and that a message takes, is not the time for a command', async () => {
     const { opened, open } = opening<'known'>();
-    const ground = await grounds.start({
+    const server = await servers.start({
       limits: { commandTimeoutMs: SHORT_MS, dataTimeoutMs: LONG_MS },
       accepts: () => opened,
     });
-    const waiting = await ground.greet();
+    const waiting = await server.greet();
     await waiting.say(FROM);
     waiting.write(`${TO}\r\n`);
-    await waitFor(() => ground.asked.length === 1, { what: 'the question about the recipient' });
+    await waitFor(() => server.asked.length === 1, { what: 'the question about the recipient' });
     // Another session runs out of time meanwhile, which began later.
-    const idle = await ground.open();
+    const idle = await server.open();
     expect((await idle.rest()).at(-1)).toMatch(/^421 /);
     open('known');
     expect(await waiting.answer()).toMatch(/^250 /);
     expect(await waiting.say('DATA')).toMatch(/^354 /);
-    expect((await (await ground.open()).rest()).at(-1)).toMatch(/^421 /);
+    expect((await (await server.open()).rest()).at(-1)).toMatch(/^421 /);
     expect(await waiting.say('.')).toMatch(/^250 /);
   });
 });

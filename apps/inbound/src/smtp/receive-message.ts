@@ -2,13 +2,13 @@ import { BlockBuffer, within } from '@postrider/limits';
 import type { ByteBudget } from '@postrider/limits';
 import { type Clock, type Logger } from '@postrider/runtime';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import type { MailIntake, Receipt, ReceivedEnvelope } from './intake.ts';
+import type { MessageSink, ReceivedEnvelope, SinkResult } from '../pipeline/message-sink.ts';
 import type { InboundLimits } from './limits.ts';
 import { MESSAGE_TOO_BIG, Refusal } from './refusal.ts';
 import { traceHeader } from './trace-header.ts';
 
-export interface Receiving {
-  readonly intake: MailIntake;
+export interface ReceivingParts {
+  readonly sink: Pick<MessageSink, 'receive'>;
   readonly budget: ByteBudget;
   readonly limits: InboundLimits;
   readonly hostname: string;
@@ -24,7 +24,7 @@ const WORDS_LENGTH_MAX = 400;
 
 /** Reads one message to its end and hands it to the intake. Never rejects. */
 export async function receiveMessage(
-  receiving: Receiving,
+  receiving: ReceivingParts,
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
 ): Promise<Outcome> {
@@ -39,7 +39,7 @@ export async function receiveMessage(
     return fault === 'disconnected' ? null : faultOf(fault, limits);
   }
   const envelope = envelopeOf(session, trace.length);
-  return handOver(receiving, buffer, envelope, id);
+  return passToSink(receiving, buffer, envelope, id);
 }
 
 type Fault = 'size' | 'memory' | 'data_timeout' | 'disconnected';
@@ -96,22 +96,22 @@ function faultOf(fault: Exclude<Fault, 'disconnected'>, limits: InboundLimits): 
   }
 }
 
-async function handOver(
-  { intake, limits, logger }: Receiving,
+async function passToSink(
+  { sink, limits, logger }: ReceivingParts,
   buffer: BlockBuffer,
   envelope: ReceivedEnvelope,
   id: string,
 ): Promise<Outcome> {
   const receive = async () => {
     try {
-      return await intake.receive(buffer.join(), envelope);
+      return await sink.receive(buffer.join(), envelope);
     } finally {
       // Not when the answer is late: until the intake lets go, the bytes are in memory.
       buffer.release();
     }
   };
   try {
-    const receipt = await within<Receipt | null>(receive, limits.receiveTimeoutMs, () => null);
+    const receipt = await within<SinkResult | null>(receive, limits.receiveTimeoutMs, () => null);
     if (receipt !== null) return outcomeOf(receipt, id);
     logger.warn('message not received in time', { receipt_id: id });
   } catch (error) {
@@ -120,7 +120,7 @@ async function handOver(
   return new Refusal(451, 'not_received', 'Message not received, try again later');
 }
 
-function outcomeOf(receipt: Receipt, id: string): Outcome {
+function outcomeOf(receipt: SinkResult, id: string): Outcome {
   switch (receipt.kind) {
     case 'accepted':
       return { kind: 'received', words: `OK, received as ${id}` };
@@ -131,7 +131,7 @@ function outcomeOf(receipt: Receipt, id: string): Outcome {
   }
 }
 
-function traceOf({ hostname, clock }: Receiving, session: SMTPServerSession, id: string): Buffer {
+function traceOf({ hostname, clock }: ReceivingParts, session: SMTPServerSession, id: string): Buffer {
   const fields = {
     helo: session.hostNameAppearsAs,
     remoteAddress: session.remoteAddress,

@@ -2,9 +2,8 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { SMTPServer, SMTPServerAddress } from 'smtp-server';
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
-import { addressAsWritten } from './address-as-written.ts';
 import type { InboundLimits } from './limits.ts';
-import { MessageParser } from './message-parser.ts';
+import { SmtpParser } from './smtp-parser.ts';
 import { Refusal, type RefusalReason } from './refusal.ts';
 
 type ParsedAddress = SMTPServerAddress & { duplicate?: string | undefined };
@@ -21,7 +20,7 @@ export interface SessionRules {
  */
 export class Session extends SMTPConnection {
   /** MAIL commands that were taken. */
-  mails = 0;
+  mailCommands = 0;
   /** RCPT commands of this message that were taken. Over LMTP each is owed an answer, a repeated one, too. */
   recipientsTaken = 0;
   readonly #rules: SessionRules;
@@ -45,7 +44,7 @@ export class Session extends SMTPConnection {
   }
 
   /** What follows is our time, or the message's, and not the client's time for a command. Ended by the answer. */
-  begin(): void {
+  pauseCommandTimeout(): void {
     this.#busy = true;
     clearTimeout(this.#deadline);
   }
@@ -81,8 +80,8 @@ export class Session extends SMTPConnection {
   }
 
   /** Called by the constructor of the base class: no field of this class is there yet. */
-  override _createParser(): MessageParser {
-    const parser = new MessageParser({ maxCommandLength: this._server.options.maxCommandLength });
+  override _createParser(): SmtpParser {
+    const parser = new SmtpParser({ maxCommandLength: this._server.options.maxCommandLength });
     parser.oncommand = (command: Buffer, callback?: () => void) => this._onCommand(command, callback);
     parser.on('error', (error) => this.send(421, `Error: ${error.message}`));
     return parser;
@@ -135,4 +134,14 @@ export class Session extends SMTPConnection {
     this.refuse(refusal);
     this.send(refusal.responseCode, refusal.message);
   }
+}
+
+/**
+ * The address of a MAIL or RCPT command as the client wrote it, between the angle brackets and without a source route
+ * (RFC 5321, appendix C: to be ignored). smtp-server turns the domain into Unicode, which is not always the way back.
+ * Only for a command that smtp-server has taken: a quoted `>` does not pass it.
+ */
+export function addressAsWritten(command: string): string | null {
+  const path = /<([^<>]*)>/.exec(command)?.[1];
+  return path?.replace(/^@[^:]*:/, '') ?? null;
 }

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { beginMessage, FROM, inboundGrounds, TO } from '../../test/inbound-ground.ts';
+import { beginMessage, FROM, testServers, TO } from '../../test/test-server.ts';
 
-const grounds = inboundGrounds();
-afterEach(() => grounds.close());
+const servers = testServers();
+afterEach(() => servers.close());
 
 const HIDDEN = 'MAIL FROM:<admin@inbox.example>\r\nRCPT TO:<b@inbox.example>\r\nDATA\r\nhidden\r\n';
 
@@ -21,27 +21,27 @@ const FORMS: readonly (readonly [string, string])[] = [
 
 describe('a message that hides a second one', () => {
   test.each(FORMS)('behind %j is one message', async (form, content) => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await beginMessage(client);
     client.write(`seen${form}${HIDDEN}.\r\n`);
     expect(await client.answer()).toMatch(/^250 2\.6\.0 /);
     expect(await client.say('QUIT')).toMatch(/^221 /);
-    expect(ground.received.map(({ message, envelope }) => [message, envelope.recipients])).toEqual([
+    expect(server.received.map(({ message, envelope }) => [message, envelope.recipients])).toEqual([
       [`seen${content}${HIDDEN}`, ['a@inbox.example']],
     ]);
   });
 
   test.each(FORMS)('behind %j is one message, in packets of one byte', async (form, content) => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await beginMessage(client);
     for (const byte of Buffer.from(`seen${form}${HIDDEN}.\r\n`)) {
       client.write(Buffer.of(byte));
       await client.flushed();
     }
     expect(await client.answer()).toMatch(/^250 2\.6\.0 /);
-    expect(ground.received.map(({ message }) => message)).toEqual([`seen${content}${HIDDEN}`]);
+    expect(server.received.map(({ message }) => message)).toEqual([`seen${content}${HIDDEN}`]);
   });
 
   test.each([
@@ -51,34 +51,34 @@ describe('a message that hides a second one', () => {
     ['\n.\r\n', '\n.\r\n'],
     ['\r.\r\n', '\r.\r\n'],
   ])('at its very beginning behind %j is one message', async (form, content) => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await beginMessage(client);
     client.write(`${form}${HIDDEN}.\r\n`);
     expect(await client.answer()).toMatch(/^250 2\.6\.0 /);
     expect(await client.say('QUIT')).toMatch(/^221 /);
-    expect(ground.received.map(({ message }) => message)).toEqual([`${content}${HIDDEN}`]);
+    expect(server.received.map(({ message }) => message)).toEqual([`${content}${HIDDEN}`]);
   });
 
   test('behind a dot of its own is not cut by how the packets fall', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await beginMessage(client);
     client.write('.');
     await client.flushed();
     client.write(`.\r\n${HIDDEN}.\r\n`);
     expect(await client.answer()).toMatch(/^250 2\.6\.0 /);
-    expect(ground.received.map(({ message }) => message)).toEqual([`.\r\n${HIDDEN}`]);
+    expect(server.received.map(({ message }) => message)).toEqual([`.\r\n${HIDDEN}`]);
   });
 });
 
 test('what follows a true end is the next command, and no part of the message', async () => {
-  const ground = await grounds.start();
-  const client = await ground.greet();
+  const server = await servers.start();
+  const client = await server.greet();
   await beginMessage(client);
   client.write(`one\r\n.\r\n${FROM}\r\n${TO}\r\nDATA\r\ntwo\n.\n\r\n.\r\n`);
   const answers = [];
   for (let count = 0; count < 5; count += 1) answers.push((await client.answer()).slice(0, 3));
   expect(answers).toEqual(['250', '250', '250', '354', '250']);
-  expect(ground.received.map(({ message }) => message)).toEqual(['one\r\n', 'two\n.\n\r\n']);
+  expect(server.received.map(({ message }) => message)).toEqual(['one\r\n', 'two\n.\n\r\n']);
 });

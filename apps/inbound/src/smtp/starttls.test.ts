@@ -2,11 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createTestAuthority, type SmtpClient, type TestAuthority } from '@postrider/testing';
 import { createTransport } from 'nodemailer';
-import { beginMessage, FROM, HOSTNAME, inboundGrounds, TO } from '../../test/inbound-ground.ts';
+import { beginMessage, FROM, HOSTNAME, testServers, TO } from '../../test/test-server.ts';
 import type { InboundTls } from './inbound-server.ts';
 
-const grounds = inboundGrounds();
-afterEach(() => grounds.close());
+const servers = testServers();
+afterEach(() => servers.close());
 
 let authority: TestAuthority;
 let tls: InboundTls;
@@ -32,22 +32,22 @@ async function secure(client: SmtpClient): Promise<void> {
 
 describe('STARTTLS', () => {
   test('is used by nodemailer, which trusts the authority, and shows in the envelope', async () => {
-    const ground = await grounds.start({ tls });
+    const server = await servers.start({ tls });
     const transport = createTransport({
       host: '127.0.0.1',
-      port: ground.port,
+      port: server.port,
       requireTLS: true,
       tls: { ca: authority.caPem, servername: HOSTNAME },
     });
     await transport.sendMail({ from: 's@client.example', to: 'a@inbox.example', text: 'x' });
     transport.close();
-    expect(ground.received[0]?.envelope.tls).toBe(true);
-    expect(ground.received[0]?.raw.toString()).toContain('with ESMTPS id');
+    expect(server.received[0]?.envelope.tls).toBe(true);
+    expect(server.received[0]?.raw.toString()).toContain('with ESMTPS id');
   });
 
   test('is offered in clear text only', async () => {
-    const ground = await grounds.start({ tls });
-    const client = await ground.open();
+    const server = await servers.start({ tls });
+    const client = await server.open();
     await client.answer();
     expect(await client.say('EHLO client.example')).toContain('STARTTLS');
     await secure(client);
@@ -56,8 +56,8 @@ describe('STARTTLS', () => {
   });
 
   test('forgets what was said in clear text', async () => {
-    const ground = await grounds.start({ tls });
-    const client = await ground.greet();
+    const server = await servers.start({ tls });
+    const client = await server.greet();
     await client.say(FROM);
     await client.say(TO);
     await secure(client);
@@ -71,8 +71,8 @@ describe('STARTTLS', () => {
     ['many commands', 'NOOP\r\n'.repeat(500)],
     ['half a command', 'RCPT TO:<evil'],
   ])('throws away what follows it in clear text: %s', async (_case, injected) => {
-    const ground = await grounds.start({ tls });
-    const client = await ground.greet();
+    const server = await servers.start({ tls });
+    const client = await server.greet();
     client.write(`STARTTLS\r\n${injected}`);
     expect(await client.answer()).toMatch(/^220 /);
     await client.secure(authority.caPem, HOSTNAME);
@@ -80,29 +80,29 @@ describe('STARTTLS', () => {
     await beginMessage(client);
     expect(await client.say('mine\r\n.')).toMatch(/^250 /);
     expect(client.pending()).toBe(0);
-    expect(ground.received.map(({ message }) => message)).toEqual(['mine\r\n']);
-    expect(ground.received[0]?.envelope.helo).toBe('client.example');
+    expect(server.received.map(({ message }) => message)).toEqual(['mine\r\n']);
+    expect(server.received[0]?.envelope.helo).toBe('client.example');
   });
 
   test('that never comes to its handshake runs out of time', async () => {
-    const ground = await grounds.start({ tls, limits: { commandTimeoutMs: 300 } });
-    const client = await ground.greet();
+    const server = await servers.start({ tls, limits: { commandTimeoutMs: 300 } });
+    const client = await server.greet();
     await client.say('STARTTLS');
     // The head of a TLS record of 16 KB, whose bytes then come one by one.
     client.write(Buffer.of(22, 3, 1, 0x3f, 0xff));
     const drip = setInterval(() => client.write(Buffer.of(1)), 20);
     await client.closed;
     clearInterval(drip);
-    expect(ground.refusals).toEqual(['421 command_timeout']);
+    expect(server.refusals).toEqual(['421 command_timeout']);
   });
 
   test('that fails ends its session, and no other', async () => {
-    const ground = await grounds.start({ tls });
-    const client = await ground.greet();
+    const server = await servers.start({ tls });
+    const client = await server.greet();
     await client.say('STARTTLS');
     client.write('this is no handshake\r\n'.repeat(20));
     await client.closed;
-    const next = await ground.greet();
+    const next = await server.greet();
     await secure(next);
     expect(await next.say('EHLO client.example')).toMatch(/^250-/);
   });
@@ -110,33 +110,33 @@ describe('STARTTLS', () => {
 
 describe('a certificate', () => {
   test('that is read again is the one of the next session; those that are open go on', async () => {
-    const ground = await grounds.start({ tls });
-    const before = await ground.greet();
+    const server = await servers.start({ tls });
+    const before = await server.greet();
     await secure(before);
     expect(before.fingerprint()).toBe(fingerprint(tls));
 
-    ground.server.setTls(renewed);
-    const after = await ground.greet();
+    server.inbound.setTls(renewed);
+    const after = await server.greet();
     await secure(after);
     expect(after.fingerprint()).toBe(fingerprint(renewed));
     expect(await before.say('EHLO client.example')).toMatch(/^250-/);
   });
 
   test('that is unusable is an error, and the old one stays', async () => {
-    const ground = await grounds.start({ tls });
-    expect(() => ground.server.setTls({ cert: 'nonsense', key: tls.key })).toThrow();
-    expect(() => ground.server.setTls({ cert: tls.cert, key: renewed.key })).toThrow();
-    const client = await ground.greet();
+    const server = await servers.start({ tls });
+    expect(() => server.inbound.setTls({ cert: 'nonsense', key: tls.key })).toThrow();
+    expect(() => server.inbound.setTls({ cert: tls.cert, key: renewed.key })).toThrow();
+    const client = await server.greet();
     await secure(client);
     expect(client.fingerprint()).toBe(fingerprint(tls));
   });
 
   test('may come later, and go', async () => {
-    const ground = await grounds.start();
-    ground.server.setTls(tls);
-    const client = await ground.greet();
+    const server = await servers.start();
+    server.inbound.setTls(tls);
+    const client = await server.greet();
     await secure(client);
-    ground.server.setTls(null);
-    expect(await (await ground.greet()).say('STARTTLS')).toMatch(/^500 /);
+    server.inbound.setTls(null);
+    expect(await (await server.greet()).say('STARTTLS')).toMatch(/^500 /);
   });
 });

@@ -1,89 +1,89 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { beginMessage, FROM, inboundGrounds, TO } from '../../test/inbound-ground.ts';
-import type { GroundOptions } from '../../test/inbound-ground.ts';
-import type { Receipt } from './intake.ts';
+import { beginMessage, FROM, testServers, TO } from '../../test/test-server.ts';
+import type { TestServerOptions } from '../../test/test-server.ts';
+import type { SinkResult } from '../pipeline/message-sink.ts';
 
-const grounds = inboundGrounds();
-afterEach(() => grounds.close());
+const servers = testServers();
+afterEach(() => servers.close());
 
 const LONG_MS = 20_000;
 const SHORT_MS = 200;
 const STOPPING = '421 4.4.2 The server is shutting down';
 
 /** A server whose intake holds every message until `commit`. */
-async function holding(options: GroundOptions = {}) {
-  let commit: (receipt: Receipt) => void = () => undefined;
-  const receipt = new Promise<Receipt>((resolve) => (commit = resolve));
-  const ground = await grounds.start({ ...options, receive: () => receipt });
-  return { ground, commit: () => commit({ kind: 'accepted', ids: ['msg_1'] }) };
+async function holding(options: TestServerOptions = {}) {
+  let commit: (receipt: SinkResult) => void = () => undefined;
+  const receipt = new Promise<SinkResult>((resolve) => (commit = resolve));
+  const server = await servers.start({ ...options, receive: () => receipt });
+  return { server, commit: () => commit({ kind: 'accepted', ids: ['msg_1'] }) };
 }
 
 describe('a server that stops', () => {
   test('ends the sessions that wait, at once', async () => {
-    const ground = await grounds.start();
-    const [idle, begun] = [await ground.greet(), await ground.greet()];
+    const server = await servers.start();
+    const [idle, begun] = [await server.greet(), await server.greet()];
     await begun.say(FROM);
     await begun.say(TO);
-    await ground.server.stop(LONG_MS);
+    await server.inbound.stop(LONG_MS);
     expect(await idle.rest()).toEqual([STOPPING]);
     expect(await begun.rest()).toEqual([STOPPING]);
-    expect(ground.refusals).toEqual(['421 stopping', '421 stopping']);
+    expect(server.refusals).toEqual(['421 stopping', '421 stopping']);
   });
 
   test('ends sessions that have no greeting yet', async () => {
-    const ground = await grounds.start();
-    const client = await ground.open();
-    await ground.server.stop(LONG_MS);
+    const server = await servers.start();
+    const client = await server.open();
+    await server.inbound.stop(LONG_MS);
     expect((await client.rest()).filter((answer) => !answer.startsWith('421'))).toEqual([]);
   });
 
   test('lets a message that is being received finish with 250', async () => {
-    const { ground, commit } = await holding();
-    const client = await ground.greet();
+    const { server, commit } = await holding();
+    const client = await server.greet();
     await beginMessage(client);
     client.write('x\r\n.\r\n');
-    await waitFor(() => ground.received.length === 1, { what: 'the message' });
-    const stopped = ground.server.stop(LONG_MS);
-    await expect(ground.open()).rejects.toThrow('ECONNREFUSED');
+    await waitFor(() => server.received.length === 1, { what: 'the message' });
+    const stopped = server.inbound.stop(LONG_MS);
+    await expect(server.open()).rejects.toThrow('ECONNREFUSED');
     commit();
     expect(await client.rest()).toEqual([expect.stringMatching(/^250 2\.6\.0 /), STOPPING]);
     await stopped;
   });
 
   test('lets a message that is coming in finish with 250, and takes none behind it', async () => {
-    const ground = await grounds.start();
-    const client = await ground.greet();
+    const server = await servers.start();
+    const client = await server.greet();
     await beginMessage(client);
     client.write('first half\r\n');
-    const stopped = ground.server.stop(LONG_MS);
+    const stopped = server.inbound.stop(LONG_MS);
     client.write(`second half\r\n.\r\n${FROM}\r\n${TO}\r\nDATA\r\nmore\r\n.\r\n`);
     const answers = await client.rest();
     expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['250', '421']);
     await stopped;
-    expect(ground.received.map(({ message }) => message)).toEqual(['first half\r\nsecond half\r\n']);
+    expect(server.received.map(({ message }) => message)).toEqual(['first half\r\nsecond half\r\n']);
   });
 
   test('over LMTP gives all answers before it ends', async () => {
-    const { ground, commit } = await holding({ protocol: 'lmtp' });
-    const client = await ground.greet();
+    const { server, commit } = await holding({ protocol: 'lmtp' });
+    const client = await server.greet();
     await beginMessage(client, TO, TO.replace('a@', 'b@'));
     client.write('x\r\n.\r\n');
-    await waitFor(() => ground.received.length === 1, { what: 'the message' });
-    const stopped = ground.server.stop(LONG_MS);
+    await waitFor(() => server.received.length === 1, { what: 'the message' });
+    const stopped = server.inbound.stop(LONG_MS);
     commit();
     expect((await client.rest()).map((answer) => answer.slice(0, 3))).toEqual(['250', '250', '421']);
     await stopped;
   });
 
   test('answers 421 to a message that is not committed in time: the client sends it again', async () => {
-    const { ground, commit } = await holding();
-    const [client, dripping] = [await ground.greet(), await ground.greet()];
+    const { server, commit } = await holding();
+    const [client, dripping] = [await server.greet(), await server.greet()];
     await beginMessage(dripping);
     await beginMessage(client);
     client.write('x\r\n.\r\n');
-    await waitFor(() => ground.received.length === 1, { what: 'the message' });
-    await ground.server.stop(SHORT_MS);
+    await waitFor(() => server.received.length === 1, { what: 'the message' });
+    await server.inbound.stop(SHORT_MS);
     commit();
     expect((await client.rest()).map((answer) => answer.slice(0, 3))).toEqual(['421']);
     expect((await dripping.rest()).map((answer) => answer.slice(0, 3))).toEqual(['421']);

@@ -5,11 +5,11 @@ import { periodicTask } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { heldReason, verdictsFromSes } from '@postrider/screening';
 import type { ClaimedSesMail, SesMailWork } from '@postrider/store';
-import type { MailOutcome, MailPipeline } from '../pipeline/mail-pipeline.ts';
-import { createStages } from '../pipeline/stages.ts';
+import type { MailPipeline, PipelineOutcome } from '../pipeline/mail-pipeline.ts';
+import { StageTimer } from '../pipeline/stage-timer.ts';
 
 /** Messages at a time, 10 MiB each; parsing takes about as much again. */
-const AT_ONCE = 4;
+const CONCURRENT_MESSAGES = 4;
 /** Renewed while a message is in hand: how long its stages take together has no limit. */
 const LEASE_MS = 120_000;
 /** Renewals in the time of a lease: two may fail. */
@@ -21,7 +21,7 @@ const DELAY_MS = { first: 1_000, max: 60_000 };
 /** One a minute for four days, as long as mail servers keep trying. Times in which no process ran do not count. */
 const TRIES_MAX = 4 * 24 * 60;
 
-export interface SesIntakeParts {
+export interface SesReceiverParts {
   readonly work: SesMailWork;
   readonly objects: ObjectSource;
   readonly pipeline: MailPipeline;
@@ -33,79 +33,88 @@ export interface SesIntakeParts {
   readonly leaseMs?: number;
 }
 
-export interface SesIntake {
-  start(): void;
-  /** Claims nothing more. Resolves when the messages in hand are stored or put back. */
-  stop(): Promise<void>;
-}
+/**
+ * Receives the mail that SES stored and reported to the API: claims a row, fetches the message, and passes it to
+ * the pipeline. SES has judged the message already, so our own scanners do not run.
+ */
+export class SesReceiver {
+  readonly #parts: SesReceiverParts;
+  readonly #task: ReturnType<typeof periodicTask>;
+  readonly #inFlight = new Set<Promise<void>>();
+  #countedAt = -Infinity;
 
-/** Takes in what SES told the API of: claims, fetches, and hands it to the pipeline. SES's verdicts stand for our scanners'. */
-export function createSesIntake(parts: SesIntakeParts): SesIntake {
-  const { work, objects, logger, metrics, pollMs = POLL_MS, leaseMs = LEASE_MS } = parts;
-  const inHand = new Set<Promise<void>>();
-  let countedAt = -Infinity;
-  const task = periodicTask({
-    async run() {
-      try {
-        await claim();
-      } finally {
-        if (performance.now() - countedAt >= COUNT_EVERY_MS) await count();
-      }
-    },
-    pauseMs: pollMs,
-    onError: (error) => logger.warn('mail of SES not claimed', { error }),
-  });
-
-  async function claim(): Promise<void> {
-    const rowsMax = AT_ONCE - inHand.size;
-    const claimed = rowsMax > 0 ? await work.claim({ rowsMax, leaseSeconds: leaseMs / 1_000 }) : [];
-    for (const mail of claimed) begin(mail);
+  constructor(parts: SesReceiverParts) {
+    this.#parts = parts;
+    this.#task = periodicTask({
+      run: () => this.#run(),
+      pauseMs: parts.pollMs ?? POLL_MS,
+      onError: (error) => parts.logger.warn('mail of SES not claimed', { error }),
+    });
   }
 
-  /** What was claimed while it stops is due again at once, for another process. */
-  function begin(mail: ClaimedSesMail): void {
-    const taking = (task.stopping.aborted ? work.defer(mail, 0) : takeIn(parts, mail))
+  start(): void {
+    this.#task.start();
+  }
+
+  /** Claims no more messages. Resolves when each message in flight is stored or deferred. */
+  async stop(): Promise<void> {
+    const stopped = this.#task.stop();
+    this.#parts.objects.close();
+    await stopped;
+    await Promise.all(this.#inFlight);
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#claim();
+    } finally {
+      if (performance.now() - this.#countedAt >= COUNT_EVERY_MS) await this.#count();
+    }
+  }
+
+  async #claim(): Promise<void> {
+    const { work, leaseMs = LEASE_MS } = this.#parts;
+    const rowsMax = CONCURRENT_MESSAGES - this.#inFlight.size;
+    const claimed = rowsMax > 0 ? await work.claim({ rowsMax, leaseSeconds: leaseMs / 1_000 }) : [];
+    for (const mail of claimed) this.#begin(mail);
+  }
+
+  /** A row that was claimed during the stop becomes due again at once, for another process. */
+  #begin(mail: ClaimedSesMail): void {
+    const { work, logger } = this.#parts;
+    const receiving = (this.#task.stopping.aborted ? work.defer(mail, 0) : receiveOnce(this.#parts, mail))
       .catch((error: unknown) => {
         logger.warn('mail of SES left to its lease', { ...namesOf(mail), error });
       })
       .finally(() => {
-        inHand.delete(taking);
-        task.wake();
+        this.#inFlight.delete(receiving);
+        this.#task.wake();
       });
-    inHand.add(taking);
+    this.#inFlight.add(receiving);
   }
 
-  async function count(): Promise<void> {
+  async #count(): Promise<void> {
+    const { work, logger, metrics } = this.#parts;
     try {
       metrics.inboundBacklog.set(await work.count());
     } catch (error) {
       logger.warn('mail of SES not counted', { error });
     }
-    countedAt = performance.now();
+    this.#countedAt = performance.now();
   }
-
-  return {
-    start: () => task.start(),
-    async stop() {
-      const stopped = task.stop();
-      objects.close();
-      await stopped;
-      await Promise.all(inHand);
-    },
-  };
 }
 
 /** @throws StoreUnavailableError */
-async function takeIn(parts: SesIntakeParts, mail: ClaimedSesMail): Promise<void> {
+async function receiveOnce(parts: SesReceiverParts, mail: ClaimedSesMail): Promise<void> {
   const isLater = await withLease(parts, mail, () => tryOnce(parts, mail));
   if (isLater) await parts.work.defer(mail, delayMs(mail.claim));
 }
 
-/** Renews the lease as long as `taking` runs. Nothing is renewed once it resolves. */
+/** Renews the lease as long as `receiving` runs. Nothing is renewed once it resolves. */
 async function withLease<T>(
-  { work, logger, leaseMs = LEASE_MS }: SesIntakeParts,
+  { work, logger, leaseMs = LEASE_MS }: SesReceiverParts,
   mail: ClaimedSesMail,
-  taking: () => Promise<T>,
+  receiving: () => Promise<T>,
 ): Promise<T> {
   const done = new AbortController();
   const { signal } = done;
@@ -119,7 +128,7 @@ async function withLease<T>(
     }
   })();
   try {
-    return await taking();
+    return await receiving();
   } finally {
     done.abort();
     await renewing;
@@ -127,7 +136,7 @@ async function withLease<T>(
 }
 
 /** @returns whether to try again later. */
-async function tryOnce(parts: SesIntakeParts, mail: ClaimedSesMail): Promise<boolean> {
+async function tryOnce(parts: SesReceiverParts, mail: ClaimedSesMail): Promise<boolean> {
   if (mail.claim > TRIES_MAX) {
     await refuse(parts, mail, 'tried_out');
     return false;
@@ -141,13 +150,13 @@ async function tryOnce(parts: SesIntakeParts, mail: ClaimedSesMail): Promise<boo
 
 /** @returns null when S3 does not give it. */
 async function fetchContent(
-  { objects, logger, metrics }: SesIntakeParts,
+  { objects, logger, metrics }: SesReceiverParts,
   mail: ClaimedSesMail,
 ): Promise<ObjectReading | null> {
   const { location } = mail;
   if (location.kind === 'content') return { kind: 'read', bytes: location.bytes };
   try {
-    return await createStages(metrics).timed('fetch', objects.read(location));
+    return await new StageTimer(metrics).timed('fetch', objects.read(location));
   } catch (error) {
     if (!(error instanceof BlobStoreUnavailableError)) throw error;
     metrics.inboundMessages.inc({ result: 'later', reason: 's3' });
@@ -156,18 +165,27 @@ async function fetchContent(
   }
 }
 
-async function store({ pipeline }: SesIntakeParts, mail: ClaimedSesMail, raw: Buffer): Promise<MailOutcome> {
+async function store(
+  { pipeline }: SesReceiverParts,
+  mail: ClaimedSesMail,
+  raw: Buffer,
+): Promise<PipelineOutcome> {
   const { source: mailFrom, recipients } = mail;
   const verdicts = verdictsFromSes(mail.verdicts);
   const screened = { auth: verdicts.auth, heldReason: heldReason(verdicts, false) };
-  return pipeline.take({
-    ...{ raw, content: raw, mailFrom, recipients, claim: mail, names: namesOf(mail) },
+  return pipeline.process({
+    raw,
+    content: raw,
+    mailFrom,
+    recipients,
+    claim: mail,
+    names: namesOf(mail),
     screen: async () => screened,
   });
 }
 
 async function refuse(
-  { work, logger, metrics }: SesIntakeParts,
+  { work, logger, metrics }: SesReceiverParts,
   mail: ClaimedSesMail,
   reason: 'gone' | 'too_big' | 'tried_out',
 ): Promise<void> {

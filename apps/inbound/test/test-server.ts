@@ -3,8 +3,13 @@ import { Writable } from 'node:stream';
 import { test } from '@jest/globals';
 import { createLogger, type Logger } from '@postrider/runtime';
 import { openSmtpClient, type SmtpClient } from '@postrider/testing';
-import type { MailIntake, Receipt, ReceivedEnvelope } from '../src/smtp/intake.ts';
-import { createInboundServer, type InboundServer } from '../src/smtp/inbound-server.ts';
+import type {
+  MessageSink,
+  ReceivedEnvelope,
+  RecipientVerdict,
+  SinkResult,
+} from '../src/pipeline/message-sink.ts';
+import { InboundServer } from '../src/smtp/inbound-server.ts';
 import type { InboundServerOptions } from '../src/smtp/inbound-server.ts';
 
 export interface Received {
@@ -15,8 +20,8 @@ export interface Received {
 }
 
 /** A running server, what it received, and what it said of it. */
-export interface InboundGround {
-  readonly server: InboundServer;
+export interface TestServer {
+  readonly inbound: InboundServer;
   readonly port: number;
   /** May be emptied. */
   readonly received: Received[];
@@ -33,19 +38,19 @@ export interface InboundGround {
   greet(hello?: string): Promise<SmtpClient>;
 }
 
-export type GroundOptions = Partial<Omit<InboundServerOptions, 'intake'>> & {
-  readonly accepts?: MailIntake['accepts'];
-  readonly receive?: (raw: Buffer, envelope: ReceivedEnvelope) => Promise<Receipt>;
+export type TestServerOptions = Partial<Omit<InboundServerOptions, 'sink'>> & {
+  readonly accepts?: MessageSink['accepts'];
+  readonly receive?: (raw: Buffer, envelope: ReceivedEnvelope) => Promise<SinkResult>;
 };
 
 export const HOSTNAME = 'mx.postrider.example';
 
 /** Known are all addresses at `inbox.example`. */
-async function acceptsInbox(recipient: string): ReturnType<MailIntake['accepts']> {
+async function acceptsInbox(recipient: string): Promise<RecipientVerdict> {
   return recipient.endsWith('@inbox.example') ? 'known' : 'unknown';
 }
 
-const acceptAll = async (): Promise<Receipt> => ({ kind: 'accepted', ids: ['msg_1'] });
+const acceptAll = async (): Promise<SinkResult> => ({ kind: 'accepted', ids: ['msg_1'] });
 
 /** The real logger. It writes into `lines`. */
 function keptLogger(lines: string[]): Logger {
@@ -59,17 +64,17 @@ function keptLogger(lines: string[]): Logger {
 }
 
 /** Makes servers for the tests of one file. `close` ends them and all their clients: to be called after each test. */
-export function inboundGrounds() {
+export function testServers() {
   const cleanups: (() => Promise<void> | void)[] = [];
 
-  async function start(options: GroundOptions = {}): Promise<InboundGround> {
+  async function start(options: TestServerOptions = {}): Promise<TestServer> {
     const received: Received[] = [];
     const asked: string[] = [];
     const refusals: string[] = [];
     const sessions: number[] = [];
     const lines: string[] = [];
     const { accepts = acceptsInbox, receive = acceptAll, ...rest } = options;
-    const intake: MailIntake = {
+    const sink: Pick<MessageSink, 'accepts' | 'receive'> = {
       accepts: (recipient) => {
         asked.push(recipient);
         return accepts(recipient);
@@ -79,21 +84,21 @@ export function inboundGrounds() {
         return receive(raw, envelope);
       },
     };
-    const server = createInboundServer({
+    const inbound = new InboundServer({
       host: '127.0.0.1',
       port: 0,
       protocol: 'smtp',
       hostname: HOSTNAME,
       tls: null,
-      intake,
+      sink,
       logger: keptLogger(lines),
       onRefusal: (code, reason) => refusals.push(`${code} ${reason}`),
       onSession: (open) => sessions.push(open),
       ...rest,
     });
-    await server.start();
-    cleanups.push(() => server.stop());
-    const port = server.port();
+    await inbound.start();
+    cleanups.push(() => inbound.stop());
+    const port = inbound.port();
     const open = async (host?: string) => {
       const client = await openSmtpClient(port, host);
       cleanups.push(() => client.destroy());
@@ -108,7 +113,7 @@ export function inboundGrounds() {
       return client;
     };
     const log = () => lines.join('');
-    return { server, port, received, asked, refusals, sessions, log, open, greet };
+    return { inbound, port, received, asked, refusals, sessions, log, open, greet };
   }
 
   async function close(): Promise<void> {

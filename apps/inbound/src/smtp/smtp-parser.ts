@@ -5,7 +5,7 @@ import { DataDecoder } from './data-decoder.ts';
 type Done = (error?: Error | null) => void;
 
 /** smtp-server's parser with another way to read the message: see `DataDecoder` for the reason. */
-export class MessageParser extends SMTPStream {
+export class SmtpParser extends SMTPStream {
   #decoder = new DataDecoder();
 
   override startDataMode(maxBytes?: number | string | null): SMTPServerDataStream {

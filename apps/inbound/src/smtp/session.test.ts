@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { addressAsWritten } from './address-as-written.ts';
+import { addressAsWritten } from './session.ts';
 
 test.each([
   ['RCPT TO:<A+tag@Inbox.example>', 'A+tag@Inbox.example'],

@@ -24,9 +24,8 @@ import {
   waitFor,
 } from '@postrider/testing';
 import type { FakeS3, TcpProxy, TestDatabase } from '@postrider/testing';
-import { createMailPipeline } from '../pipeline/mail-pipeline.ts';
-import { createSesIntake } from './ses-intake.ts';
-import type { SesIntake } from './ses-intake.ts';
+import { MailPipeline } from '../pipeline/mail-pipeline.ts';
+import { SesReceiver } from './ses-receiver.ts';
 
 const SHARED = 'in.example';
 /** Never, as far as a test is concerned. */
@@ -35,7 +34,7 @@ const CONTENT: SesMail['location'] = { kind: 'content', bytes: Buffer.from('Subj
 const OBJECT: SesMail['location'] = { kind: 'object', bucket: 'mail-in', key: 'a' };
 
 let outside: TestDatabase;
-let way: TcpProxy;
+let proxy: TcpProxy;
 let database: Database;
 let s3: FakeS3;
 let lines: string[];
@@ -43,9 +42,14 @@ const cleanups: (() => unknown)[] = [];
 
 beforeEach(async () => {
   outside = await createTestDatabase();
-  way = await startTcpProxy(outside.url);
+  proxy = await startTcpProxy(outside.url);
   database = openDatabase(
-    { databaseUrl: way.url(outside.url), size: 6, applicationName: 'intake-test', onError: () => undefined },
+    {
+      databaseUrl: proxy.url(outside.url),
+      size: 6,
+      applicationName: 'intake-test',
+      onError: () => undefined,
+    },
     { send: () => undefined, close: async () => undefined },
   );
   s3 = await startFakeS3();
@@ -56,7 +60,7 @@ beforeEach(async () => {
   lines = [];
   cleanups.push(
     () => outside.drop(),
-    () => way.close(),
+    () => proxy.close(),
     () => database.close(),
     () => s3.close(),
     setEnvironment({ ...s3.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }),
@@ -73,12 +77,12 @@ afterEach(async () => {
 });
 
 /** Put together as `main.ts` does, but for the parser, which has no thread of its own here. */
-function startIntake(
+function startReceiver(
   pollMs?: number,
   leaseMs?: number,
   parse: (raw: Buffer) => ReturnType<MessageParser['parse']> = async (raw) => parseMessage(raw),
   work: SesMailWork = createSesMailWork(database),
-): SesIntake {
+): SesReceiver {
   const stream = new Writable({
     write: (line: Buffer, _encoding, done) => {
       lines.push(line.toString('utf8'));
@@ -88,22 +92,28 @@ function startIntake(
   const logger = createLogger({ level: 'info', service: 'inbound', stream });
   const metrics = createMetrics('inbound', { processMetrics: false });
   const blobs = createBlobStore('s3://blobs');
-  const pipeline = createMailPipeline({
-    ...{ blobs, logger, metrics, parser: { parse } },
+  const pipeline = new MailPipeline({
+    blobs,
+    logger,
+    metrics,
+    parser: { parse },
     store: createReceivedMessageStore(database, systemClock, [SHARED]),
   });
-  const intake = createSesIntake({
-    ...{ pipeline, logger, metrics, work },
+  const receiver = new SesReceiver({
+    pipeline,
+    logger,
+    metrics,
+    work,
     objects: createObjectSource({ bytesMax: LIMITS.receivedBytes }),
     ...(pollMs === undefined ? {} : { pollMs }),
     ...(leaseMs === undefined ? {} : { leaseMs }),
   });
-  intake.start();
+  receiver.start();
   cleanups.push(
     () => blobs.close(),
-    () => intake.stop(),
+    () => receiver.stop(),
   );
-  return intake;
+  return receiver;
 }
 
 /** As the API does. */
@@ -125,7 +135,7 @@ const said = async (words: string) =>
 
 test('takes in what waits when it starts, and what comes later', async () => {
   await keep(CONTENT);
-  startIntake();
+  startReceiver();
   await stored();
   await keep(OBJECT, 'sns-2');
   await waitFor(async () => (await count('messages')) === 2, { what: 'the second message' });
@@ -133,17 +143,17 @@ test('takes in what waits when it starts, and what comes later', async () => {
 
 test('goes on at once when a message in hand has ended', async () => {
   for (let n = 1; n <= 6; n += 1) await keep(OBJECT, `sns-${n}`);
-  startIntake(HOUR_MS);
+  startReceiver(HOUR_MS);
   await waitFor(async () => (await count('ses_mail')) === 0, { what: 'more than are held at a time' });
 });
 
 test('holds four messages at a time, and puts them back when it stops', async () => {
   s3.fail(s3Hang, { operation: 'GetObject' });
   for (let n = 1; n <= 6; n += 1) await keep(OBJECT, `sns-${n}`);
-  const intake = startIntake(1);
+  const receiver = startReceiver(1);
   await s3.waitForRequests('GetObject', 4);
   expect(await count('ses_mail where claim > 0')).toBe(4);
-  await intake.stop();
+  await receiver.stop();
   expect(await count('ses_mail')).toBe(6);
   expect(await count(`ses_mail where due_at > now() + interval '30 s'`)).toBe(0);
   expect(await count('messages')).toBe(0);
@@ -156,11 +166,11 @@ test.each([
   await keep(location);
   const work = createSesMailWork(database);
   await new Promise<void>((resolve) => {
-    const intake = startIntake(HOUR_MS, undefined, undefined, {
+    const receiver = startReceiver(HOUR_MS, undefined, undefined, {
       ...work,
       async claim(limits) {
         const claimed = await work.claim(limits);
-        resolve(intake.stop());
+        resolve(receiver.stop());
         return claimed;
       },
     });
@@ -173,7 +183,7 @@ test.each([
 test('what takes longer than the lease stays in hand: the lease is renewed', async () => {
   s3.fail(s3Hang, { operation: 'GetObject' });
   await keep(OBJECT);
-  startIntake(10, 3_000);
+  startReceiver(10, 3_000);
   await s3.waitForRequests('GetObject', 1);
   const [row] = await outside.query<{ due: string }>('select due_at::text as due from ses_mail');
   const renewed = async () =>
@@ -188,7 +198,7 @@ test('what fails for four days ends, told and counted, and mail that fails for l
   await outside.query(
     `update ses_mail set claim = case notification_id when 'sns-1' then 5760 else 5759 end`,
   );
-  startIntake(HOUR_MS);
+  startReceiver(HOUR_MS);
   await said('"reason":"tried_out"');
   await said('"reason":"s3"');
   expect(await outside.query('select notification_id as id from ses_mail')).toEqual([{ id: 'sns-2' }]);
@@ -199,25 +209,25 @@ test('what fails for four days ends, told and counted, and mail that fails for l
 describe('while something is away mail waits, and is taken afterwards:', () => {
   test('Postgres', async () => {
     await keep(CONTENT);
-    way.cut();
-    startIntake(10);
+    proxy.cut();
+    startReceiver(10);
     await said('mail of SES not claimed');
-    way.restore();
+    proxy.restore();
     await stored();
   });
 
   test('Postgres, with a message in hand: its lease brings it back', async () => {
     s3.fail(
       (response) => {
-        way.cut();
+        proxy.cut();
         s3Error(404, 'NoSuchKey')(response);
       },
       { operation: 'GetObject', times: 1 },
     );
     await keep(OBJECT);
-    startIntake(10);
+    startReceiver(10);
     await said('mail of SES left to its lease');
-    way.restore();
+    proxy.restore();
     expect(await count('ses_mail where claim = 1 and due_at > now()')).toBe(1);
     await outside.query('update ses_mail set due_at = now()');
     await stored();
@@ -226,7 +236,7 @@ describe('while something is away mail waits, and is taken afterwards:', () => {
   test('the blob store', async () => {
     s3.fail(s3Error(503, 'SlowDown'), { operation: 'PutObject' });
     await keep(CONTENT);
-    startIntake();
+    startReceiver();
     await said('"reason":"blobs"');
     expect(await count('messages')).toBe(0);
     s3.heal();
@@ -239,17 +249,20 @@ describe('while something is away mail waits, and is taken afterwards:', () => {
     );
     cleanups.push(() => script.remove());
     const parser = new MessageParser({
-      ...{ threads: 1, timeoutMs: HOUR_MS, memoryMb: 64, script: script.path },
+      threads: 1,
+      timeoutMs: HOUR_MS,
+      memoryMb: 64,
+      script: script.path,
       onThreadLost: () => undefined,
     });
     await parser.close();
     await keep(CONTENT);
-    const intake = startIntake(10, HOUR_MS, (raw) => parser.parse(raw));
+    const receiver = startReceiver(10, HOUR_MS, (raw) => parser.parse(raw));
     await waitFor(async () => (await count('ses_mail where claim > 1')) === 1, { what: 'a second try' });
-    await intake.stop();
+    await receiver.stop();
     expect(await count(`ses_mail where due_at < now() + interval '1 minute'`)).toBe(1);
     expect(await count('messages')).toBe(0);
-    startIntake();
+    startReceiver();
     await outside.query('update ses_mail set due_at = now()');
     await stored();
   });
@@ -258,7 +271,7 @@ describe('while something is away mail waits, and is taken afterwards:', () => {
     s3.fail(s3Error(403, 'AccessDenied'), { operation: 'GetObject' });
     await keep(OBJECT);
     await outside.query('update ses_mail set claim = 40');
-    startIntake();
+    startReceiver();
     await said('"reason":"s3"');
     await waitFor(
       async () =>

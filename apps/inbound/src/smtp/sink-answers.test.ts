@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { beginMessage, FROM, inboundGrounds, TO } from '../../test/inbound-ground.ts';
-import type { Receipt } from './intake.ts';
+import { beginMessage, FROM, testServers, TO } from '../../test/test-server.ts';
+import type { SinkResult } from '../pipeline/message-sink.ts';
 
-const grounds = inboundGrounds();
-afterEach(() => grounds.close());
+const servers = testServers();
+afterEach(() => servers.close());
 
 /** Short, where it is to run out. */
 const SHORT_MS = 200;
@@ -17,21 +17,21 @@ describe('a recipient', () => {
     ['fails', async () => Promise.reject(new Error('no connection'))],
     ['does not answer', never],
   ])('hears 451 when the intake %s, and the session goes on', async (_case, accepts) => {
-    const ground = await grounds.start({ accepts, limits: { acceptsTimeoutMs: SHORT_MS } });
-    const client = await ground.greet();
+    const server = await servers.start({ accepts, limits: { acceptsTimeoutMs: SHORT_MS } });
+    const client = await server.greet();
     await client.say(FROM);
     expect(await client.say(TO)).toBe('451 4.3.0 Recipient not checked, try again later');
     expect(await client.say('NOOP')).toMatch(/^250 /);
-    expect(ground.refusals).toEqual(['451 unavailable']);
+    expect(server.refusals).toEqual(['451 unavailable']);
   });
 
   test('hears 451 when the intake throws at once', async () => {
-    const ground = await grounds.start({
+    const server = await servers.start({
       accepts: () => {
         throw new Error('not ready');
       },
     });
-    const client = await ground.greet();
+    const client = await server.greet();
     await client.say(FROM);
     expect(await client.say(TO)).toMatch(/^451 4\.3\.0 /);
   });
@@ -39,13 +39,13 @@ describe('a recipient', () => {
 
 describe('a message', () => {
   test('hears 250 after it is received, and nothing before', async () => {
-    let resolve: (receipt: Receipt) => void = () => undefined;
-    const receipt = new Promise<Receipt>((settle) => (resolve = settle));
-    const ground = await grounds.start({ receive: () => receipt });
-    const [client, other] = [await ground.greet(), await ground.greet()];
+    let resolve: (receipt: SinkResult) => void = () => undefined;
+    const receipt = new Promise<SinkResult>((settle) => (resolve = settle));
+    const server = await servers.start({ receive: () => receipt });
+    const [client, other] = [await server.greet(), await server.greet()];
     await beginMessage(client);
     client.write('x\r\n.\r\nNOOP\r\n');
-    await waitFor(() => ground.received.length === 1, { what: 'the message' });
+    await waitFor(() => server.received.length === 1, { what: 'the message' });
     // The server has had time for another session meanwhile.
     for (let count = 0; count < 20; count += 1) await other.say('NOOP');
     expect(client.pending()).toBe(0);
@@ -59,32 +59,32 @@ describe('a message', () => {
     ['does not answer', never],
   ])('hears 451 when the intake %s, and passes when it is sent again', async (_case, receive) => {
     let calls = 0;
-    const ground = await grounds.start({
+    const server = await servers.start({
       limits: { receiveTimeoutMs: SHORT_MS },
       receive: async () => {
         calls += 1;
         return calls === 1 ? receive() : { kind: 'accepted', ids: ['msg_1'] };
       },
     });
-    const client = await ground.greet();
+    const client = await server.greet();
     await beginMessage(client);
     expect(await client.say('x\r\n.')).toBe('451 4.3.0 Message not received, try again later');
     await beginMessage(client);
     expect(await client.say('x\r\n.')).toMatch(/^250 /);
-    const [first, second] = ground.received;
+    const [first, second] = server.received;
     expect(second?.message).toBe(first?.message);
     expect(second?.raw.equals(first?.raw ?? Buffer.alloc(0))).toBe(false);
-    expect(ground.refusals).toEqual(['451 not_received']);
+    expect(server.refusals).toEqual(['451 not_received']);
   });
 
   test('holds its bytes of the budget until the intake lets go, also after a late answer', async () => {
-    let release: (receipt: Receipt) => void = () => undefined;
-    const held = new Promise<Receipt>((settle) => (release = settle));
-    const ground = await grounds.start({
+    let release: (receipt: SinkResult) => void = () => undefined;
+    const held = new Promise<SinkResult>((settle) => (release = settle));
+    const server = await servers.start({
       limits: { receiveTimeoutMs: SHORT_MS, bytesUnderWayMax: 64 * 1024 },
       receive: () => held,
     });
-    const client = await ground.greet();
+    const client = await server.greet();
     await beginMessage(client);
     expect(await client.say('x\r\n.')).toMatch(/^451 4\.3\.0 Message not received/);
     await beginMessage(client);
@@ -94,15 +94,15 @@ describe('a message', () => {
     expect(await client.say('x\r\n.')).toMatch(/^250 /);
   });
 
-  test.each<[Receipt, string]>([
+  test.each<[SinkResult, string]>([
     [{ kind: 'refused', code: 554, words: 'Not wanted here' }, '554 5.6.0 Not wanted here'],
     [{ kind: 'refused', code: 550, words: 'No such\r\n250 mailbox' }, '550 5.1.1 No such  250 mailbox'],
     [{ kind: 'refused', code: 552, words: 'Full' }, '552 5.2.2 Full'],
     [{ kind: 'later', words: 'Not now' }, '451 4.3.0 Not now'],
     [{ kind: 'refused', code: 554, words: 'x'.repeat(1_000) }, `554 5.6.0 ${'x'.repeat(400)}`],
   ])('hears what the intake says: %j', async (receipt, answer) => {
-    const ground = await grounds.start({ receive: async () => receipt });
-    const client = await ground.greet();
+    const server = await servers.start({ receive: async () => receipt });
+    const client = await server.greet();
     await beginMessage(client);
     expect(await client.say('x\r\n.')).toBe(answer);
     expect(await client.say('NOOP')).toMatch(/^250 /);
@@ -111,14 +111,14 @@ describe('a message', () => {
 
 describe('over LMTP', () => {
   test('the greeting is its own, and HELO is not', async () => {
-    const ground = await grounds.start({ protocol: 'lmtp' });
-    const client = await ground.open();
+    const server = await servers.start({ protocol: 'lmtp' });
+    const client = await server.open();
     expect(await client.answer()).toMatch(/^220 \S+ LMTP$/);
     expect(await client.say('EHLO client.example')).toMatch(/^500 /);
     expect(await client.say('LHLO client.example')).toMatch(/^250-/);
     await beginMessage(client);
     expect(await client.say('.')).toMatch(/^250 /);
-    expect(ground.received[0]?.raw.toString()).toContain('with LMTP id');
+    expect(server.received[0]?.raw.toString()).toContain('with LMTP id');
   });
 
   const recipients = [
@@ -128,7 +128,7 @@ describe('over LMTP', () => {
     TO.replace('a@', 'A@'),
   ];
 
-  test.each<[string, () => Promise<Receipt>, RegExp]>([
+  test.each<[string, () => Promise<SinkResult>, RegExp]>([
     ['a message received', async () => ({ kind: 'accepted', ids: ['msg_1'] }), /^250 2\.6\.0 OK/],
     ['a message refused', async () => ({ kind: 'refused', code: 554, words: 'No' }), /^554 5\.6\.0 No$/],
     ['a message put off', async () => ({ kind: 'later', words: 'Later' }), /^451 4\.3\.0 Later$/],
@@ -136,23 +136,23 @@ describe('over LMTP', () => {
   ])(
     '%s is answered for each recipient that was taken, the repeated one too',
     async (_case, receive, answer) => {
-      const ground = await grounds.start({ protocol: 'lmtp', receive });
-      const client = await ground.greet();
+      const server = await servers.start({ protocol: 'lmtp', receive });
+      const client = await server.greet();
       await beginMessage(client, ...recipients);
       client.write('x\r\n.\r\nNOOP\r\n');
       for (let count = 0; count < 3; count += 1) expect(await client.answer()).toMatch(answer);
       expect(await client.answer()).toBe('250 2.0.0 OK');
-      expect(ground.received).toHaveLength(1);
+      expect(server.received).toHaveLength(1);
     },
   );
 
   test('a message that is too long is answered for each recipient', async () => {
-    const ground = await grounds.start({ protocol: 'lmtp', limits: { messageBytesMax: 10 } });
-    const client = await ground.greet();
+    const server = await servers.start({ protocol: 'lmtp', limits: { messageBytesMax: 10 } });
+    const client = await server.greet();
     await beginMessage(client, ...recipients);
     client.write('more than ten\r\n.\r\nNOOP\r\n');
     for (let count = 0; count < 3; count += 1) expect(await client.answer()).toMatch(/^552 5\.3\.4 /);
     expect(await client.answer()).toBe('250 2.0.0 OK');
-    expect(ground.refusals).toEqual(['550 unknown_recipient', '552 size', '552 size', '552 size']);
+    expect(server.refusals).toEqual(['550 unknown_recipient', '552 size', '552 size', '552 size']);
   });
 });

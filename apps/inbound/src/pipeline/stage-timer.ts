@@ -1,0 +1,21 @@
+import type { Metrics } from '@postrider/runtime';
+
+type Stage = 'fetch' | 'parse' | 'authenticate' | 'scan' | 'blobs' | 'store';
+
+/** Measures how long each stage of a message takes. */
+export class StageTimer {
+  readonly #metrics: Pick<Metrics<'inbound'>, 'inboundStageDuration'>;
+
+  constructor(metrics: Pick<Metrics<'inbound'>, 'inboundStageDuration'>) {
+    this.#metrics = metrics;
+  }
+
+  async timed<T>(stage: Stage, work: Promise<T>): Promise<T> {
+    const begun = performance.now();
+    try {
+      return await work;
+    } finally {
+      this.#metrics.inboundStageDuration.observe({ stage }, (performance.now() - begun) / 1_000);
+    }
+  }
+}
