@@ -11,20 +11,23 @@ export interface BlobSweepParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics<'inbound'>, 'blobSweeps' | 'blobsSwept'>;
-  /** Since a blob was last put. Default: a day. */
+  /**
+   * Minimum time since the last put of a blob. Default: one day. It leaves room for a message whose row is
+   * not committed yet.
+   */
   readonly minAgeMs?: number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const CHECK_INTERVAL_MS = 10 * 60 * 1000;
-/** Blobs that one statement asks for: a thousand probes of indexes. */
+/** Blob ids per statement. Each id costs two index probes, in messages and in attachments. */
 const BLOBS_PER_STEP = 500;
 const CONCURRENT_REMOVALS = 8;
 const STOP_TIMEOUT_MS = 5_000;
 
 interface Counts {
   removed: number;
-  /** Of some hundred blobs each, in which nothing could be taken just now. */
+  /** Steps in which the store could lock no blob. */
   stepsSkipped: number;
 }
 
@@ -78,7 +81,7 @@ function namesOf({ removed, stepsSkipped }: Counts) {
   return { removed, steps_skipped: stepsSkipped };
 }
 
-/** Goes over the whole store, some hundred blobs at a time. */
+/** Scans the whole blob store in steps of `BLOBS_PER_STEP` blobs. */
 async function sweep(parts: BlobSweepParts, counts: Counts, signal: AbortSignal): Promise<void> {
   const { blobs, clock, minAgeMs = DAY_MS } = parts;
   let step: BlobId[] = [];
@@ -99,7 +102,7 @@ async function removeUnnamed(
   counts: Counts,
   signal: AbortSignal,
 ): Promise<void> {
-  // Half of the lease: no removal that begins before it is still under way when the lease ends.
+  // Half of the lease is left for the last removals, so that none runs past its end.
   const endsAtMs = performance.now() + SWEEP_LEASE_MS / 2;
   const taken = await store.take(ids);
   if (taken === null) {
@@ -111,12 +114,14 @@ async function removeUnnamed(
   const { removed, failed, error } = await removeAll(blobs, taken as BlobId[], mayRemove);
   counts.removed += removed;
   metrics.blobsSwept.inc(removed);
-  // What failed may still be done by the store. It is left to the lease.
+  // The blob store may still complete a removal that failed. So the lease of these blobs stays.
   await store.settle(taken.filter((id) => !failed.has(id)));
   if (failed.size > 0) throw error;
 }
 
-/** Removes some at a time until one fails. */
+/**
+ * Removes the blobs, up to `CONCURRENT_REMOVALS` at a time. No new removal starts after the first failure.
+ */
 async function removeAll(blobs: Pick<BlobStore, 'remove'>, ids: readonly BlobId[], mayRemove: () => boolean) {
   const slots = new Semaphore(CONCURRENT_REMOVALS);
   const failed = new Set<string>();

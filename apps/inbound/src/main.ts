@@ -33,17 +33,20 @@ import { Screening } from './pipeline/screening.ts';
 import { SesReceiver } from './ses/ses-receiver.ts';
 import { InboundServer } from './smtp/inbound-server.ts';
 
-/** Parsing takes CPU, and one core is left for the rest. */
+/** Parsing uses much CPU. Two threads leave a core for the rest of the process. */
 const PARSE = { threads: 2, timeoutMs: 20_000, memoryMb: 256 };
-/** Threads mostly wait for name servers. */
+/** A thread mostly waits for name servers, so 16 cost little. */
 const AUTHENTICATE = { threads: 16, timeoutMs: 20_000, memoryMb: 128 };
 const NAME_SERVERS_TIMEOUT_MS = 5_000;
 const SCAN_TIMEOUT_MS = 30_000;
-/** Of the time to stop, what is kept for the last 421s to leave and for letting go of threads and Postgres. */
+/**
+ * Part of the shutdown deadline: reserved for sending the last 421 answers and for closing threads and
+ * Postgres.
+ */
 const CLOSING_TIME_MS = 2_000;
 
-// Without a handler SIGHUP ends the process. The server reads the certificate when it is created: nothing is
-// to be read again before that.
+// Without a handler, SIGHUP ends the process. A SIGHUP before the server exists needs no work: the server
+// reads the certificate when it is created.
 process.on('SIGHUP', () => undefined);
 
 const config = loadConfigOrExit('inbound');
@@ -63,7 +66,7 @@ const wakeUps = createWakeUps(postgres);
 const database = openDatabase({ ...postgres, size: config.databasePoolSize }, wakeUps);
 const blobs = createBlobStore(config.blobStore);
 
-/** Over LMTP the client is a mail server of the operator's own. */
+/** Over LMTP the client is a mail server of the operator, not the sending machine. */
 const clientIsSender = config.inboundProtocol === 'smtp';
 
 const onThreadLost = (stage: 'parse' | 'authenticate') => (error: Error) => {
@@ -140,8 +143,8 @@ function addReceivers(provider: MailProviderName): void {
 }
 
 /**
- * Messages that `drainMs` leaves in the pipeline lose their threads and their calls to S3, and come again: by
- * their sender, or from SES's row.
+ * Messages still in the pipeline after `drainMs` lose their worker threads and their S3 calls. They are not
+ * lost: the SMTP sender sends the message again, and a row holds each SES message.
  */
 async function stopReceiving(server: InboundServer, ses: SesReceiver, drainMs: number): Promise<void> {
   const sesStopped = ses.stop();
@@ -157,7 +160,10 @@ async function stopReceiving(server: InboundServer, ses: SesReceiver, drainMs: n
   await sesStopped;
 }
 
-/** Mail that SES receives comes by way of the API. */
+/**
+ * The API receives notifications of mail from SES and stores a row for each message. This receiver reads the
+ * rows.
+ */
 function createSes(pipeline: MailPipeline): SesReceiver {
   return new SesReceiver({
     work: createSesMailWork(database),

@@ -26,33 +26,33 @@ export interface MailPipelineParts {
   readonly metrics: Pick<Metrics<'inbound'>, 'inboundMessages' | 'inboundStageDuration'>;
 }
 
-/** A message however it came. */
+/** One message, from SMTP or from SES. */
 export interface Mail {
-  /** What is kept. */
+  /** The bytes that we store. */
   readonly raw: Buffer;
-  /** The message as its sender gave it: the same when it comes again. */
+  /** The message as its sender wrote it. A repeat of the message has the same bytes here. */
   readonly content: Buffer;
-  /** '' is the null sender. */
+  /** The envelope sender. '' is the null sender. */
   readonly mailFrom: string;
-  /** Of the envelope, as written. */
+  /** The envelope recipients, as written. */
   readonly recipients: readonly string[];
   /** @throws ScreeningUnavailableError */
   screen(timer: StageTimer): Promise<Screened>;
-  /** Of mail that SES told of. */
+  /** The claim on the row, for mail from SES. */
   readonly claim?: SesMailClaim;
-  /** What the log names it by. */
+  /** Log fields that identify the message. */
   readonly names: LogFields;
 }
 
-/** `later`: nothing is stored that anybody sees; to try again may help. */
+/** `later`: nothing that a customer can see is stored. A later try may succeed. */
 export type PipelineOutcome = Reception | { readonly kind: 'later' };
 
-/** Attachments of one message that are written at the same time. */
+/** Attachments per message that are written at the same time. */
 const CONCURRENT_WRITES = 4;
 
 /**
- * What becomes of a message: its bytes are read and judged while they are written to the blob store; then one transaction
- * stores it with its event. A blob that no row came to name is swept a day later.
+ * Processes one message. It parses and judges the message while its bytes go to the blob store. Then one
+ * transaction stores the message with its event. The sweep removes a blob that no row names, one day later.
  */
 export class MailPipeline {
   readonly #parts: MailPipelineParts;
@@ -61,7 +61,7 @@ export class MailPipeline {
     this.#parts = parts;
   }
 
-  /** Never rejects. Resolves when nothing reads the bytes any more. */
+  /** Never rejects. When it resolves, the pipeline reads the bytes no more. */
   async process(mail: Mail): Promise<PipelineOutcome> {
     const { logger } = this.#parts;
     try {
@@ -122,7 +122,10 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
   return timer.timed('store', receiving);
 }
 
-/** Writes the contents of attachments. @throws BlobStoreUnavailableError */
+/**
+ * Writes the contents of attachments.
+ * @throws BlobStoreUnavailableError
+ */
 async function storeAttachments(
   blobs: Pick<BlobStore, 'put'>,
   attachments: ParsedMessage['attachments'],

@@ -2,19 +2,26 @@ import type { ReceivedMessageStore } from '@postrider/store';
 import type { MailPipeline } from './mail-pipeline.ts';
 import type { Screening } from './screening.ts';
 
-/** Of one message: who sent it from where, and for whom. Nothing in it is to be trusted. */
+/** The envelope of a message. The client chose most values, so do not trust them. */
 export interface ReceivedEnvelope {
-  /** Of the TCP connection; an IPv4 address is written as one, also when it came over IPv6. */
+  /** Address of the TCP client. An IPv4 address over IPv6 is written as IPv4. */
   readonly remoteAddress: string;
-  /** As the client said, in lower case; no control characters, at most 300 characters. */
+  /**
+   * The name that the client gave in HELO or EHLO: lower case, no control characters, at most 300 characters.
+   */
   readonly helo: string;
-  /** '' is the null sender: a notice about a delivery. */
+  /** '' is the null sender, used for delivery notices. */
   readonly mailFrom: string;
-  /** As written, `+tag` and all; without a source route. `postmaster` may stand without a domain (RFC 5321, 4.1.1.3). */
+  /**
+   * As written, with any `+tag`, without a source route. `postmaster` may have no domain (RFC 5321, 4.1.1.3).
+   */
   readonly recipients: readonly string[];
   readonly tls: boolean;
   readonly sessionId: string;
-  /** Length of our `Received:` field. The rest of `raw` is what the client sent: the same when it sends it again. */
+  /**
+   * Length of our `Received:` field. The rest of `raw` is what the client sent. It stays the same in a
+   * repeat.
+   */
   readonly traceBytes: number;
 }
 
@@ -22,9 +29,9 @@ export type RecipientVerdict = 'known' | 'unknown' | 'unavailable';
 
 export type SinkResult =
   | { readonly kind: 'accepted'; readonly ids: readonly string[] }
-  /** The client is to give up. `words` go into the answer. */
+  /** The client must not send the message again. `words` go into the answer. */
   | { readonly kind: 'refused'; readonly code: 550 | 552 | 554; readonly words: string }
-  /** The client is to try again: 451. */
+  /** The client must try again later: 451. */
   | { readonly kind: 'later'; readonly words: string };
 
 export interface MessageSinkParts {
@@ -36,7 +43,10 @@ export interface MessageSinkParts {
 const NOBODY: SinkResult = { kind: 'refused', code: 550, words: 'No such recipient here' };
 const LATER: SinkResult = { kind: 'later', words: 'The message cannot be stored at the moment' };
 
-/** What the SMTP server asks, and hands over: mail that is judged by our own scanners. */
+/**
+ * The SMTP server asks this class about recipients and passes it each message. Our own scanners judge the
+ * message.
+ */
 export class MessageSink {
   readonly #parts: MessageSinkParts;
 
@@ -44,17 +54,20 @@ export class MessageSink {
     this.#parts = parts;
   }
 
-  /** Asked at RCPT. `unknown` is answered 550 5.1.1; `unavailable`, an error and a late answer 451 4.3.0. */
+  /**
+   * Called for each RCPT. The server answers `unknown` with 550 5.1.1. It answers `unavailable`, an error and
+   * a timeout with 451 4.3.0.
+   */
   async accepts(recipient: string): Promise<RecipientVerdict> {
     return (await this.#parts.store.accepts(recipient)) ? 'known' : 'unknown';
   }
 
   /**
-   * Resolves when the message is committed: only then the client hears 250. An error or a late answer is 451 4.3.0.
-   * After a late answer the client sends the same message again.
+   * Resolves after the transaction commits. Only then does the client get 250. An error or a timeout is
+   * answered with 451 4.3.0, and the client sends the same message again.
    *
-   * Settles when nothing reads `raw` any more: until then the memory budget counts it.
-   * @param raw our `Received:` field and, byte for byte, the message
+   * It settles only when nothing reads `raw` any more: until then the memory budget counts these bytes.
+   * @param raw our `Received:` field, then the message byte for byte
    */
   async receive(raw: Buffer, envelope: ReceivedEnvelope): Promise<SinkResult> {
     const { pipeline, screening } = this.#parts;

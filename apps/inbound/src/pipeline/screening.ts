@@ -7,18 +7,18 @@ import type { StageTimer } from './stage-timer.ts';
 
 export interface Screened {
   readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
-  /** Null: received, unless an account blocks the sender. */
+  /** Null: the message is received, unless an account blocks the sender. */
   readonly heldReason: HeldReason | null;
 }
 
 export interface ScreeningParts {
   readonly authentication: Pick<SenderAuthentication, 'authenticate'>;
-  /** Null: none is configured. */
+  /** Null when none is configured. */
   readonly virusScanner: VirusScanner | null;
   readonly spamScanner: SpamScanner | null;
-  /** Whether mail waits while a scanner is away. */
+  /** True: mail waits while a scanner is away. False: mail is received without its verdict. */
   readonly required: boolean;
-  /** Told of a scanner that is away while it is not required. */
+  /** Called when a scanner is away and not required. */
   readonly onUnjudged: (error: Error) => void;
 }
 
@@ -30,8 +30,8 @@ export class Screening {
   }
 
   /**
-   * Settles when nothing reads the bytes any more.
-   * @throws ScreeningUnavailableError when a scanner is away and required
+   * It settles only when nothing reads the bytes any more.
+   * @throws ScreeningUnavailableError when a required scanner is away
    */
   async screen(raw: Buffer, envelope: Envelope, timer: StageTimer): Promise<Screened> {
     const { authentication, virusScanner, spamScanner } = this.#parts;
@@ -46,7 +46,7 @@ export class Screening {
     return { auth: sender.auth, heldReason: heldReason(verdicts, false) };
   }
 
-  /** @returns null where it is not judged. */
+  /** @returns null when the scanner is not configured, or away and not required */
   async #judged<Scan>(scan: Promise<Scan> | undefined): Promise<Scan | null> {
     const { required, onUnjudged } = this.#parts;
     try {

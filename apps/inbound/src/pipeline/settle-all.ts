@@ -1,8 +1,8 @@
 /**
- * `Promise.all`, but a fault waits until all of `works` have settled. For works that read the same bytes: the
- * memory budget counts the bytes until the message is given up.
+ * Like `Promise.all`, but it rejects only after all of `works` have settled. Use it for works that read the
+ * same bytes: the memory budget counts these bytes until this promise settles.
  *
- * Rejects with the fault of the first in the list that failed.
+ * It rejects with the error of the first failed work in list order.
  */
 export async function settleAll<T extends readonly unknown[] | []>(
   works: T,

@@ -2,7 +2,7 @@ import type { Metrics } from '@postrider/runtime';
 
 type Stage = 'fetch' | 'parse' | 'authenticate' | 'scan' | 'blobs' | 'store';
 
-/** Measures how long each stage of a message takes. */
+/** Measures the duration of each stage of a message. */
 export class StageTimer {
   readonly #metrics: Pick<Metrics<'inbound'>, 'inboundStageDuration'>;
 

@@ -1,14 +1,14 @@
 import { SweptBlobsError } from '@postrider/store';
 import type { ReceivedMessageStore } from '@postrider/store';
 
-/** Each further time means that another sweep took the bytes, moments after they were put. */
+/** A try fails only when another sweep removed the bytes moments after their put. */
 const TRIES_MAX = 3;
 
 /**
- * Runs `receive`. Where the sweep took blobs that the message names, their bytes are put again, and it runs once more.
+ * Runs `receive`. If the sweep removed blobs that the message names, it puts their bytes again and retries.
  *
- * @param putAgain puts all bytes of the message.
- * @throws SweptBlobsError when the sweep may still remove some: the message is to come again later
+ * @param putAgain puts all bytes of the message
+ * @throws SweptBlobsError when the sweep may still remove some. The sender must send the message again later.
  */
 export async function withSweptRestored<T>(
   store: Pick<ReceivedMessageStore, 'forgetSwept'>,
@@ -21,7 +21,7 @@ export async function withSweptRestored<T>(
     } catch (error) {
       if (!(error instanceof SweptBlobsError) || !error.isOver || tries === TRIES_MAX) throw error;
       await putAgain();
-      await store.forgetSwept(error.blobs); // not before the bytes are there: others go by it
+      await store.forgetSwept(error.blobs); // only after the put: another message may rely on these blobs then
     }
   }
 }

@@ -8,17 +8,19 @@ import type { ClaimedSesMail, SesMailWork } from '@postrider/store';
 import type { MailPipeline, PipelineOutcome } from '../pipeline/mail-pipeline.ts';
 import { StageTimer } from '../pipeline/stage-timer.ts';
 
-/** Messages at a time, 10 MiB each; parsing takes about as much again. */
+/** Messages in flight. Each has up to 10 MiB, and parsing needs about as much again. */
 const CONCURRENT_MESSAGES = 4;
-/** Renewed while a message is in hand: how long its stages take together has no limit. */
+/** The receiver renews the lease while it processes a message: the stages together have no time limit. */
 const LEASE_MS = 120_000;
-/** Renewals in the time of a lease: two may fail. */
+/** Two of three renewals may fail before the lease ends. */
 const RENEWALS_PER_LEASE = 3;
-/** How often work is looked for: SES needs longer than this to tell of a message. */
+/** Interval of polling for rows. SES itself takes longer than this to notify us of a message. */
 const POLL_MS = 1_000;
 const COUNT_EVERY_MS = 5_000;
 const DELAY_MS = { first: 1_000, max: 60_000 };
-/** One a minute for four days, as long as mail servers keep trying. Times in which no process ran do not count. */
+/**
+ * One try a minute for four days. Mail servers keep trying as long. Downtime of our processes does not count.
+ */
 const TRIES_MAX = 4 * 24 * 60;
 
 export interface SesReceiverParts {
@@ -34,8 +36,8 @@ export interface SesReceiverParts {
 }
 
 /**
- * Receives the mail that SES stored and reported to the API: claims a row, fetches the message, and passes it to
- * the pipeline. SES has judged the message already, so our own scanners do not run.
+ * Receives the mail that SES stored and reported to the API. It claims a row, fetches the message, and passes
+ * it to the pipeline. SES has judged the message already, so our own scanners do not run.
  */
 export class SesReceiver {
   readonly #parts: SesReceiverParts;
@@ -110,7 +112,7 @@ async function receiveOnce(parts: SesReceiverParts, mail: ClaimedSesMail): Promi
   if (isLater) await parts.work.defer(mail, delayMs(mail.claim));
 }
 
-/** Renews the lease as long as `receiving` runs. Nothing is renewed once it resolves. */
+/** Renews the lease while `receiving` runs. No renewal is running any more when this settles. */
 async function withLease<T>(
   { work, logger, leaseMs = LEASE_MS }: SesReceiverParts,
   mail: ClaimedSesMail,
@@ -135,7 +137,7 @@ async function withLease<T>(
   }
 }
 
-/** @returns whether to try again later. */
+/** @returns true when the message must be tried again later */
 async function tryOnce(parts: SesReceiverParts, mail: ClaimedSesMail): Promise<boolean> {
   if (mail.claim > TRIES_MAX) {
     await refuse(parts, mail, 'tried_out');
@@ -148,7 +150,7 @@ async function tryOnce(parts: SesReceiverParts, mail: ClaimedSesMail): Promise<b
   return false;
 }
 
-/** @returns null when S3 does not give it. */
+/** @returns null when S3 is unavailable */
 async function fetchContent(
   { objects, logger, metrics }: SesReceiverParts,
   mail: ClaimedSesMail,
@@ -194,12 +196,12 @@ async function refuse(
   logger.warn('message.refused', { reason, ...namesOf(mail) });
 }
 
-/** What the message can be found by at SES and SNS. */
+/** Log fields that find the message at SES and SNS. */
 function namesOf({ providerMessageId, notificationId }: ClaimedSesMail) {
   return { ses_message_id: providerMessageId, sns_message_id: notificationId };
 }
 
-/** Doubles with each claim. */
+/** The delay doubles with each claim, up to `DELAY_MS.max`. */
 function delayMs(claim: number): number {
   return Math.min(DELAY_MS.first * 2 ** (claim - 1), DELAY_MS.max);
 }

@@ -13,7 +13,7 @@ import { Refusal, type RefusalReason } from './refusal.ts';
 import { Session } from './session.ts';
 import { SessionLimits } from './session-limits.ts';
 
-/** PEM, as `tls.createServer` takes it. */
+/** PEM, in the form that `tls.createServer` takes. */
 export interface InboundTls {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
@@ -21,26 +21,29 @@ export interface InboundTls {
 
 export interface InboundServerOptions {
   readonly host: string;
-  /** 0: any free port; `port()` tells which. */
+  /** With 0 the system picks a free port. `port()` returns it. */
   readonly port: number;
   readonly protocol: 'smtp' | 'lmtp';
-  /** Our name in the greeting and in `Received:`. */
+  /** Our host name, for the greeting and for `Received:`. */
   readonly hostname: string;
-  /** Null: no STARTTLS. */
+  /** Null: the server offers no STARTTLS. */
   readonly tls: InboundTls | null;
   readonly sink: Pick<MessageSink, 'accepts' | 'receive'>;
   readonly logger: Logger;
-  /** Default: the machine's clock. It dates `Received:`. */
+  /** The source of the date in `Received:`. Default: the machine's clock. */
   readonly clock?: Clock;
-  /** What is left out has its default. */
+  /** Missing properties get their default. */
   readonly limits?: Partial<InboundLimits>;
   /** Called with the number of open sessions whenever it changes. */
   readonly onSession?: (open: number) => void;
-  /** Called for each answer of 4xx and 5xx. */
+  /** Called for each 4xx or 5xx answer. */
   readonly onRefusal?: (code: number, reason: RefusalReason) => void;
 }
 
-/** Jokes of smtp-server (WIZ, SHELL, KILL), a login, and two commands by which a client says it is another one. */
+/**
+ * We refuse the joke commands of smtp-server (WIZ, SHELL, KILL) and the login. XCLIENT and XFORWARD are
+ * refused because they let a client claim another address.
+ */
 const NEVER_OFFERED = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'];
 const TLS_VERSION_MIN = 'TLSv1.2';
 const STOP_MS = 10_000;
@@ -52,7 +55,10 @@ export class InboundServer {
   readonly #sessionLimits: SessionLimits;
   readonly #budget: ByteBudget;
   readonly #server: SessionServer;
-  /** By what the handlers of smtp-server are given. A session stays here, and counts, until its socket is closed. */
+  /**
+   * The key is the session object that smtp-server gives to its handlers. A session stays here, and counts,
+   * until its socket closes.
+   */
   readonly #sessions = new Map<SMTPServerSession, Session>();
 
   /** @throws Error when the certificate is unusable */
@@ -82,7 +88,7 @@ export class InboundServer {
    */
   async stop(remainingMs = STOP_MS): Promise<void> {
     if (!this.#server.server.listening) return;
-    // smtp-server takes 0 for its own default, 30 s.
+    // 0 would mean the default of smtp-server, 30 s.
     this.#server.options.closeTimeout = Math.max(1, remainingMs);
     const closed = new Promise<void>((resolve) => this.#server.close(resolve));
     for (const session of this.#sessions.values()) session.stop();
@@ -97,7 +103,7 @@ export class InboundServer {
   }
 
   /**
-   * Sets the certificate of the next handshakes. With null, the server no longer offers STARTTLS.
+   * Sets the certificate for the next handshakes. Null ends the offer of STARTTLS.
    * @throws Error when the certificate is unusable or does not match the key. The previous one stays in use.
    */
   setTls(tls: InboundTls | null): void {
@@ -107,7 +113,7 @@ export class InboundServer {
       return;
     }
     const { cert, key } = tls;
-    // Tried first: smtp-server keeps what it is given, also when it is unusable.
+    // Checked first, because smtp-server stores even an unusable certificate.
     createSecureContext({ cert, key, minVersion: TLS_VERSION_MIN });
     this.#server.updateSecureContext({ cert, key, minVersion: TLS_VERSION_MIN });
     options.disabledCommands = [...NEVER_OFFERED];
@@ -123,14 +129,14 @@ export class InboundServer {
         authOptional: true,
         disabledCommands: [...NEVER_OFFERED, 'STARTTLS'],
         hideENHANCEDSTATUSCODES: false,
-        // A name that the client's side publishes, and nobody here asks for it.
+        // We use no reverse DNS name: the client controls it.
         disableReverseLookup: true,
-        // smtp-server would log commands and addresses.
+        // The log of smtp-server would hold commands and addresses.
         logger: false,
         size: limits.messageBytesMax,
         maxRecipients: limits.recipientsMax,
         maxCommandLength: limits.commandLineBytesMax,
-        // Any byte starts this one anew. The session's own deadlines come first.
+        // Every received byte restarts this timer. The deadlines of the session fire earlier.
         socketTimeout: limits.commandTimeoutMs + limits.dataTimeoutMs,
         onMailFrom: (address, session, done) => this.#onMailFrom(address, session, done),
         onRcptTo: (address, session, done) => void this.#onRcptTo(address, session).then(done),
@@ -145,9 +151,10 @@ export class InboundServer {
     return server;
   }
 
-  /** Null: the client is gone, or was turned away. */
+  /** @returns null when the client has left or was rejected */
   #openSession(socket: Socket | TLSSocket, socketOptions: SMTPConnectionOptions): Session | null {
-    // smtp-server waits a turn of the event loop. It would never hear of a close in between.
+    // smtp-server starts a session one iteration of the event loop later. It would not notice a close in
+    // between.
     if (socket.destroyed) return null;
     const onRefusal = (code: number, reason: RefusalReason) => this.#options.onRefusal?.(code, reason);
     const session = new Session(this.#server, socket, socketOptions, { limits: this.#limits, onRefusal });
@@ -183,7 +190,7 @@ export class InboundServer {
     } else done();
   }
 
-  /** Resolves with what the client is to hear instead of 250. */
+  /** @returns the answer that replaces 250; undefined for 250 */
   async #onRcptTo({ address }: SMTPServerAddress, of: SMTPServerSession): Promise<Refusal | undefined> {
     const session = this.#session(of);
     session.pauseCommandTimeout();
@@ -235,7 +242,10 @@ export class InboundServer {
   }
 }
 
-/** At once, and not after the pause before the greeting: who is over a limit must not hold a socket. */
+/**
+ * Rejects at once. smtp-server would wait before its greeting, and a client over the limit would hold a
+ * socket meanwhile.
+ */
 function rejectConnection(socket: Socket, hostname: string): void {
   socket.on('error', () => undefined);
   socket.write(`421 ${hostname} Too many sessions, try again later\r\n`);
@@ -244,7 +254,7 @@ function rejectConnection(socket: Socket, hostname: string): void {
 
 type OpenSession = (socket: Socket | TLSSocket, options: SMTPConnectionOptions) => Session | null;
 
-/** smtp-server with our own sessions. */
+/** The server of smtp-server, with our own sessions. */
 class SessionServer extends SMTPServer {
   readonly #open: OpenSession;
 
@@ -259,7 +269,7 @@ class SessionServer extends SMTPServer {
     this.connections.add(session);
     session.on('error', (error: Error) => this._onError(error));
     session.init();
-    // Accepted just before `close`, and opened after it.
+    // The socket was accepted just before `close`, and its session opened just after.
     if (this._closeTimeout !== false) session.stop();
   }
 }

@@ -5,64 +5,72 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
 export interface InboundLimits {
-  /** Sessions at a time; one more hears 421. */
+  /** Open sessions. A further one gets 421. */
   readonly sessionsMax: number;
-  /** Sessions at a time from one IPv4 address or one IPv6 /64; one more hears 421. */
+  /** Open sessions from one IPv4 address or one IPv6 /64. A further one gets 421. */
   readonly sessionsPerAddressMax: number;
-  /** MAIL commands in one session; one more hears 421. */
+  /** MAIL commands in one session. A further one gets 421. */
   readonly messagesPerSessionMax: number;
-  /** Recipients of one message; one more hears 452 4.5.3. */
+  /** Recipients per message. A further one gets 452 4.5.3. */
   readonly recipientsMax: number;
-  /** Announced as SIZE; a longer message hears 552 5.3.4. */
+  /** Bytes per message, announced as SIZE. A longer message gets 552 5.3.4. */
   readonly messageBytesMax: number;
-  /** Bytes of all messages under way; beyond it MAIL or DATA hears 451. */
+  /** Bytes of all messages in flight. Beyond this limit, MAIL or DATA gets 451. */
   readonly bytesUnderWayMax: number;
-  /** Bytes of one command; a longer one hears 421. */
+  /** Bytes per command. A longer one gets 421. */
   readonly commandLineBytesMax: number;
-  /** From an answer to the end of the next command; then 421. */
+  /** Time from an answer to the end of the next command. Then the client gets 421. */
   readonly commandTimeoutMs: number;
-  /** For the whole of a message, from 354 to the final dot; then 421. */
+  /** Time for a whole message, from 354 to the final dot. Then the client gets 421. */
   readonly dataTimeoutMs: number;
-  /** For the intake to judge a recipient; then 451. */
+  /** Time for the sink to judge a recipient. Then the client gets 451. */
   readonly acceptsTimeoutMs: number;
-  /** For the intake to receive a message; then 451. */
+  /** Time for the sink to receive a message. Then the client gets 451. */
   readonly receiveTimeoutMs: number;
-  /** Answers of 4xx and 5xx in one session, 452 apart; the last is followed by 421. */
+  /** 4xx and 5xx answers in one session, without 452. After the last one the client gets 421. */
   readonly errorsPerSessionMax: number;
-  /** Answers between two accepted messages; the last is followed by 421. */
+  /** Answers between two accepted messages. After the last one the client gets 421. */
   readonly commandsPerMessageMax: number;
 }
 
 const SESSIONS_MAX = 200;
 
 export const DEFAULT_LIMITS: InboundLimits = {
-  /** Messages under way have a limit of their own; this one bounds sockets, and what TLS keeps for each. */
+  /** This limit bounds sockets and the TLS memory of each. `bytesUnderWayMax` bounds the messages. */
   sessionsMax: SESSIONS_MAX,
-  /** What large senders open at most to one host (Postfix: `smtp_destination_concurrency_limit` 20). */
+  /**
+   * Large senders open at most 20 connections to one host (Postfix: `smtp_destination_concurrency_limit` 20).
+   */
   sessionsPerAddressMax: 20,
-  /** A client with many messages connects anew once in 100; a client that holds a session cannot do so for ever. */
+  /** A busy client reconnects after 100 messages. No client can hold a session forever. */
   messagesPerSessionMax: 100,
-  /** The contract of inbound mail. Postfix sends no more at a time (`smtp_destination_recipient_limit` 50). */
+  /**
+   * From the contract of inbound mail. Postfix sends at most 50 at a time (`smtp_destination_recipient_limit`
+   * 50).
+   */
   recipientsMax: 50,
-  /** The contract, section 8: 10 MiB a received message. */
+  /** Contract, section 8: 10 MiB for a received message. */
   messageBytesMax: LIMITS.receivedBytes,
-  /** Twelve of the largest messages; parsing takes about as much again. */
+  /** Room for twelve of the largest messages. Parsing needs about as much again. */
   bytesUnderWayMax: 128 * MIB,
-  /** RFC 5321 asks for 512, its extensions add about 600 (DSN and SMTPUTF8 together). */
+  /** RFC 5321 requires 512 bytes. Its extensions DSN and SMTPUTF8 together add about 600. */
   commandLineBytesMax: 2_048,
   /** RFC 5321, 4.5.3.2.7: at least 5 minutes. */
   commandTimeoutMs: 5 * MINUTE_MS,
-  /** 10 MiB at 18 KB/s. */
+  /** Enough for 10 MiB at 18 KB/s. */
   dataTimeoutMs: 10 * MINUTE_MS,
   /** A client waits 5 minutes for the answer to RCPT (RFC 5321, 4.5.3.2.3). */
   acceptsTimeoutMs: 30 * SECOND_MS,
-  /** A client waits 10 minutes after the final dot (4.5.3.2.6), impatient ones 2. */
+  /** A client waits 10 minutes after the final dot (4.5.3.2.6); impatient clients wait 2. */
   receiveTimeoutMs: 90 * SECOND_MS,
-  /** One message to 50 unknown recipients passes, the next is cut. */
+  /** One message to 50 unknown recipients passes. The next one hits the limit. */
   errorsPerSessionMax: 60,
-  /** RFC 5321, 4.5.3.1.8 asks to bear 100 recipients. Those over 50 hear 452 and must not end the session. */
+  /**
+   * RFC 5321, 4.5.3.1.8 requires a server to accept 100 recipients. Those over 50 get 452 and must not end
+   * the session.
+   */
   commandsPerMessageMax: 1_000,
 };
 
-/** Over LMTP one host in front sends everything: by address nothing is to be told apart. */
+/** Over LMTP one mail server sends everything, so a limit per address would limit all mail. */
 export const DEFAULT_LMTP_LIMITS: InboundLimits = { ...DEFAULT_LIMITS, sessionsPerAddressMax: SESSIONS_MAX };

@@ -16,13 +16,13 @@ export interface ReceivingParts {
   readonly logger: Logger;
 }
 
-/** The message came to its end, or was cut: what the client is to hear. Null: the client is gone. */
+/** The answer to the client after the message ended. Null: the client disconnected. */
 type Outcome = { readonly kind: 'received'; readonly words: string } | Refusal | null;
 
-/** An answer has 512 octets at most (RFC 5321, 4.5.3.1.5), codes and line end among them. */
+/** An answer may have 512 octets (RFC 5321, 4.5.3.1.5), codes and line end included. */
 const WORDS_LENGTH_MAX = 400;
 
-/** Reads one message to its end and hands it to the intake. Never rejects. */
+/** Reads one whole message and passes it to the sink. Never rejects. */
 export async function receiveMessage(
   receiving: ReceivingParts,
   stream: SMTPServerDataStream,
@@ -45,8 +45,9 @@ export async function receiveMessage(
 type Fault = 'size' | 'memory' | 'data_timeout' | 'disconnected';
 
 /**
- * Resolves at the end of the message; with what is wrong with it, or null. A message that is not kept is read off all
- * the same: only after its final dot the client reads an answer.
+ * Reads to the end of the message. It reads a message that it does not keep as well: a client reads no answer
+ * before its final dot.
+ * @returns the fault, or null when the whole message is in `buffer`
  */
 function readMessage(
   stream: SMTPServerDataStream,
@@ -63,7 +64,7 @@ function readMessage(
     };
     const deadline = setTimeout(() => {
       settle('data_timeout');
-      // smtp-server answers before the end of a message only when its stream is destroyed.
+      // smtp-server answers before the end of a message only after its stream is destroyed.
       stream.destroy();
     }, timeoutMs);
     stream.on('data', (bytes: Buffer) => {
@@ -106,7 +107,7 @@ async function passToSink(
     try {
       return await sink.receive(buffer.join(), envelope);
     } finally {
-      // Not when the answer is late: until the intake lets go, the bytes are in memory.
+      // A timeout does not release the bytes: the sink still reads them.
       buffer.release();
     }
   };

@@ -1,4 +1,4 @@
-/** Why an answer was no: the label of a metric, so a closed list. */
+/** The reason of a 4xx or 5xx answer. It is a metric label, so the list is closed. */
 export type RefusalReason =
   | 'command_timeout'
   | 'data_timeout'
@@ -17,11 +17,14 @@ export type RefusalReason =
   | 'unavailable'
   | 'unknown_recipient';
 
-/** An answer of 4xx or 5xx. smtp-server sends `responseCode` and `message`; 421 ends the session. */
+/** A 4xx or 5xx answer. smtp-server sends `responseCode` and `message`. A 421 ends the session. */
 export class Refusal extends Error {
   readonly responseCode: number;
   readonly reason: RefusalReason;
-  /** smtp-server's name of an enhanced status code; without it the code's own (550 is 5.1.1, 451 is 4.3.0). */
+  /**
+   * The name that smtp-server has for an enhanced status code. Without it, the response code decides (550 is
+   * 5.1.1, 451 is 4.3.0).
+   */
   readonly context: string | undefined;
 
   constructor(responseCode: number, reason: RefusalReason, words: string, context?: string) {

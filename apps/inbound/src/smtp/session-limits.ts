@@ -1,6 +1,8 @@
 import { networkOf } from '@postrider/limits';
 
-/** Counts the sessions that are open, in all and by address. */
+/**
+ * Counts open sessions, in total and by address. An IPv6 client owns a whole /64, so its network is the key.
+ */
 export class SessionLimits {
   readonly #sessionsMax: number;
   readonly #perAddressMax: number;
@@ -16,7 +18,10 @@ export class SessionLimits {
     return this.#open;
   }
 
-  /** @returns the limit that is reached; null when the session is counted, until `leave` */
+  /**
+   * Counts the session until `leave`.
+   * @returns the limit that refuses the session; null when it is counted
+   */
   enter(address: string): 'sessions' | 'sessions_per_address' | null {
     const key = networkOf(address) ?? address;
     const ofClient = this.#byAddress.get(key) ?? 0;

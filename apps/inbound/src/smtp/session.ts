@@ -10,27 +10,28 @@ type ParsedAddress = SMTPServerAddress & { duplicate?: string | undefined };
 
 export interface SessionRules {
   readonly limits: InboundLimits;
-  /** Called for each answer of 4xx and 5xx that was sent. */
+  /** Called for each 4xx or 5xx answer that was sent. */
   readonly onRefusal: (code: number, reason: RefusalReason) => void;
 }
 
 /**
- * One connection. smtp-server speaks the protocol; every answer passes `send`, where this class counts and bounds what
- * smtp-server does not: errors, commands, and the time for one whole command, however slowly its bytes come.
+ * One connection. smtp-server implements the protocol, and every answer passes through `send`. This class
+ * limits what smtp-server does not: the errors, the commands, and the time for one whole command, however
+ * slowly its bytes arrive.
  */
 export class Session extends SMTPConnection {
-  /** MAIL commands that were taken. */
+  /** MAIL commands so far. The limit counts them. */
   mailCommands = 0;
-  /** RCPT commands of this message that were taken. Over LMTP each is owed an answer, a repeated one, too. */
+  /** Accepted RCPT commands of this message. Over LMTP each one gets an answer, also a repeated one. */
   recipientsTaken = 0;
   readonly #rules: SessionRules;
   #deadline: NodeJS.Timeout | undefined;
-  /** The intake is at work, or a message comes in. */
+  /** True while the sink works or a message arrives. */
   #busy = false;
   #stopping = false;
   #errors = 0;
   #commands = 0;
-  /** What the next answers are sent for. */
+  /** The reason of the next answers. */
   #refusal: { readonly refusal: Refusal; answers: number } | null = null;
 
   constructor(
@@ -43,25 +44,31 @@ export class Session extends SMTPConnection {
     this.#rules = rules;
   }
 
-  /** What follows is our time, or the message's, and not the client's time for a command. Ended by the answer. */
+  /**
+   * Stops the timer of the next command: the time that follows is ours or the message needs it. The next
+   * answer starts the timer again.
+   */
   pauseCommandTimeout(): void {
     this.#busy = true;
     clearTimeout(this.#deadline);
   }
 
-  /** Says what the next answer is sent for, or the next `answers`; smtp-server knows no more than code and words. */
+  /** Sets the reason of the next answer, or of the next `answers`. smtp-server knows only code and words. */
   refuse(refusal: Refusal, answers = 1): Refusal {
     this.#refusal = { refusal, answers };
     return refusal;
   }
 
-  /** Ends the session with 421: at once when it waits for a command, else with the answer that it owes. */
+  /**
+   * Ends the session with 421. A session that waits for a command ends at once. Otherwise the session sends
+   * its outstanding answer first.
+   */
   stop(): void {
     this.#stopping = true;
     if (!this.#busy) this.#end(new Refusal(421, 'stopping', 'The server is shutting down'));
   }
 
-  /** To be called when the socket is closed. */
+  /** Call it when the socket has closed. */
   dispose(): void {
     clearTimeout(this.#deadline);
   }
@@ -72,14 +79,14 @@ export class Session extends SMTPConnection {
     super.send(code, words, refusal?.context ?? context);
     if (!isSent) return;
     if (code >= 400) this.#rules.onRefusal(code, refusal?.reason ?? this.#reasonOf(code));
-    // The message comes next. Its deadline is set already.
+    // After 354 the message arrives. It has its own deadline.
     if (code === 354) return;
     this.#busy = false;
     this.#count(code, context);
     if (!this._closing) this.#awaitCommand();
   }
 
-  /** Called by the constructor of the base class: no field of this class is there yet. */
+  /** The constructor of the base class calls this before the fields of this class exist. */
   override _createParser(): SmtpParser {
     const parser = new SmtpParser({ maxCommandLength: this._server.options.maxCommandLength });
     parser.oncommand = (command: Buffer, callback?: () => void) => this._onCommand(command, callback);
@@ -109,7 +116,7 @@ export class Session extends SMTPConnection {
 
   #count(code: number, context: string | false | undefined): void {
     const { errorsPerSessionMax, commandsPerMessageMax } = this.#rules.limits;
-    // 452 is for recipients beyond the limit. They come again with the next message.
+    // 452 refuses recipients beyond the limit. The client sends the next message to them, so it is no error.
     if (code >= 400 && code !== 452) this.#errors += 1;
     this.#commands = context === 'DATA_OK' ? 0 : this.#commands + 1;
     if (this._closing) return;
@@ -125,7 +132,7 @@ export class Session extends SMTPConnection {
       () => this.#end(new Refusal(421, 'command_timeout', 'Timeout, closing connection')),
       this.#rules.limits.commandTimeoutMs,
     );
-    // Not at once: over LMTP the answers for the other recipients come first.
+    // Waits one iteration: over LMTP the answers for the other recipients go first.
     if (this.#stopping) setImmediate(() => this.stop());
   }
 
@@ -137,9 +144,9 @@ export class Session extends SMTPConnection {
 }
 
 /**
- * The address of a MAIL or RCPT command as the client wrote it, between the angle brackets and without a source route
- * (RFC 5321, appendix C: to be ignored). smtp-server turns the domain into Unicode, which is not always the way back.
- * Only for a command that smtp-server has taken: a quoted `>` does not pass it.
+ * The address of a MAIL or RCPT command as the client wrote it: between the angle brackets, without a source
+ * route (RFC 5321, appendix C: ignore it). smtp-server converts the domain to Unicode, and that cannot always
+ * be reversed. Use it only for a command that smtp-server accepted: smtp-server refuses a quoted `>`.
  */
 export function addressAsWritten(command: string): string | null {
   const path = /<([^<>]*)>/.exec(command)?.[1];

@@ -4,7 +4,7 @@ import { DataDecoder } from './data-decoder.ts';
 
 type Done = (error?: Error | null) => void;
 
-/** smtp-server's parser with another way to read the message: see `DataDecoder` for the reason. */
+/** The parser of smtp-server, with our `DataDecoder` for message data. `DataDecoder` states the reason. */
 export class SmtpParser extends SMTPStream {
   #decoder = new DataDecoder();
 
@@ -20,7 +20,7 @@ export class SmtpParser extends SMTPStream {
     else this._endDataMode(content, chunk.subarray(end), done);
   }
 
-  /** Waits for a slow reader. A stream that was destroyed reads nothing more: the rest is dropped. */
+  /** Waits for a slow reader. A destroyed stream accepts no more bytes, so the rest is dropped. */
   #pass(content: Buffer, done: Done): void {
     const stream = this._dataStream;
     if (stream === null || content.length === 0 || !stream.writable || stream.write(content)) {

@@ -1,10 +1,10 @@
 import { isIPv6 } from 'node:net';
 
 export interface TraceFields {
-  /** What the client called itself: hostile. */
+  /** The name that the client gave. It may be hostile. */
   readonly helo: string;
   readonly remoteAddress: string;
-  /** Our own name. */
+  /** Our host name. */
   readonly hostname: string;
   /** A keyword of RFC 3848: SMTP, ESMTP, ESMTPS, LMTP, LMTPS. */
   readonly protocol: string;
@@ -16,8 +16,8 @@ export interface TraceFields {
 const HELO_LENGTH_MAX = 255;
 
 /**
- * The `Received:` field that goes in front of a message (RFC 5321, 4.4), ended by CR LF. It names no recipient: those of
- * a blind copy must not show.
+ * The `Received:` field in front of a message (RFC 5321, 4.4), with its CR LF. It names no recipient: a blind
+ * copy must not show its recipients.
  */
 export function traceHeader(fields: TraceFields): string {
   const { remoteAddress, hostname, protocol, id, receivedAt } = fields;
@@ -29,7 +29,10 @@ export function traceHeader(fields: TraceFields): string {
   );
 }
 
-/** Whatever no name or address literal has becomes a question mark: line ends, comments, quotes, what is not ASCII. */
+/**
+ * Replaces each character that cannot be in a name or address literal by a question mark. So no line end,
+ * comment or quote gets through.
+ */
 function safeName(helo: string): string {
   const name = helo.slice(0, HELO_LENGTH_MAX).replace(/[^\w.:[\]-]/g, '?');
   return name === '' ? 'unknown' : name;
