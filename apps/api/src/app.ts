@@ -3,9 +3,9 @@ import type { ProblemBases, RateLimiter } from '@postrider/domain';
 import { createMetricsHandler, createReadinessHandler, healthHandler } from '@postrider/runtime';
 import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
 import type { ApiKeyStore } from '@postrider/store';
-import { createUnmeteredTurns } from './http/account-turns.ts';
+import { createUnmeteredSlots } from './http/account-slots.ts';
 import { createAccessLog } from './http/access-log.ts';
-import { createBodyGate } from './http/body-gate.ts';
+import { BodyLimits } from './http/body-limits.ts';
 import { createCharge } from './http/charge.ts';
 import type { LimitOf } from './http/charge.ts';
 import { createExpress } from './http/create-express.ts';
@@ -39,16 +39,16 @@ export function createApp(options: AppOptions): RequestListener {
   const send = createSend(options.problemBases, logger);
   const limitOf: LimitOf = (key) => key.rateLimitPerMinute ?? options.keyRateLimitPerMinute;
   const charge = createCharge(options.limiter, limitOf);
-  const bodies = createBodyGate();
-  const turns = createUnmeteredTurns(options.storeConnections);
-  const gates = { apiKeys: stores.apiKeys, limitOf, charge, bodies, turns, metrics };
+  const bodies = new BodyLimits();
+  const accountSlots = createUnmeteredSlots(options.storeConnections);
+  const services = { apiKeys: stores.apiKeys, limitOf, charge, bodies, accountSlots, metrics };
 
   const app = createExpress();
   app.get('/healthz', healthHandler);
   app.get('/readyz', createReadinessHandler(options.readiness, logger));
   app.get('/metrics', createMetricsHandler(metrics.registry));
   for (const route of routeTable(stores, options))
-    app[route.method](route.path, serveRoute(route, gates, send));
+    app[route.method](route.path, serveRoute(route, services, send));
   const refuse = (request: IncomingMessage, response: ServerResponse) => send(request, response, noSuchRoute);
   app.use(refuse); // without it, Express itself answers OPTIONS
   app.use(createErrorHandler(send, logger, metrics));

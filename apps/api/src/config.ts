@@ -25,7 +25,7 @@ export function connectionShares(poolSize: number, limiterIsInPostgres: boolean)
   return { stores: Math.max(1, poolSize - limiter - keys - 1), limiter, keys };
 }
 
-/** Time for the Postgres statements of one turn, beside the provider's operation. */
+/** Time for a turn's Postgres statements, beside the provider's operation. */
 const DOMAIN_TURN_MARGIN_MS = 5_000;
 
 /**

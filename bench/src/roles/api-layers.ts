@@ -10,10 +10,10 @@ import { createApiKeyStore, createWakeUps, openDatabase } from '@postrider/store
 import type { ApiKeyStore, SuppressionStore } from '@postrider/store';
 import express from 'express';
 import { createAccessLog } from '../../../apps/api/src/http/access-log.ts';
-import { createUnmeteredTurns } from '../../../apps/api/src/http/account-turns.ts';
+import { createUnmeteredSlots } from '../../../apps/api/src/http/account-slots.ts';
 import { json } from '../../../apps/api/src/http/answer.ts';
 import { authenticate } from '../../../apps/api/src/http/authenticate.ts';
-import { behindGate, createBodyGate } from '../../../apps/api/src/http/body-gate.ts';
+import { BodyLimits, BodySlots } from '../../../apps/api/src/http/body-limits.ts';
 import { resourceBody } from '../../../apps/api/src/http/body-rules.ts';
 import { createExpress } from '../../../apps/api/src/http/create-express.ts';
 import { readJson } from '../../../apps/api/src/http/read-body.ts';
@@ -64,41 +64,51 @@ function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): Reque
   const logger = createLogger({ level: 'info', service: 'bench', stream: nowhere() });
   const metrics = createMetrics('api');
   const send = createSend(BASES, logger);
-  const bodies = createBodyGate();
-  const turns = createUnmeteredTurns(CONNECTIONS);
+  const bodies = new BodyLimits();
+  const accountSlots = createUnmeteredSlots(CONNECTIONS);
 
   async function served(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const key = has('key') ? await authenticate(request, apiKeys) : null;
     if (has('key') && key === null) throw new Error('the key is not known');
     const body = has('body')
-      ? await behindGate(bodies.enter('bench', false), request, response, async (intake) =>
-          readJson(request, response, resourceBody, intake),
-        )
+      ? await readLimited(bodies, request, response)
       : { ok: true, body: (request as express.Request).body as unknown };
     if (!body.ok) throw new Error('the body cannot be read');
     const work = async (): Promise<object> =>
       Promise.resolve({ object: 'suppression', id: newSuppression() });
-    const made = has('turns') ? await turns.during('bench', work, response) : await work();
-    if (made === null) throw new Error('the account has no turn');
+    const made = has('turns') ? await accountSlots.run('bench', work, response) : await work();
+    if (made === null) throw new Error('the account has no slot');
     if (has('answer')) send(request, response, json(201, made));
     else (response as express.Response).status(201).json(made);
   }
 
   const app = has('express') ? createExpress() : express();
   if (!has('body')) app.use(express.json());
-  const gates = {
-    ...{ apiKeys, bodies, turns, metrics },
+  const services = {
+    apiKeys,
+    bodies,
+    accountSlots,
+    metrics,
     limitOf: () => Infinity,
     charge: async () => Promise.resolve(null),
   };
   const route = { ...ROUTE, body: resourceBody, handle: addSuppression({ add: addNowhere }) };
-  app.post(LAYERED_PATH, has('route') ? serveRoute(route, gates, send) : served);
+  app.post(LAYERED_PATH, has('route') ? serveRoute(route, services, send) : served);
   const log = createAccessLog(logger, metrics);
   return (request, response) => {
     if (has('id')) openRequest(request, response);
     if (has('log')) log(request, response);
     (app as RequestListener)(request, response);
   };
+}
+
+async function readLimited(bodies: BodyLimits, request: IncomingMessage, response: ServerResponse) {
+  const slots = new BodySlots(bodies, 'bench', false);
+  try {
+    return await readJson(request, response, resourceBody, slots);
+  } finally {
+    slots.release();
+  }
 }
 
 const addNowhere: SuppressionStore['add'] = async (_accountId, addresses) =>

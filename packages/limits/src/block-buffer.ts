@@ -3,10 +3,11 @@ import type { ByteBudget } from './byte-budget.ts';
 const BLOCK_BYTES = 64 * 1024;
 
 /**
- * Collects the bytes of one message in blocks of 64 KiB. It copies the bytes that it gets. So a client that sends
- * one byte per packet takes no more memory than other clients.
+ * Collects a message in blocks of 64 KiB. It copies the bytes that it gets. So a client that sends one byte
+ * per packet takes no more memory than other clients.
  *
- * With a budget, all blocks have 64 KiB and the budget counts each. Without one, the first blocks are smaller.
+ * With a budget, all blocks have 64 KiB and the budget counts each. Without one, the first blocks are
+ * smaller.
  */
 export class BlockBuffer {
   readonly #budget: ByteBudget | undefined;
@@ -38,8 +39,8 @@ export class BlockBuffer {
   }
 
   /**
-   * Returns all bytes in one buffer and drops the blocks. The budget counts the blocks until `release`. So all
-   * messages together hold at most the budget and one message more.
+   * Returns all bytes in one buffer and drops the blocks. The budget counts the blocks until `release`. So
+   * all messages together hold at most the budget and one message more.
    */
   join(): Buffer {
     const joined = Buffer.concat(this.#blocks, this.#length);

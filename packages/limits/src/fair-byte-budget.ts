@@ -5,13 +5,13 @@ interface BudgetLimits {
   readonly bytesFree: number;
 }
 
-/** The bytes of one body. */
+/** A body's part of the budget. */
 export interface BodyBytes {
   /**
    * Counts bytes that have arrived.
    *
-   * @returns null when the body may continue. Otherwise it resolves when the body may continue, or never after
-   * `release`.
+   * @returns null when the body may continue. Otherwise it resolves when the body may continue, or never
+   * after `release`.
    */
   take(bytes: number): Promise<void> | null;
   /** Gives all bytes back. Only the first call counts. */
@@ -29,9 +29,10 @@ interface Body {
 /**
  * A memory budget for bodies that arrive in parts. It counts bytes on arrival; announced bytes take nothing.
  *
- * An owner may hold as many bytes as are still free. So one owner alone gets half of the budget, two get a third
- * each, and there is always space for one more owner. A body without space waits and must be read no further. The
- * first waiting body continues in any case, to its end, so that not all bodies wait for each other.
+ * An owner may hold as many bytes as are still free. So one owner alone gets half of the budget, two get a
+ * third each, and there is always space for one more owner. A body without space waits and must be read no
+ * further. The first waiting body continues in any case, to its end, so that not all bodies wait for each
+ * other.
  */
 export class FairByteBudget {
   readonly #limits: BudgetLimits;
@@ -45,7 +46,7 @@ export class FairByteBudget {
     this.#limits = limits;
   }
 
-  /** @param owner bodies of one owner count together. */
+  /** @param owner an owner's bodies count together. */
   open(owner: string): BodyBytes {
     const body: Body = { owner, arrived: 0, counted: 0, resume: () => undefined };
     return {

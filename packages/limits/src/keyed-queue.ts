@@ -1,12 +1,14 @@
 interface QueueLimits {
-  /** Slots of one key in use at a time. */
+  /** Each key may use this many slots at a time. */
   readonly perKey: number;
   /** The sum of the sizes of all slots in use. */
   readonly total: number;
 }
 
 export interface Slot {
-  /** Null: the slot was free at once. Otherwise it resolves when the slot is free, or never after `release`. */
+  /**
+   * Null: the slot was free at once. Otherwise it resolves when the slot is free, or never after `release`.
+   */
   readonly granted: Promise<void> | null;
   /** Frees the slot, or leaves the queue. Only the first call counts. */
   release(): void;
@@ -20,9 +22,9 @@ interface Entry {
 }
 
 /**
- * Grants slots in the order of the calls. A slot that waits for its key lets the slots of other keys pass. A slot
- * that waits for the total lets no slot pass, because smaller ones could delay it forever. So use the total only
- * for resources that a slow client cannot hold.
+ * Grants slots in the order of the calls. A slot that waits for its key lets the slots of other keys pass. A
+ * slot that waits for the total lets no slot pass, because smaller ones could delay it forever. So use the
+ * total only for resources that a slow client cannot hold.
  */
 export class KeyedQueue {
   readonly #limits: QueueLimits;

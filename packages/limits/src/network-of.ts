@@ -18,7 +18,9 @@ export function networkOf(address: string): string | null {
   return `${network.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
 }
 
-/** Expands `::` to all eight groups. Dotted digits at the end become two groups; their value does not matter. */
+/**
+ * Expands `::` to all eight groups. Dotted digits at the end become two groups; their value does not matter.
+ */
 function groupsOf(address: string): string[] {
   const [head = '', tail = null] = address.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::');
   const before = head === '' ? [] : head.split(':');

@@ -1,6 +1,6 @@
 /**
- * Resolves to the result of `work`, or to the result of `late` after `timeoutMs`. It does not cancel the work. A
- * later result or error is dropped. Rejects when the work rejects in time.
+ * Resolves to the result of `work`, or to the result of `late` after `timeoutMs`. It does not cancel the
+ * work. A later result or error is dropped. Rejects when the work rejects in time.
  */
 export async function within<T>(work: () => Promise<T>, timeoutMs: number, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -16,7 +16,7 @@ export async function within<T>(work: () => Promise<T>, timeoutMs: number, late:
 
 const yes = (): boolean => true;
 
-/** Whether `work` settles within the time. Its result is dropped, even an error. */
+/** Resolves to whether `work` settles within the time. It drops the result, even an error. */
 export async function settlesWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   return within(
     () => work.then(yes, yes),

@@ -12,7 +12,7 @@ import type {
   DomainTurn,
   DomainTurns,
 } from '@postrider/store';
-import { createAccountTurns } from '../http/account-turns.ts';
+import { AccountSlots } from '../http/account-slots.ts';
 
 export type DomainOutcome<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
@@ -66,7 +66,7 @@ const TOO_LATE = { kind: 'not-asked', detail: 'the storage took too long' } as c
 /**
  * One call per account at a time, so another account waits for at most one. The key's rate limits the calls.
  */
-const ACCOUNT_LIMITS = { atWorkMax: 1, waitingMax: Infinity, waitMs: 30_000, totalAtWorkMax: Infinity };
+const ACCOUNT_LIMITS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 30_000, totalInFlightMax: Infinity };
 
 /**
  * Changes to one name run in turn. So the provider's identity and the stored row belong to the same account:
@@ -76,7 +76,7 @@ const ACCOUNT_LIMITS = { atWorkMax: 1, waitingMax: Infinity, waitMs: 30_000, tot
  */
 export function createSendingDomains(parts: DomainParts): SendingDomains {
   const { store, provider } = parts;
-  const accountTurns = createAccountTurns(ACCOUNT_LIMITS);
+  const accountSlots = new AccountSlots(ACCOUNT_LIMITS);
 
   /** Runs work at the provider when the account and the name have no other work in flight. */
   async function inTurns<Value>(
@@ -84,7 +84,7 @@ export function createSendingDomains(parts: DomainParts): SendingDomains {
     name: string,
     work: (turn: DomainTurn) => Promise<DomainOutcome<Value>>,
   ): Promise<DomainOutcome<Value>> {
-    return (await accountTurns.during(accountId, async () => inTurn(parts, name, work))) ?? QUEUED;
+    return (await accountSlots.run(accountId, async () => inTurn(parts, name, work))) ?? QUEUED;
   }
 
   /** The same for a customer's request. The log keeps the error code, which the customer is not shown. */
@@ -248,7 +248,7 @@ function stateOf({ status, records }: SendingDomain, hadOwnKeys: boolean): Domai
   };
 }
 
-/** Whether the DNS has the keys, or had them at the last lookup that worked. */
+/** True when the DNS has the keys, or had them at the last lookup that worked. */
 function hasOwnKeys(records: SendingDomain['records']): boolean {
   const keys = records.filter(({ record }) => record === 'DKIM');
   return (

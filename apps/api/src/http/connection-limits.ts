@@ -8,7 +8,7 @@ interface Limits {
   readonly perAddressMax: number;
   /** Connections with the same address count together. Null: no limit per address. */
   readonly addressOf: (socket: Socket) => string | null;
-  /** Whether a request on the connection is in flight. */
+  /** True while a request on the connection is in flight. */
   readonly isServing: (socket: Socket) => boolean;
 }
 
@@ -22,7 +22,7 @@ export interface ConnectionLimits {
   answered(socket: Socket): void;
 }
 
-/** At a limit it closes the connection that has been idle longest: no byte arrived since its last answer. */
+/** An idle connection got no byte since its last answer. A new connection replaces the longest idle one. */
 export function createConnectionLimits(limits: Limits): ConnectionLimits {
   const { max, perAddressMax, addressOf, isServing } = limits;
   /** The open connections and their addresses. */
@@ -81,8 +81,8 @@ LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
 /**
- * Returns the network whose connections count together. Returns null for loopback, where a local proxy runs, and
- * for a closed socket.
+ * Returns the network whose connections count together. Returns null for loopback, where a local proxy runs,
+ * and for a closed socket.
  */
 export function clientNetwork({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string | null {
   const isLoopback = LOOPBACK.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');

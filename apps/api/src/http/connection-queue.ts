@@ -12,11 +12,11 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Serves the requests of one connection in order, one at a time: answers leave in order (RFC 9112 9.3.2). */
+/** Serves a connection's requests in order, one at a time: answers leave in order (RFC 9112 9.3.2). */
 export interface ConnectionQueue {
   /** The request in flight. */
   readonly current: Exchange | null;
-  /** Whether the last answered request has not arrived completely. */
+  /** True while the last answered request has not arrived completely. */
   readonly owesRest: boolean;
   add(exchange: Exchange): void;
   /** Drops the waiting requests. The client may send them again (RFC 9112 9.3.1). */

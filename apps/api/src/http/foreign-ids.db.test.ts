@@ -33,7 +33,9 @@ afterAll(async () => {
   await domains.stop();
 });
 
-/** What cannot be an id of the noun: among it one that has changed in a single place, and one of another noun. */
+/**
+ * What cannot be an id of the noun: among it one that has changed in a single place, and one of another noun.
+ */
 function malformed(noun: Noun | null, id: string): string[] {
   const other = newId(noun === 'webhook' ? 'email' : 'webhook', systemClock);
   return [

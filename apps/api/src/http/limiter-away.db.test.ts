@@ -53,7 +53,10 @@ async function startedWith(limiter: RateLimiter): Promise<TestApi> {
 const LIMITED = KEYED_ROUTES.filter(({ limited }) => limited);
 const UNLIMITED = EVERY_ROUTE.filter(({ limited }) => !limited);
 
-/** Every limited route is refused, says why to us and not to the caller, and stores nothing; the others are served. */
+/**
+ * Every limited route is refused, says why to us and not to the caller, and stores nothing; the others are
+ * served.
+ */
 async function expectEveryLimitedRouteRefused(api: TestApi): Promise<void> {
   const { authorization } = await api.newCaller({ scopes: SCOPES, rateLimitPerMinute: 7 });
   const before = await everythingStored(api.database);

@@ -39,7 +39,10 @@ beforeEach(() => {
   proxy.restore();
 });
 
-/** A key that the API has to ask Postgres for: one found within a second would come as far as the limiter, and its 429. */
+/**
+ * A key that the API has to ask Postgres for: one found within a second would come as far as the limiter, and
+ * its 429.
+ */
 async function unknownYet(): Promise<string> {
   return (await api.newCaller()).authorization;
 }

@@ -3,8 +3,8 @@ import { LIMITS } from '@postrider/domain';
 import { BlockBuffer } from '@postrider/limits';
 import { tooLarge } from '../problems/answers.ts';
 import type { Answer } from './answer.ts';
-import { NoTurnError } from './body-gate.ts';
-import type { Intake } from './body-gate.ts';
+import { BodyNotAdmittedError } from './body-limits.ts';
+import type { BodySlots } from './body-limits.ts';
 import type { BodyRule } from './body-rules.ts';
 import { bodyFault, onceBodyBroken } from './broken-body.ts';
 import type { BodyFault } from './broken-body.ts';
@@ -12,11 +12,11 @@ import { countJsonValues, JSON_VALUES_MAX } from './json-values.ts';
 import { contextOf } from './request-context.ts';
 import { declaredBytes } from './unread-body.ts';
 
-/** A body, or the answer to one that cannot be had. */
+/** The body, or the answer that refuses it. */
 export type BodyRead<Body> =
   { readonly ok: true; readonly body: Body } | { readonly ok: false; readonly refusal: Answer };
 
-/** The client went away in the middle of its body: nobody is left to answer. */
+/** The client disconnected before the end of its body, so no answer is possible. */
 export class RequestAbortedError extends Error {
   override readonly name = 'RequestAbortedError';
 }
@@ -24,31 +24,31 @@ export class RequestAbortedError extends Error {
 /**
  * Reads a body as JSON, whatever its Content-Type says.
  *
- * @throws RequestAbortedError, NoTurnError
+ * @throws RequestAbortedError, BodyNotAdmittedError
  */
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   rule: BodyRule,
-  intake: Intake,
+  slots: BodySlots,
 ): Promise<BodyRead<unknown>> {
-  const read = await readBytes(request, response, rule, intake);
+  const read = await readBytes(request, response, rule, slots);
   if (!read.ok) return read;
   if (read.body.length === 0 && rule.mayBeEmpty === true) return { ok: true, body: undefined };
   return parseJson(read.body) ?? refused(rule.unreadable('is not valid JSON'));
 }
 
 /**
- * Reads a body as it is. A declared length over the limit is refused before the first byte is read. A body of more values
- * than any route can want is refused unparsed.
+ * Reads the bytes of a body. It refuses a Content-Length over the limit before it reads a byte, and a body
+ * with more values than any route needs before the parsing.
  *
- * @throws RequestAbortedError, NoTurnError
+ * @throws RequestAbortedError, BodyNotAdmittedError
  */
 export async function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
   rule: BodyRule,
-  intake: Intake,
+  slots: BodySlots,
 ): Promise<BodyRead<Buffer>> {
   const declared = declaredBytes(request);
   if (declared !== null && declared > rule.bytesMax) return refused(rule.tooLarge(declared));
@@ -56,23 +56,26 @@ export async function readBytes(
   if (isTransferCoded(request)) {
     return refused(rule.unreadable('has a Transfer-Encoding other than chunked, which is not supported'));
   }
-  await intake.turn();
-  // It has said so already, and would not again.
+  const admitted = slots.admit(request, response);
+  if (admitted !== null) await admitted;
+  // A destroyed request emits no further event.
   if (request.destroyed) throw new RequestAbortedError('the client was gone before its body was read');
   sendContinue(request, response);
-  const bytes = await collect(request, rule.bytesMax, intake);
+  const bytes = await collect(request, rule.bytesMax, slots);
   if (bytes === null) return refused(rule.tooLarge(declared));
   if (typeof bytes === 'string') return refused(rule.unreadable(bytes));
   const values = countJsonValues(bytes);
   if (values > JSON_VALUES_MAX) return refused(rule.unreadable(`has more than ${JSON_VALUES_MAX} values`));
-  const admitted = await intake.parse(bytes.length, values);
-  if (!admitted) throw new RequestAbortedError('the client was gone before its body was parsed');
+  const parsing = slots.admitParsed(bytes.length, values, response);
+  if (parsing !== null && !(await parsing)) {
+    throw new RequestAbortedError('the client was gone before its body was parsed');
+  }
   return { ok: true, body: bytes };
 }
 
 /**
- * Of a route that takes no body: null when what it declares is no longer than a body may be. It is not read; what comes of
- * it is thrown away, and of one in chunks, which declares nothing, too.
+ * Checks a request to a route without a body. Returns null when Content-Length is within the limit. Nothing
+ * reads the body, and its bytes are dropped. A chunked body, which declares no length, is dropped as well.
  */
 export function refuseIgnored(request: IncomingMessage): Answer | null {
   return (declaredBytes(request) ?? 0) > LIMITS.bodyBytes ? tooLarge(LIMITS.bodyBytes) : null;
@@ -82,19 +85,19 @@ function refused(refusal: Answer): BodyRead<never> {
   return { ok: false, refusal };
 }
 
-/** A compressed body could unpack to any size; clients of such an API send none. */
+/** A compressed body could unpack to any size, so we accept none. */
 function isEncoded(request: IncomingMessage): boolean {
   const encodings = (request.headers['content-encoding'] ?? '').toLowerCase().split(',');
   return encodings.some((encoding) => !['', 'identity'].includes(encoding.trim()));
 }
 
-/** `gzip, chunked`, for one: Node takes the chunks apart and leaves the rest as it came. */
+/** Node decodes the chunks and no other coding, for example in `gzip, chunked`. */
 function isTransferCoded({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding !== undefined && coding.trim().toLowerCase() !== 'chunked';
 }
 
-/** Only now: a client that asks first need not send a body that is refused. */
+/** The route calls this after the checks above, so the client does not send a body that we refuse. */
 function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   const context = contextOf(response);
   if (!context.awaitsContinue || bodyFault(request) !== null) return;
@@ -103,21 +106,21 @@ function sendContinue(request: IncomingMessage, response: ServerResponse): void 
 }
 
 /**
- * The whole body; null as soon as it has more than `bytesMax` bytes, the rest stays unread; or why there will never
- * be a whole one.
+ * Returns the whole body, or the fault that ends it early. Returns null as soon as the body exceeds
+ * `bytesMax`; the rest stays unread.
  *
- * @throws NoTurnError when its time was over while there was no room to read on.
+ * @throws BodyNotAdmittedError when the body's time limit ends while the memory budget pauses it.
  */
 async function collect(
   request: IncomingMessage,
   bytesMax: number,
-  intake: Intake,
+  slots: BodySlots,
 ): Promise<Buffer | BodyFault | null> {
   const fault = bodyFault(request);
   if (fault !== null) return fault;
   const bytes = new BlockBuffer();
-  let waits = false;
-  let letGo = (): void => undefined;
+  let paused = false;
+  let removeListeners = (): void => undefined;
   const read = new Promise<Buffer | BodyFault | null>((resolve, reject) => {
     const onData = (chunk: Buffer): void => {
       if (bytes.length + chunk.length > bytesMax) {
@@ -126,40 +129,40 @@ async function collect(
         return;
       }
       bytes.append(chunk);
-      const room = intake.arrived(chunk.length);
-      if (room === null) return;
-      waits = true;
+      const admitted = slots.arrived(chunk.length);
+      if (admitted === null) return;
+      paused = true;
       request.pause();
-      void room.then(() => {
-        waits = false;
+      void admitted.then(() => {
+        paused = false;
         request.resume();
       });
     };
     const onEnd = (): void => {
-      request.off('close', onBreak); // which comes before the promise is settled, and is no breaking off
+      request.off('close', onBreak); // 'close' follows 'end' before the promise settles
       resolve(bytes.join());
     };
     const onBreak = (cause?: unknown): void =>
       reject(new RequestAbortedError('the request broke off', { cause }));
     const offBodyBroken = onceBodyBroken(request, (why) => {
-      if (waits && why === 'did not arrive in time')
-        reject(new NoTurnError('there was no room for the body'));
+      if (paused && why === 'did not arrive in time')
+        reject(new BodyNotAdmittedError('the memory budget paused the body until its time limit'));
       else resolve(why);
     });
     request.on('data', onData).once('end', onEnd).once('error', onBreak).once('close', onBreak);
-    letGo = () => {
+    removeListeners = () => {
       request.off('data', onData).off('end', onEnd).off('error', onBreak).off('close', onBreak);
       offBodyBroken();
     };
   });
   return read.finally(() => {
-    // The request may live on for long after its body; and what befalls it then is an error to nobody.
+    // The request may outlive its body for long. Nothing handles its later errors, so ignore them.
     request.on('error', () => undefined);
-    letGo();
+    removeListeners();
   });
 }
 
-/** Of JSON (RFC 8259 8.1). A byte order mark is let pass. */
+/** JSON is UTF-8 (RFC 8259 8.1). The decoder skips a byte order mark. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(bytes: Buffer): BodyRead<unknown> | null {

@@ -11,7 +11,7 @@ export interface RequestContext {
   readonly startedAt: number;
   /** Set after authentication. */
   key: ApiKey | null;
-  /** Whether the client sends its body only after `100 Continue`. */
+  /** True when the client sends its body only after `100 Continue`. */
   awaitsContinue: boolean;
   /** The rate limiter's reason for a refusal. */
   refusal: 'limit' | 'limiter-unavailable' | null;

@@ -48,7 +48,7 @@ function writeHead(response: ServerResponse, { status, mediaType, headers, lengt
   if (status === 401) response.setHeader('www-authenticate', 'Bearer');
 }
 
-/** Whether Node needs no help to read the rest of the request. */
+/** True when Node needs no help to read the rest of the request. */
 function isWhole(request: IncomingMessage, response: ServerResponse): boolean {
   const comesNoMore = contextOf(response).awaitsContinue || bodyFault(request) !== null;
   return comesNoMore || !hasUnreadBody(request, response);

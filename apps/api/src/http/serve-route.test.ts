@@ -12,16 +12,16 @@ import { expectPlainText, expectProblem } from '../../test/expect-problem.ts';
 import { openRaw } from '../../test/raw-request.ts';
 import { BASES } from '../../test/start-api.ts';
 import type { KeyedRoute, KeylessRequest, KeylessRoute, Route } from '../routes/route.ts';
-import { createUnmeteredTurns } from './account-turns.ts';
+import { createUnmeteredSlots } from './account-slots.ts';
 import { json } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { createBodyGate } from './body-gate.ts';
+import { BodyLimits } from './body-limits.ts';
 import { emailBody, resourceBody } from './body-rules.ts';
 import { breakBody } from './broken-body.ts';
 import { openRequest } from './request-context.ts';
 import { createSend } from './send.ts';
 import { serveRoute } from './serve-route.ts';
-import type { Gates } from './serve-route.ts';
+import type { StageServices } from './serve-route.ts';
 
 let server: Server | undefined;
 
@@ -32,17 +32,17 @@ afterEach(() => {
 function asked(): never {
   throw new Error('a keyless route was asked for a key or charged');
 }
-const ROOMY = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100, parsedPerKey: 1 };
-const CLOSED_GATES: Gates = {
+const SMALL_LIMITS = { bytesMax: 100, bytesFree: 100, parsedBytesMax: 100, parsedPerKey: 1 };
+const KEYLESS_SERVICES: StageServices = {
   apiKeys: { findActive: asked },
   limitOf: asked,
   charge: asked,
-  bodies: createBodyGate(),
-  turns: createUnmeteredTurns(2),
-  metrics: { limiterFailures: { inc: asked } as unknown as Gates['metrics']['limiterFailures'] },
+  bodies: new BodyLimits(),
+  accountSlots: createUnmeteredSlots(2),
+  metrics: { limiterFailures: { inc: asked } as unknown as StageServices['metrics']['limiterFailures'] },
 };
 
-/** A server with this one route, and what its handler was given. */
+/** A server with this one route, and the requests that its handler got. */
 async function serving(body: KeylessRoute['body']): Promise<{ url: string; handed: KeylessRequest[] }> {
   const handed: KeylessRequest[] = [];
   const handle: KeylessRoute['handle'] = async (given) => {
@@ -50,12 +50,16 @@ async function serving(body: KeylessRoute['body']): Promise<{ url: string; hande
     return json(200, {});
   };
   const route: KeylessRoute = { method: 'post', path: '/u/:id', scope: null, body, handle };
-  return { url: `http://127.0.0.1:${await listening(route, CLOSED_GATES)}`, handed };
+  return { url: `http://127.0.0.1:${await listening(route, KEYLESS_SERVICES)}`, handed };
 }
 
 /** @returns the port of a server with this one route. */
-async function listening(route: Route, gates: Gates, failed = (): void => undefined): Promise<number> {
-  const serve = serveRoute(route, gates, createSend(BASES, { warn: asked }));
+async function listening(
+  route: Route,
+  services: StageServices,
+  failed = (): void => undefined,
+): Promise<number> {
+  const serve = serveRoute(route, services, createSend(BASES, { warn: asked }));
   server = createServer((incoming, response) => {
     openRequest(incoming, response);
     const matched: IncomingMessage & { params: Record<string, string> } = Object.assign(incoming, {
@@ -70,7 +74,7 @@ async function listening(route: Route, gates: Gates, failed = (): void => undefi
   return (server.address() as AddressInfo).port;
 }
 
-test('a keyless route is asked for no key, charged to nobody, and given the bytes as they came', async () => {
+test('a keyless route needs no key, costs nothing, and gets the bytes as they came', async () => {
   const { url, handed } = await serving(resourceBody);
   const bytes = Buffer.from([0x7b, 0x00, 0xff, 0xfe]);
   const response = await request(url)
@@ -84,7 +88,7 @@ test('a keyless route is asked for no key, charged to nobody, and given the byte
   expect(handed).toMatchObject([{ id: '/token', body: bytes }]);
 });
 
-test('its body has a limit, and what cannot be read is refused, as the rule of the route says', async () => {
+test('a keyless route limits its body and refuses an unreadable one by its body rule', async () => {
   const { url, handed } = await serving(resourceBody);
   const long = await request(url)
     .post('/')
@@ -96,7 +100,7 @@ test('its body has a limit, and what cannot be read is refused, as the rule of t
   expect(handed).toEqual([]);
 });
 
-test('one that ignores its body is given none', async () => {
+test('a route that ignores its body gets none', async () => {
   const { url, handed } = await serving('ignored');
   await request(url).post('/').type('form').send('a=b');
   expect(handed).toMatchObject([{ body: Buffer.alloc(0) }]);
@@ -112,20 +116,20 @@ const KEY: ApiKey = {
   revokedAt: null,
 };
 
-describe('a body that waits for its turn', () => {
+describe('a body that waits for a batch slot', () => {
   const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${newApiKey('live')}\r\nContent-Length: 2\r\n`;
 
-  /** A route that charges for its body, behind a gate that one body passes at a time. */
+  /** A route that charges for its body and reads one body at a time. */
   async function priced(handle: KeyedRoute['handle'], findActive = async (): Promise<ApiKey> => KEY) {
-    const gates: Gates = {
-      ...CLOSED_GATES,
+    const services: StageServices = {
+      ...KEYLESS_SERVICES,
       apiKeys: { findActive },
       limitOf: () => 60,
       charge: async (_, cost) => {
         if (cost !== null) charged.push(cost);
         return null;
       },
-      bodies: createBodyGate({ ...ROOMY, turnsPerKey: 1 }),
+      bodies: new BodyLimits({ ...SMALL_LIMITS, batchesPerKey: 1 }),
     };
     const route: KeyedRoute = {
       method: 'post',
@@ -138,18 +142,18 @@ describe('a body that waits for its turn', () => {
     };
     const charged: number[] = [];
     let failures = 0;
-    const port = await listening(route, gates, () => (failures += 1));
+    const port = await listening(route, services, () => (failures += 1));
     return { port, failures: () => failures, charged };
   }
 
-  test('and whose time is over before it comes is refused as what could not be counted, and charged nothing', async () => {
+  test('and gets none in time is refused as not counted, and costs nothing', async () => {
     let answer = (): void => undefined;
     const { port, charged } = await priced(
       () => new Promise((resolve) => (answer = () => resolve(json(200, { done: true })))),
     );
     const [first, second] = [await openRaw(port), await openRaw(port)];
     first.send(`${HEAD}\r\n{}`);
-    await waitFor(() => charged.length === 1, { what: 'the first to be in hand' });
+    await waitFor(() => charged.length === 1, { what: 'the first to be in flight' });
     second.send(`${HEAD}\r\n`);
     const [waiting] = (await once(server as Server, 'request')) as [IncomingMessage];
     breakBody(waiting, 'did not arrive in time'); // as the server does
@@ -163,7 +167,7 @@ describe('a body that waits for its turn', () => {
     for (const { socket } of [first, second]) socket.destroy();
   });
 
-  test('has it also after one whose handling failed', async () => {
+  test('gets it after a body whose handler failed', async () => {
     const { port, failures } = await priced(async () => {
       throw new Error('gone wrong');
     });
@@ -175,7 +179,7 @@ describe('a body that waits for its turn', () => {
     expect(failures()).toBe(3);
   });
 
-  test('has it also after one whose client was gone before it could be read', async () => {
+  test('gets it after a body whose client disconnected before the reading', async () => {
     const lookUps: (() => void)[] = [];
     const { port, failures } = await priced(
       async () => json(200, { done: true }),
@@ -185,9 +189,9 @@ describe('a body that waits for its turn', () => {
     gone.send(`${HEAD}\r\n`);
     const [incoming] = (await once(server as Server, 'request')) as [IncomingMessage];
     gone.socket.destroy();
-    await waitFor(() => incoming.destroyed, { what: 'the client to be gone' });
+    await waitFor(() => incoming.destroyed, { what: 'the disconnect' });
     lookUps[0]?.();
-    await waitFor(() => failures() === 1, { what: 'the request to be given up' });
+    await waitFor(() => failures() === 1, { what: 'the request to be abandoned' });
     const next = await openRaw(port);
     next.send(`${HEAD}\r\n{}`);
     await waitFor(() => lookUps.length === 2, { what: 'the next request' });
@@ -197,16 +201,19 @@ describe('a body that waits for its turn', () => {
   });
 });
 
-describe('a body that finds no room in time', () => {
-  /** More than the gate has room for, but for its last byte. */
+describe('a body that gets no memory in time', () => {
+  /** More than the memory budget, without the last byte. */
   const LARGE = `"${'x'.repeat(2_000)}`;
   const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${newApiKey('live')}\r\n`;
   const TOO_MANY = 'Too many other requests are in hand at the moment for the body of this one to be read.';
 
-  /** A route behind a gate that one large body fills. @param route without its path, body rule and handler. */
+  /**
+   * A route whose memory budget one large body fills.
+   * @param route without its path, body rule and handler.
+   */
   async function crowded(route: Pick<KeyedRoute, 'scope' | 'limited' | 'cost'> | { readonly scope: null }) {
     const charged: (number | null)[] = [];
-    const keyed: Partial<Gates> = {
+    const keyed: Partial<StageServices> = {
       apiKeys: { findActive: async () => KEY },
       limitOf: () => 60,
       charge: async (_, cost) => {
@@ -214,12 +221,12 @@ describe('a body that finds no room in time', () => {
         return null;
       },
     };
-    const bodies = createBodyGate({ ...ROOMY, bytesFree: 0, turnsPerKey: 9 });
+    const bodies = new BodyLimits({ ...SMALL_LIMITS, bytesFree: 0, batchesPerKey: 9 });
     const handle = async (): Promise<Answer> => json(200, { done: true });
     const port = await listening(
       { ...route, method: 'post', path: '/', body: emailBody, handle },
       {
-        ...CLOSED_GATES,
+        ...KEYLESS_SERVICES,
         ...(route.scope === null ? {} : keyed),
         bodies,
       },
@@ -234,11 +241,11 @@ describe('a body that finds no room in time', () => {
     return { charged, begun };
   }
 
-  /** What is said to the one of two that waits when its time is over. The other, and one more, are served. */
+  /** The refusal of the waiting body after its time limit. The other body, and one more, are served. */
   async function refusal({ begun }: Awaited<ReturnType<typeof crowded>>): Promise<string> {
     const both = [await begun(), await begun()];
     const waiting = await waitFor(() => both.find(({ incoming }) => incoming.isPaused()), {
-      what: 'one to find no room',
+      what: 'one body to pause',
     });
     breakBody(waiting.incoming, 'did not arrive in time'); // as the server does
     const refused = await waiting.raw.until('"instance"');
@@ -251,7 +258,7 @@ describe('a body that finds no room in time', () => {
     return refused;
   }
 
-  test('is a 429 that says what was charged for it, and the limit', async () => {
+  test('gets a 429 with the cost and the limit', async () => {
     const route = await crowded({ scope: 'emails:send', limited: true });
     const refused = await refusal(route);
     expect(refused).toMatch(/^HTTP\/1.1 429 [^]*platform.test\/rate-limited"/);
@@ -261,7 +268,7 @@ describe('a body that finds no room in time', () => {
     expect(route.charged).toEqual([1, 1, 1]);
   });
 
-  test('and in which its cost stands is a 429 that says so, and is charged nothing', async () => {
+  test('and holds its own cost gets a 429 that says so, and costs nothing', async () => {
     const cost = () => ({ cost: 7, refusal: null });
     const route = await crowded({ scope: 'emails:send', limited: true, cost });
     const refused = await refusal(route);
@@ -275,7 +282,7 @@ describe('a body that finds no room in time', () => {
   test.each([
     ['no key', { scope: null }],
     ['no limit', { scope: 'suppressions:manage', limited: false }],
-  ] as const)('is a 503 on a route with %s', async (_, whose) => {
+  ] as const)('gets a 503 on a route with %s', async (_, whose) => {
     const route = await crowded(whose);
     const refused = await refusal(route);
     expect(refused).toMatch(/^HTTP\/1.1 503 [^]*problems.test\/not-ready"/);

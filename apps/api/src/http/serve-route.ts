@@ -5,17 +5,17 @@ import type { ApiKey, ApiKeyStore } from '@postrider/store';
 import {
   forbidden,
   forLiveKeys,
-  noRoom,
-  noRoomNow,
-  tooMuchAtWork,
+  noCapacity,
+  noCapacityNow,
+  tooManyInFlight,
   unauthorized,
 } from '../problems/answers.ts';
 import type { KeyedRoute, KeylessRoute, Route } from '../routes/route.ts';
-import type { AccountTurns } from './account-turns.ts';
+import type { AccountSlots } from './account-slots.ts';
 import type { Answer } from './answer.ts';
 import { authenticate } from './authenticate.ts';
-import { behindGate, NoTurnError } from './body-gate.ts';
-import type { BodyGate, Intake } from './body-gate.ts';
+import { BodyNotAdmittedError, BodySlots } from './body-limits.ts';
+import type { BodyLimits } from './body-limits.ts';
 import type { Charge, LimitOf } from './charge.ts';
 import { readBytes, readJson, refuseIgnored } from './read-body.ts';
 import type { BodyRead } from './read-body.ts';
@@ -23,170 +23,174 @@ import { contextOf } from './request-context.ts';
 import { requestOrigin } from './request-origin.ts';
 import type { Send } from './send.ts';
 
-/** What the stages before a handler need. */
-export interface Gates {
+/** The services that the stages before a handler use. */
+export interface StageServices {
   readonly apiKeys: Pick<ApiKeyStore, 'findActive'>;
   readonly limitOf: LimitOf;
   readonly charge: Charge;
-  /** Before every body that is read. */
-  readonly bodies: BodyGate;
-  /** Before the handlers of routes without a limit. */
-  readonly turns: AccountTurns;
+  /** Limits every body that a route reads. */
+  readonly bodies: BodyLimits;
+  /** Limit the handlers of routes without a rate limit. */
+  readonly accountSlots: AccountSlots;
   readonly metrics: Pick<Metrics<'api'>, 'limiterFailures'>;
 }
 
-/** What Express hands to a route. */
+/** Express passes this request to a route. */
 interface MatchedRequest extends IncomingMessage {
   readonly params: Readonly<Record<string, string | string[]>>;
 }
 
-/** Of a request, unless its route says otherwise. */
+/** The cost of a request, unless its route has a `cost`. */
 const COST = 1;
 const NO_BODY = Buffer.alloc(0);
-/** Who shares what there is for bodies with all others that bring no key; no key has this id. */
+/** All requests without a key share the limits of this owner. No key has this id. */
 const KEYLESS = 'keyless';
 
 /**
- * Serves one route in the order that every route keeps: key (401), limit (429), scope and kind of key (403),
- * body (413, syntax), then the route's own rules. That the route exists (404) has been settled before. A
- * keyless route begins with the body; one whose cost is in its body is charged behind that, and only looked at
- * for what is left before; its body waits for its turn.
+ * Serves one route. Every route keeps one order: key (401), rate limit (429), scope and kind of key (403),
+ * body (413, syntax), then the route's own rules. The 404 for a missing route comes earlier. A keyless route
+ * begins with the body.
+ *
+ * A route with a `cost` charges after its body is read. Before that, the key needs at least 1 left, and the
+ * body waits for a batch slot.
  */
-export function serveRoute(route: Route, gates: Gates, send: Send) {
+export function serveRoute(route: Route, services: StageServices, send: Send) {
   return async (request: MatchedRequest, response: ServerResponse): Promise<void> => {
     const answer =
       route.scope === null
-        ? await keylessAnswer(route, gates, request, response)
-        : await keyedAnswer(route, gates, request, response);
+        ? await keylessAnswer(route, services, request, response)
+        : await keyedAnswer(route, services, request, response);
     send(request, response, answer);
   };
 }
 
 async function keyedAnswer(
   route: KeyedRoute,
-  gates: Gates,
+  services: StageServices,
   request: MatchedRequest,
   response: ServerResponse,
 ): Promise<Answer> {
-  const key = await authenticate(request, gates.apiKeys);
+  const key = await authenticate(request, services.apiKeys);
   contextOf(response).key = key;
   if (key === null) return unauthorized;
-  const charge = (cost: number | null) => refuseOverLimit(key, cost, gates, response);
-  if (isPricedByBody(route)) {
-    const early = await charge(null);
-    return early ?? pricedAnswer(route, { key, charge }, gates, request, response);
+  const isPriced = isPricedByBody(route);
+  const cost = isPriced ? null : COST;
+  const refusal = isPriced || route.limited ? await refuseOverLimit(key, cost, services, response) : null;
+  if (refusal !== null) return refusal;
+  const slots = new BodySlots(services.bodies, key.id, isPriced);
+  try {
+    return isPriced
+      ? await pricedAnswer(route, key, services, request, response, slots)
+      : await plainAnswer(route, key, services, request, response, slots);
+  } catch (error) {
+    if (!(error instanceof BodyNotAdmittedError)) throw error;
+    return isPriced || route.limited ? noCapacity(cost, services.limitOf(key)) : noCapacityNow;
+  } finally {
+    slots.release();
   }
-  const early = route.limited ? await charge(COST) : null;
-  return early ?? plainAnswer(route, key, gates, request, response);
 }
 
 /**
- * What a request goes through that has been charged, or is not: its body finds room, or it is refused. One that is not charged
- * waits for its account's turn, too.
+ * Serves a request whose cost is already charged, or that costs nothing. The latter waits for an account
+ * slot.
  */
 async function plainAnswer(
   route: KeyedRoute,
   key: ApiKey,
-  { bodies, limitOf, turns }: Gates,
+  services: StageServices,
   request: MatchedRequest,
   response: ServerResponse,
+  slots: BodySlots,
 ): Promise<Answer> {
-  const work = async (intake: Intake): Promise<Answer> => {
-    const read = await bodyFor(key, route, request, response, intake);
-    const handle = async (): Promise<Answer> => handled(key, route, request, read);
-    if (route.limited || !read.ok) return handle();
-    return (await turns.during(key.accountId, handle, response)) ?? tooMuchAtWork;
-  };
-  const visit = bodies.enter(key.id, false);
-  const noTurn = route.limited ? noRoom(COST, limitOf(key)) : noRoomNow;
-  return behindGate(visit, request, response, work).catch(answerTo(noTurn));
+  const read = await readBody(key, route, request, response, slots);
+  if (!read.ok) return read.refusal;
+  const handle = async (): Promise<Answer> => handled(key, route, request, read.body);
+  if (route.limited) return handle();
+  return (await services.accountSlots.run(key.accountId, handle, response)) ?? tooManyInFlight;
 }
 
-/** One whose cost is in its body. */
+/** A route that charges for the contents of the body. */
 type PricedRoute = KeyedRoute & Required<Pick<KeyedRoute, 'cost'>>;
 
 function isPricedByBody(route: KeyedRoute): route is PricedRoute {
   return route.cost !== undefined;
 }
 
-/** Whose request it is, and how it is charged. */
-interface Payer {
-  readonly key: ApiKey;
-  readonly charge: (cost: number) => Promise<Answer | null>;
-}
-
-/** What a request that is charged behind its body goes through, once its key's window is known to have something left. */
+/**
+ * Serves a request that is charged after its body. An aborted body costs 1, unless the API could not admit
+ * it.
+ */
 async function pricedAnswer(
   route: PricedRoute,
-  { key, charge }: Payer,
-  { bodies, limitOf }: Gates,
+  key: ApiKey,
+  services: StageServices,
   request: MatchedRequest,
   response: ServerResponse,
+  slots: BodySlots,
 ): Promise<Answer> {
-  const work = async (intake: Intake): Promise<Answer> => {
-    const read = await bodyFor(key, route, request, response, intake).catch(async (error: unknown) => {
-      // Broken off in the middle: not even that is free.
-      if (!(error instanceof NoTurnError)) await charge(COST);
-      throw error;
-    });
-    const { cost, refusal } = read.ok ? route.cost(read.body) : { cost: COST, refusal: null };
-    const late = cost > 0 ? await charge(cost) : null;
-    return late ?? refusal ?? handled(key, route, request, read);
-  };
-  const visit = bodies.enter(key.id, true);
-  return behindGate(visit, request, response, work).catch(answerTo(noRoom(null, limitOf(key))));
-}
-
-/** Answers to a body that has had no room in time. */
-function answerTo(noTurn: Answer) {
-  return (error: unknown): Answer => {
-    if (error instanceof NoTurnError) return noTurn;
+  const read = await readBody(key, route, request, response, slots).catch(async (error: unknown) => {
+    if (!(error instanceof BodyNotAdmittedError)) await refuseOverLimit(key, COST, services, response);
     throw error;
-  };
+  });
+  const { cost, refusal } = read.ok ? route.cost(read.body) : { cost: COST, refusal: null };
+  const overLimit = cost > 0 ? await refuseOverLimit(key, cost, services, response) : null;
+  if (overLimit !== null) return overLimit;
+  if (refusal !== null) return refusal;
+  return read.ok ? handled(key, route, request, read.body) : read.refusal;
 }
 
 async function handled(
   key: ApiKey,
   route: KeyedRoute,
   request: MatchedRequest,
-  read: BodyRead<unknown>,
+  body: unknown,
 ): Promise<Answer> {
-  if (!read.ok) return read.refusal;
   const params = paramsOf(request);
-  const asked = { key, id: idOf(params), params, query: queryOf(request), headers: request.headers };
-  return route.handle({ ...asked, origin: requestOrigin(request), body: read.body });
+  return route.handle({
+    key,
+    id: idOf(params),
+    params,
+    query: queryOf(request),
+    headers: request.headers,
+    origin: requestOrigin(request),
+    body,
+  });
 }
 
-async function bodyFor(
+async function readBody(
   key: ApiKey,
   route: KeyedRoute,
   request: MatchedRequest,
   response: ServerResponse,
-  intake: Intake,
+  slots: BodySlots,
 ): Promise<BodyRead<unknown>> {
   if (!grants(key.scopes, route.scope)) return { ok: false, refusal: forbidden(route.scope) };
   if (route.liveOnly === true && key.kind !== 'live') return { ok: false, refusal: forLiveKeys };
-  if (route.body !== 'ignored') return readJson(request, response, route.body, intake);
+  if (route.body !== 'ignored') return readJson(request, response, route.body, slots);
   const refusal = refuseIgnored(request);
   return refusal === null ? { ok: true, body: undefined } : { ok: false, refusal };
 }
 
 async function keylessAnswer(
   route: KeylessRoute,
-  { bodies }: Gates,
+  { bodies }: StageServices,
   request: MatchedRequest,
   response: ServerResponse,
 ): Promise<Answer> {
   const { requestId } = contextOf(response);
   const { method = '', headers } = request;
   const given = { id: idOf(paramsOf(request)), method, headers, requestId };
-  const rule = route.body;
-  if (rule === 'ignored') return refuseIgnored(request) ?? route.handle({ ...given, body: NO_BODY });
-  const work = async (intake: Intake): Promise<Answer> => {
-    const read = await readBytes(request, response, rule, intake);
-    return read.ok ? route.handle({ ...given, body: read.body }) : read.refusal;
-  };
-  return behindGate(bodies.enter(KEYLESS, false), request, response, work).catch(answerTo(noRoomNow));
+  if (route.body === 'ignored') return refuseIgnored(request) ?? route.handle({ ...given, body: NO_BODY });
+  const slots = new BodySlots(bodies, KEYLESS, false);
+  try {
+    const read = await readBytes(request, response, route.body, slots);
+    return read.ok ? await route.handle({ ...given, body: read.body }) : read.refusal;
+  } catch (error) {
+    if (error instanceof BodyNotAdmittedError) return noCapacityNow;
+    throw error;
+  } finally {
+    slots.release();
+  }
 }
 
 function paramsOf({ params }: MatchedRequest): Record<string, string> {
@@ -202,7 +206,7 @@ function idOf({ id = '' }: Readonly<Record<string, string>>): string {
   return id;
 }
 
-/** What a target cannot say in percent-escapes is read as U+FFFD: the parameter is then somebody's fault, not ours. */
+/** A malformed percent-escape becomes U+FFFD, so the route refuses the parameter. */
 function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
   const at = url.indexOf('?');
   return new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
@@ -211,12 +215,12 @@ function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
 async function refuseOverLimit(
   key: ApiKey,
   cost: number | null,
-  gates: Gates,
+  services: StageServices,
   response: ServerResponse,
 ): Promise<Answer | null> {
-  const refusal = await gates.charge(key, cost);
+  const refusal = await services.charge(key, cost);
   if (refusal === null) return null;
   contextOf(response).refusal = refusal.why;
-  if (refusal.why === 'limiter-unavailable') gates.metrics.limiterFailures.inc();
+  if (refusal.why === 'limiter-unavailable') services.metrics.limiterFailures.inc();
   return refusal.answer;
 }

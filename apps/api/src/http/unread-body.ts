@@ -16,7 +16,7 @@ export function declaredBytes(request: IncomingMessage): number | null {
 }
 
 /**
- * Whether we must read the rest of the body ourselves. Node reads a small rest, but not when the connection
+ * True when we must read the rest of the body ourselves. Node reads a small rest, but not when the connection
  * ends with the answer.
  */
 export function hasUnreadBody(request: IncomingMessage, response: ServerResponse): boolean {

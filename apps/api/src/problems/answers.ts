@@ -45,17 +45,17 @@ export function limitUnknown(cost: number | null, limitPerMinute: number): Probl
   return rateLimited(`${costs(cost)}, which could not be counted against ${limit(limitPerMinute)} just now.`);
 }
 
-const NO_ROOM =
+const NO_CAPACITY =
   'Too many other requests are in hand at the moment for the body of this one to be read. Send it again later.';
 
 /**
- * The body, or the rest of it, found no room in time.
+ * The API got no memory for the body, or for the rest, in time.
  *
- * @param cost what was charged before the body; null where it stands in the body, which nobody knows: nothing was charged.
+ * @param cost what was charged before the body; null when the unread body holds it: nothing was charged.
  */
-export function noRoom(cost: number | null, limitPerMinute: number): ProblemAnswer {
+export function noCapacity(cost: number | null, limitPerMinute: number): ProblemAnswer {
   const counted = `${cost === null ? 'could not be' : 'was'} counted against ${limit(limitPerMinute)}`;
-  return rateLimited(`${costs(cost)}, which ${counted}. ${NO_ROOM}`);
+  return rateLimited(`${costs(cost)}, which ${counted}. ${NO_CAPACITY}`);
 }
 
 function rateLimited(detail: string): ProblemAnswer {
@@ -233,11 +233,11 @@ export const comeAgain: ProblemAnswer = {
   detail: 'The message cannot be judged at the moment. Send it again later.',
 };
 
-/** As `noRoom`, said to those who have no limit. */
-export const noRoomNow: ProblemAnswer = { kind: 'problem', slug: 'not-ready', detail: NO_ROOM };
+/** The same for requests without a rate limit. */
+export const noCapacityNow: ProblemAnswer = { kind: 'problem', slug: 'not-ready', detail: NO_CAPACITY };
 
-/** On routes without a limit: other requests of the account were not done in time. */
-export const tooMuchAtWork: ProblemAnswer = {
+/** Routes without a rate limit answer this when the account's other requests take too long. */
+export const tooManyInFlight: ProblemAnswer = {
   kind: 'problem',
   slug: 'not-ready',
   detail: 'Too many requests of the account are at work at the moment. Send it again later.',

@@ -11,9 +11,9 @@ import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { Caller, TestApi } from '../../test/start-api.ts';
-import { createUnmeteredTurns } from './account-turns.ts';
+import { createUnmeteredSlots } from './account-slots.ts';
 
-const AT_WORK_MAX = 4;
+const IN_FLIGHT_MAX = 4;
 const WAITING_MAX = 32;
 const DETAIL = 'Too many requests of the account are at work at the moment. Send it again later.';
 
@@ -39,17 +39,17 @@ async function answerOf(sent: ClientRequest): Promise<Answered> {
   return { status: response.statusCode, body: await text(response) };
 }
 
-/** A request of a suppression. It needs the table's rows, so that a lock on the table stops it. */
+/** Creates a suppression. A lock on the table stops the request. */
 function suppress(by: Caller, at: TestApi): Sent {
   const headers = { authorization: by.authorization, 'content-type': 'application/json' };
   const sent = httpRequest(`${at.url}/v1/suppressions`, { method: 'POST', headers, agent: false });
   sent.end(JSON.stringify({ email: `${randomUUID()}@b.example` }));
   const answer = answerOf(sent);
-  answer.catch(() => undefined); // of a request that a test takes back
+  answer.catch(() => undefined); // a test may abort the request
   return { sent, answer };
 }
 
-/** @returns what `work` does while nothing of the table `suppressions` can be read or written. */
+/** Does `work` while the table `suppressions` is locked, and returns its result. */
 async function whileLocked<T>(work: () => Promise<T>, at = api): Promise<T> {
   return withClient(at.database.url, async (session) => {
     await session.query('begin; lock table suppressions in access exclusive mode');
@@ -63,8 +63,8 @@ function begin(count: number, { by, at } = { by: caller, at: api }): readonly Se
   return Array.from({ length: count }, () => suppress(by, at));
 }
 
-async function untilAtWork(at = api): Promise<void> {
-  await waitFor(async () => (await blocked(at)) === AT_WORK_MAX, { what: 'those at work' });
+async function untilInFlight(at = api): Promise<void> {
+  await waitFor(async () => (await blocked(at)) === IN_FLIGHT_MAX, { what: 'the requests in flight' });
 }
 
 async function blocked(at = api): Promise<number> {
@@ -79,7 +79,7 @@ async function firstOf(sent: readonly Sent[]) {
   return Promise.race(sent.map(async ({ answer }) => answer));
 }
 
-/** How many there are of each status. */
+/** Counts the answers by status. */
 async function statuses(sent: readonly Sent[]): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
   for (const { answer } of sent) {
@@ -91,21 +91,21 @@ async function statuses(sent: readonly Sent[]): Promise<Record<number, number>> 
 
 const REFUSED = { status: 503, body: expect.stringContaining(DETAIL) as unknown };
 
-test('4 are at work and 32 wait; the next is refused at once, and those 36 are served in their turn', async () => {
+test('an account has 4 requests in flight and 32 waiting; the next is refused at once, the 36 are served', async () => {
   const begun = await whileLocked(async () => {
-    const all = begin(AT_WORK_MAX + WAITING_MAX + 1);
+    const all = begin(IN_FLIGHT_MAX + WAITING_MAX + 1);
     expect(await firstOf(all)).toEqual(REFUSED);
-    await untilAtWork();
+    await untilInFlight();
     return all;
   });
-  expect(await statuses(begun)).toEqual({ 201: AT_WORK_MAX + WAITING_MAX, 503: 1 });
+  expect(await statuses(begun)).toEqual({ 201: IN_FLIGHT_MAX + WAITING_MAX, 503: 1 });
 });
 
-test('other accounts have theirs meanwhile, and the account its routes with a limit', async () => {
+test('a busy account delays no other account, and none of its own routes with a rate limit', async () => {
   const other = await api.newCaller({ scopes: SCOPES });
   const begun = await whileLocked(async () => {
-    const all = begin(AT_WORK_MAX + 1);
-    await untilAtWork();
+    const all = begin(IN_FLIGHT_MAX + 1);
+    await untilInFlight();
     for (const [by, path] of [
       [other, '/v1/topics'],
       [caller, '/v1/webhooks'],
@@ -115,63 +115,63 @@ test('other accounts have theirs meanwhile, and the account its routes with a li
     }
     return all;
   });
-  expect(await statuses(begun)).toEqual({ 201: AT_WORK_MAX + 1 });
+  expect(await statuses(begun)).toEqual({ 201: IN_FLIGHT_MAX + 1 });
 });
 
-test('of 5 connections all accounts together have 4 at work; another account waits for its turn', async () => {
+test('with 5 connections, all accounts together have 4 requests in flight; further accounts wait', async () => {
   const small = await startApi({ storeConnections: 5 });
   const accounts = [await small.newCaller({ scopes: SCOPES }), await small.newCaller({ scopes: SCOPES })];
   const begun = await whileLocked(async () => {
     const all = accounts.flatMap((by) => begin(3, { by, at: small }));
-    await untilAtWork(small);
+    await untilInFlight(small);
     const list = await request(small.url)
       .get('/v1/webhooks')
       .set('authorization', accounts[1]?.authorization ?? '');
-    expect([list.status, await blocked(small)]).toEqual([200, AT_WORK_MAX]);
+    expect([list.status, await blocked(small)]).toEqual([200, IN_FLIGHT_MAX]);
     return all;
   }, small);
   expect(await statuses(begun)).toEqual({ 201: 6 });
   await small.stop();
 });
 
-test('one whose turn has not come after 10 s is refused', async () => {
+test('a request that waited 10 s is refused', async () => {
   const begun = await whileLocked(async () => {
-    const atWork = begin(AT_WORK_MAX);
-    await untilAtWork();
+    const inFlight = begin(IN_FLIGHT_MAX);
+    await untilInFlight();
     const sentAtMs = performance.now();
-    expect(await firstOf([...begin(1), ...atWork])).toEqual(REFUSED);
+    expect(await firstOf([...begin(1), ...inFlight])).toEqual(REFUSED);
     expect(performance.now() - sentAtMs).toBeGreaterThan(9_900);
-    return atWork;
+    return inFlight;
   });
-  expect(await statuses(begun)).toEqual({ 201: AT_WORK_MAX });
+  expect(await statuses(begun)).toEqual({ 201: IN_FLIGHT_MAX });
 }, 30_000);
 
-test('nothing is done for a client that had gone before its turn, also where it need not wait', async () => {
+test('a request whose client has disconnected is not served, even when a slot is free', async () => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   response.destroy();
   const work = async (): Promise<string> => Promise.resolve('done');
-  expect(await createUnmeteredTurns(2).during('acct_1', work, response)).toBeNull();
-  expect(await createUnmeteredTurns(2).during('acct_1', work)).toBe('done');
+  expect(await createUnmeteredSlots(2).run('acct_1', work, response)).toBeNull();
+  expect(await createUnmeteredSlots(2).run('acct_1', work)).toBe('done');
 });
 
-test('clients that have gone wait no more', async () => {
+test('the requests of disconnected clients leave the queue', async () => {
   const begun = await whileLocked(async () => {
-    const atWork = begin(AT_WORK_MAX);
-    await untilAtWork();
+    const inFlight = begin(IN_FLIGHT_MAX);
+    await untilInFlight();
     const gone = begin(WAITING_MAX + 1);
     const refused = await Promise.race(gone.map(async (each) => each.answer.then(() => each)));
     for (const each of gone) if (each !== refused) each.sent.socket?.resetAndDestroy();
     const next = begin(WAITING_MAX + 1);
     expect(await firstOf(next)).toEqual(REFUSED);
-    return [...atWork, ...next];
+    return [...inFlight, ...next];
   });
-  expect(await statuses(begun)).toEqual({ 201: AT_WORK_MAX + WAITING_MAX, 503: 1 });
+  expect(await statuses(begun)).toEqual({ 201: IN_FLIGHT_MAX + WAITING_MAX, 503: 1 });
 });
 
-test('one that is refused for its body or its scope takes no turn', async () => {
+test('a request that is refused for its body or its scope takes no slot', async () => {
   const unscoped = await api.newCaller({ accountId: caller.accountId, scopes: ['emails:send'] });
   const begun = await whileLocked(async () => {
-    const all = begin(AT_WORK_MAX + WAITING_MAX + 1);
+    const all = begin(IN_FLIGHT_MAX + WAITING_MAX + 1);
     expect(await firstOf(all)).toEqual(REFUSED);
     const post = request(api.url).post('/v1/suppressions');
     expect((await post.set('authorization', caller.authorization).type('json').send('{')).status).toBe(400);

@@ -20,7 +20,7 @@ afterEach(() => {
   open = [];
 });
 
-/** The head of a batch whose body follows once it is asked for; it may become as long as a batch can be. */
+/** Sends the head of a batch. Its chunked body waits for `100 Continue`. */
 async function announced(by = caller): Promise<RawConnection> {
   const raw = await openRaw(api.port);
   open.push(raw);
@@ -38,7 +38,7 @@ async function announced(by = caller): Promise<RawConnection> {
   return raw;
 }
 
-/** One whose body is being read. */
+/** A batch whose body the API is reading. */
 async function begun(by = caller): Promise<RawConnection> {
   const raw = await announced(by);
   await raw.until('HTTP/1.1 100 Continue');
@@ -56,28 +56,28 @@ function whole(body: unknown): Buffer {
   return Buffer.concat([chunked(JSON.stringify(body)), LAST_CHUNK]);
 }
 
-describe('of the batches of one key two are in hand; a third is not read before one of them ends', () => {
+describe('a key has two batches in flight; the API reads the third when one of them is', () => {
   test.each<[string, (raw: RawConnection) => unknown]>([
     ['stored', (raw) => raw.send(whole([MESSAGE]))],
     ['refused for what it says', (raw) => raw.send(whole([{}]))],
     ['refused as no JSON', (raw) => raw.send(Buffer.concat([chunked('['), LAST_CHUNK]))],
     ['refused as too long', (raw) => raw.send(chunked(Buffer.alloc(32 * MIB + 1, ' ')))],
     ['broken off', (raw) => raw.socket.destroy()],
-    ['broken off, after a part of it', (raw) => raw.socket.end(chunked('['), () => raw.socket.destroy())],
+    ['broken off after a part', (raw) => raw.socket.end(chunked('['), () => raw.socket.destroy())],
     ['ended too early', (raw) => raw.socket.end()],
     ['no HTTP', (raw) => raw.send('no chunk\r\n')],
   ])('%s', async (_, end) => {
-    const inHand = [await begun(), await begun()];
+    const inFlight = [await begun(), await begun()];
     const third = await announced();
-    await begun(await api.newCaller()); // nobody else is held up
+    await begun(await api.newCaller()); // other keys do not wait
     expect(third.received()).toBe('');
-    for (const raw of inHand) end(raw);
+    for (const raw of inFlight) end(raw);
     await third.until('HTTP/1.1 100 Continue');
-    await begun(); // the other's place is free as well
+    await begun(); // the second slot is free as well
   });
 });
 
-test('one that goes while it waits leaves its place to those behind it', async () => {
+test('a batch whose client disconnects while it waits lets the next one pass', async () => {
   const first = await begun();
   await begun();
   const impatient = await announced();
@@ -87,7 +87,7 @@ test('one that goes while it waits leaves its place to those behind it', async (
   await patient.until('HTTP/1.1 100 Continue');
 });
 
-test('one that waits and turns out to be no HTTP is answered without its turn', async () => {
+test('a waiting batch that is no HTTP is answered at once', async () => {
   await begun();
   await begun();
   const broken = await announced();
@@ -95,7 +95,7 @@ test('one that waits and turns out to be no HTTP is answered without its turn', 
   expect(await broken.until('"instance"')).toMatch(/^HTTP\/1.1 422 [^]*is not well-formed HTTP/);
 });
 
-test('one that is too long, or of a key without the scope, is refused without waiting', async () => {
+test('a batch that is too long, or whose key lacks the scope, is refused without waiting', async () => {
   await begun();
   await begun();
   const raw = await openRaw(api.port);
@@ -109,7 +109,7 @@ test('one that is too long, or of a key without the scope, is refused without wa
   }
 });
 
-test('many at once are all stored, each in its turn', async () => {
+test('many batches at once are all stored', async () => {
   const many = await Promise.all(Array.from({ length: 20 }, () => announced()));
   await Promise.all(
     many.map(async (raw) => {
@@ -120,7 +120,7 @@ test('many at once are all stored, each in its turn', async () => {
   );
 });
 
-test('batches of others that are announced, and do not come, hold up nobody', async () => {
+test('batches of other keys that are announced and never sent delay no request', async () => {
   const callers = await Promise.all(Array.from({ length: 6 }, () => api.newCaller()));
   await Promise.all([...callers, ...callers].map((each) => begun(each)));
   const body = JSON.stringify([MESSAGE]);
@@ -131,19 +131,19 @@ test('batches of others that are announced, and do not come, hold up nobody', as
   expect(await raw.until('{"data":')).toMatch(/^HTTP\/1.1 200 /);
 });
 
-test('a body of one byte a chunk is read like any other', async () => {
+test('a body with one byte per chunk is read like any other', async () => {
   const raw = await begun();
   raw.send(Buffer.concat([...Array.from(JSON.stringify([MESSAGE])).map(chunked), LAST_CHUNK]));
   expect(await raw.until('{"data":')).toMatch(/HTTP\/1.1 200 /);
 });
 
-test('a body of more values than any batch can want is refused unparsed', async () => {
+test('a body with too many JSON values is refused unparsed', async () => {
   const raw = await begun();
   raw.send(whole([{ ...MESSAGE, unknown: Array.from({ length: 250_000 }, () => []) }]));
   expect(await raw.until('"instance"')).toMatch(/HTTP\/1.1 422 [^]*has more than 250000 values/);
 });
 
-test('one that was broken off is charged for, also unread', async () => {
+test('a batch that breaks off is charged, even unread', async () => {
   await begun();
   await begun();
   const waiting = await announced();
