@@ -8,15 +8,7 @@ import {
 } from '@postrider/domain';
 import { createDomainProvider } from '@postrider/mail';
 import type { DomainProvider } from '@postrider/mail';
-import {
-  createLifecycle,
-  createLogger,
-  createMetrics,
-  errorCode,
-  loadConfigOrExit,
-  maskedConfig,
-  systemClock,
-} from '@postrider/runtime';
+import { errorCode, processShell, systemClock } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
   createApiKeyStore,
@@ -53,10 +45,7 @@ import { createSnsAccess } from './sns-access.ts';
 /** The shutdown keeps this much of its deadline to close Postgres and Redis after the last request. */
 const CLOSING_TIME_MS = 2_000;
 
-const config = loadConfigOrExit('api');
-const logger = createLogger({ level: config.logLevel, service: 'api' });
-const metrics = createMetrics('api');
-logger.info('configuration', maskedConfig('api', config));
+const { config, logger, metrics, lifecycle } = processShell('api');
 
 const shares = connectionShares(config.databasePoolSize, config.redisUrl === undefined);
 const postgres = {
@@ -83,8 +72,6 @@ const sns = createSnsAccess(config, systemClock);
 if (config.snsSigningCertFile !== undefined) {
   logger.warn('DEVELOPMENT ONLY: notifications are checked with the certificate of SNS_SIGNING_CERT_FILE');
 }
-
-const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
 
 /** Adds the HTTP server. Its routes depend on the installation's mail provider. */
 function addServer(provider: MailProviderName): void {

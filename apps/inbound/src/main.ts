@@ -4,16 +4,7 @@ import { createBlobStore, createObjectSource } from '@postrider/blobs';
 import { LIMITS, sharedInboundDomains } from '@postrider/domain';
 import { within } from '@postrider/limits';
 import { MessageParser } from '@postrider/received-mail';
-import {
-  createLifecycle,
-  createLogger,
-  createMetrics,
-  createOperationsServer,
-  errorCode,
-  loadConfigOrExit,
-  maskedConfig,
-  systemClock,
-} from '@postrider/runtime';
+import { operationsServer, processShell, systemClock } from '@postrider/runtime';
 import { createClamdScanner, createRspamdScanner, SenderAuthentication } from '@postrider/screening';
 import {
   agreeOnMailProvider,
@@ -49,18 +40,13 @@ const CLOSING_TIME_MS = 2_000;
 // reads the certificate when it is created.
 process.on('SIGHUP', () => undefined);
 
-const config = loadConfigOrExit('inbound');
-const logger = createLogger({ level: config.logLevel, service: 'inbound' });
-const metrics = createMetrics('inbound');
-logger.info('configuration', maskedConfig('inbound', config));
+const shell = processShell('inbound');
+const { config, logger, metrics, lifecycle } = shell;
 
 const postgres = {
   databaseUrl: config.databaseUrl,
   applicationName: 'postrider-inbound',
-  onError(error: Error) {
-    metrics.postgresErrors.inc({ code: errorCode(error) });
-    logger.warn('postgres error', { error });
-  },
+  onError: shell.onPostgresError,
 };
 const wakeUps = createWakeUps(postgres);
 const database = openDatabase({ ...postgres, size: config.databasePoolSize }, wakeUps);
@@ -117,8 +103,6 @@ const blobSweep = new BlobSweep({
   logger,
   metrics,
 });
-
-const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
 
 function readTls() {
   const { inboundTlsCertFile: cert, inboundTlsKeyFile: key } = config;
@@ -204,13 +188,7 @@ await lifecycle
   .add('blob sweep', { start: async () => blobSweep.start(), stop: () => blobSweep.stop() })
   .add(
     'operations server',
-    createOperationsServer({
-      host: config.metricsHost,
-      port: config.metricsPort,
-      registry: metrics.registry,
-      readiness: () => readiness(database.pool),
-      logger,
-    }),
+    operationsServer(shell, () => readiness(database.pool)),
   )
   .add('the mail provider', {
     async start() {

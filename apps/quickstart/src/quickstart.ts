@@ -1,6 +1,6 @@
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigurationError, createLifecycle, createLogger } from '@postrider/runtime';
+import { ConfigurationError, createLogger, Lifecycle } from '@postrider/runtime';
 import { launcherControl } from './process-control.ts';
 import { logsDirOf, readSettings, StartError } from './settings.ts';
 import type { Launch, Settings } from './settings.ts';
@@ -16,7 +16,7 @@ export async function quickstart(launch: Launch): Promise<void> {
   const terminal = createTerminal();
   const logsDir = logsDirOf(settings);
   mkdirSync(logsDir, { recursive: true });
-  const lifecycle = createLifecycle({
+  const lifecycle = new Lifecycle({
     logger: createLogger({
       level: 'info',
       service: 'quickstart',

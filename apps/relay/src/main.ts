@@ -1,35 +1,19 @@
 import { queueLocation, requireQueueSchema } from '@postrider/queue';
-import {
-  createLifecycle,
-  createLogger,
-  createMetrics,
-  createOperationsServer,
-  errorCode,
-  maskedConfig,
-} from '@postrider/runtime';
+import { operationsServer, processShell } from '@postrider/runtime';
 import { readiness, requireMigrated } from '@postrider/store';
-import { relayConfig } from './config.ts';
 import { openRelayPools } from './open-pools.ts';
 import { addRelay } from './relay.ts';
 
-const config = relayConfig();
-const logger = createLogger({ level: config.logLevel, service: 'relay' });
-const metrics = createMetrics('relay');
+const shell = processShell('relay', (config) => ({ queue: queueLocation(config).kind }));
+const { config, logger, metrics, lifecycle, onPostgresError } = shell;
 const location = queueLocation(config);
-const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
 
-const onStoreError = (error: Error) => {
-  metrics.postgresErrors.inc({ code: errorCode(error) });
-  logger.warn('postgres error', { error });
-};
 const onQueueError = (error: Error) => {
   if (location.kind === 'redis') metrics.redisErrors.inc({ client: 'queue' });
   logger.debug('queue error', { error });
 };
 
-logger.info('configuration', { ...maskedConfig('relay', config), queue: location.kind });
-
-const { claims, pool } = openRelayPools(config, onStoreError);
+const { claims, pool } = openRelayPools(config, onPostgresError);
 lifecycle.add('database', {
   async start() {
     await requireMigrated(pool);
@@ -39,14 +23,8 @@ lifecycle.add('database', {
 });
 lifecycle.add(
   'operations server',
-  createOperationsServer({
-    host: config.metricsHost,
-    port: config.metricsPort,
-    registry: metrics.registry,
-    readiness: () => readiness(pool),
-    logger,
-  }),
+  operationsServer(shell, () => readiness(pool)),
 );
-addRelay(lifecycle, { config, location, claims, pool, logger, metrics, onQueueError, onStoreError });
+addRelay(lifecycle, { config, location, claims, pool, logger, metrics, onQueueError, onPostgresError });
 
 await lifecycle.run();

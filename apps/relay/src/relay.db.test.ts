@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createProducer, queueLocation } from '@postrider/queue';
 import type { Producer } from '@postrider/queue';
-import { createLifecycle, createMetrics, loadConfig, RELAY_PASSES } from '@postrider/runtime';
+import { createMetrics, Lifecycle, loadConfig, RELAY_PASSES } from '@postrider/runtime';
 import type { Metrics, StopSignal } from '@postrider/runtime';
 import { createWakeUps } from '@postrider/store';
 import type { WakeUps } from '@postrider/store';
@@ -52,7 +52,7 @@ async function startRelay(): Promise<() => Promise<number>> {
   let signalled: (signal: StopSignal) => void = () => undefined;
   let exited: (code: number) => void = () => undefined;
   const exit = new Promise<number>((resolve) => (exited = resolve));
-  const lifecycle = createLifecycle({
+  const lifecycle = new Lifecycle({
     logger,
     deadlineMs: 10_000,
     control: {
@@ -67,7 +67,7 @@ async function startRelay(): Promise<() => Promise<number>> {
   addRelay(lifecycle, {
     ...{ config, location, claims: store.claims, pool: store.pool, logger, metrics },
     onQueueError: onError,
-    onStoreError: onError,
+    onPostgresError: onError,
   });
   await lifecycle.run();
   let stopped = false;

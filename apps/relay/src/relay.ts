@@ -43,7 +43,7 @@ export interface RelayParts {
   readonly logger: Logger;
   readonly metrics: Metrics<'relay'>;
   readonly onQueueError: (error: Error) => void;
-  readonly onStoreError: (error: Error) => void;
+  readonly onPostgresError: (error: Error) => void;
 }
 
 const PASS_PAUSE_AFTER_ERROR_MS = 500;
@@ -98,7 +98,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const listener = createWakeUpListener({
     databaseUrl: config.databaseUrl,
     applicationName: 'postrider-relay',
-    onError: parts.onStoreError,
+    onError: parts.onPostgresError,
     onWakeUp: ({ webhooks, mail, everything }) => {
       deliveries.wake(webhooks, everything);
       if (mail) mails.wake();

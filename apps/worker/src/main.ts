@@ -1,13 +1,5 @@
 import { queueLocation, requireQueueSchema } from '@postrider/queue';
-import {
-  createLifecycle,
-  createLogger,
-  createMetrics,
-  createOperationsServer,
-  errorCode,
-  maskedConfig,
-  systemClock,
-} from '@postrider/runtime';
+import { operationsServer, processShell, systemClock } from '@postrider/runtime';
 import {
   agreeOnMailProvider,
   createPool,
@@ -16,25 +8,16 @@ import {
   readiness,
   requireMigrated,
 } from '@postrider/store';
-import { workerConfig } from './config.ts';
 import { addWorker } from './worker.ts';
 
-const config = workerConfig();
-const logger = createLogger({ level: config.logLevel, service: 'worker' });
-const metrics = createMetrics('worker');
+const shell = processShell('worker', (config) => ({ queue: queueLocation(config).kind }));
+const { config, logger, metrics, lifecycle, onPostgresError } = shell;
 const location = queueLocation(config);
-const lifecycle = createLifecycle({ logger, deadlineMs: config.shutdownDeadlineMs });
 
-const onStoreError = (error: Error) => {
-  metrics.postgresErrors.inc({ code: errorCode(error) });
-  logger.warn('postgres error', { error });
-};
 const onQueueError = (error: Error) => {
   if (location.kind === 'redis') metrics.redisErrors.inc({ client: 'worker' });
   logger.debug('queue error', { error });
 };
-
-logger.info('configuration', { ...maskedConfig('worker', config), queue: location.kind });
 if (config.deliveryAllowedNetworks.length > 0) {
   logger.warn('DEVELOPMENT ONLY: these networks are excused from the address guard', {
     networks: config.deliveryAllowedNetworks,
@@ -46,7 +29,7 @@ const LEASE_POOL_SIZE = 2;
 const connection = {
   databaseUrl: config.databaseUrl,
   applicationName: 'postrider-worker',
-  onError: onStoreError,
+  onError: onPostgresError,
 };
 const wakeUps = createWakeUps(connection);
 const database = openDatabase(
@@ -86,13 +69,7 @@ lifecycle.add('the mail provider', {
 });
 lifecycle.add(
   'operations server',
-  createOperationsServer({
-    host: config.metricsHost,
-    port: config.metricsPort,
-    registry: metrics.registry,
-    readiness: () => readiness(database.pool),
-    logger,
-  }),
+  operationsServer(shell, () => readiness(database.pool)),
 );
 
 await lifecycle.run();

@@ -7,11 +7,10 @@ import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
 import { createConsumer } from '@postrider/queue';
 import type { MailJob, QueueLocation } from '@postrider/queue';
 import { PARK_AFTER_MS, PARKED_PER_SLOT } from '@postrider/runtime';
-import type { Lifecycle, Logger, Metrics } from '@postrider/runtime';
+import type { ConfigurationOf, Lifecycle, Logger, Metrics } from '@postrider/runtime';
 import { createDeliveryWork, createFleet, createMailWork } from '@postrider/store';
 import type { createPool, Database, DeliveryClaim } from '@postrider/store';
 import { createAnnouncements } from './announcements.ts';
-import type { WorkerConfig } from './config.ts';
 import { makeAttempt } from './delivery/attempt.ts';
 import { deliver } from './delivery/deliver.ts';
 import type { DeliveryStages } from './delivery/deliver.ts';
@@ -30,7 +29,7 @@ import { createSpacing } from './spacing.ts';
 import { StageFault } from './stage-fault.ts';
 
 export interface WorkerParts {
-  readonly config: WorkerConfig;
+  readonly config: ConfigurationOf<'worker'>;
   /** The installation's, which the environment may leave open. */
   readonly mailProvider: MailProviderOptions['provider'];
   readonly location: QueueLocation;

@@ -3,7 +3,6 @@ export { environment } from './config/environment.ts';
 export type { ConfigurationOf } from './config/configuration.ts';
 export { ConfigurationError, loadConfig, maskedConfig } from './config/load.ts';
 export { PARK_AFTER_MS, PARKED_PER_SLOT } from './config/settings/delivery.ts';
-export { loadConfigOrExit } from './config/load-or-exit.ts';
 export { maskUrlPasswords } from './config/mask.ts';
 export type { Environment, ProcessName } from './config/setting.ts';
 export {
@@ -14,12 +13,7 @@ export {
   type Readiness,
   type ReadinessCheck,
 } from './health/handlers.ts';
-export {
-  createOperationsServer,
-  type OperationsServer,
-  type OperationsServerOptions,
-} from './health/operations-server.ts';
-export { createLifecycle, type Lifecycle, type LifecycleOptions, type Part } from './lifecycle/lifecycle.ts';
+export { Lifecycle, type Part } from './lifecycle/lifecycle.ts';
 export type { ProcessControl, StopSignal } from './lifecycle/process-control.ts';
 export { type LocalServers, localServers, RUNNING_FILE } from './local-servers.ts';
 export { createLogger, type LoggerOptions } from './logging/create-logger.ts';
@@ -30,3 +24,4 @@ export { RELAY_PASSES, type RelayPass } from './metrics/catalogue.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
 export { periodicTask, type PeriodicTask } from './periodic-task.ts';
+export { operationsServer, processShell } from './process-shell.ts';

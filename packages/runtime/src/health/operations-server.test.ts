@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLogger } from '../logging/create-logger.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import { createReadinessHandler, type ReadinessCheck } from './handlers.ts';
-import { createOperationsServer, type OperationsServer } from './operations-server.ts';
+import { OperationsServer } from './operations-server.ts';
 
 const log = new PassThrough();
 const logger = createLogger({ level: 'info', service: 'test', stream: log });
@@ -15,7 +15,7 @@ let readiness: ReadinessCheck;
 let server: OperationsServer;
 
 const create = (port = 0) =>
-  createOperationsServer({ host: '127.0.0.1', port, registry, readiness: () => readiness(), logger });
+  new OperationsServer({ host: '127.0.0.1', port, registry, readiness: () => readiness(), logger });
 
 async function ask(path: string, method = 'GET') {
   const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method });
@@ -100,7 +100,7 @@ test.each([
 test('a registry that fails is a 500 and a log line, not a crash', async () => {
   const failing = { contentType: 'x', metrics: async () => Promise.reject(new Error('collect')) };
   await server.stop();
-  server = createOperationsServer({
+  server = new OperationsServer({
     host: '127.0.0.1',
     port: 0,
     registry: failing as never,

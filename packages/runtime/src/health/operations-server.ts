@@ -21,24 +21,12 @@ export interface OperationsServerOptions {
   logger: Logger;
 }
 
-/** Serves `/healthz`, `/readyz` and `/metrics` of a process that has no HTTP side of its own, without key or limit. */
-export interface OperationsServer {
-  /** Resolves when it listens; rejects when the address is taken. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** The port it listens on. @throws Error before `start` and after `stop`. */
-  readonly port: number;
-}
-
-export function createOperationsServer(options: OperationsServerOptions): OperationsServer {
-  return new NodeOperationsServer(options);
-}
-
 const notFound: Handler = async (_request, response) => {
   sendJson(response, 404, { status: 'not-found' });
 };
 
-class NodeOperationsServer implements OperationsServer {
+/** Serves `/healthz`, `/readyz` and `/metrics` without a key or a limit. */
+export class OperationsServer {
   readonly #server: Server;
   readonly #routes: ReadonlyMap<string, Handler>;
   readonly #options: OperationsServerOptions;
@@ -53,12 +41,14 @@ class NodeOperationsServer implements OperationsServer {
     this.#server = createServer((request, response) => void this.#answer(request, response));
   }
 
+  /** The port it listens on. @throws Error before `start` and after `stop`. */
   get port(): number {
     const address = this.#server.address() as AddressInfo | null;
     if (address === null) throw new Error('the operations server does not listen');
     return address.port;
   }
 
+  /** Resolves when the server listens. Rejects when the address is taken. */
   async start(): Promise<void> {
     const { host, port, logger } = this.#options;
     this.#server.listen(port, host);

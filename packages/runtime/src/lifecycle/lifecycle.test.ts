@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { LogFields, Logger } from '../logging/logger.ts';
-import { createLifecycle } from './lifecycle.ts';
+import { Lifecycle } from './lifecycle.ts';
 import type { ProcessControl, StopSignal } from './process-control.ts';
 
 /** A process whose signals are sent by the test and whose exit is only written down. */
@@ -81,7 +81,7 @@ beforeEach(() => {
 });
 
 const forever = () => new Promise<never>(() => undefined);
-const lifecycle = (deadlineMs = 5000) => createLifecycle({ logger, deadlineMs, control });
+const lifecycle = (deadlineMs = 5000) => new Lifecycle({ logger, deadlineMs, control });
 const recorded = (name: string) => ({
   start: async () => void steps.push(`start ${name}`),
   stop: async () => void steps.push(`stop ${name}`),

@@ -25,23 +25,8 @@ export interface LifecycleOptions {
 
 const SIGNAL_EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
-/** A list of parts, started in order and stopped in reverse. */
-export interface Lifecycle {
-  /** The start of a part may add others, which start after it: what they are may depend on what it found. */
-  add(name: string, part: Part): Lifecycle;
-  /**
-   * Starts the parts in the order they were added and resolves when all have started, or when the process is on its
-   * way out. From here on SIGTERM and SIGINT stop it (exit 0), a second one ends it at once (143, 130), a failed start
-   * or an exception that nobody caught stops it too (exit 1). Never rejects.
-   */
-  run(): Promise<void>;
-}
-
-export function createLifecycle(options: LifecycleOptions): Lifecycle {
-  return new StartList(options);
-}
-
-class StartList implements Lifecycle {
+/** Starts a list of parts in order, and stops them in reverse. */
+export class Lifecycle {
   readonly #logger: Logger;
   readonly #deadlineMs: number;
   readonly #control: ProcessControl;
@@ -56,11 +41,19 @@ class StartList implements Lifecycle {
     this.#control = control;
   }
 
+  /** Adds a part. A part may add others while it starts; they start after it. */
   add(name: string, part: Part): this {
     this.#parts.push({ name, part });
     return this;
   }
 
+  /**
+   * Starts the parts in the order of `add`. Resolves when all have started, or when the process begins to stop.
+   * Never rejects.
+   *
+   * From then on SIGTERM and SIGINT stop the process with exit code 0. A second signal ends it at once, with 143 for
+   * SIGTERM and 130 for SIGINT. A failed start or an uncaught exception stops it with exit code 1.
+   */
   async run(): Promise<void> {
     this.#control.onSignal((signal) => this.#onSignal(signal));
     this.#control.onFatal((error) => this.#onFatal(error));

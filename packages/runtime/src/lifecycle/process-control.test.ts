@@ -17,11 +17,11 @@ function startProcess(part: string) {
   const { outputFiles } = buildSync({
     stdin: {
       contents: `
-        import { createLifecycle, createLogger } from './index.ts';
+        import { createLogger, Lifecycle } from './index.ts';
         const logger = createLogger({ level: 'info', service: 'test' });
         const alive = setInterval(() => undefined, 1000);
         const forever = () => new Promise(() => undefined);
-        await createLifecycle({ logger, deadlineMs: 50 }).add('part', ${part}).run();`,
+        await new Lifecycle({ logger, deadlineMs: 50 }).add('part', ${part}).run();`,
       resolveDir: fileURLToPath(new URL('..', import.meta.url)),
     },
     bundle: true,

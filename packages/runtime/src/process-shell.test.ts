@@ -3,18 +3,21 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { buildSync } from 'esbuild';
 
-/** Runs the loader as the first thing of a process of its own, as a `main.ts` does. */
+/** Begins a worker in a process of its own, as `main.ts` does, and prints its metrics port. */
 function startProcess(env: Record<string, string>) {
   const { outputFiles } = buildSync({
     stdin: {
-      contents:
-        "import { loadConfigOrExit } from './load-or-exit.ts'; console.log(loadConfigOrExit('worker').metricsPort);",
+      contents: `
+        import { processShell } from './process-shell.ts';
+        const { config } = processShell('worker', ({ leaseSeconds }) => ({ also: leaseSeconds }));
+        console.log(config.metricsPort);`,
       resolveDir: fileURLToPath(new URL('.', import.meta.url)),
     },
     bundle: true,
     platform: 'node',
     format: 'esm',
     write: false,
+    banner: { js: "import{createRequire}from'node:module';const require=createRequire(process.execPath);" },
   });
   const script = outputFiles[0]?.text ?? '';
   return spawnSync(process.execPath, ['--input-type=module'], { input: script, env, encoding: 'utf8' });
@@ -31,12 +34,23 @@ test('a bad value stops the process with one line on stderr and exit code 1', ()
   );
 });
 
-test('a good one lets it go on', () => {
+test('a good configuration is logged without secrets, and the process goes on', () => {
   const SECRETS_KEY = Buffer.alloc(32).toString('base64');
   const { status, stdout } = startProcess({
     DATABASE_URL: 'postgres://db/x',
     SECRETS_KEY,
     METRICS_PORT: '0',
+    LEASE_SECONDS: '50',
   });
-  expect([status, stdout]).toEqual([0, '0\n']);
+  expect(status).toBe(0);
+  const [line = '', port] = stdout.split('\n');
+  expect(JSON.parse(line)).toMatchObject({
+    level: 'info',
+    msg: 'configuration',
+    service: 'worker',
+    METRICS_PORT: 0,
+    SECRETS_KEY: '***',
+    also: 50,
+  });
+  expect(port).toBe('0');
 });
