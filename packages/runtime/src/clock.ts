@@ -1,4 +1,4 @@
-/** Where a program takes the time from. The domain's `Clock` has the same shape. */
+/** Gives the time. The domain's `Clock` has the same shape. */
 export interface Clock {
   now(): Date;
 }

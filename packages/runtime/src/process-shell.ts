@@ -13,12 +13,12 @@ import { errorCode } from './metrics/error-code.ts';
 type ServiceName = Exclude<ProcessName, 'cli'>;
 
 /**
- * Begins a process: reads the configuration, creates the log and the metrics, and logs the configuration without
- * its secrets. A bad value ends the process instead, with exit code 1 and one line on stderr that names every bad
- * variable.
+ * Begins a process: reads the configuration, creates the log and the metrics, and logs the configuration
+ * without its secrets. A bad value ends the process instead, with exit code 1 and one line on stderr that
+ * names every bad variable.
  *
- * A `main.ts` then adds its parts to `lifecycle` and awaits `lifecycle.run()`. `Lifecycle` documents the order of
- * start and stop, the signals, the deadline and the exit codes.
+ * A `main.ts` then adds its parts to `lifecycle` and awaits `lifecycle.run()`. `Lifecycle` documents the
+ * order of start and stop, the signals, the deadline and the exit codes.
  * @param alsoLogged adds fields to the log line of the configuration.
  */
 export function processShell<const P extends ServiceName>(

@@ -4,7 +4,9 @@ import type { Settings } from './settings.ts';
 type ValueOf<S> = S extends Setting<infer Value> ? Value : never;
 type UsersOf<S> = S extends Setting<unknown, infer Process> ? Process : never;
 
-/** The checked configuration of a process: `ConfigurationOf<'api'>` has `databaseUrl`, `port`, … and nothing it does not use. */
+/**
+ * The checked configuration of a process. `ConfigurationOf<'api'>` has only the settings that the API uses.
+ */
 export type ConfigurationOf<P extends ProcessName> = {
   readonly [Name in keyof Settings as P & UsersOf<Settings[Name]> extends never ? never : Name]: ValueOf<
     Settings[Name]

@@ -1,6 +1,6 @@
 import type { Environment } from './setting.ts';
 
-/** The variables of this process. The one place that reads them; everything else gets a checked configuration. */
+/** The environment variables of this process. All other code uses a checked configuration. */
 export function environment(): Environment {
   return process.env;
 }

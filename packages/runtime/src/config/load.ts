@@ -5,7 +5,7 @@ import { rules } from './rules.ts';
 import { type Environment, type ProcessName, type Setting, defaultText } from './setting.ts';
 import { settings } from './settings.ts';
 
-/** Thrown when variables are missing or wrong; the message is one line that names every one of them. */
+/** Some variables are missing or wrong. The message is one line with all their names. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
   readonly problems: readonly string[];
@@ -16,15 +16,14 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** The settings that `process` uses, by the name of their property. */
+/** The settings that `process` uses, with the name of their property. */
 export function settingsOf(process: ProcessName): [name: string, setting: Setting][] {
   const all: [string, Setting][] = Object.entries(settings);
   return all.filter(([, setting]) => setting.processes.includes(process));
 }
 
 /**
- * Reads and checks all variables that `process` uses. White space around a value is dropped and an empty value
- * counts as not set.
+ * Reads and checks all variables that `process` uses. It trims each value. An empty value counts as not set.
  *
  * @throws {ConfigurationError} naming every variable that is missing or wrong.
  */
@@ -68,14 +67,14 @@ function readSetting(
 
 const QUOTED_MAX_LENGTH = 60;
 
-/** What was found, cut to a readable length; a secret is never repeated, not even a malformed one. */
+/** Quotes at most 60 characters of a wrong value. A secret is never quoted, not even a malformed one. */
 function quoted(setting: Setting, text: string): string {
   if (setting.secret !== undefined) return '';
   const short = text.length > QUOTED_MAX_LENGTH ? `${text.slice(0, QUOTED_MAX_LENGTH)}…` : text;
   return ` (got ${JSON.stringify(short)})`;
 }
 
-/** The configuration as it may be shown at start, by variable: secrets and passwords are `***`. */
+/** The values by variable, for the log. Secrets and passwords are `***`. */
 export function maskedConfig<P extends ProcessName>(
   process: P,
   config: ConfigurationOf<P> = loadConfig(process),

@@ -1,16 +1,17 @@
 import type { Secrecy } from './setting.ts';
 
 export const MASK = '***';
-// scheme://user:password@ ; the password may itself hold an @ that nobody escaped, so the last one before the path counts.
+// scheme://user:password@. A password may contain an unescaped @, so the match ends at the last @ before the
+// path.
 const USER_INFO = /([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/?#@]*):[^\s/?#]*@/gi;
 const PASSWORD_PARAMETER = /([?&](?:password|sslpassword|pass)=)[^&\s#]*/gi;
 
-/** Hides the passwords of every URL inside a text; the rest stays as it was. */
+/** Hides the passwords in all URLs of a text. */
 export function maskUrlPasswords(text: string): string {
   return text.replace(USER_INFO, `$1:${MASK}@`).replace(PASSWORD_PARAMETER, `$1${MASK}`);
 }
 
-/** A configuration value as it may be shown. */
+/** Hides what the log must not show of a configuration value. */
 export function maskValue(value: unknown, secret: Secrecy | undefined): unknown {
   switch (secret) {
     case 'whole':

@@ -2,13 +2,15 @@ import type { ConfigurationOf } from './configuration.ts';
 import type { ProcessName } from './setting.ts';
 import { LEASE_MARGIN_SECONDS } from './settings/delivery.ts';
 
-/** What is known of a configuration: a process lacks the keys it does not use, and those that did not parse. */
+/** The parsed settings. A key is missing when the process does not use it, or when its value is wrong. */
 type Known = Partial<ConfigurationOf<ProcessName>>;
 
-/** A rule over more than one key: the problem in words that begin with the key to change, or undefined. */
+/**
+ * Checks several settings together. Returns the problem, which begins with the key to change, or undefined.
+ */
 type Rule = (config: Known) => string | undefined;
 
-/** Where no one has said what this is, it may be production. */
+/** An installation without NODE_ENV may be production. */
 const inDevelopment = ({ nodeEnv }: Known): boolean => nodeEnv === 'development' || nodeEnv === 'test';
 const FOR_DEVELOPMENT = 'is for development only: it needs NODE_ENV=development or NODE_ENV=test';
 
@@ -39,7 +41,10 @@ const leaseOutlastsAttempt: Rule = ({ leaseSeconds, deliveryTimeoutMs }) =>
     ? `LEASE_SECONDS must exceed DELIVERY_TIMEOUT_MS by more than ${LEASE_MARGIN_SECONDS} s (got ${leaseSeconds} s and ${deliveryTimeoutMs} ms)`
     : undefined;
 
-/** Or slow endpoints could hold more than half of all slots: the fast lane's, as many parked, and the slow lane's. */
+/**
+ * The relay counts the fast lane's slots twice, because parked attempts count as slots, and adds the slow
+ * lane's. This rule limits slow endpoints to half of that sum.
+ */
 const slowLaneIsHalfAtMost: Rule = ({ deliveryConcurrency, slowLaneConcurrency }) =>
   deliveryConcurrency !== undefined &&
   slowLaneConcurrency !== undefined &&
@@ -53,7 +58,7 @@ const certificateHasItsKey: Rule = (config) =>
     ? 'INBOUND_TLS_CERT_FILE and INBOUND_TLS_KEY_FILE are set together or not at all'
     : undefined;
 
-/** The rules that hold between keys. Each applies to the processes that have its keys. */
+/** All rules. Each applies to the processes that have its keys. */
 export const rules: readonly Rule[] = [
   allowedNetworksAreForDevelopment,
   signingCertFileIsForDevelopment,

@@ -2,19 +2,19 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 const WHOLE_NUMBER = /^\d+$/;
-const PREFIX_LENGTH = /^(0|[1-9]\d*)$/; // no leading zeros: some would read them as octal
+const PREFIX_LENGTH = /^(0|[1-9]\d*)$/; // some parsers read a leading zero as octal
 const DECIMAL_NUMBER = /^\d+(\.\d+)?$/;
 // RFC 9110, section 5.6.2.
 const HTTP_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const BASE64_32_BYTES = /^[A-Za-z0-9+/_-]{43}=?$/;
 const TOPIC_ARN = /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]{1,260}$/;
 
-/** A schema whose one message says what the value must be; the loader puts the key before it. */
+/** A schema with one error message. The loader puts the key before it: `PORT must be …`. */
 function text(must: string, test: (value: string) => boolean) {
   return z.string().refine(test, { error: must });
 }
 
-/** Plain decimal digits only: `1e9`, `0x10`, `-1`, `+5` and `5.0` are refused rather than guessed at. */
+/** Accepts decimal digits only. Refuses `1e9`, `0x10`, `-1`, `+5` and `5.0`. */
 export function wholeNumber(min: number, max: number) {
   return text(`must be a whole number from ${min} to ${max}`, (value) => {
     return WHOLE_NUMBER.test(value) && Number(value) >= min && Number(value) <= max;
@@ -30,7 +30,7 @@ export const filePath = text('must be a path', (value) => !value.includes('\0'))
 
 export const freeText = z.string();
 
-/** `a, b` → `['a', 'b']`. An empty entry is a mistake, not a blank to skip; a text without any entry is an empty list. */
+/** Reads `a, b` as `['a', 'b']` and an empty text as an empty list. Refuses an empty entry. */
 function listOf<Value>(must: string, test: (entry: string) => boolean, read: (entry: string) => Value) {
   return z
     .string()
@@ -42,7 +42,7 @@ function listOf<Value>(must: string, test: (entry: string) => boolean, read: (en
 const DELAY_MAX_SECONDS = 2_592_000; // 30 days
 const DELAYS_MAX = 100;
 
-/** At least one delay; seconds, fractions allowed. */
+/** One or more delays in seconds; fractions are allowed. */
 export const delaysSeconds = listOf(
   `must be a comma-separated list of seconds, each from 0 to ${DELAY_MAX_SECONDS}, fractions allowed`,
   (entry) => DECIMAL_NUMBER.test(entry) && Number(entry) <= DELAY_MAX_SECONDS,
@@ -80,13 +80,13 @@ export const domainNames = listOf(
 /** `rspamd:11333`, `127.0.0.1:53`, `[::1]:53`. */
 const HOST_PORT = /^(?:\[([0-9a-fA-F:]+)\]|([^\s/:[\]]+)):(\d{1,5})$/;
 
-/** @returns null when `value` is no host and port, or nothing can listen on that port. */
+/** @returns null when `value` is not `host:port`, or the port is 0. */
 function hostBeforePort(value: string): string | null {
   const [, ipv6, name, digits] = HOST_PORT.exec(value) ?? [];
   return Number(digits) >= 1 && Number(digits) <= 65_535 ? (ipv6 ?? name ?? null) : null;
 }
 
-/** For name servers, which are asked by address alone. */
+/** Name servers. A host name would need a name server first. */
 export const ipPorts = listOf(
   'must be a comma-separated list of address:port, each address an IP address',
   (entry) => isIP(hostBeforePort(entry) ?? '') !== 0,
@@ -132,12 +132,12 @@ export const httpToken = text('must be an HTTP token (letters, digits and dashes
   HTTP_TOKEN.test(value),
 );
 
-/** BullMQ puts a colon between the prefix and what follows. */
+/** No colon: BullMQ puts one after the prefix. */
 export const queuePrefix = text('must be letters, digits, dashes, underscores or braces', (value) => {
   return /^[\w{}-]+$/.test(value);
 });
 
-/** A URL of one of these schemes. `postgres://user@/db?host=/socket` has no host; only the drivers accept that form. */
+/** `postgres://user@/db?host=/socket` has no host. The driver accepts it, but `new URL` does not. */
 export function urlOf(...schemes: string[]) {
   const starts = schemes.map((scheme) => `${scheme}://`);
   return text(`must be a ${starts.join(' or ')} URL`, (value) => {
@@ -160,10 +160,10 @@ function baseUrlOf(...schemes: string[]) {
     .transform((value) => value.replace(/\/+$/, ''));
 }
 
-/** The part of a URL that others are appended to: without a trailing slash, a query or a fragment. */
+/** A URL to append paths to: without a trailing slash, a query or a fragment. */
 export const baseUrl = baseUrlOf('https', 'http');
 
-/** The same, where `http` will not do. */
+/** A base URL with `https`. */
 export const httpsBaseUrl = baseUrlOf('https');
 
 export const trueOrFalse = text(

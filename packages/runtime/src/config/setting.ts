@@ -2,32 +2,32 @@ import type { z } from 'zod';
 
 export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound' | 'cli';
 
-/** Variables as a process gets them: text, or not there. */
+/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What stands in for a variable that is not set, written as one would write it in the environment: one text for
- * every process, one per process, or one that depends on another variable (`text` is how the documentation says it).
+ * The value of a variable that is not set, as text. It is the same in every process, or one per process, or
+ * `from` computes it from other variables. `text` describes a computed default in the documentation.
  */
 export type Default =
   | string
   | Readonly<Partial<Record<ProcessName, string>>>
   | { text: string; from: (env: Environment) => string };
 
-/** `whole` hides the value, `password` only the password inside a URL. */
+/** `whole` hides the value, `password` the password in a URL. */
 export type Secrecy = 'whole' | 'password';
 
 interface Described {
   /** Name of the environment variable. */
   key: string;
-  /** One or two sentences for the operator: the documentation is made of them. */
+  /** One or two sentences for the operator. `docs/configuration.md` shows them. */
   description: string;
-  /** `ms`, `s`, `days`, `requests/min` …; absent for what has no unit. */
+  /** `ms`, `s`, `days`, `requests/min`, … */
   unit?: string;
   secret?: Secrecy;
 }
 
-/** One environment variable. `optional` and no default: the value may be undefined; neither: it is required. */
+/** One environment variable. It is required when it has no default and is not `optional`. */
 export interface Setting<Value = unknown, Process extends ProcessName = ProcessName> extends Described {
   schema: z.ZodType<Value, string>;
   processes: readonly Process[];
@@ -54,14 +54,14 @@ export function defineOptionalSetting<Value, const Process extends ProcessName>(
   return { ...setting, schema: setting.schema, optional: true };
 }
 
-/** The text that stands in for `setting` when the variable is not set, or undefined where there is none. */
+/** The default of `setting` as text, or undefined. */
 export function defaultText(setting: Setting, process: ProcessName, env: Environment): string | undefined {
   const given = setting.default;
   if (given === undefined || typeof given === 'string') return given;
   return isDerived(given) ? given.from(env) : given[process];
 }
 
-/** How the documentation writes the default. */
+/** The default as the documentation shows it, or undefined. */
 export function defaultInWords(setting: Setting, process: ProcessName): string | undefined {
   const given = setting.default;
   if (given === undefined || typeof given === 'string') return given;

@@ -5,7 +5,7 @@ import { inboundSettings } from './settings/inbound.ts';
 import { mailSettings } from './settings/mail.ts';
 import { operationSettings } from './settings/operations.ts';
 
-/** Every environment variable of the system, by the name of its property in a configuration. */
+/** Every environment variable, by the name of its property in a configuration. */
 export const settings = {
   ...connectionSettings,
   ...httpSettings,

@@ -3,25 +3,25 @@ import { within } from '@postrider/limits';
 import type { Registry } from 'prom-client';
 import type { Logger } from '../logging/logger.ts';
 
-/** Answers one request. Express takes such a function as a route handler, too. */
+/** Answers one request. Express accepts such a function as a route handler. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Anybody may ask: `reason` names no host, no table and no secret; `cause` may, and is for the log. */
+/** `reason` is public: it names no host, no table and no secret. `cause` may; only the log gets it. */
 export type Readiness = { ready: true } | { ready: false; reason: string; cause?: unknown };
 
-/** Whether this process can do its work now. May reject or hang: both count as not ready. */
+/** Checks that the process can work now. A check that rejects or hangs counts as not ready. */
 export type ReadinessCheck = () => Promise<Readiness>;
 
 const READINESS_TIMEOUT_MS = 2000;
 
-/** `/healthz`: the process is alive and its event loop turns. */
+/** `/healthz`: the process is alive and its event loop runs. */
 export const healthHandler: Handler = async (_request, response) => {
   sendJson(response, 200, { status: 'ok' });
 };
 
 /**
- * `/readyz`: 200 `{"status":"ready"}`, else 503 `{"status":"not-ready","reason":"…"}`, within `timeoutMs`. What
- * lies behind the reason is a line in the log.
+ * `/readyz`: answers 200 `{"status":"ready"}` or 503 `{"status":"not-ready","reason":"…"}` within
+ * `timeoutMs`. The log gets the cause.
  */
 export function createReadinessHandler(
   check: ReadinessCheck,
@@ -40,7 +40,7 @@ export function createReadinessHandler(
   };
 }
 
-/** `/metrics`: the registry in Prometheus' text format. */
+/** `/metrics`: the registry in the text format of Prometheus. */
 export function createMetricsHandler(registry: Registry): Handler {
   return async (_request, response) => {
     const text = await registry.metrics();
@@ -48,7 +48,7 @@ export function createMetricsHandler(registry: Registry): Handler {
   };
 }
 
-/** Small JSON answers of the operator's side; no cache may keep them. */
+/** Answers with JSON that no cache may keep. */
 export function sendJson(response: ServerResponse, status: number, body: object): void {
   response
     .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })

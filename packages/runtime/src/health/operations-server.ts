@@ -14,7 +14,7 @@ import {
 
 export interface OperationsServerOptions {
   host: string;
-  /** 0: any free port; `port` tells which. */
+  /** 0 means any free port. `OperationsServer.port` names it. */
   port: number;
   registry: Registry;
   readiness: ReadinessCheck;
@@ -60,7 +60,7 @@ export class OperationsServer {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');
     this.#server.close();
-    // A scraper's kept-alive or half-sent request is nothing to wait for.
+    // Does not wait for idle connections or half-sent requests of a scraper.
     this.#server.closeAllConnections();
     await closed;
   }

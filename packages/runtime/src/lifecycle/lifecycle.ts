@@ -6,19 +6,19 @@ import { maskSecrets } from '../logging/redact.ts';
 import { settleHeap } from './settle-heap.ts';
 import { nodeProcess, type ProcessControl, type StopSignal } from './process-control.ts';
 
-/** A part of a process. What has nothing to start, or nothing to stop, leaves that out. */
+/** A part of a process, such as a server or a connection pool. */
 export interface Part {
   start?: () => Promise<unknown> | undefined;
   /**
-   * Finishes what is in hand and lets go. Also called when the signal came while this part was starting.
-   * @param remainingMs what is left until the process exits whether or not this has finished.
+   * Finishes work in flight and releases resources. Also called when a signal comes while this part starts.
+   * @param remainingMs the time until the process exits, finished or not.
    */
   stop?: (remainingMs: number) => Promise<unknown> | undefined;
 }
 
 export interface LifecycleOptions {
   logger: Logger;
-  /** Time between the signal and the exit, at most. */
+  /** The longest time between the signal and the exit. */
   deadlineMs: number;
   control?: ProcessControl;
 }
@@ -31,7 +31,7 @@ export class Lifecycle {
   readonly #deadlineMs: number;
   readonly #control: ProcessControl;
   readonly #parts: { name: string; part: Part }[] = [];
-  /** Parts whose start was at least begun. */
+  /** The number of parts whose start has begun. */
   #begun = 0;
   #stopping = false;
 
@@ -48,11 +48,11 @@ export class Lifecycle {
   }
 
   /**
-   * Starts the parts in the order of `add`. Resolves when all have started, or when the process begins to stop.
-   * Never rejects.
+   * Starts the parts in the order of `add`. Resolves when all have started, or when the process begins to
+   * stop. Never rejects.
    *
-   * From then on SIGTERM and SIGINT stop the process with exit code 0. A second signal ends it at once, with 143 for
-   * SIGTERM and 130 for SIGINT. A failed start or an uncaught exception stops it with exit code 1.
+   * From then on SIGTERM and SIGINT stop the process with exit code 0. A second signal ends it at once, with
+   * 143 for SIGTERM and 130 for SIGINT. A failed start or an uncaught exception stops it with exit code 1.
    */
   async run(): Promise<void> {
     this.#control.onSignal((signal) => this.#onSignal(signal));
@@ -71,7 +71,7 @@ export class Lifecycle {
     if (!this.#isStopping()) this.#logger.info('started');
   }
 
-  /** A method, because what a signal changes between two awaits is invisible to the type checker's narrowing. */
+  /** A method, because TypeScript does not see that a signal may change the field between two awaits. */
   #isStopping(): boolean {
     return this.#stopping;
   }
@@ -92,7 +92,7 @@ export class Lifecycle {
   }
 
   async #onFailedStart(name: string, error: unknown): Promise<void> {
-    // A start that fails because it was stopped under its feet is no failure.
+    // The stop may have closed what this part was waiting for.
     if (this.#stopping) return;
     this.#logger.error('start failed', { part: name, error });
     this.#begun -= 1;
@@ -108,7 +108,7 @@ export class Lifecycle {
 
   async #stopParts(): Promise<void> {
     this.#stopping = true;
-    // Not the wall clock: a clock that is set while we stop must neither hold the exit nor hurry it.
+    // A monotonic clock: setting the wall clock must not move the deadline.
     const deadline = performance.now() + this.#deadlineMs;
     for (const { name, part } of this.#parts.slice(0, this.#begun).reverse()) {
       await this.#stopPart(name, part, Math.max(0, Math.ceil(deadline - performance.now())));

@@ -4,25 +4,25 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { LogFields, Logger, LogLevel } from './logger.ts';
 import { maskSecrets, redact } from './redact.ts';
 
-// winston's transports write what they find under this key (triple-beam, which winston shares with its formats).
+// winston's transports write the value under this key (the package triple-beam defines it).
 const MESSAGE = Symbol.for('message');
 
 const LEVELS: Readonly<Record<LogLevel, number>> = { error: 0, warn: 1, info: 2, debug: 3 };
 const NOTHING = -1;
 
 export interface LoggerOptions {
-  /** The least important level that is written; `silent` writes nothing. */
+  /** The least important level to write. `silent` writes nothing. */
   level: LogLevel | 'silent';
-  /** Written on every line: `api`, `relay`, `worker`, … */
+  /** A field of every line: `api`, `relay`, `worker`, … */
   service: string;
-  /** stdout, unless that belongs to the program's answers (cli). */
+  /** Default: stdout. The CLI uses stderr, because its answers go to stdout. */
   stream?: Writable;
   clock?: Clock;
 }
 
 /**
- * A logger that writes one JSON object a line: `time` (ISO 8601, ms, UTC), `level`, `msg`, `service`, then the fields.
- * Fields with a secret's name or looks are redacted at any depth. Importing this opens nothing; creating it does.
+ * A logger that writes one JSON object per line: `time` (ISO 8601, ms, UTC), `level`, `msg`, `service`, then
+ * the fields. It redacts fields that have the name or the form of a secret, at any depth.
  */
 export function createLogger({ level, service, stream, clock = systemClock }: LoggerOptions): Logger {
   const output = stream ?? process.stdout;
@@ -30,7 +30,7 @@ export function createLogger({ level, service, stream, clock = systemClock }: Lo
   const sink = winston.createLogger({
     levels: LEVELS,
     level: 'debug',
-    // Here and not on the transport: a logger without a format of its own writes JSON of its own first.
+    // Not on the transport: a logger without a format first builds its own JSON.
     format: renderedLine(clock, service),
     transports: [
       // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston's own types disagree
@@ -40,7 +40,7 @@ export function createLogger({ level, service, stream, clock = systemClock }: Lo
   return new LeveledLogger(sink, level === 'silent' ? NOTHING : LEVELS[level], {});
 }
 
-/** Levels are compared before anything is built: a line that is not written costs nothing. */
+/** Compares levels before it builds anything, so that a suppressed line costs nothing. */
 class LeveledLogger implements Logger {
   readonly #sink: winston.Logger;
   readonly #threshold: number;
@@ -79,7 +79,7 @@ class LeveledLogger implements Logger {
   }
 }
 
-/** What goes through winston: `bindings` are redacted already, `fields` are not. */
+/** The object that goes through winston. `bindings` are redacted already, `fields` are not. */
 interface LineParts {
   level: LogLevel;
   message: string;
@@ -89,7 +89,7 @@ interface LineParts {
 
 const OWN_NAMES = new Set(['time', 'level', 'msg', 'service']);
 
-/** The line's own names are not for fields: those move aside, so that neither is lost. */
+/** A field with one of the line's own names gets the prefix `field_`, so that both values are written. */
 function addFields(line: Record<string, unknown>, fields: LogFields): Record<string, unknown> {
   for (const name of Object.keys(fields)) {
     line[OWN_NAMES.has(name) ? `field_${name}` : name] = redact(name, fields[name]);
@@ -97,7 +97,7 @@ function addFields(line: Record<string, unknown>, fields: LogFields): Record<str
   return line;
 }
 
-/** One object from the first name to the last: a line costs about 6 µs, a third of it the write. */
+/** Builds one object per line: a line costs about 6 µs, a third of that for the write. */
 function renderedLine(clock: Clock, service: string): winston.Logform.Format {
   return winston.format((info) => {
     const { level, message, bindings, fields } = info as unknown as LineParts;
@@ -115,7 +115,7 @@ function renderedLine(clock: Clock, service: string): winston.Logform.Format {
 
 const tolerant = new WeakSet<Writable>();
 
-/** Whoever read our lines may go away; that ends the log, not the process. Any other fault is thrown as usual. */
+/** A closed reader (EPIPE) ends the log, not the process. Other errors are thrown. */
 function toleratesClosedReader(stream: Writable): void {
   if (tolerant.has(stream)) return;
   tolerant.add(stream);

@@ -1,4 +1,4 @@
-/** Node reports a refused connection to several addresses as an AggregateError without any message of its own. */
+/** Node reports a refused connection to several addresses as an AggregateError with an empty message. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== '' || !(error instanceof AggregateError)) return error.message;

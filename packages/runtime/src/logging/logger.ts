@@ -1,14 +1,14 @@
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
-/** What a line says beside its message. Names are snake_case; an `Error` anywhere inside is written with its stack. */
+/** The fields of a line. Names are snake_case. An `Error` at any depth is written with its stack. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** What the code that logs needs to know of a logger. */
+/** Writes lines to the log. */
 export interface Logger {
   debug(msg: string, fields?: LogFields): void;
   info(msg: string, fields?: LogFields): void;
   warn(msg: string, fields?: LogFields): void;
   error(msg: string, fields?: LogFields): void;
-  /** A logger whose every line carries `fields` as well. */
+  /** A logger that adds `fields` to every line. */
   child(fields: LogFields): Logger;
 }

@@ -2,17 +2,17 @@ import { MASK, maskUrlPasswords } from '../config/mask.ts';
 import { messageOf } from './error-words.ts';
 
 /*
- * The second wall: the code does not log secrets in the first place. What slips through by its name or by its looks
- * is caught here, and no line can grow without bound.
+ * The second line of defence: the code should not log secrets at all. This module redacts values by name and
+ * by form, and limits the size of a line.
  */
 
 export const REDACTED = '[redacted]';
 
 const SECRET_NAME =
   /^(?:(?:proxy[-_]?)?authorization|(?:set[-_]?)?cookie|(?:x[-_])?api[-_]?key|keys?|secrets?|signing[-_]?secrets?|secrets?[-_]?keys?|password|body|data|[\w-]*(?:token|passphrase|credential)s?|aws_\w+)$/i;
-/** Who has the token of an address under `/u/` can unsubscribe a person. */
+/** Includes tokens under `/u/`: they allow the reader of the log to unsubscribe a person. */
 const SECRET_VALUE = /(whsec_|pr_live_|pr_test_)[\w-]+|(\/u\/)[\w.~%-]+/g;
-/** A variable of the AWS SDK with its value, as `env` writes it, or JSON, also JSON inside a string, also cut short. */
+/** A variable of the AWS SDK with its value: as `env` prints it, in JSON, or in JSON inside a string. */
 const AWS_VARIABLE = /(\bAWS_\w+(?:\\*")?\s*[=:]\s*)(?:\\*"[^"]*"?|[^\s,;"]+)/g;
 const SUSPICIOUS = /whsec_|pr_live_|pr_test_|\/u\/|AWS_|:\/\/|[?&](?:ssl)?pass/;
 
@@ -20,10 +20,10 @@ const DEPTH_MAX = 8;
 const ENTRIES_MAX = 100;
 const STRING_MAX_LENGTH = 8192;
 
-/** Signing secrets, API keys, tokens under `/u/`, variables of AWS and passwords inside URLs become `…[redacted]` and `***`; the rest stays. */
+/** Masks signing secrets, API keys, tokens under `/u/`, AWS variables and passwords in URLs. */
 export function maskSecrets(text: string): string {
   if (text.length <= STRING_MAX_LENGTH) return masked(text);
-  // Cut twice: a secret that the final cut would halve beyond recognition has been masked before it.
+  // Masks before the final cut: half a secret would no longer match.
   return `${masked(text.slice(0, 2 * STRING_MAX_LENGTH)).slice(0, STRING_MAX_LENGTH)}…`;
 }
 
@@ -34,12 +34,12 @@ function masked(text: string): string {
     .replace(AWS_VARIABLE, `$1${REDACTED}`);
 }
 
-/** What the configuration's own display has masked may be seen to be masked. */
+/** A value that the configuration has masked as `***` stays `***`. */
 function isSecret(name: string, value: unknown): boolean {
   return value !== undefined && value !== null && value !== MASK && SECRET_NAME.test(name);
 }
 
-/** The value of a field as it may be written: plain JSON, bounded in depth and size, without secrets. */
+/** Returns plain JSON without secrets, limited in depth and size. */
 export function redact(name: string, value: unknown): unknown {
   return isSecret(name, value) ? REDACTED : redactValue(value, 0);
 }
@@ -64,7 +64,7 @@ function redactValue(value: unknown, depth: number): unknown {
 }
 
 function redactObject(value: object, depth: number): unknown {
-  // Depth also ends what refers to itself.
+  // The depth limit also ends cycles.
   if (depth > DEPTH_MAX) return '[too deep]';
   if (value instanceof Error) return redactError(value, depth);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
@@ -94,7 +94,7 @@ function redactEntries(
   return kept;
 }
 
-/** `{ name, message, stack, code, cause }`, as far as they are there. */
+/** `{ name, message, stack, code, cause }`; missing ones are left out. */
 function redactError(error: Error, depth: number): Record<string, unknown> {
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   const known: Record<string, unknown> = { name: error.name, message: maskSecrets(messageOf(error)) };

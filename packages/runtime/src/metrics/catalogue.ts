@@ -1,22 +1,22 @@
 import type { ProcessName } from '../config/setting.ts';
 
 /*
- * Every metric of the system: name, meaning and labels. Names follow Prometheus: the unit is the last word, counters
- * end in `_total`. Labels have few values: never an id, an endpoint or a path with ids in it.
+ * Every metric: name, meaning and labels. Names follow Prometheus: the unit is the last word, and counters
+ * end in `_total`. A label has few values: never an id, an endpoint or a path with ids.
  */
 
 interface Metric {
-  /** Who has it: an instrument that a process never moves would read as a false zero. */
+  /** The processes that have it. In another process it would show a false zero. */
   processes: readonly ProcessName[];
   kind: 'counter' | 'gauge' | 'histogram';
   name: string;
   help: string;
   labels: readonly string[];
-  /** Upper bounds, in the unit of the name. */
+  /** Upper bounds of a histogram, in the unit of the name. */
   buckets?: readonly number[];
 }
 
-/** From what a cache answers to past the default time limit of an attempt (10 s). */
+/** Reaches beyond 10 s, the default time limit of an attempt. */
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 7.5, 10, 15, 30];
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const PASS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
@@ -65,7 +65,7 @@ export const metricCatalogue = {
     processes: ['worker'],
     kind: 'counter',
     name: 'postrider_delivery_attempts_total',
-    help: 'Delivery attempts by result: done, retry (a further attempt follows), dead (given up).',
+    help: 'Delivery attempts by result: done, retry (another attempt follows), dead (dead-lettered).',
     labels: ['result'],
   },
   attemptDuration: {
@@ -88,42 +88,42 @@ export const metricCatalogue = {
     processes: ['worker'],
     kind: 'counter',
     name: 'postrider_dead_letters_total',
-    help: 'Deliveries given up, by reason: attempts_exhausted, rejected.',
+    help: 'Deliveries that became dead letters, by reason: attempts_exhausted, rejected.',
     labels: ['reason'],
   },
   workLeftToLease: {
     processes: ['worker'],
     kind: 'counter',
     name: 'postrider_work_left_to_lease_total',
-    help: 'Work that a fault of our own ended and its lease brings back, by work (delivery, mail) and stage: load, attempt, record, hand_over, other.',
+    help: 'Work that an internal error ended; it is repeated when its lease ends. By work (delivery, mail) and stage: load, attempt, record, hand_over, other.',
     labels: ['work', 'stage'],
   },
   orphanedDeliveries: {
     processes: ['worker'],
     kind: 'counter',
     name: 'postrider_orphaned_deliveries_total',
-    help: 'Deliveries that ended because their event was gone from the database. Each is an event that an endpoint never got.',
+    help: 'Deliveries that ended because their event was missing in the database. Each is an event that an endpoint never got.',
     labels: [],
   },
   mailSends: {
     processes: ['worker'],
     kind: 'counter',
     name: 'postrider_mail_sends_total',
-    help: 'Messages handed to the mail provider, by result: sent, retry (a further try follows), failed.',
+    help: 'Messages sent to the mail provider, by result: sent, retry (another attempt follows), failed.',
     labels: ['result'],
   },
   mailGivenUp: {
     processes: ['worker'],
     kind: 'counter',
     name: 'postrider_mail_given_up_total',
-    help: 'Messages that became email.failed because 8 hand-overs ended in a fault of our own. Any value but 0 is a fault to look for.',
+    help: 'Messages that became email.failed after 8 attempts with internal errors. Any value but 0 is an error to look for.',
     labels: [],
   },
   claimedRows: {
     processes: ['relay'],
     kind: 'histogram',
     name: 'postrider_relay_claimed_rows',
-    help: 'Rows that one claim of the relay put into the queue, by what they are: delivery, mail.',
+    help: 'Rows in one claim of the relay, by kind: delivery, mail.',
     labels: ['kind'],
     buckets: BATCH_ROWS,
   },
@@ -139,7 +139,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'counter',
     name: 'postrider_relay_reconciled_rows_total',
-    help: 'Rows that were due and not leased and that the reconciling pass put back. Rises when Redis lost jobs or a worker died.',
+    help: 'Deliveries that the relay claimed again because their lease had ended. Rises when Redis lost jobs or a worker died.',
     labels: [],
   },
   deadLettersDropped: {
@@ -174,7 +174,7 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'gauge',
     name: 'postrider_outstanding_deliveries',
-    help: 'Deliveries that are neither done nor given up.',
+    help: 'Deliveries that are neither done nor dead letters.',
     labels: [],
   },
   oldestDueAge: {
@@ -188,14 +188,14 @@ export const metricCatalogue = {
     processes: ['relay'],
     kind: 'gauge',
     name: 'postrider_oldest_first_attempt_age_seconds',
-    help: 'How long the oldest outstanding delivery that was never attempted has been due, also while a worker has it. 0 without one.',
+    help: 'How long the oldest delivery without an attempt has been due, also while a worker has it. 0 when there is none.',
     labels: [],
   },
   oldestSnapshotAge: {
     processes: ['relay'],
     kind: 'gauge',
     name: 'postrider_oldest_snapshot_age_seconds',
-    help: 'How long the oldest snapshot of Postgres has kept dead rows from being removed: a dump, a report, a standby. Counts from the start of the relay at the most.',
+    help: 'Age of the oldest snapshot that keeps Postgres from removing dead rows: a dump, a report, a standby. Not older than the relay process.',
     labels: [],
   },
   limiterFailures: {
@@ -209,14 +209,14 @@ export const metricCatalogue = {
     processes: ['api'],
     kind: 'counter',
     name: 'postrider_provider_notifications_total',
-    help: 'Messages of SNS about mail, by result: recorded, received (mail that SES received), repeated, unknown_mail, test_mail, ignored, confirmed, unsubscribed; refused: bucket_refused, bad_envelope, unknown_topic, untrusted_certificate, bad_signature, too_old, confirmation_refused; to be sent again: unavailable.',
+    help: 'SNS notifications, by result. Accepted: recorded, received (mail that SES received), repeated, unknown_mail, test_mail, ignored, confirmed, unsubscribed. Refused: bucket_refused, bad_envelope, unknown_topic, untrusted_certificate, bad_signature, too_old, confirmation_refused. SNS sends again: unavailable.',
     labels: ['result'],
   },
   inboundMessages: {
     processes: ['inbound'],
     kind: 'counter',
     name: 'postrider_inbound_messages_total',
-    help: 'Messages that a sender or SES handed over, by result: received, held, repeated (the same bytes again), nobody (no recipient any more), later (451; mail of SES is tried again), refused (of SES), and why: the held reason; of later postgres, blobs, screening, s3, other; of refused gone, too_big, tried_out.',
+    help: 'Messages from senders and from SES, by result: received, held, repeated (same bytes), nobody (no recipient left), later (451; mail from SES is retried), refused (from SES only). The reason is that of held messages; of later: postgres, blobs, screening, s3, other; of refused: gone, too_big, tried_out.',
     labels: ['result', 'reason'],
   },
   inboundStageDuration: {
@@ -231,7 +231,7 @@ export const metricCatalogue = {
     processes: ['inbound'],
     kind: 'gauge',
     name: 'postrider_inbound_backlog',
-    help: 'Messages that SES told of and that are not taken in yet, of the whole system.',
+    help: 'Messages that SES announced and that no process has stored yet, in the whole system.',
     labels: [],
   },
   inboundSessions: {
@@ -245,35 +245,35 @@ export const metricCatalogue = {
     processes: ['inbound'],
     kind: 'counter',
     name: 'postrider_inbound_refusals_total',
-    help: 'Answers of 4xx and 5xx to SMTP clients, by code and reason.',
+    help: '4xx and 5xx answers to SMTP clients, by code and reason.',
     labels: ['code', 'reason'],
   },
   inboundThreadsLost: {
     processes: ['inbound'],
     kind: 'counter',
     name: 'postrider_inbound_threads_lost_total',
-    help: 'Threads lost to a message that took too much time or memory, by stage: parse, authenticate. One such message takes two.',
+    help: 'Worker threads ended by a message that took too much time or memory, by stage: parse, authenticate. One such message ends two.',
     labels: ['stage'],
   },
   blobSweeps: {
     processes: ['inbound'],
     kind: 'counter',
     name: 'postrider_blob_sweeps_total',
-    help: 'Sweeps of the blob store that this process did, by result: done, failed (the blob store or Postgres is away; the next one is due in 6 hours).',
+    help: 'Sweeps of the blob store by this process, by result: done, failed (the blob store or Postgres is away; the next sweep is due in 6 hours).',
     labels: ['result'],
   },
   blobsSwept: {
     processes: ['inbound'],
     kind: 'counter',
     name: 'postrider_blobs_swept_total',
-    help: 'Blobs that a sweep removed: put more than a day ago, and named by no message.',
+    help: 'Blobs that a sweep removed: older than a day, and without a message.',
     labels: [],
   },
   tripwires: {
     processes: ['api', 'relay', 'worker', 'inbound'],
     kind: 'counter',
     name: 'postrider_tripwires_total',
-    help: 'Things that must never happen, by name. Any value but 0 is a bug to report.',
+    help: 'Events that must never happen, by name. Any value but 0 is a bug to report.',
     labels: ['name'],
   },
   postgresErrors: {

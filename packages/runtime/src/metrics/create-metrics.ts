@@ -11,7 +11,7 @@ type Instrument<M> = M extends { kind: 'counter' }
 
 type UsedBy<P, M> = M extends { processes: readonly (infer User)[] } ? P & User : never;
 
-/** The instruments of a process, by the name of the catalogue, and the registry that `/metrics` shows. */
+/** The instruments of a process, by their name in the catalogue, and the registry that `/metrics` shows. */
 export type Metrics<P extends ProcessName = ProcessName> = {
   readonly [
     Name in keyof MetricCatalogue as UsedBy<P, MetricCatalogue[Name]> extends never ? never : Name
@@ -19,13 +19,13 @@ export type Metrics<P extends ProcessName = ProcessName> = {
 } & { readonly registry: Registry };
 
 export interface MetricsOptions {
-  /** Memory, event loop, garbage collector. Off in tests that have no use for them. */
+  /** Memory, event loop, garbage collector. Default: true. */
   processMetrics?: boolean;
 }
 
 /**
- * A registry of its own, with the instruments of `process` and its name as the label `service` on each.
- * Nothing global is touched.
+ * Creates a new registry with the instruments of `process`. Each sample has the label `service` with its
+ * name. The global registry of prom-client stays unchanged.
  */
 export function createMetrics<const P extends ProcessName>(
   process: P,

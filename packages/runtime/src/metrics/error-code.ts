@@ -1,6 +1,6 @@
 const CAUSES_MAX = 8;
 
-/** A metric's label for an error: its SQLSTATE or system code, looked for along its causes; `other` when it has none. */
+/** The label of an error: its SQLSTATE or system code, or that of a cause. `other` when there is none. */
 export function errorCode(error: unknown): string {
   let current = error;
   for (let depth = 0; current instanceof Error && depth < CAUSES_MAX; depth += 1) {

@@ -1,7 +1,7 @@
 import { queuePrefix, secretKeys, urlOf, wholeNumber } from '../schemas.ts';
 import { defineOptionalSetting, defineSetting } from '../setting.ts';
 
-/** What a process connects to, and the keys to what it finds there. */
+/** Postgres, Redis, and the keys that encrypt secrets. */
 export const connectionSettings = {
   databaseUrl: defineSetting({
     key: 'DATABASE_URL',

@@ -2,34 +2,36 @@ import { delaysSeconds, httpToken, networks, oneOf, wholeNumber } from '../schem
 import { type Environment, defineSetting } from '../setting.ts';
 
 const LEASE_DEFAULT_SECONDS = 30;
-/** How much longer a lease lasts than the attempt it covers, at the very least: time to record the outcome. */
+/** A lease outlasts its attempt by more than this, so that the worker has time to record the outcome. */
 export const LEASE_MARGIN_SECONDS = 5;
 
-/** A worker parks an attempt of the fast lane after this time: the attempt goes on, and its slot serves another one. */
+/**
+ * After this time a worker parks an attempt of the fast lane: the attempt continues, and its slot is free.
+ */
 export const PARK_AFTER_MS = 100;
 /**
- * Parked attempts per slot of the fast lane. A parked attempt costs a socket, not a processor. One account may have a
- * quarter of the announced slots in flight. So three accounts whose endpoints turn slow together fit in.
+ * Parked attempts per slot of the fast lane. A parked attempt costs a socket, not a processor. One account
+ * may have a quarter of the announced slots in flight. So three accounts can turn slow together and all fit.
  */
 export const PARKED_PER_SLOT = 3;
 
 const CONCURRENCY_DEFAULT = 256;
 
-/** A longer time limit alone must not stop a process: the lease follows it unless it is set as well. */
+/** The default follows DELIVERY_TIMEOUT_MS, so that a process with a longer timeout still starts. */
 function leaseDefault(env: Environment): string {
   const timeoutSeconds = Math.ceil(Number(env['DELIVERY_TIMEOUT_MS'] ?? 0) / 1000);
-  // A time limit that is no number is reported for itself.
+  // The loader reports a timeout that is not a number.
   return String(Math.max(LEASE_DEFAULT_SECONDS, (timeoutSeconds || 0) + 2 * LEASE_MARGIN_SECONDS));
 }
 
-/** A smaller fast lane alone must not stop a process: the slow lane follows it unless it is set as well. */
+/** The default follows DELIVERY_CONCURRENCY, so that a process with fewer slots still starts. */
 function slowLaneDefault(env: Environment): string {
   const twice = 2 * Number(env['DELIVERY_CONCURRENCY'] ?? CONCURRENCY_DEFAULT);
-  // A value that is no number of slots is reported for itself.
+  // The loader reports a concurrency that is not a whole number.
   return twice >= 2 ? String(Math.min(CONCURRENCY_DEFAULT, Math.floor(twice))) : String(CONCURRENCY_DEFAULT);
 }
 
-/** Webhook delivery: when to try, how long, how many at once. */
+/** Webhook delivery: retries, time limits and concurrency. */
 export const deliverySettings = {
   signatureHeaderPrefix: defineSetting({
     key: 'SIGNATURE_HEADER_PREFIX',
@@ -41,8 +43,8 @@ export const deliverySettings = {
   deliveryRetryDelaysSeconds: defineSetting({
     key: 'DELIVERY_RETRY_DELAYS_SECONDS',
     description:
-      'Pause after each failed attempt, from its end, fractions allowed. Entries + 1 attempts are made before a delivery ' +
-      'becomes a dead letter.',
+      'Pause after the end of each failed attempt; fractions allowed. A delivery becomes a dead letter after entries + 1 ' +
+      'failed attempts.',
     unit: 's',
     schema: delaysSeconds,
     default: '30,60,120,240,480,960,1920',
@@ -51,7 +53,7 @@ export const deliverySettings = {
   deliveryTimeoutMs: defineSetting({
     key: 'DELIVERY_TIMEOUT_MS',
     description:
-      'Time limit of one attempt; name lookup, connect and TLS included. Set it alike on relay and workers.',
+      'Time limit of one attempt, including name lookup, connect and TLS. Set the same value on relay and workers.',
     unit: 'ms',
     schema: wholeNumber(1, 600_000),
     default: '10000',
@@ -60,8 +62,8 @@ export const deliverySettings = {
   deliveryHttpClient: defineSetting({
     key: 'DELIVERY_HTTP_CLIENT',
     description:
-      'What attempts are made with: `https` is Node’s own client, `got` the one to step back to. Endpoints see no difference; ' +
-      '`got` takes more than twice the CPU a request.',
+      'HTTP client of the attempts: `https` is Node’s own, `got` the alternative if it makes trouble. Endpoints see no ' +
+      'difference. `got` takes more than twice the CPU per request.',
     schema: oneOf('https', 'got'),
     default: 'https',
     processes: ['worker'],
@@ -69,9 +71,9 @@ export const deliverySettings = {
   deliveryConcurrency: defineSetting({
     key: 'DELIVERY_CONCURRENCY',
     description:
-      'Deliveries that one worker process makes at once, and up to 15 more, because one job of the queue may carry several. ' +
-      `An attempt that takes longer than ${PARK_AFTER_MS} ms frees its slot and goes on: up to ${PARKED_PER_SLOT} times ` +
-      'as many run beside. Set it alike on relay and workers.',
+      'Deliveries that one worker process attempts at once. Up to 15 more may run, because one job may carry several. ' +
+      `An attempt that takes longer than ${PARK_AFTER_MS} ms frees its slot and continues: up to ${PARKED_PER_SLOT} times ` +
+      'as many may run in addition. Set the same value on relay and workers.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
     default: String(CONCURRENCY_DEFAULT),
@@ -80,7 +82,7 @@ export const deliverySettings = {
   slowLaneConcurrency: defineSetting({
     key: 'SLOW_LANE_CONCURRENCY',
     description:
-      'The same for endpoints that lately failed or take longer than a second: they have slots of their own. At most ' +
+      'The same for endpoints that failed lately or take longer than a second; they have their own slots. At most ' +
       'twice `DELIVERY_CONCURRENCY`.',
     unit: 'deliveries',
     schema: wholeNumber(1, 10_000),
@@ -90,7 +92,7 @@ export const deliverySettings = {
   deliveryAllowedNetworks: defineSetting({
     key: 'DELIVERY_ALLOWED_NETWORKS',
     description:
-      'Private networks (CIDR, comma-separated) that deliveries may go to all the same. For development only: ' +
+      'Private networks (CIDR, comma-separated) that deliveries may reach. For development only: ' +
       'refused without `NODE_ENV=development` or `NODE_ENV=test`.',
     schema: networks,
     default: '',
@@ -99,8 +101,8 @@ export const deliverySettings = {
   deliveryDeniedNetworks: defineSetting({
     key: 'DELIVERY_DENIED_NETWORKS',
     description:
-      'Networks (CIDR, comma-separated) that no delivery goes to, besides the private and special ones. They win over ' +
-      '`DELIVERY_ALLOWED_NETWORKS`.',
+      'Networks (CIDR, comma-separated) that deliveries must not reach, in addition to private and special ones. They ' +
+      'win over `DELIVERY_ALLOWED_NETWORKS`.',
     schema: networks,
     default: '',
     processes: ['worker'],
@@ -108,8 +110,8 @@ export const deliverySettings = {
   leaseSeconds: defineSetting({
     key: 'LEASE_SECONDS',
     description:
-      'How long a claimed row stays in the hands of the process that claimed it. A crashed process delays its rows by this ' +
-      `much. Must exceed \`DELIVERY_TIMEOUT_MS\` by more than ${LEASE_MARGIN_SECONDS} s.`,
+      'How long the claim of a row lasts. When a process crashes, its rows wait this long for another process. ' +
+      `Must exceed \`DELIVERY_TIMEOUT_MS\` by more than ${LEASE_MARGIN_SECONDS} s.`,
     unit: 's',
     schema: wholeNumber(1, 3600),
     default: {

@@ -1,7 +1,7 @@
 import { baseUrl, hostName, port, wholeNumber } from '../schemas.ts';
 import { defineSetting } from '../setting.ts';
 
-/** The API's own side: where it listens, how it names problems, how much a key may ask. */
+/** The API: address, problem documents and limits. */
 export const httpSettings = {
   host: defineSetting({
     key: 'HOST',

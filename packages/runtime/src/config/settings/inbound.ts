@@ -13,7 +13,7 @@ import {
 } from '../schemas.ts';
 import { defineOptionalSetting, defineSetting } from '../setting.ts';
 
-/** Inbound mail: where it comes in, how it is screened, where its bytes are kept. */
+/** Inbound mail: SMTP, screening and the blob store. */
 export const inboundSettings = {
   inboundDomains: defineOptionalSetting({
     key: 'INBOUND_DOMAINS',
@@ -25,7 +25,7 @@ export const inboundSettings = {
   }),
   inboundSmtpHost: defineSetting({
     key: 'INBOUND_SMTP_HOST',
-    description: 'Address on which mail is received.',
+    description: 'Address that the SMTP server listens on.',
     schema: hostName,
     default: '127.0.0.1',
     processes: ['inbound'],
@@ -40,14 +40,14 @@ export const inboundSettings = {
   inboundProtocol: defineSetting({
     key: 'INBOUND_PROTOCOL',
     description:
-      '`smtp` from the Internet, or `lmtp` from a mail server of your own: then SPF is not judged, that server has the sender’s address.',
+      '`smtp` from the Internet, or `lmtp` from a mail server of your own: then SPF is not checked, because only that server knows the sender’s address.',
     schema: oneOf('smtp', 'lmtp'),
     default: 'smtp',
     processes: ['inbound'],
   }),
   inboundHostname: defineOptionalSetting({
     key: 'INBOUND_HOSTNAME',
-    description: 'Name in the greeting and in the `Received` header. Not set: that of the machine.',
+    description: 'Name in the greeting and in the `Received` header. Not set: the name of the machine.',
     schema: hostName,
     processes: ['inbound'],
   }),
@@ -67,20 +67,20 @@ export const inboundSettings = {
     key: 'DNS_SERVERS',
     description:
       'Name servers for SPF, DKIM and DMARC, by IP address and port, comma-separated: `127.0.0.1:53`, `[::1]:53`. ' +
-      'Empty: those of the system.',
+      'Empty: the name servers of the system.',
     schema: ipPorts,
     default: '',
     processes: ['inbound'],
   }),
   inboundClamd: defineOptionalSetting({
     key: 'INBOUND_CLAMD',
-    description: 'clamd, `host:port` or `unix:/path`. Not set: nothing is judged a virus.',
+    description: 'clamd, `host:port` or `unix:/path`. Not set: mail is not checked for viruses.',
     schema: scannerAddress,
     processes: ['inbound'],
   }),
   inboundRspamd: defineOptionalSetting({
     key: 'INBOUND_RSPAMD',
-    description: 'rspamd’s worker, `host:port`. Not set: nothing is judged spam.',
+    description: 'rspamd’s worker, `host:port`. Not set: mail is not checked for spam.',
     schema: scannerAddress,
     processes: ['inbound'],
   }),
@@ -93,7 +93,8 @@ export const inboundSettings = {
   inboundScreeningRequired: defineSetting({
     key: 'INBOUND_SCREENING_REQUIRED',
     description:
-      'Whether mail waits at its sender (451) while clamd or rspamd is away. `false`: it is let through unjudged.',
+      '`true`: while clamd or rspamd is away, mail is answered with 451, so its sender tries again. `false`: it is ' +
+      'accepted without the check.',
     schema: trueOrFalse,
     default: 'true',
     processes: ['inbound'],
@@ -101,8 +102,8 @@ export const inboundSettings = {
   inboundS3Buckets: defineSetting({
     key: 'INBOUND_S3_BUCKETS',
     description:
-      'S3 buckets from which mail that SES received is taken, comma-separated. Empty: a notification that names a bucket ' +
-      'is refused. Inbound processes fetch with the credentials of the AWS SDK, in `AWS_REGION`.',
+      'S3 buckets in which SES may store received mail, comma-separated. Empty: a notification that names a bucket ' +
+      'is refused. Inbound processes read them with the credentials of the AWS SDK, in `AWS_REGION`.',
     schema: bucketNames,
     default: '',
     processes: ['api'],
@@ -110,8 +111,8 @@ export const inboundSettings = {
   blobStore: defineSetting({
     key: 'BLOB_STORE',
     description:
-      'Where the bytes of received mail are kept: `file:` and a folder, or `s3://bucket/prefix`. Every API and inbound ' +
-      'process reaches the same.',
+      'Store for the bytes of received mail: `file:` and a folder, or `s3://bucket/prefix`. All API and inbound ' +
+      'processes must use the same store.',
     schema: blobLocation,
     default: 'file:.data/blobs',
     processes: ['api', 'inbound'],

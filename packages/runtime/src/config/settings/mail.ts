@@ -12,14 +12,15 @@ import {
 } from '../schemas.ts';
 import { defineOptionalSetting, defineSetting } from '../setting.ts';
 
-/** Mail: who takes it, how often it is tried, and who may report on it. */
+/** Outgoing mail: provider, retries, sending domains and notifications. */
 export const mailSettings = {
   mailProvider: defineOptionalSetting({
     key: 'MAIL_PROVIDER',
     description:
-      'Who takes the mail: `sandbox` keeps it in a folder, `smtp` hands it to `SMTP_URL`, `ses` to Amazon SES in ' +
-      '`AWS_REGION`. Sending domains exist with `ses` only. Not set: what the installation keeps, else `sandbox`. Set to ' +
-      'another than it keeps: the process exits (`postrider installation set mail-provider`).',
+      'Mail provider: `sandbox` keeps mail in a folder, `smtp` sends it to `SMTP_URL`, `ses` to Amazon SES in ' +
+      '`AWS_REGION`. Sending domains exist with `ses` only. Not set: the provider that the installation stores, else ' +
+      '`sandbox`. A value that differs from the stored one stops the process ' +
+      '(`postrider installation set mail-provider`).',
     schema: oneOf('sandbox', 'smtp', 'ses'),
     processes: ['api', 'worker', 'inbound'],
   }),
@@ -34,8 +35,8 @@ export const mailSettings = {
   smtpAllowPlaintext: defineSetting({
     key: 'SMTP_ALLOW_PLAINTEXT',
     description:
-      '`true`: login and mail may go to `SMTP_URL` in clear. Otherwise a server that is not on loopback must offer TLS ' +
-      '(`smtps:`, or STARTTLS); without it nothing is sent, and the mail is tried again.',
+      '`true`: login and mail may go to `SMTP_URL` unencrypted. Otherwise a server that is not on loopback must offer ' +
+      'TLS (`smtps:` or STARTTLS). Without TLS the worker sends nothing and tries again later.',
     schema: trueOrFalse,
     default: 'false',
     processes: ['worker'],
@@ -49,7 +50,7 @@ export const mailSettings = {
   }),
   mailConcurrency: defineSetting({
     key: 'MAIL_CONCURRENCY',
-    description: 'Messages that one worker process hands to the provider at once.',
+    description: 'Messages that one worker process sends to the provider at once.',
     unit: 'messages',
     schema: wholeNumber(1, 10_000),
     default: '16',
@@ -57,7 +58,7 @@ export const mailSettings = {
   }),
   mailTimeoutMs: defineSetting({
     key: 'MAIL_TIMEOUT_MS',
-    description: 'Time limit of one try to hand a message to the provider.',
+    description: 'Time limit of one attempt to send a message to the provider.',
     unit: 'ms',
     schema: wholeNumber(1, 600_000),
     default: '30000',
@@ -65,7 +66,8 @@ export const mailSettings = {
   }),
   mailRetryDelaysSeconds: defineSetting({
     key: 'MAIL_RETRY_DELAYS_SECONDS',
-    description: 'Pause after each failed try, from its end, fractions allowed. Entries + 1 tries are made.',
+    description:
+      'Pause after the end of each failed attempt; fractions allowed. A message fails after entries + 1 attempts.',
     unit: 's',
     schema: delaysSeconds,
     default: '30,60,120,240,480,960,1920',
@@ -74,7 +76,7 @@ export const mailSettings = {
   awsRegion: defineOptionalSetting({
     key: 'AWS_REGION',
     description:
-      'Region of SES; required by `MAIL_PROVIDER=ses`. Credentials, and all else about AWS, are read by its SDK: ' +
+      'Region of SES; required by `MAIL_PROVIDER=ses`. The AWS SDK reads the credentials and everything else about AWS: ' +
       '`AWS_ACCESS_KEY_ID`, a profile, the role of the container or the machine; `AWS_ENDPOINT_URL_SESV2`.',
     schema: awsRegion,
     processes: ['api', 'worker'],
@@ -82,8 +84,8 @@ export const mailSettings = {
   sesConfigurationSet: defineOptionalSetting({
     key: 'SES_CONFIGURATION_SET',
     description:
-      'Configuration set that every message to SES names: its event destinations report deliveries, opens and ' +
-      'clicks. Not set: that of the sending domain, if it has one.',
+      'Configuration set of every message to SES. Its event destinations report deliveries, opens and clicks. ' +
+      'Not set: the configuration set of the sending domain, if it has one.',
     schema: sesConfigurationSet,
     processes: ['worker'],
   }),
@@ -98,8 +100,8 @@ export const mailSettings = {
   domainsPerAccountMax: defineSetting({
     key: 'DOMAINS_PER_ACCOUNT_MAX',
     description:
-      'How many sending domains an account may have; `postrider account limit` sets another number for one account. SES ' +
-      'keeps 10,000 identities in a region, for all accounts together.',
+      'Sending domains that an account may have; `postrider account limit` sets another number for one account. SES ' +
+      'keeps 10,000 identities per region, for all accounts together.',
     unit: 'domains',
     schema: wholeNumber(0, 10_000),
     default: '100',
@@ -108,7 +110,7 @@ export const mailSettings = {
   unverifiedDomainsPerAccountMax: defineSetting({
     key: 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX',
     description:
-      'How many sending domains an account may have that are not verified; `postrider account limit` sets another number ' +
+      'Unverified sending domains that an account may have; `postrider account limit` sets another number ' +
       'for one account.',
     unit: 'domains',
     schema: wholeNumber(0, 10_000),
@@ -126,16 +128,16 @@ export const mailSettings = {
   publicUrl: defineOptionalSetting({
     key: 'PUBLIC_URL',
     description:
-      'Where the world reaches the API. Mail about a topic carries links under `<PUBLIC_URL>/u/`, for unsubscribing with ' +
-      'one click; not set: it carries none. Links to attachments are under `<PUBLIC_URL>/links/`; not set: under the host ' +
-      'that the request was sent to, with `http`.',
+      'URL of the API on the Internet. Mail about a topic carries links under `<PUBLIC_URL>/u/` to unsubscribe with one ' +
+      'click; not set: no links. Links to attachments are under `<PUBLIC_URL>/links/`; not set: under `http` and the host ' +
+      'of the request.',
     schema: httpsBaseUrl,
     processes: ['api', 'worker'],
   }),
   snsTopicArns: defineSetting({
     key: 'SNS_TOPIC_ARNS',
     description:
-      'SNS topics whose notifications are believed, comma-separated. Empty: every notification is refused.',
+      'SNS topics whose notifications the API accepts, comma-separated. Empty: it refuses every notification.',
     schema: topicArns,
     default: '',
     processes: ['api'],
@@ -143,8 +145,8 @@ export const mailSettings = {
   snsAllowSha1: defineSetting({
     key: 'SNS_ALLOW_SHA1',
     description:
-      'Whether notifications with signature version 1, which is SHA-1, are believed. Give the topic the attribute ' +
-      '`SignatureVersion` 2 instead.',
+      'Whether the API accepts notifications with signature version 1, which is SHA-1. Better set the attribute ' +
+      '`SignatureVersion` of the topic to 2.',
     schema: trueOrFalse,
     default: 'false',
     processes: ['api'],

@@ -1,12 +1,12 @@
 import { freeText, hostName, oneOf, port, wholeNumber } from '../schemas.ts';
 import { defineOptionalSetting, defineSetting } from '../setting.ts';
 
-/** Running it: logs, health and metrics, stopping, what is kept for how long. */
+/** Operations: logs, health and metrics, shutdown, retention. */
 export const operationSettings = {
   nodeEnv: defineOptionalSetting({
     key: 'NODE_ENV',
     description:
-      '`development` and `test` allow the settings that are for development only. All else refuses them.',
+      '`development` and `test` allow the settings that are for development only. Any other value refuses them.',
     schema: freeText,
     processes: ['api', 'relay', 'worker', 'inbound'],
   }),
@@ -34,7 +34,7 @@ export const operationSettings = {
   shutdownDeadlineMs: defineSetting({
     key: 'SHUTDOWN_DEADLINE_MS',
     description:
-      'Time between SIGTERM and the exit, at most. Work in hand that takes longer is left to its lease.',
+      'Longest time between SIGTERM and the exit. Work that takes longer is repeated when its lease ends.',
     unit: 'ms',
     schema: wholeNumber(1, 600_000),
     default: '25000',
@@ -43,7 +43,7 @@ export const operationSettings = {
   eventRetentionDays: defineSetting({
     key: 'EVENT_RETENTION_DAYS',
     description:
-      'Events with neither outstanding work nor logged attempts are deleted after this. A dead letter keeps a copy of its event, for a replay.',
+      'Events without outstanding work and without logged attempts are deleted after this. A dead letter keeps a copy of its event, for a replay.',
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
@@ -51,7 +51,7 @@ export const operationSettings = {
   }),
   attemptRetentionDays: defineSetting({
     key: 'ATTEMPT_RETENTION_DAYS',
-    description: 'The attempt log is dropped, by whole days, after this.',
+    description: 'Whole days of the attempt log are deleted after this.',
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
@@ -60,7 +60,7 @@ export const operationSettings = {
   mailContentRetentionDays: defineSetting({
     key: 'MAIL_CONTENT_RETENTION_DAYS',
     description:
-      'The bodies and attachments of a message are deleted after this. Mail that waits for its hand-over keeps them.',
+      'The bodies and attachments of a message are deleted after this. Mail that is not sent yet keeps them.',
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
@@ -68,7 +68,7 @@ export const operationSettings = {
   }),
   mailRetentionDays: defineSetting({
     key: 'MAIL_RETENTION_DAYS',
-    description: 'A message is deleted after this, with all that is known of it. Mail that waits stays.',
+    description: 'A message is deleted after this, with all its records. Mail that is not sent yet stays.',
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '365',
@@ -77,7 +77,7 @@ export const operationSettings = {
   inboundRetentionDays: defineSetting({
     key: 'INBOUND_RETENTION_DAYS',
     description:
-      'A received message is deleted after this, held or not, and a thread that has had no message for so long. Their bytes leave the blob store a day or so later.',
+      'A received message is deleted after this, held or not. So is a thread without a newer message. Their bytes leave the blob store about a day later.',
     unit: 'days',
     schema: wholeNumber(1, 3650),
     default: '30',
@@ -93,7 +93,7 @@ export const operationSettings = {
   }),
   deadLettersPerWebhookMax: defineSetting({
     key: 'DEAD_LETTERS_PER_WEBHOOK_MAX',
-    description: 'Of a webhook with more dead letters than this, the oldest are deleted every hour.',
+    description: 'Dead letters kept per webhook. Every hour the oldest beyond this number are deleted.',
     schema: wholeNumber(1, 100_000),
     default: '10000',
     processes: ['relay'],
