@@ -12,7 +12,8 @@ interface Piece {
 }
 
 /**
- * Reads the leaves of a message in their order. `complete` is about the HTML that had to be turned into text.
+ * Reads the text parts and attachments of a message in order. `complete` is false when HTML exceeded a limit
+ * and its text was cut.
  */
 export async function readBody(root: Part): Promise<MessageBody> {
   const pieces: Piece[] = [];
@@ -55,7 +56,7 @@ export async function readBody(root: Part): Promise<MessageBody> {
   return { text, html: joined(pieces.flatMap(({ html }) => html)), attachments, complete };
 }
 
-/** Null where there is nothing but white space. */
+/** Joins the texts. Returns null when they hold only white space. */
 function joined(texts: readonly string[]): string | null {
   const filled = texts.filter(isNotBlank);
   return filled.length === 0 ? null : filled.map(endingLine).join('');

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 
-/** Charsets that senders name without meaning them; their bytes decide. */
+/** Senders often name these charsets wrongly. So we look at the bytes instead. */
 const SAYS_LITTLE = ['', 'utf-8', 'utf8', 'us-ascii', 'ascii'];
 
-/** Code pages by number, as in cp932, ms932 or windows-932, whose name TextDecoder does not know. */
+/** Code pages by number, as in cp932, ms932 or windows-932. TextDecoder does not know these names. */
 const CODE_PAGES = new Map([
   ['874', 'windows-874'],
   ['932', 'shift_jis'],
@@ -17,11 +17,13 @@ const CODE_PAGES = new Map([
   ['51932', 'euc-jp'],
 ]);
 
-/** windows-1252 at 0x80 to 0x9f (Encoding Standard); five are not taken. */
+/** windows-1252 at 0x80 to 0x9f (Encoding Standard). Five of the codes are unused. */
 const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 const FIRST = 0x80;
 
-/** @param charset as the message names it; an unknown one (UTF-7 among them) is read as if none were named */
+/**
+ * @param charset as the message names it. An unknown one, such as UTF-7, is treated as if none were named.
+ */
 export function decodeCharset(bytes: Buffer, charset = ''): string {
   const named = charset.trim().toLowerCase();
   const decoder =
@@ -30,8 +32,8 @@ export function decodeCharset(bytes: Buffer, charset = ''): string {
 }
 
 /**
- * Node from 20.18.3 to 24 decodes windows-1252 as ISO 8859-1, which has control characters where windows-1252
- * has quotes and dashes (nodejs/node#60888).
+ * Node from 20.18.3 to 24 decodes windows-1252 as ISO 8859-1. There, control characters stand at the codes of
+ * quotes and dashes (nodejs/node#60888).
  */
 function decodeWindows1252(bytes: Buffer): string {
   const codes = new Uint16Array(bytes.length);
@@ -39,9 +41,7 @@ function decodeWindows1252(bytes: Buffer): string {
   return Buffer.from(codes.buffer).toString('utf16le');
 }
 
-/**
- * Nobody sends the control characters of ISO 8859-1 on purpose: they are windows-1252 that Node has misread.
- */
+/** No sender means the control characters of ISO 8859-1. Node misread windows-1252 when they appear. */
 export function withoutMisreadControls(text: string): string {
   return text.replaceAll(/[\u0080-\u009f]/g, (control) =>
     String.fromCharCode(codeInWindows1252(control.charCodeAt(0))),
@@ -54,8 +54,9 @@ function codeInWindows1252(code: number): number {
 }
 
 /**
- * The charset of bytes that should be UTF-8. Old programs send windows-1252 and say UTF-8 or nothing. One
- * whole character of UTF-8 shows that it is UTF-8 with a fault: in windows-1252 such pairs of bytes are rare.
+ * Guesses the charset of bytes that should be UTF-8. Old programs send windows-1252 and name UTF-8 or
+ * nothing. One valid multi-byte character proves UTF-8 with a fault: in windows-1252 such pairs of bytes are
+ * rare.
  */
 function likelyCharset(bytes: Buffer): string {
   if (isUtf8(bytes)) return 'utf-8';
@@ -76,6 +77,6 @@ function decoderNamed(label: string): TextDecoder | null {
   try {
     return new TextDecoder(label);
   } catch {
-    return null; // unknown, or one of those that the Encoding Standard does not decode
+    return null; // unknown, or not decoded by the Encoding Standard
   }
 }

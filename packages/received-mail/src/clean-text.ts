@@ -7,30 +7,37 @@ const LF = 0x0a;
 const CR = 0x0d;
 const REPLACEMENT = 0xfffd;
 
-/** Unfolds and decodes a header value (RFC 2047). @param raw its bytes, one a character */
+/**
+ * Unfolds and decodes a header value (RFC 2047).
+ * @param raw its bytes, one byte per character
+ */
 export function headerText(raw: string): string {
   return oneLine(decodeWords(rawText(raw)));
 }
 
-/** What the bytes of a header value say without RFC 2047. @param raw its bytes, one a character */
+/**
+ * Decodes the bytes of a header value, without RFC 2047.
+ * @param raw its bytes, one byte per character
+ */
 export function rawText(raw: string): string {
   return oneLine(decodeCharset(Buffer.from(raw, 'latin1')));
 }
 
-/** One line without control characters: nothing decoded can begin a header, or a line of a log. */
+/** Makes one line without control characters. So decoded text cannot begin a header field or a log line. */
 export function oneLine(text: string): string {
   const line = text.replaceAll(/[\t\r\n\u2028\u2029]+/g, ' ');
   return wellFormed(withoutMisreadControls(line).replaceAll(/\p{Cc}/gu, '')).trim();
 }
 
-/** At most one line's length, for ids and names. */
+/** Like `oneLine`, cut to the length of a line. For ids and names. */
 export function shortLine(text: string): string {
   return wellFormed(oneLine(text).slice(0, LINE_CHARACTERS_MAX)).trim();
 }
 
 /**
- * The text with LF, without NUL and without halves of surrogate pairs: Postgres takes neither of the two.
- * Done in an array of codes, since `replaceAll` keeps an object for each match: 170 MiB for 10 MiB of CRLF.
+ * Replaces CRLF by LF and removes NUL and half surrogate pairs: Postgres refuses NUL and halves.
+ *
+ * It works on an array of codes. `replaceAll` keeps an object for each match: 170 MiB for 10 MiB of CRLF.
  */
 export function storable(text: string): string {
   if (!/[\0\r]|\p{Surrogate}/u.test(text)) return text;

@@ -1,16 +1,17 @@
-/** Lines that are put together at once: an array of all the lines of 10 MiB would be 80 MB in one piece. */
+/** Number of lines joined at a time. An array of all lines of 10 MiB would be one allocation of 80 MB. */
 const LINES_AT_ONCE = 10_000;
 
 /**
- * Joins the lines of `format=flowed` to paragraphs (RFC 3676 4). A paragraph ends where the depth of its
- * quotes does.
+ * Joins the lines of `format=flowed` to paragraphs (RFC 3676 4). A change of the quote depth ends a
+ * paragraph.
  *
- * @param text with LF @param deleteSpace `DelSp=yes`: the space at the end of a line is no part of the text
+ * @param text with LF
+ * @param deleteSpace `DelSp=yes`: the space at the end of a line is not part of the text
  */
 export function joinFlowedLines(text: string, deleteSpace: boolean): string {
   const done: string[] = [];
   let pieces: string[] = [];
-  let openDepth = -1; // of the paragraph that the next line continues; -1: none
+  let openDepth = -1; // quote depth of the open paragraph; -1: no paragraph is open
   for (let start = 0; start <= text.length;) {
     const lineEnd = text.indexOf('\n', start);
     const end = lineEnd === -1 ? text.length : lineEnd;

@@ -8,22 +8,20 @@ import {
 } from './limits.ts';
 
 export interface HeaderField {
-  /** As written. */
+  /** The name as written. */
   readonly name: string;
-  /** Unfolded and not decoded: one byte a character. */
+  /** The value, unfolded but not decoded: one byte per character. */
   readonly value: string;
-  /** The field is longer than what is kept of it. */
+  /** True when the field was longer than the limit, and was cut. */
   readonly cut: boolean;
 }
 
 export interface HeaderBlock {
-  /** In their order, as many as the limits let through. */
+  /** The fields in order, up to the limits. */
   readonly listed: readonly HeaderField[];
-  /**
-   * The fields of that name, at most `FIELDS_OF_A_NAME_MAX`; empty for a name that is not among the known.
-   */
+  /** The fields with this name, at most `FIELDS_OF_A_NAME_MAX`. */
   named(name: KnownName): readonly HeaderField[];
-  /** Whether `named` has all fields of that name, and each of them whole. */
+  /** True when `named` has every field with this name, and each is whole. */
   hasAll(name: KnownName): boolean;
   /** Everything after the empty line. */
   readonly body: Buffer;
@@ -31,8 +29,8 @@ export interface HeaderBlock {
 }
 
 /**
- * The fields that a record is made of. They are read behind any number of others: junk cannot hide the
- * sender.
+ * These fields make up a message record. We read them behind any number of other fields, so junk cannot hide
+ * the sender.
  */
 const KNOWN_NAMES = [
   'from',
@@ -52,9 +50,9 @@ const KNOWN_NAMES = [
 ] as const;
 export type KnownName = (typeof KNOWN_NAMES)[number];
 
-/** RFC 5322 3.6.8, a name within one line; 4.5.8 lets spaces stand before the colon. */
+/** A name within one line (RFC 5322 3.6.8). Spaces may stand before the colon (4.5.8). */
 const FIELD_START = /^([\x21-\x39\x3b-\x7e]{1,998})[ \t]*:/;
-/** Of a line that is cut: the colon may stand behind the cut. */
+/** A cut line that begins a field: its colon may stand behind the cut. */
 const CUT_FIELD_START = /^([\x21-\x39\x3b-\x7e]{1,998})[ \t]+$/;
 const LF = 0x0a;
 const CR = 0x0d;
@@ -63,8 +61,8 @@ const TAB = 0x09;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Reads the header block of a message or a part in one scan. Line ends are
- * CRLF or LF. Bytes that have no field before the first empty line are all body.
+ * Reads the header block of a message or a part in one scan. Lines end with CRLF or LF. Bytes before the
+ * first empty line that hold no field belong to the body.
  */
 export function readHeaderBlock(bytes: Buffer): HeaderBlock {
   const start = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
@@ -83,11 +81,11 @@ export function readHeaderBlock(bytes: Buffer): HeaderBlock {
   };
 }
 
-/** Puts lines together to fields and keeps what the limits let through. */
+/** Joins folded lines to fields and keeps the fields within the limits. */
 class FieldCollector {
   readonly listed: HeaderField[] = [];
   readonly known = new Map<string, HeaderField[]>(KNOWN_NAMES.map((name) => [name, []]));
-  /** In lower case, of fields that are cut or left out. */
+  /** Names, in lower case, of cut and dropped fields. */
   readonly cutNames = new Set<string>();
   complete = true;
   isEmpty = true;
@@ -106,7 +104,7 @@ class FieldCollector {
     const cut = to - from > FIELD_BYTES_MAX;
     const line = bytes.toString('latin1', from, Math.min(to, from + FIELD_BYTES_MAX));
     const start = FIELD_START.exec(line) ?? (cut ? CUT_FIELD_START.exec(line) : null);
-    if (start?.[1] === undefined) return; // no field: its continuation lines go with it
+    if (start?.[1] === undefined) return; // not a field: its continuation lines are dropped, too
     this.isEmpty = false;
     this.name = start[1];
     this.value = line.slice(start[0].length);
@@ -141,7 +139,7 @@ class FieldCollector {
   }
 }
 
-/** Where the header ends and where the body begins, which is behind the empty line. */
+/** Finds the end of the header, and the start of the body after the empty line. */
 function endOfHeader(bytes: Buffer, start: number): { header: number; body: number } {
   const emptyAtStart = lengthOfLineEnd(bytes, start);
   if (emptyAtStart > 0) return { header: start, body: start + emptyAtStart };
@@ -158,7 +156,10 @@ function lengthOfLineEnd(bytes: Buffer, at: number): number {
   return bytes[at] === CR && bytes[at + 1] === LF ? 2 : 0;
 }
 
-/** Start and end of each line, without its line end. @returns where it stopped */
+/**
+ * Calls `onLine` with start and end of each line, without the line end.
+ * @returns the position where it stopped
+ */
 function readLines(bytes: Buffer, onLine: (from: number, to: number) => void): number {
   let from = 0;
   for (let lines = 0; lines < HEADER_LINES_MAX && from < bytes.length; lines += 1) {

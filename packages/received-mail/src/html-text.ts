@@ -14,9 +14,11 @@ const LINES = new Set(
 );
 
 /**
- * Turns HTML into text: paragraphs, list items, cells, and the addresses of links. What exceeds the limits is
- * left out. It is one pass without a tree, and its text is not much longer than the HTML. html-to-text took
- * 5 s and wrote 10 MB for 512 KiB of lines in 50 quotes.
+ * Turns HTML into text: paragraphs, list items, cells, and the addresses of links. It leaves out what exceeds
+ * the limits.
+ *
+ * It makes one pass and builds no tree, and the text is not much longer than the HTML. html-to-text took 5 s
+ * and wrote 10 MB for 512 KiB of lines in 50 quotes.
  */
 export function textOfHtml(html: string): { text: string; complete: boolean } {
   const writer = new TextWriter();
@@ -42,10 +44,10 @@ export function textOfHtml(html: string): { text: string; complete: boolean } {
   return { text: storable(writer.text()), complete };
 }
 
-/** Writes the text of elements that open and close, white space as a browser shows it. */
+/** Writes the text of elements as they open and close, with the white space that a browser shows. */
 class TextWriter {
   private readonly pieces: string[] = [];
-  /** What is due before the next text. */
+  /** Line ends to write before the next text. */
   private lineEnds: 0 | 1 | 2 = 0;
   private space = false;
   private hidden = 0;
@@ -100,7 +102,7 @@ class TextWriter {
     else if (LINES.has(name) || name === 'hr') this.lineEnds = this.lineEnds === 2 ? 2 : 1;
   }
 
-  /** The address of a link, unless it is the link's text. */
+  /** Writes the address of a link after its text, unless the text is the address. */
   private closeLink(): void {
     const { href = '', firstPiece = 0 } = this.link ?? {};
     this.link = null;

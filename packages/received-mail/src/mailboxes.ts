@@ -5,26 +5,32 @@ import type { HeaderField } from './header-block.ts';
 import { GROUP_DEPTH_MAX, LINE_CHARACTERS_MAX, WORD_DEPTH_MAX } from './limits.ts';
 
 export interface Mailbox {
-  /** Decoded; empty when there is none. */
+  /** The decoded name; empty when there is none. */
   readonly name: string;
   readonly address: string;
 }
 
 export interface Mailboxes {
   readonly mailboxes: readonly Mailbox[];
-  /** False when one was left out: its address is longer than a line, or it is too deep in groups or words. */
+  /**
+   * False when a mailbox was left out: its address is longer than a line, or its groups or encoded words are
+   * nested too deep.
+   */
   readonly complete: boolean;
 }
 
-/** RFC 5322 3.2.3 and RFC 6532: words that stand without quotes, a single space between them. */
+/** Words that need no quotes, with single spaces between (RFC 5322 3.2.3, RFC 6532). */
 const ATOMS = /^[\w!#$%&'*+/=?^`{|}~\u0080-\uffff-]+(?: [\w!#$%&'*+/=?^`{|}~\u0080-\uffff-]+)*$/;
 const DOT_ATOM = /^[^\s"(),:;<>@[\\\]]+$/;
 const QUOTED = /^"(?:[^"\\]|\\.)*"$/;
-/** Stands for `?`, so that the parser decodes no word. `rawText` leaves no control characters. */
+/**
+ * Replaces `?`, so that the parser decodes no encoded word. `rawText` leaves no control characters, so it is
+ * free.
+ */
 const HIDDEN_MARK = '\u007f';
 
 /**
- * The mailboxes of all these fields, groups flattened. Whatever has no `@` in it is no address and is left
+ * Reads the mailboxes from all these fields, groups flattened. Text without `@` is no address and is left
  * out.
  */
 export function mailboxesIn(fields: readonly HeaderField[]): Mailboxes {
@@ -41,10 +47,11 @@ export function mailboxesIn(fields: readonly HeaderField[]): Mailboxes {
 }
 
 /**
- * The addresses of a header's fields, as a record shows them: what judges their authors reads them by this function, too.
+ * Reads the addresses from header fields, exactly as a message record shows them. DMARC judges the authors
+ * that this function returns.
  *
- * @param values everything behind the colon of each field, folded as it came
- * @returns each address once; null when one was left out
+ * @param values everything after the colon of each field, still folded
+ * @returns each address once; null when an address was left out
  */
 export function addressesIn(values: readonly Buffer[]): string[] | null {
   const fields = values.map((value) => ({
@@ -56,30 +63,31 @@ export function addressesIn(values: readonly Buffer[]): string[] | null {
   return complete ? [...new Set(mailboxes.map(({ address }) => address))] : null;
 }
 
-/** `Name <address>`, the name quoted where RFC 5322 wants it, or the bare address. */
+/** Writes `Name <address>`, with quotes around the name where RFC 5322 wants them, or the bare address. */
 export function formatMailbox({ name, address }: Mailbox): string {
   if (name === '') return address;
   return `${needsQuotes(name) ? quoted(name) : name} <${address}>`;
 }
 
-/** The form in which block lists compare: lower case, domain in ASCII where it is one. */
+/** The form that block lists compare: lower case, with the domain in ASCII where possible. */
 export function comparableAddress({ address }: Mailbox): string {
   const domainAt = address.lastIndexOf('@') + 1;
   const domain = address.slice(domainAt).toLowerCase();
   return `${address.slice(0, domainAt).toLowerCase()}${domainToASCII(domain) || domain}`;
 }
 
-/** Of a field that was cut, the last address may be half of one. */
+/** The last address of a cut field may be incomplete, so it is dropped. */
 function addressText({ value, cut }: HeaderField): string {
   const whole = cut ? value.slice(0, Math.max(0, value.lastIndexOf(','))) : value;
   return rawText(whole);
 }
 
 /**
- * What the parser reads: the text, then what encoded words without an address beside them say. The parser has
- * to find these words, since it takes them from what quotes and comments leave of the text.
+ * Collects the texts to parse: the text itself, then the decoded text of each encoded word that has no
+ * address beside it. The parser must find these words: it takes them from the text without quotes and
+ * comments.
  *
- * @returns nothing when words stand in more than `WORD_DEPTH_MAX` words
+ * @returns an empty list when encoded words are nested deeper than `WORD_DEPTH_MAX`
  */
 function textsRead(text: string, depth = 0): string[] {
   if (!text.includes('?')) return [text];
@@ -96,17 +104,17 @@ function isReadWhole(texts: readonly string[]): boolean {
   return texts.length > 0 && !texts.some(isTooDeep);
 }
 
-/** A colon begins a group, or stands in another place: then this is too strict, and no sender writes so many. */
+/** Counts colons. A colon that begins no group makes this too strict, but no sender writes so many. */
 function isTooDeep(text: string): boolean {
   return text.split(':', GROUP_DEPTH_MAX + 2).length > GROUP_DEPTH_MAX + 1;
 }
 
-/** The route of RFC 5322 4.4. */
+/** Removes the source route of RFC 5322 4.4. */
 function withoutRoute(text: string): string {
   return oneLine(text).replace(/^@[^:]*:/, '');
 }
 
-/** The parser takes the quotes off a local part such as `"john doe"`. */
+/** The parser removes the quotes of a local part such as `"john doe"`. This restores them. */
 function plainAddress(address: string): string {
   const at = address.lastIndexOf('@');
   const local = address.slice(0, at);
@@ -114,7 +122,7 @@ function plainAddress(address: string): string {
   return `${quoted(local)}${address.slice(at).replaceAll(/[\s<>]/g, '')}`;
 }
 
-/** A name with `=?` in it would be decoded once more by whoever reads it. */
+/** A reader would decode a name with `=?` a second time, so it needs quotes. */
 function needsQuotes(name: string): boolean {
   return !ATOMS.test(name) || name.includes('=?');
 }

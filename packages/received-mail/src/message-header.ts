@@ -10,7 +10,7 @@ export type MessageHeader = Omit<ParsedMessage, 'text' | 'html' | 'attachments'>
 
 const AUTOMATIC_PRECEDENCES = ['bulk', 'list', 'junk'];
 
-/** What the header alone tells. `complete` is about the header. */
+/** Reads everything that the header says. `complete` is about the header. */
 export function readMessageHeader(block: HeaderBlock): MessageHeader {
   const from = mailboxesIn(block.named('from'));
   const to = mailboxesIn(block.named('to'));
@@ -42,7 +42,10 @@ function listed({ mailboxes }: Mailboxes): string[] {
   return mailboxes.slice(0, ADDRESSES_MAX).map(formatMailbox);
 }
 
-/** Without repeats. @returns null when there are too many, or one was left out */
+/**
+ * Lists each address once.
+ * @returns null when there are too many, or an address was left out
+ */
 function everyAddress({ mailboxes, complete }: Mailboxes): string[] | null {
   const addresses = new Set(mailboxes.map(comparableAddress));
   return complete && addresses.size <= ADDRESSES_MAX ? [...addresses] : null;

@@ -7,7 +7,7 @@ export function firstId(fields: readonly HeaderField[]): string | null {
   return fields.flatMap(idsIn)[0] ?? null;
 }
 
-/** The chain of References. A long one keeps its first id, which names the thread, and its last ones. */
+/** The ids of References. A long list keeps its first id, which names the conversation, and its last ids. */
 export function referenceIds(fields: readonly HeaderField[]): { ids: string[]; complete: boolean } {
   const ids = fields.slice(0, 1).flatMap(idsIn);
   if (ids.length <= REFERENCES_MAX) return { ids, complete: true };
@@ -15,8 +15,8 @@ export function referenceIds(fields: readonly HeaderField[]): { ids: string[]; c
 }
 
 /**
- * What stands in brackets, without them: spaces in an id come from folding inside it. Some programs leave the brackets out:
- * then ids are the words that look like addresses (RFC 5322 3.6.4), and no others.
+ * Reads the ids in angle brackets. Folding may put spaces into an id, so spaces are removed. Some programs
+ * omit the brackets. Then the ids are the words that look like addresses (RFC 5322 3.6.4).
  */
 function idsIn({ value }: HeaderField): string[] {
   const text = rawText(value);

@@ -5,8 +5,8 @@ import type { ParsedMessage } from './parsed-message.ts';
 import { readParts } from './parts.ts';
 
 /**
- * Reads a message. It never throws: a message that cannot be read gives what its header tells, `complete:
- * false`. Its time and memory are bounded by the thread it runs in: see `MessageParser`.
+ * Parses a message. It never throws: a message that cannot be read gives what its header says, with
+ * `complete: false`. The worker thread limits its time and memory: see `MessageParser`.
  *
  * @param raw RFC 5322, with LF or CRLF
  */

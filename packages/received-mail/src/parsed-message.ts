@@ -1,15 +1,15 @@
-/** What the service keeps of a received message. No text in it holds NUL or half a surrogate pair. */
+/** The parts of a received message that the service keeps. No text holds NUL or half a surrogate pair. */
 export interface ParsedMessage {
-  /** As written, without `<` and `>`. */
+  /** The id as written, without `<` and `>`. */
   messageId: string | null;
   inReplyTo: string | null;
-  /** The ids of References without `<` and `>`, in their order. */
+  /** The ids of References in order, without `<` and `>`. */
   references: string[];
   /** `Name <address>` or the bare address of the first mailbox in From; empty when there is none. */
   from: string;
   /**
-   * Every address of every From field, once: lower case, domain in ASCII. Null when a limit left one out: who
-   * is not read must not pass for one who is not there.
+   * Each address from all From fields once: lower case, domain in ASCII. Null when a limit left an address
+   * out: an unread author must not look like an absent one.
    */
   fromAddresses: string[] | null;
   /** `Name <address>` or bare, groups flattened. */
@@ -17,15 +17,15 @@ export interface ParsedMessage {
   cc: string[];
   replyTo: string[];
   subject: string | null;
-  /** The plain parts of the body; where there is none, the HTML parts turned into text. */
+  /** The plain parts of the body. Without plain parts, the HTML parts turned into text. */
   text: string | null;
   html: string | null;
-  /** In their order, unfolded and decoded: no control characters. */
+  /** All fields in order, unfolded and decoded, without control characters. */
   headers: ReceivedHeader[];
   attachments: ReceivedAttachment[];
   /** `Auto-Submitted` other than `no` (RFC 3834), or `Precedence: bulk`, `list` or `junk`. */
   automatic: boolean;
-  /** False when a limit was hit or the structure could not be read; what could be read is there. */
+  /** False when a limit was hit or the structure was unreadable. The readable parts are there. */
   complete: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface ReceivedAttachment {
   filename: string | null;
   /** `type/subtype` in lower case. */
   contentType: string;
-  /** Without `<` and `>`. */
+  /** The Content-ID without `<` and `>`. */
   contentId: string | null;
   content: Buffer;
 }

@@ -7,17 +7,17 @@ import type { ReceivedAttachment } from './parsed-message.ts';
 import type { Part } from './parts.ts';
 import { decodeTransfer } from './transfer-encoding.ts';
 
-/** RFC 2231 writes a name in several ways. */
+/** RFC 2231 has several ways to write a name. */
 const FILE_NAME_PARAMETERS = ['filename', 'filename*', 'filename*0', 'filename*0*'];
 
-/** A part that is read, not saved: text that is neither named as a file nor declared one. */
+/** True for a text part that has no file name and is not declared an attachment. */
 export function isBodyText({ mediaType, disposition }: Part): boolean {
   if (mediaType !== 'text/plain' && mediaType !== 'text/html') return false;
   const isNamed = FILE_NAME_PARAMETERS.some((name) => disposition.parameters.has(name));
   return disposition.value !== 'attachment' && !isNamed;
 }
 
-/** Decoded, with LF, and with the paragraphs of `format=flowed` (RFC 3676) joined. */
+/** The text decoded, with LF, with the paragraphs of `format=flowed` (RFC 3676) joined. */
 export function readText(part: Part): string {
   const parameter = (name: string): string | undefined =>
     part.contentType.parameters.get(name)?.toLowerCase();
@@ -39,7 +39,10 @@ function contentOf(part: Part): Buffer {
   return decodeTransfer(part.body, part.raw('content-transfer-encoding'));
 }
 
-/** postal-mime decodes the names of RFC 2231 and RFC 2047. What looks like a path gives its last part. */
+/**
+ * postal-mime decodes the names of RFC 2231 and RFC 2047. A name that looks like a path is cut to its last
+ * part.
+ */
 async function fileNameOf(part: Part): Promise<string | null> {
   const parameters = (name: 'content-type' | 'content-disposition'): string =>
     rawText(part.raw(name).slice(0, STRUCTURED_FIELD_CHARACTERS_MAX)).replace(/^[^;]*/, '');

@@ -2,17 +2,17 @@ import { readHeaderBlock, type HeaderBlock, type KnownName } from './header-bloc
 import { DEPTH_MAX, PARTS_MAX } from './limits.ts';
 import { readStructuredField, type StructuredField } from './structured-field.ts';
 
-/** A node of the MIME tree: a multipart that could be taken apart, or a leaf. */
+/** A node of the MIME tree: a multipart with its parts, or a leaf. */
 export interface Part {
   /** `type/subtype` in lower case. */
   readonly mediaType: string;
   readonly contentType: StructuredField;
   readonly disposition: StructuredField;
-  /** The first field of that name, not decoded; empty when there is none. */
+  /** The first field with this name, not decoded; empty when there is none. */
   raw(name: KnownName): string;
   /** Still in its transfer encoding. */
   readonly body: Buffer;
-  /** Null for a leaf. */
+  /** The parts of a multipart; null for a leaf. */
   readonly children: readonly Part[] | null;
 }
 
@@ -22,8 +22,9 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Takes a message apart, at most `DEPTH_MAX` levels deep and into `PARTS_MAX` parts. A multipart that is
- * deeper, has no boundary or no part is a leaf, and `complete` is false. A nested message is always a leaf.
+ * Splits a message into at most `PARTS_MAX` parts, at most `DEPTH_MAX` levels deep. A multipart becomes a
+ * leaf when it is deeper, or has no boundary or no part. Then `complete` is false. A nested message is always
+ * a leaf.
  */
 export function readParts(message: HeaderBlock): { root: Part; complete: boolean } {
   let complete = true;
@@ -34,7 +35,7 @@ export function readParts(message: HeaderBlock): { root: Part; complete: boolean
     if (!block.complete) complete = false;
     const raw = (name: KnownName): string => block.named(name)[0]?.value ?? '';
     const contentType = readStructuredField(raw('content-type') || defaultType);
-    // RFC 2045 5.2: a type that cannot be read is plain text.
+    // An unreadable type means plain text (RFC 2045 5.2).
     const mediaType = MEDIA_TYPE.test(contentType.value) ? contentType.value : TEXT;
     const disposition = readStructuredField(raw('content-disposition'));
     const children = mediaType.startsWith('multipart/') ? childrenOf(block.body, contentType, depth) : null;
@@ -64,7 +65,7 @@ export function readParts(message: HeaderBlock): { root: Part; complete: boolean
   return { root, complete };
 }
 
-/** What stands between the delimiter lines of RFC 2046 5.1.1. The last one may be missing. */
+/** Yields the bytes between the delimiter lines (RFC 2046 5.1.1). The last delimiter may be missing. */
 function* segmentsOf(body: Buffer, boundary: string): Generator<Buffer> {
   const mark = Buffer.from(`--${boundary}`, 'latin1');
   let start = -1;
@@ -78,7 +79,10 @@ function* segmentsOf(body: Buffer, boundary: string): Generator<Buffer> {
   if (start !== -1) yield body.subarray(start);
 }
 
-/** Reads what follows the boundary in its line. @returns null when that is text: then it is no delimiter. */
+/**
+ * Reads the rest of the line after the boundary.
+ * @returns null when the line continues with text, and is no delimiter
+ */
 function delimiterAt(body: Buffer, from: number): { isLast: boolean; end: number } | null {
   const lineEnd = body.indexOf(LF, from);
   const end = lineEnd === -1 ? body.length : lineEnd + 1;

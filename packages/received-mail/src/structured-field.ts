@@ -2,20 +2,23 @@ import { STRUCTURED_FIELD_CHARACTERS_MAX } from './limits.ts';
 
 /** A field such as `Content-Type: text/plain; charset=utf-8`. */
 export interface StructuredField {
-  /** In lower case. */
+  /** The value in lower case. */
   readonly value: string;
   /**
-   * By name in lower case, quotes taken off; of a name that stands there twice, the first. RFC 2231 is not
+   * Parameters by name in lower case, without quotes. A repeated name keeps its first value. RFC 2231 is not
    * decoded.
    */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** A text in quotes, a comment, a semicolon, anything else. A bracket that nothing closes is no comment. */
+/**
+ * Matches a quoted text, a comment, a semicolon, or other text. A bracket without its closing bracket is no
+ * comment.
+ */
 const TOKENS = /"(?:[^"\\]|\\[^])*"?|\([^()]*\)|;|[^";(]+|\(/g;
 const PARAMETER = /^\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\[^])*)"?|([^"]*))/;
 
-/** Reads what RFC 2045 5.1 allows, and most of what is sent in its stead. */
+/** Reads the syntax of RFC 2045 5.1, and most of the broken forms that programs send. */
 export function readStructuredField(text: string): StructuredField {
   const [value = '', ...rest] = splitAtSemicolons(text.slice(0, STRUCTURED_FIELD_CHARACTERS_MAX));
   const parameters = new Map<string, string>();

@@ -5,9 +5,10 @@ const SPACE = 0x20;
 const TAB = 0x09;
 
 /**
- * Undoes a Content-Transfer-Encoding (RFC 2045 6). What is broken gives what can be read of it; an unknown
- * encoding gives the bytes as they are. postal-mime makes an object of each line: 10 MiB of
- * short lines took it over 1.5 GB.
+ * Decodes a Content-Transfer-Encoding (RFC 2045 6). Broken input gives its readable bytes. An unknown
+ * encoding gives the bytes unchanged.
+ *
+ * postal-mime makes an object for each line. 10 MiB of short lines took it over 1.5 GB.
  *
  * @param encoding value of the field
  */
@@ -17,7 +18,7 @@ export function decodeTransfer(body: Buffer, encoding: string): Buffer {
   return name === 'quoted-printable' ? decodeQuotedPrintable(body) : body;
 }
 
-/** RFC 2045 6.7. An `=` that introduces neither a byte nor a soft line break stays. */
+/** Decodes quoted-printable (RFC 2045 6.7). An `=` that begins neither a byte nor a soft line break stays. */
 function decodeQuotedPrintable(body: Buffer): Buffer {
   const decoded = Buffer.allocUnsafe(body.length);
   let length = 0;
@@ -31,10 +32,7 @@ function decodeQuotedPrintable(body: Buffer): Buffer {
   return decoded.subarray(0, length);
 }
 
-/**
- * @returns the byte that stands there, or null for a soft line break, and the last position that belongs to
- * it.
- */
+/** @returns the decoded byte, or null for a soft line break, with the last position of the escape */
 function escapeAt(body: Buffer, at: number): { byte: number | null; end: number } | null {
   const high = hexDigit(body[at + 1]);
   const low = hexDigit(body[at + 2]);

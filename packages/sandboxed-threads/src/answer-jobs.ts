@@ -5,7 +5,8 @@ export interface Transfer<Value> {
   readonly value: Value;
   /**
    * Memory that moves with the value instead of being copied. The sender can no longer use it. A buffer moves
-   * whole, so list only buffers that hold nothing but this value's bytes: a pooled Buffer shares its memory.
+   * whole. So list only buffers that hold nothing but the bytes of this value: a pooled Buffer shares its
+   * memory.
    */
   readonly transferList: readonly ArrayBuffer[];
 }

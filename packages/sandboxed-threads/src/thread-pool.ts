@@ -7,9 +7,9 @@ import type { Transfer } from './answer-jobs.ts';
 export interface ThreadPoolOptions {
   /** Number of worker threads. Further jobs wait in order; their time limit does not run yet. */
   readonly threads: number;
-  /** Time limit of one try of a job, in milliseconds. It includes the start of a new thread. */
+  /** Time limit per try of a job, in milliseconds. It includes the start of a new thread. */
   readonly timeoutMs: number;
-  /** Heap limit of one thread, in MiB. Transferred bytes do not count. */
+  /** Heap limit per thread, in MiB. Transferred bytes do not count. */
   readonly memoryMb: number;
   /** A bundle that calls `answerJobs`. */
   readonly script: URL | string;
@@ -21,10 +21,10 @@ export interface ThreadPoolOptions {
  * Runs jobs in worker threads, so that a hostile job harms no other job. The pool ends a thread that exceeds
  * its time or memory limit. The next try starts a new thread.
  *
- * We use no library. piscina loads a second file at run time, and a bundle is one file. The queue of workerpool
- * 10.0.3 stops after a thread crashes.
+ * We use no library. piscina loads a second file at run time, and a bundle is one file. The queue of
+ * workerpool 10.0.3 stops after a thread crashes.
  *
- * Node 20 ends a thread at its heap limit only if each heap allocation is below 16 MiB. One larger allocation
+ * Node 20 ends a thread at its heap limit only if each heap allocation is below 16 MiB. A larger allocation
  * ends the whole process.
  */
 export class ThreadPool<Job, Answer> {
@@ -45,8 +45,8 @@ export class ThreadPool<Job, Answer> {
   }
 
   /**
-   * Runs the job in a thread. If that thread is lost, another thread tries the job once more: the previous job
-   * may have caused the fault.
+   * Runs the job in a thread. If that thread is lost, another thread tries the job once more: the previous
+   * job may have caused the fault.
    *
    * @param job called before each try: the first try has used up the transferred memory
    * @returns null when two threads were lost to the job
@@ -87,7 +87,7 @@ export class ThreadPool<Job, Answer> {
     const { memoryMb } = this.#options;
     const thread = new Worker(this.#path, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
     this.#threads.add(thread);
-    // Without a listener, an 'error' event would end the process.
+    // An error event without a listener ends the process.
     thread.on('error', (error) => {
       if (this.#removeFromIdle(thread)) this.#options.onThreadLost?.(error);
     });
@@ -107,8 +107,8 @@ export class ThreadPool<Job, Answer> {
 }
 
 /**
- * `onAnswer` runs inside the answer's event. A busy process gets the answer of a thread and its end at once, so
- * whatever runs after an `await` comes after the end.
+ * `onAnswer` runs inside the event of the answer. A busy process may get the answer and the end of a thread
+ * together. Code after an `await` would then run after the end.
  *
  * @throws Error when the thread ends, or does not answer within `timeoutMs`
  */
