@@ -2,9 +2,11 @@ import type { HeldReason } from '@postrider/domain';
 import type { Verdicts } from './verdicts.ts';
 
 /**
- * The first reason to hold a message, in the order of {@link HeldReason}; null: it is received.
+ * Returns the first reason to hold a message, in the order of {@link HeldReason}; null when the message is
+ * received.
  *
- * DMARC holds only when it fails and the domain asks for `quarantine` or `reject`. A `temperror` never holds.
+ * DMARC holds a message only when it fails and the domain publishes `quarantine` or `reject`. A `temperror`
+ * never holds.
  *
  * @param isBlocked the sender is on the account's block list
  */

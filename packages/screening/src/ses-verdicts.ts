@@ -6,7 +6,7 @@ import type { Verdicts } from './verdicts.ts';
 const STATUS = z.enum(['PASS', 'FAIL', 'GRAY', 'PROCESSING_FAILED', 'DISABLED']);
 type Status = z.infer<typeof STATUS>;
 
-// SES may add statuses and fields: what is not known counts as absent.
+// SES may add statuses and fields. An unknown status counts as absent.
 const VERDICT = z
   .object({ status: STATUS })
   .transform(({ status }) => status)
@@ -20,7 +20,7 @@ const RECEIPT = z.object({
   spfVerdict: VERDICT,
   dkimVerdict: VERDICT,
   dmarcVerdict: VERDICT,
-  // Absent unless DMARC fails.
+  // SES sends it only when DMARC fails.
   dmarcPolicy: z
     .string()
     .toLowerCase()
@@ -37,11 +37,11 @@ const WORDS: Readonly<Record<Status, AuthResult>> = {
 };
 
 /**
- * The verdicts that SES gave, as a `Received` notification has them in `receipt`.
+ * Reads the verdicts in the `receipt` of a `Received` notification from SES.
  *
- * An absent verdict is `none`. Spam counts as judged only by PASS or FAIL, a virus as found only by FAIL.
+ * An absent verdict is `none`. Only PASS and FAIL count as a spam verdict. Only FAIL counts as a virus.
  *
- * @throws ZodError when `receipt` is no object
+ * @throws ZodError when `receipt` is not an object
  */
 export function verdictsFromSes(receipt: unknown): Verdicts {
   const found = RECEIPT.parse(receipt);

@@ -2,26 +2,26 @@ import type { AuthResult } from '@postrider/domain';
 
 export type DmarcPolicy = 'none' | 'quarantine' | 'reject';
 
-/** What is known of who sent a message. */
+/** The result of authenticating the sender. */
 export interface SenderVerdict {
   readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
-  /** What the domain in From asks for when DMARC fails. `none` without a record. */
+  /** The policy that the domain in From publishes for failed DMARC; `none` without a record. */
   readonly dmarcPolicy: DmarcPolicy;
 }
 
 export interface Verdicts extends SenderVerdict {
-  /** False also when no scanner judged it. */
+  /** Also false when no scanner judged the message. */
   readonly virus: boolean;
-  /** Null: not judged. */
+  /** Null when no scanner judged the message. */
   readonly spam: boolean | null;
 }
 
-/** What the SMTP session said. */
+/** The envelope that the SMTP session gave. */
 export interface Envelope {
-  /** IPv4 or IPv6, as a socket writes it. */
+  /** IPv4 or IPv6, in the form that a socket reports. */
   readonly remoteAddress: string;
   readonly helo: string;
-  /** '' for the null sender. */
+  /** Empty for the null sender. */
   readonly mailFrom: string;
   readonly rcptTo: readonly string[];
 }

@@ -9,29 +9,35 @@ import type { Author } from './dmarc.ts';
 import { splitMessage } from './message-fields.ts';
 import { checkSpf } from './spf.ts';
 
-/** Can be cloned into a worker thread. */
+/** These options can be cloned into a worker thread. */
 export interface AuthenticationOptions {
-  /** `address:port`, or `address`; empty: the machine's own. */
+  /** `address:port` or `address`. An empty list means the name servers of the machine. */
   readonly dnsServers: readonly string[];
-  /** Time limit of all questions to name servers. What is not answered by then is a `temperror`. */
+  /** Time limit for all DNS queries together. A query without an answer by then gives `temperror`. */
   readonly timeoutMs: number;
-  /** False where the client is not the sending machine, over LMTP: `spf` is `none`, and `dmarc` is never `fail`. */
+  /**
+   * False over LMTP, where the client is not the sending machine. Then `spf` is `none`, and `dmarc` is never
+   * `fail`.
+   */
   readonly spf: boolean;
 }
 
-/** Ten `mx` with ten hosts of two addresses each would be 211. Real records stay below 40. */
+/**
+ * Ten `mx` terms with ten hosts and two addresses each would need 211 queries. Real records need fewer than
+ * 40.
+ */
 const SPF_QUESTIONS_MAX = 100;
 
 /**
  * Authenticates the sender of a message by SPF (RFC 7208), DKIM (RFC 6376) and DMARC (RFC 7489).
  *
- * It asks name servers at most {@link SPF_QUESTIONS_MAX} questions for SPF, 10 for DKIM and 8 for DMARC. Each
- * has its own limit, and they run at once: a sender who uses up one keeps no answer from the others.
+ * It sends at most {@link SPF_QUESTIONS_MAX} DNS queries for SPF, 10 for DKIM and 8 for DMARC. The three run
+ * at the same time with separate limits. So a sender who uses up one limit does not stop the others.
  *
- * It computes in the calling thread: hashes of the body, canonical forms and RSA. 10 MiB take some 0.1 s, a
- * hostile message a few times that. Callers with other work run it in a worker thread.
+ * It runs in the calling thread: body hashes, canonical forms and RSA. 10 MiB take about 0.1 s, a hostile
+ * message a few times that. Run it in a worker thread when the caller has other work.
  *
- * @param raw the message as received, from the first header field on
+ * @param raw the message as received, starting at its first header field
  */
 export async function authenticateSender(
   raw: Uint8Array,

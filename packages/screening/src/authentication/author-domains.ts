@@ -3,15 +3,16 @@ import { addressesIn } from '@postrider/received-mail';
 import { FROM_BYTES_MAX, valueOf } from './message-fields.ts';
 import type { HeaderField } from './message-fields.ts';
 
-/** Bounds the questions to name servers and the time to read. A message has one author, seldom two. */
+/** Limits DNS queries and reading time. A message has one author, seldom two. */
 export const AUTHOR_DOMAINS_MAX = 4;
 
 /**
- * The domains of all authors: of every address in every From field, groups included (RFC 6854). The addresses
- * are those that a record shows: another parser would let a sender show one and have another judged.
+ * The domains of all authors: every address in every From field, groups included (RFC 6854). It reads the
+ * same addresses that a message record shows. With another parser, a sender could show one author and have
+ * another one judged.
  *
- * @returns null when there are more than {@link AUTHOR_DOMAINS_MAX} of them or {@link FROM_BYTES_MAX} bytes
- * of From, or when an address or its domain cannot be read
+ * @returns null when there are more than {@link AUTHOR_DOMAINS_MAX} domains or {@link FROM_BYTES_MAX} bytes
+ * of From, or when an address or its domain is unreadable
  */
 export function authorDomains(fields: readonly HeaderField[]): readonly string[] | null {
   const from = fields.filter(({ name }) => name === 'from');

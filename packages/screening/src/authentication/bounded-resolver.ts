@@ -1,53 +1,56 @@
 import { Resolver } from 'node:dns/promises';
 
-/** Asks for the records of one type, as `dns.promises.Resolver.resolve` gives them. */
+/** Queries DNS records by name and type, like `dns.promises.Resolver.resolve`. */
 export type Resolve = (name: string, type: string) => Promise<unknown[]>;
 
 export interface BoundedResolver {
-  /** A resolver that asks at most so many questions. What was asked before by any of them is free. */
+  /**
+   * A resolver with its own limit of DNS queries. An answer that any of these resolvers has cached does not
+   * count.
+   */
   limitedTo(questionsMax: number): Resolve;
-  /** Gives up the questions under way. */
+  /** Cancels the running queries. */
   close(): void;
 }
 
 export interface BoundedResolverOptions {
-  /** `address:port`; empty: the machine's own. */
+  /** `address:port`. An empty list means the name servers of the machine. */
   readonly servers: readonly string[];
-  /** Time limit of all questions together. */
+  /** Time limit for all queries together. */
   readonly timeoutMs: number;
 }
 
-/** No name server answered. `ETIMEOUT` is the code that mailauth's SPF takes for a temporary error. */
+/** No name server answered. mailauth's SPF reads `ETIMEOUT` as a temporary error. */
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError';
   readonly code = 'ETIMEOUT';
 }
 
-/** The name servers say that there is no such record. `ENODATA` is the code that mailauth's SPF counts as a void lookup. */
+/** The name servers say that the record does not exist. mailauth's SPF counts `ENODATA` as a void lookup. */
 export class NoRecordError extends Error {
   override name = 'NoRecordError';
   readonly code = 'ENODATA';
 }
 
-/** mailauth's SPF reads the result from the error. */
+/** mailauth's SPF takes its result from `spfResult`. */
 class TooManyQuestionsError extends Error {
   override name = 'TooManyQuestionsError';
   readonly spfResult = { error: 'permerror', text: 'too many DNS questions' };
 }
 
-/** Two tries, the second waits twice as long: one question to one server takes at most 3 s. */
+/** Two tries. The second waits twice as long, so a query to one server takes at most 3 s. */
 const TRY_TIMEOUT_MS = 1000;
 const TRIES = 2;
 
 /**
- * No space, no control character, no byte beyond ASCII, and no backslash. c-ares ends a name at a NUL and
- * reads a backslash as an escape: with either, a signature could name one domain and have another asked for
- * its key.
+ * Allows no space, control character, backslash or byte beyond ASCII. c-ares ends a name at NUL and reads a
+ * backslash as an escape. With either, a signature could name one domain, and we would query the key of
+ * another.
  */
 const NAME = /^[\x21-\x5b\x5d-\x7e]{1,253}$/;
 const NO_RECORD = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EBADQUERY']);
 
-/** The DNS questions of one message. {@link BoundedResolver.close} must be called. */
+/** The DNS queries for one message. The caller must call {@link BoundedResolver.close}. */
 export function createBoundedResolver({ servers, timeoutMs }: BoundedResolverOptions): BoundedResolver {
   const resolver = new Resolver({ timeout: Math.min(TRY_TIMEOUT_MS, timeoutMs), tries: TRIES });
   if (servers.length > 0) resolver.setServers(servers);

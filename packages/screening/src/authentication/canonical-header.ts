@@ -2,11 +2,11 @@ import { SIGNATURE_VALUE } from './dkim-signature.ts';
 import type { Signature } from './dkim-signature.ts';
 
 /**
- * The header as DKIM signs it (RFC 6376, sections 3.4.1, 3.4.2 and 3.7): the signed fields, and the
- * signature's own without the value of `b=`.
+ * The header as DKIM signs it (RFC 6376, sections 3.4.1, 3.4.2 and 3.7): the signed fields, then the
+ * signature's field without the value of `b=`.
  *
- * mailauth's own is not used: its relaxed form takes every byte 0xA0 for white space, and the UTF-8 of `à`
- * ends with one.
+ * We do not use mailauth's version. Its relaxed form takes every byte 0xA0 for white space, and the UTF-8 of
+ * `à` ends with 0xA0.
  *
  * @param lines the signed fields, in the order of `h=`, without their last line break
  */
@@ -25,7 +25,7 @@ function relaxedField(field: string): string {
   return `${relaxed(field.slice(0, colon).toLowerCase())}:${relaxed(field.slice(colon + 1))}`;
 }
 
-/** Unfolded, every run of white space as one space, and none at the ends. */
+/** Unfolds the text, writes runs of white space as one space, and trims both ends. */
 function relaxed(text: string): string {
   return text.replaceAll(/[ \t\r\n]+/g, ' ').replaceAll(/^ | $/g, '');
 }

@@ -9,10 +9,11 @@ const SERVICES = /(?:^|;)s=([^;]+)/;
 const FLAGS = /(?:^|;)t=([^;]+)/;
 
 /**
- * Asks for the public key of a signature, in PEM (RFC 6376, section 3.6).
+ * Queries the public key of a signature and returns it as PEM (RFC 6376, section 3.6).
  *
- * @throws when there is none, it is unusable or too short, or its record keeps it from such a signature; the
- * resolver's error when no name server answered
+ * @throws Error when the key does not exist, is unusable or too short, or its record does not allow this
+ * signature
+ * @throws NoAnswerError when no name server answered
  */
 export async function findKey(signature: Signature, resolve: Resolve): Promise<string> {
   const name = `${signature.selector}._domainkey.${signature.domain}`;
@@ -21,7 +22,7 @@ export async function findKey(signature: Signature, resolve: Resolve): Promise<s
   return publicKey;
 }
 
-/** What mailauth does not look at: the tags `h`, `s` and `t` (RFC 6376, section 3.6.1). */
+/** Checks the tags `h`, `s` and `t`, which mailauth ignores (RFC 6376, section 3.6.1). */
 function isFor({ domain, identityDomain }: Signature, record: string): boolean {
   const services = listOf(record, SERVICES) ?? ['*'];
   const hashes = listOf(record, HASHES) ?? ['sha256'];

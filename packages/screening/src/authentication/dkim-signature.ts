@@ -2,7 +2,7 @@ import { parseDkimHeaders } from 'mailauth/lib/tools.js';
 
 export type Canonicalization = 'simple' | 'relaxed';
 
-/** A DKIM-Signature field, read (RFC 6376, section 3.5). */
+/** A parsed DKIM-Signature field (RFC 6376, section 3.5). */
 export interface Signature {
   readonly line: Buffer;
   readonly algorithm: 'rsa-sha256' | 'ed25519-sha256';
@@ -10,35 +10,37 @@ export interface Signature {
   readonly bodyCanonicalization: Canonicalization;
   /** Lower case. */
   readonly domain: string;
-  /** That of `i=`, in lower case: `domain` or one below it. */
+  /** The domain of `i=`, in lower case: `domain` or a name below it. */
   readonly identityDomain: string;
   readonly selector: string;
-  /** Lower case, in the order of `h=`. */
+  /** Field names in lower case, in the order of `h=`. */
   readonly signedNames: readonly string[];
   /** Base64. */
   readonly bodyHash: string;
   /** Base64. */
   readonly value: string;
-  /** Bytes of the canonical body; null: all of it. */
+  /** Number of signed bytes of the canonical body; null means all. */
   readonly bodyLength: number | null;
   readonly expiresAtMs: number | null;
 }
 
-/** Names of hosts. Whatever else c-ares would read in a name of its own way, see NAME in bounded-resolver.ts. */
+/** Host names only. See NAME in bounded-resolver.ts for the characters that c-ares misreads. */
 const DOMAIN = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 const SIGNED_NAMES_MAX = 500;
 
 /**
- * The second group is the value of `b=`, which the signature does not cover. The tag is the first one or
- * follows a semicolon: ` b=` and `:b=` may stand in the value of another.
+ * The second group is the value of `b=`, which the signature does not cover. The tag stands first or after a
+ * semicolon, because ` b=` and `:b=` may occur inside other values.
  */
 export const SIGNATURE_VALUE = /((?:^[^:;]*:|;)[ \t\r\n]*b[ \t\r\n]*=)([^;]*)/;
-/** Base64 and white space. To mailauth a parenthesis or a quote in the value hides the tags behind it. */
+/**
+ * Base64 and white space. mailauth would let a parenthesis or a quote in this value hide the tags behind it.
+ */
 const BASE64 = /^[A-Za-z0-9+/= \t\r\n]+$/;
 
 /**
- * Reads a signature. Null: it lacks a tag, or a tag is malformed or not supported. `rsa-sha1` is among these
- * (RFC 8301, section 3.1).
+ * Parses a signature.
+ * @returns null when a tag is missing, malformed or unsupported, such as `rsa-sha1` (RFC 8301, section 3.1)
  */
 export function readSignature(line: Buffer): Signature | null {
   const { parsed } = parseDkimHeaders(line);
@@ -94,7 +96,7 @@ function isCanonicalization(value: string): value is Canonicalization {
   return value === 'simple' || value === 'relaxed';
 }
 
-/** Null: absent; undefined: malformed. */
+/** @returns null when absent, undefined when malformed */
 function readNumber(value: unknown): number | null | undefined {
   if (value === undefined) return null;
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

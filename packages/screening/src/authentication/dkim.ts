@@ -11,13 +11,19 @@ import type { HeaderField, MessageParts } from './message-fields.ts';
 
 export interface DkimResult {
   readonly word: AuthResult;
-  /** `d=`, in lower case. '' when it cannot be read. */
+  /** The domain of `d=`, in lower case; empty when the signature is unreadable. */
   readonly domain: string;
 }
 
-/** Signatures looked at, from the top: the last hops add theirs there. RFC 6376, section 6.1, lets a verifier limit them. */
+/**
+ * We verify at most 10 signatures, from the top, where the last hops add theirs. RFC 6376, section 6.1,
+ * allows such a limit.
+ */
 export const SIGNATURES_MAX = 10;
-/** One of 4096 bits with a long list of fields has about 2 KB; the time to read one can grow with its square. */
+/**
+ * A signature with a key of 4096 bits and many fields has about 2 KB. The parsing time can grow with the
+ * square of its length.
+ */
 const SIGNATURE_BYTES_MAX = 8192;
 
 interface Verification {
@@ -34,10 +40,9 @@ interface HashedBody {
 }
 
 /**
- * Verifies the signatures of a message (RFC 6376), each with the word that RFC 8601, section 2.7.1, has for
- * it.
+ * Verifies the signatures of a message (RFC 6376). Each result is a word of RFC 8601, section 2.7.1.
  *
- * A signature with `l=` passes only when it covers the whole body: text could be added behind the rest.
+ * A signature with `l=` passes only when it covers the whole body. Otherwise an attacker could append text.
  */
 export async function checkDkim(message: MessageParts, resolve: Resolve): Promise<readonly DkimResult[]> {
   const signatures = message.fields.filter(({ name }) => name === 'dkim-signature').slice(0, SIGNATURES_MAX);
@@ -55,7 +60,7 @@ export async function checkDkim(message: MessageParts, resolve: Resolve): Promis
   return Promise.all(signatures.map((field) => verifyField(verification, field)));
 }
 
-/** One word for all signatures: the best of them. */
+/** Returns the best result of all signatures. */
 export function dkimWord(results: readonly DkimResult[]): AuthResult {
   const best = (['pass', 'temperror', 'fail', 'permerror', 'neutral'] as const).find((word) =>
     results.some((result) => result.word === word),
@@ -70,7 +75,7 @@ async function verifyField(verification: Verification, field: HeaderField): Prom
 }
 
 async function verifySignature(verification: Verification, signature: Signature): Promise<AuthResult> {
-  // Without From the signature says nothing about the author (RFC 6376, section 5.4).
+  // A signature without From proves nothing about the author (RFC 6376, section 5.4).
   if (!signature.signedNames.includes('from') || !verification.message.isWhole) return 'permerror';
   if (signature.expiresAtMs !== null && signature.expiresAtMs < Date.now()) return 'neutral';
   const body = verification.bodyOf(signature.bodyCanonicalization);
@@ -80,7 +85,7 @@ async function verifySignature(verification: Verification, signature: Signature)
     const publicKey = await findKey(signature, verification.resolve);
     return isSignedBy(publicKey, verification, signature) ? 'pass' : 'fail';
   } catch (error) {
-    // Else no key for this signature, or one of another algorithm.
+    // Any other error means that no usable key exists for this signature.
     return error instanceof NoAnswerError ? 'temperror' : 'neutral';
   }
 }
@@ -94,13 +99,14 @@ function isSignedBy(publicKey: string, { message }: Verification, signature: Sig
   const header = canonicalHeader(lines, signature);
   const value = Buffer.from(signature.value, 'base64');
   if (signature.algorithm === 'rsa-sha256') return verify('sha256', header, publicKey, value);
-  // RFC 8463, section 3: Ed25519 signs the hash.
+  // Ed25519 signs the hash (RFC 8463, section 3).
   return verify(null, createHash('sha256').update(header).digest(), publicKey, value);
 }
 
 /**
- * Of fields with one name the last is signed first; names beyond those that are there sign nothing. A signature's
- * own field is never among them (RFC 6376, section 3.5): `dkim-signature` in `h=` names the others.
+ * Picks the signed fields. With repeated names, `h=` takes the last field first, and a name without a field
+ * signs nothing. The field of this signature is never included (RFC 6376, section 3.5): `dkim-signature` in
+ * `h=` means the other ones.
  */
 function signedFields(fields: readonly HeaderField[], { line, signedNames }: Signature): HeaderField[] {
   const left = byName(fields.filter((field) => field.line !== line));

@@ -3,7 +3,7 @@ import type { DmarcPolicy } from '../verdicts.ts';
 import { NoRecordError } from './bounded-resolver.ts';
 import type { Resolve } from './bounded-resolver.ts';
 
-/** What a domain publishes (RFC 7489, section 6.3), as far as it matters to a receiver. */
+/** The record of a domain (RFC 7489, section 6.3), limited to what a receiver needs. */
 export interface DmarcRecord {
   readonly policy: DmarcPolicy;
   readonly isDkimStrict: boolean;
@@ -13,9 +13,10 @@ export interface DmarcRecord {
 const POLICIES: readonly DmarcPolicy[] = ['none', 'quarantine', 'reject'];
 
 /**
- * Finds the record of an author's domain, else that of its organizational domain (RFC 7489, section 6.6.3).
+ * Finds the record of an author's domain. Without one, it takes the record of the organizational domain (RFC
+ * 7489, section 6.6.3).
  *
- * @returns null when there is none, or several
+ * @returns null when there is no record, or more than one
  * @throws NoAnswerError
  */
 export async function findDmarcRecord(domain: string, resolve: Resolve): Promise<DmarcRecord | null> {
@@ -28,8 +29,9 @@ export async function findDmarcRecord(domain: string, resolve: Resolve): Promise
 }
 
 /**
- * One label below the public suffix, by the list of publicsuffix.org; a public suffix is its own. Labels that
- * no host has count, too: the policy above them holds.
+ * Returns the public suffix with one more label, by the list of publicsuffix.org. A public suffix stays
+ * itself. Labels that no host name may contain are accepted, too: the policy of the parent domain applies to
+ * them.
  */
 export function organizationalDomain(domain: string): string {
   return getDomain(domain.toLowerCase(), { allowPrivateDomains: true, extractHostname: false }) ?? domain;
@@ -46,12 +48,16 @@ async function recordsAt(domain: string, resolve: Resolve): Promise<string[]> {
     .filter((text) => /^v\s*=\s*DMARC1\s*(;|$)/i.test(text));
 }
 
-/** @param policyTag `sp` when the record is the organizational domain's and the author's domain lies below it */
+/**
+ * @param policyTag `sp` when the record is from the organizational domain and the author's domain lies below
+ * it
+ */
 function readRecord(text: string, policyTag: 'p' | 'sp'): DmarcRecord | null {
   const tags = new Map(text.split(';').map(readTag));
   const own = POLICIES.find((policy) => policy === tags.get('p'));
   const asked = POLICIES.find((policy) => policy === tags.get(policyTag)) ?? own;
-  // Section 6.6.3: without a policy a record that asks for reports counts as `none`, any other as absent.
+  // Section 6.6.3: a record without a policy counts as `none` if it asks for reports (`rua`), otherwise as
+  // absent.
   if (asked === undefined && !tags.has('rua')) return null;
   return {
     policy: weakened(asked ?? 'none', tags.get('pct')),
@@ -66,8 +72,8 @@ function readTag(part: string): [string, string] {
 }
 
 /**
- * Section 6.6.4 has messages beyond `pct` treated by the next weaker policy. Only 0 is honoured: a message
- * that is held by chance would help nobody.
+ * By section 6.6.4, messages beyond `pct` get the next weaker policy. We follow only `pct=0`: holding
+ * messages at random would help no one.
  */
 function weakened(policy: DmarcPolicy, pct: string | undefined): DmarcPolicy {
   if (pct !== '0') return policy;

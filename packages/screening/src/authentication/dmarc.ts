@@ -7,10 +7,10 @@ import { findDmarcRecord, organizationalDomain } from './dmarc-record.ts';
 import type { DmarcRecord } from './dmarc-record.ts';
 import type { SpfResult } from './spf.ts';
 
-/** An author's domain and what it publishes. */
+/** An author's domain and its DMARC record. */
 export interface Author {
   readonly domain: string;
-  /** `temperror`: no name server answered. */
+  /** `temperror` when no name server answered. */
   readonly record: DmarcRecord | null | 'temperror';
 }
 
@@ -19,7 +19,7 @@ export interface DmarcResult {
   readonly policy: DmarcPolicy;
 }
 
-/** What was authenticated of the message. SPF is null when it was not judged. */
+/** The authenticated domains of the message. `spf` is null when SPF was not judged. */
 export interface Identifiers {
   readonly spf: SpfResult | null;
   readonly dkim: readonly DkimResult[];
@@ -38,14 +38,14 @@ export async function findAuthor(domain: string, resolve: Resolve): Promise<Auth
 }
 
 /**
- * DMARC (RFC 7489, section 6.6.2). Not mailauth's: its strict alignment is relaxed, and it calls it a failure
- * when a signature's key could not be asked for.
+ * Judges DMARC (RFC 7489, section 6.6.2). We do not use mailauth's version. It relaxes strict alignment, and
+ * it reports a failure when no name server gave the key.
  *
- * RFC 5322 wants one From field. With several authors, each domain is judged, and the worst result counts:
- * `pass` only when every domain passes (section 6.6.1). Without an author it is `none` (section 11.2).
+ * RFC 5322 requires one From field. With several authors, we judge each domain and take the worst result:
+ * `pass` needs every domain to pass (section 6.6.1). Without an author the result is `none` (section 11.2).
  *
- * @param authors null: too many to judge, or one that cannot be read. That is a failure, to be quarantined:
- * one domain could hide behind the others.
+ * @param authors null when there are too many authors, or one is unreadable. The result is a failure with the
+ * policy `quarantine`: one domain could hide behind the others.
  */
 export function judgeDmarc(authors: readonly Author[] | null, identifiers: Identifiers): DmarcResult {
   if (authors === null) return { word: identifiers.spf === null ? 'none' : 'fail', policy: 'quarantine' };
@@ -65,13 +65,13 @@ function judgeAuthor({ domain, record }: Author, { spf, dkim }: Identifiers): Dm
   ].map(({ word }) => word);
   const { policy } = record;
   if (words.includes('pass')) return { word: 'pass', policy };
-  // The domain that the author claims could not be asked: it might have passed.
+  // A check of the author's domain got no answer from the name servers. It might have passed.
   if (words.includes('temperror')) return { word: 'temperror', policy };
-  // Without SPF nobody knows whether DMARC fails: SPF alone might have made it pass.
+  // Without SPF, the result is unknown: SPF alone might have passed.
   return { word: spf === null ? 'none' : 'fail', policy };
 }
 
-/** RFC 7489, section 3.1. */
+/** Identifier alignment (RFC 7489, section 3.1). */
 function isAligned(author: string, authenticated: string, isStrict: boolean): boolean {
   if (authenticated === '') return false;
   return isStrict

@@ -1,5 +1,5 @@
 /**
- * The parts of mailauth 4.13.3 that are used. They are imported by file: `mailauth` itself would bring an
+ * Types of the parts of mailauth 4.13.3 that we use. We import them by file: `mailauth` itself would bring an
  * HTTP client, an XML parser and the checks of logos (BIMI) into every bundle.
  */
 declare module 'mailauth/lib/tools.js' {
@@ -7,14 +7,18 @@ declare module 'mailauth/lib/tools.js' {
     readonly parsed: Readonly<Record<string, { readonly value: unknown } | undefined>>;
   }
 
-  /** Reads the tags of a DKIM-Signature. Numbers are numbers; white space is gone from `b`, `bh` and `h`. */
+  /**
+   * Parses the tags of a DKIM-Signature. Numeric values become numbers. White space is removed from `b`, `bh`
+   * and `h`.
+   */
   export function parseDkimHeaders(line: Buffer): DkimTags;
 
   /**
-   * Asks for a key (RFC 6376, section 3.6).
+   * Queries a key (RFC 6376, section 3.6).
    *
-   * @returns PEM, and the key's record without white space
-   * @throws the resolver's error, or one with a code: EINVALIDVER, EINVALIDTYPE, EINVALIDVAL, ESHORTKEY
+   * @returns PEM, and the record of the key without white space
+   * @throws the error of the resolver, or an error with a code: EINVALIDVER, EINVALIDTYPE, EINVALIDVAL,
+   * ESHORTKEY
    */
   export function getPublicKey(
     type: 'DKIM',

@@ -1,6 +1,6 @@
-/** A header field as it stands in the message: name, colon, value and folds, without the last line break. */
+/** A header field as the message has it: name, colon, value and folds, without the last line break. */
 export interface HeaderField {
-  /** Lower case. '' when the line has no colon, or a name longer than any that is looked for. */
+  /** The name in lower case. Empty when the line has no colon, or a name longer than `NAME_BYTES_MAX`. */
   readonly name: string;
   readonly line: Buffer;
 }
@@ -9,19 +9,19 @@ export interface MessageParts {
   /** In the order of the message. */
   readonly fields: readonly HeaderField[];
   /**
-   * False: the header exceeds the bounds. Of what lies beyond, `fields` has only From, see {@link
-   * FROM_BYTES_MAX}.
+   * False when the header exceeds a limit. Beyond the limit, `fields` has only From fields, up to
+   * `FROM_BYTES_MAX`.
    */
   readonly isWhole: boolean;
   readonly body: Buffer;
 }
 
-/** Other receivers cut or refuse a header far smaller: Postfix at 100 KiB (header_size_limit). */
+/** Other receivers cut or refuse much smaller headers: Postfix at 100 KiB (header_size_limit). */
 const HEADER_BYTES_MAX = 1_048_576;
 const FIELDS_MAX = 10_000;
-/** Beyond the bounds no From field is kept once they have more bytes than this: nobody reads so many. */
+/** Beyond the limits we keep From fields until they have more bytes than this. No reader looks at more. */
 export const FROM_BYTES_MAX = 65_536;
-/** Longer than any field that is looked for. */
+/** Longer than any field name that we need. */
 const NAME_BYTES_MAX = 100;
 
 const LF = 0x0a;
@@ -32,16 +32,17 @@ const COLON = 0x3a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Cuts a message into header fields and body (RFC 5322, section 2.1). Lines may end with CRLF or LF.
+ * Splits a message into header fields and body (RFC 5322, section 2.1). Lines end with CRLF or LF.
  *
- * mailauth's own parser is not used: its time grows with the square of the number of folded lines
- * (160 KB of them took 53 s).
+ * We do not use mailauth's parser: its time grows with the square of the number of folded lines. 160 KB of
+ * them took 53 s.
  */
 export function splitMessage(raw: Buffer): MessageParts {
   const fields: HeaderField[] = [];
   let isWhole = true;
   let fromBytes = 0;
-  // The reader of the message skips it, too: a From field behind it has an author to judge.
+  // The message parser skips the byte order mark and shows the author of a From field behind it. So we judge
+  // this author as well.
   let start = raw.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   while (start < raw.length && !isEmptyLine(raw, start)) {
     const next = nextField(raw, start);
@@ -56,7 +57,7 @@ export function splitMessage(raw: Buffer): MessageParts {
   return { fields, isWhole, body: raw.subarray(lineEnd(raw, start)) };
 }
 
-/** Everything behind the colon. */
+/** The bytes after the colon. */
 export function valueOf(field: HeaderField): Buffer {
   return field.line.subarray(field.line.indexOf(COLON) + 1);
 }
@@ -65,7 +66,7 @@ function isEmptyLine(raw: Buffer, at: number): boolean {
   return raw[at] === LF || (raw[at] === CR && raw[at + 1] === LF);
 }
 
-/** Where the line that begins at `from` ends, its line break included. */
+/** Finds the end of the line that starts at `from`, after its line break. */
 function lineEnd(raw: Buffer, from: number): number {
   const lf = raw.indexOf(LF, from);
   return lf === -1 ? raw.length : lf + 1;
@@ -86,8 +87,8 @@ function fieldOf(raw: Buffer, start: number, next: number): HeaderField {
 }
 
 /**
- * Any number of blanks may stand before the colon (RFC 5322, section 4.5.8). A record shows the author of
- * such a From field, so the field must be judged.
+ * Blanks may stand before the colon (RFC 5322, section 4.5.8). A record shows the author of such a From
+ * field, so we judge this author.
  */
 function nameOf(line: Buffer): string {
   let end = line.indexOf(COLON);

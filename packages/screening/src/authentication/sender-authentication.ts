@@ -5,8 +5,9 @@ import type { AuthenticationOptions } from './authenticate-sender.ts';
 export interface SenderAuthenticationOptions {
   readonly authentication: AuthenticationOptions;
   /**
-   * `script` is the bundle of `authenticate-thread.ts`: `dist/authenticate-thread.js`. Threads mostly wait for
-   * name servers, so many of them cost little. The pool's time limit must exceed that of the name servers.
+   * `script` is the bundle of `authenticate-thread.ts`: `dist/authenticate-thread.js`. A thread mostly waits
+   * for name servers, so a large number costs little. The time limit of the pool must exceed that of the name
+   * servers.
    */
   readonly pool: ThreadPoolOptions;
 }

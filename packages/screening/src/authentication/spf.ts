@@ -7,13 +7,16 @@ import type { Resolve } from './bounded-resolver.ts';
 
 export interface SpfResult {
   readonly word: AuthResult;
-  /** The domain that was judged: that of MAIL FROM, or HELO's for the null sender (RFC 7208, section 2.4). */
+  /** The judged domain: that of MAIL FROM, or that of HELO for the null sender (RFC 7208, section 2.4). */
   readonly domain: string;
 }
 
 const WORDS: ReadonlySet<string> = new Set(AUTH_RESULTS);
 
-/** Evaluates SPF. The limits of RFC 7208, section 4.6.4 (10 terms that ask, 2 void lookups) give `permerror`. */
+/**
+ * Evaluates SPF. More than 10 terms with DNS queries or more than 2 void lookups give `permerror` (RFC 7208,
+ * section 4.6.4).
+ */
 export async function checkSpf(envelope: Envelope, resolve: Resolve): Promise<SpfResult> {
   const { domain, status } = await spf({
     sender: senderOf(envelope),
@@ -27,13 +30,13 @@ export async function checkSpf(envelope: Envelope, resolve: Resolve): Promise<Sp
 function senderOf({ mailFrom, helo }: Envelope): string {
   const at = mailFrom.lastIndexOf('@');
   if (at === -1) return `postmaster@${helo}`;
-  // mailauth judges the domain as DNS has it.
+  // mailauth needs the domain in the form that DNS uses.
   return `${mailFrom.slice(0, at)}@${domainToASCII(mailFrom.slice(at + 1))}`;
 }
 
 /**
- * A reverse zone that does not answer makes `ptr` not match (RFC 7208, section 5.5). It must not make a
- * `temperror`: the sending machine's owner runs that zone.
+ * An unanswered reverse query makes `ptr` not match (RFC 7208, section 5.5). It must not give `temperror`:
+ * the owner of the sending machine controls this zone.
  */
 async function forgivingPtr(resolve: Resolve, name: string, type: string): Promise<unknown[]> {
   if (type !== 'PTR') return resolve(name, type);

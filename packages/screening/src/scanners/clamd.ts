@@ -6,20 +6,20 @@ import type { VirusScan, VirusScanner } from './scanner.ts';
 export interface ClamdOptions {
   /** `host:port`, `[::1]:port` or `unix:/path`. */
   readonly address: string;
-  /** Time limit of one scan, connecting included. */
+  /** Time limit of a scan, connecting included. */
   readonly timeoutMs: number;
 }
 
-/** clamd takes any size of a part up to StreamMaxLength. */
+/** clamd takes chunks of any size up to StreamMaxLength. */
 const PART_BYTES = 65_536;
 const REPLY_BYTES_MAX = 4096;
 const NUL = 0;
 
 /**
- * Scans with ClamAV's daemon, by INSTREAM (man clamd). A message over its `StreamMaxLength` (100 MB unless
- * set) is refused by it, and so not judged. Each scan has its own connection.
+ * Scans with ClamAV's daemon, with its command INSTREAM (man clamd). clamd refuses a message over its
+ * `StreamMaxLength` (100 MB by default), so no verdict exists for it. Each scan opens its own connection.
  *
- * @throws TypeError when the address cannot be read
+ * @throws TypeError when the address is unreadable
  */
 export function createClamdScanner({ address, timeoutMs }: ClamdOptions): VirusScanner {
   const target = readAddress(address);
@@ -41,7 +41,7 @@ function readAddress(address: string): NetConnectOpts {
   return { host, port: Number(port) };
 }
 
-/** Sends the message and resolves with the first reply, without the NUL that ends it. */
+/** Sends the message. Resolves with the first reply, without its final NUL. */
 function exchange(target: NetConnectOpts, raw: Uint8Array, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(target);
@@ -67,7 +67,9 @@ function exchange(target: NetConnectOpts, raw: Uint8Array, timeoutMs: number): P
   });
 }
 
-/** Parts with their length in front; one of no length ends the stream. `z` asks for replies that end with NUL. */
+/**
+ * Sends chunks, each after its length. Length 0 ends the stream. With the prefix `z`, replies end with NUL.
+ */
 function writeStream(socket: Socket, raw: Uint8Array): void {
   socket.write('zINSTREAM\0');
   for (let start = 0; start < raw.length; start += PART_BYTES) {
@@ -91,7 +93,7 @@ function readReply(reply: string): VirusScan {
   return { virus: true, signature };
 }
 
-/** A reply goes into the log. */
+/** Makes a reply safe for the log. */
 function printable(reply: string): string {
   return JSON.stringify(reply.slice(0, 200));
 }

@@ -7,30 +7,30 @@ import { ScreeningUnavailableError } from './scanner.ts';
 import type { SpamScanner } from './scanner.ts';
 
 export interface RspamdOptions {
-  /** `http://host:port` or `host:port`, of a normal worker. */
+  /** `http://host:port` or `host:port` of a normal rspamd worker. */
   readonly address: string;
-  /** A score over it is spam. Null: rspamd's own thresholds decide, by its action. */
+  /** A higher score is spam. Null: the action that rspamd returns decides, by its own thresholds. */
   readonly spamThreshold: number | null;
   /**
-   * Whether the client of the session is the sender's server. Over LMTP it is a mail server of the operator's
-   * own: its address and name say nothing about the sender, and rspamd gets neither.
+   * True when the SMTP client is the sending server. Over LMTP the client is a mail server of the operator.
+   * Its address and name say nothing about the sender, so rspamd gets neither.
    */
   readonly clientIsSender: boolean;
-  /** Time limit of one scan, connecting included. */
+  /** Time limit of a scan, connecting included. */
   readonly timeoutMs: number;
 }
 
 const ANSWER_BYTES_MAX = 1_048_576;
-/** Actions of messages that rspamd takes for spam. `soft reject` and `greylist` are about retries. */
+/** The actions that mean spam. `soft reject` and `greylist` only ask for a retry. */
 const SPAM_ACTIONS: ReadonlySet<string> = new Set(['reject', 'add header', 'rewrite subject']);
 
 const ANSWER = z.object({ score: z.number(), action: z.string() });
 
 /**
- * Scans with rspamd (https://docs.rspamd.com/developers/protocol), by `POST /checkv2`. Each scan has its own
- * connection.
+ * Scans with rspamd (https://docs.rspamd.com/developers/protocol), by `POST /checkv2`. Each scan opens its
+ * own connection.
  *
- * @throws TypeError when the address cannot be read
+ * @throws TypeError when the address is unreadable
  */
 export function createRspamdScanner(options: RspamdOptions): SpamScanner {
   const { spamThreshold, clientIsSender, timeoutMs } = options;
@@ -80,7 +80,7 @@ function post(url: URL, raw: Uint8Array, envelope: Headers, timeoutMs: number): 
   });
 }
 
-/** RFC 9110 allows bytes beyond ASCII in values; rspamd reads them as UTF-8. */
+/** RFC 9110 allows bytes beyond ASCII in header values. rspamd reads them as UTF-8. */
 function headersOf({ remoteAddress, helo, mailFrom, rcptTo }: Envelope, clientIsSender: boolean): Headers {
   return {
     ...(clientIsSender ? { IP: headerValue(remoteAddress), Helo: headerValue(helo) } : {}),

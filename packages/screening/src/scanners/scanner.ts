@@ -7,7 +7,7 @@ export interface VirusScanner {
 
 export interface VirusScan {
   readonly virus: boolean;
-  /** What the scanner calls it; null when it found none. */
+  /** The name that the scanner gives the virus; null when it found none. */
   readonly signature: string | null;
 }
 
@@ -18,11 +18,11 @@ export interface SpamScanner {
 
 export interface SpamScan {
   readonly spam: boolean;
-  /** In the scanner's own measure. */
+  /** The score on the scale of the scanner. */
   readonly score: number;
 }
 
-/** A scanner gave no verdict: it is away, too slow, refuses the message, or answers what cannot be read. */
+/** A scanner gave no verdict: it is away or too slow, refused the message, or sent an unreadable answer. */
 export class ScreeningUnavailableError extends Error {
   override name = 'ScreeningUnavailableError';
   readonly scanner: 'clamd' | 'rspamd';
