@@ -9,7 +9,7 @@ export function blobIdOf(bytes: Uint8Array): BlobId {
   return createHash('sha256').update(bytes).digest('hex') as BlobId;
 }
 
-/** Only what passes may become part of a path or of a key. */
+/** Check every id with this before it becomes part of a path or an S3 key. */
 export function isBlobId(text: string): text is BlobId {
   return BLOB_ID.test(text);
 }

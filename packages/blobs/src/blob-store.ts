@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BlobId } from './blob-id.ts';
 
-/** Positions of bytes, from 0, both ends included. */
+/** Byte positions, counted from 0. Both ends are included. */
 export interface ByteRange {
   readonly start: number;
   /** An end past the last byte means the last byte. */
@@ -9,30 +9,33 @@ export interface ByteRange {
 }
 
 export interface OpenBlob {
-  /** Of the whole blob in bytes, also when a range was asked for. */
+  /** Size of the whole blob in bytes, even for a range. */
   readonly size: number;
-  /** Read it to its end or destroy it: until then it holds a file or a connection. */
+  /** Read it to its end or destroy it. Until then it holds a file or a connection. */
   readonly stream: Readable;
 }
 
 export interface ListedBlob {
   readonly id: BlobId;
-  /** When it was last put. */
+  /** Time of the last put. */
   readonly putAt: Date;
 }
 
 /**
- * Keeps bytes under their SHA-256. Text that is no id reads as an id that is not there.
+ * Stores bytes under their SHA-256. A text that is no valid id reads as a missing blob.
  *
- * A store that is away, full, or refuses us makes every method, and every stream, fail with
+ * When the store is away, full or refuses us, every method and every stream fails with
  * BlobStoreUnavailableError.
  */
 export interface BlobStore {
-  /** Resolves when the bytes are durable under their id. Bytes that are there already count as put now. */
+  /**
+   * Resolves when the bytes are durable under their id. Existing bytes get the current time as their put
+   * time.
+   */
   put(bytes: Buffer): Promise<BlobId>;
   /**
-   * @returns null when there is no such blob.
-   * @throws RangeError when `range` is none, or when it starts past the last byte.
+   * @returns null when there is no such blob
+   * @throws RangeError when `range` is invalid, or starts past the last byte
    */
   open(id: BlobId, range?: ByteRange): Promise<OpenBlob | null>;
   /** @returns the size in bytes; null when there is no such blob. */
@@ -41,13 +44,16 @@ export interface BlobStore {
   read(id: BlobId): Promise<Buffer | null>;
   /** Does nothing when there is no such blob. */
   remove(id: BlobId): Promise<void>;
-  /** Every blob, in no order, read from the store in steps. */
+  /** Lists every blob, in no order. It reads the store page by page. */
   list(): AsyncIterable<ListedBlob>;
-  /** Breaks off what runs, and ends its connections. In S3 a call that begins afterwards fails at once. */
+  /** Aborts running calls and closes connections. In S3, later calls fail at once. */
   close(): void;
 }
 
-/** The store is away, full, or refuses us. The message names store and fault, `cause` is the fault itself. */
+/**
+ * The store is away, full, or refuses us. The message names the store and the fault. `cause` is the fault
+ * itself.
+ */
 export class BlobStoreUnavailableError extends Error {
   override readonly name = 'BlobStoreUnavailableError';
 }

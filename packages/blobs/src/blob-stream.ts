@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 
 interface BlobStreamOptions {
-  /** How long the source may take for its next bytes once they are asked for; null: as long as it likes. */
+  /** Time limit for the next bytes after the reader asked for them; null means none. */
   readonly idleMs: number | null;
-  /** Turns what the source says of a failure into what the reader gets. */
+  /** Turns an error of the source into the error that the reader gets. */
   readonly failure: (cause: Error) => Error;
 }
 
 /**
- * The bytes of `source`, with its failures in the store's words. The time limit runs only while the reader
- * waits: a slow reader is not the store's fault. Destroying the stream destroys `source`.
+ * Returns a stream of the bytes of `source`, with its errors converted by `failure`. The time limit runs only
+ * while the reader waits: a slow reader is not a fault of the store. Destroying the stream destroys `source`.
  */
 export function blobStream(source: Readable, { idleMs, failure }: BlobStreamOptions): Readable {
   let timer: NodeJS.Timeout | undefined;
@@ -31,7 +31,7 @@ export function blobStream(source: Readable, { idleMs, failure }: BlobStreamOpti
     timer = setTimeout(() => stream.destroy(failure(new Error(`no bytes for ${idleMs} ms`))), idleMs);
   }
 
-  source.pause(); // else the listener below starts it
+  source.pause(); // otherwise the next listener would start it
   source.on('data', (chunk: Buffer) => {
     clearTimeout(timer);
     if (stream.push(chunk)) startTimer();

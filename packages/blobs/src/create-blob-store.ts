@@ -4,17 +4,19 @@ import { parseLocation } from './location.ts';
 import type { S3StoreOptions } from './s3/s3-store.ts';
 
 export interface BlobStoreOptions {
-  /** `s3`: the bucket's region. Default: where the SDK looks, as for everything else of AWS. */
+  /** `s3`: the region of the bucket. Default: the AWS SDK finds it. */
   readonly region?: string | undefined;
-  /** `s3`: time limit of a call with its retries, and of waiting for a stream's bytes. Default: 30 s. */
+  /** `s3`: time limit of a call with its retries, and for the next bytes of a stream. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
 }
 
 const TIMEOUT_MS = 30_000;
 
 /**
- * @param location `file:/path`, `file:relative/folder` (of the working directory) or `s3://bucket/prefix`
- * @throws Error of one line when `location` is none of these. Makes no folder and connects to nothing yet.
+ * Makes no folder and opens no connection yet.
+ *
+ * @param location `file:/path`, `file:relative/folder` (in the working directory) or `s3://bucket/prefix`
+ * @throws Error with a one-line message when `location` is invalid
  */
 export function createBlobStore(location: string, options: BlobStoreOptions = {}): BlobStore {
   const parsed = parseLocation(location);
@@ -28,7 +30,7 @@ export function createBlobStore(location: string, options: BlobStoreOptions = {}
   }
 }
 
-/** Only a process that uses S3 pays for the AWS SDK: it is imported here, at once, and by nobody else. */
+/** Starts loading the AWS SDK at once. A process without S3 never loads it: only this function imports it. */
 function loadedWhenNeeded(options: S3StoreOptions): BlobStore {
   const loading = import('./s3/s3-store.ts').then(({ createS3Store }) => createS3Store(options));
   return {

@@ -4,15 +4,17 @@ import { unavailable } from './s3/fault.ts';
 export interface ObjectSourceOptions {
   /** A larger object is not read. */
   readonly bytesMax: number;
-  /** For S3 to answer, retries included, and once more for the bytes. Default: 30 s. */
+  /** Time limit for the answer of S3 with its retries, and again for the bytes. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
 }
 
 const TIMEOUT_MS = 30_000;
 
 /**
- * Reads credentials and region where the AWS SDK looks for them. Needs s3:GetObject, and s3:ListBucket: without it, S3 answers
- * 403 for an object that is gone. The SDK is loaded with the first object.
+ * The AWS SDK finds credentials and region. It is loaded with the first object.
+ *
+ * The credentials need s3:GetObject and s3:ListBucket. Without s3:ListBucket, S3 answers 403 for a missing
+ * object.
  */
 export function createObjectSource({ bytesMax, timeoutMs = TIMEOUT_MS }: ObjectSourceOptions): ObjectSource {
   let loading: Promise<ObjectSource> | undefined;

@@ -1,12 +1,12 @@
-/** Reads objects that others put into S3. */
+/** Reads objects that another service put into S3. */
 export interface ObjectSource {
   /**
-   * Reads an object whole.
+   * Reads a whole object.
    *
-   * @throws BlobStoreUnavailableError when S3 is away, refuses us, or needs longer than the time limit
+   * @throws BlobStoreUnavailableError when S3 is away, refuses us, or exceeds the time limit
    */
   read(object: { readonly bucket: string; readonly key: string }): Promise<ObjectReading>;
-  /** Breaks off what is read. A reading that begins afterwards fails at once. */
+  /** Aborts running reads. A later read fails at once. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Whether the operating system said so, with this code where one is given. */
+/** True for an error of the operating system, with this code if one is given. */
 export function isErrno(error: unknown, code?: string): error is NodeJS.ErrnoException {
   const { code: its, syscall } = error as Partial<NodeJS.ErrnoException>;
   return syscall !== undefined && (code === undefined || its === code);

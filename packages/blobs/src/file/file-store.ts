@@ -12,10 +12,10 @@ import { listFiles } from './list-files.ts';
 import { openIfThere, refreshDate, writeDurably } from './write-file.ts';
 
 /**
- * Blobs as files, `<root>/ab/cd/abcd…`: 65,536 folders, with some 1,500 of a hundred million blobs in each.
- * A blob's date is its file's modification time. Several processes may share the folder.
+ * Stores blobs as files, `<root>/ab/cd/abcd…`: 65,536 folders. With a hundred million blobs, each holds some
+ * 1,500. The modification time of a file is its put time. Several processes may share the folder.
  *
- * @param root absolute path; made when the first blob is put
+ * @param root absolute path; the first put makes it
  */
 export function createFileStore(root: string): BlobStore {
   const pathOf = (id: BlobId): string => join(root, id.slice(0, 2), id.slice(2, 4), id);
@@ -92,11 +92,11 @@ async function openFile(
 }
 
 /**
- * Another process may have made a folder and not have synced its name yet. So the first put of this process
- * into a folder syncs the two above it.
+ * Another process may have made a folder without syncing its name yet. So the first put of this process into
+ * a folder syncs both parent folders.
  */
 function createShardSync(): (shard: string) => Promise<void> {
-  /** At most 65,536. */
+  /** Synced folders, at most 65,536. */
   const synced = new Set<string>();
   return async (shard) => {
     const key = shard.slice(-'ab/cd'.length);

@@ -2,10 +2,10 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isErrno } from './errno.ts';
 
-/** Received mail is for its recipients: nobody else on the machine may look into these folders. */
+/** Received mail is private: no other user of the machine may read these folders. */
 const OWNER_FOLDER = 0o700;
 
-/** Makes the folder and what is missing above it. Each is durable before the next is made. */
+/** Makes the folder and its missing parents. Each is durable before the next one is made. */
 export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: OWNER_FOLDER });
@@ -18,9 +18,9 @@ export async function makeFolder(path: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** Makes the names in a folder durable: a rename is lost with the power until then. */
+/** Makes the names in a folder durable. Until then, a power failure can undo a rename. */
 export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return; // opens no folders; NTFS keeps its own journal of names
+  if (process.platform === 'win32') return; // Windows cannot open folders; NTFS journals names itself
   const handle = await open(path, 'r');
   try {
     await handle.sync();

@@ -6,17 +6,17 @@ import { isErrno } from './errno.ts';
 import { isTemporary } from './write-file.ts';
 
 const SHARD = /^[0-9a-f]{2}$/;
-/** A put takes seconds. What is as old as this was left by a crash. */
+/** A put takes seconds. A crash left every temporary file that is older than a day. */
 const TEMPORARY_AGE_MAX_MS = 24 * 60 * 60 * 1000;
 
-/** Every blob under `root`. Old temporary files are removed on the way. */
+/** Lists every blob under `root`, and removes old temporary files. */
 export async function* listFiles(root: string): AsyncGenerator<ListedBlob> {
   for (const first of await shardsIn(root)) {
     for (const second of await shardsIn(join(root, first))) yield* listFolder(join(root, first, second));
   }
 }
 
-/** At most 256 names. */
+/** Lists the shard folders in a folder, at most 256. */
 async function shardsIn(folder: string): Promise<string[]> {
   const entries = await unlessMissing(readdir(folder, { withFileTypes: true }));
   return (entries ?? [])
@@ -30,7 +30,7 @@ async function* listFolder(folder: string): AsyncGenerator<ListedBlob> {
   for await (const { name } of entries) {
     if (!isBlobId(name) && !isTemporary(name)) continue;
     const path = join(folder, name);
-    const file = await unlessMissing(stat(path)); // it may be gone since its name was read
+    const file = await unlessMissing(stat(path)); // another process may have removed it meanwhile
     if (file?.isFile() !== true) continue;
     if (isBlobId(name)) yield { id: name, putAt: file.mtime };
     else if (Date.now() - file.mtimeMs > TEMPORARY_AGE_MAX_MS) await rm(path, { force: true });

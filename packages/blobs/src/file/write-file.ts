@@ -6,14 +6,14 @@ import { isErrno } from './errno.ts';
 import { makeFolder, syncFolder } from './folders.ts';
 
 const OWNER_FILE = 0o600;
-/** Begins the name of a file that is being written. No id begins so. */
+/** Prefix of a file that is being written. No blob id starts with it. */
 const TEMPORARY_PREFIX = '.writing-';
 
 export function isTemporary(name: string): boolean {
   return name.startsWith(TEMPORARY_PREFIX);
 }
 
-/** Resolves when the file is durable. Until its rename nothing is there under its name, then all of it. */
+/** Resolves when the file is durable. Its name appears by a rename, so a reader never sees a partial file. */
 export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
   const folder = dirname(path);
   const temporary = join(folder, `${TEMPORARY_PREFIX}${basename(path)}.${randomBytes(8).toString('hex')}`);
@@ -27,7 +27,7 @@ export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
     }
     await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined); // the disk itself may be what is wrong
+    await rm(temporary, { force: true }).catch(() => undefined); // the disk itself may have failed
     throw error;
   }
   await syncFolder(folder);
@@ -44,9 +44,9 @@ async function create(path: string): Promise<FileHandle> {
 }
 
 /**
- * Dates the file now, durably.
+ * Sets the date of the file to now, durably.
  *
- * @returns false when no such file of this size is there, or when it was removed meanwhile.
+ * @returns false when no file of this size exists, or another process removed it meanwhile
  */
 export async function refreshDate(path: string, size: number): Promise<boolean> {
   const handle = await openIfThere(path, 'r+');
@@ -60,11 +60,11 @@ export async function refreshDate(path: string, size: number): Promise<boolean> 
   } finally {
     await handle.close();
   }
-  await syncFolder(dirname(path)); // whoever made the file may not have come so far
+  await syncFolder(dirname(path)); // the process that made the file may not have synced its name yet
   return true;
 }
 
-/** @returns null when there is no such file. */
+/** @returns null when there is no such file */
 export async function openIfThere(path: string, flags: 'r' | 'r+'): Promise<FileHandle | null> {
   try {
     return await open(path, flags);

@@ -1,35 +1,36 @@
 import { S3Client } from '@aws-sdk/client-s3';
 
-/** Passed to every command of a call, so that breaking it off closes its connection. */
+/** Pass it to every command of a call: the abort closes the connection. */
 export interface CommandOptions {
   readonly abortSignal: AbortSignal;
 }
 
 export interface BoundedS3Client {
   /**
-   * @throws S3Silence when the time of the call is up, or the client was closed; else whatever the SDK throws
+   * @throws S3Silence when the time limit of the call is over, or the client was closed
+   * @throws every error of the SDK
    */
   call<Answer>(work: (sdk: S3Client, options: CommandOptions) => Promise<Answer>): Promise<Answer>;
-  /** Breaks off what is running. A call that begins afterwards fails at once. */
+  /** Aborts running calls. A later call fails at once. */
   close(): void;
 }
 
-/** No answer in time, or none that is waited for. */
+/** S3 did not answer in time, or the client was closed. */
 class S3Silence extends Error {
   override readonly name = 'S3Silence';
 }
 
 const TRIES = 3;
-/** Of the time of a call for its tries. The rest is for credentials and for the pauses between tries. */
+/** The share of the time limit that the tries get. Credentials and pauses between tries need the rest. */
 const TRIES_SHARE = 0.9;
-/** A host that takes longer to accept a connection is away. */
+/** A host that accepts no connection within this time is away. */
 const CONNECT_TIMEOUT_MS = 5000;
 const CONNECTIONS_MAX = 64;
 
-/** Reads credentials and an endpoint that is not AWS's where the SDK looks for them. None is read yet. */
+/** The SDK finds the credentials, and the endpoint of an S3 that is not AWS. It reads none yet. */
 export function createS3Client(options: {
   readonly region?: string | undefined;
-  /** Time limit of a call, all of its tries included. */
+  /** Time limit of a call with all its tries. */
   readonly timeoutMs: number;
 }): BoundedS3Client {
   const { region, timeoutMs } = options;
@@ -38,13 +39,13 @@ export function createS3Client(options: {
     ...(region === undefined ? {} : { region }),
     maxAttempts: TRIES,
     retryMode: 'standard',
-    expectContinueHeader: false, // the SDK makes a new connection for each request with it
-    requestChecksumCalculation: 'WHEN_REQUIRED', // a put brings its SHA-256 along
-    responseChecksumValidation: 'WHEN_REQUIRED', // of a range there is none to check
+    expectContinueHeader: false, // with it, the SDK opens a new connection for each request
+    requestChecksumCalculation: 'WHEN_REQUIRED', // a put sends its SHA-256 itself
+    responseChecksumValidation: 'WHEN_REQUIRED', // a range has no checksum
     requestHandler: {
       connectionTimeout: Math.min(CONNECT_TIMEOUT_MS, tryMs),
       requestTimeout: tryMs,
-      throwOnRequestTimeout: true, // else it only writes a warning
+      throwOnRequestTimeout: true, // by default the SDK only warns
       httpAgent: { maxSockets: CONNECTIONS_MAX },
       httpsAgent: { maxSockets: CONNECTIONS_MAX },
     },
@@ -60,7 +61,7 @@ export function createS3Client(options: {
       const brokenOff = new Promise<never>((_resolve, reject) => {
         abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error));
       });
-      // The limit that nothing can outlast: the SDK's own start after the credentials.
+      // This limit bounds everything, even the SDK's own work after it has the credentials.
       const timer = setTimeout(() => abort.abort(new S3Silence(`no answer in ${timeoutMs} ms`)), timeoutMs);
       running.add(abort);
       try {
@@ -82,7 +83,7 @@ function storeClosed(): S3Silence {
   return new S3Silence('the store was closed');
 }
 
-/** Servers that are not AWS's rarely answer to `bucket.host`. AWS wants that form. */
+/** Other servers than AWS rarely support `bucket.host`. AWS wants that form. */
 function addressBucketsByPath(sdk: S3Client): void {
   const { endpointProvider } = sdk.config;
   sdk.config.endpointProvider = (params, context) =>

@@ -1,16 +1,19 @@
 import { BlobStoreUnavailableError } from '../blob-store.ts';
 
-/** What the SDK throws: S3's refusals with their status, faults of Node, and faults of its own. */
+/** An error of the SDK: a refusal by S3 with its status, an error of Node, or an error of the SDK itself. */
 interface SdkFault extends NodeJS.ErrnoException {
   readonly $metadata: { readonly httpStatusCode?: number };
 }
 
-/** AWS's name of a refusal, or the name of what failed. */
+/** Returns the name that AWS gives to the error. */
 export function nameOf(error: unknown): string {
   return (error as Partial<SdkFault>).name ?? '';
 }
 
-/** AWS's own words name users, roles and keys and stay in `cause`. The message has names and numbers. */
+/**
+ * The message has only names and numbers. The words of AWS name users, roles and keys, so they stay in
+ * `cause`.
+ */
 export function unavailable(store: string, cause: unknown, what = 'blob store'): BlobStoreUnavailableError {
   const { name = 'unknown', code, message = '', $metadata } = cause as Partial<SdkFault>;
   const status = $metadata?.httpStatusCode;

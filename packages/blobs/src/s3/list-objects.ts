@@ -4,7 +4,7 @@ import { isBlobId } from '../blob-id.ts';
 import type { ListedBlob } from '../blob-store.ts';
 import type { BoundedS3Client } from './client.ts';
 
-/** Every blob under the prefix, a page of at most 1000 at a time. Other objects are passed over. */
+/** Lists every blob under the prefix, in pages of at most 1000. It skips other objects. */
 export async function* listObjects(
   call: BoundedS3Client['call'],
   bucket: string,

@@ -13,7 +13,10 @@ interface ObjectName {
 }
 
 export interface ObjectReader {
-  /** @returns null when there is no such object. @throws RangeError when `range` starts past the last byte */
+  /**
+   * @returns null when there is no such object
+   * @throws RangeError when `range` starts past the last byte
+   */
   open(object: ObjectName, range?: ByteRange): Promise<OpenBlob | null>;
   /** Ends every open stream with this failure. */
   breakOff(failure: BlobStoreUnavailableError): void;
@@ -22,7 +25,7 @@ export interface ObjectReader {
 export function createObjectReader(options: {
   readonly call: BoundedS3Client['call'];
   readonly failure: (cause: unknown) => BlobStoreUnavailableError;
-  /** How long the next bytes of a stream may take. */
+  /** Time limit for the next bytes of a stream. */
   readonly idleMs: number;
 }): ObjectReader {
   const { call, failure, idleMs } = options;
@@ -54,7 +57,7 @@ function rangeHeader(range: ByteRange | undefined): { Range?: string } {
   return range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
 }
 
-/** @returns null when the answer does not tell. */
+/** @returns null when the answer does not contain the size */
 function wholeSize(answer: GetObjectCommandOutput, range: ByteRange | undefined): number | null {
   if (range === undefined) return answer.ContentLength ?? null;
   const [, size] = /^bytes \d+-\d+\/(\d+)$/.exec(answer.ContentRange ?? '') ?? [];

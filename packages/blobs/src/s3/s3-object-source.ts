@@ -9,7 +9,7 @@ export function createS3ObjectSource(options: {
 }): ObjectSource {
   const { bytesMax, timeoutMs } = options;
   const client = createS3Client({ timeoutMs });
-  /** Of what is read now, by what breaks it off. */
+  /** One function per running read. It aborts the read. */
   const reading = new Set<(cause: Error) => void>();
 
   return {

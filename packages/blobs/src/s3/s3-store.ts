@@ -12,16 +12,18 @@ import { createObjectReader } from './object-reader.ts';
 
 export interface S3StoreOptions {
   readonly bucket: string;
-  /** Before every id in a key; empty or with a slash at its end. */
+  /** Stands before the id in a key. Empty, or ends with a slash. */
   readonly prefix: string;
   readonly region?: string | undefined;
-  /** Time limit of a call, its retries included, and of waiting for the next bytes of a stream. */
+  /** Time limit of a call with its retries, and for the next bytes of a stream. */
   readonly timeoutMs: number;
 }
 
 /**
- * Blobs as objects, `<prefix><id>`. A blob's date is the object's `LastModified`. Needs s3:PutObject,
- * s3:GetObject, s3:DeleteObject and s3:ListBucket: without the last, S3 answers 403 for what is not there.
+ * Stores blobs as objects, `<prefix><id>`. The `LastModified` of an object is its put time.
+ *
+ * The credentials need s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket. Without s3:ListBucket,
+ * S3 answers 403 for a missing object.
  */
 export function createS3Store(options: S3StoreOptions): BlobStore {
   const { bucket, prefix, timeoutMs } = options;
@@ -46,10 +48,10 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
         ...object(id),
         Body: bytes,
         ContentLength: bytes.length,
-        ChecksumSHA256: Buffer.from(id, 'hex').toString('base64'), // S3 refuses what arrives with another
+        ChecksumSHA256: Buffer.from(id, 'hex').toString('base64'), // S3 refuses bytes with another checksum
       });
       const { ETag } = await call((sdk, its) => sdk.send(command, its));
-      // Every S3 names what it has stored. A proxy's page with status 200 does not.
+      // Every S3 returns an ETag for a stored object. The page of a proxy with status 200 has none.
       if (ETag === undefined) throw failure(new Error('an answer that is not of S3'));
       return id;
     },
@@ -62,7 +64,8 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
       const head = new HeadObjectCommand(object(id));
       const found = await call((sdk, its) => sdk.send(head, its).catch(unlessNotFound));
       if (found?.ContentLength !== undefined) return found.ContentLength;
-      // No body of a HEAD tells a missing object from a missing bucket. That of a GET does.
+      // The answer to a HEAD has no body, so a missing object looks like a missing bucket. A GET shows the
+      // difference.
       const opened = await reader.open(object(id));
       opened?.stream.destroy();
       return opened?.size ?? null;
