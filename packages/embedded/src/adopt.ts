@@ -6,12 +6,12 @@ import type { Placement } from './placement.ts';
 import { isPostmasterOf, readPostmaster, type Postmaster } from './postmaster-file.ts';
 
 const POLL_MS = 10;
-/** Recovery after a crash may replay a good deal of log before the server is ready. */
+/** After a crash the server first replays its log. */
 const READY_TIMEOUT_MS = 60_000;
 
 /**
- * The server that already runs on this directory, once it is ready; null when there is none. A `postmaster.pid` whose
- * number belongs to something else by now is removed, for Postgres would refuse to start.
+ * Waits until the server that already runs on this directory is ready. Returns null when none runs. Removes a
+ * stale `postmaster.pid`, when its number belongs to another program: Postgres would refuse to start.
  */
 export async function adoptServer(place: Placement): Promise<Postmaster | null> {
   if (clusterVersion(place.dataDir) === null) return null;

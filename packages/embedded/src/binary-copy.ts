@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /**
- * Copies a tree of binaries that lies under a closed folder (root's home, mode 0700) to where every user can read it,
- * and returns the copy's folder. A complete copy is used again: 60 MB take about 250 ms.
+ * Copies binaries from a closed folder, such as root's home (mode 0700), to a folder that every user can
+ * read. Returns that folder. Reuses a complete copy: to copy 60 MB takes about 250 ms.
  */
 export function copyForOthers(native: string): string {
   const key = createHash('sha256').update(native).digest('hex').slice(0, 12);
@@ -15,12 +15,12 @@ export function copyForOthers(native: string): string {
   const tree = join(fresh, 'native');
   cpSync(native, tree, { recursive: true, verbatimSymlinks: true });
   openToAll(tree);
-  // Whatever has the name is incomplete, or not ours: never run it.
+  // The existing folder is incomplete, or another user made it: never run its files.
   rmSync(copy, { recursive: true, force: true });
   try {
     renameSync(tree, copy);
   } catch (error) {
-    // Another start was quicker by a moment.
+    // Another start was faster.
     if (!isWhole(native, copy)) throw error;
   } finally {
     rmSync(fresh, { recursive: true, force: true });
@@ -28,7 +28,9 @@ export function copyForOthers(native: string): string {
   return copy;
 }
 
-/** Cleaners of /tmp remove single old files, so a copy counts only when every file is there and ours. */
+/**
+ * A copy is complete when every file exists and is ours. Programs that clean /tmp remove single old files.
+ */
 function isWhole(source: string, copy: string): boolean {
   const wanted = lstatSync(source);
   const found = lstatSync(copy, { throwIfNoEntry: false });
@@ -48,7 +50,7 @@ function openToAll(path: string): void {
   if (stats.isDirectory()) for (const name of readdirSync(path)) openToAll(join(path, name));
 }
 
-/** TMPDIR may itself point into a closed home. */
+/** TMPDIR may point into a closed home. */
 function openTemporaryFolder(): string {
   const isOpen = (folder: string): boolean => {
     for (let at = folder; ; at = dirname(at)) {

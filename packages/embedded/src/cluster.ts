@@ -6,19 +6,19 @@ import { promisify } from 'node:util';
 import { giveTo, type Placement } from './placement.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 
-/** The one role of a cluster of ours: owner and superuser. */
+/** The only role of an embedded cluster: its owner and superuser. */
 export const ROLE = 'app';
 
-/** Nothing of our environment: PGDATA, PGPORT or a closed HOME would change what the server does. */
+/** Our own environment is left out: PGDATA, PGPORT or a closed HOME would change the server's behaviour. */
 export const SERVER_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
-/** The major version that made the data directory, or null when there is none yet. */
+/** The major version of the data directory, or null when it does not exist. */
 export function clusterVersion(dataDir: string): number | null {
   const file = join(dataDir, 'PG_VERSION');
   return existsSync(file) ? Number(readFileSync(file, 'utf8').trim()) : null;
 }
 
-/** The password of an existing cluster: its file is the truth, whatever the caller asks for. */
+/** Reads the password of an existing cluster. It wins over the password that the caller asks for. */
 export function readPassword(place: Placement): string {
   if (!existsSync(place.passwordFile)) {
     throw new Error(`${place.dataDir} has lost ${place.passwordFile}; restore that file, or remove both`);
@@ -27,8 +27,8 @@ export function readPassword(place: Placement): string {
 }
 
 /**
- * Makes a new cluster: UTF-8, C collation (the same on every system), SCRAM passwords. It grows under another name
- * and is renamed at the end, so an interrupted start leaves nothing that looks like a cluster.
+ * Makes a new cluster: UTF-8, C collation (the same on every system), SCRAM passwords. Builds it under
+ * another name and renames it at the end, so an interrupted start leaves no half-made cluster.
  */
 export async function createCluster(
   place: Placement,
@@ -46,7 +46,7 @@ export async function createCluster(
   try {
     await promisify(execFile)(binaries.initdb, [...flags, '-E', 'UTF8', '--locale=C', '--no-sync'], {
       ...place.runAs,
-      cwd: '/', // ours may be closed to that user
+      cwd: '/', // that user may not be able to enter our folder
       env: SERVER_ENVIRONMENT,
     });
   } catch (error) {
@@ -54,6 +54,6 @@ export async function createCluster(
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
     throw new Error(`initdb could not make ${place.dataDir}: ${said}`, { cause: error });
   }
-  rmSync(place.dataDir, { recursive: true, force: true }); // empty, or the remains of an interrupted initdb
+  rmSync(place.dataDir, { recursive: true, force: true }); // empty, or from an interrupted initdb
   renameSync(draft, place.dataDir);
 }

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * A TCP port on 127.0.0.1 that was free a moment ago. Somebody else may take it before the caller does, so whoever
- * binds it must be ready to ask for another.
+ * Finds a free TCP port on 127.0.0.1. Another program may take it before the caller binds it. The caller must
+ * then ask for another port.
  */
 export async function freePort(): Promise<number> {
   const port = await bind(0);
@@ -10,7 +10,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Whether `port` on 127.0.0.1 can be bound right now. */
+/** Tries to bind `port` on 127.0.0.1. */
 export async function isPortFree(port: number): Promise<boolean> {
   return (await bind(port)) !== null;
 }

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process';
 
-/** Ends a server when its launcher is gone, however that died. */
+/** Ends a server when its launcher is gone, even after SIGKILL. */
 export interface Guard {
-  /** The process that watches; it ends when its work is done. */
+  /** The process of the guard. It ends when its work is done. */
   pid: number;
-  /** The launcher ends the server itself; the guard leaves without doing anything. */
+  /** Ends the guard without a signal to the server: the launcher ends the server itself. */
   release(): void;
 }
 
 /**
- * Waits for the end of its standard input, which the launcher holds open: the kernel closes it even after SIGKILL.
- * `$1` pid, `$2` signal, the rest are paths to remove.
+ * Waits for the end of its standard input. The launcher holds it open, and the kernel closes it even after
+ * SIGKILL. `$1` is the pid, `$2` the signal; the rest are paths to remove.
  */
 const GUARD = `
 while read -r word; do [ "$word" = release ] && exit 0; done
@@ -29,17 +29,17 @@ kill -s KILL "$pid" 2>/dev/null
 exit 0
 `;
 
-/** Starts a shell of one megabyte that outlives us, signals `pid` when we are gone and removes `files`. */
+/** Starts a shell (about 1 MB) that outlives this process, then signals `pid` and removes `files`. */
 export function guardProcess(pid: number, signal: NodeJS.Signals, files: readonly string[]): Guard {
   const name = signal.replace(/^SIG/, '');
   const child = spawn('/bin/sh', ['-c', GUARD, 'guard', String(pid), name, ...files], {
-    detached: true, // Ctrl-C goes to the whole process group; the guard must see it through
+    detached: true, // Ctrl-C signals the whole process group; the guard must survive it
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   child.unref();
-  // The pipe may break when the guard is killed first: then there is nobody left to release.
+  // The pipe breaks when the guard is killed first.
   child.stdin.on('error', () => child.stdin.destroy());
   (child.stdin as unknown as { unref(): void }).unref();
   return {

@@ -10,7 +10,7 @@ import { statOrNull } from './run-as.ts';
 
 const POLL_MS = 10;
 const READY_TIMEOUT_MS = 60_000;
-/** A port may be taken between our look and the server's; a killed server's children need a moment to notice. */
+/** Another program may take the port first, and the children of a killed server need a moment to end. */
 const TRIES = 20;
 const RETRY_DELAY_MS = 250;
 const LOG_BYTES_MAX = 5_000_000;
@@ -24,7 +24,7 @@ export interface LaunchOptions {
   environment?: Readonly<Record<string, string>>;
 }
 
-/** Starts the server of an existing cluster and waits until it takes connections. */
+/** Starts the server of an existing cluster and waits until it accepts connections. */
 export async function launchServer(
   place: Placement,
   binaries: PostgresBinaries,
@@ -52,7 +52,7 @@ function settingsFor(port: number, options: LaunchOptions): Record<string, strin
     listen_addresses: '127.0.0.1',
     port: String(port),
     unix_socket_directories: '',
-    max_connections: '200', // three processes with their pools, BullMQ's clients and a person looking on
+    max_connections: '200', // the pools of all processes, BullMQ's clients, and a person with psql
     timezone: 'UTC',
     log_timezone: 'UTC',
     ...(options.durable ? {} : NOT_DURABLE),
@@ -91,7 +91,7 @@ async function launchOnce(
   };
 }
 
-/** Null when the server ended instead. */
+/** Returns null when the server ends first. */
 async function waitUntilReady(child: ChildProcess, place: Placement): Promise<Postmaster | null> {
   const failures: Error[] = [];
   child.once('error', (error) => failures.push(error));

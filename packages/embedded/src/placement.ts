@@ -3,22 +3,22 @@ import { accessSync, chmodSync, chownSync, constants, lstatSync, mkdirSync } fro
 import { basename, dirname, join, resolve } from 'node:path';
 import { canReach, runAsFor, statOrNull, type RunAs } from './run-as.ts';
 
-/** Where one cluster keeps everything, and who runs it. */
+/** The paths of a cluster, and the user that runs it. */
 export interface Placement {
   dataDir: string;
   passwordFile: string;
   logFile: string;
   lockFile: string;
-  /** The folder made for a cluster that could not stay where it was asked for, or null. */
+  /** The extra folder of a cluster that is not at the requested path, or null. */
   ownFolder: string | null;
-  /** Undefined: the server runs as ourselves. */
+  /** Undefined: the server runs as the user of this process. */
   runAs: RunAs | undefined;
 }
 
 /**
- * The requested directory where the server's user can reach it. Root's own home (mode 0700) cannot be reached by
- * `nobody`; the cluster then lives in a folder of its own that survives a reboot, named after the requested path so
- * that every start finds it again.
+ * Chooses the data directory: the requested one if the server's user can reach it. `nobody` cannot reach
+ * root's home (mode 0700). The cluster then gets a folder that survives a reboot. Its name is a hash of the
+ * requested path, so every start finds it again.
  */
 export function placeCluster(requested: string): Placement {
   const wanted = resolve(requested);
@@ -31,18 +31,18 @@ export function placeCluster(requested: string): Placement {
     logFile: `${dataDir}.log`,
     lockFile: `${dataDir}.lock`,
     ownFolder: dataDir === wanted ? null : dirname(dataDir),
-    // A cluster that was placed elsewhere by an earlier start keeps its owner.
+    // A cluster that an earlier start placed elsewhere keeps its owner.
     runAs: runAs === undefined ? undefined : runAsFor(dataDir),
   };
 }
 
-/** Every path that a cluster leaves on disk. */
+/** All paths of a cluster on disk. */
 export function filesOf(place: Placement): string[] {
   const files = [place.dataDir, place.passwordFile, place.logFile, place.lockFile];
   return place.ownFolder === null ? files : [...files, place.ownFolder];
 }
 
-/** Makes `folder`; `mkdir -p -m 0700` would close the parents too, and the server's user could not pass. */
+/** Makes `folder` with open parents: `mkdir -p -m 0700` would close them for the server's user. */
 function makeFolders(folder: string, runAs: RunAs | undefined): void {
   const first = mkdirSync(folder, { recursive: true });
   if (first === undefined || runAs === undefined) return;
@@ -72,7 +72,7 @@ function reachableInstead(wanted: string, runAs: RunAs): string {
   return join(home, basename(wanted));
 }
 
-/** /var/tmp is open to everyone: somebody else may have put a folder or a link there under our name. */
+/** Every user can write to /var/tmp. Another user may have made a folder or a link with our name. */
 function assertOurs(folder: string): void {
   const stats = lstatSync(folder);
   if (!stats.isDirectory() || stats.uid !== 0 || (stats.mode & 0o022) !== 0) {

@@ -8,7 +8,7 @@ import type { RunAs } from './run-as.ts';
 export interface PostgresBinaries {
   initdb: string;
   postgres: string;
-  /** Major version, such as 18. */
+  /** The major version, such as 18. */
   major: number;
 }
 
@@ -16,9 +16,9 @@ const DEBIAN_FOLDER = '/usr/lib/postgresql';
 const SUFFIX = process.platform === 'win32' ? '.exe' : '';
 
 /**
- * Finds a Postgres that `runAs` can execute: npm's binaries for this platform, else PATH, else Debian's folder (newest
- * first). `major` asks for exactly that version, as an existing data directory does.
- * @throws one error that names everything tried, and DATABASE_URL
+ * Finds a Postgres that `runAs` can execute. Tries npm's binaries for this platform, then PATH, then Debian's
+ * folder (newest first). `major` allows only that version; an existing data directory needs it.
+ * @throws one error that names DATABASE_URL and all attempts
  */
 export function findPostgresBinaries(runAs: RunAs | undefined, major: number | null): PostgresBinaries {
   const tried: string[] = [];
@@ -55,7 +55,7 @@ function* supplies(runAs: RunAs | undefined): Generator<Supply> {
   for (const folder of debian) yield { name: folder, folder };
 }
 
-/** The binaries in `folder` when `runAs` can run them, else a sentence that says why not. */
+/** Returns the binaries in `folder` if `runAs` can run them, or a sentence with the reason. */
 function probe(folder: string, runAs: RunAs | undefined): PostgresBinaries | string {
   const initdb = join(folder, `initdb${SUFFIX}`);
   const postgres = join(folder, `postgres${SUFFIX}`);

@@ -14,7 +14,10 @@ describe('a private Postgres', () => {
   let started: RunningPostgres[];
   let guards: Guard[];
 
-  /** The cluster in `data/pg` passes from test to test, always stopped in between: making one is the slow part. */
+  /**
+   * The cluster in `data/pg` passes from test to test, always stopped in between: making one is the slow
+   * part.
+   */
   const start = async (more: Partial<PostgresOptions> = {}): Promise<RunningPostgres> => {
     const postgres = await startPostgres({ dataDir: join(folder, 'data', 'pg'), durable: false, ...more });
     started.push(postgres);
@@ -24,7 +27,7 @@ describe('a private Postgres', () => {
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'postrider-embedded-'));
-    chmodSync(folder, 0o755); // as root, the server runs as somebody else and has to get through
+    chmodSync(folder, 0o755); // as root, the server runs as another user and must be able to enter
   });
   beforeEach(() => {
     started = [];
@@ -49,7 +52,7 @@ describe('a private Postgres', () => {
     expect(postgres.adopted).toBe(false);
   });
 
-  test('is given the environment that is asked for, and nothing of ours', async () => {
+  test('gets the requested environment, and none of ours', async () => {
     const postgres = await start({ environment: { FOR_THE_SERVER: 'yes' } });
 
     await ask(postgres, 'CREATE TABLE seen (line text)');
@@ -65,7 +68,7 @@ describe('a private Postgres', () => {
     expect(await ask(postgres, 'SHOW synchronous_commit')).toBe('on');
   });
 
-  test('lets nobody in without the password, which only its owner can read', async () => {
+  test('refuses clients without the password, which only its owner can read', async () => {
     const postgres = await start({ dataDir: join(folder, 'locked'), password: 'a/b c' });
     const wrong = new URL(postgres.url);
     wrong.password = 'guess';
@@ -76,7 +79,7 @@ describe('a private Postgres', () => {
     expect(statSync(postgres.dataDir).mode & 0o777).toBe(0o700);
   });
 
-  test('is adopted, not started twice, after its launcher forgot it', async () => {
+  test('is adopted, not started twice, after its launcher left it running', async () => {
     const first = await start();
     await ask(first, 'CREATE TABLE adopted AS SELECT 41 AS n');
     const second = await start();
@@ -118,7 +121,7 @@ describe('a private Postgres', () => {
     expect(await ask(second, 'SELECT 1 AS one')).toBe(1);
   });
 
-  test('takes the port it is told, and another one when its last is taken', async () => {
+  test('uses the requested port, and another one when its last port is taken', async () => {
     const port = await freePort();
     const first = await start({ port });
     expect(first.port).toBe(port);
@@ -132,7 +135,7 @@ describe('a private Postgres', () => {
     expect(await ask(second, 'SELECT 1 AS one')).toBe(1);
   });
 
-  test('is gone after stop, with its sessions broken off', async () => {
+  test('is gone after stop, with its sessions ended', async () => {
     const postgres = await start();
     const session = new pg.Client({ connectionString: postgres.url });
     const brokenOff = new Promise<Error>((resolve) => void session.on('error', resolve));
@@ -145,7 +148,7 @@ describe('a private Postgres', () => {
     await expect(ask(postgres, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
   });
 
-  test('leaves nothing on disk when it was made to be thrown away', async () => {
+  test('leaves nothing on disk when it is throwAway', async () => {
     const postgres = await start({ dataDir: join(folder, 'waste'), throwAway: true });
     await postgres.stop();
 
@@ -153,7 +156,7 @@ describe('a private Postgres', () => {
     expect(existsSync(`${postgres.dataDir}.password`)).toBe(false);
   });
 
-  test('says what the server said when it cannot start', async () => {
+  test('quotes the output of a server that cannot start', async () => {
     await expect(start({ settings: { max_connections: 'many' } })).rejects.toThrow(
       'invalid value for parameter "max_connections"',
     );

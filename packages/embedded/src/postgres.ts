@@ -10,21 +10,23 @@ import { endProcess, signalProcess } from './process-state.ts';
 import { withStartLock } from './start-lock.ts';
 
 export interface PostgresOptions {
-  /** Made when it does not exist. Beside it stand `.password` (mode 0600), `.log` and, during a start, `.lock`. */
+  /** Created if missing. Its neighbours are `.password` (mode 0600), `.log` and, during a start, `.lock`. */
   dataDir: string;
-  /** TCP port on 127.0.0.1. 0 or unset: the port of the last start when it is free, else any free one. */
+  /** TCP port on 127.0.0.1. 0 or unset: the port of the last start if it is free, or any free port. */
   port?: number;
-  /** False trades every safety on a crash for speed: for tests and throw-away data only. */
+  /** False: a crash may lose data, but writes are faster. For tests and throw-away data only. */
   durable: boolean;
-  /** Password of a new cluster; unset makes a random one. An existing cluster keeps its own. */
+  /** Password of a new cluster. Unset: a random one. An existing cluster keeps its password. */
   password?: string;
-  /** Server settings, such as `{ shared_preload_libraries: 'pg_stat_statements' }`. An adopted server keeps its own. */
+  /**
+   * Server settings, such as `{ shared_preload_libraries: 'pg_stat_statements' }`. Not for an adopted server.
+   */
   settings?: Readonly<Record<string, string>>;
-  /** Beside the little that a server is given: what a library that is preloaded goes by. An adopted server keeps its own. */
+  /** Extra environment variables of the server, for preloaded libraries. Not for an adopted server. */
   environment?: Readonly<Record<string, string>>;
-  /** True: the server ends with this process, even a killed one, and its files are removed. */
+  /** True: when this process ends, even by SIGKILL, the server ends and its files are removed. */
   throwAway?: boolean;
-  /** Takes one line for each step that is worth knowing. */
+  /** Receives one line per step. */
   log?: (line: string) => void;
 }
 
@@ -33,19 +35,19 @@ export interface RunningPostgres {
   url: string;
   port: number;
   pid: number;
-  /** Where the data really is: see `placeCluster`. */
+  /** The real data directory; see `placeCluster`. */
   dataDir: string;
-  /** True when the server was already running, left behind by an earlier launcher. */
+  /** True when an earlier launcher had left the server running. */
   adopted: boolean;
-  /** Fast shutdown: breaks the sessions off, writes a checkpoint, waits for the end. */
+  /** Fast shutdown: ends all sessions, writes a checkpoint and waits for the end. */
   stop(): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
 
 /**
- * Starts a private Postgres on 127.0.0.1 (no socket file), or adopts the one that already serves this directory. The
- * server is detached: it outlives its launcher unless `stop` is called or it is `throwAway`.
- * @throws when no binaries are found (naming what was tried), or the server does not get ready
+ * Starts a private Postgres on 127.0.0.1 without a socket file, or adopts the one that already serves this
+ * directory. The server outlives its launcher, unless `stop` is called or it is `throwAway`.
+ * @throws when no binaries are found (naming all attempts), or when the server is not ready in time
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const place = placeCluster(options.dataDir);
@@ -61,7 +63,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
       options.log?.(`making a new Postgres ${binaries.major} cluster in ${place.dataDir}`);
       await createCluster(place, binaries, options.password);
     }
-    readPassword(place); // a server that nobody can log in to would only be left behind
+    readPassword(place); // fails before the start: without the password no client could log in
     const started = await launchServer(place, binaries, options);
     options.log?.(`Postgres ${binaries.major} runs on port ${started.port} (process ${started.pid})`);
     return runningPostgres(place, started, options, false);
@@ -83,7 +85,8 @@ function runningPostgres(
     dataDir: place.dataDir,
     adopted,
     stop: async () => {
-      // SIGINT: fast. SIGQUIT: at once, recovery at the next start. A stopped process sees them only when continued.
+      // SIGINT: fast. SIGQUIT: at once, recovery at the next start. A stopped process sees them only when
+      // continued.
       signalProcess(pid, 'SIGCONT');
       await endProcess(pid, [
         { signal: 'SIGINT', graceMs: 30_000 },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRunning } from './process-state.ts';
 
-/** What a running server says about itself in `postmaster.pid`. */
+/** The content of `postmaster.pid`, which a running server writes. */
 export interface Postmaster {
   pid: number;
   port: number;
@@ -11,7 +11,7 @@ export interface Postmaster {
   ready: boolean;
 }
 
-/** The content of `postmaster.pid` (lines: 1 pid, 4 port, 8 status), or null when there is no server's file. */
+/** Reads `postmaster.pid` (lines: 1 pid, 4 port, 8 status). Returns null when it is missing or malformed. */
 export function readPostmaster(dataDir: string): Postmaster | null {
   const lines = readOrNull(join(dataDir, 'postmaster.pid'))?.split('\n');
   const pid = Number(lines?.[0]);
@@ -19,15 +19,15 @@ export function readPostmaster(dataDir: string): Postmaster | null {
   return { pid, port: Number(lines[3] ?? 0), ready: lines[7]?.trim() === 'ready' };
 }
 
-/** The port of the last start, kept by Postgres in `postmaster.opts`, or null. */
+/** The port of the last start, from `postmaster.opts`, or null. */
 export function lastPort(dataDir: string): number | null {
   const found = /"port=(\d+)"/.exec(readOrNull(join(dataDir, 'postmaster.opts')) ?? '');
   return found === null ? null : Number(found[1]);
 }
 
 /**
- * Whether `pid` is the server of this data directory. After a reboot, or in a new container, the number in a stale
- * file often belongs to something else.
+ * Checks that `pid` is the server of this data directory. After a reboot, or in a new container, the number
+ * in a stale file often belongs to another program.
  */
 export function isPostmasterOf(dataDir: string, pid: number): boolean {
   if (!isRunning(pid)) return false;
@@ -35,7 +35,7 @@ export function isPostmasterOf(dataDir: string, pid: number): boolean {
   return command === null || command.includes(dataDir);
 }
 
-/** Null when the system does not tell; Postgres then decides for itself whether the file is stale. */
+/** Returns null when the system does not show it. Postgres then decides whether the file is stale. */
 function commandLine(pid: number): string | null {
   if (process.platform === 'linux') return readOrNull(`/proc/${pid}/cmdline`);
   try {

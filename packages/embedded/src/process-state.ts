@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 10;
 
 /**
- * Whether the process still does anything. A zombie does not: in a container whose first process never reaps, a dead
- * server answers `kill(pid, 0)` for ever.
+ * Checks that the process exists and is no zombie. When the first process of a container never reaps its
+ * children, `kill(pid, 0)` finds a dead server forever.
  */
 export function isRunning(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
@@ -17,7 +17,7 @@ export function isRunning(pid: number): boolean {
   return !isZombie(pid);
 }
 
-/** Sends `signal`; false when the process is already gone. */
+/** Sends `signal`. Returns false when the process is already gone. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
@@ -27,7 +27,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Waits until the process is gone; false when it outlived `timeoutMs`. */
+/** Waits until the process is gone. Returns false after `timeoutMs`. */
 export async function waitForExit(pid: number, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (isRunning(pid)) {
@@ -37,7 +37,7 @@ export async function waitForExit(pid: number, timeoutMs: number): Promise<boole
   return true;
 }
 
-/** Sends each signal in turn, giving the process its time after each, until it is gone. */
+/** Sends the signals in order and waits after each one, until the process is gone. */
 export async function endProcess(
   pid: number,
   steps: readonly { signal: NodeJS.Signals; graceMs: number }[],
@@ -49,8 +49,8 @@ export async function endProcess(
 }
 
 /**
- * A name that no later process gets, unlike its number: the number and, on Linux, the moment it started. Null when it
- * is not running.
+ * Identifies a process by its number and, on Linux, its start time. A later process may get the same number.
+ * Returns null when it does not run.
  */
 export function processIdentity(pid: number): string | null {
   if (!isRunning(pid)) return null;
@@ -62,14 +62,14 @@ function isZombie(pid: number): boolean {
   return statFields(pid)[0] === 'Z';
 }
 
-/** The fields of /proc/PID/stat from the state on; empty where there is none. */
+/** The fields of /proc/PID/stat, from the state on. Empty without such a file. */
 function statFields(pid: number): string[] {
   if (process.platform !== 'linux') return [];
   try {
-    // "pid (name) state …": the name may hold anything, also ") ".
+    // "pid (name) state …": the name may contain ") ".
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return []; // gone between the two looks: the next signal says so
+    return []; // the process ended meanwhile
   }
 }

@@ -29,13 +29,13 @@ const title = 'a private Redis';
     expect(await ask(first, 'CONFIG GET bind')).toContain('127.0.0.1');
   });
 
-  test('takes further arguments', async () => {
+  test('accepts more arguments', async () => {
     const redis = await start({ args: ['--maxmemory', '3mb'] });
 
     expect(await ask(redis, 'CONFIG GET maxmemory')).toContain(String(3 * 1024 * 1024));
   });
 
-  test('is silent while paused and goes on when resumed', async () => {
+  test('does not answer while paused, and answers after resume', async () => {
     const redis = await start();
     const socket = createConnection({ port: redis.port, host: '127.0.0.1' });
     await new Promise((resolve) => socket.once('connect', resolve));
@@ -50,7 +50,7 @@ const title = 'a private Redis';
     socket.destroy();
   });
 
-  test('is gone after stop, also when it was paused', async () => {
+  test('is gone after stop, even while paused', async () => {
     const redis = await start();
     redis.pause();
     await redis.stop();
@@ -67,7 +67,7 @@ const title = 'a private Redis';
     expect(await ask(second, 'PING')).toBe('+PONG\r\n');
   });
 
-  test('says what the server said when it cannot start', async () => {
+  test('quotes the output of a server that cannot start', async () => {
     await expect(start({ args: ['--maxmemory', 'plenty'] })).rejects.toThrow(/did not start[^]*maxmemory/);
   });
 });

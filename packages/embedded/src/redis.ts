@@ -12,11 +12,11 @@ const START_TIMEOUT_MS = 10_000;
 const POLL_MS = 5;
 
 export interface RedisOptions {
-  /** TCP port on 127.0.0.1; 0 or unset takes any free one. */
+  /** TCP port on 127.0.0.1. 0 or unset: any free port. */
   port?: number;
-  /** Working directory of the server; unset makes a temporary one that `stop` removes. */
+  /** Working directory of the server. Unset: a temporary one that `stop` removes. */
   dir?: string;
-  /** Further arguments of the server, such as `['--maxmemory', '10mb']`. They win over the defaults. */
+  /** More arguments of the server, such as `['--maxmemory', '10mb']`. They win over the defaults. */
   args?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface RunningRedis {
   pid: number;
   stop(): Promise<void>;
   kill(signal: NodeJS.Signals): void;
-  /** SIGSTOP: connections stay open and nothing answers, as behind a dead network. */
+  /** SIGSTOP: connections stay open, but the server does not answer, as behind a dead network. */
   pause(): void;
   resume(): void;
 }
@@ -43,8 +43,9 @@ export function findRedisServer(): string | null {
 }
 
 /**
- * Starts a private Redis on 127.0.0.1 that writes nothing to disk and ends with this process, even a killed one.
- * @throws when there is no server on PATH, or it does not answer within 10 s
+ * Starts a private Redis on 127.0.0.1. It writes nothing to disk, and ends when this process ends, even by
+ * SIGKILL.
+ * @throws when no server is on PATH, or it does not answer within 10 s
  */
 export async function startRedis(options: RedisOptions = {}): Promise<RunningRedis> {
   const binary = findRedisServer();
@@ -76,7 +77,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RunningRed
   for (const stream of [child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
 
   const stop = async (): Promise<void> => {
-    signalProcess(pid, 'SIGCONT'); // a paused server never sees SIGTERM
+    signalProcess(pid, 'SIGCONT'); // a stopped process does not handle SIGTERM
     await endProcess(pid, [
       { signal: 'SIGTERM', graceMs: 5_000 },
       { signal: 'SIGKILL', graceMs: 5_000 },
@@ -134,7 +135,7 @@ async function answersPing(port: number): Promise<boolean> {
       resolve(answer);
     };
     socket.once('connect', () => socket.write('PING\r\n'));
-    // Any RESP answer will do: `+PONG`, or an error when `args` ask for a password.
+    // Accepts `+PONG`, or an error when `args` set a password.
     socket.once('data', (data) => settle(/^[+-]/.test(data.toString())));
     socket.once('error', () => settle(false));
     socket.once('timeout', () => settle(false));

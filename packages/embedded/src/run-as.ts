@@ -1,7 +1,7 @@
 import { readFileSync, statSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The user a server runs as. */
+/** The user that runs a server. */
 export interface RunAs {
   uid: number;
   gid: number;
@@ -10,8 +10,8 @@ export interface RunAs {
 const NOBODY: RunAs = { uid: 65_534, gid: 65_534 };
 
 /**
- * Postgres refuses to run as root. Root gives the job to the owner of the existing data directory, else to `nobody`;
- * anyone else runs it as themselves (undefined).
+ * Chooses the user that runs Postgres, because Postgres refuses to run as root. Root uses the owner of an
+ * existing data directory, or `nobody`. Any other user runs it directly (undefined).
  */
 export function runAsFor(dataDir: string): RunAs | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -20,7 +20,7 @@ export function runAsFor(dataDir: string): RunAs | undefined {
   return nobody();
 }
 
-/** Whether `user` can enter every folder above `path` that exists. */
+/** Checks that `user` can enter every existing folder above `path`. */
 export function canReach(path: string, user: RunAs): boolean {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     const stats = statOrNull(folder);
@@ -39,7 +39,7 @@ function canEnter(stats: Stats, user: RunAs): boolean {
   return (stats.mode & 0o001) !== 0;
 }
 
-/** initdb looks its user up by name, so the id has to be the one that /etc/passwd knows. */
+/** initdb looks up its user by name, so the id must be in /etc/passwd. */
 function nobody(): RunAs {
   if (statOrNull('/etc/passwd') === null) return NOBODY;
   const entry = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));

@@ -6,9 +6,8 @@ const POLL_MS = 20;
 const WAIT_MS = 60_000;
 
 /**
- * Runs `work` while no other process does so under the same lock file. A holder that died without letting go is
- * passed over.
- * @throws after a minute, naming the file
+ * Runs `work` under a lock file, one process at a time. Ignores the lock of a dead process.
+ * @throws after a minute, with the name of the file
  */
 export async function withStartLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + WAIT_MS;
@@ -27,7 +26,7 @@ export async function withStartLock<T>(file: string, work: () => Promise<T>): Pr
   }
 }
 
-/** The file appears with its content already in it (a hard link), so nobody reads it half-written. */
+/** Makes the file by a hard link, so that no reader finds it half-written. */
 function take(file: string): boolean {
   const draft = uniqueNameFor(file);
   writeFileSync(draft, processIdentity(process.pid) ?? '');
@@ -43,7 +42,9 @@ function take(file: string): boolean {
   }
 }
 
-/** Several waiters may see the same stale lock; the rename lets one of them remove it, and never a fresh one. */
+/**
+ * Several waiters may see the same stale lock. The rename lets one process remove it, and never a fresh lock.
+ */
 function removeStale(file: string): void {
   const aside = uniqueNameFor(file);
   try {
@@ -66,7 +67,7 @@ function readHolder(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null; // let go of in this very moment
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null; // released meanwhile
     throw error;
   }
 }

@@ -245,7 +245,7 @@ export const metricCatalogue = {
     processes: ['inbound'],
     kind: 'counter',
     name: 'postrider_inbound_refusals_total',
-    help: '4xx and 5xx answers to SMTP clients, by code and reason.',
+    help: 'Answers with 4xx and 5xx to SMTP clients, by code and reason.',
     labels: ['code', 'reason'],
   },
   inboundThreadsLost: {
