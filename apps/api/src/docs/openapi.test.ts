@@ -66,10 +66,13 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content: object }>>;
 }
 
+const DOCUMENT = openApiDocument() as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+};
+
 function operationOf(name: string): Operation {
   const [method = '', path = ''] = name.toLowerCase().split(' ');
-  const { paths } = openApiDocument() as { paths: Record<string, Record<string, Operation>> };
-  const operation = paths[openApiPath(path)]?.[method];
+  const operation = DOCUMENT.paths[openApiPath(path)]?.[method];
   if (operation === undefined) throw new Error(`${name} is not in the document`);
   return operation;
 }
@@ -159,7 +162,7 @@ test('the routes of docs/api.md are those of the document, the operator’s left
 });
 
 test('the document is OpenAPI 3.1', async () => {
-  const { valid, errors } = await new Validator().validate(structuredClone(openApiDocument()));
+  const { valid, errors } = await new Validator().validate(structuredClone(DOCUMENT));
   expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
 });
 

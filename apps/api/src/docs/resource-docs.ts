@@ -106,35 +106,6 @@ export const SUPPRESSION_DOCS: Docs = {
   },
 };
 
-export const TOPIC_DOCS: Docs = {
-  'POST /v1/topics': {
-    operationId: 'createTopic',
-    summary: 'Make a topic that recipients can unsubscribe from',
-    request: 'TopicRequest',
-    success: { status: 200, schema: 'CreatedTopic' },
-    refusals: ['400 validation-failed'],
-  },
-  'GET /v1/topics': {
-    operationId: 'listTopics',
-    summary: 'List topics, newest first',
-    success: { status: 200, schema: 'TopicPage' },
-    paged: true,
-    refusals: ['400 validation-failed'],
-  },
-  'GET /v1/topics/:id': {
-    operationId: 'getTopic',
-    summary: 'Read a topic',
-    success: { status: 200, schema: 'Topic' },
-    refusals: MISSING,
-  },
-  'DELETE /v1/topics/:id': {
-    operationId: 'deleteTopic',
-    summary: 'Delete a topic, with its suppressions; its mail stays',
-    success: { status: 200, schema: 'DeletedTopic' },
-    refusals: MISSING,
-  },
-};
-
 export const UNSUBSCRIBE_DOCS: Docs = {
   'GET /u/:id': {
     operationId: 'showUnsubscribe',

@@ -59,14 +59,6 @@ const reason = {
   description: 'Needed to remove what a complaint has made.',
 };
 
-const topic = {
-  id: idOf('top'),
-  name: text,
-  description: nullableText,
-  default_subscription: { enum: ['opt_in', 'opt_out'] },
-  created_at: time,
-};
-
 /** An entry of an answer that says no more than which resource it is about. */
 function named(object: string, prefix: string): Schema {
   return exactly({ object: { const: object }, id: idOf(prefix) });
@@ -101,19 +93,6 @@ export const RESOURCE_SCHEMAS = {
   SuppressionPage: pageOf(exactly(suppression)),
   DeletedSuppression: deleted('suppression', 'sup'),
   DeletedSuppressions: many(deleted('suppression', 'sup')),
-  TopicRequest: {
-    type: 'object',
-    required: ['name', 'default_subscription'],
-    properties: {
-      name: text,
-      description: nullableText,
-      default_subscription: { enum: ['opt_in', 'opt_out'] },
-    },
-  },
-  CreatedTopic: named('topic', 'top'),
-  Topic: exactly({ object: { const: 'topic' }, ...topic }),
-  TopicPage: pageOf(exactly(topic)),
-  DeletedTopic: deleted('topic', 'top'),
   UnsubscribeRequest: { type: 'object', description: 'As RFC 8058 has it, or nothing.' },
   Unsubscribed: exactly({ object: { const: 'unsubscribe' }, unsubscribed: { const: true } }),
 } as const satisfies Readonly<Record<string, Schema>>;

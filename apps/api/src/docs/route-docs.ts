@@ -1,11 +1,10 @@
-import { DEAD_LETTER_REASONS, EVENT_TYPES, LIMITS } from '@postrider/domain';
 import { z } from 'zod';
 import type { Route, RouteDocs } from '../routes/route.ts';
 import { SCHEMAS } from './schemas.ts';
 import { INBOUND_DOCS } from './inbound-docs.ts';
-import { DOMAIN_DOCS, SUPPRESSION_DOCS, TOPIC_DOCS, UNSUBSCRIBE_DOCS } from './resource-docs.ts';
+import { DOMAIN_DOCS, SUPPRESSION_DOCS, UNSUBSCRIBE_DOCS } from './resource-docs.ts';
 import type { Refusal } from '../routes/route.ts';
-import type { QueryParameter, RouteDoc } from './route-doc.ts';
+import type { RouteDoc } from './route-doc.ts';
 
 const SEND_REFUSALS: readonly Refusal[] = [
   'domain-not-verified',
@@ -15,82 +14,8 @@ const SEND_REFUSALS: readonly Refusal[] = [
   'thread-rate-limited',
 ];
 
-const DEAD_LETTER_QUERY: readonly QueryParameter[] = [
-  { name: 'type', description: 'Of events of this type.', schema: { enum: EVENT_TYPES } },
-  { name: 'reason', description: 'Of this reason.', schema: { enum: DEAD_LETTER_REASONS } },
-  { name: 'webhook', description: 'Of the webhook with this id.', schema: { type: 'string' } },
-  { name: 'after', description: 'Older than the dead letter with this id.', schema: { type: 'string' } },
-];
-
-const ATTEMPT_QUERY: readonly QueryParameter[] = [
-  { name: 'event_id', description: 'Of the event with this id.', schema: { type: 'string' } },
-  { name: 'after', description: 'The `next_cursor` of the page before.', schema: { type: 'string' } },
-  {
-    name: 'limit',
-    description: 'Entries at the most.',
-    schema: { type: 'integer', minimum: 1, maximum: LIMITS.pageEntries, default: LIMITS.pageEntriesDefault },
-  },
-];
-
 /** By method and path, as the table has them. A route without an entry fails a test. */
 export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
-  'POST /v1/webhooks': {
-    operationId: 'createWebhook',
-    summary: 'Register an endpoint for events',
-    description: 'The one answer that carries the signing secret. `events` empty or absent means all types.',
-    request: 'WebhookRequest',
-    success: { status: 201, schema: 'CreatedWebhook' },
-    refusals: ['400 text', '422 text', 'validation-failed'],
-  },
-  'GET /v1/webhooks': {
-    operationId: 'listWebhooks',
-    summary: 'List all webhooks, newest first',
-    success: { status: 200, schema: 'WebhookList' },
-    refusals: [],
-  },
-  'GET /v1/webhooks/:id': {
-    operationId: 'getWebhook',
-    summary: 'Read a webhook, without its signing secret',
-    success: { status: 200, schema: 'Webhook' },
-    refusals: ['not-found'],
-  },
-  'GET /v1/webhooks/:id/attempts': {
-    operationId: 'listAttempts',
-    summary: 'List what the endpoint of a webhook answered, newest first',
-    description: 'As long as the operator keeps the log of attempts.',
-    query: ATTEMPT_QUERY,
-    success: { status: 200, schema: 'AttemptPage' },
-    refusals: ['not-found', 'validation-failed'],
-  },
-  'DELETE /v1/webhooks/:id': {
-    operationId: 'deleteWebhook',
-    summary: 'Delete a webhook, with its queued deliveries and its dead letters',
-    success: { status: 200, schema: 'DeletedWebhook' },
-    refusals: ['not-found'],
-  },
-  'GET /v1/webhooks/dead-letters': {
-    operationId: 'listDeadLetters',
-    summary: 'List the newest dead letters',
-    description: 'All parameters narrow the list; with `after` it goes on where another ended.',
-    query: DEAD_LETTER_QUERY,
-    success: { status: 200, schema: 'DeadLetterList' },
-    refusals: ['validation-failed'],
-  },
-  'POST /v1/webhooks/dead-letters/replay': {
-    operationId: 'replayDeadLetters',
-    summary: 'Queue the events of a webhook’s dead letters again',
-    description: `The oldest first, at most ${LIMITS.deadLettersReplayed} a request; \`remaining\` is how many still match.`,
-    request: 'ReplayRequest',
-    success: { status: 200, schema: 'ReplayedDeadLetters' },
-    refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
-  },
-  'POST /v1/webhooks/dead-letters/:id/replay': {
-    operationId: 'replayDeadLetter',
-    summary: 'Queue the event of a dead letter again',
-    description: 'With a fresh set of attempts; the event keeps its id. The dead letter is gone.',
-    success: { status: 200, schema: 'ReplayedDeadLetter' },
-    refusals: ['not-found'],
-  },
   'POST /v1/emails': {
     operationId: 'sendEmail',
     summary: 'Send a message',
@@ -136,7 +61,6 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
   },
   ...DOMAIN_DOCS,
   ...SUPPRESSION_DOCS,
-  ...TOPIC_DOCS,
   ...INBOUND_DOCS,
   ...UNSUBSCRIBE_DOCS,
 };

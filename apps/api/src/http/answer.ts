@@ -4,10 +4,10 @@ import type { AlsoStatus, FieldFault, ProblemSlug } from '@postrider/domain';
 /** The answer of a route, or of a stage before the route. `send` writes it to the connection. */
 export type Answer = JsonAnswer | HtmlAnswer | FileAnswer | PlainTextAnswer | ProblemAnswer;
 
-export interface JsonAnswer {
+export interface JsonAnswer<Body extends object = object> {
   readonly kind: 'json';
   readonly status: 200 | 201 | 202;
-  readonly body: object;
+  readonly body: Body;
 }
 
 /** A complete HTML document for a person. */
@@ -45,7 +45,8 @@ export interface ProblemAnswer {
   readonly errors?: readonly FieldFault[];
 }
 
-export function json(status: JsonAnswer['status'], body: object): JsonAnswer {
+/** Routes name the type of the body, so that the compiler checks it against its schema. */
+export function json<Body extends object>(status: JsonAnswer['status'], body: Body): JsonAnswer<Body> {
   return { kind: 'json', status, body };
 }
 

@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from '@postrider/domain';
 import { z } from 'zod';
 
 /*
@@ -20,6 +21,13 @@ export const texts = z.array(text);
 export const count = z.int().min(0);
 export const time = z.string().meta({ format: 'date-time', description: 'ISO 8601 UTC with milliseconds' });
 export const url = z.string().meta({ format: 'uri' });
+
+export const eventType = z.enum(EVENT_TYPES).meta({ id: 'EventType' });
+/** It is in one answer only, that to the creation of its webhook. */
+export const signingSecret = z
+  .string()
+  .regex(/^whsec_/)
+  .meta({ description: 'Shown this once.' });
 
 /** An id with the prefix of its noun, as `wh` for webhooks. */
 export function idOf(prefix: string) {

@@ -17,11 +17,10 @@ import type {
   WebhookStore,
 } from '@postrider/store';
 import type { SendingDomains } from '../domains/sending-domains.ts';
-import { batchBody, emailBody, resourceBody, snsBody } from '../http/body-rules.ts';
+import { batchBody, emailBody, snsBody } from '../http/body-rules.ts';
 import type { SnsAccess } from '../sns-access.ts';
-import { listDeadLetters } from './dead-letters/list.ts';
-import { replayDeadLetters } from './dead-letters/replay-many.ts';
-import { replayDeadLetter } from './dead-letters/replay.ts';
+import { listAttempts } from './attempts.ts';
+import { deadLetterRoutes } from './dead-letters.ts';
 import { domainRoutes } from './domains/routes.ts';
 import { batchCost, createBatch } from './emails/batch.ts';
 import { createEmail } from './emails/create.ts';
@@ -35,14 +34,10 @@ import { receiveSns } from './notifications/receive-sns.ts';
 import type { Route } from './route.ts';
 import { suppressionRoutes } from './suppressions/routes.ts';
 import { threadRoutes } from './threads/routes.ts';
-import { topicRoutes } from './topics/routes.ts';
+import { topicRoutes } from './topics.ts';
 import { unsubscribeRoutes } from './unsubscribe/routes.ts';
 import type { UnsubscribeRouteParts } from './unsubscribe/routes.ts';
-import { listAttempts } from './webhooks/attempts.ts';
-import { createWebhook } from './webhooks/create.ts';
-import { deleteWebhook } from './webhooks/delete.ts';
-import { getWebhook } from './webhooks/get.ts';
-import { listWebhooks } from './webhooks/list.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 export interface RouteStores extends UnsubscribeRouteParts {
   readonly domains: DomainStore;
@@ -85,7 +80,10 @@ export interface RouteParts extends MessageRouteParts {
 /** Every route but the operator's. */
 export function routeTable(stores: RouteStores, parts: RouteParts): readonly Route[] {
   return [
-    ...webhookRoutes(stores, parts.rules),
+    // Ahead of the routes with the id of a webhook: Express takes the first path that fits.
+    ...deadLetterRoutes(stores.deadLetters),
+    ...webhookRoutes(stores.webhooks, parts.rules.webhooksPerAccountMax),
+    listAttempts(stores.attempts),
     ...emailRoutes(stores, parts.rules),
     ...domainRoutes(stores.domains, parts.sendingDomains),
     ...suppressionRoutes(stores.suppressions),
@@ -106,29 +104,6 @@ function notificationRoute(
 ): Route {
   const handle = receiveSns({ sns, notifications, sesMail, logger, metrics });
   return { method: 'post', path: '/internal/ses/sns', scope: null, body: snsBody, handle };
-}
-
-function webhookRoutes(
-  { webhooks, attempts, deadLetters }: RouteStores,
-  { webhooksPerAccountMax }: RouteRules,
-): readonly Route[] {
-  const manage = { scope: 'webhooks:manage', limited: true } as const;
-  const create = createWebhook(webhooks, webhooksPerAccountMax);
-  const read = { ...manage, method: 'get', body: 'ignored' } as const;
-  const post = { ...manage, method: 'post' } as const;
-  const dead = '/v1/webhooks/dead-letters';
-  const one = '/v1/webhooks/:id';
-  return [
-    { ...post, path: '/v1/webhooks', body: resourceBody, handle: create },
-    { ...read, path: '/v1/webhooks', handle: listWebhooks(webhooks) },
-    // Ahead of the routes with an id: `dead-letters` is none.
-    { ...read, path: dead, handle: listDeadLetters(deadLetters) },
-    { ...post, path: `${dead}/replay`, body: resourceBody, handle: replayDeadLetters(deadLetters) },
-    { ...post, path: `${dead}/:id/replay`, body: 'ignored', handle: replayDeadLetter(deadLetters) },
-    { ...read, path: one, handle: getWebhook(webhooks) },
-    { ...read, path: `${one}/attempts`, handle: listAttempts(attempts) },
-    { ...manage, method: 'delete', path: one, body: 'ignored', handle: deleteWebhook(webhooks) },
-  ];
 }
 
 function emailRoutes({ emails }: RouteStores, { verifiedDomainsOnly }: RouteRules): readonly Route[] {

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
-import { writeCursor } from '../../src/routes/webhooks/attempt-cursor.ts';
+import { writeCursor } from '../../src/routes/attempts.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
 import { FUZZED_WEBHOOK, ID, MARK, TIME } from './law.ts';
 import type { BodyLaw, RouteLaw } from './law.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { parseFields, resourceFields } from '../../http/fields.ts';
 import type { FieldsParse } from '../../http/fields.ts';
 import { shownText } from '../../http/shown-text.ts';
-import { endpoint, eventTypes } from '../webhooks/registration.ts';
+import { requestedEndpoint as endpoint, requestedEventTypes as eventTypes } from '../webhooks.ts';
 
 /** What a request for a rule asks for, checked. */
 interface RouteRequestFields {

@@ -1,0 +1,176 @@
+import { DEAD_LETTER_REASONS, LIMITS, parseId } from '@postrider/domain';
+import type { DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
+import type { DeadLetterCut, DeadLetterStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { resourceBody } from '../http/body-rules.ts';
+import { parseFields, resourceFields } from '../http/fields.ts';
+import { idField } from '../http/id-field.ts';
+import { parseQuery } from '../http/query-fields.ts';
+import { invalid, noSuch } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { count, eventType, idOf, listOf, text } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+import { requestedEventType } from './webhooks.ts';
+
+const MANAGE = { scope: 'webhooks:manage', limited: true } as const;
+
+export function deadLetterRoutes(deadLetters: DeadLetterStore): readonly Documented[] {
+  return [listDeadLetters(deadLetters), replayDeadLetters(deadLetters), replayDeadLetter(deadLetters)];
+}
+
+const writtenText = z.string({ error: 'is not a string' });
+
+const isReason = (written: string): written is DeadLetterReason =>
+  (DEAD_LETTER_REASONS as readonly string[]).includes(written);
+
+const requestedReason = writtenText
+  .refine(isReason, { error: `is not one of ${DEAD_LETTER_REASONS.join(', ')}` })
+  .meta({ enum: DEAD_LETTER_REASONS });
+
+const deadLetterQuery = z.object({
+  type: requestedEventType.optional().meta({ description: 'Of events of this type.' }),
+  reason: requestedReason.optional().meta({ description: 'Of this reason.' }),
+  webhook: idField('webhook', 'a webhook').optional().meta({ description: 'Of the webhook with this id.' }),
+  after: idField('deadLetter', 'a dead letter')
+    .optional()
+    .meta({ description: 'Older than the dead letter with this id.' }),
+});
+
+const deadLetter = z.object({
+  id: idOf('dl'),
+  webhook: idOf('wh'),
+  event_id: idOf('evt'),
+  type: eventType,
+  attempts: count,
+  reason: z.enum(DEAD_LETTER_REASONS),
+  last_error: text,
+  status_code: z.int().nullable(),
+});
+const deadLetterList = listOf(deadLetter).meta({
+  id: 'DeadLetterList',
+  description: `The newest ${LIMITS.deadLettersListed}.`,
+});
+
+/** Contract 4.4. */
+function listDeadLetters(deadLetters: Pick<DeadLetterStore, 'list'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/webhooks/dead-letters',
+    body: 'ignored',
+    docs: {
+      operationId: 'listDeadLetters',
+      summary: 'List the newest dead letters',
+      description: 'All parameters narrow the list; with `after` it goes on where another ended.',
+      query: deadLetterQuery,
+      success: { status: 200, body: deadLetterList },
+      refusals: ['validation-failed'],
+    },
+    async handle({ key, query }) {
+      const parsed = parseQuery(query, deadLetterQuery);
+      if (!parsed.ok) return parsed.refusal;
+      const { after, ...filter } = parsed.fields;
+      const page = await deadLetters.list(key.accountId, filter, after);
+      if (page === null) {
+        return invalid(`after ${quoted(after)} is not the id of a dead letter of the account.`);
+      }
+      const data = page.entries.map((letter) => ({
+        id: letter.id,
+        webhook: letter.webhookId,
+        event_id: letter.eventId,
+        type: letter.type as EventType, // every event has a type of the catalogue
+        attempts: letter.attempts,
+        reason: letter.reason,
+        last_error: letter.lastError,
+        status_code: letter.statusCode,
+      }));
+      return json<AnswerOf<typeof deadLetterList>>(200, { object: 'list', data });
+    },
+  };
+}
+
+/** Postgres reads an ISO 8601 text only with a year from 0001 to 9999. The offset may lead out of these. */
+const hasPlainYear = (moment: Date): boolean =>
+  moment.getUTCFullYear() >= 1 && moment.getUTCFullYear() <= 9_999;
+
+/** A time in ISO 8601 with its offset, or the id of a dead letter. */
+const cut = writtenText.transform((written, context): DeadLetterCut => {
+  const id = parseId('deadLetter', written);
+  if (id !== null) return id;
+  const moment = z.iso.datetime({ offset: true }).safeParse(written).success ? new Date(written) : null;
+  if (moment !== null && hasPlainYear(moment)) return moment;
+  context.addIssue('is neither a time in ISO 8601 nor the id of a dead letter');
+  return z.NEVER;
+});
+
+const replayRequest = z
+  .object({
+    // A malformed id gets the answer of a missing webhook, as in a path.
+    webhook: writtenText.transform((written): WebhookId | null => parseId('webhook', written)),
+    type: requestedEventType.optional(),
+    reason: requestedReason.optional(),
+    before: cut.optional(),
+  })
+  .meta({ id: 'ReplayRequest' });
+
+const replayedDeadLetters = z
+  .object({ replayed: z.int().min(0).max(LIMITS.deadLettersReplayed), remaining: count })
+  .meta({ id: 'ReplayedDeadLetters' });
+
+function replayDeadLetters(deadLetters: Pick<DeadLetterStore, 'replayMatching'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/webhooks/dead-letters/replay',
+    body: resourceBody,
+    docs: {
+      operationId: 'replayDeadLetters',
+      summary: 'Queue the events of a webhook’s dead letters again',
+      description: `The oldest first, at most ${LIMITS.deadLettersReplayed} a request; \`remaining\` is how many still match.`,
+      request: replayRequest,
+      success: { status: 200, body: replayedDeadLetters },
+      refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
+    },
+    async handle({ key, body }) {
+      const parsed = parseFields(body, replayRequest, ['webhook'], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
+      const { webhook: webhookId, ...filter } = parsed.fields;
+      if (webhookId === null) return noSuch('webhook');
+      const outcome = await deadLetters.replayMatching(key.accountId, { webhookId, ...filter });
+      if (outcome.kind === 'no webhook') return noSuch('webhook');
+      if (outcome.kind === 'no such cut') {
+        return invalid(`before ${quoted(filter.before)} is not the id of a dead letter of the account.`);
+      }
+      const { replayed, remaining } = outcome;
+      return json<AnswerOf<typeof replayedDeadLetters>>(200, { replayed, remaining });
+    },
+  };
+}
+
+const replayedDeadLetter = z
+  .object({ id: idOf('dl'), replayed: z.literal(true) })
+  .meta({ id: 'ReplayedDeadLetter' });
+
+/** Contract 4.5. */
+function replayDeadLetter(deadLetters: Pick<DeadLetterStore, 'replay'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/webhooks/dead-letters/:id/replay',
+    body: 'ignored',
+    docs: {
+      operationId: 'replayDeadLetter',
+      summary: 'Queue the event of a dead letter again',
+      description: 'With a fresh set of attempts; the event keeps its id. The dead letter is gone.',
+      success: { status: 200, body: replayedDeadLetter },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id: written }) {
+      const id = parseId('deadLetter', written);
+      if (id === null || !(await deadLetters.replay(key.accountId, id))) return noSuch('dead letter');
+      return json<AnswerOf<typeof replayedDeadLetter>>(200, { id, replayed: true });
+    },
+  };
+}

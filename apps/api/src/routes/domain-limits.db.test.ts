@@ -1,0 +1,136 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { publishKeys, sesError, sesHang, waitFor } from '@postrider/testing';
+import request from 'supertest';
+import { expectProblem } from '../../test/expect-problem.ts';
+import { startFakeDomains } from '../../test/fake-domains.ts';
+import type { FakeDomains } from '../../test/fake-domains.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { Caller, TestApi } from '../../test/start-api.ts';
+import { problemsPage } from '../docs/problems-page.ts';
+
+const MAX = 10;
+const ALL_MAX = 15;
+const DETAIL = `The account has as many domains that are not verified as it may have: ${MAX}.`;
+
+let fake: FakeDomains;
+let apis: TestApi[];
+let caller: Caller;
+
+beforeAll(async () => {
+  fake = await startFakeDomains();
+  const options = { domainProvider: fake.provider, domainLimits: { all: ALL_MAX, unverified: MAX } };
+  const first = await startApi(options);
+  // Another process on the same database.
+  apis = [first, await startApi({ ...options, through: () => first.database.url })];
+});
+afterAll(async () => {
+  for (const api of apis.toReversed()) await api.stop();
+  await fake.stop();
+});
+beforeEach(async () => void (caller = await newCaller()));
+afterEach(async () => {
+  await apis[0]?.database.query('delete from domains');
+  fake.ses.identities.clear();
+});
+
+async function newCaller(): Promise<Caller> {
+  const [api] = apis;
+  if (api === undefined) throw new Error('no API');
+  return api.newCaller({ scopes: ['domains:manage'] });
+}
+
+const add = (name: string, { by = caller, process = 0 } = {}) =>
+  request(apis[process]?.url ?? '')
+    .post('/v1/domains')
+    .set('authorization', by.authorization)
+    .send({ name });
+
+async function fill(): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < MAX; n += 1) {
+    const answer = await add(`n${n}.example`);
+    expect(answer.status).toBe(200);
+    ids.push((answer.body as { id: string }).id);
+  }
+  return ids;
+}
+
+test('of thirty additions at once, in two processes, as many are made as the account may have', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, async (_, n) => add(`n${n}.example`, { process: n % 2 })),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(MAX);
+  for (const answer of answers.filter(({ status }) => status !== 200)) {
+    expect(expectProblem(answer, 'validation-failed')).toBe(DETAIL);
+  }
+  expect(fake.ses.identities.size).toBe(MAX);
+}, 60_000);
+
+test('one more is 422, and the provider is not asked; other accounts have theirs', async () => {
+  await fill();
+  const asked = fake.ses.requests.length;
+  expect(expectProblem(await add('more.example'), 'validation-failed')).toBe(DETAIL);
+  expect(fake.ses.requests).toHaveLength(asked);
+  expect((await add('more.example', { by: await newCaller() })).status).toBe(200);
+});
+
+test('a domain that is verified or deleted makes room for another, as docs/problems.md says', async () => {
+  expect(problemsPage().replaceAll(/\s+/g, ' ')).toContain(
+    '"The account has as many domains that are not verified as it may have", once one is verified or deleted.',
+  );
+  const [first = '', second = ''] = await fill();
+  const identity = fake.ses.identities.get('n0.example');
+  if (identity !== undefined) publishKeys(identity);
+  const act = request(apis[0]?.url ?? '');
+  await act.post(`/v1/domains/${first}/verify`).set('authorization', caller.authorization);
+  expect((await add('a.example')).status).toBe(200);
+  expectProblem(await add('b.example'), 'validation-failed');
+  await act.delete(`/v1/domains/${second}`).set('authorization', caller.authorization);
+  expect((await add('b.example')).status).toBe(200);
+});
+
+test('names below a domain of its own give an account no more than all that it may have', async () => {
+  const above = await add('own.example');
+  const identity = fake.ses.identities.get('own.example');
+  if (identity !== undefined) publishKeys(identity);
+  const { id } = above.body as { id: string };
+  await request(apis[0]?.url ?? '')
+    .post(`/v1/domains/${id}/verify`)
+    .set('authorization', caller.authorization);
+  for (let n = 1; n < ALL_MAX; n += 1) {
+    expect((await add(`n${n}.own.example`)).body).toMatchObject({ status: 'verified' });
+  }
+  const asked = fake.ses.requests.length;
+  expect(expectProblem(await add('more.own.example'), 'validation-failed')).toBe(
+    `The account has as many domains as it may have: ${ALL_MAX}.`,
+  );
+  expect(fake.ses.requests).toHaveLength(asked);
+});
+
+test('one that the provider refuses takes no room', async () => {
+  fake.ses.script('CreateEmailIdentity', [sesError(400, 'BadRequestException', 'no')]);
+  expectProblem(await add('no.example'), 'ses-refused');
+  await fill();
+});
+
+test('an account goes by a limit of its own', async () => {
+  await apis[0]?.database.query('update accounts set unverified_domains_max = 0 where id = $1', [
+    caller.accountId,
+  ]);
+  expectProblem(await add('a.example'), 'validation-failed');
+});
+
+test('of one account one call at a time is at the provider, and another account’s goes out meanwhile', async () => {
+  fake.ses.script('CreateEmailIdentity', [sesHang]);
+  const before = fake.ses.requests.length;
+  const slow = Array.from({ length: 5 }, (_, n) => {
+    const asked = add(`n${n}.example`);
+    asked.end(() => undefined);
+    return asked;
+  });
+  await waitFor(() => fake.ses.requests.length === before + 1, { what: 'the first call' });
+  expect((await add('other.example', { by: await newCaller() })).status).toBe(200);
+  const names = fake.ses.requests.slice(before).map(({ operation }) => operation);
+  expect(names.filter((name) => name === 'CreateEmailIdentity')).toHaveLength(2);
+  for (const asked of slow) asked.abort();
+});

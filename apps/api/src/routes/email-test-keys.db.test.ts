@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId, SCOPES } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import request from 'supertest';
+import { everythingStored } from '../../test/everything-stored.ts';
+import { KEYED_ROUTES, requestOf, titled } from '../../test/every-route.ts';
+import { expectProblem, wholeAnswer } from '../../test/expect-problem.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { Caller, TestApi } from '../../test/start-api.ts';
+
+const MESSAGE = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hello' };
+
+let api: TestApi;
+let live: Caller;
+/** Keys of one account that were given every scope, as an earlier version allowed. */
+let tester: Caller;
+let liveMail: string;
+let testMail: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  live = await api.newCaller({ scopes: SCOPES });
+  tester = await api.newCaller({ accountId: live.accountId, kind: 'test', scopes: SCOPES });
+  liveMail = await sentBy(live);
+  testMail = await sentBy(tester);
+});
+afterAll(() => api.stop());
+
+async function sentBy(caller: Caller): Promise<string> {
+  const response = await request(api.url)
+    .post('/v1/emails')
+    .set('authorization', caller.authorization)
+    .send(MESSAGE);
+  expect(response.status).toBe(200);
+  return (response.body as { id: string }).id;
+}
+
+const read = (path: string, by: Caller) =>
+  request(api.url).get(`/v1/emails${path}`).set('authorization', by.authorization);
+
+async function listedTo(by: Caller): Promise<string[]> {
+  const response = await read('', by);
+  expect(response.status).toBe(200);
+  return (response.body as { data: { id: string }[] }).data.map(({ id }) => id);
+}
+
+describe('a test key', () => {
+  test('lists mail sent with test keys only, whichever of them', async () => {
+    const second = await api.newCaller({ accountId: live.accountId, kind: 'test' });
+    expect(await listedTo(tester)).toEqual([testMail]);
+    expect(await listedTo(second)).toEqual([testMail]);
+  });
+
+  test('is answered about live mail as about mail that is not there', async () => {
+    expect((await read(`/${testMail}`, tester)).status).toBe(200);
+    const foreign = await read(`/${liveMail}`, tester);
+    expectProblem(foreign, 'not-found');
+    expect(wholeAnswer(foreign)).toBe(wholeAnswer(await read(`/${newId('email', systemClock)}`, tester)));
+  });
+
+  test.each(['after', 'before'])(
+    'cannot page %s live mail: it stands in no list of the key',
+    async (side) => {
+      const response = await read(`?${side}=${liveMail}`, tester);
+      expect(expectProblem(response, 'validation-failed')).toBe(
+        `${side} "${liveMail}" is not the id of an entry of this list.`,
+      );
+    },
+  );
+});
+
+test('a live key sees all mail of its account, that of test keys too', async () => {
+  expect(await listedTo(live)).toEqual([testMail, liveMail]);
+  expect((await read(`/${testMail}`, live)).status).toBe(200);
+});
+
+/** Those that a test key may ask are of mail: sent, or received. */
+const NOT_OF_MAIL = KEYED_ROUTES.filter(({ law }) => law.ofMail !== true);
+
+describe.each(titled(NOT_OF_MAIL))('%s', (_, route) => {
+  test('refuses a test key that was given its scope, as one without, and changes nothing', async () => {
+    const before = await everythingStored(api.database);
+    const response = await requestOf(api.url, route).set('authorization', tester.authorization);
+    expect(expectProblem(response, 'api-key-forbidden')).toBe(
+      route.scope === 'inbound:manage' // a test key may have it, for its own inboxes
+        ? 'The API key is a test key, and the route is for live keys.'
+        : `The API key lacks the scope ${route.scope}.`,
+    );
+    expect(await everythingStored(api.database)).toEqual(before);
+  });
+});

@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId, SCOPES } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import { createRows } from '@postrider/testing';
+import type { Rows } from '@postrider/testing';
+import request from 'supertest';
+import { expectPlainText, expectProblem, withoutInstance } from '../../test/expect-problem.ts';
+import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
+import type { Caller, TestApi } from '../../test/start-api.ts';
+
+const ID = expect.stringMatching(/^ibx_[0-9a-z]{26}$/);
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+let api: TestApi;
+let caller: Caller;
+
+beforeAll(async () => void (api = await startApi()));
+afterAll(() => api.stop());
+beforeEach(async () => {
+  await api.database.query('delete from inboxes');
+  await api.database.query('delete from domains');
+  caller = await api.newCaller({ scopes: SCOPES });
+});
+
+function post(body: object, by = caller) {
+  return request(api.url).post('/v1/inboxes').set('authorization', by.authorization).send(body);
+}
+
+function ask(method: 'get' | 'delete', inbox: string, by = caller) {
+  return request(api.url)[method](`/v1/inboxes${inbox}`).set('authorization', by.authorization);
+}
+
+async function made(body: object, by = caller): Promise<string> {
+  const response = await post(body, by);
+  expect(response.status).toBe(201);
+  return (response.body as { id: string }).id;
+}
+
+const ownDomain: Rows['domain'] = async (...domain) => createRows(api.database).domain(...domain);
+
+describe('an inbox', () => {
+  test('is made, read by id and by address, listed, and deleted', async () => {
+    const response = await post({ email_address: `Sup.Port+x@${SHARED_DOMAIN}`, from_name: 'The shop' });
+    expect({ status: response.status, body: response.body as unknown }).toEqual({
+      status: 201,
+      body: { object: 'inbox', id: ID },
+    });
+    const { id } = response.body as { id: string };
+    const entry = {
+      id,
+      name: `sup.port@${SHARED_DOMAIN}`,
+      email_address: `sup.port@${SHARED_DOMAIN}`,
+      from_name: 'The shop',
+      unread: 0,
+      last_received: null,
+      created_at: TIME,
+      updated_at: TIME,
+    };
+    const whole = {
+      object: 'inbox',
+      ...entry,
+      domain_id: '',
+      receiving_address: `sup.port@${SHARED_DOMAIN}`,
+      drafts: 0,
+    };
+    expect((await ask('get', `/${id}`)).body).toEqual(whole);
+    expect((await ask('get', `/sup.port%2Bother%40${SHARED_DOMAIN.toUpperCase()}`)).body).toEqual(whole);
+    expect((await ask('get', '')).body).toEqual({ object: 'list', has_more: false, data: [entry] });
+    const deleted = await ask('delete', `/sup.port%40${SHARED_DOMAIN}`);
+    expect(deleted.body).toEqual({ object: 'inbox', id, deleted: true });
+    expectProblem(await ask('get', `/${id}`), 'not-found');
+    await made({ email_address: `sup.port@${SHARED_DOMAIN}` }); // its address is free
+  });
+
+  test('can be asked for by user name and domain', async () => {
+    const id = await made({ username: 'Help', domain: SHARED_DOMAIN, name: 'Help' });
+    expect((await ask('get', `/${id}`)).body).toMatchObject({
+      name: 'Help',
+      email_address: `help@${SHARED_DOMAIN}`,
+    });
+  });
+
+  test('may stand on a domain that the account has verified, by that exact name', async () => {
+    const domainId = await ownDomain(caller.accountId, 'shop.example');
+    const id = await made({ email_address: 'a@shop.example' });
+    expect((await ask('get', `/${id}`)).body).toMatchObject({ domain_id: domainId });
+    await ownDomain(caller.accountId, 'pending.example', 'pending');
+    await ownDomain((await api.newCaller()).accountId, 'other.example');
+    for (const domain of ['sub.shop.example', 'pending.example', 'other.example', 'nobody.example']) {
+      expectProblem(await post({ email_address: `a@${domain}` }), 'validation-failed');
+    }
+  });
+
+  test('stands in pages of the key’s account and kind, the newest first', async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1) ids.unshift(await made({ email_address: `a${n}@${SHARED_DOMAIN}` }));
+    const page = async (query: string) => {
+      const { data, has_more: more } = (await ask('get', query)).body as {
+        data: { id: string }[];
+        has_more: boolean;
+      };
+      return [data.map(({ id }) => id), more];
+    };
+    expect(await page('?limit=2')).toEqual([ids.slice(0, 2), true]);
+    expect(await page(`?limit=2&after=${ids[1]}`)).toEqual([ids.slice(2), false]);
+    expect(await page(`?before=${ids[1]}`)).toEqual([ids.slice(0, 1), false]);
+    const strangers = [
+      await api.newCaller({ scopes: SCOPES }),
+      await api.newCaller({ accountId: caller.accountId, kind: 'test', scopes: SCOPES }),
+    ];
+    for (const by of strangers) {
+      expect((await ask('get', '', by)).body).toMatchObject({ data: [] });
+      expectProblem(await ask('get', `?after=${ids[0]}`, by), 'validation-failed');
+    }
+  });
+
+  test.each([
+    ['no address', {}],
+    ['no domain', { username: 'a' }],
+    ['a body that is no object', []],
+  ])('%s is refused in plain text', async (_, body) => {
+    expectPlainText(await post(body), 422);
+  });
+
+  test.each([
+    ['a name with the address', { email_address: `A <a@${SHARED_DOMAIN}>` }],
+    ['no text', { email_address: 1 }],
+    ['a tag alone', { email_address: `+a@${SHARED_DOMAIN}` }],
+    ['what means a whole domain in a rule', { email_address: `*@${SHARED_DOMAIN}` }],
+    ['the same by its parts', { username: '*', domain: SHARED_DOMAIN }],
+    ['a broken user name', { username: 'a b', domain: SHARED_DOMAIN }],
+    ['a broken domain', { username: 'a', domain: 'a b' }],
+    ['a name too long', { email_address: `a@${SHARED_DOMAIN}`, name: 'x'.repeat(101) }],
+    ['a line break in from_name', { email_address: `a@${SHARED_DOMAIN}`, from_name: 'a\nb' }],
+  ])('%s is a fault, without a list of faults', async (_, body) => {
+    const response = await post(body);
+    expectProblem(response, 'validation-failed');
+    expect(response.body).not.toHaveProperty('errors');
+  });
+});
+
+describe('an address', () => {
+  const address = `a@${SHARED_DOMAIN}`;
+
+  test('is one inbox’s, of whatever account and kind, however it is written', async () => {
+    await made({ email_address: address });
+    const test = await api.newCaller({
+      accountId: caller.accountId,
+      kind: 'test',
+      scopes: ['inbound:manage'],
+    });
+    const other = await api.newCaller({ scopes: SCOPES });
+    for (const by of [caller, test, other]) {
+      expectProblem(await post({ email_address: `A+b@${SHARED_DOMAIN}` }, by), 'inbox-exists');
+    }
+  });
+
+  test('that ten accounts want at once goes to one of them', async () => {
+    const callers = await Promise.all(Array.from({ length: 10 }, () => api.newCaller({ scopes: SCOPES })));
+    const statuses = await Promise.all(
+      callers.map(async (by) => (await post({ email_address: address }, by)).status),
+    );
+    expect(statuses.sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
+  });
+
+  test('of a domain that has changed hands is the new owner’s to take', async () => {
+    await ownDomain(caller.accountId, 'shop.example');
+    const id = await made({ email_address: 'a@shop.example' });
+    await api.database.query('delete from domains');
+    const owner = await api.newCaller({ scopes: SCOPES });
+    await ownDomain(owner.accountId, 'shop.example');
+    await made({ email_address: 'a@shop.example' }, owner);
+    expect((await ask('get', `/${id}`)).status).toBe(200); // stays readable
+    expectProblem(await post({ email_address: 'b@shop.example' }), 'validation-failed');
+  });
+});
+
+describe('to a key of the other kind', () => {
+  test('an inbox is missing, in the same bytes as one that is nowhere', async () => {
+    const test = await api.newCaller({ accountId: caller.accountId, kind: 'test', scopes: SCOPES });
+    const live = await made({ email_address: `live@${SHARED_DOMAIN}` });
+    const own = await made({ email_address: `test@${SHARED_DOMAIN}` }, test);
+    const nowhere = withoutInstance(await ask('get', `/${newId('inbox', systemClock)}`));
+    for (const [id, by] of [
+      [live, test],
+      [own, caller],
+    ] as const) {
+      expect(withoutInstance(await ask('get', `/${id}`, by))).toBe(nowhere);
+      expect(withoutInstance(await ask('delete', `/${id}`, by))).toBe(nowhere);
+    }
+    const listed = (await ask('get', '', test)).body as { data: { id: string }[] };
+    expect(listed.data.map(({ id }) => id)).toEqual([own]);
+  });
+});
+
+test('reading needs inbound:read, which inbound:manage implies; writing needs inbound:manage', async () => {
+  const reader = await api.newCaller({ accountId: caller.accountId, scopes: ['inbound:read'] });
+  const sender = await api.newCaller({ accountId: caller.accountId, scopes: ['inbound:send'] });
+  const manager = await api.newCaller({ accountId: caller.accountId, scopes: ['inbound:manage'] });
+  const id = await made({ email_address: `a@${SHARED_DOMAIN}` }, manager);
+  expect((await ask('get', `/${id}`, manager)).status).toBe(200);
+  expect((await ask('get', `/${id}`, reader)).status).toBe(200);
+  expectProblem(await ask('get', `/${id}`, sender), 'api-key-forbidden');
+  for (const by of [reader, sender]) {
+    expectProblem(await ask('delete', `/${id}`, by), 'api-key-forbidden');
+    expectProblem(await post({ email_address: `b@${SHARED_DOMAIN}` }, by), 'api-key-forbidden');
+  }
+});

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SCOPES } from '@postrider/domain';
+import type { IncomingMessage } from '@postrider/store';
+import { createRows } from '@postrider/testing';
+import request from 'supertest';
+import { everythingStored } from '../../test/everything-stored.ts';
+import { expectPlainText, expectProblem } from '../../test/expect-problem.ts';
+import { openIntake } from '../../test/open-intake.ts';
+import type { OpenIntake } from '../../test/open-intake.ts';
+import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
+import type { Caller, TestApi } from '../../test/start-api.ts';
+import { storedEmail } from '../../test/stored-email.ts';
+
+/*
+ * Replies where live mail leaves from verified domains only, how large they may be, and what they refer to.
+ */
+
+const FOUR_MIB = 4 * 1024 * 1024;
+
+let api: TestApi;
+let intake: OpenIntake;
+let caller: Caller;
+
+beforeAll(async () => {
+  api = await startApi({ verifiedDomainsOnly: true });
+  intake = openIntake(api.database.url);
+});
+afterAll(async () => {
+  await intake.close();
+  await api.stop();
+});
+beforeEach(async () => {
+  for (const table of ['inboxes', 'domains']) await api.database.query(`delete from ${table}`);
+  caller = await api.newCaller({ scopes: SCOPES });
+});
+
+/** A message to a new inbox. @returns the path of replies to it */
+async function received(
+  address: string,
+  { by = caller, ...more }: Partial<IncomingMessage> & { by?: Caller } = {},
+): Promise<string> {
+  const made = await request(api.url)
+    .post('/v1/inboxes')
+    .set('authorization', by.authorization)
+    .send({ email_address: address });
+  expect(made.status).toBe(201);
+  const message = await intake.receive({
+    ...{ recipients: [address], from: 'ann@shop.example', to: [address] },
+    ...more,
+  });
+  const [row] = await api.database.query('select thread_id from messages where id = $1', [message]);
+  const { id } = made.body as { id: string };
+  return `/v1/inboxes/${id}/threads/${String(row?.['thread_id'])}/emails/${message}/reply`;
+}
+
+const reply = (path: string, body: string | object, by = caller) =>
+  request(api.url)
+    .post(path)
+    .set('authorization', by.authorization)
+    .send(typeof body === 'string' ? body : JSON.stringify(body));
+
+describe('a reply where live mail leaves from verified domains only', () => {
+  test('from a shared domain is domain-not-verified, and stores nothing', async () => {
+    const path = await received(`agent@${SHARED_DOMAIN}`);
+    const before = await everythingStored(api.database);
+    expectProblem(await reply(path, { text: 'Hi' }), 'domain-not-verified');
+    expect(await everythingStored(api.database)).toEqual(before);
+  });
+
+  test('is taken from a domain that the account has verified, until that is lost', async () => {
+    await createRows(api.database).domain(caller.accountId, 'mine.example');
+    const path = await received('agent@mine.example');
+    expect((await reply(path, { text: 'Hi' })).status).toBe(202);
+    await api.database.query('delete from domains');
+    expectProblem(await reply(path, { text: 'Hi' }), 'domain-not-verified');
+  });
+
+  test('with a test key is taken from any', async () => {
+    const tester = await api.newCaller({ kind: 'test', scopes: SCOPES });
+    const path = await received(`agent@${SHARED_DOMAIN}`, { by: tester });
+    expect((await reply(path, { text: 'Hi' }, tester)).status).toBe(202);
+  });
+});
+
+describe('the body of a reply', () => {
+  beforeEach(() => createRows(api.database).domain(caller.accountId, 'mine.example'));
+
+  test('may have 4 MiB with its attachments, and not a byte more', async () => {
+    const path = await received('agent@mine.example');
+    const written = (content: string) =>
+      JSON.stringify({ text: 'Hi', attachments: [{ filename: 'a.bin', content }] });
+    const room = FOUR_MIB - written('').length;
+    const most = written('A'.repeat(room - (room % 4)));
+    expect((await reply(path, most.padEnd(FOUR_MIB, ' '))).status).toBe(202);
+    expect(
+      await api.database.query('select filename, length(content) as bytes from email_attachments'),
+    ).toEqual([{ filename: 'a.bin', bytes: ((room - (room % 4)) / 4) * 3 }]);
+    expectProblem(await reply(path, most.padEnd(FOUR_MIB + 1, ' ')), 'request-too-large');
+  });
+
+  test('that is no JSON is refused in plain text', async () => {
+    expectPlainText(await reply(await received('agent@mine.example'), '{'), 400);
+  });
+});
+
+/** RFC 5322, 3.6.4. */
+describe('a reply to a message that has no References', () => {
+  beforeEach(() => createRows(api.database).domain(caller.accountId, 'mine.example'));
+
+  const referencesOf = async (answer: request.Response) =>
+    (await storedEmail(api.database, (answer.body as { id: string }).id))?.headers['References'];
+
+  test('refers to what that answers, and to it', async () => {
+    const path = await received('agent@mine.example', { messageId: '2@x', inReplyTo: '1@x' });
+    expect(await referencesOf(await reply(path, { text: 'Hi' }))).toBe('<1@x> <2@x>');
+  });
+
+  test('also when the inbox sent it', async () => {
+    const path = await received('agent@mine.example', { messageId: '1@x' });
+    const sent = await request(api.url)
+      .post('/v1/emails')
+      .set('authorization', caller.authorization)
+      .send({
+        ...{ from: 'agent@mine.example', to: 'ann@shop.example', subject: 'Hi', text: 'Hi' },
+        headers: { 'In-Reply-To': '<1@x>' },
+      });
+    const { id } = sent.body as { id: string };
+    const answer = await reply(path.replace(/emails\/.*/, `emails/${id}/reply`), { text: 'And?' });
+    expect(await referencesOf(answer)).toBe(`<1@x> <${id}@mine.example>`);
+  });
+});

@@ -1,0 +1,422 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId, SCOPES } from '@postrider/domain';
+import type { KeyKind } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import type { IncomingMessage } from '@postrider/store';
+import { untilWaitingForLock, withClient } from '@postrider/testing';
+import request from 'supertest';
+import { expectPlainText, expectProblem, withoutInstance } from '../../test/expect-problem.ts';
+import { openIntake } from '../../test/open-intake.ts';
+import type { OpenIntake } from '../../test/open-intake.ts';
+import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
+import type { Caller, TestApi } from '../../test/start-api.ts';
+import { storedEmail } from '../../test/stored-email.ts';
+
+const ADDRESS = `agent@${SHARED_DOMAIN}`;
+const ANN = 'Ann <ann@shop.example>';
+
+let api: TestApi;
+let intake: OpenIntake;
+let caller: Caller;
+
+beforeAll(async () => {
+  api = await startApi();
+  intake = openIntake(api.database.url);
+});
+afterAll(async () => {
+  await intake.close();
+  await api.stop();
+});
+beforeEach(async () => {
+  for (const table of ['inboxes', 'inbox_sends', 'emails', 'events'])
+    await api.database.query(`delete from ${table}`);
+  caller = await api.newCaller({ scopes: SCOPES });
+});
+
+const ask = (method: 'get' | 'post' | 'patch', path: string, body?: object, by = caller) => {
+  const asked = request(api.url)[method](`/v1/inboxes/${path}`).set('authorization', by.authorization);
+  return body === undefined ? asked : asked.send(body);
+};
+
+async function inbox(by = caller, more: object = {}): Promise<string> {
+  const response = await request(api.url)
+    .post('/v1/inboxes')
+    .set('authorization', by.authorization)
+    .send({ email_address: ADDRESS, from_name: 'The "Agent"', ...more });
+  expect(response.status).toBe(201);
+  return (response.body as { id: string }).id;
+}
+
+/** @returns its id. */
+const received = async (more: Partial<IncomingMessage> = {}): Promise<string> =>
+  intake.receive({ recipients: [ADDRESS], from: ANN, to: [ADDRESS], ...more });
+
+interface ListOf<Entry> {
+  readonly has_more: boolean;
+  readonly data: readonly Entry[];
+}
+
+const threadsOf = async (id: string, query = '') =>
+  (await ask('get', `${id}/threads${query}`)).body as ListOf<{
+    id: string;
+    read: boolean;
+    email_count: number;
+  }>;
+
+async function onlyThread(id: string): Promise<string> {
+  const { data } = await threadsOf(id);
+  expect(data).toHaveLength(1);
+  return data[0]?.id ?? '';
+}
+
+const emailOf = (id: string) => storedEmail(api.database, id);
+
+describe('a thread', () => {
+  test('is listed with its newest message first, and says what it holds', async () => {
+    const id = await inbox();
+    await received({
+      messageId: '1@x',
+      subject: 'First',
+      attachments: [{ filename: 'a', contentType: 'a/b', contentId: null, size: 1, blob: 'c'.repeat(64) }],
+    });
+    await received({ subject: 'Second' });
+    await received({ inReplyTo: '1@x', from: 'bob@b.example', cc: ['c@c.example'] });
+    const { data, has_more: more } = await threadsOf(ADDRESS.replace('@', '%40'));
+    expect({ data, more }).toMatchObject({
+      more: false,
+      data: [
+        {
+          subject: 'First',
+          from: 'bob@b.example',
+          to: [ADDRESS],
+          cc: ['c@c.example'],
+          bcc: [],
+          labels: [],
+          email_count: 2,
+          has_attachment: true,
+          has_draft: false,
+          read: false,
+          folder: 'inbox',
+        },
+        { subject: 'Second', from: ANN, email_count: 1, has_attachment: false },
+      ],
+    });
+    const [first, second] = data;
+    const page = await threadsOf(id, '?limit=1');
+    expect({ more: page.has_more, ids: page.data.map((each) => each.id) }).toEqual({
+      more: true,
+      ids: [first?.id],
+    });
+    expect((await threadsOf(id, `?after=${first?.id ?? ''}`)).data.map((each) => each.id)).toEqual([
+      second?.id,
+    ]);
+    expect((await threadsOf(id, `?before=${second?.id ?? ''}`)).data.map((each) => each.id)).toEqual([
+      first?.id,
+    ]);
+    for (const query of [`?after=${newId('thread', systemClock)}`, '?limit=0', '?read=yes', '?after=x']) {
+      expectProblem(await ask('get', `${id}/threads${query}`), 'validation-failed');
+    }
+  });
+
+  test('is unread until it is marked, and again with the next message', async () => {
+    const id = await inbox();
+    await received({ messageId: '1@x' });
+    const thread = await onlyThread(id);
+    const unread = async () => ((await ask('get', id)).body as { unread: number }).unread;
+    expect(await unread()).toBe(1);
+    const marked = await ask('patch', `${id}/threads/${thread}`, { read: true });
+    expect(marked.body).toEqual({
+      object: 'inbox_thread',
+      id: thread,
+      subject: 'Order',
+      folder: 'inbox',
+      labels: [],
+      read: true,
+    });
+    expect(await unread()).toBe(0);
+    expect((await ask('get', `${id}/threads/${thread}`)).body).toEqual(marked.body);
+    expect((await threadsOf(id, '?read=false')).data).toEqual([]);
+    await received({ inReplyTo: '1@x' });
+    expect((await threadsOf(id, '?read=false')).data).toHaveLength(1);
+    expectProblem(await ask('patch', `${id}/threads/${thread}`, { folder: 'archive' }), 'validation-failed');
+    expectProblem(await ask('patch', `${id}/threads/${thread}`, { read: 'yes' }), 'validation-failed');
+    expectPlainText(await ask('patch', `${id}/threads/${thread}`, {}), 422);
+  });
+
+  test('lists what it received and sent, newest first, in pages that end early at 8 MiB', async () => {
+    const id = await inbox();
+    const big = 'x'.repeat(5 * 1024 * 1024);
+    const first = await received({ messageId: '1@x', text: big });
+    const second = await received({ inReplyTo: '1@x', text: big });
+    const thread = await onlyThread(id);
+    const reply = (await ask('post', `${id}/threads/${thread}/emails/${second}/reply`, { text: 'Yes' }))
+      .body as { id: string };
+    const page = (await ask('get', `${id}/threads/${thread}/emails`)).body as ListOf<{
+      id: string;
+      direction: string;
+    }>;
+    expect({ more: page.has_more, ids: page.data.map((each) => each.id) }).toEqual({
+      more: true,
+      ids: [reply.id, second],
+    });
+    const rest = (await ask('get', `${id}/threads/${thread}/emails?after=${second}`)).body as ListOf<{
+      id: string;
+    }>;
+    expect({ more: rest.has_more, ids: rest.data.map((each) => each.id) }).toEqual({
+      more: false,
+      ids: [first],
+    });
+    expectProblem(
+      await ask('get', `${id}/threads/${thread}/emails?after=${newId('email', systemClock)}`),
+      'validation-failed',
+    );
+  });
+});
+
+describe('a reply', () => {
+  test('goes to who wrote, in the thread, with the whole chain of references', async () => {
+    const id = await inbox();
+    const first = await received({
+      messageId: '2@x',
+      references: ['0@x', '1@x'],
+      replyTo: ['Desk <desk@shop.example>'],
+    });
+    const thread = await onlyThread(id);
+    const response = await ask('post', `${id}/threads/${thread}/emails/${first}/reply`, {
+      html: '<p>Soon</p>',
+      cc: 'boss@in.example',
+    });
+    expect(response.status).toBe(202);
+    const reply = (response.body as { id: string }).id;
+    expect(response.body).toEqual({ id: reply });
+    expect(await emailOf(reply)).toMatchObject({
+      ...{
+        from_address: `"The \\"Agent\\"" <${ADDRESS}>`,
+        to_addresses: ['Desk <desk@shop.example>'],
+        cc_addresses: ['boss@in.example'],
+      },
+      ...{ subject: 'Re: Order', headers: { 'In-Reply-To': '<2@x>', References: '<0@x> <1@x> <2@x>' } },
+    });
+    const again = await ask('post', `${id}/threads/${thread}/emails/${reply}/reply`, { text: 'And?' });
+    expect(await emailOf((again.body as { id: string }).id)).toMatchObject({
+      ...{ to_addresses: ['Desk <desk@shop.example>'], subject: 'Re: Order' },
+      headers: {
+        'In-Reply-To': `<${reply}@${SHARED_DOMAIN}>`,
+        References: `<0@x> <1@x> <2@x> <${reply}@${SHARED_DOMAIN}>`,
+      },
+    });
+    expect((await ask('get', `${id}/threads/${thread}/emails/${reply}`)).body).toMatchObject({
+      id: reply,
+      direction: 'outbound',
+      message_id: `<${reply}@${SHARED_DOMAIN}>`,
+      read: true,
+    });
+    expect((await threadsOf(id)).data).toMatchObject([{ email_count: 3 }]);
+  });
+
+  test('to all goes to the others, too, and not to the inbox', async () => {
+    const id = await inbox();
+    const first = await received({
+      to: [`Agent+1@${SHARED_DOMAIN}`, 'b@b.example'],
+      cc: ['C <c@c.example>', ANN],
+    });
+    const thread = await onlyThread(id);
+    const response = await ask('post', `${id}/threads/${thread}/emails/${first}/reply`, {
+      text: 'Hi',
+      reply_all: true,
+      subject: 'Other',
+    });
+    expect(await emailOf((response.body as { id: string }).id)).toMatchObject({
+      to_addresses: [ANN],
+      cc_addresses: ['b@b.example', 'C <c@c.example>'],
+      subject: 'Other',
+    });
+  });
+
+  test.each([
+    ['neither text nor html', {}],
+    ['null for both', { text: null, html: null }],
+    ['more than 512 KiB', { text: 'x'.repeat(300 * 1024), html: 'x'.repeat(212 * 1024 + 1) }],
+    ['In-Reply-To in its headers', { text: 'Hi', headers: { 'in-reply-to': '<a@b>' } }],
+    ['References in its headers', { text: 'Hi', headers: { References: '<a@b>' } }],
+    ['Reply-To in its headers', { text: 'Hi', headers: { 'REPLY-TO': 'a@b.example' } }],
+    ['a bad cc', { text: 'Hi', cc: ['nobody'] }],
+    ['reply_all that is no boolean', { text: 'Hi', reply_all: 'yes' }],
+    ['a list for a body', []],
+  ])('with %s is a fault, without a list of faults', async (_, body) => {
+    const id = await inbox();
+    const first = await received();
+    const response = await ask('post', `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`, body);
+    expectProblem(response, 'validation-failed');
+    expect(response.body).not.toHaveProperty('errors');
+  });
+
+  test('of 512 KiB is taken', async () => {
+    const id = await inbox();
+    const first = await received();
+    const path = `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`;
+    expect(
+      (await ask('post', path, { text: 'x'.repeat(256 * 1024), html: 'x'.repeat(256 * 1024) })).status,
+    ).toBe(202);
+  });
+
+  test('to a message that names no address to answer is a fault', async () => {
+    const id = await inbox();
+    const first = await received({ from: '' });
+    expectProblem(
+      await ask('post', `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`, { text: 'Hi' }),
+      'validation-failed',
+    );
+  });
+
+  test('is answered alike under its idempotency key, however the inbox is written, and in conflict with another', async () => {
+    const id = await inbox();
+    const [first, second] = [await received({ messageId: '1@x' }), await received({ inReplyTo: '1@x' })];
+    const thread = await onlyThread(id);
+    const send = (at: string, email: string, text = 'Hi') =>
+      ask('post', `${at}/threads/${thread}/emails/${email}/reply`, { text }).set('Idempotency-Key', 'one');
+    const answer = await send(id, first);
+    expect((await send(ADDRESS.replace('@', '%2B1%40'), first)).body).toEqual(answer.body);
+    for (const other of [await send(id, second), await send(id, first, 'Ho')])
+      expectProblem(other, 'idempotency-conflict');
+    expect(await api.database.query('select id from emails')).toHaveLength(1);
+  });
+
+  test.each([
+    ['message', 'delete from messages where id = $1', 'first'],
+    ['thread', 'delete from inbox_threads where id = $1', 'thread'],
+    ['inbox', 'delete from inboxes where id = $1', 'id'],
+  ] as const)(
+    'whose %s is gone since is answered alike under its idempotency key, and otherwise missing',
+    async (gone, remove, name) => {
+      const id = await inbox();
+      const first = await received();
+      const thread = await onlyThread(id);
+      const send = (key: string, { at = id, text = 'Hi', by = caller } = {}) =>
+        ask('post', `${at}/threads/${thread}/emails/${first}/reply`, { text }, by).set(
+          'Idempotency-Key',
+          key,
+        );
+      const answer = await send('one');
+      await api.database.query(remove, [{ first, thread, id }[name]]);
+      const ways = gone === 'inbox' ? [id] : [id, ADDRESS];
+      for (const at of ways) {
+        const again = await send('one', { at });
+        expect([again.status, again.body]).toEqual([202, answer.body]);
+        expectProblem(await send('one', { at, text: 'Ho' }), 'idempotency-conflict');
+        expectProblem(await send('two', { at }), 'not-found');
+      }
+      const stranger = await api.newCaller({ scopes: SCOPES });
+      expectProblem(await send('one', { by: stranger }), 'not-found');
+      await api.database.query(`update idempotency_keys set created_at = now() - interval '25 hours'`);
+      expectProblem(await send('one'), 'not-found');
+      expect(await api.database.query('select id from emails')).toHaveLength(1);
+    },
+  );
+
+  test('whose thread goes while its repetition waits is answered alike', async () => {
+    const id = await inbox();
+    const first = await received();
+    const path = `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`;
+    const send = async () => ask('post', path, { text: 'Hi' }).set('Idempotency-Key', 'one');
+    const answer = await send();
+    const again = await withClient(api.database.url, async (session) => {
+      await session.query('begin');
+      await session.query('select from inboxes where id = $1 for update', [id]);
+      const sent = send();
+      await untilWaitingForLock(api.database);
+      await session.query('delete from inbox_threads');
+      await session.query('commit');
+      return sent;
+    });
+    expect([again.status, again.body]).toEqual([202, answer.body]);
+  });
+
+  test('whose message never was conflicts under the idempotency key of another', async () => {
+    const id = await inbox();
+    const first = await received();
+    const path = `${id}/threads/${await onlyThread(id)}/emails`;
+    const send = (email: string) =>
+      ask('post', `${path}/${email}/reply`, { text: 'Hi' }).set('Idempotency-Key', 'one');
+    expect((await send(first)).status).toBe(202);
+    expectProblem(await send(newId('message', systemClock)), 'idempotency-conflict');
+  });
+
+  test('the eleventh of an hour is refused, and the sixty-first of an inbox', async () => {
+    const id = await inbox();
+    const first = await received();
+    const thread = await onlyThread(id);
+    const send = () => ask('post', `${id}/threads/${thread}/emails/${first}/reply`, { text: 'Hi' });
+    const statuses = await Promise.all(Array.from({ length: 15 }, async () => (await send()).status));
+    expect(statuses.sort()).toEqual([
+      ...Array.from({ length: 10 }, () => 202),
+      ...Array.from({ length: 5 }, () => 429),
+    ]);
+    expectProblem(await send(), 'thread-rate-limited');
+    const mail = { from: ADDRESS, to: 'b@b.example', subject: 'Hi', text: 'Hi' };
+    const post = (path: string, body: object) =>
+      request(api.url).post(path).set('authorization', caller.authorization).send(body);
+    expect(
+      (
+        await post(
+          '/v1/emails/batch',
+          Array.from({ length: 49 }, () => mail),
+        )
+      ).status,
+    ).toBe(200);
+    expect((await post('/v1/emails', mail)).status).toBe(200);
+    expectProblem(await post('/v1/emails', mail), 'inbox-rate-limited');
+    expectProblem(await post('/v1/emails/batch', [mail]), 'inbox-rate-limited');
+    expectProblem(await send(), 'inbox-rate-limited');
+  });
+
+  test('with a test key is stored and goes nowhere', async () => {
+    const tester = await api.newCaller({
+      accountId: caller.accountId,
+      kind: 'test' as KeyKind,
+      scopes: SCOPES,
+    });
+    const id = await inbox(tester);
+    const first = await received();
+    const thread =
+      ((await ask('get', `${id}/threads`, undefined, tester)).body as ListOf<{ id: string }>).data[0]?.id ??
+      '';
+    const response = await ask(
+      'post',
+      `${id}/threads/${thread}/emails/${first}/reply`,
+      { text: 'Hi' },
+      tester,
+    );
+    expect(response.status).toBe(202);
+    expect(await api.database.query('select status from emails')).toEqual([{ status: 'stored' }]);
+    expect(await api.database.query('select from events')).toEqual([]);
+    expectProblem(await ask('get', `${id}/threads/${thread}`), 'not-found');
+  });
+});
+
+test('what is another inbox’s, another account’s or nowhere is missing in the same bytes', async () => {
+  const id = await inbox();
+  const other = await inbox(caller, { email_address: `other@${SHARED_DOMAIN}` });
+  const first = await received();
+  const thread = await onlyThread(id);
+  const stranger = await api.newCaller({ scopes: SCOPES });
+  const missing = async (path: string, by = caller) => withoutInstance(await ask('get', path, undefined, by));
+  const noThread = await missing(`${id}/threads/${newId('thread', systemClock)}`);
+  const noEmail = await missing(`${id}/threads/${thread}/emails/${newId('message', systemClock)}`);
+  const noInbox = await missing(`${newId('inbox', systemClock)}/threads`);
+  expect(await missing(`${other}/threads/${thread}`)).toBe(noThread);
+  expect(await missing(`${id}/threads/x`)).toBe(noThread);
+  expect(await missing(`${id}/threads/${thread}/emails/x`)).toBe(noEmail);
+  expect(await missing(`${id}/threads`, stranger)).toBe(noInbox);
+  expect(await missing(`${id}/threads/${thread}/emails/${first}`, stranger)).toBe(noInbox);
+});
+
+test('a reply needs inbound:send alone', async () => {
+  const id = await inbox();
+  const first = await received();
+  const path = `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`;
+  const sender = await api.newCaller({ accountId: caller.accountId, scopes: ['inbound:send'] });
+  const manager = await api.newCaller({ accountId: caller.accountId, scopes: ['inbound:manage'] });
+  expect((await ask('post', path, { text: 'Hi' }, sender)).status).toBe(202);
+  expectProblem(await ask('post', path, { text: 'Hi' }, manager), 'api-key-forbidden');
+});

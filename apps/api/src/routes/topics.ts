@@ -1,0 +1,146 @@
+import { LIMITS, parseId } from '@postrider/domain';
+import type { Topic, TopicStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { topicBody } from '../http/body-rules.ts';
+import { parseFields, topicFields } from '../http/fields.ts';
+import { listAnswer } from '../http/list-answer.ts';
+import { shownText } from '../http/shown-text.ts';
+import { noSuch } from '../problems/answers.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { deleted, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+/** Topic routes have no rate limit (contract 8, rule 3). */
+const MANAGE = { scope: 'suppressions:manage', limited: false } as const;
+
+export function topicRoutes(topics: TopicStore): readonly Documented[] {
+  return [createTopic(topics), listTopics(topics), getTopic(topics), deleteTopic(topics)];
+}
+
+const subscription = z.enum(['opt_in', 'opt_out'], { error: 'is neither opt_in nor opt_out' });
+
+const topicRequest = z
+  .object({
+    name: shownText(LIMITS.topicNameLength).refine((name) => name.trim() !== '', { error: 'is blank' }),
+    description: shownText(LIMITS.topicDescriptionLength)
+      .nullish()
+      .transform((description) => description ?? null),
+    default_subscription: subscription,
+  })
+  .meta({ id: 'TopicRequest' });
+
+const createdTopic = named('topic', 'top').meta({ id: 'CreatedTopic' });
+
+function createTopic(topics: Pick<TopicStore, 'create'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/topics',
+    body: topicBody,
+    docs: {
+      operationId: 'createTopic',
+      summary: 'Make a topic that recipients can unsubscribe from',
+      request: topicRequest,
+      success: { status: 200, body: createdTopic },
+      refusals: ['400 validation-failed'],
+    },
+    async handle({ key, body }) {
+      const parsed = parseFields(body, topicRequest, ['name', 'default_subscription'], topicFields);
+      if (!parsed.ok) return parsed.refusal;
+      const { name, description, default_subscription: defaultSubscription } = parsed.fields;
+      const id = await topics.create(key.accountId, { name, description, defaultSubscription });
+      return json<AnswerOf<typeof createdTopic>>(200, { object: 'topic', id });
+    },
+  };
+}
+
+const topicFieldsShown = {
+  id: idOf('top'),
+  name: text,
+  description: nullableText,
+  default_subscription: subscription,
+  created_at: time,
+};
+const topicEntry = z.object(topicFieldsShown);
+const topicPage = pageOf(topicEntry).meta({ id: 'TopicPage' });
+
+function listTopics(topics: Pick<TopicStore, 'list'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/topics',
+    body: 'ignored',
+    docs: {
+      operationId: 'listTopics',
+      summary: 'List topics, newest first',
+      success: { status: 200, body: topicPage },
+      paged: true,
+      refusals: ['400 validation-failed'],
+    },
+    async handle({ key, query }) {
+      return listAnswer(query, {
+        noun: 'topic',
+        read: (request) => topics.list(key.accountId, request),
+        show: topicObject,
+        refusalStatus: 400,
+      });
+    },
+  };
+}
+
+const oneTopic = z.object({ object: z.literal('topic'), ...topicFieldsShown }).meta({ id: 'Topic' });
+
+function getTopic(topics: Pick<TopicStore, 'find'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/topics/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'getTopic',
+      summary: 'Read a topic',
+      success: { status: 200, body: oneTopic },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id: written }) {
+      const id = parseId('topic', written);
+      const topic = id === null ? null : await topics.find(key.accountId, id);
+      if (topic === null) return noSuch('topic');
+      return json<AnswerOf<typeof oneTopic>>(200, { object: 'topic', ...topicObject(topic) });
+    },
+  };
+}
+
+const deletedTopic = deleted('topic', 'top').meta({ id: 'DeletedTopic' });
+
+function deleteTopic(topics: Pick<TopicStore, 'delete'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'delete',
+    path: '/v1/topics/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'deleteTopic',
+      summary: 'Delete a topic, with its suppressions; its mail stays',
+      success: { status: 200, body: deletedTopic },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id: written }) {
+      const id = parseId('topic', written);
+      if (id === null || !(await topics.delete(key.accountId, id))) return noSuch('topic');
+      return json<AnswerOf<typeof deletedTopic>>(200, { object: 'topic', id, deleted: true });
+    },
+  };
+}
+
+/** A topic in the shape of Resend's. */
+function topicObject(topic: Topic): AnswerOf<typeof topicEntry> {
+  return {
+    id: topic.id,
+    name: topic.name,
+    description: topic.description,
+    default_subscription: topic.defaultSubscription,
+    created_at: topic.createdAt.toISOString(),
+  };
+}

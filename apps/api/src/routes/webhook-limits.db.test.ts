@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { everythingStored } from '../../test/everything-stored.ts';
+import { expectPlainText, expectProblem, textOf } from '../../test/expect-problem.ts';
+import { startApi } from '../../test/start-api.ts';
+import type { Caller, TestApi } from '../../test/start-api.ts';
+import { problemsPage } from '../docs/problems-page.ts';
+
+const WEBHOOK = { endpoint: 'https://hooks.example.com/in' };
+const MAX = 10;
+
+let api: TestApi;
+let caller: Caller;
+
+beforeAll(async () => {
+  api = await startApi({ webhooksPerAccountMax: MAX });
+});
+afterAll(() => api.stop());
+beforeEach(async () => void (caller = await api.newCaller()));
+
+const post = (body: unknown = WEBHOOK, by = caller) =>
+  request(api.url).post('/v1/webhooks').set('authorization', by.authorization).send(JSON.stringify(body));
+
+async function fill(): Promise<string> {
+  let last = '';
+  for (let n = 0; n < MAX; n += 1) {
+    const response = await post();
+    expect(response.status).toBe(201);
+    last = (response.body as { id: string }).id;
+  }
+  return last;
+}
+
+test('of fifty creations at once as many are answered 201 as the account may have, the others 422', async () => {
+  // Charges of one key wait for each other: with a key each the creations meet.
+  const keys: Caller[] = [];
+  while (keys.length < 50) keys.push(await api.newCaller({ accountId: caller.accountId }));
+  const answers = await Promise.all(keys.map(async (key) => post(WEBHOOK, key)));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(MAX);
+  for (const answer of answers.filter(({ status }) => status !== 201)) {
+    expectProblem(answer, 'validation-failed');
+  }
+  const listed = await request(api.url).get('/v1/webhooks').set('authorization', caller.authorization);
+  expect((listed.body as { data: unknown[] }).data).toHaveLength(MAX);
+});
+
+test('one more is 422 with a detail that says so, stores nothing, and leaves other accounts alone', async () => {
+  await fill();
+  const before = await everythingStored(api.database);
+  const response = await post();
+  expect(expectProblem(response, 'validation-failed')).toBe(
+    `The account has as many webhooks as it may have: ${MAX}.`,
+  );
+  expect(textOf(response)).not.toContain('"errors"');
+  expect(await everythingStored(api.database)).toEqual(before);
+  expect((await post(WEBHOOK, await api.newCaller())).status).toBe(201);
+});
+
+test('a deleted webhook makes room for another at once, as docs/problems.md says', async () => {
+  expect(problemsPage()).toContain('"The account has as many webhooks as it may have", once one is deleted.');
+  const id = await fill();
+  const removal = request(api.url).delete(`/v1/webhooks/${id}`);
+  expect((await removal.set('authorization', caller.authorization)).status).toBe(200);
+  expect((await post()).status).toBe(201);
+  expectProblem(await post(), 'validation-failed');
+});
+
+test('an account goes by a limit of its own', async () => {
+  await api.database.query('update accounts set webhooks_max = 1 where id = $1', [caller.accountId]);
+  expect((await post()).status).toBe(201);
+  expect(expectProblem(await post(), 'validation-failed')).toBe(
+    'The account has as many webhooks as it may have: 1.',
+  );
+});
+
+test('it is looked at last: of a request that is wrong besides, the other fault is told', async () => {
+  await fill();
+  expectPlainText(await post({}), 422);
+  const wrong = await post({ endpoint: 'http://a.example' });
+  expect(expectProblem(wrong, 'validation-failed')).toBe(
+    'endpoint "http://a.example" is not an https:// URL.',
+  );
+  const scopeless = await api.newCaller({ accountId: caller.accountId, scopes: [] });
+  expectProblem(await post(WEBHOOK, scopeless), 'api-key-forbidden');
+});

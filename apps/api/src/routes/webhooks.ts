@@ -1,0 +1,171 @@
+import { EVENT_TYPES, isEventType, LIMITS, parseEndpoint, parseId, receivedTypes } from '@postrider/domain';
+import type { EventType } from '@postrider/domain';
+import type { Webhook, WebhookStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { resourceBody } from '../http/body-rules.ts';
+import { parseFields, resourceFields } from '../http/fields.ts';
+import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { deleted, eventType, idOf, listOf, signingSecret, time, url } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+const MANAGE = { scope: 'webhooks:manage', limited: true } as const;
+
+/** @param perAccountMax how many webhooks an account may have that has no limit of its own */
+export function webhookRoutes(webhooks: WebhookStore, perAccountMax: number): readonly Documented[] {
+  return [
+    createWebhook(webhooks, perAccountMax),
+    listWebhooks(webhooks),
+    getWebhook(webhooks),
+    deleteWebhook(webhooks),
+  ];
+}
+
+/** An https URL. The validator returns it in normalised form. */
+export const requestedEndpoint = z
+  .string({ error: 'is not a string' })
+  // For the OpenAPI document. `parseEndpoint` decides.
+  .meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]://', maxLength: LIMITS.endpointLength })
+  .transform((written, context) => {
+    const parsed = parseEndpoint(written);
+    if (parsed.ok) return parsed.endpoint;
+    context.addIssue(parsed.fault);
+    return z.NEVER;
+  });
+
+export const requestedEventType = z
+  .string({ error: 'is not a string' })
+  .refine(isEventType, { error: 'is not a known event type' })
+  .meta({ enum: EVENT_TYPES });
+
+/** A list of event types. The validator keeps each type once, in the order given. An absent list is empty. */
+export function requestedEventTypes<Type extends z.ZodType<EventType>>(type: Type) {
+  return z
+    .array(type, { error: 'is not an array of event types' })
+    .default([])
+    .transform((types) => [...new Set(types)]);
+}
+
+/** An empty list of events means every type. */
+export const webhookRequest = z
+  .object({ endpoint: requestedEndpoint, events: requestedEventTypes(requestedEventType) })
+  .meta({ id: 'WebhookRequest' });
+
+const webhookFields = {
+  object: z.literal('webhook'),
+  id: idOf('wh'),
+  endpoint: url.meta({ format: 'uri', description: 'In normalised form.' }),
+  events: z.array(eventType).meta({ description: 'The types that it receives now.' }),
+};
+const createdWebhook = z
+  .object({ ...webhookFields, signing_secret: signingSecret })
+  .meta({ id: 'CreatedWebhook' });
+const webhookEntry = z.object({ ...webhookFields, created_at: time }).meta({ id: 'Webhook' });
+
+/** Contract 4.1: a missing field gets plain text, every other fault a problem that names the field and its value. */
+function createWebhook(
+  webhooks: Pick<WebhookStore, 'create'>,
+  perAccountMax: number,
+): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/webhooks',
+    body: resourceBody,
+    docs: {
+      operationId: 'createWebhook',
+      summary: 'Register an endpoint for events',
+      description:
+        'The one answer that carries the signing secret. `events` empty or absent means all types.',
+      request: webhookRequest,
+      success: { status: 201, body: createdWebhook },
+      refusals: ['400 text', '422 text', 'validation-failed'],
+    },
+    async handle({ key: { accountId }, body }) {
+      const parsed = parseFields(body, webhookRequest, ['endpoint'], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
+      const { endpoint, events } = parsed.fields;
+      const created = await webhooks.create({ accountId, perAccountMax, endpoint, events });
+      if (created.kind === 'limit-reached') return tooManyWebhooks(created.max);
+      return json<AnswerOf<typeof createdWebhook>>(201, {
+        ...webhookObject(created.webhook),
+        signing_secret: created.signingSecret,
+      });
+    },
+  };
+}
+
+const webhookList = listOf(webhookEntry).meta({ id: 'WebhookList' });
+
+/** Contract 4.2. */
+function listWebhooks(webhooks: Pick<WebhookStore, 'list'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/webhooks',
+    body: 'ignored',
+    docs: {
+      operationId: 'listWebhooks',
+      summary: 'List all webhooks, newest first',
+      success: { status: 200, body: webhookList },
+      refusals: [],
+    },
+    async handle({ key }) {
+      const found = await webhooks.list(key.accountId);
+      return json<AnswerOf<typeof webhookList>>(200, { object: 'list', data: found.map(entryOf) });
+    },
+  };
+}
+
+function getWebhook(webhooks: Pick<WebhookStore, 'find'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/webhooks/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'getWebhook',
+      summary: 'Read a webhook, without its signing secret',
+      success: { status: 200, body: webhookEntry },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id: written }) {
+      const id = parseId('webhook', written);
+      const webhook = id === null ? null : await webhooks.find(key.accountId, id);
+      return webhook === null ? noSuch('webhook') : json(200, entryOf(webhook));
+    },
+  };
+}
+
+const deletedWebhook = deleted('webhook', 'wh').meta({ id: 'DeletedWebhook' });
+
+/** Contract 4.3. */
+function deleteWebhook(webhooks: Pick<WebhookStore, 'delete'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'delete',
+    path: '/v1/webhooks/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'deleteWebhook',
+      summary: 'Delete a webhook, with its queued deliveries and its dead letters',
+      success: { status: 200, body: deletedWebhook },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id: written }) {
+      const id = parseId('webhook', written);
+      if (id === null || !(await webhooks.delete(key.accountId, id))) return noSuch('webhook');
+      return json<AnswerOf<typeof deletedWebhook>>(200, { object: 'webhook', id, deleted: true });
+    },
+  };
+}
+
+/** The fields that all answers about a webhook share (contract 2.1). */
+function webhookObject({ id, endpoint, events }: Webhook) {
+  return { object: 'webhook', id, endpoint, events: receivedTypes(events) } as const;
+}
+
+function entryOf(webhook: Webhook): AnswerOf<typeof webhookEntry> {
+  return { ...webhookObject(webhook), created_at: webhook.createdAt.toISOString() };
+}
