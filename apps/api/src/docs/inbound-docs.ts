@@ -3,37 +3,8 @@ import type { Refusal } from '../routes/route.ts';
 import type { RouteDoc } from './route-doc.ts';
 
 const OF_MESSAGE: readonly Refusal[] = ['not-found', 'held-needs-manage'];
-const PAGE_REFUSALS: readonly Refusal[] = ['validation-failed'];
-const FIELD_REFUSALS: readonly Refusal[] = ['400 text', '422 text', 'validation-failed'];
 
 export const INBOUND_DOCS: Readonly<Record<string, RouteDoc>> = {
-  'POST /v1/inboxes': {
-    operationId: 'createInbox',
-    summary: 'Make an inbox',
-    description: 'Its mail is of the kind of the key: live or test.',
-    request: 'InboxRequest',
-    success: { status: 201, schema: 'CreatedInbox' },
-    refusals: [...FIELD_REFUSALS, 'inbox-limit', 'inbox-exists'],
-  },
-  'GET /v1/inboxes': {
-    operationId: 'listInboxes',
-    summary: 'List inboxes, newest first',
-    success: { status: 200, schema: 'InboxPage' },
-    paged: true,
-    refusals: PAGE_REFUSALS,
-  },
-  'GET /v1/inboxes/:id': {
-    operationId: 'getInbox',
-    summary: 'Read an inbox, by its id or its address',
-    success: { status: 200, schema: 'Inbox' },
-    refusals: ['not-found'],
-  },
-  'DELETE /v1/inboxes/:id': {
-    operationId: 'deleteInbox',
-    summary: 'Delete an inbox, by its id or its address, with its messages and threads',
-    success: { status: 200, schema: 'DeletedInbox' },
-    refusals: ['not-found'],
-  },
   'GET /v1/inboxes/:id/threads': {
     operationId: 'listThreads',
     summary: 'List threads of an inbox, that with the newest message first',
@@ -148,60 +119,5 @@ export const INBOUND_DOCS: Readonly<Record<string, RouteDoc>> = {
     description: 'Needs no key. A link is valid for seven days. `Range` may ask for one range.',
     success: { status: 200, schema: 'file' },
     refusals: ['link-expired'],
-  },
-  'POST /v1/inbound/routes': {
-    operationId: 'createInboundRoute',
-    summary: 'Take received mail to an endpoint of its own',
-    description: 'The one answer that carries the signing secret. `events` empty or absent means both.',
-    request: 'InboundRouteRequest',
-    success: { status: 201, schema: 'CreatedInboundRoute' },
-    refusals: [...FIELD_REFUSALS, 'route-exists'],
-  },
-  'GET /v1/inbound/routes': {
-    operationId: 'listInboundRoutes',
-    summary: 'List the rules of received mail, newest first',
-    success: { status: 200, schema: 'InboundRoutePage' },
-    paged: true,
-    refusals: PAGE_REFUSALS,
-  },
-  'GET /v1/inbound/routes/:id': {
-    operationId: 'getInboundRoute',
-    summary: 'Read a rule, without its signing secret',
-    success: { status: 200, schema: 'InboundRoute' },
-    refusals: ['not-found'],
-  },
-  'DELETE /v1/inbound/routes/:id': {
-    operationId: 'deleteInboundRoute',
-    summary: 'Delete a rule, with its webhook, its queued deliveries and its dead letters',
-    success: { status: 200, schema: 'DeletedInboundRoute' },
-    refusals: ['not-found'],
-  },
-  'POST /v1/inbound/blocked-senders': {
-    operationId: 'blockSender',
-    summary: 'Hold the mail of a sender',
-    description: 'A sender that is blocked already is answered with its entry.',
-    request: 'BlockedSenderRequest',
-    success: { status: 200, schema: 'BlockedSender' },
-    refusals: FIELD_REFUSALS,
-  },
-  'GET /v1/inbound/blocked-senders': {
-    operationId: 'listBlockedSenders',
-    summary: 'List blocked senders, newest first',
-    success: { status: 200, schema: 'BlockedSenderPage' },
-    paged: true,
-    refusals: PAGE_REFUSALS,
-  },
-  'GET /v1/inbound/blocked-senders/:id': {
-    operationId: 'getBlockedSender',
-    summary: 'Read a blocked sender',
-    success: { status: 200, schema: 'BlockedSender' },
-    refusals: ['not-found'],
-  },
-  'DELETE /v1/inbound/blocked-senders/:id': {
-    operationId: 'unblockSender',
-    summary: 'Hold the mail of a sender no longer',
-    description: 'Mail that is held stays held.',
-    success: { status: 200, schema: 'DeletedBlockedSender' },
-    refusals: ['not-found'],
   },
 };

@@ -1,21 +1,9 @@
-import { EVENT_DATA, LIMITS } from '@postrider/domain';
+import { EVENT_DATA } from '@postrider/domain';
 import { z } from 'zod';
 import { exactly, idOf, nullableText, pageOf, text, texts, time } from './json-schema.ts';
 import type { Schema } from './json-schema.ts';
 
-const name: Schema = { type: ['string', 'null'], maxLength: LIMITS.inboundNameLength };
 const count: Schema = { type: 'integer', minimum: 0 };
-
-const inbox = {
-  id: idOf('ibx'),
-  name: text,
-  email_address: { type: 'string', description: 'In lower case, its domain in ASCII, without a tag.' },
-  from_name: nullableText,
-  unread: count,
-  last_received: { type: ['string', 'null'], format: 'date-time' },
-  created_at: time,
-  updated_at: time,
-};
 
 const fields = z.toJSONSchema(EVENT_DATA['message.received']).properties as Readonly<Record<string, Schema>>;
 
@@ -57,24 +45,6 @@ const threadEmail = exactly({
   received_at: time,
 });
 
-const route = {
-  object: { const: 'inbound_route' },
-  id: idOf('rt'),
-  match: { type: 'string', description: 'In lower case, its domain in ASCII, without a tag.' },
-  endpoint: { type: 'string', format: 'uri', description: 'In normalised form.' },
-  events: { type: 'array', minItems: 1, items: { enum: ['message.received', 'message.held'] } },
-  webhook: { ...idOf('wh'), description: 'In dead letters. It is in no list of webhooks.' },
-  created_at: time,
-};
-const routeEntry = exactly({ ...route, name: nullableText });
-
-const blockedSender = exactly({
-  object: { const: 'blocked_sender' },
-  id: idOf('bs'),
-  sender: { type: 'string', description: 'In lower case, its domain in ASCII.' },
-  created_at: time,
-});
-
 export const INBOUND_SCHEMAS = {
   ThreadUpdate: { type: 'object', required: ['read'], properties: { read: { type: 'boolean' } } },
   ThreadSummary: exactly({ object: { const: 'inbox_thread' }, ...threadTexts }),
@@ -108,26 +78,6 @@ export const INBOUND_SCHEMAS = {
       attachments: { description: 'As of `POST /v1/emails`.' },
     },
   },
-  InboxRequest: {
-    type: 'object',
-    properties: {
-      email_address: text,
-      username: text,
-      domain: text,
-      name: { ...name, description: 'Absent: the address.' },
-      from_name: { ...name, description: 'In From of its replies.' },
-    },
-    anyOf: [{ required: ['email_address'] }, { required: ['username', 'domain'] }],
-  },
-  CreatedInbox: exactly({ object: { const: 'inbox' }, id: idOf('ibx') }),
-  Inbox: exactly({
-    object: { const: 'inbox' },
-    ...inbox,
-    domain_id: { type: 'string', description: 'Empty on a shared domain.' },
-    receiving_address: text,
-    drafts: { const: 0 },
-  }),
-  InboxPage: pageOf(exactly(inbox)),
   MessagePage: pageOf(exactly(fields)),
   Message: exactly({
     ...fields,
@@ -151,23 +101,4 @@ export const INBOUND_SCHEMAS = {
     id: idOf('msg'),
     status: { const: 'released' },
   }),
-  CreatedInboundRoute: exactly({
-    ...route,
-    signing_secret: { type: 'string', pattern: '^whsec_', description: 'Shown this once.' },
-  }),
-  InboundRoute: routeEntry,
-  InboundRoutePage: pageOf(routeEntry),
-  DeletedInboundRoute: exactly({
-    object: { const: 'inbound_route' },
-    id: idOf('rt'),
-    deleted: { const: true },
-  }),
-  BlockedSender: blockedSender,
-  BlockedSenderPage: pageOf(blockedSender),
-  DeletedBlockedSender: exactly({
-    object: { const: 'blocked_sender' },
-    id: idOf('bs'),
-    deleted: { const: true },
-  }),
-  DeletedInbox: exactly({ object: { const: 'inbox' }, id: idOf('ibx'), deleted: { const: true } }),
 } as const satisfies Readonly<Record<string, Schema>>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { requestedEmail } from '@postrider/domain';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { parseRouteRequest } from '../routes/inbound/route-request.ts';
+import { ruleRequest } from '../routes/routing-rules.ts';
 import { webhookRequest } from '../routes/webhooks.ts';
 import { openApiDocument } from './openapi.ts';
 
@@ -91,7 +91,7 @@ describe('the schema of a rule says what the API says', () => {
     ['no match', { match: undefined }, false],
   ])('%s', (_, more, taken) => {
     const body = JSON.parse(JSON.stringify({ ...RULE, ...more })) as unknown;
-    expect({ schema: takesRule(body), api: parseRouteRequest(body).ok }).toEqual({
+    expect({ schema: takesRule(body), api: ruleRequest.safeParse(body).success }).toEqual({
       schema: taken,
       api: taken,
     });

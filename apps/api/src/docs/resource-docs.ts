@@ -5,44 +5,7 @@ import type { QueryParameter, RouteDoc } from './route-doc.ts';
 type Docs = Readonly<Record<string, RouteDoc>>;
 
 const MISSING: readonly Refusal[] = ['not-found'];
-const NO_DOMAINS: readonly Refusal[] = ['ses-not-configured'];
-const PROVIDER: readonly Refusal[] = ['ses-refused', 'ses-unavailable', ...NO_DOMAINS];
 const BAD_FIELDS: readonly Refusal[] = ['400 text', '422 text', '400 validation-failed'];
-
-export const DOMAIN_DOCS: Docs = {
-  'POST /v1/domains': {
-    operationId: 'createDomain',
-    summary: 'Add a sending domain',
-    request: 'DomainRequest',
-    success: { status: 200, schema: 'Domain' },
-    refusals: ['400 text', '422 text', 'validation-failed', 'domain-taken', ...PROVIDER],
-  },
-  'GET /v1/domains': {
-    operationId: 'listDomains',
-    summary: 'List domains, newest first',
-    success: { status: 200, schema: 'DomainPage' },
-    paged: true,
-    refusals: ['validation-failed', ...NO_DOMAINS],
-  },
-  'GET /v1/domains/:id': {
-    operationId: 'getDomain',
-    summary: 'Read a domain and the records to publish',
-    success: { status: 200, schema: 'Domain' },
-    refusals: [...MISSING, ...NO_DOMAINS],
-  },
-  'POST /v1/domains/:id/verify': {
-    operationId: 'verifyDomain',
-    summary: 'Ask the provider now whether a domain is verified',
-    success: { status: 200, schema: 'VerifiedDomain' },
-    refusals: [...MISSING, ...PROVIDER],
-  },
-  'DELETE /v1/domains/:id': {
-    operationId: 'deleteDomain',
-    summary: 'Remove a domain, here and at the provider',
-    success: { status: 200, schema: 'DeletedDomain' },
-    refusals: [...MISSING, ...PROVIDER],
-  },
-};
 
 const REASON: QueryParameter = {
   name: 'reason',
@@ -103,27 +66,5 @@ export const SUPPRESSION_DOCS: Docs = {
     request: 'SuppressionRemoval',
     success: { status: 200, schema: 'DeletedSuppression' },
     refusals: [...MISSING, '400 text', '400 validation-failed'],
-  },
-};
-
-export const UNSUBSCRIBE_DOCS: Docs = {
-  'GET /u/:id': {
-    operationId: 'showUnsubscribe',
-    summary: 'For recipients: a page to confirm on; changes nothing',
-    success: { status: 200, schema: 'page' },
-    refusals: MISSING,
-  },
-  'POST /u/:id': {
-    operationId: 'unsubscribe',
-    summary: 'For recipients: unsubscribe (RFC 8058)',
-    request: 'UnsubscribeRequest',
-    requestMedia: {
-      types: ['application/x-www-form-urlencoded', 'multipart/form-data'],
-      optional: true,
-      words: 'of any kind, or none: the token alone decides',
-    },
-    description: 'The form of the page gets a page for an answer, a mail program JSON.',
-    success: { status: 200, schema: 'Unsubscribed', orPage: true },
-    refusals: [...MISSING, '400 text'],
   },
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Route, RouteDocs } from '../routes/route.ts';
 import { SCHEMAS } from './schemas.ts';
 import { INBOUND_DOCS } from './inbound-docs.ts';
-import { DOMAIN_DOCS, SUPPRESSION_DOCS, UNSUBSCRIBE_DOCS } from './resource-docs.ts';
+import { SUPPRESSION_DOCS } from './resource-docs.ts';
 import type { Refusal } from '../routes/route.ts';
 import type { RouteDoc } from './route-doc.ts';
 
@@ -59,10 +59,8 @@ export const ROUTE_DOCS: Readonly<Record<string, RouteDoc>> = {
     success: { status: 200, schema: 'Received' },
     refusals: ['400 validation-failed'],
   },
-  ...DOMAIN_DOCS,
   ...SUPPRESSION_DOCS,
   ...INBOUND_DOCS,
-  ...UNSUBSCRIBE_DOCS,
 };
 
 const LEFT = Object.fromEntries(

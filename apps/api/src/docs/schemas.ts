@@ -1,7 +1,4 @@
 import { LIMITS } from '@postrider/domain';
-import { z } from 'zod';
-import { blockedSenderRequest } from '../routes/inbound/block-sender.ts';
-import { routeRequest } from '../routes/inbound/route-request.ts';
 import { EMAIL_REQUEST } from './email-request-schema.ts';
 import { exactly, idOf, nullableText, pageOf, text, texts, time } from './json-schema.ts';
 import type { Schema } from './json-schema.ts';
@@ -65,18 +62,6 @@ export const SCHEMAS = {
   Received: exactly({ received: { const: true } }),
   ...RESOURCE_SCHEMAS,
   ...INBOUND_SCHEMAS,
-  InboundRouteRequest: requestOf(routeRequest),
-  BlockedSenderRequest: requestOf(blockedSenderRequest),
 } as const satisfies Readonly<Record<string, Schema>>;
 
 export type SchemaName = keyof typeof SCHEMAS;
-
-function requestOf(schema: z.ZodType): Schema {
-  return plain(z.toJSONSchema(schema, { io: 'input' }));
-}
-
-/** Without its dialect, which is that of the whole document. */
-function plain({ ...schema }: z.core.JSONSchema.BaseSchema): Schema {
-  delete schema.$schema;
-  return schema;
-}

@@ -9,5 +9,6 @@ export function shownText(lengthMax: number) {
       error: `is longer than ${lengthMax} characters`,
     })
     .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
-    .refine(isWellFormed, { error: 'contains half of a surrogate pair' });
+    .refine(isWellFormed, { error: 'contains half of a surrogate pair' })
+    .meta({ maxLength: lengthMax });
 }

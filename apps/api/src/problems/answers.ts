@@ -164,7 +164,7 @@ export const linkExpired: ProblemAnswer = {
   detail: 'The link has expired or leads nowhere.',
 };
 
-export const routeExists: ProblemAnswer = {
+export const ruleExists: ProblemAnswer = {
   kind: 'problem',
   slug: 'route-exists',
   detail: 'The match is taken.',

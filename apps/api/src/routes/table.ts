@@ -21,22 +21,23 @@ import { batchBody, emailBody, snsBody } from '../http/body-rules.ts';
 import type { SnsAccess } from '../sns-access.ts';
 import { listAttempts } from './attempts.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
-import { domainRoutes } from './domains/routes.ts';
+import { blockedSenderRoutes } from './blocked-senders.ts';
+import { domainRoutes } from './domains.ts';
 import { batchCost, createBatch } from './emails/batch.ts';
 import { createEmail } from './emails/create.ts';
 import { getEmail } from './emails/get.ts';
 import { listEmails } from './emails/list.ts';
-import { blockedSenderRoutes, routingRuleRoutes } from './inbound/routes.ts';
-import { inboxRoutes } from './inboxes/routes.ts';
+import { inboxRoutes } from './inboxes.ts';
 import { messageRoutes } from './messages/routes.ts';
 import type { MessageRouteParts } from './messages/routes.ts';
 import { receiveSns } from './notifications/receive-sns.ts';
 import type { Route } from './route.ts';
+import { routingRuleRoutes } from './routing-rules.ts';
 import { suppressionRoutes } from './suppressions/routes.ts';
 import { threadRoutes } from './threads/routes.ts';
 import { topicRoutes } from './topics.ts';
-import { unsubscribeRoutes } from './unsubscribe/routes.ts';
-import type { UnsubscribeRouteParts } from './unsubscribe/routes.ts';
+import { unsubscribeRoutes } from './unsubscribe.ts';
+import type { UnsubscribeRouteParts } from './unsubscribe.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export interface RouteStores extends UnsubscribeRouteParts {

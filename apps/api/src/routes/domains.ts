@@ -1,0 +1,248 @@
+import { parseDomainName, parseId } from '@postrider/domain';
+import type { EventType } from '@postrider/domain';
+import type { Domain, DomainStore } from '@postrider/store';
+import { z } from 'zod';
+import type { DomainOutcome, SendingDomains } from '../domains/sending-domains.ts';
+import { json } from '../http/answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { resourceBody } from '../http/body-rules.ts';
+import { parseFields, resourceFields } from '../http/fields.ts';
+import { listAnswer } from '../http/list-answer.ts';
+import {
+  domainsNotConfigured,
+  domainTaken,
+  noSuch,
+  providerNotAsked,
+  providerUnavailable,
+  refusedByProvider,
+  tooManyDomains,
+} from '../problems/answers.ts';
+import type { Documented, KeyedRoute, Refusal } from './route.ts';
+import { deleted, idOf, named, pageOf, text, time } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+const MANAGE = { scope: 'domains:manage', limited: true } as const;
+const PROVIDER_REFUSALS: readonly Refusal[] = ['ses-refused', 'ses-unavailable', 'ses-not-configured'];
+
+/** @param domains null: the mail provider has no domains, and every route answers 503 */
+export function domainRoutes(store: DomainStore, domains: SendingDomains | null): readonly Documented[] {
+  const stored = domains === null ? null : store;
+  return [
+    createDomain(domains),
+    listDomains(stored),
+    getDomain(stored),
+    verifyDomain(domains),
+    deleteDomain(domains),
+  ];
+}
+
+const domainRequest = z
+  .object({
+    name: z.string({ error: 'is not a string' }).transform((written, context) => {
+      const parsed = parseDomainName(written);
+      if (parsed.ok) return parsed.name;
+      context.addIssue(parsed.fault);
+      return z.NEVER;
+    }),
+  })
+  .meta({ id: 'DomainRequest' });
+
+/** A domain has no tracking to choose. The operator's SES may track all the same. */
+function untracked(type: EventType) {
+  const description = `No tracking can be chosen by domain. Where the operator has SES track, \`${type}\` arrives all the same.`;
+  return z.literal(false).meta({ description });
+}
+
+const domainFields = {
+  id: idOf('dom'),
+  name: text.meta({ description: 'In ASCII and lower case.' }),
+  status: z.enum(['pending', 'verified', 'failed', 'temporary_failure']),
+  created_at: time,
+  region: text,
+  capabilities: z.object({
+    sending: z.literal('enabled'),
+    receiving: z
+      .enum(['enabled', 'disabled'])
+      .meta({ description: '`enabled` once the domain is verified.' }),
+  }),
+  open_tracking: untracked('email.opened'),
+  click_tracking: untracked('email.clicked'),
+};
+/** The store keeps the records as JSON, as the provider gave them. */
+const record = z.looseObject({
+  record: z.enum(['DKIM', 'SPF']),
+  name: text,
+  type: z.enum(['CNAME', 'MX', 'TXT']),
+  ttl: z.literal('Auto'),
+  status: text,
+  value: text,
+  priority: z.int().exactOptional(),
+});
+const domainEntry = z.object(domainFields);
+const oneDomain = z
+  .object({
+    object: z.literal('domain'),
+    ...domainFields,
+    records: z.array(record).meta({ description: 'What has to be published in the DNS.' }),
+  })
+  .meta({ id: 'Domain' });
+
+/** Checks the body first: a customer learns of a bad name before the 503. */
+function createDomain(domains: Pick<SendingDomains, 'create'> | null): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/domains',
+    body: resourceBody,
+    docs: {
+      operationId: 'createDomain',
+      summary: 'Add a sending domain',
+      request: domainRequest,
+      success: { status: 200, body: oneDomain },
+      refusals: ['400 text', '422 text', 'validation-failed', 'domain-taken', ...PROVIDER_REFUSALS],
+    },
+    async handle({ key, body }) {
+      const parsed = parseFields(body, domainRequest, ['name'], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
+      if (domains === null) return domainsNotConfigured;
+      return outcomeAnswer(await domains.create(key.accountId, parsed.fields.name), wholeDomain);
+    },
+  };
+}
+
+const domainPage = pageOf(domainEntry).meta({ id: 'DomainPage' });
+
+function listDomains(domains: Pick<DomainStore, 'list'> | null): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/domains',
+    body: 'ignored',
+    docs: {
+      operationId: 'listDomains',
+      summary: 'List domains, newest first',
+      success: { status: 200, body: domainPage },
+      paged: true,
+      refusals: ['validation-failed', 'ses-not-configured'],
+    },
+    async handle({ key, query }) {
+      if (domains === null) return domainsNotConfigured;
+      return listAnswer(query, {
+        noun: 'domain',
+        read: (request) => domains.list(key.accountId, request),
+        show: domainObject,
+      });
+    },
+  };
+}
+
+/** Answers what the provider said last. The route does not ask the provider. */
+function getDomain(domains: Pick<DomainStore, 'find'> | null): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/domains/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'getDomain',
+      summary: 'Read a domain and the records to publish',
+      success: { status: 200, body: oneDomain },
+      refusals: ['not-found', 'ses-not-configured'],
+    },
+    async handle({ key, id: written }) {
+      if (domains === null) return domainsNotConfigured;
+      const id = parseId('domain', written);
+      const domain = id === null ? null : await domains.find(key.accountId, id);
+      return domain === null ? noSuch('domain') : json(200, wholeDomain(domain));
+    },
+  };
+}
+
+const verifiedDomain = named('domain', 'dom').meta({ id: 'VerifiedDomain' });
+
+/** Asks the provider at once. The result is then in the domain, not in this answer. */
+function verifyDomain(domains: Pick<SendingDomains, 'verify'> | null): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/domains/:id/verify',
+    body: 'ignored',
+    docs: {
+      operationId: 'verifyDomain',
+      summary: 'Ask the provider now whether a domain is verified',
+      success: { status: 200, body: verifiedDomain },
+      refusals: ['not-found', ...PROVIDER_REFUSALS],
+    },
+    async handle({ key, id: written }) {
+      if (domains === null) return domainsNotConfigured;
+      const id = parseId('domain', written);
+      if (id === null) return noSuch('domain');
+      const answer: AnswerOf<typeof verifiedDomain> = { object: 'domain', id };
+      return outcomeAnswer(await domains.verify(key.accountId, id), () => answer);
+    },
+  };
+}
+
+const deletedDomain = deleted('domain', 'dom').meta({ id: 'DeletedDomain' });
+
+/** Removes the domain at the provider first, then here. */
+function deleteDomain(domains: Pick<SendingDomains, 'delete'> | null): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'delete',
+    path: '/v1/domains/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'deleteDomain',
+      summary: 'Remove a domain, here and at the provider',
+      success: { status: 200, body: deletedDomain },
+      refusals: ['not-found', ...PROVIDER_REFUSALS],
+    },
+    async handle({ key, id: written }) {
+      if (domains === null) return domainsNotConfigured;
+      const id = parseId('domain', written);
+      if (id === null) return noSuch('domain');
+      const answer: AnswerOf<typeof deletedDomain> = { object: 'domain', id, deleted: true };
+      return outcomeAnswer(await domains.delete(key.accountId, id), () => answer);
+    },
+  };
+}
+
+/** A domain in the shape of Resend's. Fields that cannot be chosen here have fixed values. */
+function domainObject({ id, name, status, createdAt, region }: Domain): AnswerOf<typeof domainEntry> {
+  return {
+    id,
+    name,
+    status,
+    created_at: createdAt.toISOString(),
+    region,
+    capabilities: { sending: 'enabled', receiving: status === 'verified' ? 'enabled' : 'disabled' },
+    open_tracking: false,
+    click_tracking: false,
+  };
+}
+
+function wholeDomain(domain: Domain): AnswerOf<typeof oneDomain> {
+  const records = domain.records as AnswerOf<typeof oneDomain>['records'];
+  return { object: 'domain', ...domainObject(domain), records };
+}
+
+/** @param body makes the answer of a success */
+function outcomeAnswer<Value>(outcome: DomainOutcome<Value>, body: (value: Value) => object): Answer {
+  switch (outcome.kind) {
+    case 'ok':
+      return json(200, body(outcome.value));
+    case 'missing':
+      return noSuch('domain');
+    case 'taken':
+      return domainTaken;
+    case 'limit-reached':
+      return tooManyDomains(outcome.limit, outcome.max);
+    case 'refused':
+      return refusedByProvider(outcome.detail);
+    case 'unavailable':
+      return providerUnavailable(outcome.detail);
+    case 'not-asked':
+      return providerNotAsked(outcome.detail);
+  }
+}

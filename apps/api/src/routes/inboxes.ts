@@ -1,0 +1,210 @@
+import { hasControlCharacter, inboundAddress, LIMITS } from '@postrider/domain';
+import type { Inbox, InboxStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { resourceBody } from '../http/body-rules.ts';
+import { parseFields, resourceFields } from '../http/fields.ts';
+import { listAnswer } from '../http/list-answer.ts';
+import { shownText } from '../http/shown-text.ts';
+import { foreignInboundDomain, inboxExists, inboxLimit, noSuch } from '../problems/answers.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { count, deleted, idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+const READ = { scope: 'inbound:read', limited: true } as const;
+const MANAGE = { scope: 'inbound:manage', limited: true } as const;
+
+export function inboxRoutes(inboxes: InboxStore): readonly Documented[] {
+  return [createInbox(inboxes), listInboxes(inboxes), getInbox(inboxes), deleteInbox(inboxes)];
+}
+
+const requestedAddress = z.string({ error: 'is not a string' }).transform((written, context): string => {
+  const parsed = inboundAddress(written);
+  if (parsed !== null) return parsed;
+  context.addIssue('is not a bare email address');
+  return z.NEVER;
+});
+
+/** The part before the at sign. */
+const username = z
+  .string({ error: 'is not a string' })
+  .refine((local) => inboundAddress(`${local}@a.example`) !== null && !hasControlCharacter(local), {
+    error: 'is not the local part of an address',
+  });
+
+const names = {
+  name: shownText(LIMITS.inboundNameLength).nullish().meta({ description: 'Absent: the address.' }),
+  from_name: shownText(LIMITS.inboundNameLength).nullish().meta({ description: 'In From of its replies.' }),
+};
+const byAddress = z.object({ email_address: requestedAddress, ...names });
+const byParts = z
+  .object({ username, domain: z.string({ error: 'is not a string' }), ...names })
+  .meta({ not: { required: ['email_address'] } })
+  .transform(({ username: local, domain, ...rest }, context) => {
+    const parsed = inboundAddress(`${local}@${domain}`);
+    if (parsed !== null) return { ...rest, email_address: parsed };
+    context.addIssue({ code: 'custom', path: ['domain'], message: 'is not a domain name' });
+    return z.NEVER;
+  });
+const inboxRequest = z.union([byAddress, byParts]).meta({ id: 'InboxRequest' });
+
+/** An `email_address` wins over `username` and `domain`: their values are then not checked. */
+function parseInboxRequest(body: unknown) {
+  return hasField(body, 'username') && !hasField(body, 'email_address')
+    ? parseFields(body, byParts, ['username', 'domain'], resourceFields)
+    : parseFields(body, byAddress, ['email_address'], resourceFields);
+}
+
+function hasField(body: unknown, field: string): boolean {
+  return typeof body === 'object' && body !== null && Object.hasOwn(body, field);
+}
+
+const createdInbox = named('inbox', 'ibx').meta({ id: 'CreatedInbox' });
+
+function createInbox(inboxes: Pick<InboxStore, 'create'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/inboxes',
+    body: resourceBody,
+    docs: {
+      operationId: 'createInbox',
+      summary: 'Make an inbox',
+      description: 'Its mail is of the kind of the key: live or test.',
+      request: inboxRequest,
+      success: { status: 201, body: createdInbox },
+      refusals: ['400 text', '422 text', 'validation-failed', 'inbox-limit', 'inbox-exists'],
+    },
+    async handle({ key, body }) {
+      const parsed = parseInboxRequest(body);
+      if (!parsed.ok) return parsed.refusal;
+      const { email_address: emailAddress, name, from_name: fromName } = parsed.fields;
+      const creation = await inboxes.create({
+        accountId: key.accountId,
+        kind: key.kind,
+        address: emailAddress,
+        name: name ?? emailAddress,
+        fromName: fromName ?? null,
+      });
+      switch (creation.kind) {
+        case 'created':
+          return json<AnswerOf<typeof createdInbox>>(201, { object: 'inbox', id: creation.id });
+        case 'foreign-domain':
+          return foreignInboundDomain(emailAddress);
+        case 'limit-reached':
+          return inboxLimit;
+        case 'exists':
+          return inboxExists;
+      }
+    },
+  };
+}
+
+const inboxFields = {
+  id: idOf('ibx'),
+  name: text,
+  email_address: text.meta({ description: 'In lower case, its domain in ASCII, without a tag.' }),
+  from_name: nullableText,
+  unread: count,
+  last_received: nullableText.meta({ format: 'date-time' }),
+  created_at: time,
+  updated_at: time,
+};
+const inboxEntry = z.object(inboxFields);
+const inboxPage = pageOf(inboxEntry).meta({ id: 'InboxPage' });
+
+/** The inboxes of the key's kind, live or test. */
+function listInboxes(inboxes: Pick<InboxStore, 'list'>): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inboxes',
+    body: 'ignored',
+    docs: {
+      operationId: 'listInboxes',
+      summary: 'List inboxes, newest first',
+      success: { status: 200, body: inboxPage },
+      paged: true,
+      refusals: ['validation-failed'],
+    },
+    async handle({ key, query }) {
+      return listAnswer(query, {
+        noun: 'inbox',
+        read: (request) => inboxes.list(key, request),
+        show: inboxObject,
+      });
+    },
+  };
+}
+
+const oneInbox = z
+  .object({
+    object: z.literal('inbox'),
+    ...inboxFields,
+    domain_id: text.meta({ description: 'Empty on a shared domain.' }),
+    receiving_address: text,
+    drafts: z.literal(0),
+  })
+  .meta({ id: 'Inbox' });
+
+function getInbox(inboxes: Pick<InboxStore, 'find'>): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inboxes/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'getInbox',
+      summary: 'Read an inbox, by its id or its address',
+      success: { status: 200, body: oneInbox },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id }) {
+      const inbox = await inboxes.find(key, id);
+      if (inbox === null) return noSuch('inbox');
+      return json<AnswerOf<typeof oneInbox>>(200, {
+        object: 'inbox',
+        ...inboxObject(inbox),
+        domain_id: inbox.domainId ?? '',
+        receiving_address: inbox.address,
+        drafts: 0,
+      });
+    },
+  };
+}
+
+const deletedInbox = deleted('inbox', 'ibx').meta({ id: 'DeletedInbox' });
+
+function deleteInbox(inboxes: Pick<InboxStore, 'delete'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'delete',
+    path: '/v1/inboxes/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'deleteInbox',
+      summary: 'Delete an inbox, by its id or its address, with its messages and threads',
+      success: { status: 200, body: deletedInbox },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id: written }) {
+      const id = await inboxes.delete(key, written);
+      if (id === null) return noSuch('inbox');
+      return json<AnswerOf<typeof deletedInbox>>(200, { object: 'inbox', id, deleted: true });
+    },
+  };
+}
+
+/** An inbox in the shape of Resend's list. */
+function inboxObject(inbox: Inbox): AnswerOf<typeof inboxEntry> {
+  return {
+    id: inbox.id,
+    name: inbox.name,
+    email_address: inbox.address,
+    from_name: inbox.fromName,
+    unread: inbox.unread,
+    last_received: inbox.lastReceived?.toISOString() ?? null,
+    created_at: inbox.createdAt.toISOString(),
+    updated_at: inbox.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,190 @@
+import { LIMITS, parseId, parseInboundMatch } from '@postrider/domain';
+import type { EventType, InboundMatch } from '@postrider/domain';
+import type { RoutingRule, RoutingRuleStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { resourceBody } from '../http/body-rules.ts';
+import { parseFields, resourceFields } from '../http/fields.ts';
+import { listAnswer } from '../http/list-answer.ts';
+import { shownText } from '../http/shown-text.ts';
+import {
+  foreignInboundDomain,
+  foreignWholeDomain,
+  noSuch,
+  ruleExists,
+  tooManyWebhooks,
+} from '../problems/answers.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { deleted, idOf, nullableText, pageOf, signingSecret, text, time, url } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+import { requestedEndpoint, requestedEventTypes } from './webhooks.ts';
+
+const MANAGE = { scope: 'inbound:manage', liveOnly: true, limited: true } as const;
+
+/** A routing rule takes received mail to an endpoint of its own. Customers know it as an inbound route. */
+export function routingRuleRoutes(rules: RoutingRuleStore): readonly Documented[] {
+  return [createRule(rules), listRules(rules), getRule(rules), deleteRule(rules)];
+}
+
+const MESSAGE_TYPES = ['message.received', 'message.held'] as const satisfies readonly EventType[];
+
+const isMessageType = (type: EventType): type is (typeof MESSAGE_TYPES)[number] =>
+  (MESSAGE_TYPES as readonly EventType[]).includes(type);
+
+const requestedMatch = z
+  .string({ error: 'is not a string' })
+  .meta({ description: 'An address, or `*@` and a domain that the account has verified.' })
+  .transform((written, context): InboundMatch => {
+    const parsed = parseInboundMatch(written);
+    if (parsed !== null) return parsed;
+    context.addIssue('is neither a bare email address nor *@ and a domain');
+    return z.NEVER;
+  });
+
+const messageType = z.enum(MESSAGE_TYPES, { error: `is not one of ${MESSAGE_TYPES.join(', ')}` });
+
+export const ruleRequest = z
+  .object({
+    match: requestedMatch,
+    endpoint: requestedEndpoint,
+    // An empty list becomes both types: a webhook with an empty list would receive events of every type.
+    events: requestedEventTypes(messageType).transform((types): readonly EventType[] =>
+      types.length === 0 ? MESSAGE_TYPES : types,
+    ),
+    name: shownText(LIMITS.inboundNameLength).nullish(),
+  })
+  .meta({ id: 'InboundRouteRequest' });
+
+const ruleFields = {
+  object: z.literal('inbound_route'),
+  id: idOf('rt'),
+  match: text.meta({ description: 'In lower case, its domain in ASCII, without a tag.' }),
+  endpoint: url.meta({ format: 'uri', description: 'In normalised form.' }),
+  events: z.array(z.enum(MESSAGE_TYPES)).min(1),
+  webhook: idOf('wh').meta({ description: 'In dead letters. It is in no list of webhooks.' }),
+  created_at: time,
+};
+const createdRule = z
+  .object({ ...ruleFields, signing_secret: signingSecret })
+  .meta({ id: 'CreatedInboundRoute' });
+
+function createRule(rules: Pick<RoutingRuleStore, 'create'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/inbound/routes',
+    body: resourceBody,
+    docs: {
+      operationId: 'createInboundRoute',
+      summary: 'Take received mail to an endpoint of its own',
+      description: 'The one answer that carries the signing secret. `events` empty or absent means both.',
+      request: ruleRequest,
+      success: { status: 201, body: createdRule },
+      refusals: ['400 text', '422 text', 'validation-failed', 'route-exists'],
+    },
+    async handle({ key: { accountId }, body }) {
+      const parsed = parseFields(body, ruleRequest, ['match', 'endpoint'], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
+      const { match, endpoint, events, name = null } = parsed.fields;
+      const creation = await rules.create({ accountId, match, endpoint, events, name });
+      switch (creation.kind) {
+        case 'created':
+          return json<AnswerOf<typeof createdRule>>(201, {
+            ...ruleObject(creation.rule),
+            signing_secret: creation.signingSecret,
+          });
+        case 'foreign-domain':
+          return match.isWholeDomain ? foreignWholeDomain(match.match) : foreignInboundDomain(match.match);
+        case 'limit-reached':
+          return tooManyWebhooks(creation.max);
+        case 'exists':
+          return ruleExists;
+      }
+    },
+  };
+}
+
+const ruleEntry = z.object({ ...ruleFields, name: nullableText }).meta({ id: 'InboundRoute' });
+const rulePage = pageOf(ruleEntry).meta({ id: 'InboundRoutePage' });
+
+function listRules(rules: Pick<RoutingRuleStore, 'list'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/inbound/routes',
+    body: 'ignored',
+    docs: {
+      operationId: 'listInboundRoutes',
+      summary: 'List the rules of received mail, newest first',
+      success: { status: 200, body: rulePage },
+      paged: true,
+      refusals: ['validation-failed'],
+    },
+    async handle({ key, query }) {
+      return listAnswer(query, {
+        noun: 'routingRule',
+        read: (request) => rules.list(key.accountId, request),
+        show: entryOf,
+      });
+    },
+  };
+}
+
+function getRule(rules: Pick<RoutingRuleStore, 'find'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/inbound/routes/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'getInboundRoute',
+      summary: 'Read a rule, without its signing secret',
+      success: { status: 200, body: ruleEntry },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id: written }) {
+      const id = parseId('routingRule', written);
+      const rule = id === null ? null : await rules.find(key.accountId, id);
+      return rule === null ? noSuch('inbound route') : json(200, entryOf(rule));
+    },
+  };
+}
+
+const deletedRule = deleted('inbound_route', 'rt').meta({ id: 'DeletedInboundRoute' });
+
+function deleteRule(rules: Pick<RoutingRuleStore, 'delete'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'delete',
+    path: '/v1/inbound/routes/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'deleteInboundRoute',
+      summary: 'Delete a rule, with its webhook, its queued deliveries and its dead letters',
+      success: { status: 200, body: deletedRule },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id: written }) {
+      const id = parseId('routingRule', written);
+      if (id === null || !(await rules.delete(key.accountId, id))) return noSuch('inbound route');
+      return json<AnswerOf<typeof deletedRule>>(200, { object: 'inbound_route', id, deleted: true });
+    },
+  };
+}
+
+/** The fields that all answers about a rule share. */
+function ruleObject({ id, match, endpoint, events, webhookId, createdAt }: RoutingRule) {
+  return {
+    object: 'inbound_route',
+    id,
+    match,
+    endpoint,
+    events: events.filter(isMessageType),
+    webhook: webhookId,
+    created_at: createdAt.toISOString(),
+  } as const;
+}
+
+function entryOf(rule: RoutingRule): AnswerOf<typeof ruleEntry> {
+  return { ...ruleObject(rule), name: rule.name };
+}
