@@ -1,7 +1,7 @@
 import { DEAD_LETTER_REASONS, EVENT_TYPES } from '@postrider/domain';
 import { Option } from 'commander';
 
-/** Which dead letters: an option of every command that takes many. */
+/** Options that select dead letters. */
 export function typeOption(): Option {
   return new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES);
 }

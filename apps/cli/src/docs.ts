@@ -13,14 +13,14 @@ variables of [configuration.md](configuration.md#cli).
 Exit codes: 0 done, 1 failed, 2 wrong usage. An error is one line on stderr, where notes and progress go, too.
 `;
 
-/** The page `docs/cli.md`, in Markdown: what `--help` shows of every command. */
+/** The page `docs/cli.md`, in Markdown: the `--help` of every command. */
 export function cliPage(): string {
   const { stdout, stderr } = process;
   const program = createProgram({ env: {}, dataDir: '', clock: systemClock, stdout, stderr });
   return [HEAD, ...commandsOf(program).map((command) => section(command, new Help()))].join('\n');
 }
 
-/** Those that do something: the others are the first words of them. */
+/** The commands with an action. The others are only the first words of these. */
 function commandsOf(command: Command): readonly Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
 }

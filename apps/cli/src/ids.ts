@@ -5,14 +5,14 @@ import type { Database } from '@postrider/store';
 import { Failure, UsageError } from './failure.ts';
 import type { Io } from './io.ts';
 
-/** @throws UsageError when `text` cannot be an id of that noun. */
+/** @throws UsageError when `text` is not an id of that noun. */
 export function requireId<N extends Noun>(noun: N, text: string, inWords: string): Id<N> {
   const id = parseId(noun, text);
   if (id === null) throw new UsageError(`"${text}" is not the id of ${inWords}`);
   return id;
 }
 
-/** As `requireId`, of an option that may be left out. */
+/** `requireId` for an optional value. */
 export function optionalId<N extends Noun>(
   noun: N,
   text: string | undefined,
@@ -21,7 +21,7 @@ export function optionalId<N extends Noun>(
   return text === undefined ? undefined : requireId(noun, text, inWords);
 }
 
-/** @throws Failure when there is no such account. */
+/** @throws Failure when the account does not exist. */
 export async function requireAccount(database: Database, io: Io, id: AccountId): Promise<void> {
   if ((await createAccountStore(database, io.clock).find(id)) === null) throw new Failure(`no account ${id}`);
 }

@@ -2,14 +2,14 @@ import type { Writable } from 'node:stream';
 import type { Clock } from '@postrider/domain';
 import type { Environment } from '@postrider/runtime';
 
-/** All that a command knows of the world around it. */
+/** The environment and the streams of a command. */
 export interface Io {
   readonly env: Environment;
-  /** Where `npm start` keeps its state. */
+  /** The data directory of `npm start`. */
   readonly dataDir: string;
   readonly clock: Clock;
-  /** The answer: with `--json` exactly one document. */
+  /** Gets the answer. With `--json` it is exactly one document. */
   readonly stdout: Writable;
-  /** Everything else: notes, progress, and an error in one line. */
+  /** Gets notes, progress, and an error in one line. */
   readonly stderr: Writable;
 }

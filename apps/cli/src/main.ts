@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { systemClock } from '@postrider/runtime';
 import { runCli } from './run.ts';
 
-// The program is dist/cli.js: `.data` lies beside its folder, as `npm start` makes it.
+// The program is dist/cli.js. `npm start` makes `.data` beside `dist`.
 const given = (process.env['POSTRIDER_DATA_DIR'] ?? '').trim();
 const dataDir = given === '' ? join(dirname(import.meta.dirname), '.data') : given;
 
@@ -14,5 +14,5 @@ const code = await runCli(process.argv.slice(2), {
   stderr: process.stderr,
 });
 
-// A connection that hangs while it is closed must not hold the exit; what was written must be out before it.
+// Exits even if a connection hangs while it closes, but only after stdout and stderr are flushed.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));

@@ -14,7 +14,7 @@ import { addMigrate } from './commands/migrate.ts';
 import { addStatus } from './commands/status.ts';
 import type { Io } from './io.ts';
 
-/** The commands and their options. Commander neither exits nor writes errors: it throws, and `runCli` decides. */
+/** The commands and their options. Commander throws instead of exiting; `runCli` writes the errors. */
 export function createProgram(io: Io): Command {
   const program = new Command('postrider')
     .description("the operator's command line: accounts, keys, dead letters, status")

@@ -7,27 +7,27 @@ import { keptMailProvider, mappingUnavailable, pendingMigrations, readBacklog } 
 import type { Backlog, MailProviderName } from '@postrider/store';
 import { withPool } from './session.ts';
 
-/** What an operator asks first. What could not be read is null, and `faults` says why. */
+/** The state of the system. A value that could not be read is null, and `faults` names the reason. */
 export interface Status {
   readonly postgres: boolean;
   readonly backend: QueueLocation['kind'];
-  /** Migrations that the database lacks, the queue's tables included where they are needed. */
+  /** Migrations that the database lacks, including the queue's tables if they are needed. */
   readonly pending: readonly string[] | null;
   readonly backlog: Backlog | null;
-  /** Which one the installation keeps. Null also where none is kept. */
+  /** The provider that the installation stores, or null. */
   readonly mailProvider: MailProviderName | null;
   readonly depths: Readonly<Record<QueueKey, QueueDepth>> | null;
-  /** Everything that keeps the system from working, in words. */
+  /** Everything that keeps the system from working, as sentences. */
   readonly faults: readonly string[];
 }
 
 type StoreStatus = Pick<Status, 'postgres' | 'pending' | 'backlog' | 'mailProvider' | 'faults'>;
 type QueueStatus = Pick<Status, 'depths' | 'faults'>;
 
-/** The queue's connection is made in the background and refuses calls until it stands. */
+/** The queue connects in the background and refuses calls until then. */
 const CONNECT_WAIT_MS = 3_000;
 const CONNECT_POLL_MS = 50;
-/** As a pending migration: BullMQ's own tables. */
+/** BullMQ's tables, as the name of a pending migration. */
 const QUEUE_TABLES = 'queue tables';
 
 export async function readStatus(config: ConfigurationOf<'cli'>, logger: Logger): Promise<Status> {
@@ -57,7 +57,7 @@ async function readStore(
         pending.length === 0 ? [] : [`the database lacks ${pending.join(', ')}: run \`npm run migrate\``];
       return { postgres: true, pending, backlog, mailProvider, faults };
     } catch (error) {
-      // Reached and refused, as by a wrong password, is no more use than not reached.
+      // A refused connection, for example by a wrong password, counts as a failure, too.
       logger.debug('postgres error', { error });
       return {
         postgres: false,
@@ -71,7 +71,7 @@ async function readStore(
 }
 
 async function readQueue(location: QueueLocation, logger: Logger): Promise<QueueStatus> {
-  // The connection's own fault says more than that of a call on a connection that is not there.
+  // The error of the connection says more than the error of a call without a connection.
   let fault: Error | undefined;
   const producer = createProducer(location, (error) => {
     fault = error;

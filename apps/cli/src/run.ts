@@ -8,7 +8,7 @@ const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-/** Runs `postrider ARGS`. @returns the exit code: 0 done, 1 failed, 2 called wrongly. Never rejects. */
+/** Runs `postrider ARGS`. @returns the exit code: 0 done, 1 failed, 2 wrong usage. Never rejects. */
 export async function runCli(args: readonly string[], io: Io): Promise<number> {
   try {
     await createProgram(io).parseAsync([...args], { from: 'user' });
@@ -23,7 +23,10 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/** Commander throws to end: after `--help` and `--version` without a fault, else because it was called wrongly. */
+/**
+ * Commander always throws at the end: after `--help` and `--version` with exit code 0, otherwise for wrong
+ * usage.
+ */
 function endOfCommander(error: CommanderError, io: Io): number {
   if (error.exitCode === 0) return DONE;
   const missing = error.code === 'commander.help';

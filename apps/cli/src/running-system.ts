@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { localServers, RUNNING_FILE } from '@postrider/runtime';
 import type { LocalServers } from '@postrider/runtime';
 
-/** What a command needs to know of it. */
+/** The servers of a running system. */
 export interface RunningSystem {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
 }
 
-/** The system of `npm start` whose embedded Postgres runs at this moment, or null. */
+/** Returns the system of `npm start` if its embedded Postgres runs now, or null. */
 export function findRunningSystem(dataDir: string): RunningSystem | null {
   const file = join(dataDir, RUNNING_FILE);
   const text = textOf(file);
@@ -24,7 +24,7 @@ function textOf(file: string): string | null {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'EACCES') return null; // no start was made, or another user's was
+    if (code === 'ENOENT' || code === 'EACCES') return null; // never started, or started by another user
     throw error;
   }
 }

@@ -13,13 +13,13 @@ export interface Session {
 }
 
 const APPLICATION_NAME = 'postrider-cli';
-/** Connections for a replay of many; whatever else runs here needs one. */
+/** Connections for a replay. Every other command needs one. */
 const POOL_SIZE = 8;
 const CLOSE_TIMEOUT_MS = 3_000;
 
 /**
- * The environment's configuration. Without a DATABASE_URL the embedded database of a running `npm start` is used, and
- * stderr says so.
+ * Reads the configuration from the environment. Without DATABASE_URL it uses the embedded database of a
+ * running `npm start` and writes a note to stderr.
  *
  * @throws ConfigurationError
  */
@@ -40,7 +40,7 @@ export function diagnostics(config: ConfigurationOf<'cli'>, io: Io): Logger {
 export async function withDatabase(io: Io, work: (session: Session) => Promise<void>): Promise<void> {
   const config = configuration(io);
   const logger = diagnostics(config, io);
-  // What an operator asks is asked once, and may need a whole table.
+  // A command runs each statement once, and some statements read a whole table.
   const connection = {
     plans: 'each time' as const,
     databaseUrl: config.databaseUrl,
@@ -53,12 +53,12 @@ export async function withDatabase(io: Io, work: (session: Session) => Promise<v
     await requireMigrated(database.pool);
     await work({ config, database });
   } finally {
-    // A wake-up that is under way goes out before its connection is closed.
+    // Sends the pending wake-up before it closes the connection.
     await inTime(Promise.all([wakeUps.close(), database.close()]));
   }
 }
 
-/** One connection without Prisma and without the demand that the schema is current. */
+/** One connection without Prisma. The schema need not be current. */
 export async function withPool<T>(
   config: ConfigurationOf<'cli'>,
   logger: Logger,
@@ -79,7 +79,7 @@ export async function withPool<T>(
   }
 }
 
-/** A server that no longer answers does not answer a goodbye either. */
+/** A server that does not answer would delay the close. */
 async function inTime(closing: Promise<unknown>): Promise<void> {
   await within(
     () => closing,

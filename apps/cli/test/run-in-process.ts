@@ -8,7 +8,7 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-/** Runs the real command line in this process, with nothing of this process's environment. */
+/** Runs the real command line in this process, without this process's environment. */
 export async function runInProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -14,18 +14,18 @@ import { supplyRedis } from './system/redis.ts';
 import type { QueueServer } from './system/redis.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What the processes of the system stand on. */
+/** Everything that the processes need before they start. */
 export interface Ground {
   readonly dataDir: Resource<RunningFile>;
   readonly port: Resource<number>;
-  /** On which mail is received. */
+  /** The port of the SMTP server. */
   readonly smtpPort: Resource<number>;
   readonly secretsKey: Resource<string>;
   readonly postgres: Resource<StartedServer>;
   readonly redis: Resource<QueueServer>;
-  /** Migrations, and whether Redis answers. */
+  /** Migrates the database, and checks that Redis answers. */
   readonly database: Part;
-  /** Once all of the above have started. */
+  /** Callable once the parts above have started. */
   places(): Places;
 }
 

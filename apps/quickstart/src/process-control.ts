@@ -2,14 +2,16 @@ import { readFileSync } from 'node:fs';
 import type { ProcessControl, StopSignal } from '@postrider/runtime';
 
 const WATCH_INTERVAL_MS = 500;
-/** One Ctrl-C comes more than once: from the terminal, and again from npm. A later one is a second wish. */
+/**
+ * One Ctrl-C sends two signals: the terminal sends one, npm the other. A signal after 1 s is a second Ctrl-C.
+ */
 const SAME_WISH_MS = 1_000;
 
 /**
- * This process. A closed terminal stops it as SIGTERM does, and so does the end of the npm that started it: a signal
- * sent to npm by its number ends npm alone.
+ * Controls this process. A closed terminal or the end of the parent npm stops it like SIGTERM. A `kill` of
+ * npm ends only npm, so this process watches it.
  *
- * @param underNpm npm is our parent.
+ * @param underNpm npm started this process.
  */
 export function launcherControl(underNpm: boolean): ProcessControl {
   return {
@@ -44,7 +46,7 @@ function onNpmGone(listener: () => void): void {
   timer.unref();
 }
 
-/** Who is above us, npm included: between it and us may stand the shell that it runs scripts with. */
+/** Our ancestors up to npm. npm may run its scripts in a shell, which is then our parent. */
 function ancestors(): string {
   const { ppid } = process;
   if (process.platform !== 'linux') return String(ppid);
@@ -54,6 +56,6 @@ function ancestors(): string {
       /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${ppid}/stat`, 'utf8')) ?? [];
     return /^(npm|node)/.test(name) ? String(ppid) : `${ppid} ${grandparent}`;
   } catch {
-    return ''; // it ends at this moment, which is a change as well
+    return ''; // the parent has just ended, which also counts as a change
   }
 }

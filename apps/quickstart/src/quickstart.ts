@@ -7,10 +7,10 @@ import type { Launch, Settings } from './settings.ts';
 import { addStack } from './stack.ts';
 import { createTerminal } from './terminal.ts';
 
-/** For everything together; each process has its own, shorter one. */
+/** For the whole system. Each process has its own, shorter deadline. */
 const DEADLINE_MS = 60_000;
 
-/** `npm start`: the whole system on this machine, its main job shown, until Ctrl-C. */
+/** `npm start`: runs the whole system on this machine until Ctrl-C, and demonstrates it. */
 export async function quickstart(launch: Launch): Promise<void> {
   const settings = settingsOrExit(launch);
   const terminal = createTerminal();

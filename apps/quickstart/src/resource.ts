@@ -1,14 +1,15 @@
 import type { Part } from '@postrider/runtime';
 
-/** A part of the system that is something for the parts after it. */
+/** A part that provides a value to the parts after it. */
 export interface Resource<T> extends Required<Part> {
   /** @throws Error before the part has started. */
   readonly value: T;
 }
 
 /**
- * @param make told by `signal` when it is no longer wanted. What it makes all the same is released.
- * @param release not called when `make` has failed: that cleans up after itself.
+ * @param make makes the value. `signal` aborts when the part stops. A value that arrives later is still
+ * released.
+ * @param release is not called when `make` failed: `make` cleans up itself.
  */
 export function resource<T extends object | string | number>(
   make: (signal: AbortSignal) => Promise<T>,
@@ -24,7 +25,7 @@ export function resource<T extends object | string | number>(
     },
     async stop() {
       unwanted.abort();
-      const value = await making?.catch(() => null); // its failure is the start's
+      const value = await making?.catch(() => null); // `start` has reported the failure
       if (value !== null && value !== undefined) await release(value);
     },
     get value() {

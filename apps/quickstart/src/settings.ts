@@ -6,48 +6,48 @@ import type { Environment } from '@postrider/runtime';
 export interface Launch {
   readonly args: readonly string[];
   readonly env: Environment;
-  /** Where api.js, relay.js, worker.js, inbound.js and cli.js lie. */
+  /** The folder of api.js, relay.js, worker.js, inbound.js and cli.js. */
   readonly distDir: string;
   readonly rootDir: string;
 }
 
-/** What `npm start` was asked for. */
+/** The checked arguments and environment of `npm start`. */
 export interface Settings {
   readonly env: Environment;
   readonly distDir: string;
-  /** POSTRIDER_DATA_DIR, else `.data` of the repository. */
+  /** POSTRIDER_DATA_DIR, or `.data` in the repository. */
   readonly dataDir: string;
   /** Undefined: an embedded Postgres. */
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
-  /** `--redis`: start a Redis where REDIS_URL names none. */
+  /** `--redis`: starts a Redis when REDIS_URL is not set. */
   readonly ownRedis: boolean;
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly metricsHost: string;
   readonly metricsPorts: { readonly relay: number; readonly worker: number; readonly inbound: number };
   readonly smtpHost: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly smtpPort: number;
   readonly blobStore: string;
   readonly sandboxDir: string;
   readonly signatureHeader: string;
 }
 
-/** Something that the person at the terminal has to put right: printed as one line. */
+/** An error that the user can fix. It is printed as one line. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** The deliveries' only excuse: our own receiver. */
+/** The only private network that deliveries may reach: the demonstration's receiver. */
 export const OWN_NETWORK = '127.0.0.1/32';
 
-/** Of those that may deliver to it: what the processes run in, unless the person says the other. */
+/** NODE_ENV of the processes. The address guard allows private networks only in `development` and `test`. */
 const OWN_ENVIRONMENT = 'development';
 const ENVIRONMENTS = [OWN_ENVIRONMENT, 'test'];
 
-/** Stand in for what is made later, so that everything else can be checked before anything is started. */
+/** Placeholders for values made later, so that all other settings are checked before the start. */
 const LATER = { DATABASE_URL: 'postgres://127.0.0.1/', SECRETS_KEY: Buffer.alloc(32).toString('base64') };
 
 /**
@@ -71,7 +71,7 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
   const relay = loadConfig('relay', complete);
   const worker = loadConfig('worker', complete);
   const inbound = loadConfig('inbound', complete);
-  // One variable for three processes: each takes the next port, as it does by default.
+  // METRICS_PORT is one variable for three processes: each takes the next port, like the defaults.
   const metricsPort = (port: number, place: number): number =>
     given['METRICS_PORT'] === undefined || port === 0 ? port : port + place;
   const dataDir = resolve(given['POSTRIDER_DATA_DIR'] ?? join(rootDir, '.data'));
@@ -98,12 +98,12 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
   };
 }
 
-/** One log a process. */
+/** The folder with one log file per process. */
 export function logsDirOf(settings: Settings): string {
   return join(settings.dataDir, 'logs');
 }
 
-/** Tells the state of one database from that of another, without naming it. */
+/** A name for the state of one database. It does not reveal the URL. */
 export function databaseName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'embedded';
   const { host, pathname } = new URL(databaseUrl);

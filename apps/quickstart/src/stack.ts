@@ -6,8 +6,8 @@ import { createProcesses } from './system/processes.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
- * Adds everything in the order it starts. It stops in reverse, so that each process can finish while what it needs
- * still runs: inbound, worker, relay, api, receiver, Redis, Postgres.
+ * Adds all parts in the order of the start. The stop is in reverse: inbound, worker, relay, api, receiver,
+ * Redis, Postgres. So each process can finish while its servers still run.
  */
 export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Terminal): void {
   const ground = createGround(settings, terminal);
@@ -33,7 +33,7 @@ export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Ter
     .add('the demonstration', demonstration.show);
 }
 
-/** The first and the last word of a stop; nothing is said about one during the start. */
+/** Prints the first and the last line of a stop. Prints nothing when the start fails. */
 function farewell(settings: Settings, terminal: Terminal): { first: Part; last: Part } {
   let begun = false;
   return {

@@ -5,9 +5,9 @@ export interface SummaryParts {
   readonly accountId: string;
   readonly key: string;
   readonly logsDir: string;
-  /** Where mail is received. */
+  /** The SMTP server. */
   readonly smtp: { readonly host: string; readonly port: number };
-  /** Null: mail goes to a real provider. */
+  /** The sandbox's folder. Null: mail goes to a real provider. */
   readonly mailDir: string | null;
 }
 
@@ -18,7 +18,7 @@ const MAIL = {
   text: 'Nobody is there.',
 };
 
-/** What to know, and what to try next, once everything runs. */
+/** The text at the end of the start: addresses, the key, and commands to try. */
 export function summary(parts: SummaryParts): string {
   const authorization = `-H 'Authorization: Bearer ${parts.key}'`;
   const lines = [
@@ -40,7 +40,7 @@ export function summary(parts: SummaryParts): string {
   return lines.join('\n');
 }
 
-/** As short as it can be typed from here. */
+/** The shorter of the absolute path and the path from the current folder. */
 function shown(path: string): string {
   const short = relative(process.cwd(), path);
   return short === '' || short.startsWith(`..${sep}`) || short === '..' ? path : short;

@@ -1,16 +1,16 @@
-/** What `npm start` says: lines of `[topic] words`. */
+/** Prints the lines of `npm start`: `[topic] words`. */
 export interface Terminal {
   say(topic: string, words: string): void;
-  /** Text that stands by itself. */
+  /** Prints text without a topic. */
   print(text: string): void;
-  /** Runs `work`, and says what is going on when that takes longer than a second. */
+  /** Runs `work`, and prints `words` when it takes longer than a second. */
   during<T>(words: string, work: () => Promise<T>): Promise<T>;
 }
 
 const PATIENCE_MS = 1_000;
 
 export function createTerminal(): Terminal {
-  // Whoever read our lines may be gone; that must not end what they started.
+  // A closed reader must not end the system.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const say = (topic: string, words: string) => void process.stdout.write(`[${topic}] ${words}\n`);
   return {

@@ -7,7 +7,7 @@ import { withDatabase } from '../session.ts';
 
 const NAME_MAX_LENGTH = 200;
 
-/** `account create`: a customer, to whom keys, webhooks and mail belong. */
+/** `account create`: makes an account, which owns keys, webhooks and mail. */
 export function addAccountCreate(account: Command, io: Io): void {
   account
     .command('create')
@@ -28,7 +28,7 @@ function parseName(text: string): string {
   if (name === '' || name.length > NAME_MAX_LENGTH) {
     throw new InvalidArgumentError(`A name has 1 to ${NAME_MAX_LENGTH} characters.`);
   }
-  // NUL is the one character that Postgres does not store.
+  // Postgres stores every character except NUL.
   if (name.includes('\0')) throw new InvalidArgumentError('A name holds no NUL character.');
   return name;
 }

@@ -8,7 +8,7 @@ import type { Io } from '../io.ts';
 import { printJson, printLines } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-/** Never finished: that takes ten minutes. */
+/** The command never reports a finished erasure: a relay needs ten minutes. */
 type Erased = Omit<ErasureResult, 'finished'>;
 
 interface Options {
@@ -16,7 +16,10 @@ interface Options {
   readonly json?: true;
 }
 
-/** `account erase`: forgets a person, but for the suppression. What is outstanding ends first; a relay erases it then. */
+/**
+ * `account erase`: removes a person's data, but not the suppression. A relay erases it after outstanding work
+ * ends.
+ */
 export function addAccountErase(account: Command, io: Io): void {
   account
     .command('erase')

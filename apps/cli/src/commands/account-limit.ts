@@ -8,17 +8,23 @@ import { printJson, printLines } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 interface Options {
-  /** `default`: the installation's. */
+  /** `default`: the limit of the installation. */
   readonly webhooks?: number | 'default';
   readonly domains?: number | 'default';
   readonly unverifiedDomains?: number | 'default';
   readonly json?: true;
 }
 
-/** As the settings: the list of webhooks has no pages, and each event is written once for each of them. */
+/**
+ * The bound of WEBHOOKS_PER_ACCOUNT_MAX: the list of webhooks has no pages, and each webhook stores each
+ * event.
+ */
 const LIMIT_MAX = 10_000;
 
-/** `account limit`: limits of one account in place of the installation's. Without an option it only shows them. */
+/**
+ * `account limit`: sets limits of one account that replace the installation's. Without an option it shows
+ * them.
+ */
 export function addAccountLimit(account: Command, io: Io): void {
   account
     .command('limit')

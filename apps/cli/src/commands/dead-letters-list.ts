@@ -18,7 +18,9 @@ interface Options extends DeadLetterFilter {
   readonly json?: true;
 }
 
-/** `dead-letters list`: as contract 4.4 lists them, the newest 100 of those that the options select. */
+/**
+ * `dead-letters list`: shows the newest 100 dead letters that match the options, as contract 4.4 lists them.
+ */
 export function addDeadLettersList(deadLetters: Command, io: Io): void {
   deadLetters
     .command('list')
@@ -47,7 +49,7 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
     });
 }
 
-/** Contract 2.4, and when it was made. */
+/** The fields of contract 2.4, and the time of creation. */
 function deadLetterObject(letter: DeadLetter) {
   return {
     id: letter.id,

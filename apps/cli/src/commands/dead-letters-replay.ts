@@ -21,13 +21,13 @@ interface Replay {
   readonly missing: readonly DeadLetterId[];
 }
 
-/** Replays what the command line names. */
+/** Replays the dead letters that the command line names. */
 type Work = (store: DeadLetterStore, accountId: AccountId) => Promise<Replay>;
 
-/** As many as the session has connections. */
+/** The number of connections of the session. */
 const REPLAYS_AT_ONCE = 8;
 
-/** `dead-letters replay`: queues the events again at once, each with a fresh set of attempts. */
+/** `dead-letters replay`: queues events again at once, each with a new set of attempts. */
 export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
   deadLetters
     .command('replay')
@@ -52,7 +52,7 @@ export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
     });
 }
 
-/** Either ids or `--all --webhook ID`. @throws UsageError for neither or both. */
+/** Reads ids, or `--all --webhook ID`. @throws UsageError for neither or both. */
 function parseWork(ids: readonly string[], options: Options, io: Io): Work {
   if (options.all === undefined) {
     if (ids.length === 0) throw new UsageError('name dead letters, or --all with --webhook');
@@ -81,7 +81,7 @@ async function replayNamed(
   return { replayed: ids.length - missing.length, missing };
 }
 
-/** Only what was dead when the command began: an event that fails again at once would come round for ever. */
+/** Replays only what was dead at the start: an event that fails again at once would repeat forever. */
 async function replayAll(
   store: DeadLetterStore,
   accountId: AccountId,
@@ -93,9 +93,9 @@ async function replayAll(
   try {
     for (;;) {
       const outcome = await store.replayMatching(accountId, { webhookId, type, reason, before });
-      // `before` is a moment: only the webhook can be missing.
+      // Only the webhook can be missing: `before` is a time, not a row.
       if (outcome.kind !== 'replayed') throw new Failure(`no webhook ${webhookId}`);
-      // Others may hold the rest: they replay it.
+      // Another command may have locked the rest, and replays them.
       if (outcome.replayed === 0) return { replayed, missing: [] };
       replayed += outcome.replayed;
       if (outcome.remaining === 0) return { replayed, missing: [] };

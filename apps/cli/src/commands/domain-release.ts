@@ -6,7 +6,7 @@ import type { Io } from '../io.ts';
 import { printJson, printLines } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-/** `domain release`: takes a sending domain from its account. An API process deletes it at the provider. */
+/** `domain release`: removes a sending domain from its account. An API process deletes it at the provider. */
 export function addDomainRelease(domain: Command, io: Io): void {
   domain
     .command('release')

@@ -15,7 +15,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** `inbound find`: what became of received mail. It shows ids and never content. */
+/** `inbound find`: shows the state of received mail. It shows ids, never content. */
 export function addInboundFind(inbound: Command, io: Io): void {
   inbound
     .command('find')

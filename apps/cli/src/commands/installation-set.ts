@@ -8,7 +8,7 @@ import { withDatabase } from '../session.ts';
 
 const RESTART = 'restart every API and worker: until then they go on with what they found at their start';
 
-/** `installation set`: what holds for every process, whatever its environment says. */
+/** `installation set`: stores a value that holds for every process. */
 export function addInstallationSet(installation: Command, io: Io): void {
   installation
     .command('set')

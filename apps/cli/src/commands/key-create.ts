@@ -18,10 +18,10 @@ interface Options {
   readonly json?: true;
 }
 
-/** As KEY_RATE_LIMIT_PER_MINUTE. */
+/** The bound of KEY_RATE_LIMIT_PER_MINUTE. */
 const RATE_LIMIT_MAX = 1_000_000;
 
-/** `key create`: the only moment at which a key can be seen; its SHA-256 alone is stored. */
+/** `key create`: prints a key once. Only its SHA-256 is stored. */
 export function addKeyCreate(key: Command, io: Io): void {
   key
     .command('create')
@@ -61,7 +61,7 @@ function parseScopes(text: string): Scope[] {
   return names.filter(isScope);
 }
 
-/** @throws UsageError when a key of this kind cannot have one of the scopes. */
+/** @throws UsageError when this kind of key cannot have one of the scopes. */
 function requireScopesOf(kind: KeyKind, scopes: readonly Scope[]): void {
   const refused = scopes.filter((scope) => !canHave(kind, scope));
   if (refused.length === 0) return;

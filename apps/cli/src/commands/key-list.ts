@@ -8,7 +8,7 @@ import { withDatabase } from '../session.ts';
 
 const HEAD = ['ID', 'KIND', 'PER MINUTE', 'MADE', 'REVOKED', 'SCOPES'];
 
-/** `key list`: the keys of an account, the newest first, the revoked ones too. */
+/** `key list`: shows the keys of an account, newest first, including revoked keys. */
 export function addKeyList(key: Command, io: Io): void {
   key
     .command('list')

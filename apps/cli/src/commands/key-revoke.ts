@@ -7,7 +7,7 @@ import { keyObject } from '../key-object.ts';
 import { printJson, printLines } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-/** `key revoke`: once it returns, the key answers 401 everywhere. A key that was revoked before keeps its time. */
+/** `key revoke`: from its return on, every API process answers 401. A revoked key keeps its first time. */
 export function addKeyRevoke(key: Command, io: Io): void {
   key
     .command('revoke')

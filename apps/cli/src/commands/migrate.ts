@@ -6,8 +6,8 @@ import { note, printJson, printLines } from '../print.ts';
 import { configuration } from '../session.ts';
 
 /**
- * `migrate`: the store's tables, and always the queue's as well, so that a deployment can leave or lose Redis without
- * another step. Safe to run at any time, by several at once.
+ * `migrate`: migrates the tables of the store and of the queue. It makes the queue's tables even with Redis,
+ * so that a deployment can drop Redis without another step. It is safe at any time, even in parallel.
  */
 export function addMigrate(program: Command, io: Io): void {
   program

@@ -8,7 +8,7 @@ import { readStatus } from '../read-status.ts';
 import type { Status } from '../read-status.ts';
 import { configuration, diagnostics } from '../session.ts';
 
-/** `status`: whether the system can work, and how much is waiting. Exit code 1 when something it needs is missing. */
+/** `status`: shows faults and the backlog. The exit code is 1 when the system lacks something. */
 export function addStatus(program: Command, io: Io): void {
   program
     .command('status')
@@ -27,12 +27,12 @@ function statusObject(status: Status) {
   return {
     ok: status.faults.length === 0,
     postgres: { reachable: status.postgres },
-    /** null: no REDIS_URL, the queues live in Postgres. */
+    /** null: without REDIS_URL the queues are in Postgres. */
     redis: status.backend === 'redis' ? { reachable: status.depths !== null } : null,
     migrations: status.pending === null ? null : { pending: status.pending },
     queue: { backend: status.backend, depth: status.depths },
     backlog: status.backlog === null ? null : backlogObject(status.backlog),
-    /** null: none is kept. Processes without MAIL_PROVIDER use the sandbox. */
+    /** null: none is stored. Processes without MAIL_PROVIDER use the sandbox. */
     mail_provider: status.mailProvider,
     faults: status.faults,
   };

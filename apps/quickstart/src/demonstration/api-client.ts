@@ -1,13 +1,13 @@
 import { StartError } from '../settings.ts';
 
-/** The API as a customer calls it. */
+/** Calls the API with a customer's key. */
 export interface ApiClient {
   request<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T>;
 }
 
 const TIMEOUT_MS = 15_000;
 
-/** @throws StartError for an answer that is not a success, with the problem's own words. */
+/** @throws StartError with the text of the problem, when the answer is not 2xx. */
 export function createApiClient(baseUrl: string, key: string): ApiClient {
   return {
     async request<T>(method: string, path: string, body?: unknown) {

@@ -1,9 +1,9 @@
 import type { Arrival } from './receiver.ts';
 
-/** Remembers what arrived lately, so that one may ask for an event before or after it came. */
+/** Keeps recent events, so that a caller may wait for an event before or after it arrives. */
 export interface Arrivals {
   add(arrival: Arrival): void;
-  /** Resolves to the first that fits, or to null after `timeoutMs`. */
+  /** Resolves to the first matching event, or to null after `timeoutMs`. */
   find(fits: (arrival: Arrival) => boolean, timeoutMs: number): Promise<Arrival | null>;
 }
 

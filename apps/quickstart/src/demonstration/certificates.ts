@@ -13,7 +13,7 @@ import {
 } from '@peculiar/x509';
 import type { Extension } from '@peculiar/x509';
 
-/** A server's certificate for 127.0.0.1 and the authority that vouches for it, whose key is gone. */
+/** A server certificate for 127.0.0.1 and the authority that signed it. The authority's key is not kept. */
 export interface LoopbackCertificate {
   readonly authorityPem: string;
   readonly certPem: string;
@@ -25,11 +25,11 @@ const DAY_MS = 86_400_000;
 const VALID_DAYS = 365;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** Makes both anew, in memory. */
+/** Makes a new authority and a new certificate, in memory. */
 export async function makeLoopbackCertificate(now: Date): Promise<LoopbackCertificate> {
   cryptoProvider.set(webcrypto as unknown as Parameters<typeof cryptoProvider.set>[0]);
   const [authority, server] = await Promise.all([makeKeys(), makeKeys()]);
-  // A name of its own: two authorities of one name would be taken for one that changed its key.
+  // A unique name: clients would take two authorities with one name for one that changed its key.
   const issuer = `CN=Postrider quickstart ${randomBytes(4).toString('hex')}`;
   const common = { issuer, signingKey: authority.privateKey, now };
   const authorityCertificate = await sign({

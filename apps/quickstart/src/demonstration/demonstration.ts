@@ -19,7 +19,7 @@ import { runDemonstration } from './run.ts';
 import { writeTrustFile } from './trust.ts';
 
 export interface TrustedReceiver extends Receiver {
-  /** What the worker has to trust. */
+  /** The authorities that the worker must trust. */
   readonly trustFile: string;
 }
 
@@ -34,7 +34,7 @@ export interface DemonstrationParts {
   readonly terminal: Terminal;
 }
 
-/** The customer's side: a receiver, and one mail whose event arrives there. */
+/** The customer's part: a receiver, and one mail whose event arrives there. */
 export function createDemonstration({ settings, ground, terminal }: DemonstrationParts): Demonstration {
   const file = demonstrationFile(settings.dataDir, databaseName(settings.databaseUrl));
   const arrivals = createArrivals();
@@ -80,7 +80,7 @@ async function openReceiver(
     onRefusal: (words) => terminal.say('event', words),
   });
   if (receiver.port !== kept.receiverPort) file.keep({ receiverPort: receiver.port });
-  // What the last start left undelivered comes at once.
+  // Events that the last start did not deliver arrive at once.
   if (kept.webhook?.endpoint === receiver.endpoint) receiver.trust(kept.webhook.signingSecret);
   return { ...receiver, trustFile };
 }

@@ -6,13 +6,13 @@ import type { DemonstrationFile } from '../state/demonstration-file.ts';
 export interface Identity {
   readonly accountId: string;
   readonly key: string;
-  /** False: they are those of an earlier start. */
+  /** False: an earlier start made them. */
   readonly fresh: boolean;
 }
 
 const SCOPES = ['emails:send', 'emails:read', 'webhooks:manage', 'inbound:manage', 'inbound:send'] as const;
 
-/** The account and the key of the last start while they are good, else new ones. */
+/** Returns the account and the key of the last start if they still work, or makes new ones. */
 export async function ensureIdentity(database: Database, file: DemonstrationFile): Promise<Identity> {
   const keys = createApiKeyStore(database, systemClock);
   const kept = file.read();

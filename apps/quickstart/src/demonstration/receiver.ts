@@ -5,29 +5,29 @@ import { parseEvent, SignatureVerificationError } from '@postrider/receiver';
 import type { WebhookEvent } from '@postrider/receiver';
 import type { LoopbackCertificate } from './certificates.ts';
 
-/** An event whose signature was right. */
+/** An event with a valid signature. */
 export interface Arrival {
   readonly event: WebhookEvent;
-  /** When its request reached the receiver: milliseconds since 1970 by this machine's clock. */
+  /** The arrival of its request, in milliseconds since 1970 by this machine's clock. */
   readonly receivedAtMs: number;
-  /** Whether it came before: a receiver dedupes by the event's id. */
+  /** True when this event id arrived before. */
   readonly again: boolean;
 }
 
 export interface ReceiverOptions {
   readonly certificate: LoopbackCertificate;
-  /** Lower-case name of the header. */
+  /** The header's name in lower case. */
   readonly signatureHeader: string;
   readonly onArrival: (arrival: Arrival) => void;
-  /** Told of a request that did not prove where it comes from. */
+  /** Gets a request without a valid signature. */
   readonly onRefusal: (words: string) => void;
 }
 
-/** A customer's endpoint as it should be: it reads the raw body, verifies, answers at once and dedupes. */
+/** A model of a customer's endpoint: it reads the raw body, verifies it, answers at once and deduplicates. */
 export interface Receiver {
   readonly port: number;
   readonly endpoint: string;
-  /** Until the secret is known every request is answered 503, and comes again. */
+  /** Until this call the endpoint answers 503, and the worker tries again. */
   trust(signingSecret: string): void;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ const PATH = '/events';
 const BODY_BYTES_MAX = 1_048_576;
 const REMEMBERED_MAX = 10_000;
 
-/** @param port taken when it is free, else any free one. */
+/** @param port the preferred port. When it is taken, the receiver uses any free port. */
 export async function startReceiver(port: number, options: ReceiverOptions): Promise<Receiver> {
   const { keyPem: key, certPem: cert } = options.certificate;
   const seen = new Set<string>();
@@ -97,7 +97,7 @@ export async function startReceiver(port: number, options: ReceiverOptions): Pro
   };
 }
 
-/** Null when it is larger than any event. */
+/** Returns null when the body is larger than any event. */
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -18,18 +18,18 @@ export interface RunParts {
   readonly settings: Settings;
   readonly terminal: Terminal;
   readonly databaseUrl: string;
-  /** Of the API, without a slash at its end. */
+  /** The API's URL without a trailing slash. */
   readonly baseUrl: string;
-  /** Where mail is received, as in `127.0.0.1:2525`. */
+  /** The SMTP server's address, such as `127.0.0.1:2525`. */
   readonly smtp: { readonly host: string; readonly port: number };
   readonly receiver: Receiver;
   readonly arrivals: Arrivals;
   readonly file: DemonstrationFile;
-  /** Names the SECRETS_KEY of this start. */
+  /** Identifies the SECRETS_KEY of this start. */
   readonly sealedWith: string;
 }
 
-/** Makes what a customer has, lets one mail go its way, and says what to try next. */
+/** Makes an account, a key and a webhook, sends one mail, and prints what to try next. */
 export async function runDemonstration(parts: RunParts): Promise<void> {
   const { settings, terminal, baseUrl } = parts;
   await withDatabase(parts.databaseUrl, async (database) => {
@@ -38,7 +38,8 @@ export async function runDemonstration(parts: RunParts): Promise<void> {
       'demo',
       fresh ? `made account ${accountId} and a key` : `account ${accountId} and its key are kept`,
     );
-    // The processes run, and so have agreed on it. A real one gets no mail without being asked.
+    // The running processes have stored the provider. A real provider gets no mail that the user did not ask
+    // for.
     const sandbox = (await agreeOnMailProvider(database, undefined)).name === 'sandbox';
     const api = createApiClient(baseUrl, key);
     await tolerating(terminal, () => show(api, database, { ...parts, sandbox }));
@@ -69,7 +70,7 @@ async function show(
   }
 }
 
-/** What the API refuses, as a key that has used up its minute, does not end a system that runs. */
+/** Reports a refusal of the API, such as a used-up rate limit. The system keeps running. */
 async function tolerating(terminal: Terminal, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -80,7 +81,7 @@ async function tolerating(terminal: Terminal, work: () => Promise<void>): Promis
 }
 
 async function withDatabase(databaseUrl: string, work: (database: Database) => Promise<void>): Promise<void> {
-  // A connection that breaks while idle is replaced; the statement after it succeeds or throws.
+  // The pool replaces a connection that breaks while idle. The next statement succeeds or throws.
   const connection = { databaseUrl, applicationName: 'postrider-quickstart', onError: () => undefined };
   const wakeUps = createWakeUps(connection);
   const database = openDatabase({ ...connection, size: 2 }, wakeUps);

@@ -12,13 +12,13 @@ const MAIL = {
 };
 const ARRIVAL_TIMEOUT_MS = 20_000;
 
-/** Sends one message over SMTP, shows its signed `message.received` arrive, and answers it in its thread. */
+/** Sends one message over SMTP, shows the signed `message.received` event, and replies in the thread. */
 export async function showInboundMail(
   { api, arrivals, terminal }: Pick<Stage, 'api' | 'arrivals' | 'terminal'>,
   smtp: { readonly host: string; readonly port: number },
 ): Promise<void> {
   await ensureInbox(api);
-  // Mail is one message for its bytes: another start sends other bytes.
+  // The same bytes would count as the same message, so each start sends different bytes.
   const messageId = `<${crypto.randomUUID()}@sandbox.postrider.example>`;
   const answer = await send(smtp, messageId);
   terminal.say('demo', `SMTP ${smtp.host}:${smtp.port} took a message for ${INBOX}: ${answer}`);
@@ -52,7 +52,7 @@ async function ensureInbox(api: ApiClient): Promise<void> {
   await api.request('POST', '/v1/inboxes', { email_address: INBOX, from_name: 'Support' });
 }
 
-/** @returns what the server answered to the message. */
+/** @returns the server's answer to the message. */
 async function send({ host, port }: { host: string; port: number }, messageId: string): Promise<string> {
   const transport = createTransport({ host, port, ignoreTLS: true });
   try {

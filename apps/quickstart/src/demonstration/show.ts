@@ -23,7 +23,7 @@ const ARRIVAL_TIMEOUT_MS = 20_000;
 const COMMITTED = 'the commit that recorded the event (commit time as Postgres keeps it)';
 const WRITTEN = 'the event was written (its created_at: this Postgres keeps no commit times)';
 
-/** Sends one mail and shows its signed `email.sent` arrive. @returns false when it did not come in time. */
+/** Sends one mail and shows the signed `email.sent` event. @returns false when it does not arrive in time. */
 export async function showMainJob({ api, arrivals, database, terminal, logsDir }: Stage): Promise<boolean> {
   const { id } = await api.request<{ id: string }>('POST', '/v1/emails', MAIL);
   const answeredAtMs = Date.now();

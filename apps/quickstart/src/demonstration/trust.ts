@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Writes the file that the worker trusts on top of the public authorities: ours, and those of the person's own
- * NODE_EXTRA_CA_CERTS, because Node reads one file only.
+ * Writes the authorities that the worker trusts besides the public ones: ours, and those in the user's
+ * NODE_EXTRA_CA_CERTS. Node reads only one such file.
  */
 export function writeTrustFile(dataDir: string, authorityPem: string, own: string | undefined): string {
   const file = join(dataDir, 'quickstart-ca.pem');
@@ -15,6 +15,6 @@ function readOwn(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Node goes on without it as well, and has already said so on stderr
+    return ''; // Node ignores a missing file, too, and has already warned on stderr
   }
 }

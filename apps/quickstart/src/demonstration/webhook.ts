@@ -1,7 +1,7 @@
 import type { DemonstrationFile, KeptWebhook } from '../state/demonstration-file.ts';
 import type { ApiClient } from './api-client.ts';
 
-/** A webhook as the API answers it. */
+/** A webhook in an answer of the API. */
 interface WebhookObject {
   readonly id: string;
   readonly endpoint: string;
@@ -9,10 +9,10 @@ interface WebhookObject {
 }
 
 /**
- * The receiver's webhook: that of the last start while it fits, else a new one. One that no longer fits is deleted, so
- * that no event goes where nobody listens.
+ * Returns the webhook of the last start if it still matches the receiver, or makes a new one. Deletes a
+ * webhook that no longer matches, so that no event goes to a dead address.
  *
- * @param sealedWith names the SECRETS_KEY of this start.
+ * @param sealedWith identifies the SECRETS_KEY of this start.
  */
 export async function ensureWebhook(
   api: ApiClient,

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { readIfThere, writePrivate } from './private-file.ts';
 
-/** What the demonstration keeps from one start to the next; the key and the secret cannot be read back from the API. */
+/**
+ * The state that the demonstration keeps between starts. The API does not return the key and the secret
+ * again.
+ */
 export interface Kept {
   readonly accountId?: string;
   readonly key?: string;
@@ -13,7 +16,7 @@ export interface KeptWebhook {
   readonly id: string;
   readonly endpoint: string;
   readonly signingSecret: string;
-  /** Tells which SECRETS_KEY sealed the secret in the database: another cannot open it. */
+  /** Identifies the SECRETS_KEY that encrypted the secret in the database. Another key cannot decrypt it. */
   readonly sealedWith: string;
 }
 
@@ -22,7 +25,7 @@ export interface DemonstrationFile {
   keep(news: Kept): void;
 }
 
-/** @param database each database has an account of its own. */
+/** @param database the name of the database: each database has its own account. */
 export function demonstrationFile(dataDir: string, database: string): DemonstrationFile {
   const file = join(dataDir, `quickstart-${database}.json`);
   const read = (): Kept => {
@@ -30,7 +33,7 @@ export function demonstrationFile(dataDir: string, database: string): Demonstrat
     try {
       return text === null ? {} : (JSON.parse(text) as Kept);
     } catch {
-      return {}; // damaged: a new account is made
+      return {}; // damaged: the caller makes a new account
     }
   };
   return {

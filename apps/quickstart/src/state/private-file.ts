@@ -1,13 +1,13 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
-/** Files that only we may read, and that nobody ever sees half-written. */
+/** Files with mode 0600. They are replaced in one step, so no reader finds one half-written. */
 const OWN = { mode: 0o600, flag: 'wx' };
 
 export function writePrivate(file: string, text: string): void {
   drafted(file, text, (draft) => renameSync(draft, file));
 }
 
-/** @returns false when the file is there already; it then stays as it is. */
+/** @returns false when the file exists already; it then stays unchanged. */
 export function createPrivate(file: string, text: string): boolean {
   return drafted(file, text, (draft) => {
     try {
@@ -20,7 +20,7 @@ export function createPrivate(file: string, text: string): boolean {
   });
 }
 
-/** The text of the file, or null when there is none. */
+/** The text of the file, or null when it does not exist. */
 export function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { processIdentity } from '@postrider/embedded';
 
-/** A process that was started once, told apart from a later one that got its number. */
+/** Identifies a process: a later process may get the same number. */
 export interface ProcessMark {
   readonly pid: number;
-  /** As `processIdentity` names it; null for one that was gone already. */
+  /** The result of `processIdentity`. Null when the process had already ended. */
   readonly identity: string | null;
 }
 
@@ -14,16 +14,16 @@ export function markOf(pid: number): ProcessMark {
   return { pid, identity: processIdentity(pid) };
 }
 
-/** Whether it still runs. `unsure` where it may as well be another that got its number. */
+/** `unsure` when another process may have the number now. */
 export function stillRuns({ pid, identity }: ProcessMark): boolean | 'unsure' {
   const now = processIdentity(pid);
   if (now === null) return false;
-  // Where the system did not say when it was started (not Linux), its number is all there is.
+  // Only Linux gives the start time. Elsewhere the number alone identifies the process.
   if (identity === null || identity === String(pid)) return 'unsure';
   return now === identity;
 }
 
-/** Asks it to end, and ends it when it has not done so in time. Does nothing unless it is certainly the one meant. */
+/** Sends SIGTERM, and SIGKILL when it does not end in time. Does nothing when the process may be another. */
 export async function endMarked(mark: ProcessMark, graceMs: number): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (stillRuns(mark) !== true) return;

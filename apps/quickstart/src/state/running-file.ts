@@ -7,7 +7,7 @@ import { createPrivate, readIfThere, writePrivate } from './private-file.ts';
 import { endMarked, markOf, stillRuns } from './process-identity.ts';
 import type { ProcessMark } from './process-identity.ts';
 
-/** What runs now. The command line reads the servers. */
+/** The running system. The command line reads the servers from it. */
 interface Running extends LocalServers {
   readonly launcher: ProcessMark;
   readonly children: Readonly<Record<string, ProcessMark>>;
@@ -23,10 +23,10 @@ const LEFTOVER_GRACE_MS = 8_000;
 const TRIES = 3;
 
 /**
- * Takes the data directory for this process. What an earlier start left behind when it was killed is ended first; its
- * Postgres is not: that is taken over.
+ * Takes the data directory for this process. Ends processes that a killed start left running, except
+ * Postgres, which this start adopts.
  *
- * @throws StartError when another start is using the directory.
+ * @throws StartError when another start uses the directory.
  */
 export async function takeDataDir(dataDir: string): Promise<RunningFile> {
   mkdirSync(dataDir, { recursive: true });
@@ -63,7 +63,7 @@ async function clearLeftovers(file: string, dataDir: string): Promise<void> {
   rmSync(file, { force: true });
 }
 
-/** A damaged file tells nothing; it is replaced. */
+/** Returns nothing for a damaged file, which is then replaced. */
 function parse(text: string): Running | null {
   try {
     return JSON.parse(text) as Running;

@@ -5,7 +5,7 @@ import { createPrivate, readIfThere } from './private-file.ts';
 
 const KEY_BYTES = 32;
 
-/** The key that signing secrets are sealed with: made once, so that the next start can still open them. */
+/** The key that encrypts signing secrets. It is made once and kept, so that later starts can decrypt them. */
 export function keptSecretsKey(dataDir: string): string {
   const file = join(dataDir, 'secrets-key');
   createPrivate(file, `${randomBytes(KEY_BYTES).toString('base64')}\n`);

@@ -5,19 +5,19 @@ import type { Readable } from 'node:stream';
 import { noteworthy } from './log-line.ts';
 
 export interface ChildLog {
-  /** Follows one life of the process. */
+  /** Records the output of one run of the process. */
   follow(stdout: Readable, stderr: Readable): void;
-  /** The last thing it said on stderr; null when it said nothing. */
+  /** The last line on stderr, or null. */
   lastComplaint(): string | null;
   close(): Promise<void>;
 }
 
-/** An outage makes the same line again and again: the terminal shows it once in this time. */
+/** The terminal shows a repeated line at most once in this time. An outage repeats the same line. */
 const REPEAT_AFTER_MS = 10_000;
 
 /**
- * Keeps all that a process writes in `file`; that of the last start is kept as `FILE.1`. What is a warning or worse is
- * passed to `show` as well, in words.
+ * Writes the output of a process to `file`, and keeps the file of the last start as `FILE.1`. Passes warnings
+ * and errors to `show`, as text.
  */
 export function createChildLog(file: string, show: (words: string) => void): ChildLog {
   mkdirSync(dirname(file), { recursive: true });
@@ -43,7 +43,7 @@ export function createChildLog(file: string, show: (words: string) => void): Chi
       });
       createInterface({ input: stderr }).on('line', (line) => {
         output.write(`${line}\n`);
-        if (/^\s|^$/.test(line)) return; // a stack: the file has it
+        if (/^\s|^$/.test(line)) return; // part of a stack trace: only the file gets it
         complaint = line;
         showOnce(line);
       });

@@ -13,11 +13,11 @@ export interface ChildOptions {
   readonly name: string;
   readonly distDir: string;
   readonly env: Environment;
-  /** Answers 200 once the process is up. */
+  /** Answers 200 when the process is ready. */
   readonly readyUrl: string;
   readonly logFile: string;
   readonly terminal: Terminal;
-  /** Told the number of each life. */
+  /** Gets the process number of each run. */
   readonly onPid: (pid: number) => void;
 }
 
@@ -25,20 +25,20 @@ const READY_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 25;
 const RESTART_DELAY_MS = 500;
 const RESTART_DELAY_MS_MAX = 10_000;
-/** Who lived this long is not failing again and again. */
+/** After a run of this length the restart delay begins anew. */
 const STEADY_AFTER_MS = 30_000;
-/** What a process gets beyond its own deadline to stop. */
+/** Wait after SIGTERM, and again after SIGKILL. It exceeds the process's own deadline, 5 s by default. */
 const STOP_TIMEOUT_MS = 8_000;
 
 /**
- * Runs in the child before its program: the channel to us breaks when we end, even by SIGKILL, and then it stops as if
- * asked to. The channel itself does not keep it alive.
+ * Code that runs in the child before its program. When this process ends, even by SIGKILL, the IPC channel
+ * closes and the child sends itself SIGTERM. The channel does not keep the child alive.
  */
 const FOLLOW_PARENT = `data:text/javascript,${encodeURIComponent(
   "process.on('disconnect', () => process.kill(process.pid, 'SIGTERM')); process.channel?.unref();",
 )}`;
 
-/** One process of the system, started again when it ends by itself. */
+/** One process of the system. It is restarted when it ends by itself. */
 export interface Child {
   stop(): Promise<void>;
 }
@@ -46,7 +46,8 @@ export interface Child {
 /**
  * Resolves when the process is ready.
  *
- * @throws StartError with what it said last when it ends before, or AbortError when `signal` says so; it is gone then.
+ * @throws StartError with the last line on stderr when it ends first, or AbortError after `signal`. In both
+ * cases the process has ended.
  */
 export async function startChild(options: ChildOptions, signal: AbortSignal): Promise<Child> {
   const log = createChildLog(options.logFile, (words) => options.terminal.say(options.name, words));
@@ -76,7 +77,7 @@ function launch(options: ChildOptions, log: ChildLog): ChildProcess {
   const child = spawn(
     process.execPath,
     ['--enable-source-maps', '--import', FOLLOW_PARENT, join(options.distDir, `${options.name}.js`)],
-    // A group of its own: Ctrl-C reaches us alone, and we stop the processes in order.
+    // Its own process group: Ctrl-C reaches only this process, which stops the others in order.
     { env: { ...options.env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true },
   );
   if (child.stdout !== null && child.stderr !== null) log.follow(child.stdout, child.stderr);
@@ -84,7 +85,7 @@ function launch(options: ChildOptions, log: ChildLog): ChildProcess {
   return child;
 }
 
-/** Starts the process again and again, until `stopping`; then ends it. */
+/** Restarts the process until `stopping`, and then ends it. */
 async function keepAlive(
   first: ChildProcess,
   options: ChildOptions,
@@ -121,7 +122,7 @@ async function answers(url: string): Promise<boolean> {
     await response.arrayBuffer();
     return response.ok;
   } catch {
-    return false; // does not listen yet
+    return false; // not listening yet
   }
 }
 
@@ -132,7 +133,7 @@ async function end(child: ChildProcess): Promise<void> {
     const timeout = new AbortController();
     await Promise.race([
       ended(child),
-      delay(STOP_TIMEOUT_MS, undefined, { signal: timeout.signal }).catch(() => undefined), // it ended in time
+      delay(STOP_TIMEOUT_MS, undefined, { signal: timeout.signal }).catch(() => undefined),
     ]);
     timeout.abort();
   }
@@ -142,7 +143,7 @@ async function ended(child: ChildProcess): Promise<void> {
   if (!hasEnded(child)) await once(child, 'exit');
 }
 
-/** A function, because what changes between two awaits is invisible to the type checker's narrowing. */
+/** A function, because TypeScript does not see that the signal may change between two awaits. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Environment } from '@postrider/runtime';
 import { StartError } from '../settings.ts';
 
-/** Runs `postrider ARGS --json` and returns its document. @throws StartError with its one line when it fails. */
+/** Runs `postrider ARGS --json` and returns its document. @throws StartError with its error line. */
 export async function postrider(
   distDir: string,
   args: readonly string[],

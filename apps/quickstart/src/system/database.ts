@@ -3,7 +3,9 @@ import type { Settings } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
 import { postrider } from './command-line.ts';
 
-/** Migrates, and with a Redis asks whether that answers. @throws StartError that names the variable to look at. */
+/**
+ * Migrates the database, and checks that Redis answers. @throws StartError that names the variable to check.
+ */
 export async function prepare(
   settings: Settings,
   places: { readonly databaseUrl: string; readonly redisUrl: string | undefined },

@@ -2,17 +2,17 @@ import type { Environment } from '@postrider/runtime';
 import { OWN_NETWORK } from '../settings.ts';
 import type { Settings } from '../settings.ts';
 
-/** Where things turned out to be. */
+/** The values that the start has found or made. */
 export interface Places {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
   readonly secretsKey: string;
 }
 
-/** Ctrl-C should not take long; deliveries that are cut are made again by the next start. */
+/** Short, so that Ctrl-C is quick. The next start repeats deliveries that this deadline cuts. */
 const SHUTDOWN_DEADLINE_MS = '5000';
 
-/** What every process of the system gets: the person's own environment, completed. */
+/** The environment of every process: the user's environment and our additions. */
 export function systemEnvironment(settings: Settings, places: Places): Environment {
   return {
     SHUTDOWN_DEADLINE_MS,
@@ -25,7 +25,7 @@ export function systemEnvironment(settings: Settings, places: Places): Environme
   };
 }
 
-/** The worker alone delivers to our receiver, and trusts its certificate. */
+/** Lets the worker deliver to the demonstration's receiver and trust its certificate. */
 export function workerEnvironment(settings: Settings, certificatesFile: string): Environment {
   const own = settings.env['DELIVERY_ALLOWED_NETWORKS'];
   return {

@@ -1,4 +1,4 @@
-/** A line of a process's log that somebody at the terminal should see, in words; null for the many others. */
+/** Text for the terminal when a log line is a warning or an error. Null for all other lines. */
 export function noteworthy(line: string): string | null {
   const entry = parse(line);
   if (entry === null) return line.trim() === '' ? null : line.trimEnd();
@@ -23,7 +23,7 @@ function parse(line: string): Record<string, unknown> | null {
     const value: unknown = JSON.parse(line);
     return isRecord(value) ? value : null;
   } catch {
-    return null; // not from the logger: Node's own words about a crash
+    return null; // not from the logger: Node's own text about a crash
   }
 }
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { freePort } from '@postrider/embedded';
 import { StartError } from '../settings.ts';
 
-/** @returns the port to use. @throws StartError naming the variable to change. */
+/** @returns the port to use. @throws StartError with the variable to change. */
 export async function requirePort(host: string, port: number): Promise<number> {
   if (port === 0) return freePort();
   const fault = await tryPort(host, port);
@@ -20,19 +20,19 @@ export async function requirePort(host: string, port: number): Promise<number> {
   }
 }
 
-/** The port asked for when it is free, else any free one. */
+/** Returns `port` if it is free, or any free port. */
 export async function portOrFree(host: string, port: number): Promise<number> {
   return port !== 0 && (await tryPort(host, port)) === null ? port : freePort();
 }
 
-/** Where a server that listens on `host` is reached from this machine, as it stands in a URL. */
+/** The host part of a URL that reaches, from this machine, a server that listens on `host`. */
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::' || host === '[::]') return '[::1]';
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }
 
-/** @returns null when the port can be bound at this moment, else why not. */
+/** @returns null when the port is free, or the error code. */
 async function tryPort(host: string, port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -11,7 +11,7 @@ export interface StartedServer {
 
 const GIVEN = { stop: () => Promise.resolve() };
 
-/** The Postgres of DATABASE_URL, else our own: the one that still runs, that of the last start, or a new one. */
+/** Uses the Postgres of DATABASE_URL, or an embedded one: adopted, restarted or new. */
 export async function supplyPostgres(
   settings: Settings,
   running: RunningFile,
@@ -25,7 +25,7 @@ export async function supplyPostgres(
     startPostgres({
       dataDir: join(settings.dataDir, 'postgres'),
       durable: true,
-      // The demonstration measures from the commit, and asks Postgres when that was.
+      // The demonstration measures from the commit, and asks Postgres for its time.
       settings: { track_commit_timestamp: 'on' },
       log: (line) => terminal.say('start', line),
     }),

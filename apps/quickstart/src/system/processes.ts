@@ -11,7 +11,7 @@ import type { Child } from './child.ts';
 import { systemEnvironment, workerEnvironment } from './environment.ts';
 import { portOrFree, reachableHost } from './ports.ts';
 
-/** Where a process answers, and what it gets beyond what all get. */
+/** A process's address, and its additions to the common environment. */
 interface Own {
   readonly host: string;
   readonly port: number;
@@ -22,7 +22,7 @@ export interface ProcessesParts {
   readonly settings: Settings;
   readonly ground: Ground;
   readonly terminal: Terminal;
-  /** Made by the receiver, before the worker starts. */
+  /** The file that the receiver writes before the worker starts. */
   readonly trustFile: () => string;
 }
 

@@ -4,7 +4,7 @@ import type { Settings } from '../settings.ts';
 import type { RunningFile } from '../state/running-file.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Where the queue lives: `url` is undefined when that is Postgres. */
+/** The queue's server. `url` is undefined when the queue is in Postgres. */
 export interface QueueServer {
   readonly url: string | undefined;
   stop(): Promise<void>;
@@ -12,7 +12,9 @@ export interface QueueServer {
 
 const NOTHING_TO_STOP = { stop: () => Promise.resolve() };
 
-/** The Redis of REDIS_URL; with `--redis` one of our own, which keeps nothing; else none. */
+/**
+ * Uses the Redis of REDIS_URL, or with `--redis` starts one that stores nothing. Otherwise there is no Redis.
+ */
 export async function supplyRedis(
   settings: Settings,
   running: RunningFile,
