@@ -37,9 +37,9 @@ import type { MailProviderName } from '@postrider/store';
 import { createApp } from './app.ts';
 import { connectionShares, domainTurn, problemBasesOf } from './config.ts';
 import { createDomainClaims } from './domains/domain-claims.ts';
-import { createSendingDomains } from './domains/sending-domains.ts';
+import { SendingDomains } from './domains/sending-domains.ts';
 import { createLimiter } from './limiter.ts';
-import { createApiServer } from './server.ts';
+import { ApiServer } from './server.ts';
 import { createSnsAccess } from './sns-access.ts';
 
 /** The shutdown keeps this much of its deadline to close Postgres and Redis after the last request. */
@@ -92,7 +92,8 @@ function addServer(provider: MailProviderName): void {
       messages: createMessageStore(database, systemClock),
       inboxes: createInboxStore(database, systemClock, { sharedDomains, perAccountMax: LIMITS.inboxes }),
       routingRules: createRoutingRuleStore(database, secrets, systemClock, {
-        ...{ sharedDomains, webhooksPerAccountMax: config.webhooksPerAccountMax },
+        sharedDomains,
+        webhooksPerAccountMax: config.webhooksPerAccountMax,
       }),
       blockedSenders: createBlockedSenderStore(database, systemClock, LIMITS.blockedSenders),
       unsubscribes: createUnsubscribeStore(database, systemClock),
@@ -118,7 +119,7 @@ function addServer(provider: MailProviderName): void {
     logger,
     metrics,
   });
-  const server = createApiServer(app, { connectionsPerAddressMax: config.httpConnectionsPerAddressMax });
+  const server = new ApiServer(app, { connectionsPerAddressMax: config.httpConnectionsPerAddressMax });
   lifecycle.add('domain provider', domainWork).add('HTTP server', {
     start: async () => {
       const port = await server.listen(config.port, config.host);
@@ -132,7 +133,7 @@ function addServer(provider: MailProviderName): void {
 function openSendingDomains(provider: MailProviderName) {
   const domainProvider = openDomains(provider);
   if (domainProvider === null) return { sendingDomains: null, domainWork: {} };
-  const sendingDomains = createSendingDomains({
+  const sendingDomains = new SendingDomains({
     store: domains,
     turns: createDomainTurns(database, domainTurn(config.domainTimeoutMs)),
     provider: domainProvider,

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { openRaw } from '../test/raw-request.ts';
 import type { RawConnection } from '../test/raw-request.ts';
-import { createApiServer } from './server.ts';
-import type { ApiServer, ApiServerOptions } from './server.ts';
+import { ApiServer } from './server.ts';
+import type { ApiServerOptions } from './server.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const HANG = 'GET /hang HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -42,7 +42,7 @@ async function listening(options: Partial<ApiServerOptions> = {}) {
     accepted.push(socket);
     return addresses.shift() ?? null;
   };
-  server = createApiServer(app, { connectionsPerAddressMax: 0, addressOf, ...options });
+  server = new ApiServer(app, { connectionsPerAddressMax: 0, addressOf, ...options });
   const port = await server.listen(0, '127.0.0.1');
   return async (from: string | null = null): Promise<RawConnection> => {
     addresses.push(from);

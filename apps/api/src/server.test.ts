@@ -8,8 +8,8 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { openRaw, rawRequest } from '../test/raw-request.ts';
 import { bodyFault, onceBodyBroken } from './http/broken-body.ts';
-import { createApiServer } from './server.ts';
-import type { ApiServer, ApiServerOptions } from './server.ts';
+import { ApiServer } from './server.ts';
+import type { ApiServerOptions } from './server.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -36,7 +36,7 @@ async function listening(options: Partial<ApiServerOptions> = {}): Promise<{
     waiting.push([request, response]);
     wake();
   };
-  server = createApiServer(app, { connectionsPerAddressMax: 0, ...options });
+  server = new ApiServer(app, { connectionsPerAddressMax: 0, ...options });
   const port = await server.listen(0, HOST);
   return {
     port,
@@ -394,6 +394,6 @@ describe('stopping', () => {
 
 test('listening on a port that is taken fails', async () => {
   const { port } = await listening();
-  const second = createApiServer(() => undefined, { connectionsPerAddressMax: 0 });
+  const second = new ApiServer(() => undefined, { connectionsPerAddressMax: 0 });
   await expect(second.listen(port, HOST)).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });

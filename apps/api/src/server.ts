@@ -4,12 +4,11 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '@postrider/limits';
 import { endBare, sendBareError } from './http/bare-error.ts';
 import { breakBody } from './http/broken-body.ts';
-import { clientNetwork, createConnectionLimits } from './http/connection-limits.ts';
-import { createConnectionQueue } from './http/connection-queue.ts';
-import type { ConnectionQueue } from './http/connection-queue.ts';
+import { clientNetwork, ConnectionLimits } from './http/connection-limits.ts';
+import { ConnectionQueue } from './http/connection-queue.ts';
 import { closeInTwoSteps } from './http/lingering-close.ts';
 
 /** In milliseconds. */
@@ -38,89 +37,88 @@ export interface ApiServerOptions {
   readonly addressOf?: (socket: Socket) => string | null;
 }
 
-export interface ApiServer {
-  /** @returns the port. With `port` 0, the system chooses a free one. */
-  listen(port: number, host: string): Promise<number>;
-  /** Accepts no more connections. Requests in flight have `deadlineMs` to finish; then it cuts the rest. */
-  stop(deadlineMs: number): Promise<void>;
-  readonly stopping: boolean;
-}
+/** The HTTP server of the API. It limits connections, and serves the requests of each connection in order. */
+export class ApiServer {
+  readonly #app: RequestListener;
+  readonly #server: Server;
+  readonly #limits: ConnectionLimits;
+  readonly #queues = new WeakMap<Socket, ConnectionQueue>();
+  readonly #open = new Set<ServerResponse>();
+  #stopping = false;
 
-export function createApiServer(app: RequestListener, options: ApiServerOptions): ApiServer {
-  const { timeouts = TIMEOUTS, connectionsMax = CONNECTIONS_MAX, addressOf = clientNetwork } = options;
-  const open = new Set<ServerResponse>();
-  let stopping = false;
-
-  const server = createBareServer(timeouts);
-  const queues = new WeakMap<Socket, ConnectionQueue>();
-  const limits = createConnectionLimits({
-    max: connectionsMax,
-    perAddressMax: options.connectionsPerAddressMax,
-    addressOf,
-    isServing: (socket) => (queues.get(socket)?.current ?? null) !== null,
-  });
-
-  const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    open.add(response);
-    response.once('close', () => {
-      open.delete(response);
-      limits.answered(request.socket);
-      if (stopping) server.closeIdleConnections();
+  constructor(app: RequestListener, options: ApiServerOptions) {
+    const { timeouts = TIMEOUTS, connectionsMax = CONNECTIONS_MAX, addressOf = clientNetwork } = options;
+    this.#app = app;
+    this.#limits = new ConnectionLimits({
+      max: connectionsMax,
+      perAddressMax: options.connectionsPerAddressMax,
+      addressOf,
+      isServing: (socket) => (this.#queues.get(socket)?.current ?? null) !== null,
     });
-    if (stopping || asksToUpgrade(request)) response.setHeader('connection', 'close');
-    app(request, response);
-  };
-  const queueOf = (socket: Socket): ConnectionQueue => {
-    const queue = queues.get(socket) ?? createConnectionQueue(socket, serve);
-    queues.set(socket, queue);
-    return queue;
-  };
-  const take = (request: IncomingMessage, response: ServerResponse): void =>
-    queueOf(request.socket).add({ request, response });
-  server.on('connection', (socket) => {
-    closeInTwoSteps(socket, timeouts.lingerTimeout);
-    limits.add(socket);
-  });
-  server.on('request', take);
-  // The app sends `100 Continue` when it reads the body. It may ignore other expectations (RFC 9110 10.1.1).
-  server.on('checkContinue', take);
-  server.on('checkExpectation', take);
-  server.on('connect', (_request, socket) => endBare(asSocket(socket), '404 Not Found'));
-  server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
-    const socket = asSocket(duplex);
-    endConnection(socket, queues.get(socket), error);
-  });
+    this.#server = createBareServer(timeouts);
+    this.#addListeners(timeouts.lingerTimeout);
+  }
 
-  return {
-    async listen(port, host) {
-      server.listen(port, host);
-      await once(server, 'listening');
-      return (server.address() as AddressInfo).port;
-    },
-    async stop(deadlineMs) {
-      stopping = true;
-      for (const response of open) {
-        if (!response.headersSent) response.setHeader('connection', 'close');
-      }
-      await closeServer(server, deadlineMs);
-    },
-    get stopping() {
-      return stopping;
-    },
-  };
-}
+  get stopping(): boolean {
+    return this.#stopping;
+  }
 
-/** Waits for the connections to close, and cuts them at the deadline. */
-async function closeServer(server: Server, deadlineMs: number): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  const deadline = new AbortController();
-  const cut = delay(deadlineMs, undefined, { signal: deadline.signal }).then(
-    () => server.closeAllConnections(),
-    () => undefined, // all closed in time
-  );
-  await closed;
-  deadline.abort();
-  await cut;
+  /** @returns the port. With `port` 0, the system chooses a free one. */
+  async listen(port: number, host: string): Promise<number> {
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Accepts no more connections. Requests in flight have `deadlineMs` to finish; then it cuts the rest. */
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopping = true;
+    for (const response of this.#open) {
+      if (!response.headersSent) response.setHeader('connection', 'close');
+    }
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await within(
+      () => closed,
+      deadlineMs,
+      () => this.#server.closeAllConnections(),
+    );
+    await closed;
+  }
+
+  #addListeners(lingerTimeoutMs: number): void {
+    const server = this.#server;
+    const serve: RequestListener = (request, response) => this.#serve(request, response);
+    const take: RequestListener = (request, response) => {
+      const { socket } = request;
+      const queue = this.#queues.get(socket) ?? new ConnectionQueue(socket, serve);
+      this.#queues.set(socket, queue);
+      queue.add({ request, response });
+    };
+    server.on('connection', (socket) => {
+      closeInTwoSteps(socket, lingerTimeoutMs);
+      this.#limits.add(socket);
+    });
+    server.on('request', take);
+    // The app sends `100 Continue` when it reads the body. It may ignore other expectations (RFC 9110 10.1.1).
+    server.on('checkContinue', take);
+    server.on('checkExpectation', take);
+    server.on('connect', (_request, socket) => endBare(asSocket(socket), '404 Not Found'));
+    server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
+      const socket = asSocket(duplex);
+      endConnection(socket, this.#queues.get(socket), error);
+    });
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    this.#open.add(response);
+    response.once('close', () => {
+      this.#open.delete(response);
+      this.#limits.answered(request.socket);
+      if (this.#stopping) this.#server.closeIdleConnections();
+    });
+    if (this.#stopping || asksToUpgrade(request)) response.setHeader('connection', 'close');
+    this.#app(request, response);
+  }
 }
 
 /** A server without listeners. */

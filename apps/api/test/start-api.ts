@@ -38,9 +38,8 @@ import { createTestDatabase } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { createApp } from '../src/app.ts';
 import type { RouteRules } from '../src/routes/table.ts';
-import { createSendingDomains } from '../src/domains/sending-domains.ts';
-import { createApiServer } from '../src/server.ts';
-import type { ApiServer } from '../src/server.ts';
+import { SendingDomains } from '../src/domains/sending-domains.ts';
+import { ApiServer } from '../src/server.ts';
 import { createSnsAccess } from '../src/sns-access.ts';
 import type { SnsAccess } from '../src/sns-access.ts';
 
@@ -159,7 +158,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     logger,
     metrics,
   });
-  const server = createApiServer(app, { connectionsPerAddressMax: 0 });
+  const server = new ApiServer(app, { connectionsPerAddressMax: 0 });
   const port = await server.listen(0, '127.0.0.1');
   const operator = await openOperator(testDatabase);
   return {
@@ -231,7 +230,7 @@ function createStores(database: Database, webhooksPerAccountMax: number) {
 
 function sendingDomainsOf(database: Database, options: TestApiOptions, logger: Logger) {
   if (options.domainProvider === undefined) return null;
-  return createSendingDomains({
+  return new SendingDomains({
     store: createDomainStore(database, systemClock),
     turns: createDomainTurns(database, options.domainTurn ?? DOMAIN_TURN),
     provider: options.domainProvider,

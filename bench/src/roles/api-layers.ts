@@ -21,7 +21,7 @@ import { openRequest } from '../../../apps/api/src/http/request-context.ts';
 import { createSend } from '../../../apps/api/src/http/send.ts';
 import { serveRoute } from '../../../apps/api/src/http/serve-route.ts';
 import { addSuppression } from '../../../apps/api/src/routes/suppressions/add.ts';
-import { createApiServer } from '../../../apps/api/src/server.ts';
+import { ApiServer } from '../../../apps/api/src/server.ts';
 import { API_LAYERS } from '../load/api-layers.ts';
 import type { ApiLayer } from '../load/api-layers.ts';
 
@@ -51,7 +51,7 @@ export function apiLayersCommands(): ApiLayersCommands {
       const has = (layer: ApiLayer): boolean => chosen.includes(layer);
       const app = layered(has, keysIn(databaseUrl));
       if (has('server')) {
-        return createApiServer(app, { connectionsPerAddressMax: 0 }).listen(0, '127.0.0.1');
+        return new ApiServer(app, { connectionsPerAddressMax: 0 }).listen(0, '127.0.0.1');
       }
       const server = createServer(app).listen(0, '127.0.0.1');
       await once(server, 'listening');

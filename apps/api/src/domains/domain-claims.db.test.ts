@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId } from '@postrider/domain';
 import { createLogger } from '@postrider/runtime';
+import type { PeriodicTask } from '@postrider/runtime';
 import { createAccountStore, createDomainStore, createDomainTurns, openDatabase } from '@postrider/store';
 import type { Database, DomainStore } from '@postrider/store';
 import { createTestDatabase, fakeClock, publishKeys, sesDrop, sesError, waitFor } from '@postrider/testing';
@@ -9,9 +10,7 @@ import type { FakeIdentity, SesReaction, TestDatabase } from '@postrider/testing
 import { startFakeDomains } from '../../test/fake-domains.ts';
 import type { FakeDomains } from '../../test/fake-domains.ts';
 import { createDomainClaims } from './domain-claims.ts';
-import type { DomainClaims } from './domain-claims.ts';
-import { createSendingDomains } from './sending-domains.ts';
-import type { SendingDomains } from './sending-domains.ts';
+import { SendingDomains } from './sending-domains.ts';
 
 const NAME = 'b.example';
 const LATER = 'c.example';
@@ -24,7 +23,7 @@ let store: DomainStore;
 let fake: FakeDomains;
 let domains: SendingDomains;
 let accountId: AccountId;
-let claims: DomainClaims | undefined;
+let claims: PeriodicTask | undefined;
 
 beforeAll(async () => {
   outside = await createTestDatabase();
@@ -33,7 +32,7 @@ beforeAll(async () => {
   database = openDatabase(pool, wakeUps);
   store = createDomainStore(database, fakeClock());
   fake = await startFakeDomains();
-  domains = createSendingDomains({
+  domains = new SendingDomains({
     store,
     turns: createDomainTurns(database, { operationMs: 20_000, marginMs: 20_000 }),
     provider: fake.provider,

@@ -1,7 +1,7 @@
 import type { Clock } from '@postrider/domain';
 import { withCode } from '@postrider/mail';
 import { periodicTask } from '@postrider/runtime';
-import type { Logger } from '@postrider/runtime';
+import type { Logger, PeriodicTask } from '@postrider/runtime';
 import type { DomainStore } from '@postrider/store';
 import type { DomainOutcome, SendingDomains } from './sending-domains.ts';
 
@@ -16,21 +16,17 @@ export interface DomainClaimsOptions {
   readonly intervalMs?: number;
 }
 
-/** Removes domains that their accounts never verified, and completes the releases of operators. */
-export interface DomainClaims {
-  start(): void;
-  /** Waits for the call in flight. */
-  stop(): Promise<void>;
-}
-
 /** A pass asks the provider about one claim. SES answers a few such requests per second for all accounts. */
 const INTERVAL_MS = 10_000;
 /** Domains of an older release have no claim yet. One statement begins this many claims. */
 const BEGUN_AT_ONCE = 100;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Every API process runs this. If two processes pick one name, the second waits and finds it done. */
-export function createDomainClaims(options: DomainClaimsOptions): DomainClaims {
+/**
+ * Removes domains that their accounts never verified, and completes the releases of operators. Every API process
+ * runs this. If two processes pick one name, the second waits and finds it done.
+ */
+export function createDomainClaims(options: DomainClaimsOptions): PeriodicTask {
   const { store, domains, claimDays, clock, logger, intervalMs = INTERVAL_MS } = options;
   const onError = (error: unknown) => logger.warn('names of domains not looked through', { error });
   const task = periodicTask({
@@ -58,7 +54,7 @@ export function createDomainClaims(options: DomainClaimsOptions): DomainClaims {
     if (name !== null) tellFault(logger, await domains.finishRelease(name), { domain: name });
   }
 
-  return { start: () => task.start(), stop: () => task.stop() };
+  return task;
 }
 
 /** `missing` is not a fault: another process was faster. */

@@ -7,7 +7,7 @@ import { createAccountStore, createDomainStore, openDatabase } from '@postrider/
 import type { Database, DomainStore } from '@postrider/store';
 import { createTestDatabase, setEnvironment, startFakeSes } from '@postrider/testing';
 import type { FakeSes, TestDatabase } from '@postrider/testing';
-import { createSendingDomains } from './sending-domains.ts';
+import { SendingDomains } from './sending-domains.ts';
 
 const NAME = 'b.example';
 const MANY = 1_000;
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 /** @param meanwhile what others do while a request waits for its turn. @param hasTimeLeft of that turn. */
 function sendingDomains(meanwhile: () => Promise<void>, hasTimeLeft = true) {
-  return createSendingDomains({
+  return new SendingDomains({
     store,
     provider,
     limits: { all: MANY, unverified: MANY },

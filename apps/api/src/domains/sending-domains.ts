@@ -23,24 +23,6 @@ export type DomainOutcome<Value> =
   /** The provider refused, did not answer, or could not be asked in time. Our rows have not changed. */
   | ({ readonly kind: 'refused' | 'unavailable' | 'not-asked' } & DomainFault);
 
-/**
- * Changes sending domains, first at the provider and then here. No transaction is open during a provider
- * call.
- */
-export interface SendingDomains {
-  /** @param name in the form that `parseDomainName` returns. */
-  create(accountId: AccountId, name: string): Promise<DomainOutcome<Domain>>;
-  /** Asks the provider at once and stores its answer. */
-  verify(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>>;
-  delete(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>>;
-  /**
-   * Asks the provider about a domain that was never verified. Deletes the domain when the provider says no.
-   */
-  expire(claim: DomainClaim): Promise<DomainOutcome<'expired' | 'kept'>>;
-  /** Deletes a name at the provider after an operator released it. */
-  finishRelease(name: string): Promise<DomainOutcome<null>>;
-}
-
 export interface DomainParts {
   readonly store: DomainStore;
   readonly turns: DomainTurns;
@@ -69,34 +51,89 @@ const TOO_LATE = { kind: 'not-asked', detail: 'the storage took too long' } as c
 const ACCOUNT_LIMITS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 30_000, totalInFlightMax: Infinity };
 
 /**
+ * Changes sending domains, first at the provider and then here. No transaction is open during a provider
+ * call.
+ *
  * Changes to one name run in turn. So the provider's identity and the stored row belong to the same account:
  * the one that came first. After a crash between the two, the provider has an identity without a row. The
  * identity names the account, so that account's next try continues. A crash during a deletion leaves the row,
  * and the next try deletes it.
  */
-export function createSendingDomains(parts: DomainParts): SendingDomains {
-  const { store, provider } = parts;
-  const accountSlots = new AccountSlots(ACCOUNT_LIMITS);
+export class SendingDomains {
+  readonly #parts: DomainParts;
+  readonly #accountSlots = new AccountSlots(ACCOUNT_LIMITS);
+
+  constructor(parts: DomainParts) {
+    this.#parts = parts;
+  }
+
+  /** @param name in the form that `parseDomainName` returns. */
+  async create(accountId: AccountId, name: string): Promise<DomainOutcome<Domain>> {
+    // Check before the turn as well: a refusal need not wait.
+    if (await this.#parts.store.isTaken(name)) return TAKEN;
+    return this.#requestInTurns(accountId, name, async (turn) => add(this.#parts, turn, accountId, name));
+  }
+
+  /** Asks the provider at once and stores its answer. */
+  async verify(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>> {
+    const domain = await this.#parts.store.find(accountId, id);
+    if (domain === null) return MISSING;
+    return this.#requestInTurns(accountId, domain.name, async (turn) => {
+      const answer = await ask(this.#parts, turn, accountId, id);
+      if (answer.kind !== 'ok') return answer;
+      return answer.value === null ? NOT_THERE : { kind: 'ok', value: id };
+    });
+  }
+
+  async delete(accountId: AccountId, id: DomainId): Promise<DomainOutcome<DomainId>> {
+    const domain = await this.#parts.store.find(accountId, id);
+    if (domain === null) return MISSING;
+    const work = async (turn: DomainTurn) => remove(this.#parts, turn, accountId, domain);
+    return this.#requestInTurns(accountId, domain.name, work);
+  }
+
+  /**
+   * Asks the provider about a domain that was never verified. Deletes the domain when the provider says no.
+   */
+  async expire(claim: DomainClaim): Promise<DomainOutcome<'expired' | 'kept'>> {
+    return this.#inTurns(claim.accountId, claim.name, async (turn) => expire(this.#parts, turn, claim));
+  }
+
+  /** Deletes a name at the provider after an operator released it. */
+  async finishRelease(name: string): Promise<DomainOutcome<null>> {
+    const { store, provider } = this.#parts;
+    return inTurn(this.#parts, name, async (turn) => {
+      // A name that an account has added since the release must stay: a process of the last release adds a
+      // name without removing the release note.
+      const isGone = !(await store.isReleased(name)) || (await store.isTaken(name));
+      if (!turn.hasTimeLeft()) return TOO_LATE;
+      const answer = isGone ? null : await provider.delete(name);
+      if (answer !== null && answer.kind !== 'ok') return answer;
+      await store.forgetReleased(name);
+      return { kind: 'ok', value: null };
+    });
+  }
 
   /** Runs work at the provider when the account and the name have no other work in flight. */
-  async function inTurns<Value>(
+  async #inTurns<Value>(
     accountId: AccountId,
     name: string,
     work: (turn: DomainTurn) => Promise<DomainOutcome<Value>>,
   ): Promise<DomainOutcome<Value>> {
-    return (await accountSlots.run(accountId, async () => inTurn(parts, name, work))) ?? QUEUED;
+    const inTurnOfName = async () => inTurn(this.#parts, name, work);
+    return (await this.#accountSlots.run(accountId, inTurnOfName)) ?? QUEUED;
   }
 
   /** The same for a customer's request. The log keeps the error code, which the customer is not shown. */
-  async function requestInTurns<Value>(
+  async #requestInTurns<Value>(
     accountId: AccountId,
     name: string,
     work: (turn: DomainTurn) => Promise<DomainOutcome<Value>>,
   ): Promise<DomainOutcome<Value>> {
-    const outcome = await inTurns(accountId, name, work);
+    const outcome = await this.#inTurns(accountId, name, work);
     if ('code' in outcome && outcome.code !== undefined) {
       const detail = withCode(outcome.detail, outcome.code);
-      parts.logger.warn('domain request failed at the provider', {
+      this.#parts.logger.warn('domain request failed at the provider', {
         account_id: accountId,
         domain: name,
         detail,
@@ -104,40 +141,6 @@ export function createSendingDomains(parts: DomainParts): SendingDomains {
     }
     return outcome;
   }
-
-  return {
-    async create(accountId, name) {
-      // Check before the turn as well: a refusal need not wait.
-      if (await store.isTaken(name)) return TAKEN;
-      return requestInTurns(accountId, name, async (turn) => add(parts, turn, accountId, name));
-    },
-    async verify(accountId, id) {
-      const domain = await store.find(accountId, id);
-      if (domain === null) return MISSING;
-      return requestInTurns(accountId, domain.name, async (turn) => {
-        const answer = await ask(parts, turn, accountId, id);
-        if (answer.kind !== 'ok') return answer;
-        return answer.value === null ? NOT_THERE : { kind: 'ok', value: id };
-      });
-    },
-    async delete(accountId, id) {
-      const domain = await store.find(accountId, id);
-      if (domain === null) return MISSING;
-      return requestInTurns(accountId, domain.name, async (turn) => remove(parts, turn, accountId, domain));
-    },
-    expire: async (claim) => inTurns(claim.accountId, claim.name, async (turn) => expire(parts, turn, claim)),
-    finishRelease: async (name) =>
-      inTurn(parts, name, async (turn) => {
-        // A name that an account has added since the release must stay: a process of the last release adds a
-        // name without removing the release note.
-        const isGone = !(await store.isReleased(name)) || (await store.isTaken(name));
-        if (!turn.hasTimeLeft()) return TOO_LATE;
-        const answer = isGone ? null : await provider.delete(name);
-        if (answer !== null && answer.kind !== 'ok') return answer;
-        await store.forgetReleased(name);
-        return { kind: 'ok', value: null };
-      }),
-  };
 }
 
 async function add(

@@ -3,23 +3,19 @@ import type { IncomingMessage } from 'node:http';
 /** Why the rest of a body cannot be read. Ends a sentence that begins with "the body". */
 export type BodyFault = 'did not arrive in time' | 'is not well-formed HTTP';
 
-interface Break {
-  readonly fault: BodyFault;
-}
-
 const EVENT = 'body-broken';
-const breaks = new WeakMap<IncomingMessage, Break>();
+const faults = new WeakMap<IncomingMessage, BodyFault>();
 
 /** Reports the fault to every reader of the body, now or later. The connection can carry no other request. */
 export function breakBody(request: IncomingMessage, fault: BodyFault): void {
-  if (breaks.has(request)) return;
-  breaks.set(request, { fault });
+  if (faults.has(request)) return;
+  faults.set(request, fault);
   request.emit(EVENT, fault);
 }
 
 /** @returns null while the body is readable. */
 export function bodyFault(request: IncomingMessage): BodyFault | null {
-  return breaks.get(request)?.fault ?? null;
+  return faults.get(request) ?? null;
 }
 
 /** @returns removes the listener. */

@@ -12,68 +12,68 @@ interface Limits {
   readonly isServing: (socket: Socket) => boolean;
 }
 
-/** Limits the open connections, in total and per address. */
-export interface ConnectionLimits {
-  /**
-   * Accepts a connection. At a limit it closes an idle connection, or the new one when no connection is idle.
-   */
-  add(socket: Socket): void;
-  /** Call it after each answer. The connection is idle until the next byte arrives. */
-  answered(socket: Socket): void;
-}
-
-/** An idle connection got no byte since its last answer. A new connection replaces the longest idle one. */
-export function createConnectionLimits(limits: Limits): ConnectionLimits {
-  const { max, perAddressMax, addressOf, isServing } = limits;
+/**
+ * Limits the open connections, in total and per address. At a limit, a new connection replaces the longest idle
+ * one. A connection is idle while no byte has arrived since its last answer.
+ */
+export class ConnectionLimits {
+  readonly #limits: Limits;
   /** The open connections and their addresses. */
-  const addresses = new Map<Socket, string | null>();
+  readonly #addresses = new Map<Socket, string | null>();
   /** The bytes read until the last answer. The oldest answer is first. */
-  const readBefore = new Map<Socket, number>();
+  readonly #readBefore = new Map<Socket, number>();
 
-  function closeLongestIdle(among: (socket: Socket) => boolean): boolean {
-    for (const [socket, bytesRead] of readBefore) {
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Accepts a connection. Closes it at a limit when no other connection is idle. */
+  add(socket: Socket): void {
+    const address = this.#limits.addressOf(socket);
+    if (!this.#makeSpaceFor(address)) {
+      socket.destroy();
+      return;
+    }
+    this.#addresses.set(socket, address);
+    this.#readBefore.set(socket, socket.bytesRead);
+    socket.once('close', () => this.#remove(socket));
+  }
+
+  /** Call it after each answer. The connection is idle until the next byte arrives. */
+  answered(socket: Socket): void {
+    if (!this.#addresses.has(socket)) return;
+    this.#readBefore.delete(socket);
+    this.#readBefore.set(socket, socket.bytesRead);
+  }
+
+  /** @returns false when a limit is reached and no connection is idle. */
+  #makeSpaceFor(address: string | null): boolean {
+    const { max, perAddressMax } = this.#limits;
+    const isSame = (socket: Socket): boolean => this.#addresses.get(socket) === address;
+    const ofAddress =
+      address === null || perAddressMax === 0 ? 0 : [...this.#addresses.keys()].filter(isSame).length;
+    if (perAddressMax > 0 && ofAddress >= perAddressMax) return this.#closeLongestIdle(isSame);
+    return this.#addresses.size < max || this.#closeLongestIdle(() => true);
+  }
+
+  #closeLongestIdle(among: (socket: Socket) => boolean): boolean {
+    for (const [socket, bytesRead] of this.#readBefore) {
       if (!among(socket)) continue;
-      if (socket.bytesRead === bytesRead && !isServing(socket)) {
-        remove(socket);
+      if (socket.bytesRead === bytesRead && !this.#limits.isServing(socket)) {
+        this.#remove(socket);
         socket.destroy();
         return true;
       }
       // The connection is busy. Its next answer adds it again, so we check it only once per answer.
-      readBefore.delete(socket);
+      this.#readBefore.delete(socket);
     }
     return false;
   }
 
-  function remove(socket: Socket): void {
-    addresses.delete(socket);
-    readBefore.delete(socket);
+  #remove(socket: Socket): void {
+    this.#addresses.delete(socket);
+    this.#readBefore.delete(socket);
   }
-
-  function hasRoomFor(address: string | null): boolean {
-    const isSame = (socket: Socket): boolean => addresses.get(socket) === address;
-    const ofAddress =
-      address === null || perAddressMax === 0 ? 0 : [...addresses.keys()].filter(isSame).length;
-    if (perAddressMax > 0 && ofAddress >= perAddressMax) return closeLongestIdle(isSame);
-    return addresses.size < max || closeLongestIdle(() => true);
-  }
-
-  return {
-    add(socket) {
-      const address = addressOf(socket);
-      if (!hasRoomFor(address)) {
-        socket.destroy();
-        return;
-      }
-      addresses.set(socket, address);
-      readBefore.set(socket, socket.bytesRead);
-      socket.once('close', () => remove(socket));
-    },
-    answered(socket) {
-      if (!addresses.has(socket)) return;
-      readBefore.delete(socket);
-      readBefore.set(socket, socket.bytesRead);
-    },
-  };
 }
 
 const LOOPBACK = new BlockList();

@@ -12,56 +12,60 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Serves a connection's requests in order, one at a time: answers leave in order (RFC 9112 9.3.2). */
-export interface ConnectionQueue {
-  /** The request in flight. */
-  readonly current: Exchange | null;
-  /** True while the last answered request has not arrived completely. */
-  readonly owesRest: boolean;
-  add(exchange: Exchange): void;
-  /** Drops the waiting requests. The client may send them again (RFC 9112 9.3.1). */
-  dropWaiting(): void;
-}
+/**
+ * Serves a connection's requests in order, one at a time: answers leave in order (RFC 9112 9.3.2). A client that
+ * sends requests without waiting for answers delays only its own connection.
+ */
+export class ConnectionQueue {
+  readonly #socket: Socket;
+  readonly #serve: RequestListener;
+  readonly #waiting: Exchange[] = [];
+  #current: Exchange | null = null;
+  /** Never a complete request: on an idle connection it would keep its body in memory. */
+  #unfinished: IncomingMessage | null = null;
+  #paused = false;
 
-/** A client that sends requests without waiting for answers delays only its own connection. */
-export function createConnectionQueue(socket: Socket, serve: RequestListener): ConnectionQueue {
-  const waiting: Exchange[] = [];
-  let current: Exchange | null = null;
-  // Keep no complete request: it would hold its body in memory on an idle connection.
-  let unfinished: IncomingMessage | null = null;
-  let paused = false;
-
-  function next(): void {
-    // The last answer closed the connection, so the waiting requests cannot be answered.
-    if (socket.destroyed || socket.writableEnded) waiting.splice(0);
-    unfinished = current?.request.complete === false ? current.request : null;
-    current = waiting.shift() ?? null;
-    if (paused && waiting.length < WAITING_MAX) {
-      paused = false;
-      socket.resume();
-    }
-    if (current === null) return;
-    current.response.once('close', next);
-    serve(current.request, current.response);
+  constructor(socket: Socket, serve: RequestListener) {
+    this.#socket = socket;
+    this.#serve = serve;
+    socket.once('close', () => this.dropWaiting());
   }
-  const dropWaiting = (): void => void waiting.splice(0);
-  socket.once('close', dropWaiting);
 
-  return {
-    get current() {
-      return current;
-    },
-    get owesRest() {
-      return unfinished?.complete === false;
-    },
-    add(exchange) {
-      waiting.push(exchange);
-      if (current === null) next();
-      else if (waiting.length >= WAITING_MAX) {
-        paused = true;
-        socket.pause();
-      }
-    },
-    dropWaiting,
-  };
+  /** The request in flight. */
+  get current(): Exchange | null {
+    return this.#current;
+  }
+
+  /** True while the last answered request has not arrived completely. */
+  get owesRest(): boolean {
+    return this.#unfinished?.complete === false;
+  }
+
+  add(exchange: Exchange): void {
+    this.#waiting.push(exchange);
+    if (this.#current === null) this.#next();
+    else if (this.#waiting.length >= WAITING_MAX) {
+      this.#paused = true;
+      this.#socket.pause();
+    }
+  }
+
+  /** Drops the waiting requests. The client may send them again (RFC 9112 9.3.1). */
+  dropWaiting(): void {
+    this.#waiting.splice(0);
+  }
+
+  #next(): void {
+    // The last answer closed the connection, so the waiting requests cannot be answered.
+    if (this.#socket.destroyed || this.#socket.writableEnded) this.dropWaiting();
+    this.#unfinished = this.#current?.request.complete === false ? this.#current.request : null;
+    this.#current = this.#waiting.shift() ?? null;
+    if (this.#paused && this.#waiting.length < WAITING_MAX) {
+      this.#paused = false;
+      this.#socket.resume();
+    }
+    if (this.#current === null) return;
+    this.#current.response.once('close', () => this.#next());
+    this.#serve(this.#current.request, this.#current.response);
+  }
 }
