@@ -4,7 +4,7 @@ import type { ClaimedDelivery } from '@postrider/store';
 import { claimed } from '../test/claimed-deliveries.ts';
 import { createConcurrencyLimits } from './concurrency-limits.ts';
 import type { ConcurrencyLimits } from './concurrency-limits.ts';
-import { LIMITS } from './webhook-standing.ts';
+import { LIMITS } from './webhook-state.ts';
 
 const [A, B, C, D] = ['wh_a', 'wh_b', 'wh_c', 'wh_d'] as [WebhookId, WebhookId, WebhookId, WebhookId];
 const [ACCOUNT, OTHER] = ['acct_1', 'acct_2'] as [AccountId, AccountId];
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 /** What a webhook may have in flight when it alone is claimed for. */
 function limitOf(webhookId: WebhookId): number {
-  return limits.allow([webhookId])[0]?.limit ?? 0;
+  return limits.claimRequests([webhookId])[0]?.limit ?? 0;
 }
 
 /** A scan, later, finds that what these had in flight has ended. */
@@ -37,15 +37,15 @@ describe('what an account has in flight', () => {
     limits.observe(claimed(5));
     limits.observe(claimed(7, { webhookId: B }));
     limits.observe(claimed(3, { webhookId: C, accountId: OTHER }));
-    expect(limits.allow([A, C]).map(({ accountInFlight }) => accountInFlight)).toEqual([12, 3]);
+    expect(limits.claimRequests([A, C]).map(({ accountInFlight }) => accountInFlight)).toEqual([12, 3]);
     nothingInFlight(A, B);
-    expect(limits.allow([A]).map(({ accountInFlight }) => accountInFlight)).toEqual([0]);
+    expect(limits.claimRequests([A]).map(({ accountInFlight }) => accountInFlight)).toEqual([0]);
   });
 });
 
 describe('the limit of an account’s webhooks that fail or have not answered yet', () => {
   const WEBHOOKS = Array.from({ length: 30 }, (_, n) => `wh_${n}` as WebhookId);
-  const most = () => limits.allow(WEBHOOKS).reduce((sum, { limit }) => sum + limit, 0);
+  const most = () => limits.claimRequests(WEBHOOKS).reduce((sum, { limit }) => sum + limit, 0);
 
   test.each([
     ['fail', { failing: true }],
@@ -58,7 +58,7 @@ describe('the limit of an account’s webhooks that fail or have not answered ye
 
   test('does not hold those that answer, be it late', () => {
     for (const webhookId of WEBHOOKS) limits.observe(claimed(8, { webhookId }));
-    for (const webhookId of WEBHOOKS) limits.suspect(webhookId);
+    for (const webhookId of WEBHOOKS) limits.noteStuck(webhookId);
     now += 9_000;
     for (const webhookId of WEBHOOKS) limits.observe(claimed(1, { webhookId, inFlight: 7, stuck: true }));
     for (const webhookId of WEBHOOKS) limits.observe(claimed(1, { webhookId, inFlight: 6, stuck: true }));
@@ -96,7 +96,7 @@ describe('the limit of an account', () => {
   test('is divided among its webhooks that are claimed for together', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     earn(C, OTHER);
-    expect(limits.allow([A, B, C]).map(({ limit }) => limit)).toEqual([128, 128, 256]);
+    expect(limits.claimRequests([A, B, C]).map(({ limit }) => limit)).toEqual([128, 128, 256]);
   });
 
   test('counts what its other webhooks have in flight', () => {
@@ -120,12 +120,12 @@ describe('the limit of an account', () => {
   test('fills a webhook that has all of its share in flight, as long as that may last', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     limits.observe(claimed(ACCOUNT_LIMIT / 2, { webhookId: B }));
-    expect(limits.isFull(B)).toBe(false);
+    expect(limits.isAtLimit(B)).toBe(false);
     limits.observe(claimed(ACCOUNT_LIMIT));
-    limits.allow([B]);
-    expect(limits.isFull(B)).toBe(true);
+    limits.claimRequests([B]);
+    expect(limits.isAtLimit(B)).toBe(true);
     nothingInFlight(A, B);
-    expect(limits.isFull(B)).toBe(false);
+    expect(limits.isAtLimit(B)).toBe(false);
   });
 
   test('lets a webhook keep up beside another of its account that has a backlog and takes longer', () => {
@@ -135,7 +135,7 @@ describe('the limit of an account', () => {
       now += 10;
       if (elapsedMs >= 5_000 && elapsedMs % 50 === 0) steady.waiting += 1;
       const busy = [backlogged, steady].filter(({ waiting }) => waiting > 0);
-      const allowed = limits.allow(busy.map(({ webhookId }) => webhookId));
+      const allowed = limits.claimRequests(busy.map(({ webhookId }) => webhookId));
       limits.observe(busy.flatMap((webhook, index) => webhook.claim(allowed[index]?.limit ?? 0)));
     }
     expect(steady.waiting).toBeLessThan(5);
@@ -170,7 +170,7 @@ describe('the limit of an account', () => {
       for (const [n, other] of others.entries()) if ((elapsedMs + 10 * n) % 900 === 0) other.waiting += 8;
       if (elapsedMs % SCAN_EVERY_MS === 0) for (const webhook of [busy, ...others]) webhook.scan();
       const asked = [busy, ...others].filter(({ waiting }) => waiting > 0);
-      const allowed = limits.allow(asked.map(({ webhookId }) => webhookId));
+      const allowed = limits.claimRequests(asked.map(({ webhookId }) => webhookId));
       limits.observe(asked.flatMap((webhook, index) => webhook.claim(allowed[index]?.limit ?? 0)));
     }
     expect(busy.waiting).toBeLessThan(5);
@@ -189,7 +189,7 @@ describe('the limit of an account', () => {
         webhook.inFlight();
         if (endsAtMs.length === 0) limits.noteIdle(webhookId, now);
         const stuck = (endsAtMs[0] ?? Infinity) - takesMs < now - 1_000;
-        if (stuck && webhook.wasStuck) limits.suspect(webhookId);
+        if (stuck && webhook.wasStuck) limits.noteStuck(webhookId);
         webhook.wasStuck = stuck;
       },
       claim(room: number): ClaimedDelivery[] {

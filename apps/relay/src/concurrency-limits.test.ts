@@ -3,7 +3,7 @@ import type { AccountId, WebhookId } from '@postrider/domain';
 import { claimed } from '../test/claimed-deliveries.ts';
 import { createConcurrencyLimits } from './concurrency-limits.ts';
 import type { ConcurrencyLimits } from './concurrency-limits.ts';
-import { LIMITS } from './webhook-standing.ts';
+import { LIMITS } from './webhook-state.ts';
 
 const [A, B, C] = ['wh_a', 'wh_b', 'wh_c'] as [WebhookId, WebhookId, WebhookId];
 const OTHER = 'acct_2' as AccountId;
@@ -21,7 +21,7 @@ beforeEach(() => {
 
 /** What a webhook may have in flight when it alone is claimed for. */
 function limitOf(webhookId: WebhookId): number {
-  return limits.allow([webhookId])[0]?.limit ?? 0;
+  return limits.claimRequests([webhookId])[0]?.limit ?? 0;
 }
 
 describe('the limit of a webhook', () => {
@@ -146,23 +146,23 @@ describe('the limit of a webhook', () => {
   }
 
   test('is full when a claim got all of it', () => {
-    expect(limits.isFull(A)).toBe(false);
+    expect(limits.isAtLimit(A)).toBe(false);
     limits.observe(claimed(7));
-    expect(limits.isFull(A)).toBe(false);
+    expect(limits.isAtLimit(A)).toBe(false);
     limits.observe(claimed(1, { inFlight: 7 }));
-    expect(limits.isFull(A)).toBe(true);
+    expect(limits.isAtLimit(A)).toBe(true);
   });
 
   test('is full of what a claim has seen, also where another relay got most of it', () => {
     limits.observe(claimed(1, { rowsRead: LIMITS.first }));
-    expect(limits.isFull(A)).toBe(true);
+    expect(limits.isAtLimit(A)).toBe(true);
   });
 
   test('is full also of deliveries that wait for their time: the next may be due right behind them', () => {
     limits.observe(claimed(2, { failing: true, delayMs: 30_000 }));
-    expect(limits.isFull(A)).toBe(false);
+    expect(limits.isAtLimit(A)).toBe(false);
     limits.observe(claimed(2, { failing: true, delayMs: 30_000, rowsRead: 4 }));
-    expect(limits.isFull(A)).toBe(true);
+    expect(limits.isAtLimit(A)).toBe(true);
   });
 
   test('does not grow by what was lost: deliveries that come back have not ended', () => {
@@ -175,9 +175,9 @@ describe('the limit of a webhook', () => {
     for (let round = 0; round < 5; round += 1) {
       const deliveries = claimed(8);
       limits.observe(deliveries);
-      limits.takeBack(deliveries);
+      limits.noteReleased(deliveries);
     }
-    expect(limits.allow([A])).toMatchObject([{ webhookId: A, limit: LIMITS.first, fastLimit: 1 }]);
+    expect(limits.claimRequests([A])).toMatchObject([{ webhookId: A, limit: LIMITS.first, fastLimit: 1 }]);
   });
 
   test('is each webhook’s own', () => {
@@ -200,7 +200,7 @@ describe('the limit of a webhook', () => {
 });
 
 describe('the limit in the fast lane', () => {
-  const fastLimit = () => limits.allow([A])[0]?.fastLimit;
+  const fastLimit = () => limits.claimRequests([A])[0]?.fastLimit;
 
   test('is one until the webhook has ended some, and then all of its limit', () => {
     expect(fastLimit()).toBe(1);
@@ -214,7 +214,7 @@ describe('the limit in the fast lane', () => {
     limits.observe(claimed(4, { delayMs: 30_000 }));
     limits.observe(claimed(2));
     limits.observe(claimed(2, { leaseExpired: true }));
-    expect(limits.allow([A])).toMatchObject([{ webhookId: A, limit: LIMITS.first, fastLimit: 1 }]);
+    expect(limits.claimRequests([A])).toMatchObject([{ webhookId: A, limit: LIMITS.first, fastLimit: 1 }]);
   });
 
   test('is one after a failure, until it has ended some again', () => {
@@ -228,18 +228,18 @@ describe('the limit in the fast lane', () => {
   test('is none once an attempt hangs, nor for what follows when all have run out of time', () => {
     limits.observe(claimed(8));
     limits.observe(claimed(8));
-    limits.suspect(A);
+    limits.noteStuck(A);
     expect(fastLimit()).toBe(0);
     limits.observe(claimed(8)); // the eight before have ended, by their time limit
     expect(fastLimit()).toBe(0);
-    limits.suspect(A);
+    limits.noteStuck(A);
     limits.observe(claimed(8));
     expect(fastLimit()).toBe(0);
   });
 
   test('is all again when attempts have ended that were begun after it hung', () => {
     limits.observe(claimed(8));
-    limits.suspect(A);
+    limits.noteStuck(A);
     limits.observe(claimed(3, { stuck: true, inFlight: 5 }));
     limits.observe(claimed(3, { stuck: true, inFlight: 5 }));
     expect(fastLimit()).toBe(0);
@@ -260,7 +260,7 @@ describe('the limit in the fast lane', () => {
       for (let round = 0; round < rounds; round += 1) {
         now += 10;
         limits.observe(claimed(1, { inFlight: outstanding, stuck: true }));
-        if (now % 250 === 0) limits.suspect(A); // the scan sees it
+        if (now % 250 === 0) limits.noteStuck(A); // the scan sees it
       }
     }
 
@@ -281,36 +281,36 @@ describe('the limit in the fast lane', () => {
       limits.observe(claimed(8));
       serve(200, 3);
       now += 1_000;
-      limits.suspect(A);
+      limits.noteStuck(A);
       expect(fastLimit()).toBe(0);
     });
 
     test('is all again soon after it was found to hang', () => {
       limits.observe(claimed(8));
       limits.observe(claimed(8));
-      limits.suspect(A);
+      limits.noteStuck(A);
       serve(200, 3);
       expect(fastLimit()).toBe(limitOf(A));
     });
   });
 
   test('is none from the beginning where an attempt hangs that another relay handed out', () => {
-    limits.suspect(A);
+    limits.noteStuck(A);
     expect(fastLimit()).toBe(0);
   });
 });
 
 describe('the lane that a webhook’s deliveries go to', () => {
   test('is known once it answers, fails or hangs', () => {
-    expect(limits.laneOf(A)).toBeNull();
+    expect(limits.knownLane(A)).toBeNull();
     limits.observe(claimed(8));
-    expect(limits.laneOf(A)).toBeNull();
+    expect(limits.knownLane(A)).toBeNull();
     limits.observe(claimed(8));
-    expect(limits.laneOf(A)).toBe('fast');
-    limits.suspect(A);
-    expect(limits.laneOf(A)).toBe('slow');
+    expect(limits.knownLane(A)).toBe('fast');
+    limits.noteStuck(A);
+    expect(limits.knownLane(A)).toBe('slow');
     limits.observe(claimed(1, { failing: true }));
-    expect(limits.laneOf(A)).toBe('slow');
+    expect(limits.knownLane(A)).toBe('slow');
   });
 });
 
@@ -318,19 +318,19 @@ describe('the order to claim in', () => {
   test('is those never served, then those served longest ago', () => {
     limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
     limits.observe(claimed(1, { webhookId: A }));
-    expect(limits.inOrder([A, B, C])).toEqual([C, B, A]);
+    expect(limits.claimOrder([A, B, C])).toEqual([C, B, A]);
     limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
-    expect(limits.inOrder([A, B, C])).toEqual([C, A, B]);
+    expect(limits.claimOrder([A, B, C])).toEqual([C, A, B]);
   });
 
   test('has one webhook of each account in turn', () => {
     limits.observe(
       [claimed(1), claimed(1, { webhookId: B }), claimed(1, { webhookId: C, accountId: OTHER })].flat(),
     );
-    expect(limits.inOrder([A, B, C])).toEqual([A, C, B]);
+    expect(limits.claimOrder([A, B, C])).toEqual([A, C, B]);
   });
 
   test('of equals is as it was', () => {
-    expect(limits.inOrder([C, A, B])).toEqual([C, A, B]);
+    expect(limits.claimOrder([C, A, B])).toEqual([C, A, B]);
   });
 });

@@ -1,15 +1,15 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Lane } from '@postrider/queue';
 import type { ClaimedDelivery, ClaimRequest } from '@postrider/store';
-import { LIMITS, standingAfter, standingAfterStuck, UNKNOWN } from './webhook-standing.ts';
-import type { Health, Standing } from './webhook-standing.ts';
+import { LIMITS, stateAfterClaim, stateAfterStuck, NEW_WEBHOOK } from './webhook-state.ts';
+import type { Health, WebhookState } from './webhook-state.ts';
 
 /** An account may have this share of the fleet's slots in flight. */
 const ACCOUNT_SHARE = 1 / 4;
 /** The same for those of its webhooks together that fail, or have not answered yet. */
-const UNPROVEN_SHARE = 1 / 16;
+const NOT_ANSWERING_SHARE = 1 / 16;
 /** Other webhooks have been served within this time. */
-const SHARED_FOR_MS = 2_000;
+const OTHERS_SERVED_WITHIN_MS = 2_000;
 
 /** How many of the deliveries in flight may be in the fast lane. */
 const FAST_LIMIT: Readonly<Record<Health, (limit: number) => number>> = {
@@ -26,27 +26,27 @@ const WEBHOOKS_MAX = 50_000;
  */
 export interface ConcurrencyLimits {
   /** What each may have in flight, when these are claimed for together. */
-  allow(webhookIds: readonly WebhookId[]): Omit<ClaimRequest, 'scanFrom'>[];
+  claimRequests(webhookIds: readonly WebhookId[]): Omit<ClaimRequest, 'scanFrom'>[];
   /** Its first attempt takes long: it hangs, unless its attempts keep ending soon. */
-  suspect(webhookId: WebhookId): void;
+  noteStuck(webhookId: WebhookId): void;
   /**
    * A scan that began at this time found nothing of it in flight. Until then what its last claim saw counts,
    * however long that takes.
    */
   noteIdle(webhookId: WebhookId, scannedAtMs: number): void;
   /** Its last claim reached its limit, be it with what waits for its time; or its account leaves it no more. */
-  isFull(webhookId: WebhookId): boolean;
+  isAtLimit(webhookId: WebhookId): boolean;
   /** Where its deliveries go, as far as is known: to the fast lane when it answers, to the slow one when it fails. */
-  laneOf(webhookId: WebhookId): Lane | null;
+  knownLane(webhookId: WebhookId): Lane | null;
   /**
    * In the order to claim for them: one webhook of each account in turn, those never served first, then those served
    * longest ago. Without it, the first few of many that are busy would take all that the workers can do.
    */
-  inOrder(webhookIds: Iterable<WebhookId>): WebhookId[];
+  claimOrder(webhookIds: Iterable<WebhookId>): WebhookId[];
   /** Takes note of what a claim returned. */
   observe(claimed: readonly ClaimedDelivery[]): void;
   /** These were observed and then given back unqueued: that they are no longer in flight says nothing of the webhook. */
-  takeBack(claimed: readonly ClaimedDelivery[]): void;
+  noteReleased(claimed: readonly ClaimedDelivery[]): void;
 }
 
 export interface ConcurrencyLimitsOptions {
@@ -72,37 +72,34 @@ export function createConcurrencyLimits(options: ConcurrencyLimitsOptions): Conc
 class Limits implements ConcurrencyLimits {
   readonly #fleetSlots: () => number;
   readonly #nowMs: () => number;
-  readonly #standings = new Map<WebhookId, Standing>();
+  readonly #states = new Map<WebhookId, WebhookState>();
   /** Of each account, those that may have something in flight. */
   readonly #webhooksOf = new Map<string, Set<WebhookId>>();
   #claims = 0;
   #lastServed: WebhookId | null = null;
-  #sharedUntilMs = -Infinity;
+  #othersServedUntilMs = -Infinity;
 
   constructor({ fleetSlots, nowMs }: ConcurrencyLimitsOptions) {
     this.#fleetSlots = fleetSlots;
     this.#nowMs = nowMs;
   }
 
-  allow(webhookIds: readonly WebhookId[]): Omit<ClaimRequest, 'scanFrom'>[] {
-    const isUnproven = (id: WebhookId): boolean => !this.#of(id).answers;
+  claimRequests(webhookIds: readonly WebhookId[]): Omit<ClaimRequest, 'scanFrom'>[] {
+    const isNotAnswering = (id: WebhookId): boolean => !this.#stateOf(id).answers;
     const all = this.#sharesOf(webhookIds, this.#limitOf(ACCOUNT_SHARE), () => true);
-    const unproven = this.#sharesOf(webhookIds, this.#limitOf(UNPROVEN_SHARE), isUnproven);
+    const notAnswering = this.#sharesOf(webhookIds, this.#limitOf(NOT_ANSWERING_SHARE), isNotAnswering);
     return webhookIds.map((webhookId) => {
-      const standing = this.#of(webhookId);
-      const owner = ownerOf(webhookId, standing);
-      const shares = [all.get(owner), standing.answers ? undefined : unproven.get(owner)].filter(isDefined);
-      const own = this.#inFlight(standing);
-      const allowed = Math.min(
-        standing.limit,
-        ...shares.map(({ fair, spare }) => Math.max(fair, own + spare)),
-      );
+      const state = this.#stateOf(webhookId);
+      const owner = ownerOf(webhookId, state);
+      const shares = [all.get(owner), state.answers ? undefined : notAnswering.get(owner)].filter(isDefined);
+      const own = this.#inFlight(state);
+      const limit = Math.min(state.limit, ...shares.map(({ fair, spare }) => Math.max(fair, own + spare)));
       const inFlight = all.get(owner)?.inFlight ?? 0;
-      if (this.#standings.has(webhookId)) this.#standings.set(webhookId, { ...standing, allowed });
+      if (this.#states.has(webhookId)) this.#states.set(webhookId, { ...state, claimLimit: limit });
       return {
         webhookId,
-        limit: allowed,
-        fastLimit: FAST_LIMIT[standing.health](allowed),
+        limit,
+        fastLimit: FAST_LIMIT[state.health](limit),
         accountInFlight: inFlight,
       };
     });
@@ -117,7 +114,7 @@ class Limits implements ConcurrencyLimits {
     const shares = new Map<string, AccountShare>();
     for (const [owner, asked] of this.#byAccount(webhookIds.filter(counts))) {
       const busy = this.#busyOf(owner).filter(counts);
-      const inFlight = busy.reduce((sum, id) => sum + this.#inFlight(this.#of(id)), 0);
+      const inFlight = busy.reduce((sum, id) => sum + this.#inFlight(this.#stateOf(id)), 0);
       const count = new Set([...busy, ...asked]).size;
       shares.set(owner, {
         inFlight,
@@ -136,48 +133,47 @@ class Limits implements ConcurrencyLimits {
   #busyOf(owner: string): WebhookId[] {
     const webhooks = this.#webhooksOf.get(owner);
     if (webhooks === undefined) return [];
-    for (const id of webhooks) if (this.#inFlight(this.#of(id)) === 0) webhooks.delete(id);
+    for (const id of webhooks) if (this.#inFlight(this.#stateOf(id)) === 0) webhooks.delete(id);
     if (webhooks.size === 0) this.#webhooksOf.delete(owner);
     return [...webhooks];
   }
 
-  #inFlight({ inFlight, idle }: Standing): number {
+  #inFlight({ inFlight, idle }: WebhookState): number {
     return idle ? 0 : inFlight;
   }
 
-  suspect(webhookId: WebhookId): void {
-    this.#standings.set(webhookId, standingAfterStuck(this.#of(webhookId), this.#nowMs()));
+  noteStuck(webhookId: WebhookId): void {
+    this.#states.set(webhookId, stateAfterStuck(this.#stateOf(webhookId), this.#nowMs()));
     this.#forgetOldest();
   }
 
   noteIdle(webhookId: WebhookId, scannedAtMs: number): void {
-    const standing = this.#of(webhookId);
+    const state = this.#stateOf(webhookId);
     // The scan may not have seen what was claimed after it had begun.
-    if (!standing.idle && standing.servedAtMs < scannedAtMs)
-      this.#standings.set(webhookId, { ...standing, idle: true });
+    if (!state.idle && state.servedAtMs < scannedAtMs) this.#states.set(webhookId, { ...state, idle: true });
   }
 
-  isFull(webhookId: WebhookId): boolean {
-    const standing = this.#of(webhookId);
-    return standing.full || this.#inFlight(standing) >= standing.allowed;
+  isAtLimit(webhookId: WebhookId): boolean {
+    const state = this.#stateOf(webhookId);
+    return state.reachedLimit || this.#inFlight(state) >= state.claimLimit;
   }
 
-  laneOf(webhookId: WebhookId): Lane | null {
-    const { health, limit } = this.#of(webhookId);
+  knownLane(webhookId: WebhookId): Lane | null {
+    const { health, limit } = this.#stateOf(webhookId);
     if (health === 'healthy') return 'fast';
     return health === 'unresponsive' || limit === LIMITS.failing ? 'slow' : null;
   }
 
-  inOrder(webhookIds: Iterable<WebhookId>): WebhookId[] {
-    const served = (id: WebhookId) => this.#of(id).served;
-    const byAccount = this.#byAccount([...webhookIds].sort((a, b) => served(a) - served(b)));
-    return dealt([...byAccount.values()]);
+  claimOrder(webhookIds: Iterable<WebhookId>): WebhookId[] {
+    const lastClaim = (id: WebhookId) => this.#stateOf(id).lastClaim;
+    const byAccount = this.#byAccount([...webhookIds].sort((a, b) => lastClaim(a) - lastClaim(b)));
+    return roundRobin([...byAccount.values()]);
   }
 
   #byAccount(webhookIds: readonly WebhookId[]): Map<string, WebhookId[]> {
     const byAccount = new Map<string, WebhookId[]>();
     for (const id of webhookIds) {
-      const owner = ownerOf(id, this.#of(id));
+      const owner = ownerOf(id, this.#stateOf(id));
       const others = byAccount.get(owner);
       if (others === undefined) byAccount.set(owner, [id]);
       else others.push(id);
@@ -193,13 +189,17 @@ class Limits implements ConcurrencyLimits {
   #observeWebhook(webhookId: WebhookId, claimed: readonly ClaimedDelivery[]): void {
     const servedAtMs = this.#nowMs();
     if (this.#lastServed !== null && this.#lastServed !== webhookId)
-      this.#sharedUntilMs = servedAtMs + SHARED_FOR_MS;
+      this.#othersServedUntilMs = servedAtMs + OTHERS_SERVED_WITHIN_MS;
     this.#lastServed = webhookId;
-    const shared = servedAtMs < this.#sharedUntilMs;
-    const most = this.#limitOf(ACCOUNT_SHARE);
-    const after = standingAfter(this.#of(webhookId), claimed, { servedAtMs, shared, most });
-    this.#standings.delete(webhookId); // to the end: the map's order is the order of use
-    this.#standings.set(webhookId, { ...after, served: this.#claims });
+    const othersServed = servedAtMs < this.#othersServedUntilMs;
+    const accountLimit = this.#limitOf(ACCOUNT_SHARE);
+    const after = stateAfterClaim(this.#stateOf(webhookId), claimed, {
+      servedAtMs,
+      othersServed,
+      accountLimit,
+    });
+    this.#states.delete(webhookId); // to the end: the map's order is the order of use
+    this.#states.set(webhookId, { ...after, lastClaim: this.#claims });
     this.#noteOwner(webhookId, after.accountId);
     this.#forgetOldest();
   }
@@ -211,24 +211,24 @@ class Limits implements ConcurrencyLimits {
     else others.add(webhookId);
   }
 
-  takeBack(claimed: readonly ClaimedDelivery[]): void {
+  noteReleased(claimed: readonly ClaimedDelivery[]): void {
     for (const { webhookId, delayMs } of claimed) {
-      const standing = this.#standings.get(webhookId);
-      if (delayMs > 0 || standing === undefined) continue;
-      this.#standings.set(webhookId, { ...standing, inFlight: standing.inFlight - 1 });
+      const state = this.#states.get(webhookId);
+      if (delayMs > 0 || state === undefined) continue;
+      this.#states.set(webhookId, { ...state, inFlight: state.inFlight - 1 });
     }
   }
 
-  #of(webhookId: WebhookId): Standing {
-    return this.#standings.get(webhookId) ?? UNKNOWN;
+  #stateOf(webhookId: WebhookId): WebhookState {
+    return this.#states.get(webhookId) ?? NEW_WEBHOOK;
   }
 
   #forgetOldest(): void {
-    if (this.#standings.size <= WEBHOOKS_MAX) return;
-    const oldest = this.#standings.entries().next();
+    if (this.#states.size <= WEBHOOKS_MAX) return;
+    const oldest = this.#states.entries().next();
     if (oldest.done === true) return;
     const [webhookId, { accountId }] = oldest.value;
-    this.#standings.delete(webhookId);
+    this.#states.delete(webhookId);
     const others = accountId === null ? undefined : this.#webhooksOf.get(accountId);
     others?.delete(webhookId);
     if (accountId !== null && others?.size === 0) this.#webhooksOf.delete(accountId);
@@ -240,18 +240,18 @@ function isDefined<T>(value: T | undefined): value is T {
 }
 
 /** A webhook whose account is not known yet counts as an account of its own. */
-function ownerOf(webhookId: WebhookId, { accountId }: Standing): string {
+function ownerOf(webhookId: WebhookId, { accountId }: WebhookState): string {
   return accountId ?? webhookId;
 }
 
 /** The first of each, then the second of each, and so on. */
-function dealt<T>(piles: readonly (readonly T[])[]): T[] {
-  const dealtOut: T[] = [];
-  const most = Math.max(0, ...piles.map((pile) => pile.length));
-  for (let place = 0; place < most; place += 1) {
-    for (const pile of piles) if (place < pile.length) dealtOut.push(pile[place] as T);
+function roundRobin<T>(lists: readonly (readonly T[])[]): T[] {
+  const result: T[] = [];
+  const most = Math.max(0, ...lists.map((list) => list.length));
+  for (let index = 0; index < most; index += 1) {
+    for (const list of lists) if (index < list.length) result.push(list[index] as T);
   }
-  return dealtOut;
+  return result;
 }
 
 function byWebhook(claimed: readonly ClaimedDelivery[]): Map<WebhookId, ClaimedDelivery[]> {

@@ -4,7 +4,7 @@ import type { ErasureStore } from '@postrider/store';
 const LOOK_EVERY_MS = 15_000;
 
 /** Goes on with the erasures that wait for deliveries or mail to end. @returns the pause before the next turn. */
-export async function erasuresTurn(erasures: Pick<ErasureStore, 'resume'>, logger: Logger): Promise<number> {
+export async function erasuresPass(erasures: Pick<ErasureStore, 'resume'>, logger: Logger): Promise<number> {
   for (const { accountId, requestedAt, erased, pending, pendingIds, finished } of await erasures.resume()) {
     // Without the address, which is to be forgotten.
     const names = { account_id: accountId, requested_at: requestedAt, erased };

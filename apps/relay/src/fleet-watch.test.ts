@@ -3,14 +3,14 @@ import { createFleetWatch } from './fleet-watch.ts';
 
 test('the fleet has what its workers say, and counts as one worker while none was heard of', async () => {
   let said = 0;
-  const watch = createFleetWatch({ fleet: { slots: async () => said }, slotsOfOne: 768 });
+  const watch = createFleetWatch({ fleet: { slots: async () => said }, slotsPerWorker: 768 });
   expect(watch.slots()).toBe(768);
-  await watch.turn();
+  await watch.run();
   expect(watch.slots()).toBe(768);
   said = 1_536;
-  await watch.turn();
+  await watch.run();
   expect(watch.slots()).toBe(1_536);
   said = 0;
-  await watch.turn();
+  await watch.run();
   expect(watch.slots()).toBe(768);
 });

@@ -12,8 +12,8 @@ function steady(count: number, flightMs: number): FlightSample[] {
     inFlight: 10,
     ended: 1,
     elapsedMs: flightMs / 10,
-    ages: true,
-    full: false,
+    shortestGrows: true,
+    startedAtLimit: false,
   }));
 }
 
@@ -23,25 +23,25 @@ test('is unknown until 32 have ended, and is then their mean', () => {
 });
 
 test('is the shortest mean, not the shortest sample', () => {
-  const burst = { inFlight: 10, ended: 5, elapsedMs: 1, ages: true, full: true }; // by itself: 2 ms
+  const burst = { inFlight: 10, ended: 5, elapsedMs: 1, shortestGrows: true, startedAtLimit: true }; // by itself: 2 ms
   expect(after([burst, ...steady(31, 600)])).toBeGreaterThan(400);
   expect(after([...steady(32, 60), ...steady(6, 600)])).toBeLessThan(66);
 });
 
 test('does not count a pause in which nobody knows when deliveries ended', () => {
-  const pause = { inFlight: 10, ended: 10, elapsedMs: 2_001, ages: true, full: false };
+  const pause = { inFlight: 10, ended: 10, elapsedMs: 2_001, shortestGrows: true, startedAtLimit: false };
   expect(after([...steady(31, 600), pause])).toBeNull();
   expect(after([...steady(31, 600), pause, ...steady(31, 600)])).toBeNull();
 });
 
 test('counts a long time in which no more could be claimed: what ended took as long', () => {
-  const wave = { inFlight: 16, ended: 16, elapsedMs: 4_000, ages: true, full: true };
+  const wave = { inFlight: 16, ended: 16, elapsedMs: 4_000, shortestGrows: true, startedAtLimit: true };
   expect(after([wave, wave])).toBeCloseTo(4_000);
   expect(after(Array<FlightSample>(5).fill(wave), after5Ms())).toBeGreaterThan(100); // 20 s
 });
 
 test('an hour in which this relay stalled, or another one served the webhook, counts as 10 s', () => {
-  const hour = { inFlight: 48, ended: 48, elapsedMs: 3_600_000, ages: true, full: true };
+  const hour = { inFlight: 48, ended: 48, elapsedMs: 3_600_000, shortestGrows: true, startedAtLimit: true };
   expect(after([hour])).toBe(10_000);
   expect(after([hour], after5Ms())).toBeLessThan(100);
   expect(after(Array<FlightSample>(2).fill(hour), { ...NO_FLIGHT_TIME, shortestMs: 0 })).toBe(0);
@@ -53,8 +53,8 @@ test('is no shorter where many end together', () => {
     inFlight: 200,
     ended,
     elapsedMs,
-    ages: true,
-    full: true,
+    shortestGrows: true,
+    startedAtLimit: true,
   });
   const turnover = [burst(100, 590), burst(100, 10)];
   expect(after([...turnover, ...turnover, ...turnover])).toBeGreaterThan(300);
@@ -65,7 +65,7 @@ test('is forgotten in some seconds: the endpoint may have become slower for good
 });
 
 test('is kept while so much is in flight that it queues', () => {
-  const queued = { inFlight: 192, ended: 10, elapsedMs: 10, ages: false, full: true };
+  const queued = { inFlight: 192, ended: 10, elapsedMs: 10, shortestGrows: false, startedAtLimit: true };
   expect(after(Array<FlightSample>(60_000).fill(queued), after5Ms())).toBe(5);
 });
 

@@ -21,9 +21,9 @@ export interface FlightSample {
    * False: so much is in flight that it queues in the worker. Then a long time says nothing of the endpoint, and what is known
    * of it stays.
    */
-  readonly ages: boolean;
+  readonly shortestGrows: boolean;
   /** When the time began, as many were in flight as may be. After a long time they have just ended: else more were claimed. */
-  readonly full: boolean;
+  readonly startedAtLimit: boolean;
 }
 
 const WINDOW_ENDED = 32;
@@ -46,12 +46,13 @@ export function meanFlightMs({ latestMs, inFlightMs, ended }: FlightTime): numbe
 
 export function flightTimeAfter(
   before: FlightTime,
-  { inFlight, ended, elapsedMs: passedMs, ages, full }: FlightSample,
+  { inFlight, ended, elapsedMs: passedMs, shortestGrows, startedAtLimit }: FlightSample,
 ): FlightTime {
-  if (passedMs > SAMPLE_MS_MAX && !full) return { ...NO_FLIGHT_TIME, shortestMs: before.shortestMs };
+  if (passedMs > SAMPLE_MS_MAX && !startedAtLimit)
+    return { ...NO_FLIGHT_TIME, shortestMs: before.shortestMs };
   const elapsedMs = Math.min(passedMs, ELAPSED_MS_MAX);
-  const aged = ages ? 2 ** (elapsedMs / DOUBLES_AFTER_MS) : 1;
-  const shortestMs = before.shortestMs === null ? null : before.shortestMs * aged;
+  const growth = shortestGrows ? 2 ** (elapsedMs / DOUBLES_AFTER_MS) : 1;
+  const shortestMs = before.shortestMs === null ? null : before.shortestMs * growth;
   const window = { inFlightMs: before.inFlightMs + inFlight * elapsedMs, ended: before.ended + ended };
   if (window.ended < Math.max(WINDOW_ENDED, inFlight))
     return { shortestMs, latestMs: before.latestMs, ...window };

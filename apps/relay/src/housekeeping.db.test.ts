@@ -4,7 +4,7 @@ import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
-import { housekeepingSteps, housekeepingTurn, removalsTurn } from './housekeeping.ts';
+import { housekeepingSteps, housekeepingPass, removalsPass } from './housekeeping.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -31,7 +31,7 @@ test('a turn does each step, says what it did, and comes again in an hour', asyn
     config: { attemptRetentionDays: 30 },
   });
   const turns = async () => {
-    for (const step of steps) expect(await housekeepingTurn(step, keepingLogger(lines))).toBe(HOUR_MS);
+    for (const step of steps) expect(await housekeepingPass(step, keepingLogger(lines))).toBe(HOUR_MS);
   };
   let day = await today();
   await turns();
@@ -60,7 +60,7 @@ test('a DELETE that was cut short is finished a minute later, and one under way 
   const mark = `update webhooks set removed_at = now() - make_interval(secs => $2) where id = $1`;
   await store.database.query(mark, [cut, 61]);
   await store.database.query(mark, [underWay, 1]);
-  const turn = async () => removalsTurn(createHousekeeping(store.pool), keepingLogger(lines));
+  const turn = async () => removalsPass(createHousekeeping(store.pool), keepingLogger(lines));
   expect(await turn()).toBe(60_000);
   expect(await turn()).toBe(60_000);
   expect(lines).toEqual([{ level: 'info', msg: 'removals finished', fields: { webhooks: 1 } }]);
@@ -77,6 +77,6 @@ test('while a removal has rows left the next turn comes in a second; one that fa
   const error = new Error('not this one');
   const came = { removed: 0, underWay: 1, failed: [{ webhookId, error }] };
   const finishRemovals = async () => came;
-  expect(await removalsTurn({ finishRemovals }, keepingLogger(lines))).toBe(1_000);
+  expect(await removalsPass({ finishRemovals }, keepingLogger(lines))).toBe(1_000);
   expect(lines).toEqual([{ level: 'warn', msg: 'removal failed', fields: { webhook_id: webhookId, error } }]);
 });

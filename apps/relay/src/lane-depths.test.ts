@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { QueueUnavailableError } from '@postrider/queue';
 import type { QueueDepth, Producer } from '@postrider/queue';
-import { createLaneDepths } from './lane-depths.ts';
-import type { LaneDepths } from './lane-depths.ts';
+import { createLaneDepthTracker } from './lane-depths.ts';
+import type { LaneDepthTracker } from './lane-depths.ts';
 
 const NOTHING: QueueDepth = { waiting: 0, delayed: 0 };
 const NOW = { delayMs: 0 };
@@ -12,13 +12,13 @@ const LATER = { delayMs: 30_000 };
 let held: Awaited<ReturnType<Producer['depth']>>;
 let asked: number;
 let nowMs: number;
-let depths: LaneDepths;
+let depths: LaneDepthTracker;
 
 beforeEach(() => {
   held = { fast: NOTHING, slow: NOTHING, mail: NOTHING };
   asked = 0;
   nowMs = 1_000;
-  depths = createLaneDepths({
+  depths = createLaneDepthTracker({
     queue: {
       depth: async () => {
         asked += 1;
@@ -30,13 +30,13 @@ beforeEach(() => {
 });
 
 const BOTH = ['fast', 'slow'] as const;
-const now = () => depths.now(BOTH, 4);
+const now = () => depths.read(BOTH, 4);
 
 describe('while few wait', () => {
   test('the queue is asked now and then, and what is added is counted on from there', async () => {
     await now();
-    depths.added('fast', [NOW, NOW, LATER]);
-    depths.added('slow', [LATER]);
+    depths.noteAdded('fast', [NOW, NOW, LATER]);
+    depths.noteAdded('slow', [LATER]);
     expect(await now()).toEqual({
       fast: { waiting: 2, delayed: 1 },
       slow: { waiting: 0, delayed: 1 },
@@ -46,7 +46,7 @@ describe('while few wait', () => {
 
   test('what the workers have taken is heard of within a second', async () => {
     await now();
-    depths.added('fast', [NOW]);
+    depths.noteAdded('fast', [NOW]);
     nowMs += 999;
     expect(await now()).toMatchObject({ fast: { waiting: 1 } });
     nowMs += 1;
@@ -57,7 +57,7 @@ describe('while few wait', () => {
   test('many delayed jobs are no reason to ask: they can only have grown fewer', async () => {
     held = { ...held, slow: { waiting: 0, delayed: 2_000 } };
     await now();
-    depths.added('slow', [LATER]);
+    depths.noteAdded('slow', [LATER]);
     expect(await now()).toMatchObject({ slow: { delayed: 2_001 } });
     expect(asked).toBe(1);
   });
@@ -65,8 +65,8 @@ describe('while few wait', () => {
   test('many in a lane that does not matter are none either', async () => {
     held = { ...held, slow: { waiting: 128, delayed: 0 } };
     await now();
-    await depths.now(['fast'], 4);
-    await depths.now([], 0);
+    await depths.read(['fast'], 4);
+    await depths.read([], 0);
     expect(asked).toBe(1);
   });
 });
@@ -85,14 +85,14 @@ describe('the queue is asked each time', () => {
 
   test('once so many have been added', async () => {
     await now();
-    depths.added('fast', [NOW, NOW, NOW, NOW, NOW]);
+    depths.noteAdded('fast', [NOW, NOW, NOW, NOW, NOW]);
     expect(await now()).toMatchObject({ fast: NOTHING });
   });
 
   test('after a call to it has failed', async () => {
     await now();
     depths.forget();
-    depths.added('fast', [NOW]); // of a call that was under way
+    depths.noteAdded('fast', [NOW]); // of a call that was under way
     expect(await now()).toMatchObject({ fast: NOTHING });
     expect(asked).toBe(2);
   });
@@ -106,7 +106,7 @@ describe('while the queue is being asked', () => {
 
   test('what is added counts on top of the answer', async () => {
     const answer = now();
-    depths.added('fast', [NOW, LATER]);
+    depths.noteAdded('fast', [NOW, LATER]);
     expect(await answer).toMatchObject({ fast: { waiting: 1, delayed: 1 } });
     expect(await now()).toMatchObject({ fast: { waiting: 1, delayed: 1 } });
     expect(asked).toBe(1);
@@ -122,8 +122,8 @@ describe('while the queue is being asked', () => {
 });
 
 test('a queue that is away is the caller’s to know', async () => {
-  const away = createLaneDepths({
+  const away = createLaneDepthTracker({
     queue: { depth: () => Promise.reject(new QueueUnavailableError(new Error('gone'))) },
   });
-  await expect(away.now(BOTH, 4)).rejects.toThrow(QueueUnavailableError);
+  await expect(away.read(BOTH, 4)).rejects.toThrow(QueueUnavailableError);
 });

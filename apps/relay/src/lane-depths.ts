@@ -1,6 +1,6 @@
 import type { Lane, QueueDepth, Producer } from '@postrider/queue';
 
-export type LaneDepthsNow = Readonly<Record<Lane, QueueDepth>>;
+export type LaneDepths = Readonly<Record<Lane, QueueDepth>>;
 
 /**
  * How many jobs the lanes hold. Asked of the queue at most once a second while few wait, and counted on from there: a fresh
@@ -8,42 +8,42 @@ export type LaneDepthsNow = Readonly<Record<Lane, QueueDepth>>;
  *
  * What other relays have added, and jobs whose time has come, are seen late: for so long a lane may hold one fill of each relay.
  */
-export interface LaneDepths {
+export interface LaneDepthTracker {
   /**
    * What was last heard, and what has been added since; asked anew when that is old, or when more jobs wait than
-   * `waitingFew` in one of these lanes.
+   * `waitingMax` in one of these lanes.
    */
-  now(lanes: readonly Lane[], waitingFew: number): Promise<LaneDepthsNow>;
-  added(lane: Lane, jobs: readonly { readonly delayMs: number }[]): void;
+  read(lanes: readonly Lane[], waitingMax: number): Promise<LaneDepths>;
+  noteAdded(lane: Lane, jobs: readonly { readonly delayMs: number }[]): void;
   /** A call to the queue failed: the next turn asks before it claims anything. */
   forget(): void;
 }
 
-export interface LaneDepthsOptions {
+export interface LaneDepthTrackerOptions {
   readonly queue: Pick<Producer, 'depth'>;
   /** A monotonic clock. */
   readonly nowMs?: () => number;
 }
 
-const FRESH_FOR_MS = 1_000;
-const NOTHING: LaneDepthsNow = { fast: { waiting: 0, delayed: 0 }, slow: { waiting: 0, delayed: 0 } };
+const ANSWER_VALID_MS = 1_000;
+const NOTHING: LaneDepths = { fast: { waiting: 0, delayed: 0 }, slow: { waiting: 0, delayed: 0 } };
 
 /** What has happened since the queue was last asked, while its answer is on the way. */
 interface SinceAsked {
-  readonly added: LaneDepthsNow;
+  readonly added: LaneDepths;
   readonly forgotten: boolean;
 }
 
-export function createLaneDepths(options: LaneDepthsOptions): LaneDepths {
+export function createLaneDepthTracker(options: LaneDepthTrackerOptions): LaneDepthTracker {
   const { queue, nowMs = () => performance.now() } = options;
-  let known: LaneDepthsNow | null = null;
+  let known: LaneDepths | null = null;
   let askedAt = 0;
-  let asking: Promise<LaneDepthsNow> | null = null;
+  let asking: Promise<LaneDepths> | null = null;
   let sinceAsked: SinceAsked = { added: NOTHING, forgotten: false };
 
-  const isFresh = () => nowMs() - askedAt < FRESH_FOR_MS;
+  const isFresh = () => nowMs() - askedAt < ANSWER_VALID_MS;
 
-  async function ask(): Promise<LaneDepthsNow> {
+  async function ask(): Promise<LaneDepths> {
     sinceAsked = { added: NOTHING, forgotten: false };
     const { fast, slow } = await queue.depth();
     askedAt = nowMs();
@@ -54,14 +54,13 @@ export function createLaneDepths(options: LaneDepthsOptions): LaneDepths {
   }
 
   return {
-    async now(lanes, waitingFew) {
-      const heard = known;
-      if (heard !== null && isFresh() && lanes.every((lane) => heard[lane].waiting <= waitingFew))
-        return heard;
+    async read(lanes, waitingMax) {
+      const last = known;
+      if (last !== null && isFresh() && lanes.every((lane) => last[lane].waiting <= waitingMax)) return last;
       asking ??= ask().finally(() => (asking = null));
       return asking;
     },
-    added(lane, jobs) {
+    noteAdded(lane, jobs) {
       const delayed = jobs.filter((job) => job.delayMs > 0).length;
       const more = { waiting: jobs.length - delayed, delayed };
       const { added } = sinceAsked;

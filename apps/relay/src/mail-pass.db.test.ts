@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { QueueUnavailableError } from '@postrider/queue';
-import type { MailJob, Timed } from '@postrider/queue';
+import type { MailJob, JobToAdd } from '@postrider/queue';
 import { createMailOutbox } from '@postrider/store';
 import type { ClaimedEmail } from '@postrider/store';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
-import { mailTurn } from './mail-pass.ts';
+import { mailPass } from './mail-pass.ts';
 
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
@@ -26,10 +26,10 @@ beforeEach(async () => {
 
 async function turn(): Promise<number> {
   const onClaim = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
-  return mailTurn({ store: createMailOutbox(store.pool), queue, leaseSeconds: 30, onClaim });
+  return mailPass({ store: createMailOutbox(store.pool), queue, leaseSeconds: 30, onClaim });
 }
 
-const jobs = () => queue.jobs('mail') as Timed<MailJob>[];
+const jobs = () => queue.jobs('mail') as JobToAdd<MailJob>[];
 
 async function leased(): Promise<number> {
   return (await store.database.query('select from email_sends where leased_until > now()')).length;

@@ -1,4 +1,4 @@
-import type { MailJob, Timed, Producer } from '@postrider/queue';
+import type { MailJob, JobToAdd, Producer } from '@postrider/queue';
 import type { ClaimedEmail, MailOutbox } from '@postrider/store';
 
 export interface MailPassParts {
@@ -21,7 +21,7 @@ const BUSY_PAUSE_MS = 20;
  * One turn of the mail pass: what the delivery pass does, for mail on its way to the provider. @returns the pause
  * before the next turn, in milliseconds.
  */
-export async function mailTurn(parts: MailPassParts): Promise<number> {
+export async function mailPass(parts: MailPassParts): Promise<number> {
   const depth = await parts.queue.depth();
   if (depth.mail.waiting > REFILL_AT) return BUSY_PAUSE_MS;
   const rowsMax = WAITING_MAX - depth.mail.waiting;
@@ -41,6 +41,6 @@ export async function mailTurn(parts: MailPassParts): Promise<number> {
 }
 
 /** One with a fault behind it travels alone: it may be what ends its worker. */
-function jobOf({ emailId, claim, delayMs, faults, accountId }: ClaimedEmail): Timed<MailJob> {
+function jobOf({ emailId, claim, delayMs, faults, accountId }: ClaimedEmail): JobToAdd<MailJob> {
   return { emailId, claim, delayMs, faults, ...(faults > 0 ? {} : { group: accountId }) };
 }

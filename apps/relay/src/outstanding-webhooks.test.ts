@@ -30,10 +30,10 @@ describe('the outstanding webhooks', () => {
     outstanding.add([W, W]);
     expect(outstanding.takeAll()).toEqual([W]);
     expect(outstanding.takeAll()).toEqual([]);
-    const requests = outstanding.requestsFor([W]);
+    const requests = outstanding.scanRequests([W]);
     outstanding.scanned(requests, [scannedAs({})]);
     expect(outstanding.takeAll()).toEqual([W]);
-    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ outstanding: false })]);
+    outstanding.scanned(outstanding.scanRequests([W]), [scannedAs({ outstanding: false })]);
     expect(outstanding.takeAll()).toEqual([]);
     outstanding.swept([{ webhookId: W, scanFrom: at(1) }]);
     expect(outstanding.takeAll()).toEqual([W]);
@@ -41,28 +41,28 @@ describe('the outstanding webhooks', () => {
 
   test('are claimed for from their mark on, a full one from its first due delivery on', () => {
     const outstanding = createOutstandingWebhooks();
-    expect(outstanding.startOf(W, true)).toBeNull();
-    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ scanFrom: at(1), firstDue: at(3) })]);
-    expect([outstanding.startOf(W, false), outstanding.startOf(W, true)]).toEqual([at(1), at(3)]);
-    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ scanFrom: at(4), firstDue: null })]);
-    expect([outstanding.startOf(W, false), outstanding.startOf(W, true)]).toEqual([at(4), at(4)]);
+    expect(outstanding.claimFrom(W, true)).toBeNull();
+    outstanding.scanned(outstanding.scanRequests([W]), [scannedAs({ scanFrom: at(1), firstDue: at(3) })]);
+    expect([outstanding.claimFrom(W, false), outstanding.claimFrom(W, true)]).toEqual([at(1), at(3)]);
+    outstanding.scanned(outstanding.scanRequests([W]), [scannedAs({ scanFrom: at(4), firstDue: null })]);
+    expect([outstanding.claimFrom(W, false), outstanding.claimFrom(W, true)]).toEqual([at(4), at(4)]);
   });
 
   test('keep an earlier mark that a sweep found while the scan was under way', () => {
     const outstanding = createOutstandingWebhooks();
     outstanding.swept([{ webhookId: W, scanFrom: at(5) }]);
-    const requests = outstanding.requestsFor([W]);
+    const requests = outstanding.scanRequests([W]);
     outstanding.swept([{ webhookId: W, scanFrom: at(2) }]);
     outstanding.scanned(requests, [scannedAs({ scanFrom: at(6) })]);
-    expect(outstanding.startOf(W, false)).toEqual(at(2));
-    outstanding.scanned(outstanding.requestsFor([W]), [scannedAs({ scanFrom: at(6) })]);
-    expect(outstanding.startOf(W, false)).toEqual(at(6));
+    expect(outstanding.claimFrom(W, false)).toEqual(at(2));
+    outstanding.scanned(outstanding.scanRequests([W]), [scannedAs({ scanFrom: at(6) })]);
+    expect(outstanding.claimFrom(W, false)).toEqual(at(6));
   });
 
   test('of more than 50,000 the marks of those noted longest ago are forgotten', () => {
     const outstanding = createOutstandingWebhooks();
     const ids = Array.from({ length: 50_001 }, (_, n) => `wh_${n}` as WebhookId);
     outstanding.swept(ids.map((webhookId) => ({ webhookId, scanFrom: at(1) })));
-    expect(ids.map((id) => outstanding.startOf(id, false) === null).indexOf(false)).toBe(1);
+    expect(ids.map((id) => outstanding.claimFrom(id, false) === null).indexOf(false)).toBe(1);
   });
 });

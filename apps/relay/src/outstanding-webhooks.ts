@@ -14,19 +14,19 @@ export interface OutstandingWebhooks {
   /** Takes all that the next scan has to look at. What is added from now on is for the scan after it. */
   takeAll(): WebhookId[];
   /** What a scan asks of these. */
-  requestsFor(webhookIds: readonly WebhookId[]): ScanRequest[];
+  scanRequests(webhookIds: readonly WebhookId[]): ScanRequest[];
   /** Takes note of what a scan found: those with outstanding deliveries are looked at again. */
   scanned(requests: readonly ScanRequest[], found: readonly ScannedWebhook[]): void;
   /** Takes note of what a sweep found, which may lie before the marks. */
   swept(webhooks: readonly SweptWebhook[]): void;
   /** Where a claim begins. A full webhook has enough behind its first due delivery: what commits late can wait for a scan. */
-  startOf(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null;
+  claimFrom(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null;
 }
 
 /** Webhooks whose marks are remembered; the one that was noted for the longest time ago is forgotten first. */
-const MARKS_MAX = 50_000;
+const STARTS_MAX = 50_000;
 
-interface Place {
+interface ScanStart {
   readonly scanFrom: DeliveryPosition;
   readonly firstDue: DeliveryPosition | null;
 }
@@ -37,7 +37,7 @@ export function createOutstandingWebhooks(): OutstandingWebhooks {
 
 class Outstanding implements OutstandingWebhooks {
   #toScan = new Set<WebhookId>();
-  readonly #places = new Map<WebhookId, Place>();
+  readonly #starts = new Map<WebhookId, ScanStart>();
 
   add(webhookIds: Iterable<WebhookId>): void {
     for (const id of webhookIds) this.#toScan.add(id);
@@ -49,10 +49,10 @@ class Outstanding implements OutstandingWebhooks {
     return all;
   }
 
-  requestsFor(webhookIds: readonly WebhookId[]): ScanRequest[] {
+  scanRequests(webhookIds: readonly WebhookId[]): ScanRequest[] {
     return webhookIds.map((webhookId) => ({
       webhookId,
-      scanFrom: this.#places.get(webhookId)?.scanFrom ?? null,
+      scanFrom: this.#starts.get(webhookId)?.scanFrom ?? null,
     }));
   }
 
@@ -61,7 +61,7 @@ class Outstanding implements OutstandingWebhooks {
     for (const { webhookId, outstanding, scanFrom, firstDue } of found) {
       if (outstanding) this.#toScan.add(webhookId);
       // A sweep that ended meanwhile may have seen what lies before the place from which this scan began.
-      const isLatest = (this.#places.get(webhookId)?.scanFrom ?? null) === askedFrom.get(webhookId);
+      const isLatest = (this.#starts.get(webhookId)?.scanFrom ?? null) === askedFrom.get(webhookId);
       if (isLatest) this.#remember(webhookId, { scanFrom, firstDue });
     }
   }
@@ -69,20 +69,20 @@ class Outstanding implements OutstandingWebhooks {
   swept(webhooks: readonly SweptWebhook[]): void {
     for (const { webhookId, scanFrom } of webhooks) {
       this.#toScan.add(webhookId);
-      this.#remember(webhookId, { scanFrom, firstDue: this.#places.get(webhookId)?.firstDue ?? null });
+      this.#remember(webhookId, { scanFrom, firstDue: this.#starts.get(webhookId)?.firstDue ?? null });
     }
   }
 
-  startOf(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null {
-    const place = this.#places.get(webhookId);
-    return (isFull ? place?.firstDue : null) ?? place?.scanFrom ?? null;
+  claimFrom(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null {
+    const start = this.#starts.get(webhookId);
+    return (isFull ? start?.firstDue : null) ?? start?.scanFrom ?? null;
   }
 
-  #remember(webhookId: WebhookId, place: Place): void {
-    this.#places.delete(webhookId); // to the end: the map's order is the order of use
-    this.#places.set(webhookId, place);
-    if (this.#places.size <= MARKS_MAX) return;
-    const oldest = this.#places.keys().next();
-    if (oldest.done !== true) this.#places.delete(oldest.value);
+  #remember(webhookId: WebhookId, start: ScanStart): void {
+    this.#starts.delete(webhookId); // to the end: the map's order is the order of use
+    this.#starts.set(webhookId, start);
+    if (this.#starts.size <= STARTS_MAX) return;
+    const oldest = this.#starts.keys().next();
+    if (oldest.done !== true) this.#starts.delete(oldest.value);
   }
 }

@@ -15,7 +15,7 @@ test('a pass logs an outage once, and the recovery', async () => {
   const lines: LoggedLine[] = [];
   const pass = createPass({
     name: 'mail',
-    async turn() {
+    async run() {
       const result = results.shift() ?? 60_000;
       if (result instanceof Error) throw result;
       return result;

@@ -5,19 +5,19 @@ export interface PassOptions {
   /** Names the pass in the log and in the metric `passDuration`. */
   readonly name: RelayPass;
   /** Resolves to the pause before the next turn, in milliseconds. */
-  readonly turn: () => Promise<number>;
+  readonly run: () => Promise<number>;
   readonly pauseAfterErrorMs: number;
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
   readonly metrics: Pick<Metrics<'relay'>, 'passDuration'>;
 }
 
 /** A periodic task of the relay that measures its turns and logs an outage once: when it begins and when it ends. */
-export function createPass({ name, turn, pauseAfterErrorMs, logger, metrics }: PassOptions): PeriodicTask {
+export function createPass({ name, run, pauseAfterErrorMs, logger, metrics }: PassOptions): PeriodicTask {
   return periodicTask({
     async run() {
       const end = metrics.passDuration.startTimer({ pass: name });
       try {
-        return await turn();
+        return await run();
       } finally {
         end();
       }

@@ -16,23 +16,23 @@ import {
 import type { createPool } from '@postrider/store';
 import type { RelayConfig } from './config.ts';
 import { createDeliveryClaims } from './delivery-claims.ts';
-import { createDeliveryNews } from './delivery-news.ts';
-import { createDeliveryRounds } from './delivery-rounds.ts';
-import { createDeliverySweep } from './delivery-sweep.ts';
-import { erasuresTurn } from './erasures.ts';
+import { createWakeUpPass } from './delivery-wake-up-pass.ts';
+import { createPollingPass } from './delivery-polling-pass.ts';
+import { createSweepPass } from './delivery-sweep-pass.ts';
+import { erasuresPass } from './erasures.ts';
 import { createEvictionWatch } from './eviction-policy.ts';
 import { createFleetWatch } from './fleet-watch.ts';
 import {
   housekeepingSteps,
-  housekeepingTurn,
-  inboxRemovalsTurn,
-  removalsTurn,
-  STEP_AGAIN_AFTER_ERROR_MS,
+  housekeepingPass,
+  inboxRemovalsPass,
+  removalsPass,
+  STEP_RETRY_AFTER_ERROR_MS,
 } from './housekeeping.ts';
-import { mailTurn } from './mail-pass.ts';
+import { mailPass } from './mail-pass.ts';
 import { createPass } from './pass.ts';
-import { REPORT_EVERY_MS, reportTurn } from './reports.ts';
-import { retentionSteps, retentionTurn } from './retention.ts';
+import { REPORT_EVERY_MS, reportPass } from './reports.ts';
+import { retentionSteps, retentionPass } from './retention.ts';
 
 export interface RelayParts {
   readonly config: RelayConfig;
@@ -47,11 +47,11 @@ export interface RelayParts {
 }
 
 const PASS_PAUSE_AFTER_ERROR_MS = 500;
-const TENDING_PAUSE_AFTER_ERROR_MS = 60_000;
+const CLEANUP_PAUSE_AFTER_ERROR_MS = 60_000;
 /** A turn may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;
 
-type Timed = (name: RelayPass, turn: () => Promise<number>, pauseAfterErrorMs: number) => PeriodicTask;
+type StartPass = (name: RelayPass, run: () => Promise<number>, pauseAfterErrorMs: number) => PeriodicTask;
 
 /** Builds the relay's passes and adds them to the start list; what wakes them is added last. */
 export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
@@ -60,11 +60,11 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const queue = createProducer(parts.location, parts.onQueueError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
 
-  const timed: Timed = (name, turn, pauseAfterErrorMs) =>
-    createPass({ name, turn, pauseAfterErrorMs, logger, metrics });
-  const fleet = createFleetWatch({ fleet: createFleet(pool), slotsOfOne: slotsOf(config) });
-  const deliveries = createDeliveryPasses(parts, queue, timed, () => fleet.slots());
-  const mails = createMailPass(parts, queue, timed);
+  const startPass: StartPass = (name, turn, pauseAfterErrorMs) =>
+    createPass({ name, run: turn, pauseAfterErrorMs, logger, metrics });
+  const fleet = createFleetWatch({ fleet: createFleet(pool), slotsPerWorker: slotsOf(config) });
+  const deliveries = createDeliveryPasses(parts, queue, startPass, () => fleet.slots());
+  const mails = createMailPass(parts, queue, startPass);
   const housekeeping = createHousekeeping(pool);
   const steps = housekeepingSteps({ attemptLog: createAttemptLog(pool), housekeeping, config });
   const retention = retentionSteps({ pool, config, metrics, logger });
@@ -74,20 +74,22 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     oldestSnapshotSeconds: createSnapshotWatch(pool),
   };
   const onEvictionPolicy = createEvictionWatch(metrics, logger);
-  const report = timed(
+  const report = startPass(
     'report',
-    () => reportTurn(metrics, reported, queue, onEvictionPolicy),
+    () => reportPass(metrics, reported, queue, onEvictionPolicy),
     REPORT_EVERY_MS,
   );
   const passes = [
     ...deliveries.passes,
     mails,
-    timed('fleet', () => fleet.turn(), PASS_PAUSE_AFTER_ERROR_MS),
-    ...steps.map((step) => timed(step.name, () => housekeepingTurn(step, logger), STEP_AGAIN_AFTER_ERROR_MS)),
-    timed('retention', () => retentionTurn(retention, logger), TENDING_PAUSE_AFTER_ERROR_MS),
-    timed('erasures', () => erasuresTurn(erasures, logger), TENDING_PAUSE_AFTER_ERROR_MS),
-    timed('removals', () => removalsTurn(housekeeping, logger), TENDING_PAUSE_AFTER_ERROR_MS),
-    timed('inbox_removals', () => inboxRemovalsTurn(housekeeping, logger), TENDING_PAUSE_AFTER_ERROR_MS),
+    startPass('fleet', () => fleet.run(), PASS_PAUSE_AFTER_ERROR_MS),
+    ...steps.map((step) =>
+      startPass(step.name, () => housekeepingPass(step, logger), STEP_RETRY_AFTER_ERROR_MS),
+    ),
+    startPass('retention', () => retentionPass(retention, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    startPass('erasures', () => erasuresPass(erasures, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    startPass('removals', () => removalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
+    startPass('inbox_removals', () => inboxRemovalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     report,
   ];
   lifecycle.add('passes', {
@@ -108,7 +110,12 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
 }
 
 /** Deliveries have three passes that share their claims: the rounds, the news beside them, and the sweep. */
-function createDeliveryPasses(parts: RelayParts, queue: Producer, timed: Timed, fleetSlots: () => number) {
+function createDeliveryPasses(
+  parts: RelayParts,
+  queue: Producer,
+  startPass: StartPass,
+  fleetSlots: () => number,
+) {
   const { config, metrics } = parts;
   const store = createDeliveryOutbox(parts.claims);
   const claims = createDeliveryClaims({
@@ -119,32 +126,32 @@ function createDeliveryPasses(parts: RelayParts, queue: Producer, timed: Timed, 
       metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.leaseExpired).length);
     },
   });
-  const rounds = createDeliveryRounds({ store, claims });
-  const roundsPass = timed('deliveries', () => rounds.turn(), PASS_PAUSE_AFTER_ERROR_MS);
-  const news = createDeliveryNews({
+  const polling = createPollingPass({ store, claims });
+  const pollingTask = startPass('deliveries', () => polling.run(), PASS_PAUSE_AFTER_ERROR_MS);
+  const wakeUps = createWakeUpPass({
     claims,
     onBacklog(webhooks) {
-      rounds.note(webhooks);
-      roundsPass.wake();
+      polling.add(webhooks);
+      pollingTask.wake();
     },
   });
-  const newsPass = timed('news', () => news.turn(), PASS_PAUSE_AFTER_ERROR_MS);
-  const sweep = createDeliverySweep({
+  const wakeUpTask = startPass('news', () => wakeUps.run(), PASS_PAUSE_AFTER_ERROR_MS);
+  const sweep = createSweepPass({
     ...{ store, claims },
     onFound(webhooks) {
-      rounds.noteFound(webhooks);
-      roundsPass.wake();
+      polling.addOnce(webhooks);
+      pollingTask.wake();
     },
   });
-  const sweepPass = timed('sweep', () => sweep.turn(), PASS_PAUSE_AFTER_ERROR_MS);
+  const sweepTask = startPass('sweep', () => sweep.run(), PASS_PAUSE_AFTER_ERROR_MS);
   return {
-    passes: [roundsPass, newsPass, sweepPass],
+    passes: [pollingTask, wakeUpTask, sweepTask],
     wake(webhooks: readonly WebhookId[], everything: boolean): void {
-      news.note(webhooks);
-      if (webhooks.length > 0) newsPass.wake();
+      wakeUps.add(webhooks);
+      if (webhooks.length > 0) wakeUpTask.wake();
       if (!everything) return;
-      sweep.noteEverything();
-      sweepPass.wake();
+      sweep.restart();
+      sweepTask.wake();
     },
   };
 }
@@ -154,13 +161,17 @@ function slotsOf({ deliveryConcurrency, slowLaneConcurrency }: RelayConfig): num
   return 2 * deliveryConcurrency + slowLaneConcurrency;
 }
 
-function createMailPass({ config, pool, metrics }: RelayParts, queue: Producer, timed: Timed): PeriodicTask {
+function createMailPass(
+  { config, pool, metrics }: RelayParts,
+  queue: Producer,
+  startPass: StartPass,
+): PeriodicTask {
   const store = createMailOutbox(pool);
-  const turn = () =>
-    mailTurn({
+  const run = () =>
+    mailPass({
       ...{ store, queue },
       leaseSeconds: config.leaseSeconds,
       onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
     });
-  return timed('mail', turn, PASS_PAUSE_AFTER_ERROR_MS);
+  return startPass('mail', run, PASS_PAUSE_AFTER_ERROR_MS);
 }

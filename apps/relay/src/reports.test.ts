@@ -7,7 +7,7 @@ import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { createEvictionWatch } from './eviction-policy.ts';
-import { REPORT_EVERY_MS, reportTurn } from './reports.ts';
+import { REPORT_EVERY_MS, reportPass } from './reports.ts';
 
 const BACKLOG: Backlog = {
   outstanding: 12,
@@ -38,7 +38,7 @@ test('a report sets the gauges to what the backlog and the queues are now', asyn
   queue.fill('fast', 'waiting', 7);
   queue.fill('slow', 'delayed', 8);
   queue.fill('mail', 'waiting', 9);
-  expect(await reportTurn(metrics, STORE, queue, () => undefined)).toBe(REPORT_EVERY_MS);
+  expect(await reportPass(metrics, STORE, queue, () => undefined)).toBe(REPORT_EVERY_MS);
   expect(await samples('postrider_outstanding_deliveries')).toEqual({ '': 12 });
   expect(await samples('postrider_oldest_due_age_seconds')).toEqual({ '': 3.5 });
   expect(await samples('postrider_oldest_first_attempt_age_seconds')).toEqual({ '': 4.5 });
@@ -56,7 +56,7 @@ test('a report sets the gauges to what the backlog and the queues are now', asyn
 test('the backlog is told also while the queue is away, and the turn says that it is', async () => {
   const queue = inMemoryQueue();
   queue.fail('depth');
-  await expect(reportTurn(metrics, STORE, queue, () => undefined)).rejects.toThrow(QueueUnavailableError);
+  await expect(reportPass(metrics, STORE, queue, () => undefined)).rejects.toThrow(QueueUnavailableError);
   expect(await samples('postrider_outstanding_deliveries')).toEqual({ '': 12 });
 });
 
@@ -73,7 +73,7 @@ test('a Redis that may evict jobs is told of once, also where it did not answer 
     },
   };
   const gauge = async () => (await samples('postrider_redis_may_evict'))[''];
-  const report = async () => reportTurn(metrics, STORE, queue, note);
+  const report = async () => reportPass(metrics, STORE, queue, note);
 
   await expect(report()).rejects.toThrow(QueueUnavailableError);
   const seen: unknown[] = [];

@@ -17,7 +17,7 @@ export interface ReportedStore {
  *
  * @param onEvictionPolicy told of Redis's policy, last of all: a user of Redis without INFO still gets the rest.
  */
-export async function reportTurn(
+export async function reportPass(
   metrics: Metrics<'relay'>,
   store: ReportedStore,
   queue: Pick<Producer, 'depth' | 'evictionPolicy'>,

@@ -4,7 +4,7 @@ import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
-import { retentionSteps, retentionTurn } from './retention.ts';
+import { retentionSteps, retentionPass } from './retention.ts';
 
 const HOUR_MS = 3_600_000;
 const CONFIG = {
@@ -58,7 +58,7 @@ test('a turn drops each kind by its own setting, says and counts it, and comes a
   );
   const metrics = createMetrics('relay', { processMetrics: false });
   const steps = retentionSteps({ pool: store.pool, config: CONFIG, metrics, logger: keepingLogger(lines) });
-  const turn = async () => retentionTurn(steps, keepingLogger(lines));
+  const turn = async () => retentionPass(steps, keepingLogger(lines));
 
   expect(await turn()).toBe(HOUR_MS);
   expect(lines.map(({ msg, fields }) => [msg, fields])).toEqual([
@@ -92,7 +92,7 @@ test('a step that fails is told of, keeps no other from being done, and is tried
     },
     second: async () => 3,
   };
-  expect(await retentionTurn(steps, keepingLogger(lines))).toBe(60_000);
+  expect(await retentionPass(steps, keepingLogger(lines))).toBe(60_000);
   expect(lines).toEqual([
     { level: 'warn', msg: 'retention failed', fields: { what: 'first', error } },
     { level: 'info', msg: 'retention done', fields: { what: 'second', dropped: 3 } },

@@ -30,8 +30,8 @@ export interface RetentionParts {
   readonly logger: Logger;
 }
 
-const TURN_EVERY_MS = 60 * 60 * 1000;
-const AGAIN_AFTER_FAILURE_MS = 60 * 1000;
+const PASS_EVERY_MS = 60 * 60 * 1000;
+const RETRY_AFTER_FAILURE_MS = 60 * 1000;
 
 /** Drops what is past its days or over its number. @returns how many rows. */
 type RetentionStep = () => Promise<number>;
@@ -76,7 +76,7 @@ export function retentionSteps({
 }
 
 /** Runs the steps; one that fails keeps no other from being done. @returns the pause before the next turn. */
-export async function retentionTurn(
+export async function retentionPass(
   steps: Readonly<Record<string, RetentionStep>>,
   logger: Logger,
 ): Promise<number> {
@@ -90,5 +90,5 @@ export async function retentionTurn(
       logger.warn('retention failed', { what, error });
     }
   }
-  return failed ? AGAIN_AFTER_FAILURE_MS : TURN_EVERY_MS;
+  return failed ? RETRY_AFTER_FAILURE_MS : PASS_EVERY_MS;
 }

@@ -7,8 +7,8 @@ import { describeWithRedis, waitFor } from '@postrider/testing';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
 import { createDeliveryClaims } from './delivery-claims.ts';
-import { createDeliveryRounds } from './delivery-rounds.ts';
-import { mailTurn } from './mail-pass.ts';
+import { createPollingPass } from './delivery-polling-pass.ts';
+import { mailPass } from './mail-pass.ts';
 
 const HOUR_MS = 3_600_000;
 const LEASE_SECONDS = 30;
@@ -58,9 +58,9 @@ function stuckJobs(locationOf: () => QueueLocation): void {
       store: outbox,
       ...{ queue, leaseSeconds: LEASE_SECONDS, fleetSlots: () => 768, onClaim: quiet },
     });
-    const rounds = createDeliveryRounds({ store: outbox, claims });
-    rounds.note([webhookId]);
-    await rounds.turn();
+    const polling = createPollingPass({ store: outbox, claims });
+    polling.add([webhookId]);
+    await polling.run();
     await waitFor(() => deliveries.length > 0, { what: 'the next job', timeoutMs: 5_000 });
     const work = createDeliveryWork(store.pool, store.pool);
     expect(await work.take(deliveries, LEASE_SECONDS)).toMatchObject([{ deliveryId }]);
@@ -71,7 +71,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     const emailId = await store.rows.email();
     await queue.addMail([{ emailId, claim: 0, delayMs: HOUR_MS }]);
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
-    await mailTurn({
+    await mailPass({
       store: createMailOutbox(store.pool),
       ...{ queue, leaseSeconds: LEASE_SECONDS, fleetSlots: () => 768, onClaim: quiet },
     });

@@ -1,7 +1,7 @@
 import { QUEUE_KEYS, QueueUnavailableError } from '@postrider/queue';
-import type { DeliveryJob, Lane, MailJob, QueueKey, Timed, Producer } from '@postrider/queue';
+import type { DeliveryJob, Lane, MailJob, QueueKey, JobToAdd, Producer } from '@postrider/queue';
 
-type Job = Timed<DeliveryJob> | Timed<MailJob>;
+type Job = JobToAdd<DeliveryJob> | JobToAdd<MailJob>;
 
 /** A queue that keeps its jobs in a map, for the passes to talk to: a third back-end, and one that obeys the test. */
 export interface InMemoryQueue extends Producer {

@@ -30,13 +30,13 @@ const GATHER_STEP_MS = 3;
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = [];
-  const busyness = createBusyness();
+  const callRate = createCallRate();
   let running = false;
-  let full: (() => void) | null = null;
+  let onBatchFull: (() => void) | null = null;
 
   async function runAll(): Promise<void> {
     while (waiting.length > 0) {
-      if (busyness.now() && waiting.length < options.sizeMax) await gather();
+      if (callRate.isHigh() && waiting.length < options.sizeMax) await gather();
       const batch = waiting.slice(0, options.sizeMax);
       waiting = waiting.slice(options.sizeMax);
       await runBatch(batch);
@@ -56,12 +56,12 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   async function gatherStep(): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, GATHER_STEP_MS);
-      full = () => {
+      onBatchFull = () => {
         clearTimeout(timer);
         resolve();
       };
     });
-    full = null;
+    onBatchFull = null;
   }
 
   async function runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
@@ -77,8 +77,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     add(item) {
       return new Promise<Result>((resolve, reject) => {
         waiting.push({ item, resolve, reject });
-        busyness.noteCall();
-        if (waiting.length >= options.sizeMax) full?.();
+        callRate.noteCall();
+        if (waiting.length >= options.sizeMax) onBatchFull?.();
         // Later in this turn of the event loop: jobs that arrive together are taken together.
         if (!running) {
           running = true;
@@ -90,7 +90,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 }
 
 /** Remembers when the last calls came. */
-function createBusyness(): { noteCall(): void; now(): boolean } {
+function createCallRate(): { noteCall(): void; isHigh(): boolean } {
   const calledAt: number[] = new Array<number>(BUSY_CALLS).fill(-Infinity);
   let oldest = 0;
   return {
@@ -98,6 +98,6 @@ function createBusyness(): { noteCall(): void; now(): boolean } {
       calledAt[oldest] = performance.now();
       oldest = (oldest + 1) % BUSY_CALLS;
     },
-    now: () => performance.now() - (calledAt[oldest] ?? -Infinity) <= BUSY_WITHIN_MS,
+    isHigh: () => performance.now() - (calledAt[oldest] ?? -Infinity) <= BUSY_WITHIN_MS,
   };
 }

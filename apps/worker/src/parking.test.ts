@@ -15,7 +15,7 @@ let freed: string[];
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
-  parking = createParking({ afterMs: AFTER_MS, placesMax: 2 });
+  parking = createParking({ afterMs: AFTER_MS, parkedMax: 2 });
   freed = [];
 });
 afterEach(() => void jest.useRealTimers());
@@ -29,7 +29,7 @@ async function elapse(ms: number): Promise<void> {
 function work(name: string): { end: () => Promise<void> } {
   let end: () => void = () => undefined;
   const running = new Promise<void>((resolve) => (end = resolve));
-  void parking.slotFor(running).then(() => freed.push(name));
+  void parking.untilEndedOrParked(running).then(() => freed.push(name));
   return {
     async end() {
       end();
@@ -61,8 +61,8 @@ test('work whose answer is there is not parked, though the event loop was too bu
   const endpoint = await connected;
   const order: string[] = [];
   const attempt = once(socket, 'data').then(() => void order.push('answered'));
-  const freed = createParking({ afterMs: 1, placesMax: 1 })
-    .slotFor(attempt)
+  const freed = createParking({ afterMs: 1, parkedMax: 1 })
+    .untilEndedOrParked(attempt)
     .then(() => order.push('freed'));
   endpoint.write('answer'); // at once in the kernel's buffer
   for (const until = performance.now() + 20; performance.now() < until;);

@@ -6,19 +6,19 @@ import { within } from '@postrider/limits';
  */
 export interface Parking {
   /** Resolves when `work` has ended, or earlier when it was parked. `work` never rejects. */
-  slotFor(work: Promise<void>): Promise<void>;
+  untilEndedOrParked(work: Promise<void>): Promise<void>;
   /** Resolves when all parked work has ended, or the time is over. */
   drain(deadlineMs: number): Promise<void>;
 }
 
 /** @param placesMax parked at once; with all places taken, work holds its slot until one is free. */
-export function createParking(options: { readonly afterMs: number; readonly placesMax: number }): Parking {
+export function createParking(options: { readonly afterMs: number; readonly parkedMax: number }): Parking {
   const parked = new Set<Promise<void>>();
   /** Long work that waits for a place, the longest first, each with what frees its slot. */
   const overdue = new Map<Promise<void>, () => void>();
 
   function park(work: Promise<void>, freeSlot: () => void): void {
-    if (parked.size >= options.placesMax) {
+    if (parked.size >= options.parkedMax) {
       overdue.set(work, freeSlot);
       return;
     }
@@ -37,7 +37,7 @@ export function createParking(options: { readonly afterMs: number; readonly plac
   }
 
   return {
-    slotFor(work) {
+    untilEndedOrParked(work) {
       return new Promise<void>((resolve) => {
         let hasEnded = false;
         const parkUnlessEnded = () => {

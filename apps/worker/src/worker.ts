@@ -20,12 +20,12 @@ import { createRecorder } from './delivery/record.ts';
 import { createReporter } from './delivery/report.ts';
 import { inBatches } from './mail/batches.ts';
 import { outgoingMessage } from './mail/outgoing-message.ts';
-import { quarantineSuspects } from './mail/quarantine.ts';
+import { quarantineFaulty } from './mail/quarantine.ts';
 import { sendMail } from './mail/send.ts';
 import type { MailStages } from './mail/send.ts';
 import { createUnsubscribeUrls } from './mail/unsubscribe-url.ts';
 import { createParking } from './parking.ts';
-import { createSpacing } from './spacing.ts';
+import { createPacing } from './pacing.ts';
 import { StageFault } from './stage-fault.ts';
 
 export interface WorkerParts {
@@ -45,7 +45,7 @@ export interface WorkerParts {
 /** Left of the stop's time for what comes after the attempts: closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Messages whose outcome is being recorded, and those that wait, so that no slot stays free for want of the next. */
-const MAIL_IN_HAND_PER_SLOT = 2;
+const MAIL_JOBS_PER_SLOT = 2;
 /** Recording a hand-over of mail, after the provider's own time limit. */
 const MAIL_LEASE_MARGIN_SECONDS = 15;
 
@@ -61,33 +61,33 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
     attemptsMax: (1 + PARKED_PER_SLOT) * deliveryConcurrency,
   });
   const slow = addLane(lifecycle, parts, { stages, attemptsMax: slowLaneConcurrency });
-  const spaced = createSpacing({ slots: slowLaneConcurrency });
+  const paced = createPacing({ slots: slowLaneConcurrency });
   const stopping = new AbortController();
   const mailStages = addMailStages(lifecycle, parts, stopping.signal);
-  const placesMax = PARKED_PER_SLOT * deliveryConcurrency;
-  const parking = createParking({ afterMs: PARK_AFTER_MS, placesMax });
+  const parkedMax = PARKED_PER_SLOT * deliveryConcurrency;
+  const parking = createParking({ afterMs: PARK_AFTER_MS, parkedMax });
   lifecycle.add('parked attempts', { stop: (remainingMs) => parking.drain(remainingMs - STOP_RESERVE_MS) });
 
   const lock = { lockSeconds: config.leaseSeconds };
   const consumers = {
     fast: createConsumer(location, 'fast', {
       concurrency: deliveryConcurrency,
-      handle: (job) => parking.slotFor(fast(job)),
+      handle: (job) => parking.untilEndedOrParked(fast(job)),
       ...lock,
       onError: onQueueError,
     }),
     slow: createConsumer(location, 'slow', {
       concurrency: slowLaneConcurrency,
-      handle: (job) => spaced(() => slow(job)),
+      handle: (job) => paced(() => slow(job)),
       ...lock,
       onError: onQueueError,
     }),
     mail: createConsumer(location, 'mail', {
-      concurrency: MAIL_IN_HAND_PER_SLOT * config.mailConcurrency,
-      handle: oursLogged<MailJob>(
+      concurrency: MAIL_JOBS_PER_SLOT * config.mailConcurrency,
+      handle: loggingFaults<MailJob>(
         parts,
         'mail',
-        quarantineSuspects((job) => sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages)),
+        quarantineFaulty((job) => sendMail({ ...job, emailId: job.emailId as EmailId }, mailStages)),
         (job) => ({ email_id: job.emailId }),
       ),
       lockSeconds: mailStages.leaseSeconds,
@@ -157,7 +157,7 @@ function addLane(
     ...lane.stages,
     attempt: (delivery) => makeAttempt(delivery, { client, secrets, clock, headerPrefix }),
   };
-  return oursLogged<DeliveryClaim>(
+  return loggingFaults<DeliveryClaim>(
     parts,
     'delivery',
     (job) => deliver(job, stages),
@@ -187,7 +187,7 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts, stopped: AbortS
   return {
     store: inBatches(store, { leaseSeconds, logger }),
     slots: new Semaphore(config.mailConcurrency, stopped),
-    handOver: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
+    send: (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(config.mailRetryDelaysSeconds),
     leaseSeconds,
     logger,
@@ -198,7 +198,7 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts, stopped: AbortS
 type Logged = Pick<WorkerParts, 'logger' | 'metrics'>;
 
 /** A fault of ours ends here, with one line and a count: the row's lease brings the work back. */
-function oursLogged<Job>(
+function loggingFaults<Job>(
   parts: Logged,
   work: 'delivery' | 'mail',
   handle: (job: Job) => Promise<void>,

@@ -2,18 +2,18 @@ import { describe, expect, test } from '@jest/globals';
 import { batchData, batchId, batchOf, inBatches, jobsIn } from './batches.ts';
 import { deliveryJob } from './jobs.ts';
 import type { DeliveryJob } from './jobs.ts';
-import type { Timed } from './job-queue.ts';
+import type { JobToAdd } from './job-queue.ts';
 
-function jobs(count: number, more: Partial<Timed<DeliveryJob>> = {}): Timed<DeliveryJob>[] {
+function jobs(count: number, more: Partial<JobToAdd<DeliveryJob>> = {}): JobToAdd<DeliveryJob>[] {
   return Array.from({ length: count }, (_, n) => ({ deliveryId: String(n), claim: 0, delayMs: 0, ...more }));
 }
 
-const sizes = (...added: Timed<DeliveryJob>[]) => inBatches(added).map((batch) => batch.length);
+const sizes = (...added: JobToAdd<DeliveryJob>[]) => inBatches(added).map((batch) => batch.length);
 
 describe('a batch', () => {
   test('is of one group, in the order of its jobs', () => {
     const [one, two] = [jobs(3, { group: 'one' }), jobs(3, { group: 'two' })];
-    const dealt = one.flatMap((job, n) => [job, two[n] as Timed<DeliveryJob>]);
+    const dealt = one.flatMap((job, n) => [job, two[n] as JobToAdd<DeliveryJob>]);
     expect(inBatches(dealt)).toEqual([one, two]);
   });
 
@@ -31,8 +31,8 @@ describe('a batch', () => {
   });
 
   test('has no job that gives way beside those that do not', () => {
-    const added = jobs(4, { group: 'one' }).map((job, n) => ({ ...job, givesWay: n > 0 }));
-    expect(inBatches(added).map((batch) => batch.map(({ givesWay }) => givesWay))).toEqual([
+    const added = jobs(4, { group: 'one' }).map((job, n) => ({ ...job, lowPriority: n > 0 }));
+    expect(inBatches(added).map((batch) => batch.map(({ lowPriority }) => lowPriority))).toEqual([
       [false],
       [true, true, true],
     ]);

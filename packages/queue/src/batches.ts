@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Timed } from './job-queue.ts';
+import type { JobToAdd } from './job-queue.ts';
 
 /** What one job of BullMQ carries: one of our jobs, or several. */
-export type Batch<Job> = [Timed<Job>, ...Timed<Job>[]];
+export type Batch<Job> = [JobToAdd<Job>, ...JobToAdd<Job>[]];
 
 /** These share the round trips of one job. More would be much for one worker where another has nothing to do. */
 const BATCH_MAX = 16;
@@ -10,11 +10,12 @@ const BATCH_MAX = 16;
 const ID_SEPARATOR = '.';
 
 /** Puts together what is due and of one group. Small batches first: a lone job does not wait behind another's sixteen. */
-export function inBatches<Job>(jobs: readonly Timed<Job>[]): Batch<Job>[] {
+export function inBatches<Job>(jobs: readonly JobToAdd<Job>[]): Batch<Job>[] {
   const batches: Batch<Job>[] = [];
   const open = new Map<string, Batch<Job>>();
   for (const job of jobs) {
-    const key = job.group === undefined || job.delayMs > 0 ? null : `${job.givesWay ?? false} ${job.group}`;
+    const key =
+      job.group === undefined || job.delayMs > 0 ? null : `${job.lowPriority ?? false} ${job.group}`;
     const batch = key === null ? undefined : open.get(key);
     if (batch !== undefined && batch.length < BATCH_MAX) {
       batch.push(job);

@@ -4,8 +4,8 @@ import type { z } from 'zod';
 import { batchOf } from './batches.ts';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
-import { Intake } from './intake.ts';
-import type { JobSource } from './intake.ts';
+import { JobFetcher } from './job-fetcher.ts';
+import type { JobSource } from './job-fetcher.ts';
 import { QUEUES } from './jobs.ts';
 import type { JobOf, QueueKey } from './jobs.ts';
 import { pause } from './pause.ts';
@@ -30,7 +30,7 @@ interface Connected {
 const STALLS_MAX = 1_000;
 const LOCK_SECONDS = 30;
 /** How often in the time of a lock those that ran out are looked for. */
-const LOOKS_PER_LOCK = 3;
+const STALLED_CHECKS_PER_LOCK = 3;
 
 /** The LISTEN connection of the consumer, and those that fetch and end jobs. */
 const POOL_SIZE = 4;
@@ -52,9 +52,9 @@ export function createConsumer<K extends QueueKey>(
   const batch = batchOf(payload as unknown as z.ZodType<JobOf<K>>);
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
-  const intake = new Intake({
+  const fetcher = new JobFetcher({
     slots: options.concurrency,
-    begin(data) {
+    start(data) {
       const parsed = batch.safeParse(data);
       // A job whose hash was lost comes without its data; its rows in Postgres find another way.
       return parsed.success ? parsed.data.map((job) => options.handle(job)) : [];
@@ -72,7 +72,7 @@ export function createConsumer<K extends QueueKey>(
       try {
         await connected.worker.waitUntilReady();
         await connected.worker.startStalledCheckTimer();
-        await intake.run(connected.worker); // until it is stopped
+        await fetcher.run(connected.worker); // until it is stopped
         return;
       } catch (error) {
         if (isStopped()) return;
@@ -93,9 +93,9 @@ export function createConsumer<K extends QueueKey>(
       const stopping = connected;
       connected = null;
       fetchNothing(stopping.worker, options.onError);
-      if (!(await settlesWithin(deadlineMs, intake.worked()))) return void shut(stopping);
+      if (!(await settlesWithin(deadlineMs, fetcher.handled()))) return void shut(stopping);
       // The queue hears of the last ends, if it is there.
-      await settlesWithin(CLOSE_TIMEOUT_MS, Promise.all([intake.ended(), ended]));
+      await settlesWithin(CLOSE_TIMEOUT_MS, Promise.all([fetcher.completed(), ended]));
       await shut(stopping);
     },
   };
@@ -126,7 +126,7 @@ function connect(location: QueueLocation, name: string, options: ConnectOptions)
 
 function workerOptions({ lockSeconds = LOCK_SECONDS }: ConnectOptions) {
   const lockDuration = lockSeconds * 1000;
-  const stalledInterval = Math.ceil(lockDuration / LOOKS_PER_LOCK);
+  const stalledInterval = Math.ceil(lockDuration / STALLED_CHECKS_PER_LOCK);
   const keepNone = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
   return { ...keepNone, maxStalledCount: STALLS_MAX, lockDuration, stalledInterval };
 }

@@ -7,4 +7,4 @@ export { queueLocation, requireQueueSchema } from './location.ts';
 export { migrateQueueSchema, queueSchemaIsCurrent } from './migrate.ts';
 export { createProducer } from './producer.ts';
 export { QueueUnavailableError } from './job-queue.ts';
-export type { Consumer, ConsumerOptions, QueueDepth, Timed, Producer } from './job-queue.ts';
+export type { Consumer, ConsumerOptions, QueueDepth, JobToAdd, Producer } from './job-queue.ts';

@@ -1,10 +1,10 @@
 import type { DeliveryJob, Lane, MailJob, QueueKey } from './jobs.ts';
 
 /** A job to be handed to a worker after a delay. */
-export type Timed<Job> = Job & {
+export type JobToAdd<Job> = Job & {
   readonly delayMs: number;
   /** Of the jobs that could run those without it go first. */
-  readonly givesWay?: boolean;
+  readonly lowPriority?: boolean;
   /** Those of one call that are due and have the same group are carried by one job of the queue, up to a number. */
   readonly group?: string;
 };
@@ -23,8 +23,8 @@ export interface QueueDepth {
  */
 export interface Producer {
   /** Adding a job that is there already does nothing. @throws QueueUnavailableError */
-  addDeliveries(lane: Lane, jobs: readonly Timed<DeliveryJob>[]): Promise<void>;
-  addMail(jobs: readonly Timed<MailJob>[]): Promise<void>;
+  addDeliveries(lane: Lane, jobs: readonly JobToAdd<DeliveryJob>[]): Promise<void>;
+  addMail(jobs: readonly JobToAdd<MailJob>[]): Promise<void>;
   depth(): Promise<Record<QueueKey, QueueDepth>>;
   /** Redis's `maxmemory-policy`. Null: it does not say, or the queue is on Postgres. @throws QueueUnavailableError */
   evictionPolicy(): Promise<string | null>;

@@ -9,7 +9,7 @@ import { readEvictionPolicy } from './eviction-policy.ts';
 import { deliveryJobId, mailJobId, QUEUE_KEYS, QUEUES } from './jobs.ts';
 import type { QueueKey } from './jobs.ts';
 import { QueueUnavailableError } from './job-queue.ts';
-import type { QueueDepth, Timed, Producer } from './job-queue.ts';
+import type { QueueDepth, JobToAdd, Producer } from './job-queue.ts';
 
 interface NewJob {
   readonly name: string;
@@ -90,8 +90,8 @@ export function createProducer(
 
   async function add<Job extends object>(
     key: QueueKey,
-    jobs: readonly Timed<Job>[],
-    idOf: (job: Timed<Job>) => string,
+    jobs: readonly JobToAdd<Job>[],
+    idOf: (job: JobToAdd<Job>) => string,
   ): Promise<void> {
     if (jobs.length === 0) return;
     await mappingUnavailable(async () => {
@@ -143,7 +143,7 @@ async function addTo(queue: BullQueue, jobs: NewJob[]): Promise<AddedJob[]> {
 
 /** The jobs of a batch have one delay and one precedence. */
 function newJob(key: QueueKey, batch: Readonly<Batch<object>>, jobId: string): NewJob {
-  const [{ delayMs, givesWay = false }] = batch;
+  const [{ delayMs, lowPriority = false }] = batch;
   return {
     name: 'job',
     data: batchData(batch.map((job) => QUEUES[key].payload.parse(job))), // nothing but what the catalogue knows
@@ -152,7 +152,7 @@ function newJob(key: QueueKey, batch: Readonly<Batch<object>>, jobId: string): N
     opts: {
       jobId,
       delay: Math.max(0, Math.ceil(delayMs)),
-      ...(givesWay ? { priority: LOW_PRIORITY } : {}),
+      ...(lowPriority ? { priority: LOW_PRIORITY } : {}),
       attempts: 1,
       removeOnComplete: true,
       removeOnFail: true,

@@ -116,7 +116,7 @@ function delayTests(bench: Bench): void {
 
 function precedenceTests(bench: Bench): void {
   test('that gives way comes after those that do not, each in their order', async () => {
-    const added = jobs(4).map((job, index) => ({ ...job, givesWay: index % 2 === 0 }));
+    const added = jobs(4).map((job, index) => ({ ...job, lowPriority: index % 2 === 0 }));
     await bench.queue.producer.addDeliveries('fast', added);
     expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 4, delayed: 0 });
     const seen = bench.queue.noting();
@@ -170,7 +170,7 @@ function doubleTests(bench: Bench): void {
 function groupTests(bench: Bench): void {
   test('of a group is handed out once, and each counts while it waits', async () => {
     const groups = ['one', 'two', 'three'].flatMap((group, index) =>
-      jobs(50, { group }).map((job) => ({ ...job, claim: index, givesWay: index === 2 })),
+      jobs(50, { group }).map((job) => ({ ...job, claim: index, lowPriority: index === 2 })),
     );
     await bench.queue.producer.addDeliveries('fast', groups);
     await bench.queue.producer.addDeliveries('fast', groups); // doubled, all of them

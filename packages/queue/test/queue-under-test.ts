@@ -1,10 +1,10 @@
 import { waitFor } from '@postrider/testing';
 import { createConsumer, createProducer } from '../src/index.ts';
-import type { Consumer, DeliveryJob, Lane, QueueLocation, Timed, Producer } from '../src/index.ts';
+import type { Consumer, DeliveryJob, Lane, QueueLocation, JobToAdd, Producer } from '../src/index.ts';
 
 type Handle = (job: DeliveryJob) => Promise<void>;
 
-interface ConsumeWish {
+interface ConsumeOptions {
   concurrency?: number;
   lane?: Lane;
   lockSeconds?: number;
@@ -14,9 +14,9 @@ interface ConsumeWish {
 export interface QueueUnderTest {
   readonly producer: Producer;
   /** Starts a consumer. Unset: one slot, the fast lane. */
-  consume(handle: Handle, options?: ConsumeWish): Consumer;
+  consume(handle: Handle, options?: ConsumeOptions): Consumer;
   /** Starts a consumer that only notes what it is handed. */
-  noting(options?: ConsumeWish): DeliveryJob[];
+  noting(options?: ConsumeOptions): DeliveryJob[];
   /** What the queue told of its own trouble. */
   readonly errors: readonly Error[];
   close(): Promise<void>;
@@ -54,7 +54,7 @@ export async function reaches(seen: readonly unknown[], count: number): Promise<
 }
 
 /** Jobs for deliveries 1 to `count`, due now and with claim 0 unless told otherwise. */
-export function jobs(count: number, more: Partial<Timed<DeliveryJob>> = {}): Timed<DeliveryJob>[] {
+export function jobs(count: number, more: Partial<JobToAdd<DeliveryJob>> = {}): JobToAdd<DeliveryJob>[] {
   return Array.from({ length: count }, (_, index) => ({
     deliveryId: String(index + 1),
     claim: 0,

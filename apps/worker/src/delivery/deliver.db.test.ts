@@ -16,36 +16,36 @@ import {
   switchProtocols,
 } from '@postrider/testing';
 import type { Behaviour } from '@postrider/testing';
-import { openDeliveryGround, SECRET } from '../../test/delivery-ground.ts';
-import type { DeliveryGround } from '../../test/delivery-ground.ts';
+import { openDeliveryFixture, SECRET } from '../../test/delivery-fixture.ts';
+import type { DeliveryFixture } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
 
 const TIMEOUT_MS = 400;
 
-let ground: DeliveryGround;
+let fixture: DeliveryFixture;
 let deliver: (job: DeliveryClaim) => Promise<void>;
 /** A path of the test's own. */
 let path: string;
 let paths = 0;
 
 beforeAll(async () => {
-  ground = await openDeliveryGround((name) =>
+  fixture = await openDeliveryFixture((name) =>
     name === 'inside.hooks.example' ? { addresses: ['10.0.0.1'] } : 'nxdomain',
   );
 });
-afterAll(async () => ground.close());
+afterAll(async () => fixture.close());
 beforeEach(async () => {
-  await ground.rows.clear();
-  ground.log.clear();
-  deliver = ground.worker(); // with connections of its own: some behaviours leave theirs in no state to be used again
+  await fixture.rows.clear();
+  fixture.log.clear();
+  deliver = fixture.worker(); // with connections of its own: some behaviours leave theirs in no state to be used again
   path = `/hook-${(paths += 1)}`;
 });
 
-const deliveries = () => ground.database.query('select * from deliveries');
-const attempts = () => ground.database.query('select * from attempts order by attempt');
-const letters = () => ground.database.query('select * from dead_letters');
-const lines = () => ground.log.lines('delivery.attempted');
-const requests = () => ground.receiver.requests.filter((request) => request.path === path);
+const deliveries = () => fixture.database.query('select * from deliveries');
+const attempts = () => fixture.database.query('select * from attempts order by attempt');
+const letters = () => fixture.database.query('select * from dead_letters');
+const lines = () => fixture.log.lines('delivery.attempted');
+const requests = () => fixture.receiver.requests.filter((request) => request.path === path);
 
 /** What stands in the tables, the least that tells the states of contract section 3 apart. */
 async function standing() {
@@ -65,7 +65,7 @@ async function standing() {
 
 /** How much longer than its duration and `delaySeconds` the row waits from the attempt's start, to the millisecond. */
 async function delayError(delaySeconds: number): Promise<number> {
-  const [row] = await ground.database.query<{ ms: number }>(
+  const [row] = await fixture.database.query<{ ms: number }>(
     `select (extract(epoch from d.due_at - a.started_at) * 1000 - a.duration_ms - $1::float8 * 1000)::float8 as ms
      from deliveries d join attempts a on a.delivery_id = d.id and a.attempt = d.attempts`,
     [delaySeconds],
@@ -79,22 +79,22 @@ describe('the states of contract section 3', () => {
     ['204', answer(204), 204],
     ['299', answer(299), 299],
   ])('%s is done: one attempt is logged and nothing is left', async (_, behaviour, status) => {
-    ground.receiver.always(path, behaviour);
-    await deliver(await ground.job((await ground.endpoint(path)).webhookId));
+    fixture.receiver.always(path, behaviour);
+    await deliver(await fixture.job((await fixture.endpoint(path)).webhookId));
     expect(await standing()).toEqual({ outstanding: [], logged: [[1, status, null]], dead: [] });
   });
 
   test('200 is done, though its body never ends', async () => {
-    ground.receiver.always(path, dripBody(200));
-    const impatient = ground.worker({ timeoutMs: TIMEOUT_MS });
-    await impatient(await ground.job((await ground.endpoint(path)).webhookId));
+    fixture.receiver.always(path, dripBody(200));
+    const impatient = fixture.worker({ timeoutMs: TIMEOUT_MS });
+    await impatient(await fixture.job((await fixture.endpoint(path)).webhookId));
     expect(await standing()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
   });
 
   test('410 dead-letters at once as rejected', async () => {
-    ground.receiver.always(path, answer(410));
-    const { webhookId, accountId } = await ground.endpoint(path);
-    await deliver(await ground.job(webhookId));
+    fixture.receiver.always(path, answer(410));
+    const { webhookId, accountId } = await fixture.endpoint(path);
+    await deliver(await fixture.job(webhookId));
     expect(await standing()).toEqual({
       outstanding: [],
       logged: [[1, 410, 'HTTP 410']],
@@ -116,8 +116,8 @@ describe('the states of contract section 3', () => {
     ['600', raw('HTTP/1.1 600 Odd\r\ncontent-length: 0\r\n\r\n'), 600],
     ['999', raw('HTTP/1.1 999 What\r\ncontent-length: 0\r\n\r\n'), 999],
   ])('%s is tried again after 30 seconds', async (_, behaviour, status) => {
-    ground.receiver.always(path, behaviour);
-    await deliver(await ground.job((await ground.endpoint(path)).webhookId));
+    fixture.receiver.always(path, behaviour);
+    await deliver(await fixture.job((await fixture.endpoint(path)).webhookId));
     expect(await standing()).toEqual({
       outstanding: [[1, status, null]],
       logged: [[1, status, `HTTP ${status}`]],
@@ -127,19 +127,19 @@ describe('the states of contract section 3', () => {
   });
 
   test.each([301, 302, 307, 308])('a redirect by %i is not followed, but tried again', async (status) => {
-    ground.receiver.always(path, redirectTo(ground.receiver.url('/elsewhere'), status));
-    await deliver(await ground.job((await ground.endpoint(path)).webhookId));
+    fixture.receiver.always(path, redirectTo(fixture.receiver.url('/elsewhere'), status));
+    await deliver(await fixture.job((await fixture.endpoint(path)).webhookId));
     expect(await standing()).toMatchObject({ outstanding: [[1, status, null]], dead: [] });
-    expect(ground.receiver.requests.filter((request) => request.path === '/elsewhere')).toEqual([]);
+    expect(fixture.receiver.requests.filter((request) => request.path === '/elsewhere')).toEqual([]);
   });
 
   test.each<[string, Behaviour, unknown]>([
     ['an endpoint that never answers', hang(), `timeout after ${TIMEOUT_MS} ms`],
     ['a connection that is reset', resetBeforeHead(), expect.stringMatching(/^connection closed before/)],
   ])('%s is tried again after 30 seconds', async (_, behaviour, error) => {
-    ground.receiver.always(path, behaviour);
-    const impatient = ground.worker({ timeoutMs: TIMEOUT_MS });
-    await impatient(await ground.job((await ground.endpoint(path)).webhookId));
+    fixture.receiver.always(path, behaviour);
+    const impatient = fixture.worker({ timeoutMs: TIMEOUT_MS });
+    await impatient(await fixture.job((await fixture.endpoint(path)).webhookId));
     expect(await standing()).toEqual({
       outstanding: [[1, null, null]],
       logged: [[1, null, error]],
@@ -156,8 +156,8 @@ describe('the states of contract section 3', () => {
       [`https://127.0.0.1:${port}/`, `connect ECONNREFUSED 127.0.0.1:${port}`],
       ['https://gone.hooks.example/', expect.stringContaining('gone.hooks.example')],
     ] as const) {
-      await ground.rows.clear();
-      await deliver(await ground.job((await ground.endpoint(address)).webhookId));
+      await fixture.rows.clear();
+      await deliver(await fixture.job((await fixture.endpoint(address)).webhookId));
       expect(await standing()).toEqual({
         outstanding: [[1, null, null]],
         logged: [[1, null, error]],
@@ -171,9 +171,9 @@ describe('the states of contract section 3', () => {
     try {
       const refused = [`127.0.0.2:${canary.port}`, '169.254.169.254', '10.0.0.1', '[::1]', 'localhost'];
       for (const host of [...refused, 'inside.hooks.example']) {
-        await ground.rows.clear();
-        const { webhookId } = await ground.endpoint(`https://${host}/`);
-        await deliver(await ground.job(webhookId, { attempts: 2, lastStatus: 503 }));
+        await fixture.rows.clear();
+        const { webhookId } = await fixture.endpoint(`https://${host}/`);
+        await deliver(await fixture.job(webhookId, { attempts: 2, lastStatus: 503 }));
         expect(await standing()).toEqual({
           outstanding: [],
           logged: [],
@@ -187,17 +187,17 @@ describe('the states of contract section 3', () => {
   });
 
   test('eight failures, each after its delay, dead-letter as attempts_exhausted with the last status', async () => {
-    ground.receiver.script(
+    fixture.receiver.script(
       path,
       [500, 501, 502, 503, 404, 504, 505, 418].map((status) => answer(status)),
     );
-    const { webhookId } = await ground.endpoint(path);
-    await ground.job(webhookId);
+    const { webhookId } = await fixture.endpoint(path);
+    await fixture.job(webhookId);
     for (const delaySeconds of [30, 60, 120, 240, 480, 960, 1920]) {
-      await deliver(await ground.nextJob(webhookId));
+      await deliver(await fixture.nextJob(webhookId));
       expect(await delayError(delaySeconds)).toBeLessThan(1);
     }
-    await deliver(await ground.nextJob(webhookId));
+    await deliver(await fixture.nextJob(webhookId));
     const { outstanding, logged, dead } = await standing();
     expect(outstanding).toEqual([]);
     expect(logged.map(([attempt]) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
@@ -206,9 +206,9 @@ describe('the states of contract section 3', () => {
   });
 
   test('an eighth attempt without an answer dead-letters with the status of the last answer', async () => {
-    ground.receiver.always(path, resetBeforeHead());
-    const { webhookId } = await ground.endpoint(path);
-    await deliver(await ground.job(webhookId, { attempts: 7, lastStatus: 418 }));
+    fixture.receiver.always(path, resetBeforeHead());
+    const { webhookId } = await fixture.endpoint(path);
+    await deliver(await fixture.job(webhookId, { attempts: 7, lastStatus: 418 }));
     expect((await standing()).dead).toEqual([
       [8, 'attempts_exhausted', expect.stringMatching(/^connection closed/), 418],
     ]);
@@ -216,26 +216,26 @@ describe('the states of contract section 3', () => {
 });
 
 test('every attempt, and a replay, sends the same bytes with a fresh signature', async () => {
-  const { accountId, webhookId } = await ground.endpoint(path);
-  ground.receiver.script(path, [answer(503), answer(410)]);
-  await ground.job(webhookId);
-  await deliver(await ground.nextJob(webhookId));
-  ground.clock.advance(600_000);
-  await deliver(await ground.nextJob(webhookId));
-  const [letter] = await ground.database.query<{ id: DeadLetterId }>('select id from dead_letters');
-  const replayed = await createDeadLetterStore(ground.db).replay(accountId, letter?.id as DeadLetterId);
+  const { accountId, webhookId } = await fixture.endpoint(path);
+  fixture.receiver.script(path, [answer(503), answer(410)]);
+  await fixture.job(webhookId);
+  await deliver(await fixture.nextJob(webhookId));
+  fixture.clock.advance(600_000);
+  await deliver(await fixture.nextJob(webhookId));
+  const [letter] = await fixture.database.query<{ id: DeadLetterId }>('select id from dead_letters');
+  const replayed = await createDeadLetterStore(fixture.db).replay(accountId, letter?.id as DeadLetterId);
   expect(replayed).toBe(true);
-  ground.clock.advance(600_000);
-  await deliver(await ground.nextJob(webhookId));
+  fixture.clock.advance(600_000);
+  await deliver(await fixture.nextJob(webhookId));
 
-  const [event] = await ground.database.query<{ id: string; created_at: Date }>('select * from events');
+  const [event] = await fixture.database.query<{ id: string; created_at: Date }>('select * from events');
   const head = { id: event?.id, type: 'email.sent', subject: accountId, created_at: event?.created_at };
   const bytes = Buffer.from(`${JSON.stringify(head).slice(0, -1)},"data":{"z":1,"a":"é"}}`);
   const sent = requests();
   expect(sent.map((request) => request.body)).toEqual([bytes, bytes, bytes]);
   sent.forEach((request, index) => {
     const header = request.headers['service-signature'];
-    const now = new Date(ground.clock.now().getTime() - (2 - index) * 600_000);
+    const now = new Date(fixture.clock.now().getTime() - (2 - index) * 600_000);
     expect(header).toMatch(new RegExp(`^t=${now.getTime() / 1000},v1=[0-9a-f]{64}$`));
     verifySignature({ header, body: request.body, secret: SECRET, now });
     expect(request.headers).toMatchObject({
@@ -247,13 +247,13 @@ test('every attempt, and a replay, sends the same bytes with a fresh signature',
 });
 
 test('a signing secret that no key opens is our fault: nothing is sent or recorded, and the lease remains', async () => {
-  const { webhookId } = await ground.endpoint(path);
-  const job = await ground.job(webhookId);
-  await expect(ground.worker({ foreignKeys: true })(job)).rejects.toThrow('no configured key');
+  const { webhookId } = await fixture.endpoint(path);
+  const job = await fixture.job(webhookId);
+  await expect(fixture.worker({ otherKeys: true })(job)).rejects.toThrow('no configured key');
   expect(requests()).toEqual([]);
   expect(await standing()).toEqual({ outstanding: [[0, null, expect.any(Date)]], logged: [], dead: [] });
   expect(lines()).toEqual([]);
-  await deliver(await ground.nextJob(webhookId));
+  await deliver(await fixture.nextJob(webhookId));
   expect(await standing()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
 });
 
@@ -262,10 +262,10 @@ describe('an outcome that comes too late', () => {
 
   test.each(answers)('%i for a webhook deleted during the attempt is recorded nowhere', async (status) => {
     const { opened, open } = createGate();
-    ground.receiver.always(path, after(opened, answer(status)));
-    const { accountId, webhookId } = await ground.endpoint(path);
-    const delivered = deliver(await ground.job(webhookId));
-    await ground.receiver.waitForRequests(1, { path });
+    fixture.receiver.always(path, after(opened, answer(status)));
+    const { accountId, webhookId } = await fixture.endpoint(path);
+    const delivered = deliver(await fixture.job(webhookId));
+    await fixture.receiver.waitForRequests(1, { path });
     await deleteWebhook(accountId, webhookId);
     open();
     await delivered;
@@ -275,11 +275,11 @@ describe('an outcome that comes too late', () => {
 
   test.each(answers)('%i after another has taken the row changes nothing', async (status) => {
     const { opened, open } = createGate();
-    ground.receiver.script(path, [after(opened, answer(status)), answer(500)]);
-    const { webhookId } = await ground.endpoint(path);
-    const late = deliver(await ground.job(webhookId));
-    await ground.receiver.waitForRequests(1, { path });
-    await ground.worker()(await ground.nextJob(webhookId));
+    fixture.receiver.script(path, [after(opened, answer(status)), answer(500)]);
+    const { webhookId } = await fixture.endpoint(path);
+    const late = deliver(await fixture.job(webhookId));
+    await fixture.receiver.waitForRequests(1, { path });
+    await fixture.worker()(await fixture.nextJob(webhookId));
     const before = [await deliveries(), await attempts()];
     open();
     await late;
@@ -290,16 +290,16 @@ describe('an outcome that comes too late', () => {
 
   async function deleteWebhook(accountId: AccountId, webhookId: WebhookId): Promise<void> {
     const secrets = createSecretBox([Buffer.alloc(32, 1)]);
-    const webhooks = createWebhookStore(ground.db, secrets, ground.clock);
+    const webhooks = createWebhookStore(fixture.db, secrets, fixture.clock);
     expect(await webhooks.delete(accountId, webhookId)).toBe(true);
   }
 });
 
 describe('jobs', () => {
   test('a job that comes early waits until its delivery is due', async () => {
-    const { webhookId } = await ground.endpoint(path);
-    await deliver(await ground.job(webhookId, { dueInMs: 700 }));
-    const [row] = await ground.database.query<{ waited: boolean }>(
+    const { webhookId } = await fixture.endpoint(path);
+    await deliver(await fixture.job(webhookId, { dueInMs: 700 }));
+    const [row] = await fixture.database.query<{ waited: boolean }>(
       // The rows are 700 ms apart; what is left of it is for timers that fire a little before their time.
       `select a.started_at - e.created_at > interval '600 ms' as waited from attempts a join events e on e.id = a.event_id`,
     );
@@ -307,16 +307,16 @@ describe('jobs', () => {
   });
 
   test('doubled in one batch they make one attempt', async () => {
-    const job = await ground.job((await ground.endpoint(path)).webhookId);
+    const job = await fixture.job((await fixture.endpoint(path)).webhookId);
     await Promise.all([deliver(job), deliver(job), deliver(job)]);
     expect(requests()).toHaveLength(1);
     expect(await standing()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
   });
 
   test('that are stale, or come to another worker as well, make no further attempt', async () => {
-    ground.receiver.always(path, answer(503));
-    const job = await ground.job((await ground.endpoint(path)).webhookId);
-    await Promise.all([deliver(job), ground.worker()(job)]);
+    fixture.receiver.always(path, answer(503));
+    const job = await fixture.job((await fixture.endpoint(path)).webhookId);
+    await Promise.all([deliver(job), fixture.worker()(job)]);
     await deliver(job);
     expect(requests()).toHaveLength(1);
     expect((await standing()).outstanding).toEqual([[1, 503, null]]);

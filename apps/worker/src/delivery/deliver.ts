@@ -19,7 +19,7 @@ export interface DeliveryStages {
     delivery: LoadedDelivery,
     attempt: Attempt,
     outcome: DeliveryOutcome,
-    ours: boolean,
+    recorded: boolean,
   ) => void;
 }
 
@@ -35,8 +35,8 @@ export async function deliver(job: DeliveryClaim, stages: DeliveryStages): Promi
   await untilDue(delivery.earlyMs);
   const attempt = await during('attempt', stages.attempt(delivery));
   const outcome = decideOutcome(attempt.result, delivery.attemptsMade + 1, stages.schedule);
-  const ours = await during('record', stages.record(delivery, attempt, outcome));
-  stages.report(delivery, attempt, outcome, ours);
+  const recorded = await during('record', stages.record(delivery, attempt, outcome));
+  stages.report(delivery, attempt, outcome, recorded);
 }
 
 /** Timers of the queue go by other clocks than Postgres: a job may come a little before its time. */

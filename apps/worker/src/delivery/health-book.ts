@@ -6,10 +6,10 @@ import type { WebhookId } from '@postrider/domain';
  */
 export interface HealthBook {
   /**
-   * @param knownFailing what is written down of the webhook: where an endpoint that this process has not met begins.
+   * @param storedFailing what is written down of the webhook: where an endpoint that this process has not met begins.
    * @returns whether the webhook is failing, where that differs from what is written down; else null.
    */
-  note(webhookId: WebhookId, well: boolean, knownFailing: boolean): boolean | null;
+  note(webhookId: WebhookId, succeeded: boolean, storedFailing: boolean): boolean | null;
 }
 
 /** How far one outcome moves the score: four failures in a row from 1 reach 0.41, eight good answers from 0 0.83. */
@@ -17,38 +17,38 @@ const STEP = 0.2;
 const FAILING_BELOW = 0.5;
 const WELL_ABOVE = 0.8;
 /** Where an endpoint begins that is written down as failing. */
-const KNOWN_FAILING_SCORE = 0.2;
+const STORED_FAILING_SCORE = 0.2;
 const SCORES_MAX = 50_000;
 
 interface Score {
   readonly value: number;
   readonly failing: boolean;
   /** What was written down when the score was last moved. */
-  readonly known: boolean;
+  readonly storedFailing: boolean;
 }
 
 export function createHealthBook(): HealthBook {
   const scores = new Map<WebhookId, Score>();
 
   return {
-    note(webhookId, well, knownFailing) {
-      const before = beforeThis(scores.get(webhookId), knownFailing);
-      const value = before.value + STEP * ((well ? 1 : 0) - before.value);
+    note(webhookId, succeeded, storedFailing) {
+      const before = beforeThis(scores.get(webhookId), storedFailing);
+      const value = before.value + STEP * ((succeeded ? 1 : 0) - before.value);
       const failing = before.failing ? value <= WELL_ABOVE : value < FAILING_BELOW;
-      const perfect = well && !knownFailing && before.value === 1;
-      if (!perfect) remember(scores, webhookId, { value, failing, known: knownFailing });
+      const perfect = succeeded && !storedFailing && before.value === 1;
+      if (!perfect) remember(scores, webhookId, { value, failing, storedFailing });
       // Never against the outcome itself: a good answer is no reason to call an endpoint failing.
-      return failing === knownFailing || failing === well ? null : failing;
+      return failing === storedFailing || failing === succeeded ? null : failing;
     },
   };
 }
 
 /** The score to go on from. What another worker has written down since counts more than what this one remembers. */
-function beforeThis(score: Score | undefined, knownFailing: boolean): Pick<Score, 'value' | 'failing'> {
-  const newsFromElsewhere =
-    score !== undefined && score.known !== knownFailing && score.failing !== knownFailing;
-  if (score !== undefined && !newsFromElsewhere) return score;
-  return { value: knownFailing ? KNOWN_FAILING_SCORE : 1, failing: knownFailing };
+function beforeThis(score: Score | undefined, storedFailing: boolean): Pick<Score, 'value' | 'failing'> {
+  const changedElsewhere =
+    score !== undefined && score.storedFailing !== storedFailing && score.failing !== storedFailing;
+  if (score !== undefined && !changedElsewhere) return score;
+  return { value: storedFailing ? STORED_FAILING_SCORE : 1, failing: storedFailing };
 }
 
 /** Forgets the one that was longest not heard of when there are too many. */

@@ -4,14 +4,14 @@ import { StoreUnavailableError } from '@postrider/store';
 import type { Database, DeliveryClaim } from '@postrider/store';
 import { after, answer, startTcpProxy, waitFor } from '@postrider/testing';
 import type { TcpProxy } from '@postrider/testing';
-import { openDeliveryGround, openTestDatabase } from '../../test/delivery-ground.ts';
-import type { DeliveryGround } from '../../test/delivery-ground.ts';
+import { openDeliveryFixture, openTestDatabase } from '../../test/delivery-fixture.ts';
+import type { DeliveryFixture } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
 import type { Gate } from '../../test/gate.ts';
 
 const ANSWERS = [200, 503, 410];
 
-let ground: DeliveryGround;
+let fixture: DeliveryFixture;
 let line: TcpProxy;
 /** By the line. */
 let database: Database;
@@ -19,16 +19,16 @@ let gate: Gate;
 let webhookId: WebhookId;
 
 beforeAll(async () => {
-  ground = await openDeliveryGround(() => 'nxdomain');
+  fixture = await openDeliveryFixture(() => 'nxdomain');
 });
-afterAll(async () => ground.close());
+afterAll(async () => fixture.close());
 beforeEach(async () => {
-  await ground.rows.clear();
-  ground.log.clear();
-  line = await startTcpProxy(ground.database.url);
-  database = openTestDatabase(line.url(ground.database.url));
+  await fixture.rows.clear();
+  fixture.log.clear();
+  line = await startTcpProxy(fixture.database.url);
+  database = openTestDatabase(line.url(fixture.database.url));
   gate = createGate();
-  ({ webhookId } = await ground.endpoint('/hook'));
+  ({ webhookId } = await fixture.endpoint('/hook'));
 });
 afterEach(async () => {
   await database.close();
@@ -37,17 +37,17 @@ afterEach(async () => {
 
 /** A worker that has made its attempt but for the answer, which comes when the gate opens. */
 async function attempting(status: number, leaseSeconds = 30): Promise<{ recorded: Promise<void> }> {
-  ground.receiver.script('/hook', [after(gate.opened, answer(status))]);
-  const before = ground.receiver.requests.length;
-  const job: DeliveryClaim = await ground.job(webhookId);
-  const recorded = ground.worker({ database, leaseSeconds })(job);
-  await ground.receiver.waitForRequests(before + 1);
+  fixture.receiver.script('/hook', [after(gate.opened, answer(status))]);
+  const before = fixture.receiver.requests.length;
+  const job: DeliveryClaim = await fixture.job(webhookId);
+  const recorded = fixture.worker({ database, leaseSeconds })(job);
+  await fixture.receiver.waitForRequests(before + 1);
   return { recorded };
 }
 
-const attempts = () => ground.database.query('select attempt, status from attempts');
-const deliveries = () => ground.database.query('select attempts, last_status, leased_until from deliveries');
-const letters = () => ground.database.query('select attempts, reason, status_code from dead_letters');
+const attempts = () => fixture.database.query('select attempt, status from attempts');
+const deliveries = () => fixture.database.query('select attempts, last_status, leased_until from deliveries');
+const letters = () => fixture.database.query('select attempts, reason, status_code from dead_letters');
 
 /** What the tables say once the answer has been recorded. */
 const STANDING = {
@@ -72,7 +72,7 @@ test.each(ANSWERS)('%i, answered while Postgres is away, is recorded when it is 
   line.restore();
   await recorded;
   await expectRecordedOnce(status);
-  expect(ground.log.lines('delivery.attempted')).toHaveLength(1);
+  expect(fixture.log.lines('delivery.attempted')).toHaveLength(1);
 });
 
 test('a retry that could not be recorded at once is due its delay after the attempt’s end, not later', async () => {
@@ -82,7 +82,7 @@ test('a retry that could not be recorded at once is due its delay after the atte
   await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
   line.restore();
   await recorded;
-  const [row] = await ground.database.query<{ ms: number }>(
+  const [row] = await fixture.database.query<{ ms: number }>(
     `select abs(extract(epoch from d.due_at - a.started_at) * 1000 - a.duration_ms - 30000)::float8 as ms
      from deliveries d join attempts a on a.delivery_id = d.id`,
   );
@@ -112,8 +112,8 @@ test('with Postgres away until the lease is over nothing is recorded, and the ne
   expect(await attempts()).toEqual([]);
   expect(await letters()).toEqual([]);
   expect(await deliveries()).toMatchObject([{ attempts: 0, leased_until: expect.any(Date) }]);
-  expect(ground.log.lines('delivery.attempted')).toEqual([]);
-  await ground.worker()(await ground.nextJob(webhookId));
+  expect(fixture.log.lines('delivery.attempted')).toEqual([]);
+  await fixture.worker()(await fixture.nextJob(webhookId));
   await expectRecordedOnce(200);
 });
 
@@ -121,17 +121,17 @@ test.each(ANSWERS)(
   '%i twice at once, under a lease that ran out and under the one after it, is recorded once',
   async (status) => {
     const answers = [after(gate.opened, answer(status)), after(gate.opened, answer(status))];
-    ground.receiver.script('/hook', answers);
-    const before = ground.receiver.requests.length;
-    const deliver = ground.worker(); // both in one worker's hands, and so in one batch
-    const late = deliver(await ground.job(webhookId));
-    await ground.receiver.waitForRequests(before + 1);
-    const held = deliver(await ground.nextJob(webhookId));
-    await ground.receiver.waitForRequests(before + 2);
+    fixture.receiver.script('/hook', answers);
+    const before = fixture.receiver.requests.length;
+    const deliver = fixture.worker(); // both in one worker's hands, and so in one batch
+    const late = deliver(await fixture.job(webhookId));
+    await fixture.receiver.waitForRequests(before + 1);
+    const held = deliver(await fixture.nextJob(webhookId));
+    await fixture.receiver.waitForRequests(before + 2);
     gate.open();
     await Promise.all([late, held]);
     await expectRecordedOnce(status);
-    const told = ground.log.lines('delivery.attempted').map((line) => line['unrecorded'] === true);
+    const told = fixture.log.lines('delivery.attempted').map((line) => line['unrecorded'] === true);
     expect(told.sort()).toEqual([false, true]);
   },
 );

@@ -6,7 +6,7 @@ import { createDeliveryWork } from '@postrider/store';
 import type { Database } from '@postrider/store';
 import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
-import { openTestDatabase } from '../../test/delivery-ground.ts';
+import { openTestDatabase } from '../../test/delivery-fixture.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';

@@ -17,28 +17,28 @@ export interface ReporterParts {
 /** One line and the counts of each attempt, and the health of its endpoint where that changes. */
 export function createReporter(
   parts: ReporterParts,
-): (delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOutcome, ours: boolean) => void {
+): (delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOutcome, recorded: boolean) => void {
   const { logger, metrics, store } = parts;
   const health = createHealthBook();
   // Many attempts may notice a change before it is written: they go together, and all but the first change nothing.
   const changes = createBatcher<{ webhookId: WebhookId; failing: boolean }, boolean>({
     sizeMax: HEALTH_BATCH_SIZE_MAX,
-    async run(news) {
-      const latest = new Map(news.map((change) => [change.webhookId, change]));
+    async run(batch) {
+      const latest = new Map(batch.map((change) => [change.webhookId, change]));
       const changed = new Set(await store.markHealth([...latest.values()]));
       // Of several for one webhook the last is the one that was written.
-      return news.map((change) => latest.get(change.webhookId) === change && changed.has(change.webhookId));
+      return batch.map((change) => latest.get(change.webhookId) === change && changed.has(change.webhookId));
     },
   });
 
-  return (delivery, attempt, outcome, ours) => {
+  return (delivery, attempt, outcome, recorded) => {
     const durationMs = attempt.endedAtMs - attempt.startedAtMs;
     metrics.deliveryAttempts.inc({ result: outcome.kind });
     metrics.attemptDuration.observe(durationMs / 1000);
     const waitedMs = attempt.startedAtMs - delivery.takenAtMs - delivery.earlyMs;
     metrics.deliveryLateness.observe(Math.max(0, delivery.lateMs + waitedMs) / 1000);
     if (outcome.kind === 'dead') metrics.deadLetters.inc({ reason: outcome.reason });
-    logger.info('delivery.attempted', lineOf(delivery, attempt, outcome, ours));
+    logger.info('delivery.attempted', lineOf(delivery, attempt, outcome, recorded));
 
     const failing = health.note(delivery.webhookId, outcome.kind === 'done', delivery.failing);
     if (failing !== null) void writeHealth(delivery.webhookId, failing);
@@ -56,7 +56,7 @@ export function createReporter(
   }
 }
 
-function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOutcome, ours: boolean) {
+function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOutcome, recorded: boolean) {
   const { result } = attempt;
   return {
     event_id: delivery.eventId,
@@ -70,6 +70,6 @@ function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOut
     ...(outcome.kind === 'retry' ? { retry_in_ms: outcome.delayMs } : {}),
     ...(outcome.kind === 'dead' ? { reason: outcome.reason } : {}),
     // The row was no longer ours: its lease had run out, its webhook was deleted, or an earlier try to record it had got through.
-    ...(ours ? {} : { unrecorded: true }),
+    ...(recorded ? {} : { unrecorded: true }),
   };
 }

@@ -21,11 +21,11 @@ import {
   withClient,
 } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
-import { openTestDatabase } from '../../test/delivery-ground.ts';
+import { openTestDatabase } from '../../test/delivery-fixture.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import { inBatches } from './batches.ts';
 import { outgoingMessage } from './outgoing-message.ts';
-import { quarantineSuspects } from './quarantine.ts';
+import { quarantineFaulty } from './quarantine.ts';
 import { sendMail } from './send.ts';
 import type { MailStages } from './send.ts';
 
@@ -72,7 +72,7 @@ function stagesOn(by: Database): MailStages {
       { leaseSeconds: 30, logger: log.logger },
     ),
     slots: new Semaphore(10),
-    handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
+    send: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf: () => null })),
     schedule: retrySchedule([30, 60]),
     leaseSeconds: 30,
     logger: log.logger,
@@ -107,12 +107,12 @@ async function eventTypes(): Promise<unknown[]> {
 /** Gives the message to workers again and again, until it has ended. @returns how often it was handed over */
 async function handOverTillTheEnd(on: MailStages = stages): Promise<number> {
   let handedOver = 0;
-  const handOver: MailStages['handOver'] = async (message) => {
+  const sendToProvider: MailStages['send'] = async (message) => {
     handedOver += 1;
-    return on.handOver(message);
+    return on.send(message);
   };
   for (let turn = 0; turn < 20 && (await sends()).length > 0; turn += 1) {
-    await sendMail(await nextJob(), { ...on, handOver }).catch(() => undefined);
+    await sendMail(await nextJob(), { ...on, send: sendToProvider }).catch(() => undefined);
   }
   return handedOver;
 }
@@ -169,11 +169,11 @@ test('a lock on the events is none of them, though Postgres answers others', asy
 test('an outcome that waits to be recorded holds no slot: the provider gets the next message', async () => {
   await rows.email();
   const handedOver: EmailId[] = [];
-  const handOver: MailStages['handOver'] = async (message) => {
+  const sendToProvider: MailStages['send'] = async (message) => {
     handedOver.push(message.emailId);
-    return stages.handOver(message);
+    return stages.send(message);
   };
-  const oneSlot = { ...stages, slots: new Semaphore(1), handOver };
+  const oneSlot = { ...stages, slots: new Semaphore(1), send: sendToProvider };
   const [first, second] = (await nextJobs()) as [ClaimedEmail, ClaimedEmail];
   const sending = await withClient(database.url, async (session) => {
     await session.query('begin; lock table events in exclusive mode');
@@ -215,20 +215,20 @@ test('a message that ends its worker pays alone: its neighbours are sent', async
     const crashed = new Promise<void>((resolve) => (crash = resolve));
     let dead = false;
     // One worker process. Its death is that nothing in it goes on.
-    const handOver: MailStages['handOver'] = async (message) => {
+    const sendToProvider: MailStages['send'] = async (message) => {
       handedOver.push(message.emailId);
       for (let turn = 0; turn < 20 && message.emailId !== poison; turn += 1) {
         await db.pool.query('select 1');
         if (dead) return never;
       }
-      if (message.emailId !== poison) return stages.handOver(message);
+      if (message.emailId !== poison) return stages.send(message);
       dead = true;
       crash();
       return never;
     };
     const slots = new Semaphore(10);
-    const handle = quarantineSuspects(async (job: ClaimedEmail) =>
-      sendMail(job, { ...stages, slots, handOver }),
+    const handle = quarantineFaulty(async (job: ClaimedEmail) =>
+      sendMail(job, { ...stages, slots, send: sendToProvider }),
     );
     const jobs = await nextJobs(10);
     await Promise.race([crashed, Promise.allSettled(jobs.map(handle))]);
@@ -269,14 +269,14 @@ test('a Postgres that cannot be reached is none of them, however often', async (
     // Without a lease the first try to record is the last.
     const onLine = { ...stagesOn(byLine), leaseSeconds: 0 };
     let cuts = 0;
-    const handOver: MailStages['handOver'] = async (message) => {
-      const answer = await onLine.handOver(message);
+    const sendToProvider: MailStages['send'] = async (message) => {
+      const answer = await onLine.send(message);
       line.cut();
       cuts += 1;
       return answer;
     };
     for (let turn = 1; turn <= 9; turn += 1) {
-      const sending = sendMail(await nextJob(), { ...onLine, handOver });
+      const sending = sendMail(await nextJob(), { ...onLine, send: sendToProvider });
       const ended = expect(sending).rejects.toThrow('Postgres is not available');
       await waitFor(() => cuts === turn && line.cutOff >= 2, { what: 'tries in vain' });
       line.restore();

@@ -1,22 +1,22 @@
 /** After so many hand-overs without an outcome a message may be what ends its worker. */
-const SUSPECT_AFTER_FAULTS = 2;
+const QUARANTINE_AFTER_FAULTS = 2;
 
 /**
  * Hands a suspect message over alone: it begins when all that began before it has ended, and what comes after it waits.
  * So a message that ends the worker pays alone. Its neighbours have paid twice at most, before it was a suspect.
  */
-export function quarantineSuspects<Job extends { readonly faults?: number | undefined }>(
+export function quarantineFaulty<Job extends { readonly faults?: number | undefined }>(
   handle: (job: Job) => Promise<void>,
 ): (job: Job) => Promise<void> {
   const together = new Set<Promise<unknown>>();
   let lastAlone: Promise<unknown> = Promise.resolve();
 
   return (job) => {
-    const isSuspect = (job.faults ?? 0) >= SUSPECT_AFTER_FAULTS;
-    const before = isSuspect ? [lastAlone, ...together] : [lastAlone];
+    const isQuarantined = (job.faults ?? 0) >= QUARANTINE_AFTER_FAULTS;
+    const before = isQuarantined ? [lastAlone, ...together] : [lastAlone];
     const handled = Promise.all(before).then(() => handle(job));
     const ended = handled.catch(() => undefined);
-    if (isSuspect) lastAlone = ended;
+    if (isQuarantined) lastAlone = ended;
     else {
       together.add(ended);
       void ended.then(() => together.delete(ended));

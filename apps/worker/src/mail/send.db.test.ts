@@ -20,7 +20,7 @@ import {
   withClient,
 } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
-import { openTestDatabase } from '../../test/delivery-ground.ts';
+import { openTestDatabase } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import { inBatches } from './batches.ts';
@@ -80,7 +80,7 @@ function stagesOn(by: Database): MailStages {
       logger: log.logger,
     }),
     slots: new Semaphore(10),
-    handOver: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
+    send: async (email) => provider.send(outgoingMessage(email, { unsubscribeUrlOf })),
     schedule: retrySchedule(DELAYS_SECONDS),
     leaseSeconds: 30,
     logger: log.logger,
@@ -204,12 +204,12 @@ test('a deferred message is tried again after each delay, and has failed when th
 });
 
 test('a provider that cannot be reached: the event has a plain sentence, the log has the error code', async () => {
-  const handOver: MailStages['handOver'] = async () => ({
+  const sendToProvider: MailStages['send'] = async () => ({
     kind: 'deferred',
     error: 'no answer',
     code: 'ECONNRESET',
   });
-  stages = { ...stages, handOver };
+  stages = { ...stages, send: sendToProvider };
   for (let attempt = 0; attempt <= DELAYS_SECONDS.length; attempt += 1) await send();
   expect(await events()).toEqual([['email.failed', result('gave up after 3 attempts: no answer')]]);
   expect(log.lines('mail.attempted').map((line) => line['error'])).toEqual([
@@ -326,15 +326,15 @@ describe('the fence', () => {
     async (name) => {
       await addressedTo(name);
       const [held, reached] = [createGate(), createGate()];
-      const handOver: MailStages['handOver'] = async (message) => {
+      const sendToProvider: MailStages['send'] = async (message) => {
         reached.open();
         await held.opened;
-        return stages.handOver(message);
+        return stages.send(message);
       };
-      const late = sendMail(await nextJob(), { ...stages, handOver });
+      const late = sendMail(await nextJob(), { ...stages, send: sendToProvider });
       await reached.opened;
-      const refuse: MailStages['handOver'] = async () => ({ kind: 'deferred', error: 'busy' });
-      await sendMail(await nextJob(), { ...stages, handOver: refuse });
+      const refuse: MailStages['send'] = async () => ({ kind: 'deferred', error: 'busy' });
+      await sendMail(await nextJob(), { ...stages, send: refuse });
       const before = await sole('select * from email_sends');
       held.open();
       await late;
@@ -348,11 +348,11 @@ describe('the fence', () => {
   test('jobs that are stale or doubled hand nothing over', async () => {
     const job = await nextJob();
     let handedOver = 0;
-    const handOver: MailStages['handOver'] = async (message) => {
+    const sendToProvider: MailStages['send'] = async (message) => {
       handedOver += 1;
-      return stages.handOver(message);
+      return stages.send(message);
     };
-    const counting = { ...stages, handOver };
+    const counting = { ...stages, send: sendToProvider };
     await Promise.all([sendMail(job, counting), sendMail(job, counting)]);
     await sendMail(job, counting);
     expect(handedOver).toBe(1);
@@ -418,12 +418,12 @@ test('a message accepted while Postgres is away is recorded when it is back, and
   const byLine = openTestDatabase(line.url(database.url));
   try {
     const onLine = stagesOn(byLine);
-    const handOver: MailStages['handOver'] = async (message) => {
-      const answer = await onLine.handOver(message);
+    const sendToProvider: MailStages['send'] = async (message) => {
+      const answer = await onLine.send(message);
       line.cut();
       return answer;
     };
-    const sent = sendMail(await nextJob(), { ...onLine, handOver });
+    const sent = sendMail(await nextJob(), { ...onLine, send: sendToProvider });
     await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
     expect(await events()).toEqual([]);
     line.restore();

@@ -13,7 +13,7 @@ export interface MailStages {
   readonly store: SingleMailWork;
   /** From the take to the provider's answer: what waits for its slot is not taken. */
   readonly slots: Semaphore;
-  readonly handOver: (email: TakenEmail) => Promise<ProviderResult>;
+  readonly send: (email: TakenEmail) => Promise<ProviderResult>;
   readonly schedule: RetrySchedule;
   readonly leaseSeconds: number;
   readonly logger: Logger;
@@ -35,7 +35,7 @@ const GIVEN_UP: ProviderResult = { kind: 'refused', error: `gave up after ${FAUL
  */
 export async function sendMail(job: SendJob, stages: MailStages): Promise<void> {
   try {
-    await handOverOnce(job, stages);
+    await sendOnce(job, stages);
   } catch (error) {
     if ((error instanceof StageFault ? error.cause : error) instanceof StoreUnavailableError) {
       // The message is not the cause, so it does not pay. The count is in Postgres: wait until it is back.
@@ -45,7 +45,7 @@ export async function sendMail(job: SendJob, stages: MailStages): Promise<void> 
   }
 }
 
-async function handOverOnce(job: SendJob, stages: MailStages): Promise<void> {
+async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
   const answered = await stages.slots.run(
     () => untilAnswered(job, stages),
     async () => {
@@ -56,11 +56,11 @@ async function handOverOnce(job: SendJob, stages: MailStages): Promise<void> {
   if (answered === null) return;
   const { email, answer, leaseEndsAtMs } = answered;
   const outcome = decideMailOutcome(answer, email.attemptsMade + 1, stages.schedule);
-  const ours = await during(
+  const recorded = await during(
     'record',
     untilLeaseEnds(leaseEndsAtMs, () => record(stages.store, email, outcome)),
   );
-  report(email, outcome, ours, stages);
+  report(email, outcome, recorded, stages);
 }
 
 /** @returns null for a job that is stale or doubled. */
@@ -70,15 +70,15 @@ async function untilAnswered(job: SendJob, stages: MailStages) {
   if (email === null) return null;
   if (email.earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, email.earlyMs));
   const leaseEndsAtMs = takenAtMs + email.earlyMs + stages.leaseSeconds * 1000;
-  const answer = refusalOf(email) ?? (await during('hand_over', stages.handOver(email)));
+  const answer = refusalOf(email) ?? (await during('hand_over', stages.send(email)));
   return { email, answer, leaseEndsAtMs };
 }
 
-function report(email: TakenEmail, outcome: MailOutcome, ours: boolean, stages: MailStages): void {
+function report(email: TakenEmail, outcome: MailOutcome, recorded: boolean, stages: MailStages): void {
   const { metrics, logger } = stages;
   const ids = { email_id: email.emailId, account_id: email.accountId };
   metrics.mailSends.inc({ result: outcome.kind });
-  if (ours && email.faults >= FAULTS_MAX) {
+  if (recorded && email.faults >= FAULTS_MAX) {
     metrics.mailGivenUp.inc();
     logger.error('mail given up after faults of our own', { ...ids, faults: email.faults });
   }
@@ -87,7 +87,7 @@ function report(email: TakenEmail, outcome: MailOutcome, ours: boolean, stages: 
     attempt: email.attemptsMade + 1,
     outcome: outcome.kind,
     ...(outcome.kind === 'sent' ? {} : { error: withCode(outcome.error, outcome.code) }),
-    ...(ours ? {} : { unrecorded: true }),
+    ...(recorded ? {} : { unrecorded: true }),
   });
 }
 

@@ -7,7 +7,7 @@ import { createMailOutbox, createMailWork } from '@postrider/store';
 import type { ClaimedEmail, Database } from '@postrider/store';
 import { createRows, createTestDatabase, fakeClock, startTcpProxy, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
-import { openTestDatabase } from '../../test/delivery-ground.ts';
+import { openTestDatabase } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
 import type { Gate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
@@ -50,7 +50,7 @@ function workerOn(by: Database, answers: Gate) {
   const stages = {
     store: inBatches(work, { leaseSeconds: 30, logger: log.logger }),
     slots: new Semaphore(1, stopping.signal),
-    async handOver({ emailId }: { readonly emailId: EmailId }) {
+    async send({ emailId }: { readonly emailId: EmailId }) {
       handedOver.push(emailId);
       await answers.opened;
       return { kind: 'accepted', providerMessageId: null, notifications: [] } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import type { Sweep, SweptWebhook } from '@postrider/store';
-import { createDeliverySweep } from './delivery-sweep.ts';
+import { createSweepPass } from './delivery-sweep-pass.ts';
 import { createOutstandingWebhooks } from './outstanding-webhooks.ts';
 
 const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
@@ -12,7 +12,7 @@ function sweepOver(steps: (Sweep | Error)[], tookMs: number) {
   let nowMs = 0;
   const cursors: string[] = [];
   const found: WebhookId[] = [];
-  const sweep = createDeliverySweep({
+  const sweep = createSweepPass({
     store: {
       async sweep(cursor) {
         cursors.push(cursor);
@@ -36,12 +36,12 @@ describe('the sweep', () => {
     [10_000, 60_000],
   ])('after one that took %i ms rests for %i ms', async (tookMs, restMs) => {
     const { sweep, cursors, pass } = sweepOver([], tookMs);
-    expect(await sweep.turn()).toBe(restMs);
+    expect(await sweep.run()).toBe(restMs);
     pass(restMs - 1);
-    expect(await sweep.turn()).toBe(1);
+    expect(await sweep.run()).toBe(1);
     expect(cursors).toHaveLength(1);
     pass(1);
-    await sweep.turn();
+    await sweep.run();
     expect(cursors).toHaveLength(2);
   });
 
@@ -51,7 +51,7 @@ describe('the sweep', () => {
       { webhooks: [swept('wh_2')], cursor: null },
     ];
     const { sweep, cursors, found } = sweepOver(steps, 100);
-    expect([await sweep.turn(), await sweep.turn()]).toEqual([100, 10_000]);
+    expect([await sweep.run(), await sweep.run()]).toEqual([100, 10_000]);
     expect([cursors, found]).toEqual([
       ['', 'wh_1'],
       ['wh_1', 'wh_2'],
@@ -61,11 +61,11 @@ describe('the sweep', () => {
   test('that failed begins anew, after a rest that goes by the time it took', async () => {
     const steps = [{ webhooks: [], cursor: 'wh_1' }, new Error('statement timeout')];
     const { sweep, cursors, pass } = sweepOver(steps, 15_000);
-    await sweep.turn();
-    await expect(sweep.turn()).rejects.toThrow('statement timeout');
-    expect(await sweep.turn()).toBe(60_000);
+    await sweep.run();
+    await expect(sweep.run()).rejects.toThrow('statement timeout');
+    expect(await sweep.run()).toBe(60_000);
     pass(60_000);
-    await sweep.turn();
+    await sweep.run();
     expect(cursors).toEqual(['', 'wh_1', '']);
   });
 });

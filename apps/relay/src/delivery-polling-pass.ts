@@ -3,33 +3,33 @@ import type { DeliveryOutbox } from '@postrider/store';
 import { REFILL_AT, STUCK_AFTER_SECONDS, WAITING_MAX, WEBHOOKS_PER_CLAIM } from './delivery-claims.ts';
 import type { DeliveryClaims } from './delivery-claims.ts';
 
-export interface DeliveryRoundsParts {
+export interface PollingPassParts {
   readonly store: Pick<DeliveryOutbox, 'scan'>;
   readonly claims: DeliveryClaims;
   /** A monotonic clock. */
   readonly nowMs?: () => number;
 }
 
-export interface DeliveryRounds {
+export interface PollingPass {
   /** These webhooks have work: they are claimed for in the next round. */
-  note(webhooks: readonly WebhookId[]): void;
+  add(webhooks: readonly WebhookId[]): void;
   /** These webhooks may have work: they are claimed for once. */
-  noteFound(webhooks: readonly WebhookId[]): void;
+  addOnce(webhooks: readonly WebhookId[]): void;
   /** One turn. @returns the pause before the next, in milliseconds, unless something is noted. */
-  turn(): Promise<number>;
+  run(): Promise<number>;
 }
 
 /**
  * At the end of each scan webhooks whose lane has enough jobs get this many more. Otherwise webhooks with new events
  * could keep the lane full and starve the rest.
  */
-const IN_TURN = 32;
+const WAITING_EXTRA = 32;
 const WEBHOOKS_PER_SCAN = 1_000;
 /**
  * A round claims for so few at a time: of hundreds of endpoints that wait for a retry a claim puts a job each into the queue at
  * once, and for tens of milliseconds neither the relay nor Redis does anything else.
  */
-const WEBHOOKS_AT_ONCE = 48;
+const WEBHOOKS_PER_POLLING_CLAIM = 48;
 
 /** While there is work, the next round comes this soon; the database rests at least as long as it worked. */
 const BUSY_PAUSE_MS = 10;
@@ -39,22 +39,22 @@ const SCAN_EVERY_MS = 250;
 const SCAN_SHARE_MAX = 0.02;
 /** ...until it would come as seldom as this. */
 const SCAN_EVERY_MAX_MS = 2_000;
-/** A webhook that may have more to do is asked again for this many turns without work before it is left to scan and sweep. */
-const TURNS_WITHOUT_WORK_MAX = 10;
+/** A webhook that may have more to do is asked again for this many passes without work before it is left to scan and sweep. */
+const PASSES_WITHOUT_WORK_MAX = 10;
 
 /**
  * Claims in rounds for all webhooks that have work. To the scan a retry, a replay, a fresh event and a job that was lost
  * are all the same: a row that is due and not leased.
  */
-export function createDeliveryRounds(parts: DeliveryRoundsParts): DeliveryRounds {
+export function createPollingPass(parts: PollingPassParts): PollingPass {
   return new Rounds(parts);
 }
 
-class Rounds implements DeliveryRounds {
-  readonly #store: DeliveryRoundsParts['store'];
+class Rounds implements PollingPass {
+  readonly #store: PollingPassParts['store'];
   readonly #claims: DeliveryClaims;
   readonly #nowMs: () => number;
-  /** Webhooks to claim for, each with the turns it has been without work. */
+  /** Webhooks to claim for, each with the passes it has been without work. */
   #active = new Map<WebhookId, number>();
   /** What is left of this scan. */
   #toScan: WebhookId[] = [];
@@ -65,31 +65,31 @@ class Rounds implements DeliveryRounds {
   #scanDueAt = 0;
   #restUntil = 0;
 
-  constructor({ store, claims, nowMs = () => performance.now() }: DeliveryRoundsParts) {
+  constructor({ store, claims, nowMs = () => performance.now() }: PollingPassParts) {
     this.#store = store;
     this.#claims = claims;
     this.#nowMs = nowMs;
   }
 
-  note(webhooks: readonly WebhookId[]): void {
+  add(webhooks: readonly WebhookId[]): void {
     for (const id of webhooks) this.#keepActive(id, 0);
   }
 
-  noteFound(webhooks: readonly WebhookId[]): void {
-    for (const id of webhooks) this.#keepActive(id, TURNS_WITHOUT_WORK_MAX);
+  addOnce(webhooks: readonly WebhookId[]): void {
+    for (const id of webhooks) this.#keepActive(id, PASSES_WITHOUT_WORK_MAX);
   }
 
-  async turn(): Promise<number> {
+  async run(): Promise<number> {
     const begun = this.#nowMs();
     if (begun < this.#restUntil) return this.#restUntil - begun;
-    await this.#round(begun);
+    await this.#scanAndClaim(begun);
     const now = this.#nowMs();
     this.#restUntil = now + Math.max(BUSY_PAUSE_MS, now - begun);
     const hasWork = this.#active.size > 0 || this.#toScan.length > 0;
     return (hasWork ? this.#restUntil : Math.max(this.#restUntil, this.#scanDueAt)) - now;
   }
 
-  async #round(begun: number): Promise<void> {
+  async #scanAndClaim(begun: number): Promise<void> {
     const scanned = begun >= this.#scanDueAt && (await this.#scan());
     const active = this.#active; // what was noted during the scan as well
     this.#active = new Map();
@@ -105,7 +105,7 @@ class Rounds implements DeliveryRounds {
   async #scan(): Promise<boolean> {
     const { outstanding, limits } = this.#claims;
     if (this.#toScan.length === 0) this.#toScan = outstanding.takeAll();
-    const requests = outstanding.requestsFor(this.#toScan.slice(0, WEBHOOKS_PER_SCAN));
+    const requests = outstanding.scanRequests(this.#toScan.slice(0, WEBHOOKS_PER_SCAN));
     if (requests.length === 0) {
       this.#endScan();
       return true;
@@ -121,10 +121,10 @@ class Rounds implements DeliveryRounds {
     outstanding.scanned(requests, found);
     for (const { webhookId, dueSoon, leased, firstDue, stuck } of found) {
       // Claims take the oldest rows of a lane. Where there is one lane, the first row is in flight if any is.
-      const oneLane = this.#claims.lanesOf(webhookId).length === 1;
+      const oneLane = this.#claims.possibleLanes(webhookId).length === 1;
       if (firstDue === null || (!leased && oneLane)) limits.noteIdle(webhookId, begun);
       if (stuck) this.#noteStuck(webhookId);
-      if (dueSoon && (!leased || limits.isFull(webhookId))) this.noteFound([webhookId]);
+      if (dueSoon && (!leased || limits.isAtLimit(webhookId))) this.addOnce([webhookId]);
     }
     if (this.#toScan.length > 0) return false;
     this.#endScan();
@@ -141,23 +141,24 @@ class Rounds implements DeliveryRounds {
   /** It hangs if it was stuck the last time, too: once, and the database may have been slow to take note of an end. */
   #noteStuck(webhookId: WebhookId): void {
     this.#stuck.now.add(webhookId);
-    if (this.#stuck.before.has(webhookId)) this.#claims.limits.suspect(webhookId);
+    if (this.#stuck.before.has(webhookId)) this.#claims.limits.noteStuck(webhookId);
   }
 
   async #claimAll(active: Map<WebhookId, number>, scanned: boolean): Promise<void> {
-    const { waiting, others } = await this.#byLane([...active.keys()]);
+    const { waiting, others } = await this.#splitByQueueDepth([...active.keys()]);
     for (const id of waiting) this.#keepActive(id, 0);
-    for (const some of scanned ? this.#inTurn(waiting) : [])
-      await this.#claimFor(some, active, WAITING_MAX + IN_TURN);
-    const rest = this.#claims.limits.inOrder(others);
-    while (rest.length > 0) await this.#claimFor(rest.splice(0, WEBHOOKS_AT_ONCE), active, WAITING_MAX);
+    for (const some of scanned ? this.#longestWaitingPerLane(waiting) : [])
+      await this.#claimFor(some, active, WAITING_MAX + WAITING_EXTRA);
+    const rest = this.#claims.limits.claimOrder(others);
+    while (rest.length > 0)
+      await this.#claimFor(rest.splice(0, WEBHOOKS_PER_POLLING_CLAIM), active, WAITING_MAX);
   }
 
   /** For each lane, by itself, those of whom it is the turn. */
-  #inTurn(waiting: readonly WebhookId[]): WebhookId[][] {
-    const inOrder = this.#claims.limits.inOrder(waiting);
+  #longestWaitingPerLane(waiting: readonly WebhookId[]): WebhookId[][] {
+    const inOrder = this.#claims.limits.claimOrder(waiting);
     const fast = inOrder
-      .filter((id) => this.#claims.lanesOf(id).includes('fast'))
+      .filter((id) => this.#claims.possibleLanes(id).includes('fast'))
       .slice(0, WEBHOOKS_PER_CLAIM);
     const isFast = new Set(fast);
     const slow = inOrder.filter((id) => !isFast.has(id)).slice(0, WEBHOOKS_PER_CLAIM);
@@ -165,26 +166,28 @@ class Rounds implements DeliveryRounds {
   }
 
   async #claimFor(some: readonly WebhookId[], active: Map<WebhookId, number>, waitingMax: number) {
-    const { served, unfinished, passedOver, full } = await this.#claims.claim(some, waitingMax);
-    this.note(passedOver);
-    for (const id of unfinished) {
-      const hasMore = served.has(id) && this.#claims.limits.isFull(id);
-      const idle = this.#claims.lanesOf(id).every((lane) => full[lane]) ? 0 : 1;
+    const { served, mayHaveMore, skipped, laneFull } = await this.#claims.claim(some, waitingMax);
+    this.add(skipped);
+    for (const id of mayHaveMore) {
+      const hasMore = served.has(id) && this.#claims.limits.isAtLimit(id);
+      const idle = this.#claims.possibleLanes(id).every((lane) => laneFull[lane]) ? 0 : 1;
       this.#keepActive(id, hasMore ? 0 : (active.get(id) ?? 0) + idle);
     }
   }
 
   /** Those whose lane has enough for now, and the others. */
-  async #byLane(ids: readonly WebhookId[]): Promise<{ waiting: WebhookId[]; others: WebhookId[] }> {
+  async #splitByQueueDepth(
+    ids: readonly WebhookId[],
+  ): Promise<{ waiting: WebhookId[]; others: WebhookId[] }> {
     if (ids.length === 0) return { waiting: [], others: [] };
     const depths = await this.#claims.depths();
     const hasEnough = (id: WebhookId): boolean =>
-      this.#claims.lanesOf(id).every((lane) => depths[lane].waiting > REFILL_AT);
+      this.#claims.possibleLanes(id).every((lane) => depths[lane].waiting > REFILL_AT);
     return { waiting: ids.filter(hasEnough), others: ids.filter((id) => !hasEnough(id)) };
   }
 
-  #keepActive(id: WebhookId, turnsWithoutWork: number): void {
-    const turns = Math.min(turnsWithoutWork, this.#active.get(id) ?? turnsWithoutWork);
-    if (turns <= TURNS_WITHOUT_WORK_MAX) this.#active.set(id, turns);
+  #keepActive(id: WebhookId, passesWithoutWork: number): void {
+    const passes = Math.min(passesWithoutWork, this.#active.get(id) ?? passesWithoutWork);
+    if (passes <= PASSES_WITHOUT_WORK_MAX) this.#active.set(id, passes);
   }
 }

@@ -31,7 +31,7 @@ import { createReporter } from '../src/delivery/report.ts';
 import { keepLog } from './kept-log.ts';
 import type { KeptLog } from './kept-log.ts';
 
-/** What every endpoint of the ground signs with. */
+/** What every endpoint of the fixture signs with. */
 export const SECRET = 'whsec_of-the-tests-own';
 const SECRETS = createSecretBox([Buffer.alloc(32, 1)]);
 
@@ -41,19 +41,19 @@ export interface EndpointRow {
 }
 
 /** What one worker of a test has of its own. */
-export interface WorkerWish {
+export interface WorkerOptions {
   /** Default: 20 s, which nothing here takes. */
   readonly timeoutMs?: number;
   /** Default: 30. */
   readonly leaseSeconds?: number;
   /** Its keys do not open the endpoints' secrets. */
-  readonly foreignKeys?: boolean;
+  readonly otherKeys?: boolean;
   /** The database by another way than the ground's own. */
   readonly database?: Database;
 }
 
 /** A database, an endpoint's server and a name server, all real, for the stages of deliveries between them. */
-export interface DeliveryGround {
+export interface DeliveryFixture {
   readonly database: TestDatabase;
   readonly rows: Rows;
   readonly db: Database;
@@ -65,16 +65,16 @@ export interface DeliveryGround {
   /** A webhook at this address, or at this path of the receiver. */
   endpoint(address: string): Promise<EndpointRow>;
   /** One due delivery, as the job that the relay makes of it. */
-  job(webhookId: WebhookId, wish?: DeliveryWish): Promise<DeliveryClaim>;
+  job(webhookId: WebhookId, options?: DeliveryWish): Promise<DeliveryClaim>;
   /** The job of the next hand-over; what was retried is made due, a lease is made to run out. */
   nextJob(webhookId: WebhookId): Promise<DeliveryClaim>;
   /** A worker's whole way from job to report. */
-  worker(wish?: WorkerWish): (job: DeliveryClaim) => Promise<void>;
+  worker(options?: WorkerOptions): (job: DeliveryClaim) => Promise<void>;
   close(): Promise<void>;
 }
 
 /** @param names how the name server answers. */
-export async function openDeliveryGround(names: (name: string) => NameReply): Promise<DeliveryGround> {
+export async function openDeliveryFixture(names: (name: string) => NameReply): Promise<DeliveryFixture> {
   const database = await createTestDatabase();
   const authority = await createTestAuthority();
   const receiver = await startScriptedReceiver({ authority });
@@ -94,7 +94,7 @@ export async function openDeliveryGround(names: (name: string) => NameReply): Pr
     receiver,
     ...parts,
     ...rowsOf(database, parts.db, (address) => (address.startsWith('/') ? receiver.url(address) : address)),
-    worker: (wish = {}) => createWorker(parts, wish),
+    worker: (options = {}) => createWorker(parts, options),
     async close() {
       for (const client of parts.clients) client.close();
       resolver.close();
@@ -106,30 +106,30 @@ export async function openDeliveryGround(names: (name: string) => NameReply): Pr
   };
 }
 
-/** What all workers of a ground share. */
-interface WorkerParts extends Pick<DeliveryGround, 'db' | 'clock' | 'log' | 'metrics'> {
+/** What all workers of a fixture share. */
+interface WorkerParts extends Pick<DeliveryFixture, 'db' | 'clock' | 'log' | 'metrics'> {
   readonly resolver: NameResolver;
   readonly ca: readonly string[];
   /** Those made so far, to be closed. */
   readonly clients: EndpointClient[];
 }
 
-function createWorker(parts: WorkerParts, wish: WorkerWish): (job: DeliveryClaim) => Promise<void> {
+function createWorker(parts: WorkerParts, options: WorkerOptions): (job: DeliveryClaim) => Promise<void> {
   const { clock, log, metrics, resolver, ca } = parts;
-  const { pool } = wish.database ?? parts.db;
+  const { pool } = options.database ?? parts.db;
   const store = createDeliveryWork(pool, pool);
   const client = createEndpointClient({
     httpClient: 'https',
-    timeoutMs: wish.timeoutMs ?? 20_000,
+    timeoutMs: options.timeoutMs ?? 20_000,
     guard: createAddressGuard({ allowedNetworks: ['127.0.0.1/32'] }),
     socketsPerHost: 10,
     resolver,
     ca,
   });
   parts.clients.push(client);
-  const secrets = wish.foreignKeys === true ? createSecretBox([Buffer.alloc(32, 2)]) : SECRETS;
+  const secrets = options.otherKeys === true ? createSecretBox([Buffer.alloc(32, 2)]) : SECRETS;
   const stages: DeliveryStages = {
-    load: createLoader(store, wish.leaseSeconds ?? 30),
+    load: createLoader(store, options.leaseSeconds ?? 30),
     attempt: (delivery) => makeAttempt(delivery, { client, secrets, headerPrefix: 'Service', clock }),
     record: createRecorder(store, clock),
     schedule: retrySchedule(CONTRACT_RETRY_DELAYS_SECONDS),
@@ -142,7 +142,7 @@ function rowsOf(
   database: TestDatabase,
   db: Database,
   urlOf: (address: string) => string,
-): Pick<DeliveryGround, 'rows' | 'endpoint' | 'job' | 'nextJob'> {
+): Pick<DeliveryFixture, 'rows' | 'endpoint' | 'job' | 'nextJob'> {
   const rows = createRows(database);
   return {
     rows,
@@ -156,8 +156,8 @@ function rowsOf(
       );
       return { accountId, webhookId };
     },
-    async job(webhookId, wish = {}) {
-      const [deliveryId = ''] = await rows.deliveries(webhookId, wish);
+    async job(webhookId, options = {}) {
+      const [deliveryId = ''] = await rows.deliveries(webhookId, options);
       return { deliveryId, claim: 0 };
     },
     async nextJob(webhookId) {

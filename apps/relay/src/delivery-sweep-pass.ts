@@ -2,7 +2,7 @@ import type { WebhookId } from '@postrider/domain';
 import type { DeliveryOutbox } from '@postrider/store';
 import type { DeliveryClaims } from './delivery-claims.ts';
 
-export interface DeliverySweepParts {
+export interface SweepPassParts {
   readonly store: Pick<DeliveryOutbox, 'sweep'>;
   readonly claims: Pick<DeliveryClaims, 'outstanding' | 'lookAheadSeconds'>;
   /** Told of webhooks with deliveries that are due soon, leased ones included. */
@@ -15,11 +15,11 @@ export interface DeliverySweepParts {
  * The pass that finds whatever was lost: it goes over the whole index, from its start. It finds a webhook that this
  * relay does not know, and a delivery that lies before its webhook's mark.
  */
-export interface DeliverySweep {
+export interface SweepPass {
   /** Something may have been missed: the next turn begins a sweep. */
-  noteEverything(): void;
+  restart(): void;
   /** One step. @returns the pause before the next, in milliseconds, unless something is noted. */
-  turn(): Promise<number>;
+  run(): Promise<number>;
 }
 
 const WEBHOOKS_PER_STEP = 1_000;
@@ -29,7 +29,7 @@ const SHARE_MAX = 0.02;
 /** ...until it would come less often than the contract's pass, which runs every minute. */
 const EVERY_MAX_MS = 60_000;
 
-export function createDeliverySweep(parts: DeliverySweepParts): DeliverySweep {
+export function createSweepPass(parts: SweepPassParts): SweepPass {
   const { store, claims, onFound, nowMs = () => performance.now() } = parts;
   let cursor = '';
   let tookMs = 0;
@@ -59,11 +59,11 @@ export function createDeliverySweep(parts: DeliverySweepParts): DeliverySweep {
   }
 
   return {
-    noteEverything() {
+    restart() {
       again = true;
       dueAtMs = 0;
     },
-    async turn() {
+    async run() {
       const begunAtMs = nowMs();
       if (cursor === '' && begunAtMs < dueAtMs) return dueAtMs - begunAtMs;
       if (cursor === '') begin();

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { createSpacing } from './spacing.ts';
+import { createPacing } from './pacing.ts';
 
 /** At 1.25 of the rate at which they come free: 100 ms apart when work takes a second. */
 const SLOTS = 8;
 
-let spaced: ReturnType<typeof createSpacing>;
+let spaced: ReturnType<typeof createPacing>;
 let startedMs: number;
 
 beforeEach(() => {
   jest.useFakeTimers();
-  spaced = createSpacing({ slots: SLOTS, nowMs: () => Date.now() });
+  spaced = createPacing({ slots: SLOTS, nowMs: () => Date.now() });
   startedMs = Date.now();
 });
 afterEach(() => void jest.useRealTimers());

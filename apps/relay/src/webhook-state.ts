@@ -19,7 +19,7 @@ const QUICK_MS = 100;
 /** An endpoint with a shorter mean answers soon, though some of its answers take seconds. */
 const SOON_MS = 500;
 /** After a longer time without a claim nobody knows whether it still answers. */
-const SERVED_LATELY_MS = 1_000;
+const SERVED_RECENTLY_MS = 1_000;
 
 /**
  * Healthy: it was seen to end deliveries since it last failed or hung. Unresponsive: it was last seen to hang; when its
@@ -28,74 +28,74 @@ const SERVED_LATELY_MS = 1_000;
 export type Health = 'healthy' | 'unknown' | 'unresponsive';
 
 /** What a relay knows of a webhook. */
-export interface Standing {
+export interface WebhookState {
   /** Unknown until the first claim that got something. */
   readonly accountId: AccountId | null;
   /** What its own deliveries have earned it; the account's limit comes on top. */
   readonly limit: number;
   /** What the last claim was allowed. */
-  readonly allowed: number;
+  readonly claimLimit: number;
   /** In flight after the last claim, as far as this relay knows. */
   readonly inFlight: number;
   /** All of that has ended: a scan after the last claim found nothing in flight. */
   readonly idle: boolean;
   /** The last claim saw as many as it was allowed: there may be more behind them. */
-  readonly full: boolean;
+  readonly reachedLimit: boolean;
   readonly health: Health;
   /** Deliveries of it have ended since it last failed, be it after a long time. */
   readonly answers: boolean;
   /** It was seen to hang since it was last served. */
   readonly hung: boolean;
   /** The claim that last served it; claims are counted from 1. */
-  readonly served: number;
+  readonly lastClaim: number;
   /** When it was last served. */
   readonly servedAtMs: number;
   readonly flightTime: FlightTime;
 }
 
 /** Of a webhook that has not been claimed for yet. */
-export const UNKNOWN: Standing = {
+export const NEW_WEBHOOK: WebhookState = {
   accountId: null,
   limit: LIMITS.first,
-  allowed: LIMITS.first,
+  claimLimit: LIMITS.first,
   inFlight: 0,
   idle: true,
-  full: false,
+  reachedLimit: false,
   health: 'unknown',
   answers: false,
   hung: false,
-  served: 0,
+  lastClaim: 0,
   servedAtMs: -Infinity,
   flightTime: NO_FLIGHT_TIME,
 };
 
-export interface Circumstances {
+export interface ClaimContext {
   readonly servedAtMs: number;
   /** Other webhooks are served, too. */
-  readonly shared: boolean;
+  readonly othersServed: boolean;
   /** The account's limit. */
-  readonly most: number;
+  readonly accountLimit: number;
 }
 
 /** What is known after a claim. @param claimed what it got for this webhook, one or more */
-export function standingAfter(
-  before: Standing,
+export function stateAfterClaim(
+  before: WebhookState,
   claimed: readonly ClaimedDelivery[],
-  { servedAtMs, shared, most }: Circumstances,
-): Omit<Standing, 'served'> {
+  { servedAtMs, othersServed, accountLimit }: ClaimContext,
+): Omit<WebhookState, 'lastClaim'> {
   const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
   // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
-  const handedOut = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
+  const inFlightNow = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
   // Not what it got: of two relays that claim at a time each gets a part.
-  const seen = Math.max(...claimed.map((delivery) => delivery.rowsRead));
+  const rowsRead = Math.max(...claimed.map((delivery) => delivery.rowsRead));
   const fails = claimed.some((delivery) => delivery.failing);
   const stuck = claimed.some((delivery) => delivery.stuck);
   const now = {
     ...before,
     accountId: claimed[0]?.accountId ?? before.accountId,
-    inFlight: handedOut,
+    inFlight: inFlightNow,
     idle: false,
-    full: seen >= (fails ? Math.min(before.allowed, LIMITS.failing) : before.allowed),
+    reachedLimit: rowsRead >= (fails ? Math.min(before.claimLimit, LIMITS.failing) : before.claimLimit),
     hung: false,
     servedAtMs,
   };
@@ -105,7 +105,7 @@ export function standingAfter(
   // Those that come back because their job or their worker was lost have not ended.
   const lapsed = claimed.filter((delivery) => delivery.leaseExpired).length;
   // The claim looked at no more rows than it was allowed: where that has shrunk, the others may be in flight still.
-  const expected = Math.min(before.inFlight, before.allowed);
+  const expected = Math.min(before.inFlight, before.claimLimit);
   const ended = Math.max(0, expected - inFlight - lapsed);
   const flightTime =
     lapsed > 0
@@ -114,11 +114,14 @@ export function standingAfter(
           inFlight: expected,
           ended,
           elapsedMs: servedAtMs - before.servedAtMs,
-          ages: expected <= LIMITS.shared,
-          full: before.full,
+          shortestGrows: expected <= LIMITS.shared,
+          startedAtLimit: before.reachedLimit,
         });
   const isQuick = (flightTime.shortestMs ?? 0) <= QUICK_MS;
-  const limit = Math.min(before.limit + GROWTH * ended, isQuick && shared ? LIMITS.shared : most);
+  const limit = Math.min(
+    before.limit + GROWTH * ended,
+    isQuick && othersServed ? LIMITS.shared : accountLimit,
+  );
   return {
     ...now,
     limit,
@@ -128,7 +131,7 @@ export function standingAfter(
   };
 }
 
-function healthAfter(before: Standing, hangs: boolean, ended: number): Health {
+function healthAfter(before: WebhookState, hangs: boolean, ended: number): Health {
   // What has ended since it hung may have ended by timing out.
   if (before.health === 'unresponsive' && (before.hung || hangs)) return 'unresponsive';
   return ended > 0 ? 'healthy' : before.health;
@@ -142,7 +145,7 @@ function answersSoon(flightTime: FlightTime): boolean {
  * What is known after the scan has seen its first attempt take long. One slow answer in a hundred does not make an
  * endpoint unresponsive: parking frees the slot of that attempt.
  */
-export function standingAfterStuck(before: Standing, nowMs: number): Standing {
-  const answers = nowMs < before.servedAtMs + SERVED_LATELY_MS && answersSoon(before.flightTime);
+export function stateAfterStuck(before: WebhookState, nowMs: number): WebhookState {
+  const answers = nowMs < before.servedAtMs + SERVED_RECENTLY_MS && answersSoon(before.flightTime);
   return answers ? before : { ...before, health: 'unresponsive', hung: true };
 }

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
-import { BUSY_PAUSE_MS, DeliveryGround } from '../test/delivery-ground.ts';
+import { BUSY_PAUSE_MS, DeliveryFixture } from '../test/delivery-fixture.ts';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
 
 const WAITING_MAX = 128;
-const FIRST_ROOM = 8;
+const FIRST_LIMIT = 8;
 const SCAN_EVERY_MS = 250;
 const SCAN_EVERY_MAX_MS = 2_000;
 
 let store: RelayStore;
-let ground: DeliveryGround;
+let fixture: DeliveryFixture;
 
 beforeAll(async () => void (store = await openRelayStore()));
 afterAll(() => store.close());
 beforeEach(async () => {
   await store.rows.clear();
-  ground = new DeliveryGround(store);
+  fixture = new DeliveryFixture(store);
 });
 
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
@@ -42,20 +42,20 @@ describe('a turn', () => {
     const [due = ''] = await store.rows.deliveries(webhookId);
     const [soon = ''] = await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
     await store.rows.deliveries(webhookId, { dueInMs: 120_000 });
-    await ground.turn();
+    await fixture.poll();
     const delays = new Map(
-      ground.queued().map(({ deliveryId, claim, delayMs }) => [`${deliveryId} ${claim}`, delayMs]),
+      fixture.queued().map(({ deliveryId, claim, delayMs }) => [`${deliveryId} ${claim}`, delayMs]),
     );
     expect([...delays.keys()].sort()).toEqual([`${due} 0`, `${soon} 0`].sort());
     expect(delays.get(`${due} 0`)).toBe(0);
     expect(delays.get(`${soon} 0`)).toBeGreaterThan(0);
     expect(delays.get(`${soon} 0`)).toBeLessThanOrEqual(50_000);
-    expect(await ground.leased()).toBe(2);
+    expect(await fixture.leased()).toBe(2);
   });
 
   test('asks the queue for nothing while it knows of no delivery', async () => {
-    ground.queue.fail('depth');
-    expect(await ground.rounds.turn()).toBeGreaterThan(BUSY_PAUSE_MS);
+    fixture.queue.fail('depth');
+    expect(await fixture.polling.run()).toBeGreaterThan(BUSY_PAUSE_MS);
   });
 
   test('makes a group of those of one webhook', async () => {
@@ -64,8 +64,8 @@ describe('a turn', () => {
     for (const id of [...webhooks, ...webhooks]) {
       for (const deliveryId of await store.rows.deliveries(id)) groupOf.set(deliveryId, id);
     }
-    await ground.turn();
-    expect(new Map(ground.queued().map(({ deliveryId, group }) => [deliveryId, group]))).toEqual(groupOf);
+    await fixture.poll();
+    expect(new Map(fixture.queued().map(({ deliveryId, group }) => [deliveryId, group]))).toEqual(groupOf);
   });
 
   test('has what is not fresh give way in the fast lane, and nothing in the slow one', async () => {
@@ -73,116 +73,118 @@ describe('a turn', () => {
     const ids: (string | undefined)[] = [];
     for (const wish of wishes) ids.push(...(await store.rows.deliveries(await store.rows.webhook(), wish)));
     await store.rows.deliveries(await store.rows.webhook({ failing: true }), { dueInMs: -60_000 });
-    await ground.turn();
-    const seen = new Map(ground.jobs('fast').map(({ deliveryId, givesWay }) => [deliveryId, givesWay]));
+    await fixture.poll();
+    const seen = new Map(
+      fixture.jobs('fast').map(({ deliveryId, lowPriority }) => [deliveryId, lowPriority]),
+    );
     expect(ids.map((id) => seen.get(id ?? ''))).toEqual([false, true, true]);
-    expect(ground.jobs('slow').map(({ givesWay }) => givesWay)).toEqual([false]);
+    expect(fixture.jobs('slow').map(({ lowPriority }) => lowPriority)).toEqual([false]);
   });
 
   test('claims for few webhooks at a time: a job each for hundreds would hold up relay and queue', async () => {
     const ids: WebhookId[] = [];
     for (let n = 0; n < 100; n += 1) ids.push(await store.rows.webhook());
     for (const id of ids) await store.rows.deliveries(id, { dueInMs: 5_000, attempts: 1 });
-    await ground.turn();
-    expect(ground.claims.map((claimed) => claimed.length)).toEqual([48, 48, 4]);
+    await fixture.poll();
+    expect(fixture.claims.map((claimed) => claimed.length)).toEqual([48, 48, 4]);
   });
 
   test('leaves what it has put there alone, however often it comes round', async () => {
     await store.rows.deliveries(await store.rows.webhook(), { count: 3 });
-    for (let n = 0; n < 3; n += 1) await ground.untilSwept();
-    expect(ground.queued()).toHaveLength(3);
-    expect(ground.claims.flat()).toHaveLength(3);
+    for (let n = 0; n < 3; n += 1) await fixture.untilSwept();
+    expect(fixture.queued()).toHaveLength(3);
+    expect(fixture.claims.flat()).toHaveLength(3);
   });
 
   test('looks behind a first delivery that is leased with each sweep only', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
-    for (let n = 0; n < 12; n += 1) await ground.turn(); // served, and then left to scan and sweep
+    for (let n = 0; n < 12; n += 1) await fixture.poll(); // served, and then left to scan and sweep
     await store.rows.deliveries(webhookId); // no wake-up
-    await ground.untilScanned();
-    await ground.turn();
-    expect(ground.queued()).toHaveLength(1);
-    await ground.untilSwept();
-    expect(ground.queued()).toHaveLength(2);
+    await fixture.untilScanned();
+    await fixture.poll();
+    expect(fixture.queued()).toHaveLength(1);
+    await fixture.untilSwept();
+    expect(fixture.queued()).toHaveLength(2);
   });
 
   test('looks behind the first delivery of a full webhook with each scan', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 20 });
-    await ground.turn();
-    const [first = '', ...others] = byNumber(ground.idsQueued());
-    for (let n = 0; n < 12; n += 1) await ground.turn(); // the room is full: nothing to claim
+    await fixture.poll();
+    const [first = '', ...others] = byNumber(fixture.idsQueued());
+    for (let n = 0; n < 12; n += 1) await fixture.poll(); // the room is full: nothing to claim
     await store.database.query('delete from deliveries where id = any ($1)', [others]);
-    const before = ground.claims.flat().length;
-    await ground.untilScanned();
-    await ground.turn();
-    expect(ground.claims.flat().length).toBeGreaterThan(before);
-    expect(ground.claims.flat().filter(({ deliveryId }) => deliveryId === first)).toHaveLength(1);
+    const before = fixture.claims.flat().length;
+    await fixture.untilScanned();
+    await fixture.poll();
+    expect(fixture.claims.flat().length).toBeGreaterThan(before);
+    expect(fixture.claims.flat().filter(({ deliveryId }) => deliveryId === first)).toHaveLength(1);
   });
 
   test('claims for a full webhook from its first due delivery on, and what lies before it after a sweep', async () => {
     const webhookId = await store.rows.webhook();
     const ids = await store.rows.deliveries(webhookId, { count: 40 });
-    await ground.turn(); // sweeps, scans, and fills the room
+    await fixture.poll(); // sweeps, scans, and fills the room
     const [early = ''] = await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
-    await Promise.all([ground.work('fast'), ground.work('slow')]);
-    const { scans } = ground;
-    ground.rounds.note([webhookId]);
-    await ground.turn();
-    expect(ground.scans).toBe(scans);
-    expect(ids).toEqual(expect.arrayContaining(ground.idsQueued()));
-    expect(ground.queued().length).toBeGreaterThan(0);
-    await ground.untilSwept();
-    await Promise.all([ground.work('fast'), ground.work('slow')]);
-    await ground.turn();
-    expect(ground.claims.flat().map(({ deliveryId }) => deliveryId)).toContain(early);
+    await Promise.all([fixture.work('fast'), fixture.work('slow')]);
+    const { scans } = fixture;
+    fixture.polling.add([webhookId]);
+    await fixture.poll();
+    expect(fixture.scans).toBe(scans);
+    expect(ids).toEqual(expect.arrayContaining(fixture.idsQueued()));
+    expect(fixture.queued().length).toBeGreaterThan(0);
+    await fixture.untilSwept();
+    await Promise.all([fixture.work('fast'), fixture.work('slow')]);
+    await fixture.poll();
+    expect(fixture.claims.flat().map(({ deliveryId }) => deliveryId)).toContain(early);
   });
 
   test('claims for a webhook behind what has ended, also when it has nothing outstanding', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
-    await ground.tell(webhookId);
-    expect(ground.begunAt.get(webhookId)).toBeNull(); // the relay knows nothing of it yet
-    await ground.work('fast');
-    await ground.untilScanned();
+    await fixture.wakeUp(webhookId);
+    expect(fixture.claimedFrom.get(webhookId)).toBeNull(); // the relay knows nothing of it yet
+    await fixture.work('fast');
+    await fixture.untilScanned();
     await store.rows.deliveries(webhookId);
-    await ground.tell(webhookId);
+    await fixture.wakeUp(webhookId);
     const [row] = await store.database.query<{ later: boolean }>(
       `select $1::timestamptz > now() - interval '50 s' as later`,
-      [ground.begunAt.get(webhookId)?.dueAt],
+      [fixture.claimedFrom.get(webhookId)?.dueAt],
     );
-    expect([row?.later, ground.queued().length]).toEqual([true, 1]);
+    expect([row?.later, fixture.queued().length]).toEqual([true, 1]);
   });
 
   test('finds what a slow transaction commits behind the mark with the next sweep', async () => {
     const webhookId = await store.rows.webhook();
-    await ground.tell(webhookId);
-    await ground.untilScanned();
+    await fixture.wakeUp(webhookId);
+    await fixture.untilScanned();
     await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
-    await ground.tell(webhookId);
-    expect(ground.queued()).toHaveLength(0);
-    await ground.untilSwept();
-    expect(ground.queued()).toHaveLength(1);
+    await fixture.wakeUp(webhookId);
+    expect(fixture.queued()).toHaveLength(0);
+    await fixture.untilSwept();
+    expect(fixture.queued()).toHaveLength(1);
   });
 
   test('gives a webhook whose attempts hung the slow lane, also when all of them have run out of time', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 40 });
-    await ground.turn();
-    await Promise.all([ground.work('fast'), ground.work('slow')]); // it is proven now
-    await ground.untilScanned();
-    const hanging = ground.queue.take('fast').length + ground.queue.take('slow').length;
+    await fixture.poll();
+    await Promise.all([fixture.work('fast'), fixture.work('slow')]); // it is proven now
+    await fixture.untilScanned();
+    const hanging = fixture.queue.take('fast').length + fixture.queue.take('slow').length;
     const takenAgo = (seconds: number) =>
       store.database.query(
         'update deliveries set taken_at = now() - make_interval(secs => $1) where leased_until > now()',
         [seconds],
       );
     await takenAgo(2);
-    await ground.untilScanned();
-    await ground.untilScanned();
+    await fixture.untilScanned();
+    await fixture.untilScanned();
     await store.database.query('delete from deliveries where leased_until > now()');
-    await ground.untilScanned();
-    expect([hanging > 0, ground.jobs('fast').length, ground.jobs('slow').length > 0]).toEqual([
+    await fixture.untilScanned();
+    expect([hanging > 0, fixture.jobs('fast').length, fixture.jobs('slow').length > 0]).toEqual([
       true,
       0,
       true,
@@ -192,59 +194,59 @@ describe('a turn', () => {
   test('thinks nothing bad of a webhook that was seen to be slow only once', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 40 });
-    await ground.turn();
-    await Promise.all([ground.work('fast'), ground.work('slow')]);
-    await ground.untilScanned();
-    ground.queue.take('fast');
+    await fixture.poll();
+    await Promise.all([fixture.work('fast'), fixture.work('slow')]);
+    await fixture.untilScanned();
+    fixture.queue.take('fast');
     await store.database.query(
       `update deliveries set taken_at = now() - interval '2 s' where leased_until > now()`,
     );
-    await ground.untilScanned();
-    ground.queue.take('slow'); // what was claimed while it was slow
+    await fixture.untilScanned();
+    fixture.queue.take('slow'); // what was claimed while it was slow
     await store.database.query('delete from deliveries where leased_until > now()');
-    await ground.untilScanned();
-    expect([ground.jobs('fast').length > 0, ground.jobs('slow').length]).toEqual([true, 0]);
+    await fixture.untilScanned();
+    expect([fixture.jobs('fast').length > 0, fixture.jobs('slow').length]).toEqual([true, 0]);
   });
 
   test('fills up a lane that has enough for a few only, each time it has scanned', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 4 });
-    await ground.turn();
-    await Promise.all([ground.work('fast'), ground.work('slow')]);
+    await fixture.poll();
+    await Promise.all([fixture.work('fast'), fixture.work('slow')]);
     await store.rows.deliveries(webhookId);
-    await ground.untilSwept(); // it has been seen to answer
-    await ground.work('fast');
-    ground.queue.fill('fast', 'waiting', WAITING_MAX / 2 + 1);
-    await ground.untilSwept(); // what was known of the queue is old by now
+    await fixture.untilSwept(); // it has been seen to answer
+    await fixture.work('fast');
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX / 2 + 1);
+    await fixture.untilSwept(); // what was known of the queue is old by now
     const [waits = ''] = await store.rows.deliveries(webhookId);
-    ground.rounds.note([webhookId]);
-    await ground.turn();
-    expect(ground.idsQueued()).toEqual([]);
-    await ground.untilSwept();
-    expect(ground.idsQueued()).toEqual([waits]);
+    fixture.polling.add([webhookId]);
+    await fixture.poll();
+    expect(fixture.idsQueued()).toEqual([]);
+    await fixture.untilSwept();
+    expect(fixture.idsQueued()).toEqual([waits]);
   });
 
   test('for webhooks with a claim under way leaves them to the next round', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 2 });
-    ground.duringClaim = async () => {
-      ground.rounds.note([webhookId]);
-      await ground.turn();
-      expect(ground.asked).toHaveLength(1);
+    fixture.duringClaim = async () => {
+      fixture.polling.add([webhookId]);
+      await fixture.poll();
+      expect(fixture.asked).toHaveLength(1);
     };
-    await ground.tell(webhookId);
-    await ground.turn();
-    expect(ground.asked).toEqual([[webhookId], [webhookId]]);
+    await fixture.wakeUp(webhookId);
+    await fixture.poll();
+    expect(fixture.asked).toEqual([[webhookId], [webhookId]]);
   });
 
   test('asks for a short pause while there is work, and for the next scan when there is none', async () => {
-    await ground.turn();
-    const idle = await ground.turn();
+    await fixture.poll();
+    const idle = await fixture.poll();
     expect(idle).toBeGreaterThanOrEqual(1);
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 20 });
-    ground.rounds.note([webhookId]);
-    expect(await ground.turn()).toBe(BUSY_PAUSE_MS);
+    fixture.polling.add([webhookId]);
+    expect(await fixture.poll()).toBe(BUSY_PAUSE_MS);
   });
 
   test.each([
@@ -254,143 +256,140 @@ describe('a turn', () => {
   ])('after a scan that took %i ms asks for a rest of %i ms', async (tookMs, restMs) => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
-    await ground.tell(webhookId);
-    ground.duringScan = () => ground.pass(tookMs);
-    expect(await ground.turn()).toBe(restMs);
+    await fixture.wakeUp(webhookId);
+    fixture.duringScan = () => fixture.advance(tookMs);
+    expect(await fixture.poll()).toBe(restMs);
   });
 
   test('counts the time of all steps of a scan', async () => {
     const webhooks = await threeStepsOfWebhooks('1 h');
-    while (webhooks.length > 0) await ground.tell(...webhooks.splice(0, 500));
-    for (let n = 0; n < 15; n += 1) await ground.turn(); // nothing is due: all are left to scan and sweep
-    ground.pass(SCAN_EVERY_MAX_MS);
-    ground.duringScan = () => ground.pass(10);
-    const pauses = [await ground.turn(), await ground.turn(), await ground.turn()];
+    while (webhooks.length > 0) await fixture.wakeUp(...webhooks.splice(0, 500));
+    for (let n = 0; n < 15; n += 1) await fixture.poll(); // nothing is due: all are left to scan and sweep
+    fixture.advance(SCAN_EVERY_MAX_MS);
+    fixture.duringScan = () => fixture.advance(10);
+    const pauses = [await fixture.poll(), await fixture.poll(), await fixture.poll()];
     expect(pauses).toEqual([BUSY_PAUSE_MS, BUSY_PAUSE_MS, 1_500]);
   });
 
   test('scans again what it could not read', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { dueInMs: 70_000 }); // no sweep finds it
-    await ground.tell(webhookId);
-    ground.duringScan = () => {
-      ground.duringScan = () => undefined;
+    await fixture.wakeUp(webhookId);
+    fixture.duringScan = () => {
+      fixture.duringScan = () => undefined;
       throw new Error('the database is away');
     };
-    await expect(ground.untilScanned()).rejects.toThrow('the database is away');
+    await expect(fixture.untilScanned()).rejects.toThrow('the database is away');
     await store.database.query('update deliveries set due_at = now()');
-    await ground.untilScanned();
-    expect(ground.queued()).toHaveLength(1);
+    await fixture.untilScanned();
+    expect(fixture.queued()).toHaveLength(1);
   });
 
   test('does not lose a webhook that gets its delivery while it is scanned', async () => {
     const webhookId = await store.rows.webhook();
-    await ground.tell(webhookId);
-    ground.afterScan = async () => {
-      ground.afterScan = async () => undefined;
+    await fixture.wakeUp(webhookId);
+    fixture.afterScan = async () => {
+      fixture.afterScan = async () => undefined;
       await store.rows.deliveries(webhookId, { dueInMs: 70_000 }); // no sweep finds it
-      await ground.tell(webhookId);
+      await fixture.wakeUp(webhookId);
     };
-    await ground.untilScanned();
+    await fixture.untilScanned();
     await store.database.query('update deliveries set due_at = now()');
-    await ground.untilScanned();
-    expect(ground.queued()).toHaveLength(1);
+    await fixture.untilScanned();
+    expect(fixture.queued()).toHaveLength(1);
   });
 
   test('asks nobody again who had room and got nothing', async () => {
     const webhookId = await store.rows.webhook();
-    ground.rounds.note([webhookId]);
-    for (let n = 0; n < 20; n += 1) await ground.turn();
-    expect(ground.asked).toEqual([[webhookId]]);
+    fixture.polling.add([webhookId]);
+    for (let n = 0; n < 20; n += 1) await fixture.poll();
+    expect(fixture.asked).toEqual([[webhookId]]);
   });
 
   test('asks some more times for who is full: what is in flight may end soon', async () => {
     const webhookId = await store.rows.webhook();
-    await store.rows.deliveries(webhookId, { count: FIRST_ROOM });
-    ground.rounds.note([webhookId]);
-    for (let n = 0; n < 20; n += 1) await ground.turn();
-    expect(ground.asked).toEqual(Array.from({ length: 12 }, () => [webhookId]));
+    await store.rows.deliveries(webhookId, { count: FIRST_LIMIT });
+    fixture.polling.add([webhookId]);
+    for (let n = 0; n < 20; n += 1) await fixture.poll();
+    expect(fixture.asked).toEqual(Array.from({ length: 12 }, () => [webhookId]));
   });
 
   test('leaves who found the lane full to the next scan, the one that was served as well as the others', async () => {
     for (let n = 0; n < 3; n += 1) await store.rows.deliveries(await store.rows.webhook());
-    ground.queue.fill('fast', 'waiting', WAITING_MAX - 1);
-    await ground.turn();
-    expect(ground.queued()).toHaveLength(1);
-    for (let n = 0; n < 3; n += 1) await ground.turn();
-    expect(ground.asked).toHaveLength(1);
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX - 1);
+    await fixture.poll();
+    expect(fixture.queued()).toHaveLength(1);
+    for (let n = 0; n < 3; n += 1) await fixture.poll();
+    expect(fixture.asked).toHaveLength(1);
   });
 
   test('asks nobody again who got all that there was', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 3 });
-    ground.rounds.note([webhookId]);
-    expect(await ground.turn()).toBeGreaterThan(BUSY_PAUSE_MS);
-    expect(ground.queued()).toHaveLength(3);
-    await ground.turn();
-    expect(ground.asked).toEqual([[webhookId]]);
+    fixture.polling.add([webhookId]);
+    expect(await fixture.poll()).toBeGreaterThan(BUSY_PAUSE_MS);
+    expect(fixture.queued()).toHaveLength(3);
+    await fixture.poll();
+    expect(fixture.asked).toEqual([[webhookId]]);
   });
 
   test('takes no lane for full of what waits for its time', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
     await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
-    ground.queue.fill('fast', 'waiting', WAITING_MAX - 2);
-    ground.rounds.note([webhookId]);
-    for (let n = 0; n < 2; n += 1) await ground.turn();
-    expect([ground.asked.length, ground.queued().length]).toEqual([1, 2]);
+    fixture.queue.fill('fast', 'waiting', WAITING_MAX - 2);
+    fixture.polling.add([webhookId]);
+    for (let n = 0; n < 2; n += 1) await fixture.poll();
+    expect([fixture.asked.length, fixture.queued().length]).toEqual([1, 2]);
   });
 
   test('finds by itself what nobody told it of', async () => {
-    await ground.untilSwept();
+    await fixture.untilSwept();
     const ids = await store.rows.deliveries(await store.rows.webhook());
-    await ground.untilSwept();
-    expect(ground.idsQueued()).toEqual(ids);
+    await fixture.untilSwept();
+    expect(fixture.idsQueued()).toEqual(ids);
   });
 
   test('told that something may have been missed sweeps in the next turn', async () => {
-    await ground.turn();
-    const before = ground.sweeps;
-    ground.sweep.noteEverything();
-    await ground.turn();
-    expect(ground.sweeps).toBe(before + 1);
+    await fixture.poll();
+    const before = fixture.sweeps;
+    fixture.sweep.restart();
+    await fixture.poll();
+    expect(fixture.sweeps).toBe(before + 1);
   });
 
   test('told so while it sweeps, sweeps again', async () => {
-    ground.duringSweep = () => ground.sweep.noteEverything();
-    await ground.untilSwept();
-    ground.duringSweep = () => undefined;
-    const before = ground.sweeps;
-    await ground.turn();
-    expect(ground.sweeps).toBe(before + 1);
+    fixture.duringSweep = () => fixture.sweep.restart();
+    await fixture.untilSwept();
+    fixture.duringSweep = () => undefined;
+    const before = fixture.sweeps;
+    await fixture.poll();
+    expect(fixture.sweeps).toBe(before + 1);
   });
 
   test('forgets nobody who is noted while it scans', async () => {
     const [known, noted] = [await store.rows.webhook(), await store.rows.webhook()];
     await store.rows.deliveries(known, { dueInMs: 70_000 });
-    await ground.tell(known);
-    ground.afterScan = async () => ground.rounds.note([noted]);
-    await ground.untilScanned();
-    expect(ground.asked.at(-1)).toContain(noted);
+    await fixture.wakeUp(known);
+    fixture.afterScan = async () => fixture.polling.add([noted]);
+    await fixture.untilScanned();
+    expect(fixture.asked.at(-1)).toContain(noted);
   });
 
   test.each([
     ['sweeps more webhooks than one step holds', () => undefined],
-    [
-      'sweeps on to the end, however often something may have been missed',
-      () => ground.sweep.noteEverything(),
-    ],
+    ['sweeps on to the end, however often something may have been missed', () => fixture.sweep.restart()],
   ])('%s', async (_, beforeEachTurn) => {
     await threeStepsOfWebhooks('0 s');
     await waitFor(
       async () => {
         beforeEachTurn();
-        await ground.turn();
-        ground.queue.lose();
-        return ground.claims.flat().length === 2300;
+        await fixture.poll();
+        fixture.queue.lose();
+        return fixture.claims.flat().length === 2300;
       },
       { what: 'every webhook to be claimed for' },
     );
-    expect(new Set(ground.claims.flat().map(({ webhookId }) => webhookId)).size).toBe(2300);
+    expect(new Set(fixture.claims.flat().map(({ webhookId }) => webhookId)).size).toBe(2300);
   });
 });

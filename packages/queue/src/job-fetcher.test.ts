@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import type { Job } from 'bullmq';
-import { Intake } from './intake.ts';
-import type { JobSource } from './intake.ts';
+import { JobFetcher } from './job-fetcher.ts';
+import type { JobSource } from './job-fetcher.ts';
 
 /** What BullMQ rejects with when a job is gone. */
 const GONE = Object.assign(new Error('Missing key for job'), { code: -1 });
@@ -89,7 +89,7 @@ let errors: Error[];
 let begun: number[];
 let endWork: Map<number, () => void>;
 let run: Promise<void>;
-let intake: Intake;
+let intake: JobFetcher;
 
 beforeEach(() => {
   queue = new FakeQueue();
@@ -105,11 +105,11 @@ afterEach(async () => {
 });
 
 function start(slots: number): void {
-  intake = new Intake({
+  intake = new JobFetcher({
     slots,
     stopped: stop.signal,
     onError: (error) => errors.push(error),
-    begin(data) {
+    start(data) {
       const pieces = [data as number | number[]].flat();
       begun.push(...pieces);
       return pieces.map((n) => new Promise<void>((resolve) => endWork.set(n, resolve)));
@@ -294,11 +294,11 @@ describe('full jobs that come where lone ones were expected', () => {
   /** Like {@link start}, with all work counted. It ends when the test says so. */
   function startCounting(): void {
     [inHand, most, ends] = [0, 0, []];
-    intake = new Intake({
+    intake = new JobFetcher({
       slots: SLOTS,
       stopped: stop.signal,
       onError: (error) => errors.push(error),
-      begin(data) {
+      start(data) {
         const pieces = [data as number | number[]].flat();
         begun.push(...pieces);
         inHand += pieces.length;
@@ -380,9 +380,9 @@ describe('an intake that is stopped', () => {
     await until(() => begun.length === 1, 'the job');
     stop.abort();
     let ended = false;
-    void intake.ended().then(() => (ended = true));
+    void intake.completed().then(() => (ended = true));
     endWork.get(1)?.();
-    await intake.worked();
+    await intake.handled();
     expect(ended).toBe(false);
   });
 
@@ -404,7 +404,7 @@ describe('an intake that is stopped', () => {
     start(1);
     await until(() => begun.length === 1, 'the job');
     endWork.get(1)?.();
-    await intake.ended();
+    await intake.completed();
     expect([begun, queue.returned]).toEqual([[1], [8]]);
   });
 });

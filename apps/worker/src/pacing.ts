@@ -7,7 +7,7 @@ const TIMER_MS = 1;
 /** Starts that a busy event loop has missed are made up for, within this time. */
 const CATCH_UP_MS = 50;
 
-export interface SpacingOptions {
+export interface PacingOptions {
   /** How many at a time there can be. */
   readonly slots: number;
   /** A monotonic clock. */
@@ -21,16 +21,16 @@ export interface SpacingOptions {
  *
  * @returns does the work when its time has come; settles as the work does
  */
-export function createSpacing({
+export function createPacing({
   slots,
   nowMs = () => performance.now(),
-}: SpacingOptions): <T>(work: () => Promise<T>) => Promise<T> {
+}: PacingOptions): <T>(work: () => Promise<T>) => Promise<T> {
   let meanMs = 0;
   let lastMs = -Infinity;
   let last = Promise.resolve();
 
   /** One after the other, each by the mean of the moment at which it is the next. */
-  async function turn(askedMs: number): Promise<void> {
+  async function untilStart(askedMs: number): Promise<void> {
     const dueMs = lastMs + meanMs / (slots * HEADROOM);
     const waitMs = dueMs - nowMs();
     if (waitMs >= TIMER_MS) await new Promise((resolve) => setTimeout(resolve, Math.ceil(waitMs)));
@@ -39,7 +39,7 @@ export function createSpacing({
 
   return async (work) => {
     const askedMs = nowMs();
-    await (last = last.then(() => turn(askedMs)));
+    await (last = last.then(() => untilStart(askedMs)));
     const begunMs = nowMs();
     try {
       return await work();

@@ -1,14 +1,14 @@
 import type { WebhookId } from '@postrider/domain';
-import type { DeliveryJob, Lane, Timed } from '@postrider/queue';
+import type { DeliveryJob, Lane, JobToAdd } from '@postrider/queue';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
 import type { ClaimedDelivery, DeliveryPosition } from '@postrider/store';
 import { createDeliveryClaims } from '../src/delivery-claims.ts';
-import { createDeliveryNews } from '../src/delivery-news.ts';
-import type { DeliveryNews } from '../src/delivery-news.ts';
-import { createDeliveryRounds } from '../src/delivery-rounds.ts';
-import type { DeliveryRounds } from '../src/delivery-rounds.ts';
-import { createDeliverySweep } from '../src/delivery-sweep.ts';
-import type { DeliverySweep } from '../src/delivery-sweep.ts';
+import { createWakeUpPass } from '../src/delivery-wake-up-pass.ts';
+import type { WakeUpPass } from '../src/delivery-wake-up-pass.ts';
+import { createPollingPass } from '../src/delivery-polling-pass.ts';
+import type { PollingPass } from '../src/delivery-polling-pass.ts';
+import { createSweepPass } from '../src/delivery-sweep-pass.ts';
+import type { SweepPass } from '../src/delivery-sweep-pass.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
 import type { RelayStore } from './open-relay-store.ts';
 
@@ -16,14 +16,14 @@ export const BUSY_PAUSE_MS = 10;
 const SCAN_EVERY_MAX_MS = 2_000;
 
 /** A relay's rounds, news and sweep on a real database and a queue in memory, with what they do in view. */
-export class DeliveryGround {
+export class DeliveryFixture {
   readonly store: RelayStore;
   readonly queue = inMemoryQueue();
   readonly claims: (readonly ClaimedDelivery[])[] = [];
   /** The webhooks of each claim. */
   readonly asked: WebhookId[][] = [];
   /** Where the last claim for each webhook began. */
-  readonly begunAt = new Map<WebhookId, DeliveryPosition | null>();
+  readonly claimedFrom = new Map<WebhookId, DeliveryPosition | null>();
   /** What the account of each webhook had in flight at the last claim for it, as far as the relay knew. */
   readonly accountInFlight = new Map<WebhookId, number>();
   /** How often the store was asked to sweep, and to scan. */
@@ -35,30 +35,30 @@ export class DeliveryGround {
   /** The scan's answer is there, and the relay does not have it yet. */
   afterScan: () => Promise<void> = async () => undefined;
   duringClaim: () => Promise<void> = async () => undefined;
-  rounds: DeliveryRounds;
-  news: DeliveryNews;
-  sweep: DeliverySweep;
+  polling: PollingPass;
+  wakeUps: WakeUpPass;
+  sweep: SweepPass;
   /** The relay's clock stands still but for the pauses between rounds. */
   #nowMs = 0;
 
   constructor(store: RelayStore) {
     this.store = store;
-    ({ rounds: this.rounds, news: this.news, sweep: this.sweep } = this.newRelay());
+    ({ polling: this.polling, wakeUps: this.wakeUps, sweep: this.sweep } = this.newRelay());
   }
 
-  newRelay(): { rounds: DeliveryRounds; news: DeliveryNews; sweep: DeliverySweep } {
+  newRelay(): { polling: PollingPass; wakeUps: WakeUpPass; sweep: SweepPass } {
     const outbox = createDeliveryOutbox(this.store.claims);
     const nowMs = () => this.#nowMs;
     const claims = createDeliveryClaims({
       store: {
         ...outbox,
-        claim: async (admissions, limits) => {
-          this.asked.push(admissions.map(({ webhookId }) => webhookId));
-          for (const { webhookId, scanFrom, accountInFlight } of admissions) {
-            this.begunAt.set(webhookId, scanFrom ?? null);
+        claim: async (requests, limits) => {
+          this.asked.push(requests.map(({ webhookId }) => webhookId));
+          for (const { webhookId, scanFrom, accountInFlight } of requests) {
+            this.claimedFrom.set(webhookId, scanFrom ?? null);
             this.accountInFlight.set(webhookId, accountInFlight ?? 0);
           }
-          const claimed = await outbox.claim(admissions, limits);
+          const claimed = await outbox.claim(requests, limits);
           const hook = this.duringClaim;
           this.duringClaim = async () => undefined;
           await hook();
@@ -80,27 +80,27 @@ export class DeliveryGround {
       this.duringSweep();
       return outbox.sweep(...args);
     };
-    const rounds = createDeliveryRounds({ store: { scan }, claims, nowMs });
-    const news = createDeliveryNews({ claims, onBacklog: (ids) => rounds.note(ids), nowMs });
-    const onFound = (ids: readonly WebhookId[]): void => rounds.noteFound(ids);
+    const polling = createPollingPass({ store: { scan }, claims, nowMs });
+    const wakeUps = createWakeUpPass({ claims, onBacklog: (ids) => polling.add(ids), nowMs });
+    const onFound = (ids: readonly WebhookId[]): void => polling.addOnce(ids);
     return {
-      rounds,
-      news,
-      sweep: createDeliverySweep({ store: { sweep: sweepOnce }, claims, onFound, nowMs }),
+      polling,
+      wakeUps,
+      sweep: createSweepPass({ store: { sweep: sweepOnce }, claims, onFound, nowMs }),
     };
   }
 
   /** A wake-up for these arrives. @returns the pause that the turn asks for. */
-  async tell(...webhooks: WebhookId[]): Promise<number> {
-    this.news.note(webhooks);
-    return this.news.turn();
+  async wakeUp(...webhooks: WebhookId[]): Promise<number> {
+    this.wakeUps.add(webhooks);
+    return this.wakeUps.run();
   }
 
-  jobs(lane: Lane): Timed<DeliveryJob>[] {
-    return this.queue.jobs(lane) as Timed<DeliveryJob>[];
+  jobs(lane: Lane): JobToAdd<DeliveryJob>[] {
+    return this.queue.jobs(lane) as JobToAdd<DeliveryJob>[];
   }
 
-  queued(): Timed<DeliveryJob>[] {
+  queued(): JobToAdd<DeliveryJob>[] {
     return [...this.jobs('fast'), ...this.jobs('slow')];
   }
 
@@ -113,33 +113,33 @@ export class DeliveryGround {
     return found.length;
   }
 
-  pass(ms: number): void {
+  advance(ms: number): void {
     this.#nowMs += ms;
   }
 
   /** A sweep, if one is due, and a round. @returns the pause that the round asks for. */
-  async turn(): Promise<number> {
-    this.pass(BUSY_PAUSE_MS);
-    await this.sweep.turn();
-    return this.rounds.turn();
+  async poll(): Promise<number> {
+    this.advance(BUSY_PAUSE_MS);
+    await this.sweep.run();
+    return this.polling.run();
   }
 
   /** Rounds until every webhook with outstanding deliveries was looked at once more, by a sweep and by a scan after it. */
   async untilSwept(): Promise<void> {
-    for (const before = this.sweeps; this.sweeps === before;) await this.turn();
+    for (const before = this.sweeps; this.sweeps === before;) await this.poll();
     await this.untilScanned();
   }
 
   /** Rounds until the webhooks that the relay knows were looked at once more. */
   async untilScanned(): Promise<void> {
     const endsAt = this.#nowMs + SCAN_EVERY_MAX_MS; // none is asked for where the relay knows no webhook
-    for (const before = this.scans; this.scans === before && this.#nowMs <= endsAt;) await this.turn();
+    for (const before = this.scans; this.scans === before && this.#nowMs <= endsAt;) await this.poll();
   }
 
   /** What workers would do with the jobs of a lane: take the rows and end them with a 200. */
   async work(lane: Lane): Promise<Map<WebhookId, number>> {
     const worker = createDeliveryWork(this.store.pool, this.store.pool);
-    const taken = await worker.take(this.queue.take(lane) as Timed<DeliveryJob>[], 30);
+    const taken = await worker.take(this.queue.take(lane) as JobToAdd<DeliveryJob>[], 30);
     const times = { startedAgoMs: 1, endedAgoMs: 0, durationMs: 1 };
     await worker.done(taken.map((delivery) => ({ ...delivery, ...times, statusCode: 200, answer: null })));
     const served = new Map<WebhookId, number>();

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WebhookId } from '@postrider/domain';
+import { QueueUnavailableError } from '@postrider/queue';
+import { DeliveryFixture } from '../test/delivery-fixture.ts';
+import { openRelayStore } from '../test/open-relay-store.ts';
+import type { RelayStore } from '../test/open-relay-store.ts';
+
+const WAITING_MAX = 128;
+const FIRST_LIMIT = 8;
+const IDLE_PAUSE_MS = 60_000;
+const RETRY_MS = 5;
+const AT_LIMIT_PAUSE_MS = 15;
+
+let store: RelayStore;
+let fixture: DeliveryFixture;
+
+beforeAll(async () => void (store = await openRelayStore()));
+afterAll(() => store.close());
+beforeEach(async () => {
+  await store.rows.clear();
+  fixture = new DeliveryFixture(store);
+});
+
+async function webhookWith(count: number): Promise<{ webhookId: WebhookId; ids: string[] }> {
+  const webhookId = await store.rows.webhook();
+  return { webhookId, ids: await store.rows.deliveries(webhookId, { count }) };
+}
+
+describe('news of a webhook', () => {
+  test('is claimed for at once, without a scan, and for nobody else', async () => {
+    const { webhookId, ids } = await webhookWith(2);
+    await webhookWith(1);
+    expect(await fixture.wakeUp(webhookId)).toBe(IDLE_PAUSE_MS);
+    expect(fixture.idsQueued()).toEqual(ids);
+    expect([fixture.asked, fixture.scans, fixture.sweeps]).toEqual([[[webhookId]], 0, 0]);
+  });
+
+  test('is claimed for while a round is under way', async () => {
+    const other = await webhookWith(1);
+    const newcomer = await store.rows.webhook();
+    const order: string[] = [];
+    fixture.duringClaim = async () => {
+      await store.rows.deliveries(newcomer);
+      await fixture.wakeUp(newcomer);
+      order.push('wake-up');
+    };
+    await fixture.poll().then(() => order.push('polling'));
+    expect(order).toEqual(['wake-up', 'polling']);
+    expect(fixture.asked).toEqual([[other.webhookId], [newcomer]]);
+    expect(fixture.queued()).toHaveLength(2);
+  });
+
+  test('is kept while another claim for the webhook is under way', async () => {
+    const { webhookId } = await webhookWith(1);
+    fixture.duringClaim = async () => {
+      await store.rows.deliveries(webhookId);
+      expect(await fixture.wakeUp(webhookId)).toBe(RETRY_MS);
+      expect(fixture.asked).toHaveLength(1);
+    };
+    await fixture.poll();
+    expect(fixture.queued()).toHaveLength(1);
+    await fixture.wakeUp();
+    expect(fixture.queued()).toHaveLength(2);
+  });
+
+  test('is left to the rounds where there is more than its room holds', async () => {
+    const { webhookId } = await webhookWith(FIRST_LIMIT + 3);
+    await fixture.wakeUp(webhookId);
+    expect(fixture.queued()).toHaveLength(FIRST_LIMIT);
+    await Promise.all([fixture.work('fast'), fixture.work('slow')]);
+    await fixture.poll();
+    expect(fixture.queued()).toHaveLength(3);
+  });
+
+  test('is claimed for at once also where it waits behind itself', async () => {
+    const { webhookId } = await webhookWith(FIRST_LIMIT + 3);
+    for (let n = 0; n < 2; n += 1) {
+      await fixture.wakeUp(webhookId);
+      await Promise.all([fixture.work('fast'), fixture.work('slow')]);
+    }
+    expect(fixture.claims.flat()).toHaveLength(FIRST_LIMIT + 3);
+  });
+
+  test('waits a moment where the room is full of what has not ended', async () => {
+    const { webhookId } = await webhookWith(FIRST_LIMIT + 3);
+    for (let n = 0; n < 2; n += 1) await fixture.wakeUp(webhookId);
+    expect([fixture.asked.length, fixture.queued().length]).toEqual([2, FIRST_LIMIT]);
+    await Promise.all([fixture.work('fast'), fixture.work('slow')]);
+    fixture.advance(AT_LIMIT_PAUSE_MS - 1);
+    expect(await fixture.wakeUp(webhookId)).toBe(RETRY_MS);
+    expect(fixture.asked).toHaveLength(2);
+    fixture.advance(1);
+    expect(await fixture.wakeUp()).toBe(IDLE_PAUSE_MS);
+    expect([fixture.asked.length, fixture.queued().length]).toEqual([3, 3]);
+  });
+
+  test('is claimed for at once also where its room is full of what waits for its time', async () => {
+    const { webhookId } = await webhookWith(0);
+    await store.rows.deliveries(webhookId, { count: FIRST_LIMIT - 1, dueInMs: 50_000 });
+    await fixture.poll();
+    for (let n = 0; n < 2; n += 1) {
+      await store.rows.deliveries(webhookId);
+      await fixture.wakeUp(webhookId);
+    }
+    expect(fixture.asked).toHaveLength(3);
+  });
+
+  test('that a round has claimed before is nothing to the rounds any more', async () => {
+    const { webhookId } = await webhookWith(1);
+    fixture.polling.add([webhookId]);
+    await fixture.poll();
+    await fixture.wakeUp(webhookId);
+    for (let n = 0; n < 3; n += 1) await fixture.poll();
+    expect(fixture.asked).toEqual([[webhookId], [webhookId]]);
+  });
+
+  test('is left to the rounds where its lane is full', async () => {
+    const { webhookId, ids } = await webhookWith(1);
+    for (const lane of ['fast', 'slow'] as const) fixture.queue.fill(lane, 'waiting', WAITING_MAX);
+    await fixture.wakeUp(webhookId);
+    expect(fixture.queued()).toEqual([]);
+    for (const lane of ['fast', 'slow'] as const) fixture.queue.fill(lane, 'waiting', 0);
+    await fixture.wakeUp();
+    expect(fixture.queued()).toEqual([]);
+    await fixture.poll();
+    expect(fixture.idsQueued()).toEqual(ids);
+  });
+
+  test('goes at once where only the other lane is full', async () => {
+    const { webhookId } = await webhookWith(1);
+    await fixture.wakeUp(webhookId);
+    await fixture.work('fast');
+    await store.rows.deliveries(webhookId);
+    await fixture.wakeUp(webhookId); // it has been seen to answer
+    await fixture.work('fast');
+    fixture.queue.fill('slow', 'waiting', WAITING_MAX);
+    for (let n = 0; n < 2; n += 1) await fixture.untilSwept(); // what was known of the queue is old by now
+    for (let n = 0; n < 2; n += 1) {
+      await store.rows.deliveries(webhookId);
+      await fixture.wakeUp(webhookId);
+    }
+    expect(fixture.queued()).toHaveLength(2);
+  });
+
+  test('is not forgotten when the queue is away', async () => {
+    const { webhookId, ids } = await webhookWith(1);
+    fixture.queue.fail('depth', 'addDeliveries');
+    await expect(fixture.wakeUp(webhookId)).rejects.toThrow(QueueUnavailableError);
+    fixture.queue.fail();
+    await fixture.wakeUp();
+    expect(fixture.idsQueued()).toEqual(ids);
+  });
+});
