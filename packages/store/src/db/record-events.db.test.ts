@@ -6,7 +6,7 @@ import type { Rows } from '@postrider/testing';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
-import { replayDeadLetter } from '../deliveries/sql/replay-dead-letter.ts';
+import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { recordEvents } from './sql/record-events.ts';
 
@@ -29,11 +29,11 @@ function valuesOf(type: EventType = 'email.sent', subject: string | null = null)
 
 /** Records in a transaction of its own. @returns the webhooks that got a delivery, in order. */
 async function recorded(type?: EventType, subject?: string): Promise<string[]> {
-  const result = await store.db.pool.query<{ webhook_id: string }>(
+  const result = await store.db.pool.query<{ webhookId: string }>(
     recordEvents.text,
     valuesOf(type, subject)[1],
   );
-  return result.rows.map((row) => row.webhook_id).sort();
+  return result.rows.map((row) => row.webhookId).sort();
 }
 
 async function orphans(): Promise<number> {

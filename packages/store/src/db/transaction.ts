@@ -40,8 +40,8 @@ export class Transaction implements OutboxTransaction {
   }
 
   async appendEvents(batch: EventBatch): Promise<void> {
-    const rows = await runIn<{ webhook_id: WebhookId }>(this.client, recordEvents, eventValues(batch));
-    for (const row of rows) this.wakeWebhook(row.webhook_id);
+    const rows = await runIn<{ webhookId: WebhookId }>(this.client, recordEvents, eventValues(batch));
+    for (const { webhookId } of rows) this.wakeWebhook(webhookId);
   }
 
   /** Asks for a wake-up of the relay for this webhook, once the transaction has committed. */

@@ -2,32 +2,34 @@ import type { Pool, PoolClient } from 'pg';
 import { forRetention } from '../db/bounded-step.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 
-/** The log of attempts is partitioned by day, in UTC. A day is named YYYYMMDD. */
-export interface AttemptLog {
-  /** Makes the partitions of today and the coming days that are not there. @returns the days made. */
-  makeDays(): Promise<string[]>;
-  /** Drops the partitions of days that are past. @returns the days dropped. */
-  dropDays(keptDays: number): Promise<string[]>;
-}
-
-/** Partitions stand ready this many days ahead, so that a relay may be away for a week. */
+/** Partitions are made this many days ahead, so the relay may be down for a week. */
 const DAYS_AHEAD = 7;
-/** One relay tends the log at a time; the others find the lock taken and let it be. */
+/** One relay at a time changes partitions. The others find the lock taken and do nothing. */
 const ATTEMPT_LOG_LOCK = 72707370;
 /**
- * All who log an attempt queue behind a wait for the log's lock. It covers the transactions that are writing an outcome
- * (milliseconds). A reader, such as pg_dump, takes longer: the next try comes later.
+ * While the relay waits for the log's lock, every worker that logs an attempt queues behind it. The timeout
+ * is long enough for transactions that write an outcome (milliseconds). A reader such as pg_dump takes
+ * longer: then the relay tries again later.
  */
 const LOCK_TIMEOUT_MS = 100;
-/** All who log an attempt wait while rows are moved. On two cores with a load of 19, moving 5,000 took 0.45 s. */
+/**
+ * Workers that log an attempt wait while rows are moved. On two cores with a load of 19, moving 5,000 took
+ * 0.45 s.
+ */
 const ROWS_MOVED_MAX = 2_000;
-/** In the default partition. */
+/** The age of rows in the default partition. */
 const STRAY_AGE = forRetention('started_at');
 
-export function createAttemptLog(pool: Pool): AttemptLog {
+/** The log of attempts, partitioned by day in UTC. A day is named YYYYMMDD. */
+export type AttemptLog = ReturnType<typeof createAttemptLog>;
+
+export function createAttemptLog(pool: Pool) {
   return {
-    makeDays: () => mappingUnavailable(() => makeDays(pool)),
-    dropDays: (keptDays) => mappingUnavailable(() => dropDays(pool, keptDays)),
+    /** Makes the missing partitions of today and the coming days. @returns the days made. */
+    makeDays: async (): Promise<string[]> => mappingUnavailable(() => makeDays(pool)),
+    /** Drops the partitions of old days. @returns the days dropped. */
+    dropDays: async (keptDays: number): Promise<string[]> =>
+      mappingUnavailable(() => dropDays(pool, keptDays)),
   };
 }
 
@@ -60,12 +62,15 @@ async function dropDays(pool: Pool, keptDays: number): Promise<string[]> {
 }
 
 /**
- * Attaches a partition for one day. Rows of that day that already went to the default partition (a relay that was
- * away for more than a week) are moved, because the default may not hold rows of a partition's range. Who logs an attempt
- * meanwhile waits, and at the whole log: at the default partition it would find, after its wait, that its row no longer belongs
- * there, and fail. The outcome of an attempt would go with it, and the attempt be made again.
+ * Attaches a partition for one day. After the relay was down for more than a week, the default partition
+ * holds rows of that day. They are moved, because Postgres refuses a partition whose rows are in the default.
  *
- * A day with too many such rows gets no partition: its attempts stay in the default, and retention drops them there.
+ * Workers that log an attempt meanwhile wait at the whole log. If they waited at the default partition, their
+ * row would no longer belong there afterwards, and the insert would fail. The outcome would be lost, and the
+ * attempt made again.
+ *
+ * A day with too many such rows gets no partition. Its attempts stay in the default, and retention drops them
+ * there.
  */
 async function makePartition(pool: Pool, day: string): Promise<boolean> {
   const name = `attempts_${day}`;
@@ -91,7 +96,7 @@ async function isMoreThanMoved(client: PoolClient, range: string): Promise<boole
   return rowCount === 1;
 }
 
-/** Postgres locks the default partition, too: what belongs there changes. */
+/** Postgres locks the default partition, too, because its range changes. */
 async function dropPartition(pool: Pool, day: string): Promise<boolean> {
   const name = `attempts_${day}`;
   return underLock(pool, async (client) => {
@@ -103,7 +108,10 @@ async function dropPartition(pool: Pool, day: string): Promise<boolean> {
   });
 }
 
-/** Asks the catalog itself: within a transaction `to_regclass` may answer from a cache older than the lock. */
+/**
+ * Reads the catalog itself: within a transaction, `to_regclass` may answer from a cache that is older than
+ * the lock.
+ */
 async function isThere(client: PoolClient, table: string): Promise<boolean> {
   const { rows } = await client.query<{ there: boolean }>(
     `select exists (select from pg_class where relnamespace = 'public'::regnamespace and relname = $1) as there`,
@@ -113,12 +121,14 @@ async function isThere(client: PoolClient, table: string): Promise<boolean> {
 }
 
 /**
- * Runs, if no other relay tends the log now, what `prepare` asks for, in its transaction.
+ * Runs the statements that `prepare` returns, in its transaction, unless another relay changes partitions
+ * now.
  *
- * What holds the log's lock goes to Postgres in one message, with the commit: a relay that stands still between two
- * statements would keep all workers waiting. Once the log is locked, nothing is waited for (`nowait`).
+ * The statements that need the log's lock go to Postgres in one message, with the commit. A relay that
+ * stopped between two statements would keep all workers waiting. Once the log is locked, nothing else is
+ * waited for (`nowait`).
  *
- * @returns false when another relay tends the log, or `prepare` asks for nothing.
+ * @returns false when another relay changes partitions, or `prepare` returns null.
  */
 async function underLock(
   pool: Pool,

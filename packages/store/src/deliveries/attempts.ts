@@ -5,26 +5,26 @@ import { mappingUnavailable } from '../db/errors.ts';
 import type { Page } from '../db/page.ts';
 import { listAttempts, listAttemptsOfEvent } from './sql/list-attempts.ts';
 
-/** Where an attempt stands in the log: no two attempts share all three. */
+/** The position of an attempt in the log. No two attempts share all three values. */
 export interface AttemptCursor {
-  /** Microseconds since 1970, as the log has them. */
+  /** Microseconds since 1970, as precise as the log. */
   readonly startedUs: bigint;
   readonly deliveryId: bigint;
   readonly attempt: number;
 }
 
-/** What one request to an endpoint came to. */
+/** One request to an endpoint, and its result. */
 export interface LoggedAttempt {
   readonly eventId: EventId;
-  /** null: logged by a version that did not write it. */
+  /** null: a version that did not record the type logged the attempt. */
   readonly type: string | null;
-  /** 1 for the first of its set. */
+  /** 1 for the first attempt after the event was recorded or replayed. */
   readonly attempt: number;
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly statusCode: number | null;
   readonly error: string | null;
-  /** The first bytes of the answer's body; null without one. */
+  /** The first bytes of the answer's body; null when there is none. */
   readonly answer: Buffer | null;
   readonly cursor: AttemptCursor;
 }
@@ -32,33 +32,25 @@ export interface LoggedAttempt {
 export interface AttemptRequest {
   readonly webhookId: WebhookId;
   readonly eventId?: EventId | undefined;
-  /** Only what stands behind it. */
+  /** Only attempts after this one in the list. */
   readonly after?: AttemptCursor | undefined;
   /** 1 or more. */
   readonly limit: number;
 }
 
-export interface AttemptStore {
-  /** The newest first. @returns null when the account has no such webhook, of its own or of an inbound rule. */
-  list(accountId: AccountId, request: AttemptRequest): Promise<Page<LoggedAttempt> | null>;
-}
+type AttemptRow = Omit<LoggedAttempt, 'cursor'> & { readonly deliveryId: string; readonly startedUs: string };
 
-interface AttemptRow {
-  readonly event_id: EventId;
-  readonly type: string | null;
-  readonly attempt: number;
-  readonly started_at: Date;
-  readonly duration_ms: number;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly answer: Buffer | null;
-  readonly delivery_id: string;
-  readonly started_us: string;
-}
+export type AttemptStore = ReturnType<typeof createAttemptStore>;
 
-export function createAttemptStore(db: Database): AttemptStore {
+export function createAttemptStore(db: Database) {
   return {
-    async list(accountId, { webhookId, eventId, after, limit }) {
+    /**
+     * The newest first. @returns null when the account has no such webhook, of its own or of a routing rule.
+     */
+    async list(
+      accountId: AccountId,
+      { webhookId, eventId, after, limit }: AttemptRequest,
+    ): Promise<Page<LoggedAttempt> | null> {
       const webhook = await mappingUnavailable(() =>
         db.prisma.webhook.findFirst({
           where: { id: webhookId, accountId, removedAt: null },
@@ -68,7 +60,7 @@ export function createAttemptStore(db: Database): AttemptStore {
       if (webhook === null) return null;
       const position =
         after === undefined ? [null, null, null] : [after.startedUs, after.deliveryId, after.attempt];
-      // One more than is shown tells whether there are more.
+      // One row more than the page shows tells whether there are more.
       const values = [webhookId, ...position, limit + 1];
       const rows = await (eventId === undefined
         ? runOn<AttemptRow>(db.pool, listAttempts, values)
@@ -78,17 +70,11 @@ export function createAttemptStore(db: Database): AttemptStore {
   };
 }
 
-function attemptOf(row: AttemptRow): LoggedAttempt {
-  const { attempt } = row;
-  return {
-    eventId: row.event_id,
-    type: row.type,
-    attempt,
-    startedAt: row.started_at,
-    durationMs: row.duration_ms,
-    statusCode: row.status,
-    error: row.error,
-    answer: row.answer,
-    cursor: { startedUs: BigInt(row.started_us), deliveryId: BigInt(row.delivery_id), attempt },
+function attemptOf({ deliveryId, startedUs, ...attempt }: AttemptRow): LoggedAttempt {
+  const cursor = {
+    startedUs: BigInt(startedUs),
+    deliveryId: BigInt(deliveryId),
+    attempt: attempt.attempt,
   };
+  return { ...attempt, cursor };
 }

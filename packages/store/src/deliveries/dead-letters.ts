@@ -13,10 +13,9 @@ import { readPage } from '../db/page.ts';
 import type { Page } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import type { DeadLetter as DeadLetterRow } from '../generated/client.ts';
-import { replayDeadLetter } from './sql/replay-dead-letter.ts';
-import { replayDeadLetters } from './sql/replay-dead-letters.ts';
+import { replayDeadLetter, replayDeadLetters } from './sql/replay-dead-letters.ts';
 
-/** Contract 2.4. */
+/** A delivery that was given up (contract 2.4). */
 export interface DeadLetter {
   readonly id: DeadLetterId;
   readonly webhookId: WebhookId;
@@ -25,23 +24,22 @@ export interface DeadLetter {
   readonly attempts: number;
   readonly reason: DeadLetterReason;
   readonly lastError: string;
-  /** The last answer's status; null when no answer ever came. */
+  /** Status of the last answer; null when no answer ever came. */
   readonly statusCode: number | null;
   readonly createdAt: Date;
 }
 
-/** Which dead letters; what is left out is any. */
+/** An absent property matches any value. */
 export interface DeadLetterFilter {
   readonly type?: EventType | undefined;
   readonly reason?: DeadLetterReason | undefined;
 }
 
-/** Where the list is cut: at a moment, or at a dead letter of the account. */
+/** Only older dead letters are replayed: a time, or a dead letter of the account. */
 export type DeadLetterCut = Date | DeadLetterId;
 
 export interface ReplayRequest extends DeadLetterFilter {
   readonly webhookId: WebhookId;
-  /** Only what is older. */
   readonly before?: DeadLetterCut | undefined;
 }
 
@@ -50,49 +48,53 @@ export type ReplayOutcome =
   | { readonly kind: 'no webhook' }
   | { readonly kind: 'no such cut' };
 
-export interface DeadLetterStore {
-  /**
-   * The newest first, at most 100 (contract 8); those of a webhook that the account does not have are none.
-   *
-   * @param after what is older than this one. @returns null when the account has no such dead letter.
-   */
-  list(
-    accountId: AccountId,
-    filter?: DeadLetterFilter & { readonly webhookId?: WebhookId | undefined },
-    after?: DeadLetterId,
-  ): Promise<Page<DeadLetter> | null>;
-  /**
-   * Queues the event again at once with a fresh set of attempts and removes the dead letter.
-   *
-   * @returns false when the dead letter or its webhook is gone; of concurrent replays one returns true.
-   */
-  replay(accountId: AccountId, id: DeadLetterId): Promise<boolean>;
-  /**
-   * Replays what matches, the oldest first, at most 1,000. Each is replayed once, however many calls run at once. A
-   * replayed event that fails again at once would come round for ever: `before` ends that.
-   */
-  replayMatching(accountId: AccountId, request: ReplayRequest): Promise<ReplayOutcome>;
-}
+export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
 
-export function createDeadLetterStore(db: Database): DeadLetterStore {
+export function createDeadLetterStore(db: Database) {
   return {
-    list: (accountId, filter = {}, after) =>
-      mappingUnavailable(() => listPage(db, accountId, filter, after ?? null)),
-    async replay(accountId, id) {
+    /**
+     * The newest first, at most 100 (contract 8). A webhook that is not the account's has none.
+     *
+     * @param after only letters older than this one.
+     * @returns null when the account has no such dead letter.
+     */
+    async list(
+      accountId: AccountId,
+      filter: DeadLetterFilter & { readonly webhookId?: WebhookId | undefined } = {},
+      after?: DeadLetterId,
+    ): Promise<Page<DeadLetter> | null> {
+      return mappingUnavailable(() => listPage(db, accountId, filter, after ?? null));
+    },
+    /**
+     * Queues the event again at once, with a fresh set of attempts, and removes the dead letter.
+     *
+     * @returns false when the dead letter or its webhook is gone. Of concurrent replays, one returns true.
+     */
+    async replay(accountId: AccountId, id: DeadLetterId): Promise<boolean> {
       return db.transactions.run(async (tx) => {
-        const rows = await runIn<{ webhook_id: WebhookId }>(tx.client, replayDeadLetter, [accountId, id]);
-        for (const row of rows) tx.wakeWebhook(row.webhook_id);
+        const rows = await runIn<{ webhookId: WebhookId }>(tx.client, replayDeadLetter, [accountId, id]);
+        for (const { webhookId } of rows) tx.wakeWebhook(webhookId);
         return rows.length > 0;
       });
     },
-    async replayMatching(accountId, { webhookId, type, reason, before }) {
+    /**
+     * Replays the matching letters, the oldest first, at most 1,000. Concurrent calls replay each letter
+     * once. A replayed event that fails again at once would come back for ever; `before` ends that.
+     */
+    async replayMatching(
+      accountId: AccountId,
+      { webhookId, type, reason, before }: ReplayRequest,
+    ): Promise<ReplayOutcome> {
       const cut = await mappingUnavailable(() => cutAt(db, accountId, before));
       if (cut === null) return { kind: 'no such cut' };
-      return db.transactions.run(async (tx) => {
+      return db.transactions.run<ReplayOutcome>(async (tx) => {
         const filter = given({ type, reason });
         const statement = replayDeadLetters(Object.keys(filter) as (keyof typeof filter)[]);
         const [row] = await runIn<{ replayed: number; remaining: number }>(tx.client, statement, [
-          ...[accountId, webhookId, ...cut, LIMITS.deadLettersReplayed],
+          accountId,
+          webhookId,
+          ...cut,
+          LIMITS.deadLettersReplayed,
           ...Object.values(filter),
         ]);
         if (row === undefined) return { kind: 'no webhook' };
@@ -103,7 +105,7 @@ export function createDeadLetterStore(db: Database): DeadLetterStore {
   };
 }
 
-/** The moment and the id of the first dead letter that is too new; null: the account has no such dead letter. */
+/** Time and id of the first dead letter that is too new; null: the account has no such dead letter. */
 async function cutAt(
   db: Database,
   accountId: AccountId,
@@ -127,7 +129,7 @@ async function listPage(
   after: DeadLetterId | null,
 ): Promise<Page<DeadLetter> | null> {
   const cursor = after === null ? null : ({ side: 'after', id: after } as const);
-  // One condition or the other: with both, Postgres might go through the account for the few of one webhook.
+  // Never both conditions: Postgres might then read all letters of the account to find the few of one webhook.
   const owner =
     webhookId === undefined
       ? { accountId, webhookId: { notIn: await beingRemoved(db, accountId) } }
@@ -148,12 +150,12 @@ async function listPage(
   );
 }
 
-/** Without what is left out: to Prisma, too, that is any. */
+/** Drops absent properties. Prisma, too, then matches any value. */
 function given({ type, reason }: DeadLetterFilter): { type?: EventType; reason?: DeadLetterReason } {
   return { ...(type === undefined ? {} : { type }), ...(reason === undefined ? {} : { reason }) };
 }
 
-/** The webhook's id, if it is the account's. */
+/** The webhook's id, if the account has that webhook. */
 async function ofAccount(db: Database, accountId: AccountId, id: WebhookId): Promise<string[]> {
   const rows = await db.prisma.webhook.findMany({
     where: { id, accountId, removedAt: null },
@@ -162,7 +164,7 @@ async function ofAccount(db: Database, accountId: AccountId, id: WebhookId): Pro
   return rows.map((row) => row.id);
 }
 
-/** Webhooks whose DELETE has answered and whose dead letters are still on their way out. */
+/** Webhooks whose DELETE has answered, while their dead letters are still being removed. */
 async function beingRemoved(db: Database, accountId: AccountId): Promise<string[]> {
   const rows = await db.prisma.webhook.findMany({
     where: { accountId, removedAt: { not: null } },

@@ -6,10 +6,10 @@ import type { Pool } from 'pg';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createPool } from '../db/pool.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { DeliveryOutbox, DeliveryPosition, ScannedWebhook, ScanLimits } from './delivery-outbox.ts';
+import type { DeliveryOutbox, DeliveryPosition, ScannedWebhook } from './delivery-outbox.ts';
 import { scanWebhooks } from './sql/scan-webhooks.ts';
 
-const LIMITS: ScanLimits = { lookAheadSeconds: 60, stuckAfterSeconds: 1 };
+const LIMITS = { lookAheadSeconds: 60, stuckAfterSeconds: 1 };
 
 let database: TestDatabase;
 let rows: Rows;

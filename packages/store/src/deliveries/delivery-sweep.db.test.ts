@@ -5,9 +5,9 @@ import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { createPool } from '../db/pool.ts';
 import { createDeliveryOutbox } from './delivery-outbox.ts';
-import type { DeliveryOutbox, SweepLimits } from './delivery-outbox.ts';
+import type { DeliveryOutbox } from './delivery-outbox.ts';
 
-const LIMITS: SweepLimits = { lookAheadSeconds: 60 };
+const LIMITS = { lookAheadSeconds: 60 };
 
 let database: TestDatabase;
 let rows: Rows;

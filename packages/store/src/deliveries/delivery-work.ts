@@ -8,31 +8,29 @@ import type {
 } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
-import { endOrphans } from './sql/end-orphans.ts';
-import { finishDead } from './sql/finish-dead.ts';
-import { finishDone } from './sql/finish-done.ts';
-import { finishRetry } from './sql/finish-retry.ts';
+import type { Statement } from '../db/statement.ts';
+import { endOrphans, finishDead, finishDone, finishRetry } from './sql/finish-deliveries.ts';
 import { markHealth } from './sql/mark-health.ts';
 import { takeDeliveries } from './sql/take-deliveries.ts';
 
-/** A delivery by the hand-over a job was made for. */
+/** A delivery, and the claim under which its job was made. */
 export interface DeliveryClaim {
   readonly deliveryId: string;
   readonly claim: number;
 }
 
 /**
- * The fence of an outcome. A restore or a failover can give an id, and so a claim, to another event's row. The ids of
- * event and webhook are random: they never name another.
+ * What an outcome must match: the fencing token. After a restore or a failover, another event's row may have
+ * the same id and claim. The ids of event and webhook are random, so they always differ.
  */
 export interface HeldDelivery extends DeliveryClaim {
   readonly eventId: EventId;
   readonly webhookId: WebhookId;
 }
 
-/** A delivery that a worker has taken, with all that an attempt needs. */
+/** A delivery that a worker has taken, with everything that an attempt needs. */
 export interface TakenDelivery extends HeldDelivery {
-  /** Attempts of this set that were made before. */
+  /** Earlier attempts, since the event was recorded or last replayed. */
   readonly attemptsMade: number;
   readonly eventType: EventType;
   readonly eventCreatedAt: Date;
@@ -41,26 +39,26 @@ export interface TakenDelivery extends HeldDelivery {
   readonly endpoint: string;
   readonly secret: SealedSecret;
   readonly failing: boolean;
-  /** How long it is not yet due. */
+  /** Time until it is due; 0 when it is due. */
   readonly earlyMs: number;
-  /** How long it had been due when it was taken. */
+  /** Time from its due time to the take. */
   readonly lateMs: number;
 }
 
-/** What is logged of an attempt. Times are told as milliseconds ago, so that only Postgres's clock counts. */
+/** An attempt to log. Times are milliseconds ago, so that only Postgres's clock counts. */
 export interface FinishedAttempt extends HeldDelivery {
   readonly eventType: EventType;
   readonly startedAgoMs: number;
   readonly endedAgoMs: number;
   readonly durationMs: number;
   readonly statusCode: number | null;
-  /** The first bytes of the answer's body; null without one. */
+  /** The first bytes of the answer's body; null when there is none. */
   readonly answer: Buffer | null;
 }
 
 export interface RetriedAttempt extends FinishedAttempt {
   readonly error: string;
-  /** From the end of the attempt. */
+  /** Counts from the end of the attempt. */
   readonly delayMs: number;
 }
 
@@ -68,122 +66,115 @@ export interface DeadAttempt extends FinishedAttempt {
   readonly error: string;
   readonly deadLetterId: DeadLetterId;
   readonly reason: DeadLetterReason;
-  /** False for a refusal: no request was made, no attempt is counted. */
+  /** False for a refusal: no request was made, and no attempt is counted. */
   readonly requestMade: boolean;
 }
 
-/**
- * A worker's view of the outstanding deliveries. Each finish returns the ids it ended; a delivery that is missing
- * there is no longer the caller's: its lease ran out, its webhook was deleted, or the database was restored.
- */
-export interface DeliveryWork {
-  /** A delivery whose event is gone is not given: it is ended, while the others are given already. */
-  take(jobs: readonly DeliveryClaim[], leaseSeconds: number): Promise<TakenDelivery[]>;
-  done(attempts: readonly FinishedAttempt[]): Promise<string[]>;
-  retry(attempts: readonly RetriedAttempt[]): Promise<string[]>;
-  dead(attempts: readonly DeadAttempt[]): Promise<string[]>;
-  /** @returns the webhooks whose state changed. */
-  markHealth(changes: readonly { webhookId: WebhookId; failing: boolean }[]): Promise<WebhookId[]>;
-}
-
-interface TakenRow {
-  readonly id: string;
-  readonly claim: number;
-  readonly attempts: number;
-  readonly event_id: EventId;
-  readonly webhook_id: WebhookId;
+type TakenRow = Omit<TakenDelivery, 'eventType' | 'secret'> & {
   /** Null: the event is gone. */
-  readonly type: EventType | null;
-  readonly created_at: Date;
-  readonly data: string;
-  readonly subject: string;
-  readonly endpoint: string;
-  readonly secret_key_id: string;
-  readonly secret_sealed: Buffer;
-  readonly failing: boolean;
-  readonly early_ms: number;
-  readonly late_ms: number;
-}
+  readonly eventType: EventType | null;
+  readonly secretKeyId: string;
+  readonly secretSealed: Buffer;
+};
 
 interface Listeners {
-  /** Told of each delivery that ended because its event was gone. */
+  /** Called for each delivery that ended because its event was gone. */
   readonly onOrphan?: (delivery: HeldDelivery) => void;
-  /** Told of each that could not be ended: its lease brings it back. */
+  /** Called for each such delivery that could not be ended. It comes back when its lease expires. */
   readonly onOrphanLeft?: (delivery: HeldDelivery, error: unknown) => void;
 }
 
-/**
- * @param leases pool whose commits need not be durable: takes.
- * @param outcomes pool whose commits are: a delivery that was recorded as done is never made again.
- */
-export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: Listeners = {}): DeliveryWork {
-  const idsOf = (rows: readonly { id: string }[]): string[] => rows.map((row) => row.id);
-  /** Never rejects. */
-  async function end(orphans: readonly TakenRow[]): Promise<void> {
-    if (orphans.length === 0) return;
-    const columns = (['id', 'claim', 'event_id', 'webhook_id'] as const).map((name) =>
-      orphans.map((row) => row[name]),
-    );
-    try {
-      const ended = new Set(idsOf(await runOn<{ id: string }>(outcomes, endOrphans, columns)));
-      for (const row of orphans) if (ended.has(row.id)) listeners.onOrphan?.(heldOf(row));
-    } catch (error) {
-      for (const row of orphans) listeners.onOrphanLeft?.(heldOf(row), error);
-    }
-  }
+/** The outstanding deliveries as a worker sees them. */
+export type DeliveryWork = ReturnType<typeof createDeliveryWork>;
 
+/**
+ * `done`, `retry` and `dead` return the ids that they ended. A delivery that is missing there no longer
+ * belongs to the caller: its lease expired, its webhook was deleted, or the database was restored.
+ *
+ * @param leases pool for takes: its commits need not be durable.
+ * @param outcomes pool whose commits are durable: a delivery that is recorded as done is never sent again.
+ */
+export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: Listeners = {}) {
   return {
-    async take(jobs, leaseSeconds) {
-      const ids = jobs.map((job) => job.deliveryId);
-      const claims = jobs.map((job) => job.claim);
+    /** A delivery whose event is gone is not returned: it is ended in the background. */
+    async take(jobs: readonly DeliveryClaim[], leaseSeconds: number): Promise<TakenDelivery[]> {
+      const ids = jobs.map(({ deliveryId }) => deliveryId);
+      const claims = jobs.map(({ claim }) => claim);
       const rows = await runOn<TakenRow>(leases, takeDeliveries, [ids, claims, leaseSeconds]);
-      // Not waited for: the take has committed, and the others of the batch would go to their leases with it.
-      void end(rows.filter(({ type }) => type === null));
+      // Not awaited: the take has committed. An error here must not cost the other deliveries their lease.
+      void end(
+        outcomes,
+        rows.filter(({ eventType }) => eventType === null),
+        listeners,
+      );
       return rows.flatMap(takenOf);
     },
-    async done(all) {
-      const attempts = ofEachTake(all);
-      return idsOf(await runOn<{ id: string }>(outcomes, finishDone, attemptColumns(attempts)));
+    async done(all: readonly FinishedAttempt[]): Promise<string[]> {
+      return idsEnded(outcomes, finishDone, attemptColumns(oncePerFence(all)));
     },
-    async retry(all) {
-      const attempts = ofEachTake(all);
-      return idsOf(
-        await runOn<{ id: string }>(outcomes, finishRetry, [
-          ...attemptColumns(attempts),
-          attempts.map((attempt) => attempt.error),
-          attempts.map((attempt) => attempt.delayMs),
-          attempts.map((attempt) => attempt.endedAgoMs),
-        ]),
-      );
-    },
-    async dead(all) {
-      const attempts = ofEachTake(all);
-      return idsOf(
-        await runOn<{ id: string }>(outcomes, finishDead, [
-          ...attemptColumns(attempts),
-          attempts.map((attempt) => attempt.error),
-          attempts.map((attempt) => attempt.deadLetterId),
-          attempts.map((attempt) => attempt.reason),
-          attempts.map((attempt) => (attempt.requestMade ? 1 : 0)),
-        ]),
-      );
-    },
-    async markHealth(changes) {
-      const ids = changes.map((change) => change.webhookId);
-      const rows = await runOn<{ id: WebhookId }>(leases, markHealth, [
-        ids,
-        changes.map((change) => change.failing),
+    async retry(all: readonly RetriedAttempt[]): Promise<string[]> {
+      const attempts = oncePerFence(all);
+      return idsEnded(outcomes, finishRetry, [
+        ...attemptColumns(attempts),
+        attempts.map(({ error }) => error),
+        attempts.map(({ delayMs }) => delayMs),
+        attempts.map(({ endedAgoMs }) => endedAgoMs),
       ]);
-      return rows.map((row) => row.id);
+    },
+    async dead(all: readonly DeadAttempt[]): Promise<string[]> {
+      const attempts = oncePerFence(all);
+      return idsEnded(outcomes, finishDead, [
+        ...attemptColumns(attempts),
+        attempts.map(({ error }) => error),
+        attempts.map(({ deadLetterId }) => deadLetterId),
+        attempts.map(({ reason }) => reason),
+        attempts.map(({ requestMade }) => (requestMade ? 1 : 0)),
+      ]);
+    },
+    /** @returns the webhooks whose state changed. */
+    async markHealth(changes: readonly { webhookId: WebhookId; failing: boolean }[]): Promise<WebhookId[]> {
+      const rows = await runOn<{ id: WebhookId }>(leases, markHealth, [
+        changes.map(({ webhookId }) => webhookId),
+        changes.map(({ failing }) => failing),
+      ]);
+      return rows.map(({ id }) => id);
     },
   };
 }
 
+/** Ends deliveries whose event is gone. Never rejects. */
+async function end(outcomes: Pool, orphans: readonly HeldDelivery[], listeners: Listeners): Promise<void> {
+  if (orphans.length === 0) return;
+  const held = orphans.map(({ deliveryId, claim, eventId, webhookId }) => ({
+    deliveryId,
+    claim,
+    eventId,
+    webhookId,
+  }));
+  const columns = [
+    held.map(({ deliveryId }) => deliveryId),
+    held.map(({ claim }) => claim),
+    held.map(({ eventId }) => eventId),
+    held.map(({ webhookId }) => webhookId),
+  ];
+  try {
+    const ended = new Set(await idsEnded(outcomes, endOrphans, columns));
+    for (const delivery of held) if (ended.has(delivery.deliveryId)) listeners.onOrphan?.(delivery);
+  } catch (error) {
+    for (const delivery of held) listeners.onOrphanLeft?.(delivery, error);
+  }
+}
+
+async function idsEnded(pool: Pool, statement: Statement, values: readonly unknown[]): Promise<string[]> {
+  const rows = await runOn<{ id: string }>(pool, statement, values);
+  return rows.map(({ id }) => id);
+}
+
 /**
- * One outcome for each fence, the first. After a restore a worker may take a delivery again that it still holds from
- * the lost history, under the same claim: both outcomes would fit the row.
+ * Keeps the first outcome of each fence. After a restore, a worker may take a delivery under a claim that it
+ * already holds from the lost history. Both outcomes would match the row.
  */
-function ofEachTake<A extends FinishedAttempt>(attempts: readonly A[]): A[] {
+function oncePerFence<A extends FinishedAttempt>(attempts: readonly A[]): A[] {
   const first = new Map<string, A>();
   for (const attempt of attempts) {
     const fence = `${attempt.deliveryId} ${attempt.claim} ${attempt.eventId} ${attempt.webhookId}`;
@@ -192,40 +183,23 @@ function ofEachTake<A extends FinishedAttempt>(attempts: readonly A[]): A[] {
   return [...first.values()];
 }
 
-/** The columns $1 to $9 that all three finishes share. */
+/** The values $1 to $9 that `finishDone`, `finishRetry` and `finishDead` share. */
 function attemptColumns(attempts: readonly FinishedAttempt[]): unknown[] {
   return [
-    attempts.map((attempt) => attempt.deliveryId),
-    attempts.map((attempt) => attempt.claim),
-    attempts.map((attempt) => attempt.eventId),
-    attempts.map((attempt) => attempt.webhookId),
-    attempts.map((attempt) => attempt.startedAgoMs),
-    attempts.map((attempt) => attempt.durationMs),
-    attempts.map((attempt) => attempt.statusCode),
-    attempts.map((attempt) => attempt.answer),
-    attempts.map((attempt) => attempt.eventType),
+    attempts.map(({ deliveryId }) => deliveryId),
+    attempts.map(({ claim }) => claim),
+    attempts.map(({ eventId }) => eventId),
+    attempts.map(({ webhookId }) => webhookId),
+    attempts.map(({ startedAgoMs }) => startedAgoMs),
+    attempts.map(({ durationMs }) => durationMs),
+    attempts.map(({ statusCode }) => statusCode),
+    attempts.map(({ answer }) => answer),
+    attempts.map(({ eventType }) => eventType),
   ];
 }
 
-function heldOf({ id, claim, event_id: eventId, webhook_id: webhookId }: TakenRow): HeldDelivery {
-  return { deliveryId: id, claim, eventId, webhookId };
-}
-
-/** None of a row whose event is gone. */
-function takenOf(row: TakenRow): TakenDelivery[] {
-  if (row.type === null) return [];
-  const taken: TakenDelivery = {
-    ...heldOf(row),
-    attemptsMade: row.attempts,
-    eventType: row.type,
-    eventCreatedAt: row.created_at,
-    eventData: row.data,
-    subject: row.subject,
-    endpoint: row.endpoint,
-    secret: { keyId: row.secret_key_id, sealed: row.secret_sealed },
-    failing: row.failing,
-    earlyMs: row.early_ms,
-    lateMs: row.late_ms,
-  };
-  return [taken];
+/** @returns none for a row whose event is gone */
+function takenOf({ eventType, secretKeyId, secretSealed, ...row }: TakenRow): TakenDelivery[] {
+  if (eventType === null) return [];
+  return [{ ...row, eventType, secret: { keyId: secretKeyId, sealed: secretSealed } }];
 }

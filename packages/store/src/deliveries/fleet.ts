@@ -2,21 +2,11 @@ import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import type { Statement } from '../db/statement.ts';
 
-/** The workers that run, as far as they have been heard of. */
-export interface Fleet {
-  /** A worker says that it runs. @param slots attempts that it can have in flight at once */
-  announce(workerId: string, slots: number): Promise<void>;
-  /** A worker stops. */
-  leave(workerId: string): Promise<void>;
-  /** @returns the slots of all workers heard of in the last 3 s; 0 when there is none */
-  slots(): Promise<number>;
-}
-
-/** A worker that was silent for a minute was killed: its row goes. */
+/** Also removes workers that were silent for a minute: they were killed. */
 const ANNOUNCE: Statement = {
   name: 'announce-worker',
   text: `
-    with gone as (
+    with killed as (
       delete from workers where heard_at < now() - interval '1 minute' and id <> $1
     )
     insert into workers (id, slots) values ($1, $2)
@@ -30,16 +20,22 @@ const SLOTS: Statement = {
   text: `select coalesce(sum(slots), 0)::int as slots from workers where heard_at > now() - interval '3 seconds'`,
 };
 
-/** @param pool commits need not be durable: a worker says the same again a second later. */
-export function createFleet(pool: Pool): Fleet {
+/** The workers that run, by what they announce. */
+export type Fleet = ReturnType<typeof createFleet>;
+
+/** @param pool its commits need not be durable: each worker announces itself again a second later. */
+export function createFleet(pool: Pool) {
   return {
-    async announce(workerId, slots) {
+    /** A worker says that it runs. @param slots attempts that it can have in flight at once */
+    async announce(workerId: string, slots: number): Promise<void> {
       await runOn(pool, ANNOUNCE, [workerId, slots]);
     },
-    async leave(workerId) {
+    /** A worker stops. */
+    async leave(workerId: string): Promise<void> {
       await runOn(pool, LEAVE, [workerId]);
     },
-    async slots() {
+    /** @returns the slots of all workers that announced themselves in the last 3 s; 0 when there is none */
+    async slots(): Promise<number> {
       const [row] = await runOn<{ slots: number }>(pool, SLOTS, []);
       return row?.slots ?? 0;
     },

@@ -6,7 +6,7 @@ import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
-import { replayDeadLetter } from './sql/replay-dead-letter.ts';
+import { replayDeadLetter } from './sql/replay-dead-letters.ts';
 
 let store: TestStore;
 let rows: Rows;

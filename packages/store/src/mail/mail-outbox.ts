@@ -1,8 +1,7 @@
 import type { AccountId, EmailId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
-import { releaseEmails } from '../deliveries/sql/release-leases.ts';
-import { claimEmails } from './sql/claim-emails.ts';
+import { claimEmails, releaseEmails } from './sql/claim-emails.ts';
 
 /** A message leased for the way through the queue. */
 export interface ClaimedEmail {

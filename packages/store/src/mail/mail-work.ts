@@ -28,7 +28,7 @@ import { recordBehindLocks } from '../db/record-cause.ts';
 import { eventValues } from '../db/sql/event-ctes.ts';
 import { run, runForRow, runIn } from '../db/statement.ts';
 import type { Statement } from '../db/statement.ts';
-import { releaseUnbegunEmails } from '../deliveries/sql/release-leases.ts';
+import { releaseUnbegunEmails } from './sql/claim-emails.ts';
 import { endEmails } from './sql/end-emails.ts';
 import { fillFromDomain } from './sql/fill-from-domain.ts';
 import { forgiveFault } from './sql/forgive-fault.ts';

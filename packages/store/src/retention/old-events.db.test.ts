@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
-import { replayDeadLetter } from '../deliveries/sql/replay-dead-letter.ts';
+import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
 import { dropOldEvents } from './old-events.ts';
 
 let database: TestDatabase;

@@ -4,23 +4,24 @@ import { lockAccount } from '../db/sql/lock-account.ts';
 import { runIn } from '../db/statement.ts';
 import type { Prisma } from '../generated/client.ts';
 
-/** A webhook as it is written. */
+/** The values of a new row in `webhooks`. */
 export interface WebhookValues {
   readonly id: WebhookId;
   readonly accountId: AccountId;
-  /** Of an inbound routing rule; null: the account's own. */
+  /** The subject of a routing rule; null: the account's own endpoint. */
   readonly subject: string | null;
-  /** Normalised by parseEndpoint. */
+  /** Normalised by `parseEndpoint`. */
   readonly endpoint: string;
   readonly events: readonly EventType[];
   readonly createdAt: Date;
 }
 
 /**
- * Locks the account, then counts: the count has what those who held the lock before have created.
+ * Locks the account, then counts its webhooks. The count includes the webhooks of every earlier holder of the
+ * lock.
  *
- * @param perAccountMax of an account without a limit of its own.
- * @returns the limit when the account has reached it, else null: this transaction may insert one more.
+ * @param perAccountMax applies to an account without a limit of its own.
+ * @returns the limit when the account has reached it; null when this transaction may insert one more.
  */
 export async function webhookLimitReached(
   client: Prisma.TransactionClient,
@@ -33,7 +34,7 @@ export async function webhookLimitReached(
   return held >= max ? max : null;
 }
 
-/** Inserts a webhook with a signing secret of its own, sealed for its id. */
+/** Inserts a webhook with a new signing secret, sealed for its id. */
 export async function insertWebhook(
   client: Prisma.TransactionClient,
   secrets: SecretBox,
@@ -43,8 +44,14 @@ export async function insertWebhook(
   const { keyId, sealed } = secrets.seal(signingSecret, id);
   const row = await client.webhook.create({
     data: {
-      ...{ id, accountId, subject, endpoint, events: [...events], createdAt },
-      ...{ secretKeyId: keyId, secretSealed: Uint8Array.from(sealed) },
+      id,
+      accountId,
+      subject,
+      endpoint,
+      events: [...events],
+      createdAt,
+      secretKeyId: keyId,
+      secretSealed: Uint8Array.from(sealed),
     },
   });
   return { row, signingSecret };

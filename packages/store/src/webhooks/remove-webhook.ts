@@ -3,29 +3,30 @@ import type { Pool } from 'pg';
 import { mappingUnavailable, StoreUnavailableError } from '../db/errors.ts';
 import { inTransaction } from '../db/pool.ts';
 
-/** A relay takes a removal on once it is this old: before, the DELETE itself may still be at it. */
+/** The relay finishes a removal once it is this old. Until then, the DELETE itself may still be running. */
 const FINISH_AFTER_SECONDS = 60;
-/** As many rows are locked at a time as others can wait for: some ten milliseconds. */
+/** Rows locked at a time. Other transactions wait about ten milliseconds for them. */
 const ROWS_PER_CHUNK = 1_000;
-/** About half a second's work; beyond it the rest is left to the next call. */
+/** About half a second of work. The next call continues. */
 const CHUNKS_PER_CALL = 20;
 
-/** What a relay's look at the webhooks that are marked came to. */
+/** The result of one pass over the webhooks that are marked as removed. */
 export interface Removals {
-  /** Webhooks that are gone. */
+  /** Webhooks that were deleted. */
   readonly removed: number;
-  /** Those that have rows left for the next time. */
+  /** Webhooks with rows left for the next pass. */
   readonly underWay: number;
   readonly failed: readonly { readonly webhookId: WebhookId; readonly error: unknown }[];
 }
 
 /**
- * Removes a webhook that is marked as removed, with its outstanding deliveries and its dead letters.
+ * Deletes a webhook that is marked as removed, with its outstanding deliveries and its dead letters.
  *
- * First the rows, in chunks that are committed one by one: workers take and end the deliveries of all webhooks in common
- * batches, and a row that is locked here holds up the whole of a batch. What others hold is left for the end.
+ * The rows go first, in chunks that commit one by one. Workers take and end deliveries of many webhooks in
+ * one batch, so a row that is locked here delays a whole batch. Rows that other transactions hold are left
+ * for the end.
  *
- * @returns false when there are rows left for another call.
+ * @returns false when rows are left for another call.
  */
 async function removeMarkedWebhook(pool: Pool, id: WebhookId): Promise<boolean> {
   return mappingUnavailable(async () => {
@@ -41,17 +42,17 @@ async function removeMarkedWebhook(pool: Pool, id: WebhookId): Promise<boolean> 
   });
 }
 
-/** What a DELETE does once its mark has committed: the webhook is then gone for all who ask. */
+/** The second part of a DELETE. Its mark has committed, so the webhook already reads as missing. */
 export async function removeAfterMark(pool: Pool, id: WebhookId): Promise<void> {
   try {
     await removeMarkedWebhook(pool, id);
   } catch (error) {
-    // A relay removes the rows, and tells if it cannot.
+    // The relay deletes the rows later, and logs if it cannot.
     if (!(error instanceof StoreUnavailableError)) throw error;
   }
 }
 
-/** The oldest first: among them are those that are in somebody's hands. */
+/** The oldest first: these include the deliveries in flight. */
 const CHUNK_OF_DELIVERIES = `
   with mine as materialized (
     select id from deliveries where webhook_id = $1 order by due_at, id limit $2 for update skip locked)
@@ -62,16 +63,18 @@ const CHUNK_OF_DEAD_LETTERS = `
   delete from dead_letters d using mine where d.id = mine.id`;
 
 /**
- * The webhook itself, and the few rows that were held or have come since. First the webhook: causes and replays that hold
- * it commit first. Because of the mark no new ones come to hold it, so the wait is no longer than the longest of them.
- * Then the deliveries, and the dead letters after them: of a delivery that becomes one at this moment, the letter is seen.
+ * Deletes the webhook itself, and the few rows that other transactions held or inserted meanwhile.
+ *
+ * The webhook goes first. This waits for causes and replays that hold its lock. The mark keeps new ones from
+ * locking it, so the wait ends with the longest of them. Deliveries go before dead letters: a delivery that
+ * becomes a dead letter at this moment is then found as a letter.
  */
 async function removeRest(pool: Pool, id: WebhookId): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rowCount } = await client.query('delete from webhooks where id = $1 and removed_at is not null', [
       id,
     ]);
-    if (rowCount === 0) return; // another was quicker
+    if (rowCount === 0) return; // another call has deleted it
     await client.query(
       `with mine as materialized (select id from deliveries where webhook_id = $1 order by id for update)
        delete from deliveries d using mine where d.id = mine.id`,
@@ -81,7 +84,9 @@ async function removeRest(pool: Pool, id: WebhookId): Promise<void> {
   });
 }
 
-/** Goes on with what a DELETE has left: a backlog too large for a request, or all of it after a crash. */
+/**
+ * Finishes removals that a DELETE has left: a backlog too large for one request, or everything after a crash.
+ */
 export async function finishRemovals(pool: Pool): Promise<Removals> {
   const { rows } = await mappingUnavailable(() =>
     pool.query<{ id: WebhookId }>(

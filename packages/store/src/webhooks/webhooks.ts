@@ -8,46 +8,41 @@ import { removeAfterMark } from './remove-webhook.ts';
 export interface Webhook {
   readonly id: WebhookId;
   readonly endpoint: string;
-  /** What it asked for; empty: every type. */
+  /** Empty: every type. */
   readonly events: readonly EventType[];
   readonly createdAt: Date;
 }
 
 export interface NewWebhook {
   readonly accountId: AccountId;
-  /** Normalised by parseEndpoint. */
+  /** Normalised by `parseEndpoint`. */
   readonly endpoint: string;
   readonly events: readonly EventType[];
-  /** The subject of an inbound routing rule; absent: the account's own endpoint. */
+  /** The subject of a routing rule; absent: the account's own endpoint. */
   readonly subject?: string;
-  /** How many webhooks an account may have that has no limit of its own. */
+  /** Applies to an account without a limit of its own. */
   readonly perAccountMax: number;
 }
 
 export type WebhookCreation =
-  /** This once with its signing secret. */
+  /** The only answer that holds the signing secret. */
   | { readonly kind: 'created'; readonly webhook: Webhook; readonly signingSecret: string }
   /** The account has `max` webhooks or more. */
   | { readonly kind: 'limit-reached'; readonly max: number };
 
-export interface WebhookStore {
-  /** The limit is exact, however many are created at once: those of inbound rules count, removed ones do not. */
-  create(request: NewWebhook): Promise<WebhookCreation>;
-  /** One of the account's own. Another account's, an inbound rule's and one that is removed read as missing. */
-  find(accountId: AccountId, id: WebhookId): Promise<Webhook | null>;
-  /** All of the account's own, newest first. */
-  list(accountId: AccountId): Promise<Webhook[]>;
-  /**
-   * Removes the webhook with its queued deliveries and dead letters. Once it resolves none of them is seen or claimed any
-   * more; of a large backlog the rows themselves go later. @returns false when there is none.
-   */
-  delete(accountId: AccountId, id: WebhookId): Promise<boolean>;
-}
+export type WebhookStore = ReturnType<typeof createWebhookStore>;
 
-export function createWebhookStore(db: Database, secrets: SecretBox, clock: Clock): WebhookStore {
+/** The account's own webhooks. Another account's, a routing rule's and a removed webhook read as missing. */
+export function createWebhookStore(db: Database, secrets: SecretBox, clock: Clock) {
   return {
-    create: (request) => createWebhook(db, secrets, clock, request),
-    async find(accountId, id) {
+    /**
+     * The limit is exact, however many webhooks are created at once. Webhooks of routing rules count, removed
+     * ones do not.
+     */
+    async create(request: NewWebhook): Promise<WebhookCreation> {
+      return createWebhook(db, secrets, clock, request);
+    },
+    async find(accountId: AccountId, id: WebhookId): Promise<Webhook | null> {
       const row = await mappingUnavailable(() =>
         db.prisma.webhook.findFirst({
           where: { id, accountId, subject: null, removedAt: null },
@@ -56,7 +51,8 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
       );
       return row === null ? null : webhookOf(row);
     },
-    async list(accountId) {
+    /** All webhooks, the newest first. */
+    async list(accountId: AccountId): Promise<Webhook[]> {
       const rows = await mappingUnavailable(() =>
         db.prisma.webhook.findMany({
           where: { accountId, subject: null, removedAt: null },
@@ -66,7 +62,12 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
       );
       return rows.map(webhookOf);
     },
-    async delete(accountId, id) {
+    /**
+     * Removes the webhook with its queued deliveries and dead letters. Once the promise resolves, none of
+     * them is visible or claimed. Of a large backlog, the rows are deleted later. @returns false when there
+     * is no such webhook.
+     */
+    async delete(accountId: AccountId, id: WebhookId): Promise<boolean> {
       const { count } = await mappingUnavailable(() =>
         db.prisma.webhook.updateMany({
           where: { id, accountId, subject: null, removedAt: null },
@@ -90,8 +91,12 @@ async function createWebhook(
     const max = await webhookLimitReached(client, accountId, perAccountMax);
     if (max !== null) return { kind: 'limit-reached', max };
     const { row, signingSecret } = await insertWebhook(client, secrets, {
-      ...{ id: newId('webhook', clock), createdAt: clock.now() },
-      ...{ accountId, subject: subject ?? null, endpoint, events },
+      id: newId('webhook', clock),
+      accountId,
+      subject: subject ?? null,
+      endpoint,
+      events,
+      createdAt: clock.now(),
     });
     return { kind: 'created', webhook: webhookOf(row), signingSecret };
   });

@@ -15,5 +15,5 @@ export const recordEvents: Statement = {
       select e.id, $2::text as account_id, e.data from unnest($1::text[], $5::text[]) as e (id, data)
     ),
     ${eventCtes('given')}
-    select m.id as webhook_id from matching m`,
+    select m.id as "webhookId" from matching m`,
 };

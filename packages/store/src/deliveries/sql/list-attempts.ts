@@ -1,15 +1,17 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Reads a page of a webhook's attempts, the newest first. `source` has the attempts to choose from.
+ * Reads a page of a webhook's attempts, the newest first.
  *
- * $1 webhook, $2 to $4 the last attempt of the page before: microseconds of its start since 1970, delivery, number; all null
- * for the first page. $5 how many.
+ * $1 webhook, $2 to $4 the last attempt of the page before: microseconds of its start since 1970, delivery
+ * id, number (all null: the first page), $5 rows at most.
+ *
+ * @param source the table or CTE to read from
  */
 const pageOf = (source: string): string => `
-  select a.event_id, a.type, a.attempt, a.started_at, a.duration_ms, a.status, a.error, a.answer,
-         a.delivery_id::text as delivery_id,
-         (extract(epoch from a.started_at) * 1000000)::bigint::text as started_us
+  select a.event_id as "eventId", a.type, a.attempt, a.started_at as "startedAt", a.duration_ms as "durationMs",
+         a.status as "statusCode", a.error, a.answer, a.delivery_id::text as "deliveryId",
+         (extract(epoch from a.started_at) * 1000000)::bigint::text as "startedUs"
   from ${source} a
   where a.webhook_id = $1
     and a.started_at <= coalesce(timestamptz 'epoch' + $2::bigint * interval '1 microsecond', 'infinity')
@@ -19,10 +21,10 @@ const pageOf = (source: string): string => `
   order by a.started_at desc, a.delivery_id desc, a.attempt desc
   limit $5`;
 
-/** Costs as many rows as the page has, on each day of the log one index descent. */
+/** Cost: as many rows as the page has, and one index descent for each day of the log. */
 export const listAttempts: Statement = { name: 'list-attempts', text: pageOf('attempts') };
 
-/** Of one event, $6. It has few attempts: they are found by its index, whatever the webhook has. */
+/** The attempts of one event, $6. An event has few: its index finds them, however many the webhook has. */
 export const listAttemptsOfEvent: Statement = {
   name: 'list-attempts-of-event',
   text: `with of_event as materialized (select * from attempts where event_id = $6) ${pageOf('of_event')}`,

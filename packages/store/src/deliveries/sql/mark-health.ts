@@ -1,15 +1,17 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Writes down that webhooks began to fail, or answer well again. Touches only rows whose state changes, so the
- * table is not written at the rate of the attempts; and no webhook that is being removed, whose removal would be waited for.
+ * Records that webhooks began to fail, or answer well again.
  *
- * $1 webhook ids, $2 whether each is failing. Returns those that changed.
+ * Only rows whose state changes are written, so the table is not written once per attempt. Webhooks that are
+ * being removed are skipped, because the statement would have to wait for the removal.
+ *
+ * $1 webhook ids, $2 whether each is failing. Returns the ids of those that changed.
  */
 export const markHealth: Statement = {
   name: 'mark-health',
   text: `
-    with news as materialized (
+    with changed as materialized (
       select w.id, n.failing
       from unnest($1::text[], $2::boolean[]) n (id, failing)
       join webhooks w on w.id = n.id and w.removed_at is null and (w.failing_since is not null) <> n.failing
@@ -18,8 +20,8 @@ export const markHealth: Statement = {
       for no key update of w
     )
     update webhooks w
-    set failing_since = case when news.failing then now() end
-    from news
-    where w.id = news.id and w.id = any ($1::text[])
+    set failing_since = case when changed.failing then now() end
+    from changed
+    where w.id = changed.id and w.id = any ($1::text[])
     returning w.id`,
 };

@@ -1,21 +1,63 @@
 import type { Statement } from '../../db/statement.ts';
 
-/** What a replay may be narrowed by, beside its webhook and its moment: columns of `dead_letters_of_webhook_by_age`. */
+/**
+ * Replays a dead letter: removes it and queues its event at once, with a fresh set of attempts. If retention
+ * has dropped the event, the statement writes it back under its own id.
+ *
+ * Guarantee: of any number of concurrent replays, exactly one returns a row. The webhook is locked first. A
+ * DELETE that is running is waited for, and then there is nothing to replay. A webhook that is marked as
+ * removed has nothing to replay.
+ *
+ * The update on conflict changes only the row's version. It locks an event that retention may be about to
+ * drop. Retention compares the version, so it learns of the new delivery.
+ *
+ * $1 account, $2 dead-letter id. Returns the webhook; no row when the letter or its webhook is gone.
+ */
+export const replayDeadLetter: Statement = {
+  name: 'replay-dead-letter',
+  text: `
+    with replayable as materialized (
+      select w.id
+      from webhooks w
+      where w.account_id = $1 and w.removed_at is null
+        and w.id = (select d.webhook_id from dead_letters d where d.id = $2 and d.account_id = $1)
+      for key share of w
+    ),
+    letter as (
+      delete from dead_letters d using replayable where d.id = $2 and d.webhook_id = replayable.id
+      returning d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data
+    ),
+    restored as (
+      insert into events (id, account_id, type, created_at, data)
+      select event_id, account_id, type, event_created_at, data from letter
+      on conflict (id) do update set type = excluded.type
+    )
+    insert into deliveries (event_id, webhook_id)
+    select event_id, webhook_id from letter
+    returning webhook_id as "webhookId"`,
+};
+
+/**
+ * Filters of a replay, beside its webhook and its time: columns of the index
+ * `dead_letters_of_webhook_by_age`.
+ */
 export type ReplayFilter = 'type' | 'reason';
 
 /**
- * Replays many dead letters of a webhook, the oldest first, each as replay-dead-letter does it.
+ * Replays many dead letters of a webhook, the oldest first, each as `replayDeadLetter` does it.
  *
- * Guarantee: each letter is replayed once. Of concurrent replays each takes others: a letter that another holds is
- * passed over, so nobody waits. Events are written in the order of their ids: two webhooks may replay the same ones.
+ * Guarantee: each letter is replayed once. Concurrent replays take different letters: a letter that another
+ * one has locked is skipped, so nothing waits. Events are written in the order of their ids, because two
+ * webhooks may replay the same events.
  *
- * Cost: rows are read for what is replayed. A letter of another type or reason is passed over inside the index, and what
- * remains is counted there. Each set of filters has a statement of its own: Postgres looks a condition that may be
- * absent up in the row.
+ * Cost: rows are read only for what is replayed. Letters of another type or reason are skipped inside the
+ * index, and the remaining ones are counted there. Each set of filters has its own statement: for a condition
+ * that may be absent, Postgres would read the row.
  *
- * $1 account, $2 webhook, $3 and $4 the moment and the id of the first letter that is left out, $5 how many at the most,
- * $6 and on a value for each filter. Returns how many were replayed and how many match that were not; no row when the
- * account has no such webhook.
+ * $1 account, $2 webhook, $3 and $4 the time and the id of the first letter that is not replayed, $5 letters
+ * at most, $6 and following: a value for each filter.
+ * Returns how many letters were replayed and how many matching ones remain; no row when the account has no
+ * such webhook.
  */
 export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
   const narrowed = filters.map((column, index) => `and d.${column} = $${index + 6}`).join(' ');
@@ -23,12 +65,12 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
   return {
     name: ['replay-dead-letters', ...filters].join('-by-'),
     text: `
-    with webhook as materialized (
+    with replayable as materialized (
       select w.id from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null for key share of w
     ),
     chosen as materialized (
       select d.id from dead_letters d
-      where d.webhook_id = (select id from webhook) and ${matching}
+      where d.webhook_id = (select id from replayable) and ${matching}
       order by d.created_at, d.id
       limit $5
       for update of d skip locked
@@ -37,7 +79,7 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
       delete from dead_letters d where d.id = any (array(select id from chosen))
       returning d.id, d.created_at, d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data
     ),
-    event as (
+    restored as (
       insert into events (id, account_id, type, created_at, data)
       select distinct on (event_id) event_id, account_id, type, event_created_at, data from letters order by event_id
       on conflict (id) do update set type = excluded.type
@@ -48,8 +90,8 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
       returning id
     )
     select (select count(*) from queued)::int as replayed,
-           ((select count(*) from dead_letters d where d.webhook_id = webhook.id and ${matching})
+           ((select count(*) from dead_letters d where d.webhook_id = replayable.id and ${matching})
              - (select count(*) from letters))::int as remaining
-    from webhook`,
+    from replayable`,
   };
 }

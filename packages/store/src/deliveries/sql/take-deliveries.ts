@@ -1,17 +1,19 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Takes deliveries in hand for an attempt each.
+ * Takes deliveries for an attempt each.
  *
- * Guarantee: of any number of jobs for one hand-over exactly one gets the row, because taking it raises its claim:
- * a stale, doubled or revived job matches nothing. A delivery whose webhook is gone, or marked
- * as removed, matches nothing either. A row that
- * is locked for a moment is waited for, in the order of ids. A job that comes before its time (the queue goes by its
- * clients' clocks) gets the row too: dropped, it would be missed until its lease ran out. Written as in finish-done.
+ * Guarantee: of any number of jobs with one claim, exactly one gets the row, because the take raises the
+ * claim. A stale, doubled or revived job matches nothing. Neither does a delivery whose webhook is gone or
+ * marked as removed. A locked row is waited for, in the order of ids.
  *
- * A delivery whose event is gone is given too, without a type: its taker ends it. Nothing else would.
+ * A job that arrives before the delivery is due gets the row too. The queue counts time by its clients'
+ * clocks, and a dropped job would be missing until the lease expires.
  *
- * $1 delivery ids, $2 their claims, $3 lease in seconds (it begins when the row is due).
+ * A delivery whose event is gone is returned without a type, so that the worker can end it. Nothing else
+ * would. The rows are written as in finish-deliveries.
+ *
+ * $1 delivery ids, $2 their claims, $3 lease in seconds (from the due time on).
  */
 export const takeDeliveries: Statement = {
   name: 'take-deliveries',
@@ -31,12 +33,13 @@ export const takeDeliveries: Statement = {
       where d.id = any (array(select id from mine))
       returning d.id, d.claim, d.attempts, d.event_id, d.webhook_id, d.due_at
     )
-    select d.id, d.claim, d.attempts, d.event_id, d.webhook_id,
-           e.type, e.created_at, e.data,
-           coalesce(w.subject, w.account_id) as subject, w.endpoint, w.secret_key_id, w.secret_sealed,
+    select d.id as "deliveryId", d.claim, d.attempts as "attemptsMade", d.event_id as "eventId", d.webhook_id as "webhookId",
+           e.type as "eventType", e.created_at as "eventCreatedAt", e.data as "eventData",
+           coalesce(w.subject, w.account_id) as subject, w.endpoint,
+           w.secret_key_id as "secretKeyId", w.secret_sealed as "secretSealed",
            w.failing_since is not null as failing,
-           greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as early_ms,
-           greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as late_ms
+           greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as "earlyMs",
+           greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as "lateMs"
     from taken d
     left join lateral (select * from events where id = d.event_id offset 0) e on true
     cross join lateral (select * from webhooks where id = d.webhook_id offset 0) w`,

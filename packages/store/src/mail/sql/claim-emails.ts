@@ -1,8 +1,9 @@
+import { endLeases } from '../../db/sql/end-leases.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Leases mail that is due soon to be handed to the provider. Same guarantee as claim-deliveries, without fairness:
- * an account's rate limit bounds what it can queue.
+ * Leases mail that is due soon to be handed to the provider. Same guarantee as claim-deliveries, without
+ * fairness: an account's rate limit bounds what it can queue.
  *
  * $1 look-ahead in seconds, $2 rows at the most, $3 lease in seconds.
  */
@@ -26,4 +27,24 @@ export const claimEmails: Statement = {
     where s.email_id = mine.email_id
     returning s.email_id, s.claim, s.unrecorded, e.account_id,
               greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as delay_ms`,
+};
+
+/** Gives leases back whose jobs could not be queued. It waits for rows that are locked. */
+export const releaseEmails: Statement = {
+  name: 'release-emails',
+  text: `
+    update email_sends s
+    set leased_until = null
+    from unnest($1::text[], $2::int[]) u (id, claim)
+    where s.email_id = u.id and s.claim = u.claim and s.email_id = any ($1::text[])`,
+};
+
+/**
+ * Ends the leases of mail that a worker was given and has not taken. The relay leases it again under a new
+ * claim, as mail whose lease expired: the job that carried it may still be in the queue, which drops another
+ * job of the same id.
+ */
+export const releaseUnbegunEmails: Statement = {
+  name: 'release-unbegun-emails',
+  text: endLeases({ at: 'now()', table: 'email_sends', id: 'email_id', idType: 'text' }),
 };

@@ -1,0 +1,152 @@
+import type { Statement } from '../../db/statement.ts';
+
+/*
+ * How attempts end. Each statement takes a batch and returns the ids of the deliveries that it changed.
+ *
+ * Guarantee of all four: a row is changed only while its claim is the given one (the fence), and only if event and
+ * webhook are the given ones. After a restore or a failover, the sequence gives the same ids to other rows. Rows
+ * are locked in the order of their ids, so two workers cannot deadlock.
+ *
+ * Rows are written by the ids of the locked rows (`any (array(…))`), in one pass. A join with the locked rows would
+ * scan them once for each row: a plan for any number of ids expects few.
+ *
+ * $1 to $9 describe the attempts: $1 delivery ids, $2 claims, $3 events, $4 webhooks, $5 start in ms ago,
+ * $6 duration in ms, $7 status codes or nulls, $8 first bytes of the answers, $9 event types.
+ */
+
+/** Ends deliveries that a 2xx answered: it removes the rows and logs the attempts. $1 to $9 as above. */
+export const finishDone: Statement = {
+  name: 'finish-done',
+  text: `
+    with given as materialized (
+      select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[],
+                           $5::float8[], $6::int[], $7::smallint[], $8::bytea[], $9::text[])
+        g (id, claim, event_id, webhook_id, started_ago, duration, status, answer, type)
+    ),
+    held as materialized (
+      select given.*, d.attempts
+      from deliveries d
+      join given using (id, claim, event_id, webhook_id)
+      where d.id = any ($1::bigint[])
+      order by d.id
+      for update of d
+    ),
+    gone as (
+      delete from deliveries d where d.id = any (array(select id from held))
+    )
+    insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, answer, type)
+    select now() - make_interval(secs => h.started_ago / 1000), h.id, h.event_id, h.webhook_id, h.attempts + 1,
+           h.duration, h.status, h.answer, h.type
+    from held h
+    returning delivery_id as id`,
+};
+
+/**
+ * Puts deliveries back whose attempt failed, and logs the attempts. They are due again after the delay, which
+ * counts from the end of the attempt.
+ *
+ * $1 to $9 as above, $10 errors, $11 delays in ms, $12 end of the attempt in ms ago.
+ */
+export const finishRetry: Statement = {
+  name: 'finish-retry',
+  text: `
+    with given as materialized (
+      select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[],
+                           $5::float8[], $6::int[], $7::smallint[], $8::bytea[], $9::text[],
+                           $10::text[], $11::float8[], $12::float8[])
+        g (id, claim, event_id, webhook_id, started_ago, duration, status, answer, type, error, delay, ended_ago)
+    ),
+    held as materialized (
+      select given.*, d.attempts
+      from deliveries d
+      join given using (id, claim, event_id, webhook_id)
+      where d.id = any ($1::bigint[])
+      order by d.id
+      for update of d
+    ),
+    back as (
+      update deliveries d
+      set attempts = d.attempts + 1, claim = d.claim + 1, leased_until = null, taken_at = null,
+          (last_status, due_at) = (
+            select coalesce(h.status, d.last_status), now() + make_interval(secs => (h.delay - h.ended_ago) / 1000)
+            from held h where h.id = d.id
+          )
+      where d.id = any (array(select id from held))
+    )
+    insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
+    select now() - make_interval(secs => h.started_ago / 1000), h.id, h.event_id, h.webhook_id, h.attempts + 1,
+           h.duration, h.status, h.error, h.answer, h.type
+    from held h
+    returning delivery_id as id`,
+};
+
+/**
+ * Turns deliveries into dead letters, each with its event, and logs the attempts. A refusal made no request:
+ * it counts no attempt and logs none. The letter's status code is that of the last answer, also when this
+ * attempt got no answer.
+ *
+ * $1 to $9 as above, $10 errors, $11 dead-letter ids, $12 reasons, $13 requests made (0 or 1).
+ */
+export const finishDead: Statement = {
+  name: 'finish-dead',
+  text: `
+    with given as materialized (
+      select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[],
+                           $5::float8[], $6::int[], $7::smallint[], $8::bytea[], $9::text[],
+                           $10::text[], $11::text[], $12::text[], $13::smallint[])
+        g (id, claim, event_id, webhook_id, started_ago, duration, status, answer, type, error,
+           letter_id, reason, requests)
+    ),
+    held as materialized (
+      select given.*, d.attempts, d.last_status
+      from deliveries d
+      join given using (id, claim, event_id, webhook_id)
+      where d.id = any ($1::bigint[])
+      order by d.id
+      for update of d
+    ),
+    gone as (
+      delete from deliveries d where d.id = any (array(select id from held))
+    ),
+    letters as (
+      insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data,
+                                attempts, reason, last_error, status_code)
+      select h.letter_id, e.account_id, h.webhook_id, h.event_id, e.type, e.created_at, e.data,
+             h.attempts + h.requests, h.reason::dead_letter_reason, h.error, coalesce(h.status, h.last_status)
+      from held h
+      cross join lateral (select * from events where id = h.event_id offset 0) e
+    ),
+    logged as (
+      insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer,
+                            type)
+      select now() - make_interval(secs => h.started_ago / 1000), h.id, h.event_id, h.webhook_id, h.attempts + 1,
+             h.duration, h.status, h.error, h.answer, h.type
+      from held h
+      where h.requests > 0
+    )
+    select id from held`,
+};
+
+/**
+ * Removes deliveries whose event is gone. There is nothing to send, and their leases would expire again and
+ * again.
+ *
+ * Guarantee: a delivery whose event exists is never removed.
+ *
+ * $1 to $4 as above.
+ */
+export const endOrphans: Statement = {
+  name: 'end-orphans',
+  text: `
+    with held as materialized (
+      select d.id
+      from deliveries d
+      join unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) u (id, claim, event_id, webhook_id)
+        using (id, claim, event_id, webhook_id)
+      where d.id = any ($1::bigint[]) and not exists (select from events e where e.id = d.event_id)
+      order by d.id
+      for update of d
+    )
+    delete from deliveries d where d.id = any (array(select id from held))
+    returning d.id`,
+};
