@@ -1,14 +1,17 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from './pool.ts';
 
-/** Rows in one step: some ten milliseconds of work, and as long as others may wait for its locks. */
+/** Rows in one step: about ten milliseconds of work. Other transactions wait that long for its locks. */
 export const ROWS_PER_STEP = 1_000;
-/** A message may hold 5 MiB, which Postgres keeps in 2 KiB pieces: 20 of them are 50,000 rows to delete. */
+/**
+ * A message may have 5 MiB, which Postgres keeps in pieces of 2 KiB. So 20 messages are 50,000 rows to
+ * delete.
+ */
 export const MESSAGES_PER_STEP = 20;
 
 /**
- * The planner goes by statistics that may be minutes old. After a flood they make a large table look small, and a scan
- * of the whole table look cheap. Without these nodes a step costs the rows that it asks for, whatever the statistics say.
+ * The planner's statistics may be minutes old. After a flood, a large table looks small to it, and a scan of
+ * the whole table looks cheap. With these settings, a step costs only the rows that it asks for.
  */
 const BY_INDEX_ONLY = `
   set local enable_seqscan = off;
@@ -17,14 +20,14 @@ const BY_INDEX_ONLY = `
   set local enable_mergejoin = off`;
 
 /**
- * A column of age as the index for retention has it, if the table has lists by that column too (decision 0012): the same
- * value, in a form that no list uses.
+ * The age column as the retention index has it, where lists use the same column (decision 0012). The value is
+ * the same, but no list uses this expression, so no list picks the retention index.
  */
 export function forRetention(column: string): string {
   return `greatest(${column}, '-infinity')`;
 }
 
-/** Runs one step of housekeeping: a transaction whose statements reach rows by indexes only. */
+/** Runs one step of housekeeping: a transaction whose statements find rows by index only. */
 export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return inTransaction(pool, async (client) => {
     await client.query(BY_INDEX_ONLY);
@@ -32,7 +35,7 @@ export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) =>
   });
 }
 
-/** What processes share by name: one of them does it at a time. */
+/** Housekeeping that one process does at a time. The name is the key of an advisory lock. */
 export type Chore =
   | 'expired records'
   | 'stray attempts'
@@ -47,9 +50,10 @@ export type Chore =
   | 'surplus dead letters';
 
 /**
- * Runs one step of a chore, unless another process is at one.
+ * Runs one step of a chore, unless another process runs a step of it.
  *
- * @returns null when another is: it goes on from the beginning, and this one stops.
+ * @returns null when another process does. The caller then stops, because the other process does the same
+ * work.
  */
 export async function inSoleStep<T>(
   pool: Pool,
@@ -65,16 +69,20 @@ export async function inSoleStep<T>(
   });
 }
 
-/** One step of a walk: where the next one begins, null at the end, and the rows that this one ended. */
+/**
+ * The result of one step: the start of the next step (null at the end), and how many rows this step ended.
+ */
 export interface WalkStep {
   readonly last: string | null;
   readonly ended: number;
 }
 
 /**
- * Walks over a table by age, the oldest rows first, one transaction a step. What a step leaves is left for the next walk.
+ * Goes through a table by age, the oldest rows first, with one transaction per step. Rows that a step skips
+ * are left for the next run.
  *
- * @param step is given where to begin: a time, as text. @returns how many rows the steps ended.
+ * @param step gets the time to start after, as text.
+ * @returns how many rows the steps ended.
  */
 export async function walkByAge(
   pool: Pool,
@@ -91,16 +99,18 @@ export async function walkByAge(
   return total;
 }
 
-/** What a page of a walk found: where it ends, and which of its rows may go. */
+/** A page of old rows: where it ends, and which rows may be deleted. */
 export interface AgedPage {
   readonly last: string | null;
   readonly ids: string[];
 }
 
 /**
- * Reads a page of what is past its days. Rows of one moment come together, so a time is enough of a cursor.
+ * Reads a page of rows that are older than `days`. Rows with equal times are in one page, so a time is enough
+ * as a cursor.
  *
- * @param which the table, its age as its index has it, what the index by it holds of the table, and which rows may go (of `page`).
+ * @param which the table, its age as indexed, the condition of that index, and a condition on `page`: which
+ * rows may be deleted.
  */
 export async function readAgedPage(
   client: PoolClient,
@@ -127,16 +137,17 @@ export async function readAgedPage(
 }
 
 /**
- * Drops rows by their age alone, but for those that somebody holds. @returns how many.
+ * Deletes rows by age alone. Locked rows are skipped.
  *
- * @param which the table, its age as its index has it, and what of it is past its time: an interval.
+ * @param which the table, its age as indexed, and how long rows are kept: an SQL interval.
+ * @returns how many.
  */
 export async function dropAged(
   pool: Pool,
   chore: Chore,
   { table, age, kept }: { readonly table: string; readonly age: string; readonly kept: string },
 ): Promise<number> {
-  // A row that was changed meanwhile lies elsewhere: it is left.
+  // A row that was updated meanwhile has another ctid: it is skipped.
   const drop = `
     with page as materialized (
       select ctid, ${age} as at from ${table}

@@ -10,17 +10,17 @@ import { createTransactions } from './transaction.ts';
 import type { Transactions } from './transaction.ts';
 import type { WakeUps } from './wake-ups.ts';
 
-/** One pool, used by Prisma for the resources of the API and directly for the statements of the hot path. */
+/** One pool. Prisma uses it for the API's resources; hot statements use it directly. */
 export interface Database {
   readonly pool: Pool;
   readonly prisma: PrismaClient;
   readonly transactions: Transactions;
-  /** For what commits without `transactions`: told after the commit. */
+  /** For causes that commit without `transactions`. Call it after the commit. */
   readonly wakeUps: Pick<WakeUps, 'send'>;
   close(): Promise<void>;
 }
 
-/** @param wakeUps told, after a commit, which webhooks got a delivery. */
+/** @param wakeUps gets the webhooks that got a delivery, after each commit. */
 export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeUps: WakeUps): Database {
   const pool = createPool({ ...options, durableCommits: true });
   const adapter = new PrismaPg(pool, { statementNameGenerator: statementNameOf });
@@ -37,7 +37,7 @@ export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeU
   };
 }
 
-/** Runs a hot-path statement; an unreachable Postgres is a StoreUnavailableError. */
+/** Runs a statement on the pool. @throws StoreUnavailableError when Postgres cannot be reached */
 export async function runOn<Row extends object>(
   pool: Pool,
   statement: Statement,

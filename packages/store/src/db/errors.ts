@@ -1,4 +1,6 @@
-/** Postgres cannot be reached, is starting or stopping, or did not answer in time. Retrying later may help. */
+/**
+ * Postgres cannot be reached, is starting or stopping, or did not answer in time. Retrying later may help.
+ */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 
@@ -7,7 +9,7 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** SQLSTATE classes and codes that speak of the server, not of the statement. */
+/** SQLSTATE classes and codes of faults of the server, not of the statement. */
 const UNAVAILABLE_SQLSTATES = [
   /^08/, // connection exceptions
   /^53/, // insufficient resources: too many connections, disk full
@@ -36,7 +38,7 @@ const UNAVAILABLE_CODES = new Set([
   'P2028',
   'P2037',
 ]);
-/** How Prisma's driver names the same; of a raw statement it keeps nothing else. */
+/** Names of the same faults in Prisma's driver. For a raw statement it keeps only these. */
 const UNAVAILABLE_KINDS = new Set([
   'DatabaseNotReachable',
   'ConnectionClosed',
@@ -47,14 +49,14 @@ const UNAVAILABLE_MESSAGES = [
   'Connection terminated', // pg, without a code
   'connection timeout', // pg-pool: no connection became free
   'timeout exceeded when trying to connect',
-  'timeout expired', // pg, of a client that belongs to no pool
+  'timeout expired', // pg: a client outside a pool
   'Query read timeout',
   'Client has encountered a connection error',
   'Client was closed',
   'Cannot use a pool after calling end',
 ];
 
-/** Whether `error`, from pg or from Prisma, means that the server could not serve anybody. */
+/** Whether `error`, from pg or Prisma, means that the server could not serve any client. */
 export function isUnavailable(error: unknown): boolean {
   for (let current: unknown = error, depth = 0; isRecord(current) && depth < 8; depth += 1) {
     if (current instanceof StoreUnavailableError || speaksOfServer(current)) return true;
@@ -64,7 +66,10 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Runs `work`; an error that means Postgres is away becomes a StoreUnavailableError, any other passes. */
+/**
+ * Runs `work`. An error that means Postgres is unavailable becomes a StoreUnavailableError; other errors
+ * pass.
+ */
 export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -75,7 +80,7 @@ export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Whether `error`, from pg, says that `lock_timeout` was over. */
+/** Whether `error`, from pg, says that `lock_timeout` expired. */
 export function isLockTimeout(error: unknown): boolean {
   return isRecord(error) && error['code'] === '55P03';
 }
@@ -97,7 +102,7 @@ function codesOf(error: Record<string, unknown>): string[] {
   return [error['code'], error['originalCode']].filter((code) => typeof code === 'string');
 }
 
-/** Prisma keeps the driver's error in `meta.driverAdapterError`, and that one its own cause. */
+/** Prisma keeps the driver's error in `meta.driverAdapterError`. That error has a cause of its own. */
 function driverErrorOf(error: Record<string, unknown>): unknown {
   return isRecord(error['meta']) ? error['meta']['driverAdapterError'] : undefined;
 }

@@ -2,21 +2,24 @@ import type { EventId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { mappingUnavailable } from './errors.ts';
 
-/** A moment of an event, in milliseconds since 1970. */
 export interface EventMoment {
+  /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** False: this Postgres keeps no commit times, and `atMs` is the event's own time, which is before the commit. */
+  /**
+   * False: this Postgres keeps no commit times. `atMs` is then the event's own time, which is before the
+   * commit.
+   */
   readonly committed: boolean;
 }
 
 /**
- * When the transaction that recorded the event was committed, as Postgres wrote it down (`track_commit_timestamp`).
+ * Reads when the transaction that recorded the event committed (`track_commit_timestamp`).
  *
  * @returns null when there is no such event.
  */
 export async function readEventMoment(pool: Pool, eventId: EventId): Promise<EventMoment | null> {
   return mappingUnavailable(async () => {
-    // Asked apart: a Postgres without commit times refuses the very call.
+    // A query of its own: a Postgres without commit times refuses the call of `pg_xact_commit_timestamp`.
     const tracked = await pool.query<{ on: boolean }>(
       `select current_setting('track_commit_timestamp')::boolean as on`,
     );

@@ -1,18 +1,19 @@
 import type { Pool } from 'pg';
 import { mappingUnavailable } from './errors.ts';
 
-/** A transaction id that was the next to be given out, and when. */
+/** The next transaction id at some moment. */
 interface Mark {
   readonly next: number;
   readonly atMs: number;
 }
 
 /**
- * What keeps a vacuum from removing dead rows of this database: the snapshots and transactions of its sessions, of standbys
- * that feed theirs back (`hot_standby_feedback`), and prepared transactions. Postgres leaves autovacuum out, too.
+ * Finds the oldest transaction that keeps a vacuum from removing dead rows of this database. It considers the
+ * snapshots and transactions of sessions, the snapshots of standbys with `hot_standby_feedback`, and prepared
+ * transactions. It ignores autovacuum workers, as Postgres does.
  *
- * Returns the next transaction id, and how many ids ago the oldest of them begins. `age` counts from the next id to
- * be given out, which may be a few past the end of the snapshot: these are taken off again.
+ * Returns the next transaction id, and how many ids behind it the oldest transaction is. `age` counts from an
+ * id that may be a few ahead of this snapshot, so the difference is subtracted.
  */
 const OLDEST = `
   with now_at as (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next),
@@ -29,8 +30,10 @@ const OLDEST = `
   from now_at`;
 
 /**
- * Tells how old the oldest snapshot is, in seconds; 0 when nothing is held back. A snapshot says since which transaction it
- * holds, not since when: that is known from earlier calls. One from before the first call counts from then.
+ * Returns a function that measures the age of the oldest snapshot in seconds; 0 when there is none.
+ *
+ * A snapshot names its first transaction, but not the time. The function remembers ids and times from earlier
+ * calls. A snapshot from before the first call counts from that call.
  *
  * @param nowMs a monotonic clock
  */
@@ -49,7 +52,7 @@ export function createSnapshotWatch(pool: Pool, nowMs = () => performance.now())
       0,
       marks.findLastIndex(({ next }) => next <= oldest),
     );
-    // What began before cannot be asked for any more: the oldest only gets younger.
+    // Earlier marks are not needed again: the oldest snapshot only gets younger.
     marks = marks.slice(since);
     return (atMs - (marks[0]?.atMs ?? atMs)) / 1000;
   };

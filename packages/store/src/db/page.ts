@@ -2,20 +2,20 @@ import type { Id, Noun } from '@postrider/domain';
 
 /** One page of a list that runs from the newest entry to the oldest. */
 export interface PageRequest<N extends Noun> {
-  /** Entries at the most; 1 or more. */
+  /** Entries at most; 1 or more. */
   readonly limit: number;
-  /** The page that follows this entry, or the one that ends in front of it; null: the first page. */
+  /** The page after this entry, or the page that ends before it; null: the first page. */
   readonly cursor: { readonly side: 'after' | 'before'; readonly id: Id<N> } | null;
 }
 
 export interface Page<Entry> {
-  /** The newest first, whichever side of the cursor they are on. */
+  /** The newest first, on either side of the cursor. */
   readonly entries: readonly Entry[];
-  /** Whether the list goes on beyond this page, in the direction that was asked for. */
+  /** Whether the list continues beyond this page, in the requested direction. */
   readonly hasMore: boolean;
 }
 
-/** The part of a query that makes it a page: an index on (account_id, created_at desc, id desc) serves it. */
+/** The part of a query that selects a page. An index on (account_id, created_at desc, id desc) serves it. */
 export interface PageRange {
   readonly where: Keyset;
   readonly orderBy: [{ createdAt: 'asc' | 'desc' }, { id: 'asc' | 'desc' }];
@@ -33,13 +33,13 @@ interface Keyset {
 }
 
 export interface PagedTable<N extends Noun, Entry> {
-  /** Where the entry stands in the list; null: nowhere in this one. */
+  /** The position of the entry; null: this list does not contain it. */
   readonly cursor: (id: Id<N>) => Promise<{ readonly createdAt: Date } | null>;
-  /** @param position the same range, for a statement of its own */
+  /** @param position the same range, for a raw statement */
   readonly read: (range: PageRange, position: PagePosition) => Promise<Entry[]>;
 }
 
-/** Beyond which entry the page begins, and on which side of it. */
+/** The entry at which the page begins, and the direction. */
 export interface PagePosition {
   /** Null: the first page. */
   readonly cursor: { readonly createdAt: Date; readonly id: string } | null;
@@ -47,10 +47,10 @@ export interface PagePosition {
 }
 
 /**
- * Reads a page by keyset: however deep in the list it is, it costs as many rows as it has. Entries that come or go
- * meanwhile shift nothing; one is never shown twice.
+ * Reads a page by keyset. It costs as many rows as the page has, however deep in the list. Entries that are
+ * added or deleted meanwhile shift nothing, and no entry is shown twice.
  *
- * @returns null when the cursor does not stand in the list.
+ * @returns null when the list does not contain the cursor.
  */
 export async function readPage<N extends Noun, Entry>(
   { limit, cursor }: PageRequest<N>,
@@ -62,19 +62,24 @@ export async function readPage<N extends Noun, Entry>(
   const from = cursor === null || at === undefined ? null : { createdAt: at.createdAt, id: cursor.id };
   const where = from === null ? {} : beyond(from.createdAt, from.id, upwards);
   const order = upwards ? 'asc' : 'desc';
-  // One more than is shown tells whether there are more.
+  // One row more than the page shows tells whether there are more.
   const range: PageRange = { where, orderBy: [{ createdAt: order }, { id: order }], take: limit + 1 };
   const rows = await table.read(range, { cursor: from, upwards });
   return pageOf(rows, limit, upwards);
 }
 
-/** @param rows from the cursor on, in the direction that was asked for, one more than are shown where there is one. */
+/**
+ * @param rows from the cursor on, in the requested direction: one more than the page shows, if there is one.
+ */
 export function pageOf<Entry>(rows: readonly Entry[], limit: number, upwards: boolean): Page<Entry> {
   const entries = rows.slice(0, limit);
   return { entries: upwards ? entries.reverse() : entries, hasMore: rows.length > limit };
 }
 
-/** `(created_at, id) < (at, id)`, in words that Prisma has; the first condition is the one the index is entered by. */
+/**
+ * `(created_at, id) < (at, id)`, as Prisma can express it. The first condition is the one that the index
+ * uses.
+ */
 function beyond(at: Date, id: string, upwards: boolean): Keyset {
   return upwards
     ? { createdAt: { gte: at }, OR: [{ createdAt: { gt: at } }, { id: { gt: id } }] }

@@ -3,26 +3,31 @@ import type { PoolClient, PoolConfig } from 'pg';
 
 export interface PoolOptions {
   readonly databaseUrl: string;
-  /** Connections at the most. */
+  /** Connections at most. */
   readonly size: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   /**
-   * False: a commit returns before it is on disk. Only for writes that a crash of Postgres may undo without
-   * harm: leases, and wake-ups.
+   * False: a commit returns before it is on disk. Only for writes that may be lost when Postgres crashes:
+   * leases and wake-ups.
    */
   readonly durableCommits: boolean;
   /**
-   * Once (the default): each named statement is planned once a connection, for any values, and reads rows by indexes, one after
-   * the other. For all that reads few rows, however many there are.
-   * Each time: for its values, which may be a whole table. For counts and clean-ups.
+   * 'once' (the default): Postgres plans each named statement once per connection, for any values, with index
+   * scans and nested loops only. Use it for statements that read few rows of large tables.
+   *
+   * 'each time': Postgres plans for the given values and may read a whole table. Use it for counts and
+   * housekeeping.
    */
   readonly plans?: 'once' | 'each time';
-  /** Told of a connection that broke while idle; the pool replaces it by itself. */
+  /** Called when an idle connection breaks. The pool replaces the connection itself. */
   readonly onError: (error: Error) => void;
 }
 
-/** Waiting for a connection, for an answer, and inside a transaction is bounded: a hung Postgres is an error. */
+/**
+ * Waits for a connection, for an answer and between two statements of a transaction are bounded: a hung
+ * Postgres is an error.
+ */
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 20_000;
@@ -42,17 +47,20 @@ export function createPool(options: PoolOptions): Pool {
   };
   const pool = new Pool(config);
   pool.on('error', options.onError);
-  // A connection that is checked out and between two statements has nobody else to tell, and an error that nobody
-  // listens to would end the process. Its next statement fails all the same.
+  // A connection that is checked out may break between two statements. Without a listener, the error event would end the
+  // process. The next statement on the connection fails in any case.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
 /**
- * Left to itself, Postgres keeps a plan only if it costs no more than one for the values. It thinks of ten where a batch has one,
- * so most would be planned each time, which takes longer than running them. And a plan that is kept must not depend
- * on how many rows there are: made for small tables, it would go on reading them whole when they have grown, until Postgres next
- * counts the rows, a minute or more later. (A join has to be written so that it cannot turn round.)
+ * By default, Postgres keeps a generic plan only if it costs no more than a plan for the values. For an array
+ * it assumes ten elements where a batch often has one. So it would plan most statements each time, which
+ * takes longer than running them.
+ *
+ * A plan that is kept must not depend on the table's size. A plan for a small table would still read the
+ * whole table after it has grown, until Postgres next counts the rows, a minute or more later. Write joins so
+ * that their order cannot turn round.
  */
 const PLANNED = {
   once: [
@@ -67,14 +75,14 @@ const PLANNED = {
 
 function sessionOptions({ plans = 'once', durableCommits }: PoolOptions): string[] {
   const settings = [
-    'jit=off', // compiling a short statement would take far longer than running it
+    'jit=off', // compiling a short statement takes far longer than running it
     ...(durableCommits ? [] : ['synchronous_commit=off']),
     ...PLANNED[plans],
   ];
   return settings.map((setting) => `-c ${setting}`);
 }
 
-/** Adds to what the URL may bring of its own: of two lists, the driver would drop ours. */
+/** Joins our options with those of the URL. The driver would drop ours if both were given. */
 function withSessionOptions(databaseUrl: string, ours: readonly string[]): string {
   const url = new URL(databaseUrl);
   const given = url.searchParams.get('options');
@@ -82,7 +90,10 @@ function withSessionOptions(databaseUrl: string, ours: readonly string[]): strin
   return url.href;
 }
 
-/** Runs `work` in one transaction: committed when it resolves, ended with its connection when it rejects. */
+/**
+ * Runs `work` in one transaction. It commits when `work` resolves, and closes the connection when `work`
+ * rejects.
+ */
 export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   try {

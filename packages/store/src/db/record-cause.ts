@@ -7,40 +7,41 @@ import { eventValues } from './sql/event-ctes.ts';
 import type { EventsOfCause } from './sql/event-ctes.ts';
 import type { Queryable, Statement } from './statement.ts';
 
-/** What a statement that holds `eventCtes` returns: the webhooks that got deliveries. */
-interface Told {
+/** The row of a statement that includes `eventCtes`: the webhooks that got deliveries. */
+interface WokenWebhooks {
   readonly webhooks: readonly WebhookId[];
 }
 
-type TellingDatabase = Pick<Database, 'pool' | 'wakeUps'>;
+type WakingDatabase = Pick<Database, 'pool' | 'wakeUps'>;
 
 /**
- * Runs the one statement of a cause that holds `eventCtes`: cause, events and deliveries are written, or nothing. Once it
- * has committed, the relay is woken for the webhooks that got deliveries.
+ * Runs a cause that is one statement and includes `eventCtes`. Cause, events and deliveries are written
+ * together, or not at all. After the commit, the relay is woken for the webhooks that got deliveries.
  *
- * @param values the cause's own, from $7 on.
- * @returns the statement's row, if it gives one.
- * @throws StoreUnavailableError when Postgres cannot be reached; whether it had committed is then unknown.
+ * @param values the values of the cause itself, from $7 on.
+ * @returns the row of the statement, if it returns one.
+ * @throws StoreUnavailableError when Postgres cannot be reached; the statement may have committed.
  */
 export async function recordCause<Row extends object>(
-  db: TellingDatabase,
+  db: WakingDatabase,
   statement: Statement,
   events: EventsOfCause,
   values: readonly unknown[],
 ): Promise<Row | undefined> {
-  const [row] = await runOn<Row & Told>(db.pool, statement, [...eventValues(events), ...values]);
+  const [row] = await runOn<Row & WokenWebhooks>(db.pool, statement, [...eventValues(events), ...values]);
   wake(db, row);
   return row;
 }
 
 /**
- * The same for a cause that must see what the holder of a lock has committed. A statement's snapshot is older
- * than its locks, so these are two statements in one transaction: the locks, then the cause with its events.
+ * Runs a cause that must see what earlier holders of a lock have committed. The snapshot of a statement is
+ * older than its locks. So these are two statements in one transaction: the locks, then the cause with its
+ * events.
  *
- * @param work runs them. @returns the row of the second; none where there is no cause.
+ * @param work runs both statements, and returns the row of the second; undefined when there is no cause.
  */
-export async function recordBehindLocks<Row extends Told | undefined>(
-  db: TellingDatabase,
+export async function recordBehindLocks<Row extends WokenWebhooks | undefined>(
+  db: WakingDatabase,
   work: (client: Queryable) => Promise<Row>,
 ): Promise<Row> {
   const row = await mappingUnavailable(() => inTransaction(db.pool, work));
@@ -48,8 +49,8 @@ export async function recordBehindLocks<Row extends Told | undefined>(
   return row;
 }
 
-function wake({ wakeUps }: TellingDatabase, told: Told | undefined): void {
-  if (told !== undefined && told.webhooks.length > 0) {
-    wakeUps.send({ webhooks: told.webhooks, mail: false });
+function wake({ wakeUps }: WakingDatabase, row: WokenWebhooks | undefined): void {
+  if (row !== undefined && row.webhooks.length > 0) {
+    wakeUps.send({ webhooks: row.webhooks, mail: false });
   }
 }

@@ -1,16 +1,16 @@
 import type { Pool, QueryResultRow } from 'pg';
 import type { Prisma } from '../generated/client.ts';
 
-/** A raw statement with a name: prepared once a connection, planned once. */
+/** A raw statement with a name. It is prepared once per connection, and planned once. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
-/** What runs a statement: the pool, or one connection of it. */
+/** Runs statements: the pool, or one of its connections. */
 export type Queryable = Pick<Pool, 'query'>;
 
-/** A statement that Prisma runs carries its name in front: Prisma's raw queries have no other place for one. */
+/** The name in front of the text. Prisma's raw queries have no other place for it. */
 const NAMED = /^\/\* ([a-z-]+) \*\/ /;
 
 export async function run<Row extends QueryResultRow>(
@@ -26,7 +26,7 @@ export async function run<Row extends QueryResultRow>(
   return result.rows;
 }
 
-/** Runs a statement that always gives one row. @throws Error when it gives none */
+/** Runs a statement that always returns one row. @throws Error when it returns none */
 export async function runForRow<Row extends QueryResultRow>(
   db: Queryable,
   statement: Statement,
@@ -37,7 +37,7 @@ export async function runForRow<Row extends QueryResultRow>(
   return row;
 }
 
-/** Runs a statement in a transaction of Prisma's, prepared as `run` prepares it. */
+/** Runs a statement in a Prisma transaction. It is prepared as in `run`. */
 export async function runIn<Row extends object>(
   client: Prisma.TransactionClient,
   statement: Statement,
@@ -46,7 +46,10 @@ export async function runIn<Row extends object>(
   return client.$queryRawUnsafe<Row[]>(withName(statement), ...values);
 }
 
-/** The name of a query that `runIn` made; empty, which prepares nothing, for Prisma's own: they may be of any number. */
+/**
+ * The name of a query that `runIn` made. Empty for Prisma's own queries, which may be of any number: they are
+ * not prepared.
+ */
 export function statementNameOf({ sql }: { readonly sql: string }): string {
   return NAMED.exec(sql)?.[1] ?? '';
 }

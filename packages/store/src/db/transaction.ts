@@ -7,8 +7,8 @@ import { runIn } from './statement.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 /**
- * An open transaction. It can only be had from `Transactions.run` and is of no use once that has ended, so
- * whatever takes one cannot be called outside of a transaction.
+ * An open transaction. Only `Transactions.run` makes one, and it stops working when `run` ends. So a function
+ * that takes one can only be called inside a transaction.
  */
 export class Transaction implements OutboxTransaction {
   readonly #client: Prisma.TransactionClient;
@@ -19,7 +19,7 @@ export class Transaction implements OutboxTransaction {
     this.#client = client;
   }
 
-  /** Runs `work` in a transaction made of `client`, and afterwards shuts it for good. */
+  /** Runs `work` in the transaction of `client`, and closes the `Transaction` afterwards. */
   static async during<T>(
     client: Prisma.TransactionClient,
     work: (tx: Transaction) => Promise<T>,
@@ -33,7 +33,7 @@ export class Transaction implements OutboxTransaction {
     }
   }
 
-  /** The client of the store's own statements. @throws Error once the transaction has ended. */
+  /** The client for the store's own statements. @throws Error once the transaction has ended. */
   get client(): Prisma.TransactionClient {
     if (!this.#open) throw new Error('the transaction has ended');
     return this.#client;
@@ -44,29 +44,27 @@ export class Transaction implements OutboxTransaction {
     for (const { webhookId } of rows) this.wakeWebhook(webhookId);
   }
 
-  /** Asks for a wake-up of the relay for this webhook, once the transaction has committed. */
+  /** Once the transaction has committed, the relay gets a wake-up for this webhook. */
   wakeWebhook(id: WebhookId): void {
     this.#wokenWebhooks.add(id);
   }
 }
 
-export interface Transactions {
-  /**
-   * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. The relay is woken
-   * after the commit, never inside.
-   *
-   * @throws StoreUnavailableError when Postgres cannot be reached; whether it had committed is then unknown.
-   */
-  run<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-}
-
-/** Waiting for a connection, and the whole of a transaction. */
+/** Limits for the wait for a connection, and for the whole transaction. */
 const MAX_WAIT_MS = 5_000;
 const TRANSACTION_TIMEOUT_MS = 15_000;
 
-export function createTransactions(prisma: PrismaClient, wakeUps: WakeUps): Transactions {
+export type Transactions = ReturnType<typeof createTransactions>;
+
+export function createTransactions(prisma: PrismaClient, wakeUps: Pick<WakeUps, 'send'>) {
   return {
-    async run(work) {
+    /**
+     * Runs `work` in one transaction. It commits when `work` resolves, and rolls back when `work` rejects.
+     * The relay is woken after the commit, never inside the transaction.
+     *
+     * @throws StoreUnavailableError when Postgres cannot be reached; the transaction may have committed.
+     */
+    async run<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
       const { result, wokenWebhooks } = await mappingUnavailable(() =>
         prisma.$transaction((client) => Transaction.during(client, work), {
           maxWait: MAX_WAIT_MS,

@@ -4,46 +4,43 @@ import type { Pool } from 'pg';
 import { createPool } from './pool.ts';
 import type { PoolOptions } from './pool.ts';
 
-/** What a wake-up tells the relays: which webhooks got a delivery, and whether mail was queued. */
+/** A message to the relays: these webhooks got a delivery; `mail`: mail was queued. */
 export interface WakeUp {
   readonly webhooks: readonly WebhookId[];
   readonly mail: boolean;
 }
 
-/** Sends wake-ups. Losing one costs a poll of the relay, nothing else: a failure is never the caller's. */
-export interface WakeUps {
-  send(news: WakeUp): void;
-  close(): Promise<void>;
-}
-
-export interface WakeUpListener {
-  /** Connects, and from then on keeps connected by itself. */
-  start(): void;
-  stop(): Promise<void>;
-}
-
 const CHANNEL = 'postrider_wake';
-/** Said in place of ids when there are too many: every webhook with work is looked at. */
+/**
+ * Replaces the ids when there are too many. The relay then scans all webhooks with outstanding deliveries.
+ */
 const EVERYTHING = '*';
 const MAIL = 'mail';
 const WORDS: readonly string[] = [EVERYTHING, MAIL];
-/** Postgres takes less than 8000 bytes; an id has 29 and a comma. */
+/** A payload must have less than 8,000 bytes. An id has 29, and a comma. */
 const WEBHOOKS_PER_NOTIFY = 200;
-/** Beyond it a look at everything costs less. */
+/** Above this number, a scan of all webhooks costs less. */
 const WEBHOOKS_PER_WAKE_UP = 2_000;
 const WAKE_UP_INTERVAL_MS = 5;
 const RECONNECT_DELAY_MS = 500;
-/** For LISTEN and for a probe to be answered, and for a goodbye. */
+/** For the answer to LISTEN, or to a probe. */
 const ANSWER_TIMEOUT_MS = 5_000;
+/** For an orderly end of the connection. */
 const STOP_TIMEOUT_MS = 1_000;
-/** How often a listening session is asked whether it still stands: the kernel takes minutes to give up a silent server. */
+/** A listening session is probed this often. The kernel takes minutes to give up on a silent server. */
 const PROBE_INTERVAL_MS = 10_000;
 
+export type WakeUps = ReturnType<typeof createWakeUps>;
+
 /**
- * Wake-ups by NOTIFY on a connection of their own, never in the cause's transaction: there it would make every
- * commit of the cluster queue behind one lock. The first goes at once, then at most one per 5 ms.
+ * Sends wake-ups with NOTIFY, on a connection of its own. Inside the cause's transaction, NOTIFY would make
+ * every commit of the cluster queue behind one lock. The first wake-up goes at once, later ones at most every
+ * 5 ms.
+ *
+ * A lost wake-up only costs one polling interval of the relay. So a failure goes to `onError`, never to the
+ * caller.
  */
-export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'size'>): WakeUps {
+export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'size'>) {
   const pool: Pool = createPool({ ...options, size: 1, durableCommits: false });
   const webhooks = new Set<WebhookId>();
   const words = new Set<string>();
@@ -73,12 +70,12 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
   }
 
   return {
-    send(news) {
-      for (const id of news.webhooks) webhooks.add(id);
-      if (news.mail) words.add(MAIL);
+    send(wakeUp: WakeUp): void {
+      for (const id of wakeUp.webhooks) webhooks.add(id);
+      if (wakeUp.mail) words.add(MAIL);
       if (webhooks.size > 0 || words.size > 0) sender ??= sendAll();
     },
-    async close() {
+    async close(): Promise<void> {
       await sender;
       await pool.end();
     },
@@ -88,18 +85,23 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
 export interface WakeUpListenerOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
-  /** `everything` is said when ids were too many and after every (re)connect: something may have been missed. */
-  readonly onWakeUp: (news: WakeUp & { readonly everything: boolean }) => void;
+  /**
+   * `everything` is true when there were too many ids, and after each connect, because wake-ups may have been
+   * missed.
+   */
+  readonly onWakeUp: (wakeUp: WakeUp & { readonly everything: boolean }) => void;
   readonly onError: (error: Error) => void;
-  /** How often the session is asked whether it still stands (10,000). */
+  /** Milliseconds between two probes of the session (10,000). */
   readonly probeIntervalMs?: number;
 }
 
-export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpListener {
+export type WakeUpListener = ReturnType<typeof createWakeUpListener>;
+
+export function createWakeUpListener(options: WakeUpListenerOptions) {
   const { probeIntervalMs = PROBE_INTERVAL_MS } = options;
   let stopped = false;
   let client: Client | null = null;
-  /** Of the next probe, or of the next try to connect. */
+  /** The timer of the next probe or the next connect. */
   let timer: NodeJS.Timeout | undefined;
 
   function later(work: () => Promise<void>, delayMs: number): void {
@@ -118,12 +120,12 @@ export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpList
     if (client === broken) reconnectLater();
   }
 
-  async function probe(standing: Client): Promise<void> {
+  async function probe(probed: Client): Promise<void> {
     try {
-      await standing.query('select 1');
-      if (client === standing) later(() => probe(standing), probeIntervalMs);
+      await probed.query('select 1');
+      if (client === probed) later(() => probe(probed), probeIntervalMs);
     } catch (error) {
-      if (client === standing) await giveUp(standing, error);
+      if (client === probed) await giveUp(probed, error);
     }
   }
 
@@ -146,10 +148,11 @@ export function createWakeUpListener(options: WakeUpListenerOptions): WakeUpList
   }
 
   return {
-    start() {
+    /** Connects. The listener then reconnects by itself whenever the connection is lost. */
+    start(): void {
       void connect();
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       const last = client;
@@ -170,7 +173,7 @@ function clientOf({ databaseUrl, applicationName }: WakeUpListenerOptions): Clie
   });
 }
 
-/** Says goodbye, and to a server that does not answer shuts the door. */
+/** Ends the connection, and destroys its socket if the server does not answer in time. */
 async function endWithin(timeoutMs: number, client: Client): Promise<void> {
   const timer = setTimeout(() => client.connection.stream.destroy(), timeoutMs);
   try {

@@ -1,23 +1,30 @@
 import type { AccountId, EventBatch } from '@postrider/domain';
 
-/** Events as a statement takes them; without an account it finds out whose the cause is. */
+/**
+ * Events as a statement takes them. With a null account, the statement itself finds the account of the cause.
+ */
 export type EventsOfCause = Omit<EventBatch, 'accountId'> & { readonly accountId: AccountId | null };
 
 /**
- * The CTEs that write a cause's events, and for each of them one delivery for each webhook that matches. This is the only
- * text that inserts into `events`: `record-events` has it in a statement of its own, causes that need no other statement
- * have it in theirs.
+ * The CTEs that write the events of a cause, and one delivery for each event and matching webhook. Besides
+ * replays, only this text inserts into `events`. `record-events` runs it as its own statement. A cause that
+ * is one statement includes it.
  *
- * Guarantee: the webhooks are locked once all rows of `source` are known, so behind every row that the cause's CTEs lock.
- * The array of accounts asks for all of them: a CTE that writes gives its first row before it has written the next. A webhook that a
- * concurrent DELETE has removed is skipped, never an error. One that is being removed is left out; if it was marked after the
- * statement began, its deliveries go with it. One that is locked here stays until the cause has committed, and the DELETE
- * then finds the deliveries.
+ * Guarantee, lock order: the webhooks are locked after every row that the cause's CTEs lock. The array of
+ * accounts forces this: it needs all rows of `source`, while a CTE that writes returns its first row before
+ * it has written the next.
  *
- * $1 event ids, $2 account, $3 type, $4 created at, $5 data (JSON text), one for each id, $6 inbound subject or null:
- * `eventValues` gives them. The webhooks that got deliveries are in `matching`, each once, as `id`.
+ * Guarantee, removal: a webhook that a concurrent DELETE has removed is skipped, never an error. A webhook
+ * that is marked as removed gets nothing. If it was marked after the statement began, its new deliveries are
+ * removed with it. A DELETE waits for the cause of a webhook that is locked here, and then finds the
+ * deliveries.
  *
- * @param source a CTE with `id`, `account_id` and `data` of the events that are to exist; without a row nothing is written.
+ * $1 event ids, $2 account, $3 type, $4 created at, $5 data (JSON text) of each event, $6 subject of a
+ * routing rule, or null. `eventValues` makes these values. The CTE `matching` has the webhooks that got
+ * deliveries, each once, as `id`.
+ *
+ * @param source a CTE with `id`, `account_id` and `data` of the events to write. Without a row, nothing is
+ * written.
  */
 export function eventCtes(source: string): string {
   return `
@@ -35,14 +42,14 @@ export function eventCtes(source: string): string {
         and (w.subject is null or w.subject = $6::text)
       for key share of w
     ),
-    told as (
+    event_deliveries as (
       insert into deliveries (event_id, webhook_id)
       select e.id, m.id
       from ${source} e join matching m using (account_id)
     )`;
 }
 
-/** What `eventCtes` takes as $1 to $6. */
+/** The values $1 to $6 of `eventCtes`. */
 export function eventValues({
   accountId,
   type,

@@ -1,12 +1,13 @@
 import type { Statement } from '../statement.ts';
 
 /**
- * Locks an account, so that what it has can be counted and added to by one transaction at a time.
+ * Locks an account, so that one transaction at a time counts its rows and adds to them.
  *
- * Guarantee: whoever counts in a later statement of the same transaction sees all that the former holder of the lock
- * added. The lock does not hold up rows that only refer to the account: they take a key share.
+ * Guarantee: a later statement of the same transaction sees every row that earlier holders of the lock added.
+ * Inserts that only refer to the account do not wait, because they take a key share.
  *
- * $1 account. Returns its own limits; null: the installation's. No row when there is no such account.
+ * $1 account. Returns the limits of the account; null: those of the installation. No row when there is no
+ * such account.
  */
 export const lockAccount: Statement = {
   name: 'lock-account',

@@ -1,8 +1,10 @@
 /**
- * The one order in which statements lock suppressions, so that no two can lock each other out: by address, then by
- * topic. By bytes, as ids and addresses have no language, and the database's own collation would be another one elsewhere.
+ * The order in which every statement locks suppressions, so that no two statements deadlock: by address, then
+ * by topic.
  *
- * @param columns those of the address and, where rows about topics can be among them, the topic.
+ * Bytes are compared, because the database's own collation differs between installations.
+ *
+ * @param columns the column of the address and, if rows about topics may be among them, of the topic
  */
 export function lockOrder(...columns: readonly [address: string, topic?: string]): string {
   return columns.map((column) => `${column} collate "C"`).join(', ');

@@ -2,11 +2,11 @@ import type { Statement } from '../statement.ts';
 import { eventCtes } from './event-ctes.ts';
 
 /**
- * Writes events of one account, type and subject, and for each of them one delivery for each webhook that matches.
+ * Writes events of one account, type and subject, and one delivery for each event and matching webhook.
  *
- * Guarantee: run in the cause's transaction; `eventCtes` says the rest.
+ * Guarantee: it runs in the transaction of the cause. See also `eventCtes`.
  *
- * $1 to $6 as `eventCtes` has them. Returns the webhooks that got deliveries, each once.
+ * $1 to $6 as in `eventCtes`. Returns the webhooks that got deliveries, each once.
  */
 export const recordEvents: Statement = {
   name: 'record-events',
