@@ -5,7 +5,7 @@ import { LIMITS, sharedInboundDomains } from '@postrider/domain';
 import { within } from '@postrider/limits';
 import { MessageParser } from '@postrider/received-mail';
 import { operationsServer, processShell, systemClock } from '@postrider/runtime';
-import { createClamdScanner, createRspamdScanner, SenderAuthentication } from '@postrider/screening';
+import { ClamdScanner, RspamdScanner, SenderAuthentication } from '@postrider/screening';
 import {
   agreeOnMailProvider,
   createReceivedMessageStore,
@@ -82,11 +82,11 @@ const screening = new Screening({
   virusScanner:
     config.inboundClamd === undefined
       ? null
-      : createClamdScanner({ address: config.inboundClamd, timeoutMs: SCAN_TIMEOUT_MS }),
+      : new ClamdScanner({ address: config.inboundClamd, timeoutMs: SCAN_TIMEOUT_MS }),
   spamScanner:
     config.inboundRspamd === undefined
       ? null
-      : createRspamdScanner({
+      : new RspamdScanner({
           address: config.inboundRspamd,
           spamThreshold: config.inboundSpamThreshold ?? null,
           clientIsSender,

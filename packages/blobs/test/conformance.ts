@@ -5,7 +5,7 @@ import { blobIdOf, BlobStoreUnavailableError } from '../src/index.ts';
 import type { BlobId, BlobStore, ListedBlob } from '../src/index.ts';
 
 /** One place for blobs, and what a test does to it behind the store's back. */
-export interface Ground {
+export interface StoreFixture {
   /** A store on this place; every further one is another process's. */
   connect(): BlobStore;
   /** Dates a blob back. */
@@ -18,7 +18,7 @@ export interface Ground {
 }
 
 export interface StoreUnderTest {
-  open(): Promise<Ground>;
+  open(): Promise<StoreFixture>;
   /** Ways to be away: what makes a store that is. */
   readonly away: readonly (readonly [how: string, connect: () => Promise<BlobStore>])[];
 }
@@ -27,35 +27,35 @@ const MIB = 1024 * 1024;
 const LONG_AGO = new Date('2026-01-02T03:04:05.000Z');
 const MISSING = blobIdOf(Buffer.from('never put'));
 
-interface Bench {
-  readonly ground: Ground;
+interface Setup {
+  readonly fixture: StoreFixture;
   readonly store: BlobStore;
 }
 
 /** The promises of `BlobStore`, run on every store. */
 export function blobStoreConformance(kind: StoreUnderTest): void {
-  let ground: Ground;
+  let fixture: StoreFixture;
   let store: BlobStore;
   beforeEach(async () => {
-    ground = await kind.open();
-    store = ground.connect();
+    fixture = await kind.open();
+    store = fixture.connect();
   });
-  afterEach(() => ground.close());
-  const bench: Bench = {
-    get ground() {
-      return ground;
+  afterEach(() => fixture.close());
+  const setup: Setup = {
+    get fixture() {
+      return fixture;
     },
     get store() {
       return store;
     },
   };
-  describe('a blob that is put', () => putTests(bench));
-  describe('a blob that is removed', () => removeTests(bench));
-  describe('a stream', () => streamTests(bench));
-  describe('a range', () => rangeTests(bench));
-  describe('a blob that is not there', () => missingTests(bench));
-  describe('text that is no id', () => strangeIdTests(bench));
-  describe('the list', () => listTests(bench));
+  describe('a blob that is put', () => putTests(setup));
+  describe('a blob that is removed', () => removeTests(setup));
+  describe('a stream', () => streamTests(setup));
+  describe('a range', () => rangeTests(setup));
+  describe('a blob that is not there', () => missingTests(setup));
+  describe('text that is no id', () => strangeIdTests(setup));
+  describe('the list', () => listTests(setup));
   describe('a store that is away', () => awayTests(kind));
 }
 
@@ -71,14 +71,14 @@ async function streamed(store: BlobStore, id: BlobId, range?: { start: number; e
   return { size: opened.size, bytes: Buffer.concat((await opened.stream.toArray()) as Buffer[]) };
 }
 
-function putTests(bench: Bench): void {
+function putTests(setup: Setup): void {
   test.each([
     ['of text', Buffer.from('From: a@example.com\r\n\r\nGrüße')],
     ['of every byte', Buffer.from(Array.from({ length: 256 }, (_, n) => n))],
     ['without a byte', Buffer.alloc(0)],
     ['of 10 MiB', randomBytes(10 * MIB)],
   ])('%s is read back under its SHA-256, whole and as a stream', async (_what, bytes) => {
-    const { store } = bench;
+    const { store } = setup;
     const id = await store.put(bytes);
     expect(id).toBe(blobIdOf(bytes));
     expect((await store.read(id))?.equals(bytes)).toBe(true);
@@ -96,15 +96,15 @@ function putTests(bench: Bench): void {
 
   test('is seen by every other process', async () => {
     const bytes = randomBytes(1000);
-    const id = await bench.store.put(bytes);
-    expect(await bench.ground.connect().read(id)).toEqual(bytes);
+    const id = await setup.store.put(bytes);
+    expect(await setup.fixture.connect().read(id)).toEqual(bytes);
   });
 
   test('twice is there once, and dated anew', async () => {
-    const { store, ground } = bench;
+    const { store, fixture } = setup;
     const bytes = randomBytes(1000);
     const id = await store.put(bytes);
-    await ground.age(id, LONG_AGO);
+    await fixture.age(id, LONG_AGO);
     expect(await all(store.list())).toEqual([{ id, putAt: LONG_AGO }]);
     expect(await store.put(bytes)).toBe(id);
     const [found, ...others] = await all(store.list());
@@ -114,9 +114,9 @@ function putTests(bench: Bench): void {
   });
 
   test('by two processes at once, many times, is there once and whole', async () => {
-    const { store, ground } = bench;
+    const { store, fixture } = setup;
     const bytes = randomBytes(100_000);
-    const other = ground.connect();
+    const other = fixture.connect();
     const ids = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? store : other).put(bytes)),
     );
@@ -126,9 +126,9 @@ function putTests(bench: Bench): void {
   });
 }
 
-function removeTests(bench: Bench): void {
+function removeTests(setup: Setup): void {
   test('is gone, and can be put again', async () => {
-    const { store } = bench;
+    const { store } = setup;
     const bytes = randomBytes(1000);
     const kept = await store.put(randomBytes(1000));
     const id = await store.put(bytes);
@@ -140,10 +140,10 @@ function removeTests(bench: Bench): void {
   });
 }
 
-function streamTests(bench: Bench): void {
+function streamTests(setup: Setup): void {
   test('comes in pieces as the reader takes them, never whole', async () => {
-    const id = await bench.store.put(randomBytes(10 * MIB));
-    const opened = await bench.store.open(id);
+    const id = await setup.store.put(randomBytes(10 * MIB));
+    const opened = await setup.store.open(id);
     if (opened === null) throw new Error('no such blob');
     let total = 0;
     let heldMost = 0;
@@ -157,7 +157,7 @@ function streamTests(bench: Bench): void {
   });
 
   test('can be let go in the middle of its stream', async () => {
-    const { store } = bench;
+    const { store } = setup;
     const id = await store.put(randomBytes(10 * MIB));
     const opened = await store.open(id);
     for await (const chunk of opened?.stream ?? []) {
@@ -169,7 +169,7 @@ function streamTests(bench: Bench): void {
   });
 }
 
-function rangeTests(bench: Bench): void {
+function rangeTests(setup: Setup): void {
   const bytes = Buffer.from('0123456789');
 
   test.each([
@@ -181,8 +181,8 @@ function rangeTests(bench: Bench): void {
     [5, 10, '56789'],
     [5, Number.MAX_SAFE_INTEGER, '56789'],
   ])('%d-%d has the bytes %s, and the size of the whole blob', async (start, end, expected) => {
-    const id = await bench.store.put(bytes);
-    expect(await streamed(bench.store, id, { start, end })).toEqual({
+    const id = await setup.store.put(bytes);
+    expect(await streamed(setup.store, id, { start, end })).toEqual({
       size: 10,
       bytes: Buffer.from(expected),
     });
@@ -190,9 +190,9 @@ function rangeTests(bench: Bench): void {
 
   test('of a large blob has exactly its bytes', async () => {
     const large = randomBytes(3 * MIB);
-    const id = await bench.store.put(large);
+    const id = await setup.store.put(large);
     const range = { start: 65_537, end: 2 * MIB };
-    const found = await streamed(bench.store, id, range);
+    const found = await streamed(setup.store, id, range);
     expect(found.bytes.equals(large.subarray(range.start, range.end + 1))).toBe(true);
   });
 
@@ -205,21 +205,21 @@ function rangeTests(bench: Bench): void {
     [0, Number.NaN],
     [0, Infinity],
   ])('%d-%d is refused', async (start, end) => {
-    const id = await bench.store.put(bytes);
-    await expect(bench.store.open(id, { start, end })).rejects.toBeInstanceOf(RangeError);
+    const id = await setup.store.put(bytes);
+    await expect(setup.store.open(id, { start, end })).rejects.toBeInstanceOf(RangeError);
   });
 
   test('of a blob without a byte is refused', async () => {
-    const id = await bench.store.put(Buffer.alloc(0));
-    await expect(bench.store.open(id, { start: 0, end: 0 })).rejects.toBeInstanceOf(RangeError);
+    const id = await setup.store.put(Buffer.alloc(0));
+    await expect(setup.store.open(id, { start: 0, end: 0 })).rejects.toBeInstanceOf(RangeError);
   });
 
   test('of a blob that is not there is nothing', async () => {
-    expect(await bench.store.open(MISSING, { start: 0, end: 0 })).toBeNull();
+    expect(await setup.store.open(MISSING, { start: 0, end: 0 })).toBeNull();
   });
 }
 
-function missingTests(bench: Bench): void {
+function missingTests(setup: Setup): void {
   const expectNothing = async (store: BlobStore) => {
     expect(await store.open(MISSING)).toBeNull();
     expect(await store.read(MISSING)).toBeNull();
@@ -228,17 +228,17 @@ function missingTests(bench: Bench): void {
   };
 
   test('reads as nothing in a store that holds nothing', async () => {
-    await expectNothing(bench.store);
-    expect(await all(bench.store.list())).toEqual([]);
+    await expectNothing(setup.store);
+    expect(await all(setup.store.list())).toEqual([]);
   });
 
   test('reads as nothing beside others', async () => {
-    await bench.store.put(Buffer.from('another'));
-    await expectNothing(bench.store);
+    await setup.store.put(Buffer.from('another'));
+    await expectNothing(setup.store);
   });
 }
 
-function strangeIdTests(bench: Bench): void {
+function strangeIdTests(setup: Setup): void {
   const hex = 'ab'.repeat(32);
 
   test.each([
@@ -258,9 +258,9 @@ function strangeIdTests(bench: Bench): void {
     hex.toUpperCase(),
     'ｆ'.repeat(64),
   ])('%j reaches nothing', async (text) => {
-    const { store, ground } = bench;
+    const { store, fixture } = setup;
     const [here, above] = ['litter', '../litter'];
-    for (const name of [here, above]) await ground.litter(name, Buffer.from('not yours'));
+    for (const name of [here, above]) await fixture.litter(name, Buffer.from('not yours'));
     await store.put(Buffer.from('a blob'));
     const id = text as BlobId;
     expect(await store.open(id)).toBeNull();
@@ -268,11 +268,11 @@ function strangeIdTests(bench: Bench): void {
     expect(await store.read(id)).toBeNull();
     expect(await store.sizeOf(id)).toBeNull();
     await expect(store.remove(id)).resolves.toBeUndefined();
-    for (const name of [here, above]) expect(await ground.litterAt(name)).toEqual(Buffer.from('not yours'));
+    for (const name of [here, above]) expect(await fixture.litterAt(name)).toEqual(Buffer.from('not yours'));
   });
 
   test('in upper case does not lead to the blob of that id', async () => {
-    const { store } = bench;
+    const { store } = setup;
     const id = await store.put(Buffer.from('a blob'));
     const upper = id.toUpperCase() as BlobId;
     await store.remove(upper);
@@ -281,23 +281,23 @@ function strangeIdTests(bench: Bench): void {
   });
 }
 
-function listTests(bench: Bench): void {
+function listTests(setup: Setup): void {
   test('has every blob with its date', async () => {
-    const { store, ground } = bench;
+    const { store, fixture } = setup;
     const expected = new Map<BlobId, Date>();
     for (let n = 0; n < 20; n += 1) {
       const id = await store.put(Buffer.from(`blob ${n}`));
       const putAt = new Date(LONG_AGO.getTime() + n * 60_000);
-      await ground.age(id, putAt);
+      await fixture.age(id, putAt);
       expected.set(id, putAt);
     }
-    const found = await all(ground.connect().list());
+    const found = await all(fixture.connect().list());
     expect(found).toHaveLength(20);
     expect(new Map(found.map(({ id, putAt }) => [id, putAt]))).toEqual(expected);
   });
 
   test('has nothing that is no blob', async () => {
-    const { store, ground } = bench;
+    const { store, fixture } = setup;
     const id = await store.put(Buffer.from('a blob'));
     const shard = `${id.slice(0, 2)}/${id.slice(2, 4)}`;
     const names = ['litter', `${id}.old`, id.toUpperCase(), `${id}0`].flatMap((name) => [
@@ -305,12 +305,12 @@ function listTests(bench: Bench): void {
       `ab/${name}`,
       `${shard}/${name}`,
     ]);
-    for (const name of names) await ground.litter(name, Buffer.from('x'));
+    for (const name of names) await fixture.litter(name, Buffer.from('x'));
     expect((await all(store.list())).map((blob) => blob.id)).toEqual([id]);
   });
 
   test('goes on when what it names is removed on the way', async () => {
-    const { store } = bench;
+    const { store } = setup;
     const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => store.put(Buffer.from(`blob ${n}`))));
     const seen: BlobId[] = [];
     for await (const { id } of store.list()) {
@@ -322,7 +322,7 @@ function listTests(bench: Bench): void {
   });
 
   test('can be left in the middle', async () => {
-    const { store } = bench;
+    const { store } = setup;
     await Promise.all(Array.from({ length: 20 }, (_, n) => store.put(Buffer.from(`blob ${n}`))));
     for await (const { id } of store.list()) {
       expect(id).toMatch(/^[0-9a-f]{64}$/);

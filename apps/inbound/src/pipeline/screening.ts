@@ -1,6 +1,6 @@
 import type { AuthResult, HeldReason } from '@postrider/domain';
 import { heldReason } from '@postrider/screening';
-import type { Envelope, SenderAuthentication, SpamScanner, VirusScanner } from '@postrider/screening';
+import type { ClamdScanner, Envelope, RspamdScanner, SenderAuthentication } from '@postrider/screening';
 import { ScreeningUnavailableError } from '@postrider/screening';
 import { settleAll } from './settle-all.ts';
 import type { StageTimer } from './stage-timer.ts';
@@ -14,8 +14,8 @@ export interface Screened {
 export interface ScreeningParts {
   readonly authentication: Pick<SenderAuthentication, 'authenticate'>;
   /** Null when none is configured. */
-  readonly virusScanner: VirusScanner | null;
-  readonly spamScanner: SpamScanner | null;
+  readonly virusScanner: Pick<ClamdScanner, 'scan'> | null;
+  readonly spamScanner: Pick<RspamdScanner, 'scan'> | null;
   /** True: mail waits while a scanner is away. False: mail is received without its verdict. */
   readonly required: boolean;
   /** Called when a scanner is away and not required. */

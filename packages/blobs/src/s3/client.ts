@@ -5,16 +5,6 @@ export interface CommandOptions {
   readonly abortSignal: AbortSignal;
 }
 
-export interface BoundedS3Client {
-  /**
-   * @throws S3Silence when the time limit of the call is over, or the client was closed
-   * @throws every error of the SDK
-   */
-  call<Answer>(work: (sdk: S3Client, options: CommandOptions) => Promise<Answer>): Promise<Answer>;
-  /** Aborts running calls. A later call fails at once. */
-  close(): void;
-}
-
 /** S3 did not answer in time, or the client was closed. */
 class S3Silence extends Error {
   override readonly name = 'S3Silence';
@@ -27,13 +17,55 @@ const TRIES_SHARE = 0.9;
 const CONNECT_TIMEOUT_MS = 5000;
 const CONNECTIONS_MAX = 64;
 
-/** The SDK finds the credentials, and the endpoint of an S3 that is not AWS. It reads none yet. */
-export function createS3Client(options: {
+export interface BoundedS3ClientOptions {
   readonly region?: string | undefined;
   /** Time limit of a call with all its tries. */
   readonly timeoutMs: number;
-}): BoundedS3Client {
-  const { region, timeoutMs } = options;
+}
+
+/** The SDK finds the credentials, and the endpoint of an S3 that is not AWS. It reads none yet. */
+export class BoundedS3Client {
+  readonly #sdk: S3Client;
+  readonly #timeoutMs: number;
+  readonly #running = new Set<AbortController>();
+  #isClosed = false;
+
+  constructor(options: BoundedS3ClientOptions) {
+    this.#timeoutMs = options.timeoutMs;
+    this.#sdk = createSdkClient(options);
+  }
+
+  /**
+   * @throws S3Silence when the time limit of the call is over, or the client was closed
+   * @throws every error of the SDK
+   */
+  async call<Answer>(work: (sdk: S3Client, options: CommandOptions) => Promise<Answer>): Promise<Answer> {
+    if (this.#isClosed) throw storeClosed();
+    const timeoutMs = this.#timeoutMs;
+    const abort = new AbortController();
+    const aborted = new Promise<never>((_resolve, reject) => {
+      abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error));
+    });
+    // This limit bounds everything, even the SDK's own work after it has the credentials.
+    const timer = setTimeout(() => abort.abort(new S3Silence(`no answer in ${timeoutMs} ms`)), timeoutMs);
+    this.#running.add(abort);
+    try {
+      return await Promise.race([work(this.#sdk, { abortSignal: abort.signal }), aborted]);
+    } finally {
+      clearTimeout(timer);
+      this.#running.delete(abort);
+    }
+  }
+
+  /** Aborts running calls. A later call fails at once. */
+  close(): void {
+    this.#isClosed = true;
+    for (const abort of this.#running) abort.abort(storeClosed());
+    this.#sdk.destroy();
+  }
+}
+
+function createSdkClient({ region, timeoutMs }: BoundedS3ClientOptions): S3Client {
   const tryMs = Math.max(1, Math.floor((timeoutMs * TRIES_SHARE) / TRIES));
   const sdk = new S3Client({
     ...(region === undefined ? {} : { region }),
@@ -51,32 +83,7 @@ export function createS3Client(options: {
     },
   });
   addressBucketsByPath(sdk);
-  const running = new Set<AbortController>();
-  let isClosed = false;
-
-  return {
-    async call(work) {
-      if (isClosed) throw storeClosed();
-      const abort = new AbortController();
-      const brokenOff = new Promise<never>((_resolve, reject) => {
-        abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error));
-      });
-      // This limit bounds everything, even the SDK's own work after it has the credentials.
-      const timer = setTimeout(() => abort.abort(new S3Silence(`no answer in ${timeoutMs} ms`)), timeoutMs);
-      running.add(abort);
-      try {
-        return await Promise.race([work(sdk, { abortSignal: abort.signal }), brokenOff]);
-      } finally {
-        clearTimeout(timer);
-        running.delete(abort);
-      }
-    },
-    close() {
-      isClosed = true;
-      for (const abort of running) abort.abort(storeClosed());
-      sdk.destroy();
-    },
-  };
+  return sdk;
 }
 
 function storeClosed(): S3Silence {

@@ -12,45 +12,48 @@ interface ObjectName {
   readonly Key: string;
 }
 
-export interface ObjectReader {
-  /**
-   * @returns null when there is no such object
-   * @throws RangeError when `range` starts past the last byte
-   */
-  open(object: ObjectName, range?: ByteRange): Promise<OpenBlob | null>;
-  /** Ends every open stream with this failure. */
-  breakOff(failure: BlobStoreUnavailableError): void;
-}
-
-export function createObjectReader(options: {
+export interface ObjectReaderOptions {
   readonly call: BoundedS3Client['call'];
   readonly failure: (cause: unknown) => BlobStoreUnavailableError;
   /** Time limit for the next bytes of a stream. */
   readonly idleMs: number;
-}): ObjectReader {
-  const { call, failure, idleMs } = options;
-  const streams = new Set<Readable>();
-  return {
-    async open(object, range) {
-      const answer = await call((sdk, its) => {
-        const command = new GetObjectCommand({ ...object, ...rangeHeader(range) });
-        return sdk.send(command, its).catch((error: unknown) => unlessNoSuchKey(error, range));
-      });
-      if (answer === null) return null;
-      const stream = blobStream(answer.Body as Readable, { idleMs, failure });
-      const size = wholeSize(answer, range);
-      if (size === null) {
-        stream.destroy();
-        throw failure(new Error('an answer that does not tell the size'));
-      }
-      streams.add(stream);
-      stream.once('close', () => streams.delete(stream));
-      return { size, stream };
-    },
-    breakOff(reason) {
-      for (const stream of streams) stream.destroy(reason);
-    },
-  };
+}
+
+/** Opens objects as streams. */
+export class ObjectReader {
+  readonly #options: ObjectReaderOptions;
+  readonly #streams = new Set<Readable>();
+
+  constructor(options: ObjectReaderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @returns null when there is no such object
+   * @throws RangeError when `range` starts past the last byte
+   */
+  async open(object: ObjectName, range?: ByteRange): Promise<OpenBlob | null> {
+    const { call, failure, idleMs } = this.#options;
+    const answer = await call((sdk, its) => {
+      const command = new GetObjectCommand({ ...object, ...rangeHeader(range) });
+      return sdk.send(command, its).catch((error: unknown) => unlessNoSuchKey(error, range));
+    });
+    if (answer === null) return null;
+    const stream = blobStream(answer.Body as Readable, { idleMs, failure });
+    const size = wholeSize(answer, range);
+    if (size === null) {
+      stream.destroy();
+      throw failure(new Error('an answer that does not tell the size'));
+    }
+    this.#streams.add(stream);
+    stream.once('close', () => this.#streams.delete(stream));
+    return { size, stream };
+  }
+
+  /** Ends every open stream with this failure. */
+  abort(failure: BlobStoreUnavailableError): void {
+    for (const stream of this.#streams) stream.destroy(failure);
+  }
 }
 
 function rangeHeader(range: ByteRange | undefined): { Range?: string } {

@@ -1,21 +1,21 @@
 import type { ObjectSource } from '../object-source.ts';
-import { createS3Client } from './client.ts';
+import { BoundedS3Client } from './client.ts';
 import { unavailable } from './fault.ts';
-import { createObjectReader } from './object-reader.ts';
+import { ObjectReader } from './object-reader.ts';
 
 export function createS3ObjectSource(options: {
   readonly bytesMax: number;
   readonly timeoutMs: number;
 }): ObjectSource {
   const { bytesMax, timeoutMs } = options;
-  const client = createS3Client({ timeoutMs });
+  const client = new BoundedS3Client({ timeoutMs });
   /** One function per running read. It aborts the read. */
   const reading = new Set<(cause: Error) => void>();
 
   return {
     async read({ bucket, key }) {
       const failure = (cause: unknown) => unavailable(`s3://${bucket}`, cause, 'bucket');
-      const reader = createObjectReader({
+      const reader = new ObjectReader({
         call: (work) =>
           client.call(work).catch((error: unknown) => {
             throw failure(error);
@@ -29,18 +29,18 @@ export function createS3ObjectSource(options: {
         opened.stream.destroy();
         return { kind: 'too_big' };
       }
-      const breakOff = (cause: Error) => reader.breakOff(failure(cause));
-      const timer = setTimeout(() => breakOff(new Error(`not read in ${timeoutMs} ms`)), timeoutMs);
-      reading.add(breakOff);
+      const abort = (cause: Error) => reader.abort(failure(cause));
+      const timer = setTimeout(() => abort(new Error(`not read in ${timeoutMs} ms`)), timeoutMs);
+      reading.add(abort);
       try {
         return { kind: 'read', bytes: Buffer.concat((await opened.stream.toArray()) as Buffer[]) };
       } finally {
         clearTimeout(timer);
-        reading.delete(breakOff);
+        reading.delete(abort);
       }
     },
     close() {
-      for (const breakOff of reading) breakOff(new Error('the store was closed'));
+      for (const abort of reading) abort(new Error('the store was closed'));
       client.close();
     },
   };

@@ -1,14 +1,18 @@
-import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import type { S3Client } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
+import type { ListObjectsV2CommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { blobIdOf, isBlobId } from '../blob-id.ts';
 import type { BlobId } from '../blob-id.ts';
-import type { BlobStore } from '../blob-store.ts';
+import type { BlobStore, ListedBlob } from '../blob-store.ts';
 import { checkRange } from '../byte-range.ts';
-import { createS3Client } from './client.ts';
+import { BoundedS3Client } from './client.ts';
 import type { CommandOptions } from './client.ts';
 import { nameOf, unavailable } from './fault.ts';
-import { listObjects } from './list-objects.ts';
-import { createObjectReader } from './object-reader.ts';
+import { ObjectReader } from './object-reader.ts';
 
 export interface S3StoreOptions {
   readonly bucket: string;
@@ -27,7 +31,7 @@ export interface S3StoreOptions {
  */
 export function createS3Store(options: S3StoreOptions): BlobStore {
   const { bucket, prefix, timeoutMs } = options;
-  const client = createS3Client(options);
+  const client = new BoundedS3Client(options);
   const failure = (cause: unknown) => unavailable(`s3://${bucket}/${prefix}`, cause);
   const call = async <Answer>(
     work: (sdk: S3Client, its: CommandOptions) => Promise<Answer>,
@@ -39,7 +43,7 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
     }
   };
   const object = (id: BlobId) => ({ Bucket: bucket, Key: `${prefix}${id}` });
-  const reader = createObjectReader({ call, failure, idleMs: timeoutMs });
+  const reader = new ObjectReader({ call, failure, idleMs: timeoutMs });
 
   return {
     async put(bytes) {
@@ -79,7 +83,7 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
     },
     list: () => listObjects(call, bucket, prefix),
     close() {
-      reader.breakOff(failure(new Error('the store was closed')));
+      reader.abort(failure(new Error('the store was closed')));
       client.close();
     },
   };
@@ -88,4 +92,22 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
 function unlessNotFound(error: unknown): null {
   if (nameOf(error) === 'NotFound') return null;
   throw error;
+}
+
+/** Lists every blob under the prefix, in pages of at most 1000. It skips other objects. */
+async function* listObjects(
+  call: BoundedS3Client['call'],
+  bucket: string,
+  prefix: string,
+): AsyncGenerator<ListedBlob> {
+  let token: string | undefined;
+  do {
+    const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token });
+    const page: ListObjectsV2CommandOutput = await call((sdk, its) => sdk.send(command, its));
+    for (const { Key = '', LastModified } of page.Contents ?? []) {
+      const id = Key.slice(prefix.length);
+      if (isBlobId(id) && LastModified !== undefined) yield { id, putAt: LastModified };
+    }
+    token = page.NextContinuationToken;
+  } while (token !== undefined);
 }

@@ -1,7 +1,7 @@
 import type { AuthResult } from '@postrider/domain';
 import type { Envelope, SenderVerdict } from '../verdicts.ts';
 import { AUTHOR_DOMAINS_MAX, authorDomains } from './author-domains.ts';
-import { createBoundedResolver } from './bounded-resolver.ts';
+import { BoundedResolver } from './bounded-resolver.ts';
 import type { Resolve } from './bounded-resolver.ts';
 import { checkDkim, dkimWord, SIGNATURES_MAX } from './dkim.ts';
 import { findAuthor, judgeDmarc } from './dmarc.ts';
@@ -26,12 +26,12 @@ export interface AuthenticationOptions {
  * Ten `mx` terms with ten hosts and two addresses each would need 211 queries. Real records need fewer than
  * 40.
  */
-const SPF_QUESTIONS_MAX = 100;
+const SPF_QUERIES_MAX = 100;
 
 /**
  * Authenticates the sender of a message by SPF (RFC 7208), DKIM (RFC 6376) and DMARC (RFC 7489).
  *
- * It sends at most {@link SPF_QUESTIONS_MAX} DNS queries for SPF, 10 for DKIM and 8 for DMARC. The three run
+ * It sends at most {@link SPF_QUERIES_MAX} DNS queries for SPF, 10 for DKIM and 8 for DMARC. The three run
  * at the same time with separate limits. So a sender who uses up one limit does not stop the others.
  *
  * It runs in the calling thread: body hashes, canonical forms and RSA. 10 MiB take about 0.1 s, a hostile
@@ -45,10 +45,10 @@ export async function authenticateSender(
   options: AuthenticationOptions,
 ): Promise<SenderVerdict> {
   const message = splitMessage(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength));
-  const resolver = createBoundedResolver({ servers: options.dnsServers, timeoutMs: options.timeoutMs });
+  const resolver = new BoundedResolver({ servers: options.dnsServers, timeoutMs: options.timeoutMs });
   try {
     const [spf, dkim, authors] = await Promise.all([
-      options.spf ? checkSpf(envelope, resolver.limitedTo(SPF_QUESTIONS_MAX)) : null,
+      options.spf ? checkSpf(envelope, resolver.limitedTo(SPF_QUERIES_MAX)) : null,
       checkDkim(message, resolver.limitedTo(SIGNATURES_MAX)),
       findAuthors(authorDomains(message.fields), resolver.limitedTo(2 * AUTHOR_DOMAINS_MAX)),
     ]);

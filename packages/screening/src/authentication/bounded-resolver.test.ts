@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startZoneServer, waitFor, type ZoneServer } from '@postrider/testing';
-import { createBoundedResolver, NoAnswerError, NoRecordError } from './bounded-resolver.ts';
-import type { BoundedResolver } from './bounded-resolver.ts';
+import { BoundedResolver, NoAnswerError, NoRecordError } from './bounded-resolver.ts';
 
 let dns: ZoneServer;
 let resolver: BoundedResolver;
@@ -11,7 +10,7 @@ beforeEach(async () => {
     'silent.example': 'silence',
     'broken.example': 'servfail',
   });
-  resolver = createBoundedResolver({ servers: [dns.address], timeoutMs: 20_000 });
+  resolver = new BoundedResolver({ servers: [dns.address], timeoutMs: 20_000 });
 });
 afterEach(async () => {
   resolver.close();
@@ -74,7 +73,7 @@ describe('the number of questions', () => {
 
 describe('the time limit', () => {
   test('ends a question under way, and every later one', async () => {
-    const limited = createBoundedResolver({ servers: [dns.address], timeoutMs: 100 });
+    const limited = new BoundedResolver({ servers: [dns.address], timeoutMs: 100 });
     const resolve = limited.limitedTo(10);
     await expect(resolve('silent.example', 'TXT')).rejects.toThrow(NoAnswerError);
     await expect(resolve('a.example', 'TXT')).rejects.toMatchObject({ message: 'the time limit is over' });

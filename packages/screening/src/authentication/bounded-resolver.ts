@@ -3,16 +3,6 @@ import { Resolver } from 'node:dns/promises';
 /** Queries DNS records by name and type, like `dns.promises.Resolver.resolve`. */
 export type Resolve = (name: string, type: string) => Promise<unknown[]>;
 
-export interface BoundedResolver {
-  /**
-   * A resolver with its own limit of DNS queries. An answer that any of these resolvers has cached does not
-   * count.
-   */
-  limitedTo(questionsMax: number): Resolve;
-  /** Cancels the running queries. */
-  close(): void;
-}
-
 export interface BoundedResolverOptions {
   /** `address:port`. An empty list means the name servers of the machine. */
   readonly servers: readonly string[];
@@ -50,47 +40,54 @@ const TRIES = 2;
 const NAME = /^[\x21-\x5b\x5d-\x7e]{1,253}$/;
 const NO_RECORD = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EBADQUERY']);
 
-/** The DNS queries for one message. The caller must call {@link BoundedResolver.close}. */
-export function createBoundedResolver({ servers, timeoutMs }: BoundedResolverOptions): BoundedResolver {
-  const resolver = new Resolver({ timeout: Math.min(TRY_TIMEOUT_MS, timeoutMs), tries: TRIES });
-  if (servers.length > 0) resolver.setServers(servers);
-  const answers = new Map<string, Promise<unknown[]>>();
-  let isOver = false;
-  const stop = () => {
-    isOver = true;
-    resolver.cancel();
-  };
-  const deadline = setTimeout(stop, timeoutMs);
+/** The DNS queries for one message. The caller must call `close`. */
+export class BoundedResolver {
+  readonly #resolver: Resolver;
+  readonly #answers = new Map<string, Promise<unknown[]>>();
+  readonly #deadline: NodeJS.Timeout;
+  #isOver = false;
 
-  async function ask(name: string, type: string): Promise<unknown[]> {
+  constructor({ servers, timeoutMs }: BoundedResolverOptions) {
+    this.#resolver = new Resolver({ timeout: Math.min(TRY_TIMEOUT_MS, timeoutMs), tries: TRIES });
+    if (servers.length > 0) this.#resolver.setServers(servers);
+    this.#deadline = setTimeout(() => this.#stop(), timeoutMs);
+  }
+
+  /** Returns a resolver with its own limit of DNS queries. A query that is cached does not count. */
+  limitedTo(queriesMax: number): Resolve {
+    let queries = 0;
+    return (name, type) => {
+      const key = `${type} ${name.toLowerCase()}`;
+      const cached = this.#answers.get(key);
+      if (cached !== undefined) return cached;
+      queries += 1;
+      if (queries > queriesMax) return Promise.reject(new TooManyQuestionsError());
+      const answer = this.#query(name, type);
+      this.#answers.set(key, answer);
+      return answer;
+    };
+  }
+
+  /** Cancels the running queries. */
+  close(): void {
+    clearTimeout(this.#deadline);
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#isOver = true;
+    this.#resolver.cancel();
+  }
+
+  async #query(name: string, type: string): Promise<unknown[]> {
     if (!NAME.test(name)) throw new NoRecordError('not a name');
-    if (isOver) throw new NoAnswerError('the time limit is over');
+    if (this.#isOver) throw new NoAnswerError('the time limit is over');
     try {
-      return (await resolver.resolve(name, type)) as unknown[];
+      return (await this.#resolver.resolve(name, type)) as unknown[];
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;
       if (NO_RECORD.has(code)) throw new NoRecordError(code, { cause: error });
       throw new NoAnswerError(code, { cause: error });
     }
   }
-
-  return {
-    limitedTo(questionsMax) {
-      let questions = 0;
-      return (name, type) => {
-        const key = `${type} ${name.toLowerCase()}`;
-        const known = answers.get(key);
-        if (known !== undefined) return known;
-        questions += 1;
-        if (questions > questionsMax) return Promise.reject(new TooManyQuestionsError());
-        const answer = ask(name, type);
-        answers.set(key, answer);
-        return answer;
-      };
-    },
-    close() {
-      clearTimeout(deadline);
-      stop();
-    },
-  };
 }

@@ -4,20 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { ENVELOPE, message, newSigner, signed, startSenderGround } from '../../test/sender-ground.ts';
-import type { SenderGround } from '../../test/sender-ground.ts';
+import { ENVELOPE, message, newSigner, signed, startSenderFixture } from '../../test/sender-fixture.ts';
+import type { SenderFixture } from '../../test/sender-fixture.ts';
 
 // By its address: TypeScript has no types of a script.
 const BUILD_SCRIPT = new URL('../../../../scripts/build.mjs', import.meta.url).href;
 
-let ground: SenderGround;
+let fixture: SenderFixture;
 let folder: string;
 beforeEach(async () => {
-  ground = await startSenderGround();
+  fixture = await startSenderFixture();
   folder = await mkdtemp(join(tmpdir(), 'screening-'));
 });
 afterEach(async () => {
-  await ground.close();
+  await fixture.close();
   await rm(folder, { recursive: true });
 });
 
@@ -36,10 +36,10 @@ test('runs in a worker thread, from one file with nothing beside it', async () =
     },
   });
   const signer = newSigner('example.com');
-  ground.publish(signer);
-  ground.dns.zone.set('_dmarc.example.com', { TXT: ['v=DMARC1; p=reject'] });
-  ground.dns.zone.set('example.com', { TXT: ['v=spf1 ip4:192.0.2.10 -all'] });
-  const options = { dnsServers: [ground.dns.address], timeoutMs: 20_000, spf: true };
+  fixture.publish(signer);
+  fixture.dns.zone.set('_dmarc.example.com', { TXT: ['v=DMARC1; p=reject'] });
+  fixture.dns.zone.set('example.com', { TXT: ['v=spf1 ip4:192.0.2.10 -all'] });
+  const options = { dnsServers: [fixture.dns.address], timeoutMs: 20_000, spf: true };
   const workerData = { raw: await signed(message(), signer), envelope: ENVELOPE, options };
   const worker = new Worker(outfile, { workerData });
   const exited = once(worker, 'exit');

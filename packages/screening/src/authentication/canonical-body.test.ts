@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { newSigner, signed } from '../../test/sender-ground.ts';
+import { newSigner, signed } from '../../test/sender-fixture.ts';
 import { canonicalBody } from './canonical-body.ts';
 
 describe('RFC 6376, section 3.4', () => {

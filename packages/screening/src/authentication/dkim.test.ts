@@ -1,20 +1,20 @@
 import { createHash, randomBytes, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTransport } from 'nodemailer';
-import { message, newSigner, signed, startSenderGround } from '../../test/sender-ground.ts';
-import type { SenderGround, SignOptions, Signer } from '../../test/sender-ground.ts';
+import { message, newSigner, signed, startSenderFixture } from '../../test/sender-fixture.ts';
+import type { SenderFixture, SignOptions, Signer } from '../../test/sender-fixture.ts';
 
 const signer = newSigner('example.com');
 
-let ground: SenderGround;
+let fixture: SenderFixture;
 beforeEach(async () => {
-  ground = await startSenderGround();
-  ground.publish(signer);
+  fixture = await startSenderFixture();
+  fixture.publish(signer);
 });
-afterEach(() => ground.close());
+afterEach(() => fixture.close());
 
-async function dkimOf(...args: Parameters<SenderGround['authenticate']>): Promise<string> {
-  return (await ground.authenticate(...args)).auth.dkim;
+async function dkimOf(...args: Parameters<SenderFixture['authenticate']>): Promise<string> {
+  return (await fixture.authenticate(...args)).auth.dkim;
 }
 
 function replaced(raw: Buffer, from: string, to: string): Buffer {
@@ -49,7 +49,7 @@ describe('a signature passes', () => {
 
   test('of Ed25519', async () => {
     const other = newSigner('example.com', 'ed', 'ed25519');
-    ground.publish(other);
+    fixture.publish(other);
     expect(await dkimOf(await signed(message(), other, { algorithm: 'ed25519-sha256' }))).toBe('pass');
   });
 
@@ -121,7 +121,7 @@ describe('a signature passes', () => {
   });
 
   test('whose key came over TCP', async () => {
-    ground.dns.zone.set('s1._domainkey.example.com', { TXT: [signer.record], truncated: true });
+    fixture.dns.zone.set('s1._domainkey.example.com', { TXT: [signer.record], truncated: true });
     expect(await dkimOf(await signed(message(), signer))).toBe('pass');
   });
 });
@@ -144,7 +144,7 @@ describe('a signature does not pass', () => {
   });
 
   test.each(['(', '"', "'", '\\'])('when %j in b= may hide the tags behind it', async (text) => {
-    ground.dns.zone.set('s1._domainkey.example.com', { TXT: [`${signer.record}; t=s`] });
+    fixture.dns.zone.set('s1._domainkey.example.com', { TXT: [`${signer.record}; t=s`] });
     const tagged = (tag: string) => handSigned(['from:ann@example.com'], 'from', '', `; ${tag}`);
     expect(await dkimOf(tagged(`x=${Math.ceil(Date.now() / 1000) + 3600}`))).toBe('pass');
     for (const tag of ['x=1700000000', 'i=@news.example.com']) {
@@ -196,20 +196,20 @@ describe('a signature does not pass', () => {
 
   test('with a key of 512 bits', async () => {
     const weak = newSigner('example.com', 'weak', 'rsa', 1024);
-    ground.publish(weak);
+    fixture.publish(weak);
     const raw = await signed(message(), weak);
     expect(await dkimOf(raw)).toBe('pass');
     // Made by openssl genrsa 512: Node refuses to sign with it, and its record is all that matters here.
     const short =
       'MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBALqbHeRLCyOdykC5SDLqI49ArYGYG1mqaH9/GnWjGavZM02fos4lc2w6tCchcUBNtJvGqKwhC5JEnx3RYoSX2ucCAwEAAQ==';
-    ground.dns.zone.set('weak._domainkey.example.com', { TXT: [`v=DKIM1; p=${short}`] });
+    fixture.dns.zone.set('weak._domainkey.example.com', { TXT: [`v=DKIM1; p=${short}`] });
     expect(await dkimOf(raw)).toBe('neutral');
   });
 
   test.each(['v=DKIM1; p=', 'v=DKIM2; p=AAAA', 'v=DKIM1; k=rsa; p=AAAA', 'garbage'])(
     'when the record of its key is %p',
     async (record) => {
-      ground.dns.zone.set('s1._domainkey.example.com', { TXT: [record] });
+      fixture.dns.zone.set('s1._domainkey.example.com', { TXT: [record] });
       expect(await dkimOf(await signed(message(), signer))).toBe('neutral');
     },
   );
@@ -223,7 +223,7 @@ describe('a signature does not pass', () => {
     ['h=sha1 : sha256', 'pass'],
     ['t=y', 'pass'],
   ])('when the record of its key keeps it from mail or from SHA-256: %s is %s', async (tag, word) => {
-    ground.dns.zone.set('s1._domainkey.example.com', { TXT: [`${signer.record}; ${tag}; n=note`] });
+    fixture.dns.zone.set('s1._domainkey.example.com', { TXT: [`${signer.record}; ${tag}; n=note`] });
     expect(await dkimOf(await signed(message(), signer))).toBe(word);
   });
 
@@ -234,7 +234,7 @@ describe('a signature does not pass', () => {
     ['; t=s', 'i=ann@EXAMPLE.com; ', 'pass'],
     ['; t=s', '', 'pass'],
   ])('of a domain below that the record of its key excludes: %j, %j is %s', async (flags, identity, word) => {
-    ground.dns.zone.set('s1._domainkey.example.com', { TXT: [`${signer.record}${flags}`] });
+    fixture.dns.zone.set('s1._domainkey.example.com', { TXT: [`${signer.record}${flags}`] });
     expect(await dkimOf(handSigned(['from:ann@example.com'], 'from', identity))).toBe(word);
   });
 
@@ -252,25 +252,25 @@ describe('a signature does not pass', () => {
 
   test('when its names hide where the key is asked for', async () => {
     const mallory = newSigner('mallory.example', 'k');
-    ground.publish(mallory);
+    fixture.publish(mallory);
     const bank = { ...mallory, domain: 'example.com' };
     for (const selector of ['k._domainkey.mallory.example\0', 'k._domainkey.mallory.example.\\000']) {
       const raw = await signed(message(), { ...bank, selector });
       expect(raw.toString()).toContain(`s=${selector}`);
       expect(await dkimOf(raw)).toBe('neutral');
     }
-    expect(ground.dns.questions).not.toContain('k._domainkey.mallory.example TXT');
+    expect(fixture.dns.questions).not.toContain('k._domainkey.mallory.example TXT');
   });
 });
 
 describe('a name server that fails is a temperror', () => {
   test.each(['servfail', 'silence'] as const)('%s', async (failure) => {
-    ground.dns.zone.set('s1._domainkey.example.com', failure);
+    fixture.dns.zone.set('s1._domainkey.example.com', failure);
     expect(await dkimOf(await signed(message(), signer), {}, { timeoutMs: 300 })).toBe('temperror');
   });
 
   test('but a key that is not there is none', async () => {
-    ground.dns.zone.delete('s1._domainkey.example.com');
+    fixture.dns.zone.delete('s1._domainkey.example.com');
     expect(await dkimOf(await signed(message(), signer))).toBe('neutral');
   });
 });
@@ -298,15 +298,15 @@ describe('a hostile message', () => {
   });
 
   test('of 1,000 signatures costs ten questions', async () => {
-    ground.publish(...many);
+    fixture.publish(...many);
     const raw = Buffer.concat([junk, message()]);
     expect(await dkimOf(raw)).toBe('pass');
-    const asked = ground.dns.questions.filter((question) => question.includes('._domainkey.'));
+    const asked = fixture.dns.questions.filter((question) => question.includes('._domainkey.'));
     expect(asked).toHaveLength(10);
   });
 
   test('of 1,000 signatures whose name server is silent costs one time limit', async () => {
-    ground.dns.otherwise = 'silence';
+    fixture.dns.otherwise = 'silence';
     const raw = Buffer.concat([junk, message()]);
     expect(await dkimOf(raw, {}, { timeoutMs: 300 })).toBe('temperror');
   });

@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { message, newSigner, signed, startSenderGround } from '../../test/sender-ground.ts';
-import type { SenderGround } from '../../test/sender-ground.ts';
+import { message, newSigner, signed, startSenderFixture } from '../../test/sender-fixture.ts';
+import type { SenderFixture } from '../../test/sender-fixture.ts';
 import { heldReason } from '../held-reason.ts';
 
 const signer = newSigner('example.com');
 const below = newSigner('news.example.com');
 const stranger = newSigner('example.net');
 
-let ground: SenderGround;
+let fixture: SenderFixture;
 beforeEach(async () => {
-  ground = await startSenderGround();
-  ground.publish(signer, below, stranger);
+  fixture = await startSenderFixture();
+  fixture.publish(signer, below, stranger);
 });
-afterEach(() => ground.close());
+afterEach(() => fixture.close());
 
 function publish(domain: string, ...records: string[]): void {
-  ground.dns.zone.set(`_dmarc.${domain}`, { TXT: records });
+  fixture.dns.zone.set(`_dmarc.${domain}`, { TXT: records });
 }
 
 function permit(domain: string): void {
-  ground.dns.zone.set(domain, { TXT: ['v=spf1 ip4:192.0.2.10 -all'] });
+  fixture.dns.zone.set(domain, { TXT: ['v=spf1 ip4:192.0.2.10 -all'] });
 }
 
 function manyGroups(address: string): string {
@@ -30,8 +30,8 @@ function encodedWord(text: string): string {
   return `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
 }
 
-async function dmarcOf(...args: Parameters<SenderGround['authenticate']>): Promise<string> {
-  const { auth, dmarcPolicy } = await ground.authenticate(...args);
+async function dmarcOf(...args: Parameters<SenderFixture['authenticate']>): Promise<string> {
+  const { auth, dmarcPolicy } = await fixture.authenticate(...args);
   return `${auth.dmarc} ${dmarcPolicy}`;
 }
 
@@ -176,7 +176,7 @@ describe('alignment', () => {
 
   test('does not join two owners below one public suffix', async () => {
     const other = newSigner('mallory.co.uk');
-    ground.publish(other);
+    fixture.publish(other);
     publish('bank.co.uk', 'v=DMARC1; p=reject');
     expect(await dmarcOf(await signed(message('ann@bank.co.uk'), other))).toBe('fail reject');
   });
@@ -210,38 +210,38 @@ describe('the policy', () => {
 });
 
 describe('a name server that fails holds nothing', () => {
-  async function expectNotHeld(...args: Parameters<SenderGround['authenticate']>) {
-    const verdict = await ground.authenticate(...args);
+  async function expectNotHeld(...args: Parameters<SenderFixture['authenticate']>) {
+    const verdict = await fixture.authenticate(...args);
     expect(verdict.auth.dmarc).toBe('temperror');
     expect(heldReason({ ...verdict, virus: false, spam: null }, false)).toBeNull();
   }
 
   test('all of it, in silence', async () => {
-    ground.dns.zone.clear();
-    ground.dns.otherwise = 'silence';
+    fixture.dns.zone.clear();
+    fixture.dns.otherwise = 'silence';
     await expectNotHeld(await signed(message(), signer), {}, { timeoutMs: 300 });
   });
 
   test.each(['servfail', 'silence'] as const)('at the policy: %s', async (failure) => {
-    ground.dns.zone.set('_dmarc.example.com', failure);
+    fixture.dns.zone.set('_dmarc.example.com', failure);
     await expectNotHeld(message(), {}, { timeoutMs: 300 });
   });
 
   test.each(['servfail', 'silence'] as const)('at the key: %s', async (failure) => {
     publish('example.com', 'v=DMARC1; p=reject');
-    ground.dns.zone.set('s1._domainkey.example.com', failure);
+    fixture.dns.zone.set('s1._domainkey.example.com', failure);
     await expectNotHeld(await signed(message(), signer), {}, { timeoutMs: 300 });
   });
 
   test.each(['servfail', 'silence'] as const)('at SPF: %s', async (failure) => {
     publish('example.com', 'v=DMARC1; p=reject');
-    ground.dns.zone.set('example.com', failure);
+    fixture.dns.zone.set('example.com', failure);
     await expectNotHeld(message(), {}, { timeoutMs: 300 });
   });
 
   test('but frees no message whose sender let his own fail', async () => {
     publish('example.com', 'v=DMARC1; p=reject');
-    for (const name of ['example.net', 's1._domainkey.example.net']) ground.dns.zone.set(name, 'silence');
+    for (const name of ['example.net', 's1._domainkey.example.net']) fixture.dns.zone.set(name, 'silence');
     const raw = await signed(message(), stranger);
     expect(await dmarcOf(raw, { mailFrom: 'x@example.net' }, { timeoutMs: 300 })).toBe('fail reject');
   });
@@ -264,7 +264,7 @@ describe('a message with several authors', () => {
 
   test('passes when all of them pass', async () => {
     const bank = newSigner('bank.example');
-    ground.publish(bank);
+    fixture.publish(bank);
     const raw = await signed(await signed(message('ann@example.com, ceo@bank.example'), bank), signer);
     expect(await dmarcOf(raw)).toBe('pass reject');
   });
@@ -279,7 +279,7 @@ describe('a message with several authors', () => {
     const from = ['a', 'b', 'c', 'd', 'e'].map((name) => `x@${name}.example`).join(', ');
     expect(await dmarcOf(message(from))).toBe('fail quarantine');
     expect(await dmarcOf(message(from), {}, { spf: false })).toBe('none quarantine');
-    expect(ground.dns.questions.filter((question) => question.startsWith('_dmarc'))).toEqual([]);
+    expect(fixture.dns.questions.filter((question) => question.startsWith('_dmarc'))).toEqual([]);
   });
 
   test('cannot hide one behind 1,000 repeats of another', async () => {

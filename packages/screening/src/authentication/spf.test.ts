@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { message, SENDING_ADDRESS, startSenderGround } from '../../test/sender-ground.ts';
-import type { SenderGround } from '../../test/sender-ground.ts';
+import { message, SENDING_ADDRESS, startSenderFixture } from '../../test/sender-fixture.ts';
+import type { SenderFixture } from '../../test/sender-fixture.ts';
 import type { Envelope } from '../verdicts.ts';
 import type { AuthenticationOptions } from './authenticate-sender.ts';
 
-let ground: SenderGround;
+let fixture: SenderFixture;
 beforeEach(async () => {
-  ground = await startSenderGround();
+  fixture = await startSenderFixture();
 });
-afterEach(() => ground.close());
+afterEach(() => fixture.close());
 
 function publishSpf(domain: string, ...terms: string[]): void {
-  ground.dns.zone.set(domain, { TXT: ['unrelated', `v=spf1 ${terms.join(' ')}`] });
+  fixture.dns.zone.set(domain, { TXT: ['unrelated', `v=spf1 ${terms.join(' ')}`] });
 }
 
 async function spfOf(
   envelope: Partial<Envelope> = {},
   options: Partial<AuthenticationOptions> = {},
 ): Promise<string> {
-  return (await ground.authenticate(message(), envelope, options)).auth.spf;
+  return (await fixture.authenticate(message(), envelope, options)).auth.spf;
 }
 
 describe('SPF', () => {
@@ -41,11 +41,11 @@ describe('SPF', () => {
   test('asks for addresses and mail servers', async () => {
     publishSpf('example.com', 'include:_spf.example.net', '-all');
     publishSpf('_spf.example.net', 'mx', '-all');
-    ground.dns.zone.set('_spf.example.net', {
+    fixture.dns.zone.set('_spf.example.net', {
       TXT: ['v=spf1 mx -all'],
       MX: [{ priority: 10, exchange: 'mx1.example.net' }],
     });
-    ground.dns.zone.set('mx1.example.net', { A: [SENDING_ADDRESS] });
+    fixture.dns.zone.set('mx1.example.net', { A: [SENDING_ADDRESS] });
     expect(await spfOf()).toBe('pass');
     expect(await spfOf({ remoteAddress: '192.0.2.11' })).toBe('fail');
   });
@@ -75,7 +75,7 @@ describe('SPF', () => {
   test('is none over LMTP, and asks nothing', async () => {
     publishSpf('example.com', '-all');
     expect(await spfOf({}, { spf: false })).toBe('none');
-    expect(ground.dns.questions).not.toContain('example.com TXT');
+    expect(fixture.dns.questions).not.toContain('example.com TXT');
   });
 });
 
@@ -84,7 +84,7 @@ describe('a record that would cost too much is a permerror', () => {
     publishSpf('example.com', 'include:i1.example.com', '-all');
     for (let i = 1; i <= 20; i += 1) publishSpf(`i${i}.example.com`, `include:i${i + 1}.example.com`, '-all');
     expect(await spfOf()).toBe('permerror');
-    expect(ground.dns.questions.filter((question) => question.endsWith(' TXT')).length).toBeLessThan(15);
+    expect(fixture.dns.questions.filter((question) => question.endsWith(' TXT')).length).toBeLessThan(15);
   });
 
   test('that includes itself', async () => {
@@ -109,41 +109,41 @@ describe('a record that would cost too much is a permerror', () => {
     const terms = Array.from({ length: 10 }, (_, index) => `mx:m${index}.example.com`);
     publishSpf('example.com', ...terms, '-all');
     for (let m = 0; m < 10; m += 1)
-      ground.dns.zone.set(`m${m}.example.com`, {
+      fixture.dns.zone.set(`m${m}.example.com`, {
         MX: hosts.slice(m * 10, m * 10 + 10).map((exchange) => ({ priority: 1, exchange })),
       });
-    for (const host of hosts) ground.dns.zone.set(host, { A: ['198.51.100.1'] });
+    for (const host of hosts) fixture.dns.zone.set(host, { A: ['198.51.100.1'] });
     expect(await spfOf()).toBe('permerror');
-    expect(new Set(ground.dns.questions).size).toBeLessThanOrEqual(110);
+    expect(new Set(fixture.dns.questions).size).toBeLessThanOrEqual(110);
   });
 });
 
 describe('a name server that fails is a temperror', () => {
   test.each(['servfail', 'silence'] as const)('at the domain: %s', async (failure) => {
-    ground.dns.zone.set('example.com', failure);
+    fixture.dns.zone.set('example.com', failure);
     expect(await spfOf({}, { timeoutMs: 300 })).toBe('temperror');
   });
 
   test.each(['servfail', 'silence'] as const)('in an include: %s', async (failure) => {
     publishSpf('example.com', 'include:_spf.example.net', '-all');
-    ground.dns.zone.set('_spf.example.net', failure);
+    fixture.dns.zone.set('_spf.example.net', failure);
     expect(await spfOf({}, { timeoutMs: 300 })).toBe('temperror');
   });
 
   test('but not in the reverse zone, which the sending machine may own', async () => {
     publishSpf('example.com', 'ptr', '-all');
-    ground.dns.zone.set('10.2.0.192.in-addr.arpa', 'servfail');
+    fixture.dns.zone.set('10.2.0.192.in-addr.arpa', 'servfail');
     expect(await spfOf()).toBe('fail');
   });
 
   test('when nobody listens', async () => {
-    await ground.dns.close();
+    await fixture.dns.close();
     expect(await spfOf()).toBe('temperror');
-    ground = await startSenderGround();
+    fixture = await startSenderFixture();
   });
 
   test('but not when it answers over TCP what is too long for UDP', async () => {
-    ground.dns.zone.set('example.com', { TXT: ['v=spf1 ip4:192.0.2.10 -all'], truncated: true });
+    fixture.dns.zone.set('example.com', { TXT: ['v=spf1 ip4:192.0.2.10 -all'], truncated: true });
     expect(await spfOf()).toBe('pass');
   });
 });

@@ -10,8 +10,8 @@ import {
   startTcpListener,
   waitFor,
 } from '@postrider/testing';
-import { createClamdScanner } from './clamd.ts';
-import { ScreeningUnavailableError } from './scanner.ts';
+import { ClamdScanner } from './clamd.ts';
+import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 
 const CLEAN = Buffer.from('Subject: clean\r\n\r\nHello\r\n');
 const INFECTED = Buffer.from(`Subject: infected\r\n\r\n${EICAR}\r\n`);
@@ -28,7 +28,7 @@ async function start(path?: string): Promise<FakeClamd> {
 }
 
 function scan(address: string, raw: Uint8Array, timeoutMs = 20_000) {
-  return createClamdScanner({ address, timeoutMs }).scan(raw);
+  return new ClamdScanner({ address, timeoutMs }).scan(raw);
 }
 
 describe('clamd', () => {
@@ -130,12 +130,12 @@ describe('the address', () => {
     'tcp://host:3310',
     'a b:3310',
   ])('%j is refused', (address) => {
-    expect(() => createClamdScanner({ address, timeoutMs: 1 })).toThrow(TypeError);
+    expect(() => new ClamdScanner({ address, timeoutMs: 1 })).toThrow(TypeError);
   });
   test.each(['localhost:3310', '127.0.0.1:3310', '[::1]:3310', 'unix:/run/clamav/clamd.ctl'])(
     '%s is taken',
     (address) => {
-      expect(() => createClamdScanner({ address, timeoutMs: 1 })).not.toThrow();
+      expect(() => new ClamdScanner({ address, timeoutMs: 1 })).not.toThrow();
     },
   );
 });

@@ -1,13 +1,18 @@
 import { connect } from 'node:net';
 import type { NetConnectOpts, Socket } from 'node:net';
-import { ScreeningUnavailableError } from './scanner.ts';
-import type { VirusScan, VirusScanner } from './scanner.ts';
+import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 
 export interface ClamdOptions {
   /** `host:port`, `[::1]:port` or `unix:/path`. */
   readonly address: string;
   /** Time limit of a scan, connecting included. */
   readonly timeoutMs: number;
+}
+
+export interface VirusScan {
+  readonly virus: boolean;
+  /** The name that clamd gives the virus; null when it found none. */
+  readonly signature: string | null;
 }
 
 /** clamd takes chunks of any size up to StreamMaxLength. */
@@ -18,17 +23,21 @@ const NUL = 0;
 /**
  * Scans with ClamAV's daemon, with its command INSTREAM (man clamd). clamd refuses a message over its
  * `StreamMaxLength` (100 MB by default), so no verdict exists for it. Each scan opens its own connection.
- *
- * @throws TypeError when the address is unreadable
  */
-export function createClamdScanner({ address, timeoutMs }: ClamdOptions): VirusScanner {
-  const target = readAddress(address);
-  return {
-    async scan(raw) {
-      const reply = await exchange(target, raw, timeoutMs);
-      return readReply(reply);
-    },
-  };
+export class ClamdScanner {
+  readonly #target: NetConnectOpts;
+  readonly #timeoutMs: number;
+
+  /** @throws TypeError when the address is unreadable */
+  constructor({ address, timeoutMs }: ClamdOptions) {
+    this.#target = readAddress(address);
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** @throws ScreeningUnavailableError */
+  async scan(raw: Uint8Array): Promise<VirusScan> {
+    return readReply(await exchange(this.#target, raw, this.#timeoutMs));
+  }
 }
 
 function readAddress(address: string): NetConnectOpts {

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type FakeRspamd, type RspamdBehaviour, startFakeRspamd, startTcpListener } from '@postrider/testing';
-import { ENVELOPE } from '../../test/sender-ground.ts';
+import { ENVELOPE } from '../../test/sender-fixture.ts';
 import type { Envelope } from '../verdicts.ts';
-import { createRspamdScanner } from './rspamd.ts';
+import { RspamdScanner } from './rspamd.ts';
 import type { RspamdOptions } from './rspamd.ts';
-import { ScreeningUnavailableError } from './scanner.ts';
+import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 
 const RAW = Buffer.from('Subject: hello\r\n\r\nHello\r\n');
 
@@ -23,7 +23,7 @@ async function start(behaviour?: RspamdBehaviour): Promise<FakeRspamd> {
 const OPTIONS = { spamThreshold: null, clientIsSender: true, timeoutMs: 20_000 };
 
 function scan(address: string, options: Partial<RspamdOptions> = {}, envelope: Partial<Envelope> = {}) {
-  const scanner = createRspamdScanner({ address, ...OPTIONS, ...options });
+  const scanner = new RspamdScanner({ address, ...OPTIONS, ...options });
   return scanner.scan(RAW, { ...ENVELOPE, ...envelope });
 }
 
@@ -164,13 +164,13 @@ describe('the address', () => {
   test.each(['', 'host', 'https://host:11333', 'http://host', 'host:port', 'unix:/run/rspamd.sock'])(
     '%j is refused',
     (address) => {
-      expect(() => createRspamdScanner({ address, ...OPTIONS })).toThrow(TypeError);
+      expect(() => new RspamdScanner({ address, ...OPTIONS })).toThrow(TypeError);
     },
   );
   test.each(['localhost:11333', '127.0.0.1:11333', '[::1]:11333', 'http://rspamd:11333'])(
     '%s is taken',
     (address) => {
-      expect(() => createRspamdScanner({ address, ...OPTIONS })).not.toThrow();
+      expect(() => new RspamdScanner({ address, ...OPTIONS })).not.toThrow();
     },
   );
 });

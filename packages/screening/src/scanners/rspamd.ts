@@ -3,8 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { parseUrl } from '@postrider/domain';
 import { z } from 'zod';
 import type { Envelope } from '../verdicts.ts';
-import { ScreeningUnavailableError } from './scanner.ts';
-import type { SpamScanner } from './scanner.ts';
+import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 
 export interface RspamdOptions {
   /** `http://host:port` or `host:port` of a normal rspamd worker. */
@@ -20,6 +19,12 @@ export interface RspamdOptions {
   readonly timeoutMs: number;
 }
 
+export interface SpamScan {
+  readonly spam: boolean;
+  /** The score on the scale of rspamd. */
+  readonly score: number;
+}
+
 const ANSWER_BYTES_MAX = 1_048_576;
 /** The actions that mean spam. `soft reject` and `greylist` only ask for a retry. */
 const SPAM_ACTIONS: ReadonlySet<string> = new Set(['reject', 'add header', 'rewrite subject']);
@@ -29,20 +34,24 @@ const ANSWER = z.object({ score: z.number(), action: z.string() });
 /**
  * Scans with rspamd (https://docs.rspamd.com/developers/protocol), by `POST /checkv2`. Each scan opens its
  * own connection.
- *
- * @throws TypeError when the address is unreadable
  */
-export function createRspamdScanner(options: RspamdOptions): SpamScanner {
-  const { spamThreshold, clientIsSender, timeoutMs } = options;
-  const url = readAddress(options.address);
-  return {
-    async scan(raw, envelope) {
-      const { score, action } = readAnswer(
-        await post(url, raw, headersOf(envelope, clientIsSender), timeoutMs),
-      );
-      return { spam: spamThreshold === null ? SPAM_ACTIONS.has(action) : score > spamThreshold, score };
-    },
-  };
+export class RspamdScanner {
+  readonly #options: RspamdOptions;
+  readonly #url: URL;
+
+  /** @throws TypeError when the address is unreadable */
+  constructor(options: RspamdOptions) {
+    this.#options = options;
+    this.#url = readAddress(options.address);
+  }
+
+  /** @throws ScreeningUnavailableError */
+  async scan(raw: Uint8Array, envelope: Envelope): Promise<SpamScan> {
+    const { spamThreshold, clientIsSender, timeoutMs } = this.#options;
+    const answer = await post(this.#url, raw, headersOf(envelope, clientIsSender), timeoutMs);
+    const { score, action } = readAnswer(answer);
+    return { spam: spamThreshold === null ? SPAM_ACTIONS.has(action) : score > spamThreshold, score };
+  }
 }
 
 function readAddress(address: string): URL {

@@ -79,7 +79,7 @@ export function message(
   return Buffer.from(`${authors}To: support@inbound.test\r\nSubject: A question\r\n\r\n${body}`);
 }
 
-export interface SenderGround {
+export interface SenderFixture {
   readonly dns: ZoneServer;
   /** Publishes the signer's key. */
   publish(...signers: Signer[]): void;
@@ -92,7 +92,7 @@ export interface SenderGround {
 }
 
 /** A name server of one's own. Until told otherwise a name does not exist. */
-export async function startSenderGround(): Promise<SenderGround> {
+export async function startSenderFixture(): Promise<SenderFixture> {
   const dns = await startZoneServer();
   return {
     dns,
