@@ -23,7 +23,7 @@ async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> 
 const makeAccount = () => json<{ id: string }>('account', 'create', '--name', 'Acme').then(({ id }) => id);
 
 describe('migrate', () => {
-  test('says what it applied, and then that nothing is left', async () => {
+  test('names the applied migrations; a second run applies none', async () => {
     await database.query('drop schema public cascade');
     await database.query('drop schema bullmq cascade');
     await database.query('create schema public');
@@ -34,7 +34,7 @@ describe('migrate', () => {
     expect(await json('status')).toMatchObject({ ok: true, migrations: { pending: [] } });
   });
 
-  test('run by two at once, both succeed', async () => {
+  test('two parallel runs both succeed', async () => {
     await database.query('drop schema public cascade');
     await database.query('drop schema bullmq cascade');
     await database.query('create schema public');
@@ -63,7 +63,7 @@ describe('migrate', () => {
 });
 
 describe('account limit', () => {
-  test('sets how many webhooks an account may have, shows it, and gives it back to the installation', async () => {
+  test('sets the webhooks that an account may have, shows the limit, and resets it to the default', async () => {
     const id = await makeAccount();
     expect(await json('account', 'limit', id)).toMatchObject({ id, webhooks: null });
     expect(await json('account', 'limit', id, '--webhooks', '250')).toMatchObject({ id, webhooks: 250 });
@@ -77,7 +77,7 @@ describe('account limit', () => {
     );
   });
 
-  test('of an account that is not there fails in one line', async () => {
+  test('of a missing account fails with one line', async () => {
     const missing = 'acct_01jd0000000000000000000009';
     expect(await cli('account', 'limit', missing, '--webhooks', '5', '--json')).toEqual({
       code: 1,
@@ -88,7 +88,7 @@ describe('account limit', () => {
 });
 
 describe('installation', () => {
-  test('the mail provider is set for every process, and what it was is told', async () => {
+  test('stores the mail provider for every process, and names the previous one', async () => {
     const set = (value: string) => json('installation', 'set', 'mail-provider', value);
     expect(await set('ses')).toEqual({ mail_provider: 'ses', was: null });
     expect(await set('smtp')).toEqual({ mail_provider: 'smtp', was: 'ses' });
@@ -112,7 +112,7 @@ describe('installation', () => {
 });
 
 describe('account and key', () => {
-  test('a key has the form, the scopes, the kind and the limit asked for, and only its digest is stored', async () => {
+  test('a key has the requested scopes, kind and limit, and only its digest is stored', async () => {
     const account = await json('account', 'create', '--name', ' Acme ');
     expect(account).toEqual({ id: expect.stringMatching(/^acct_/), name: 'Acme' });
     const id = String(account['id']);
@@ -135,12 +135,12 @@ describe('account and key', () => {
     expect((await cli('key', 'list', '--account', id, '--json')).stdout).not.toContain(String(made['key']));
   });
 
-  test('a key is live and without a limit of its own unless asked for', async () => {
+  test('by default a key is live and has no limit of its own', async () => {
     const made = await json('key', 'create', '--account', await makeAccount(), '--scopes', 'emails:read');
     expect(made).toMatchObject({ key: expect.stringMatching(/^pr_live_/), kind: 'live', rate_limit: null });
   });
 
-  test('revoking is for good, is repeatable and keeps its time', async () => {
+  test('a revocation is final, can be repeated and keeps its first time', async () => {
     const account = await makeAccount();
     const { id } = await json<{ id: string }>(
       'key',
@@ -171,7 +171,7 @@ describe('account and key', () => {
     });
   });
 
-  test('revoking a key that is not there fails in one line', async () => {
+  test('revoking a missing key fails with one line', async () => {
     const missing = 'key_01jd0000000000000000000009';
     expect(await cli('key', 'revoke', missing, '--json')).toEqual({
       code: 1,
@@ -182,7 +182,7 @@ describe('account and key', () => {
 });
 
 describe('account erase', () => {
-  test('forgets a person, and says what it erased and what has to end first', async () => {
+  test('removes a person, and names what it erased and what must end first', async () => {
     const id = await makeAccount();
     await database.query(
       `insert into events (id, account_id, type, created_at, data)
@@ -192,7 +192,8 @@ describe('account erase', () => {
     await database.query(`insert into deliveries (event_id, webhook_id) values ('evt_1', 'wh_1')`);
     const first = await json('account', 'erase', id, '--address', 'BOB@b.example');
     expect(first).toEqual({
-      ...{ account: id, address: 'bob@b.example' },
+      account: id,
+      address: 'bob@b.example',
       requested_at: expect.stringMatching(/^20.*Z$/) as unknown,
       erased: { emails: 0, messages: 0, events: 1, attempts: 0, dead_letters: 0 },
       pending: { emails: 0, messages: 0, events: 1, dead_letters: 0, ses_mail: 0 },
@@ -214,7 +215,7 @@ describe('account erase', () => {
     expect(await database.query('select from events')).toEqual([]);
   });
 
-  test('of an account that is not there fails, and what is no address is wrong usage', async () => {
+  test('of a missing account fails; a malformed address is wrong usage', async () => {
     const id = 'acct_01arz3ndektsv4rrffq69g5fav';
     const missing = await cli('account', 'erase', id, '--address', 'b@b.example');
     expect(missing).toEqual({ code: 1, stdout: '', stderr: `postrider: no account ${id}\n` });
@@ -253,7 +254,7 @@ describe('dead letters', () => {
   const counted = async (table: string) =>
     Number((await database.query<{ n: string }>(`select count(*) as n from ${table}`))[0]?.n);
 
-  test('are listed in the form of the contract, all or those of one webhook', async () => {
+  test('are listed as in the contract, all or of one webhook', async () => {
     const account = await makeAccount();
     await bury(account, WEBHOOK, 1, 1);
     await bury(account, OTHER, 2, 2);
@@ -278,7 +279,7 @@ describe('dead letters', () => {
     expect(all.data.map(({ id }) => id)).toEqual([idOf(2), idOf(1)]);
   });
 
-  test('of one webhook are found behind any number of another’s, and by type and reason', async () => {
+  test('of one webhook are found behind many of another, and by type and reason', async () => {
     const account = await makeAccount();
     await bury(account, OTHER, 1, 2);
     await bury(account, WEBHOOK, 1_001, 1_150);
@@ -300,7 +301,7 @@ describe('dead letters', () => {
     expect(missing).toEqual({ code: 1, stdout: '', stderr: `postrider: no dead letter ${idOf(7)}\n` });
   });
 
-  test('--all replays only what is of the type and of the reason', async () => {
+  test('--all replays only the given type and reason', async () => {
     const account = await makeAccount();
     await bury(account, WEBHOOK, 1, 3);
     await database.query(`update dead_letters set type = 'email.opened' where id = $1`, [idOf(1)]);
@@ -314,7 +315,7 @@ describe('dead letters', () => {
     expect(await json(...all)).toEqual({ replayed: 2, missing: [] });
   });
 
-  test('replay queues the named ones again and names those that are not there', async () => {
+  test('replay queues the given ones again and names the missing ones', async () => {
     const account = await makeAccount();
     await bury(account, WEBHOOK, 1, 3);
     expect(await json('dead-letters', 'replay', idOf(1), idOf(2), idOf(1), '--account', account)).toEqual({
@@ -329,7 +330,7 @@ describe('dead letters', () => {
     expect(await counted('dead_letters')).toBe(0);
   });
 
-  test("another account's dead letter reads as missing and stays", async () => {
+  test("another account's dead letter counts as missing and stays", async () => {
     await bury(await makeAccount(), WEBHOOK, 1, 1);
     const stranger = await makeAccount();
     const { code } = await cli('dead-letters', 'replay', idOf(1), '--account', stranger);
@@ -339,7 +340,7 @@ describe('dead letters', () => {
     expect(await counted('dead_letters')).toBe(1);
   });
 
-  test('--all replays every one of a webhook, more than the list shows, and no other', async () => {
+  test('--all replays all of one webhook, more than the list shows, and no other', async () => {
     const account = await makeAccount();
     await bury(account, WEBHOOK, 1, 1_100);
     await bury(account, OTHER, 2_001, 2_150);
@@ -355,7 +356,7 @@ describe('dead letters', () => {
     expect(await counted('deliveries')).toBe(1_100);
   }, 120_000);
 
-  test('--all of a webhook that is not there fails in one line', async () => {
+  test('--all of a missing webhook fails with one line', async () => {
     const account = await makeAccount();
     const missing = 'wh_01jd0000000000000000000099';
     expect(
@@ -363,7 +364,7 @@ describe('dead letters', () => {
     ).toEqual({ code: 1, stdout: '', stderr: `postrider: no webhook ${missing}\n` });
   });
 
-  test('--all leaves what died after it began, so that it comes to an end', async () => {
+  test('--all skips dead letters made after its start, so that it ends', async () => {
     const account = await makeAccount();
     await bury(account, WEBHOOK, 1, 2);
     await database.query('update dead_letters set created_at = now() where id = $1', [idOf(2)]);
@@ -374,7 +375,7 @@ describe('dead letters', () => {
 });
 
 describe('status', () => {
-  test('says what is waiting', async () => {
+  test('shows the backlog', async () => {
     await database.query(
       `insert into deliveries (event_id, webhook_id, due_at)
        values ('evt_1', 'wh_1', now() - interval '1 minute'), ('evt_2', 'wh_1', now() + interval '1 hour')`,
@@ -407,7 +408,7 @@ describe('status', () => {
   });
 
   describeWithRedis('with Redis', (redisUrl) => {
-    test('shows the queues there', async () => {
+    test('shows the queues in Redis', async () => {
       const { code, stdout } = await runInProcess(['status', '--json'], {
         DATABASE_URL: database.url,
         REDIS_URL: redisUrl,

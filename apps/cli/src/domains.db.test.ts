@@ -18,7 +18,7 @@ async function json(...args: string[]): Promise<Record<string, unknown>> {
 const makeAccount = () => json('account', 'create', '--name', 'Acme').then(({ id }) => String(id));
 
 describe('account limit', () => {
-  test('sets how many domains and unverified ones an account may have, and leaves its other limits alone', async () => {
+  test('sets the limits of domains and unverified domains, and keeps the other limits', async () => {
     const id = await makeAccount();
     await json('account', 'limit', id, '--webhooks', '250');
     const set = (limit: string) => json('account', 'limit', id, '--unverified-domains', limit);
@@ -32,7 +32,7 @@ describe('account limit', () => {
 });
 
 describe('domain release', () => {
-  test('takes a domain from its account: its name is free, and noted for the API', async () => {
+  test('removes a domain from its account: its name is free, and noted for the API', async () => {
     const accountId = await makeAccount();
     await database.query(
       `insert into domains (id, account_id, name, region, status, records, created_at)
@@ -49,7 +49,7 @@ describe('domain release', () => {
     });
   });
 
-  test('of what is no name of a domain is wrong usage', async () => {
+  test('of a malformed domain name is wrong usage', async () => {
     expect(await cli('domain', 'release', 'co.uk')).toMatchObject({ code: 2 });
   });
 });

@@ -16,7 +16,7 @@ async function found(...args: string[]): Promise<string[]> {
 }
 
 describe('inbound find', () => {
-  test('finds a message by its Message-ID, also one that is held', async () => {
+  test('finds a message by its Message-ID, even a held one', async () => {
     const rows = createRows(database);
     const held = await rows.message({ held: true });
     await rows.message();
@@ -30,7 +30,7 @@ describe('inbound find', () => {
     );
   });
 
-  test('finds by sender and by recipient, however they are written, the newest first', async () => {
+  test('finds by sender and by recipient in any spelling, newest first', async () => {
     const rows = createRows(database);
     const [first, second] = [await rows.message(), await rows.message()];
     await database.query(`update messages set created_at = now() - interval '1 hour' where id = $1`, [first]);
@@ -42,7 +42,7 @@ describe('inbound find', () => {
     expect((await cli('--address', 'nobody@in.example')).stdout).toBe('no messages\n');
   });
 
-  test('shows nothing of what a message says', async () => {
+  test('shows no content of a message', async () => {
     await createRows(database).message({ text: 'confidential', html: 'confidential' });
     const shown = await Promise.all([
       cli('--address', 'a@in.example'),

@@ -8,7 +8,7 @@ import { runInProcess } from '../test/run-in-process.ts';
 const clock = { now: () => new Date() };
 
 let database: TestDatabase;
-/** As an API process has them. */
+/** The key stores of two API processes. */
 let opened: Database;
 let keys: ApiKeyStore;
 
@@ -25,10 +25,13 @@ afterEach(async () => {
   await database.drop();
 });
 
-test('once `key revoke` returns, nothing finds the key, not even a process that had found it before', async () => {
+test('once `key revoke` returns, no process finds the key, not even one that has used it before', async () => {
   const account = await createAccountStore(opened, clock).create('Acme');
   const { apiKey, key } = await keys.create({
-    ...{ accountId: account.id, kind: 'live', scopes: ['emails:read'], rateLimitPerMinute: null },
+    accountId: account.id,
+    kind: 'live',
+    scopes: ['emails:read'],
+    rateLimitPerMinute: null,
   });
   expect(await keys.findActive(key)).toEqual(apiKey);
   const { code } = await runInProcess(['key', 'revoke', apiKey.id], { DATABASE_URL: database.url });

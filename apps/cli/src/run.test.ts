@@ -11,9 +11,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const ACCOUNT = 'acct_01jd0000000000000000000001';
 const WEBHOOK = 'wh_01jd0000000000000000000001';
 const DEAD = 'dl_01jd0000000000000000000001';
-/** Under Jest the errors of Node's sockets are of another realm, and printed with their name. */
+/** Under Jest, Node's socket errors come from another realm, so they are printed with their name. */
 const REFUSED = /^postrider: Postgres is not available: (Error: )?connect ECONNREFUSED 127\.0\.0\.1:1\n$/;
-/** Wrong usage is found before anybody asks for a database. */
+/** A command finds wrong usage before it needs a database. */
 const nowhere = { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' };
 
 describe('wrong usage ends with 2, nothing on stdout and one line on stderr', () => {
@@ -99,7 +99,7 @@ describe('a failure ends with 1, nothing on stdout and one line on stderr', () =
     expect(stderr).toMatch(REFUSED);
   });
 
-  test('while the server accepts and never says a word', async () => {
+  test('while the server accepts but never answers', async () => {
     const silent = await startTcpListener();
     const url = `postgres://nobody:secret@127.0.0.1:${silent.port}/none`;
     const { code, stdout, stderr } = await runInProcess(['migrate', '--json'], { DATABASE_URL: url });
@@ -110,7 +110,7 @@ describe('a failure ends with 1, nothing on stdout and one line on stderr', () =
 });
 
 describe('status', () => {
-  test('of an unreachable Postgres is a document that says so, and exit code 1', async () => {
+  test('of an unreachable Postgres is a document with the fault, and exit code 1', async () => {
     const { code, stdout, stderr } = await runInProcess(['status', '--json'], nowhere);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -130,7 +130,7 @@ describe('without a DATABASE_URL beside an `npm start`', () => {
       JSON.stringify({ postgres: { pid, url: nowhere.DATABASE_URL }, redisUrl: null }),
     );
 
-  test('its Postgres is used while it runs, and stderr says so', async () => {
+  test('its Postgres is used while it runs, with a note on stderr', async () => {
     stateOf(process.pid);
     const { code, stderr } = await runInProcess(['migrate'], {}, folder);
     expect(code).toBe(1);
@@ -139,7 +139,7 @@ describe('without a DATABASE_URL beside an `npm start`', () => {
     expect(rest.join('\n')).toMatch(REFUSED);
   });
 
-  test('what was left by one that no longer runs is not used', async () => {
+  test('the file of an ended system is not used', async () => {
     stateOf(2 ** 22 + 1); // above the largest process id of Linux
     const { stderr } = await runInProcess(['migrate'], {}, folder);
     expect(stderr).toBe('postrider cli: configuration: DATABASE_URL is required\n');

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { resource } from './resource.ts';
 
-test('what is made after the stop has begun is released all the same', async () => {
+test('a value that is made after the stop has begun is released', async () => {
   let finish: (value: string) => void = () => undefined;
   const released: string[] = [];
   let wanted = true;
@@ -20,7 +20,7 @@ test('what is made after the stop has begun is released all the same', async () 
   expect(released).toEqual(['server']);
 });
 
-test('a failed start has nothing to release, and its value cannot be had', async () => {
+test('a failed start releases nothing, and its value throws', async () => {
   const released: string[] = [];
   const part = resource<string>(
     () => Promise.reject(new Error('no')),

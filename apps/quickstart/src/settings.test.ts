@@ -23,7 +23,7 @@ describe('readSettings', () => {
     });
   });
 
-  test('a METRICS_PORT gives relay and worker a port each, and 0 any free ones', () => {
+  test('METRICS_PORT gives each process its own port; 0 means any free ports', () => {
     expect(settingsFor({ METRICS_PORT: '9500' }).metricsPorts).toEqual({
       relay: 9500,
       worker: 9501,
@@ -42,18 +42,18 @@ describe('readSettings', () => {
     expect(() => settingsFor(env as unknown as Record<string, string>)).toThrow(words);
   });
 
-  test('an argument that is not known is named', () => {
+  test('an unknown argument is named', () => {
     expect(settingsFor({}, '--redis').ownRedis).toBe(true);
     expect(() => settingsFor({}, '--reddis')).toThrow('"--reddis"');
   });
 });
 
 describe('the environment of the processes', () => {
-  const places = { databaseUrl: 'postgres://127.0.0.1/x', redisUrl: undefined, secretsKey: 'key' };
+  const connections = { databaseUrl: 'postgres://127.0.0.1/x', redisUrl: undefined, secretsKey: 'key' };
 
-  test("completes the person's own and keeps the rest of it", () => {
+  test("extends the user's environment and keeps the rest", () => {
     const settings = settingsFor({ LOG_LEVEL: 'debug', SHUTDOWN_DEADLINE_MS: '9' });
-    expect(systemEnvironment(settings, places)).toEqual({
+    expect(systemEnvironment(settings, connections)).toEqual({
       LOG_LEVEL: 'debug',
       SHUTDOWN_DEADLINE_MS: '9',
       NODE_ENV: 'development',
@@ -65,12 +65,12 @@ describe('the environment of the processes', () => {
     });
   });
 
-  test("is the person's own test environment, if it is one", () => {
+  test('keeps NODE_ENV=test of the user', () => {
     const settings = settingsFor({ NODE_ENV: 'test', DELIVERY_ALLOWED_NETWORKS: '10.0.0.0/8' });
-    expect(systemEnvironment(settings, places)).toMatchObject({ NODE_ENV: 'test' });
+    expect(systemEnvironment(settings, connections)).toMatchObject({ NODE_ENV: 'test' });
   });
 
-  test('excuses 127.0.0.1 alone for the worker, beside what the person excuses', () => {
+  test('allows the worker 127.0.0.1 besides the networks that the user allows', () => {
     expect(workerEnvironment(settingsFor({}), '/ca.pem')).toEqual({
       DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32',
       NODE_EXTRA_CA_CERTS: '/ca.pem',

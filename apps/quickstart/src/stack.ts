@@ -1,6 +1,6 @@
 import type { Lifecycle, Part } from '@postrider/runtime';
 import { createDemonstration } from './demonstration/demonstration.ts';
-import { createGround } from './ground.ts';
+import { createPrerequisites } from './prerequisites.ts';
 import type { Settings } from './settings.ts';
 import { createProcesses } from './system/processes.ts';
 import type { Terminal } from './terminal.ts';
@@ -10,20 +10,20 @@ import type { Terminal } from './terminal.ts';
  * Redis, Postgres. So each process can finish while its servers still run.
  */
 export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Terminal): void {
-  const ground = createGround(settings, terminal);
-  const demonstration = createDemonstration({ settings, ground, terminal });
+  const prerequisites = createPrerequisites(settings, terminal);
+  const demonstration = createDemonstration({ settings, prerequisites, terminal });
   const trustFile = () => demonstration.receiver.value.trustFile;
-  const { api, relay, worker, inbound } = createProcesses({ settings, ground, terminal, trustFile });
+  const { api, relay, worker, inbound } = createProcesses({ settings, prerequisites, terminal, trustFile });
   const { first, last } = farewell(settings, terminal);
   lifecycle
     .add('the farewell', last)
-    .add('npm start', ground.dataDir)
-    .add('the API', ground.port)
-    .add('the SMTP port', ground.smtpPort)
-    .add('the secrets', ground.secretsKey)
-    .add('Postgres', ground.postgres)
-    .add('Redis', ground.redis)
-    .add('the database', ground.database)
+    .add('npm start', prerequisites.dataDir)
+    .add('the API', prerequisites.port)
+    .add('the SMTP port', prerequisites.smtpPort)
+    .add('the secrets', prerequisites.secretsKey)
+    .add('Postgres', prerequisites.postgres)
+    .add('Redis', prerequisites.redis)
+    .add('the database', prerequisites.database)
     .add('the receiver', demonstration.receiver)
     .add('the API', api)
     .add('the relay', relay)

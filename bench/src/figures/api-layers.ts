@@ -45,7 +45,8 @@ export const apiLayers: Figure = {
       return costs;
     });
     const layers = API_LAYERS.map(({ name, reason }, index) => ({
-      ...{ name, reason },
+      name,
+      reason,
       costs: rounds.map((costs) => (costs[index + 1] ?? Number.NaN) - (costs[index] ?? Number.NaN)),
     }));
     const dearest = layers

@@ -40,7 +40,9 @@ export const oldSnapshot: Figure = {
     const relay = await installation.start('relay');
     await installation.start('worker');
     const bed: Bed = {
-      ...{ receiver, accounts, relayPort: relay.port },
+      receiver,
+      accounts,
+      relayPort: relay.port,
       caller: ground.caller(installation, CALLER_CONNECTIONS),
     };
     await oneRound(ground, bed); // warms up

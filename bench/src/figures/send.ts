@@ -31,7 +31,10 @@ export const send: Figure = {
     const barePort = await bare.call('listen', null);
     const count = ground.sizes.sends;
     const rounds = await servingRounds(ground, {
-      ...{ installation, count, noun: 'message', counted: WRITES },
+      installation,
+      count,
+      noun: 'message',
+      counted: WRITES,
       yardstick: { port: barePort, pid: bare.pid },
       ours: api,
       request: (port) => sendMail({ port, key, count, concurrency: CONCURRENCY }),

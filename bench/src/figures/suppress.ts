@@ -35,7 +35,9 @@ export const suppress: Figure = {
     const bodyOf = (): Buffer => Buffer.from(JSON.stringify({ email: `someone${(made += 1)}@example.com` }));
     const how = { key, path: '/v1/suppressions', bodyOf, status: 201, count, concurrency: CONCURRENCY };
     const rounds = await servingRounds(ground, {
-      ...{ installation, count, noun: 'request' },
+      installation,
+      count,
+      noun: 'request',
       yardstick: { port: barePort, pid: bare.pid },
       ours: api,
       request: (port) => postRequests({ ...how, port }),

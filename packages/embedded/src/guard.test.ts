@@ -46,7 +46,10 @@ describe('a guard', () => {
     const here = fileURLToPath(new URL('.', import.meta.url));
     await build({
       stdin: { contents: LAUNCHER, loader: 'ts', resolveDir: here },
-      ...{ bundle: true, platform: 'node', format: 'esm', outfile: launcherFile },
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outfile: launcherFile,
     });
   });
   afterAll(() => rmSync(folder, { recursive: true }));

@@ -5,7 +5,7 @@ import type { Arrival } from './receiver.ts';
 const arrivalOf = (id: string) => ({ event: { id }, receivedAtMs: 0, again: false }) as Arrival;
 const hasId = (id: string) => (arrival: Arrival) => arrival.event.id === id;
 
-test('an event is found whether it came before or comes after the question', async () => {
+test('an event is found, before or after it arrives', async () => {
   const arrivals = createArrivals();
   arrivals.add(arrivalOf('evt_1'));
   const later = arrivals.find(hasId('evt_2'), 60_000);
@@ -15,6 +15,6 @@ test('an event is found whether it came before or comes after the question', asy
   expect((await later)?.event.id).toBe('evt_2');
 });
 
-test('one that does not come in time is null', async () => {
+test('an event that does not arrive in time is null', async () => {
   expect(await createArrivals().find(() => true, 1)).toBeNull();
 });

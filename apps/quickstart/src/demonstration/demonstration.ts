@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { systemClock } from '@postrider/runtime';
 import type { Part } from '@postrider/runtime';
-import type { Ground } from '../ground.ts';
+import type { Prerequisites } from '../prerequisites.ts';
 import { resource } from '../resource.ts';
 import type { Resource } from '../resource.ts';
 import { databaseName } from '../settings.ts';
@@ -30,12 +30,16 @@ export interface Demonstration {
 
 export interface DemonstrationParts {
   readonly settings: Settings;
-  readonly ground: Ground;
+  readonly prerequisites: Prerequisites;
   readonly terminal: Terminal;
 }
 
 /** The customer's part: a receiver, and one mail whose event arrives there. */
-export function createDemonstration({ settings, ground, terminal }: DemonstrationParts): Demonstration {
+export function createDemonstration({
+  settings,
+  prerequisites,
+  terminal,
+}: DemonstrationParts): Demonstration {
   const file = demonstrationFile(settings.dataDir, databaseName(settings.databaseUrl));
   const arrivals = createArrivals();
   const receiver = resource(
@@ -48,11 +52,14 @@ export function createDemonstration({ settings, ground, terminal }: Demonstratio
       terminal,
       arrivals,
       file,
-      databaseUrl: ground.places().databaseUrl,
-      baseUrl: `http://${reachableHost(settings.host)}:${ground.port.value}`,
-      smtp: { host: reachableHost(settings.smtpHost), port: ground.smtpPort.value },
+      databaseUrl: prerequisites.connections().databaseUrl,
+      baseUrl: `http://${reachableHost(settings.host)}:${prerequisites.port.value}`,
+      smtp: { host: reachableHost(settings.smtpHost), port: prerequisites.smtpPort.value },
       receiver: receiver.value,
-      sealedWith: createHash('sha256').update(ground.places().secretsKey).digest('hex').slice(0, 12),
+      sealedWith: createHash('sha256')
+        .update(prerequisites.connections().secretsKey)
+        .digest('hex')
+        .slice(0, 12),
     });
   return { receiver, show: { start: show } };
 }

@@ -33,7 +33,7 @@ const start = (port: number) =>
     onRefusal: (words) => refusals.push(words),
   });
 
-/** Trusts the certificate's authority and nothing else, as the worker does. */
+/** A client that trusts only the certificate's authority, like the worker. */
 async function post(secret: string, body = BODY, path = '/events'): Promise<number | undefined> {
   const signature = signatureHeader(secret, Buffer.from(body), new Date());
   return new Promise((resolve, reject) => {
@@ -56,38 +56,38 @@ async function post(secret: string, body = BODY, path = '/events'): Promise<numb
 }
 
 describe('the receiver', () => {
-  test('takes an event whose signature is right, over a certificate that its authority vouches for', async () => {
+  test('accepts an event with a valid signature, with a certificate that the authority signed', async () => {
     receiver.trust(SECRET);
     expect(await post(SECRET)).toBe(204);
     expect(arrivals).toEqual([{ event: EVENT, receivedAtMs: expect.any(Number), again: false }]);
     expect(refusals).toEqual([]);
   });
 
-  test('says of an event that it came before', async () => {
+  test('marks an event that arrived before', async () => {
     receiver.trust(SECRET);
     await post(SECRET);
     await post(SECRET);
     expect(arrivals.map(({ again }) => again)).toEqual([false, true]);
   });
 
-  test('refuses a signature that another secret made, and says so', async () => {
+  test('refuses and reports a signature of another secret', async () => {
     receiver.trust(SECRET);
     expect(await post('whsec_other')).toBe(401);
     expect(arrivals).toEqual([]);
     expect(refusals).toEqual([expect.stringContaining('no signature matches')]);
   });
 
-  test('asks to come again while it does not know the secret', async () => {
+  test('answers 503 until it knows the secret', async () => {
     expect(await post(SECRET)).toBe(503);
   });
 
-  test('answers 404 anywhere else, and 413 to what no event can be', async () => {
+  test('answers 404 on other paths, and 413 to a body larger than any event', async () => {
     receiver.trust(SECRET);
     expect(await post(SECRET, BODY, '/')).toBe(404);
     expect(await post(SECRET, 'x'.repeat(1_048_577))).toBe(413);
   });
 
-  test('keeps its port for the next start, and takes another when that is taken', async () => {
+  test('uses the port of the last start, or another when that is taken', async () => {
     const other = await start(receiver.port);
     expect(other.port).not.toBe(receiver.port);
     const { port } = other;

@@ -39,14 +39,14 @@ const NOBODY = marked(2 ** 22 + 1);
 const leave = (state: object) => writeFileSync(join(folder, 'running.json'), JSON.stringify(state));
 
 describe('the data directory', () => {
-  test('is one start’s at a time, and free again after it', async () => {
+  test('belongs to one start at a time, and is free after it', async () => {
     const first = await takeDataDir(folder);
     await expect(takeDataDir(folder)).rejects.toThrow(`process ${process.pid} is using ${folder} already`);
     first.remove();
     (await takeDataDir(folder)).remove();
   });
 
-  test('says what runs, in a file for us alone', async () => {
+  test('lists what runs, in a file with mode 0600', async () => {
     const file = await takeDataDir(folder);
     file.note({ postgres: { pid: 7, url: 'postgres://x' } });
     file.noteChild('api', process.pid);
@@ -60,7 +60,7 @@ describe('the data directory', () => {
     expect(modeOf('running.json')).toBe(0o600);
   });
 
-  test('of a start that was killed is taken over, and its processes are ended', async () => {
+  test('of a killed start is taken over, and its processes are ended', async () => {
     const { child, pid } = await sleeper();
     leave({ launcher: NOBODY, postgres: null, redisUrl: null, children: { worker: markOf(pid) } });
     const ended = once(child, 'exit');
@@ -68,35 +68,35 @@ describe('the data directory', () => {
     expect(await ended).toEqual([null, 'SIGTERM']);
   });
 
-  test('leaves alone what has got the number of a process that was killed', async () => {
+  test('does not end another process that got the number of a killed one', async () => {
     const { child, pid } = await sleeper();
     leave({ launcher: marked(pid), children: { worker: marked(pid) } });
     (await takeDataDir(folder)).remove();
     expect({ code: child.exitCode, signal: child.signalCode }).toEqual({ code: null, signal: null });
   });
 
-  test('with a damaged file is taken all the same', async () => {
+  test('with a damaged file can be taken', async () => {
     writeFileSync(join(folder, 'running.json'), '{"laun');
     (await takeDataDir(folder)).remove();
   });
 });
 
 describe('the secrets key', () => {
-  test('is made once, for us alone', () => {
+  test('is made once, with mode 0600', () => {
     const key = keptSecretsKey(folder);
     expect(Buffer.from(key, 'base64')).toHaveLength(32);
     expect(keptSecretsKey(folder)).toBe(key);
     expect(modeOf('secrets-key')).toBe(0o600);
   });
 
-  test('that is not one is refused rather than replaced', () => {
+  test('that is malformed is refused, not replaced', () => {
     writeFileSync(join(folder, 'secrets-key'), 'short');
     expect(() => keptSecretsKey(folder)).toThrow('does not hold a key');
   });
 });
 
-describe('what the demonstration keeps', () => {
-  test('is added to, read back, and for us alone', () => {
+describe('the state of the demonstration', () => {
+  test('is extended, read back, and has mode 0600', () => {
     const file = demonstrationFile(folder, 'embedded');
     expect(file.read()).toEqual({});
     file.keep({ accountId: 'acct_1', key: 'pr_live_x' });

@@ -8,17 +8,17 @@ import { postrider } from './command-line.ts';
  */
 export async function prepare(
   settings: Settings,
-  places: { readonly databaseUrl: string; readonly redisUrl: string | undefined },
+  connections: { readonly databaseUrl: string; readonly redisUrl: string | undefined },
   terminal: Terminal,
 ): Promise<void> {
-  const env = { ...settings.env, DATABASE_URL: places.databaseUrl, REDIS_URL: places.redisUrl };
+  const env = { ...settings.env, DATABASE_URL: connections.databaseUrl, REDIS_URL: connections.redisUrl };
   const { applied } = (await terminal.during('migrating the database', () =>
     naming(settings.databaseUrl === undefined ? null : 'DATABASE_URL', () =>
       postrider(settings.distDir, ['migrate'], env),
     ),
   )) as { applied: readonly string[] };
   if (applied.length > 0) terminal.say('start', `migrated the database: ${applied.join(', ')}`);
-  if (places.redisUrl === undefined) return;
+  if (connections.redisUrl === undefined) return;
   await terminal.during('asking Redis', () =>
     naming(settings.redisUrl === undefined ? null : 'REDIS_URL', () =>
       postrider(settings.distDir, ['status'], env),

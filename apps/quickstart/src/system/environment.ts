@@ -3,7 +3,7 @@ import { OWN_NETWORK } from '../settings.ts';
 import type { Settings } from '../settings.ts';
 
 /** The values that the start has found or made. */
-export interface Places {
+export interface Connections {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
   readonly secretsKey: string;
@@ -13,13 +13,13 @@ export interface Places {
 const SHUTDOWN_DEADLINE_MS = '5000';
 
 /** The environment of every process: the user's environment and our additions. */
-export function systemEnvironment(settings: Settings, places: Places): Environment {
+export function systemEnvironment(settings: Settings, connections: Connections): Environment {
   return {
     SHUTDOWN_DEADLINE_MS,
     ...settings.env,
-    DATABASE_URL: places.databaseUrl,
-    REDIS_URL: places.redisUrl,
-    SECRETS_KEY: places.secretsKey,
+    DATABASE_URL: connections.databaseUrl,
+    REDIS_URL: connections.redisUrl,
+    SECRETS_KEY: connections.secretsKey,
     SANDBOX_DIR: settings.sandboxDir,
     BLOB_STORE: settings.blobStore,
   };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Environment } from '@postrider/runtime';
-import type { Ground } from '../ground.ts';
+import type { Prerequisites } from '../prerequisites.ts';
 import { resource } from '../resource.ts';
 import type { Resource } from '../resource.ts';
 import { logsDirOf } from '../settings.ts';
@@ -12,7 +12,7 @@ import { systemEnvironment, workerEnvironment } from './environment.ts';
 import { portOrFree, reachableHost } from './ports.ts';
 
 /** A process's address, and its additions to the common environment. */
-interface Own {
+interface ProcessSpec {
   readonly host: string;
   readonly port: number;
   readonly env: Environment;
@@ -20,7 +20,7 @@ interface Own {
 
 export interface ProcessesParts {
   readonly settings: Settings;
-  readonly ground: Ground;
+  readonly prerequisites: Prerequisites;
   readonly terminal: Terminal;
   /** The file that the receiver writes before the worker starts. */
   readonly trustFile: () => string;
@@ -29,15 +29,18 @@ export interface ProcessesParts {
 export function createProcesses(
   parts: ProcessesParts,
 ): Readonly<Record<'api' | 'relay' | 'worker' | 'inbound', Resource<Child>>> {
-  const { settings, ground } = parts;
-  const withMetrics = async (name: 'relay' | 'worker' | 'inbound', env: Environment): Promise<Own> => {
+  const { settings, prerequisites } = parts;
+  const withMetrics = async (
+    name: 'relay' | 'worker' | 'inbound',
+    env: Environment,
+  ): Promise<ProcessSpec> => {
     const host = settings.metricsHost;
     const port = await portOrFree(host, settings.metricsPorts[name]);
     return { host, port, env: { ...env, METRICS_PORT: String(port) } };
   };
   return {
     api: processPart('api', parts, async () => {
-      const port = ground.port.value;
+      const port = prerequisites.port.value;
       return { host: settings.host, port, env: { PORT: String(port) } };
     }),
     relay: processPart('relay', parts, () => withMetrics('relay', {})),
@@ -45,24 +48,28 @@ export function createProcesses(
       withMetrics('worker', workerEnvironment(settings, parts.trustFile())),
     ),
     inbound: processPart('inbound', parts, () =>
-      withMetrics('inbound', { INBOUND_SMTP_PORT: String(ground.smtpPort.value) }),
+      withMetrics('inbound', { INBOUND_SMTP_PORT: String(prerequisites.smtpPort.value) }),
     ),
   };
 }
 
-function processPart(name: string, parts: ProcessesParts, ownOf: () => Promise<Own>): Resource<Child> {
-  const { settings, ground, terminal } = parts;
+function processPart(
+  name: string,
+  parts: ProcessesParts,
+  ownOf: () => Promise<ProcessSpec>,
+): Resource<Child> {
+  const { settings, prerequisites, terminal } = parts;
   return resource(
     async (signal) => {
       const own = await ownOf();
       const options = {
         name,
         distDir: settings.distDir,
-        env: { ...systemEnvironment(settings, ground.places()), ...own.env },
+        env: { ...systemEnvironment(settings, prerequisites.connections()), ...own.env },
         readyUrl: `http://${reachableHost(own.host)}:${own.port}/readyz`,
         logFile: join(logsDirOf(settings), `${name}.log`),
         terminal,
-        onPid: (pid: number) => ground.dataDir.value.noteChild(name, pid),
+        onPid: (pid: number) => prerequisites.dataDir.value.noteChild(name, pid),
       };
       return terminal.during(`starting the ${name}`, () => startChild(options, signal));
     },

@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 afterEach(() => server.stop());
 
-test('/healthz answers whatever the state of the stores', async () => {
+test('/healthz answers in any state of the stores', async () => {
   readiness = async () => ({ ready: false, reason: 'no database' });
   expect(await ask('/healthz')).toEqual({ status: 200, type: 'application/json', text: '{"status":"ok"}' });
 });
@@ -61,7 +61,7 @@ describe('/readyz', () => {
     expect(String(log.read())).toContain('10.1.2.3:5432');
   });
 
-  test('503 when the check fails: what failed is told to the log, and nothing of it to who asks', async () => {
+  test('503 when the check fails: the cause goes to the log and not to the client', async () => {
     log.read();
     readiness = async () => Promise.reject(new Error('no route to postgres://a:hunter2@db'));
     expect((await ask('/readyz')).text).toBe('{"status":"not-ready","reason":"the check failed"}');
@@ -113,7 +113,7 @@ test('a registry that fails is a 500 and a log line, not a crash', async () => {
 });
 
 describe('start and stop', () => {
-  test('the port that was free is told and logged', () => {
+  test('the chosen free port is readable and logged', () => {
     expect(server.port).toBeGreaterThan(0);
     expect(String(log.read())).toContain(`"port":${server.port}`);
   });

@@ -4,7 +4,7 @@ import type { LogFields, Logger } from '../logging/logger.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { ProcessControl, StopSignal } from './process-control.ts';
 
-/** A process whose signals are sent by the test and whose exit is only written down. */
+/** A process whose signals the test sends and whose exit is only recorded. */
 class FakeProcess implements ProcessControl {
   readonly complaints: string[] = [];
   readonly exitCodes: number[] = [];
@@ -97,7 +97,7 @@ describe('a graceful stop', () => {
     expect(logger.lines).toEqual(['info: started', 'info: stopping', 'info: stopped']);
   });
 
-  test('a part that only starts, or only stops, takes its place all the same', async () => {
+  test('a part that only starts, or only stops, keeps its place in the order', async () => {
     const { start, stop } = recorded('b');
     await lifecycle().add('a', { stop }).add('b', { start }).run();
     control.signal('SIGTERM');
@@ -132,7 +132,7 @@ describe('a graceful stop', () => {
     expect(logger.lines).toContain('warn: stop cut short at the deadline (redis)');
   });
 
-  test('each stop is told what is left of the deadline', async () => {
+  test('each stop gets the rest of the deadline', async () => {
     const left: number[] = [];
     const remember = async (remainingMs: number) => void left.push(remainingMs);
     await lifecycle(20)
@@ -148,7 +148,7 @@ describe('a graceful stop', () => {
     expect(left[1]).toBeLessThanOrEqual(1);
   });
 
-  test('a stop that fails, at once or later, does not keep the others from stopping', async () => {
+  test('after a failed stop, sync or async, the other parts still stop', async () => {
     const throws = () => {
       throw new Error('at once');
     };
@@ -232,13 +232,13 @@ describe('a start that fails', () => {
     expect(logger.lines).toContain('error: start failed (database)');
   });
 
-  test('does not tell the password in the address it could not reach', async () => {
+  test('hides the password in the address that it could not reach', async () => {
     const start = async () => Promise.reject(new Error('no answer from redis://:hunter2@r:6379'));
     await lifecycle().add('redis', { start }).run();
     expect(control.complaints).toEqual(['postrider: cannot start redis: no answer from redis://:***@r:6379']);
   });
 
-  test('says why even when Node gives an error without a message', async () => {
+  test('gives the reason even when Node’s error has no message', async () => {
     const error = new AggregateError(
       [new Error('connect ECONNREFUSED ::1:5432'), new Error('and 127.0.0.1')],
       '',
@@ -252,7 +252,7 @@ describe('a start that fails', () => {
   });
 });
 
-test('an exception that nobody caught is logged, stops gracefully and exits 1', async () => {
+test('an uncaught exception is logged, stops gracefully and exits 1', async () => {
   await lifecycle().add('a', recorded('a')).run();
   control.fail(new Error('boom'));
   control.fail(new Error('again, while stopping'));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
 import { buildSync } from 'esbuild';
 
-/* The lifecycle in a real process: real signals, real exit codes. */
+/* Lifecycle in a real process, with real signals and exit codes. */
 
 const children: ReturnType<typeof spawn>[] = [];
 
@@ -47,7 +47,7 @@ function startProcess(part: string) {
   return { child, started, exit, stdout, stderr };
 }
 
-test('SIGTERM ends a process whose part never stops, with 0, and the log is whole', async () => {
+test('SIGTERM ends a process whose part never stops, with 0 and a complete log', async () => {
   const { child, started, exit, stdout } = startProcess('{ stop: forever }');
   await started();
   child.kill('SIGTERM');

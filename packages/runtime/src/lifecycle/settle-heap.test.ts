@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { settleHeap } from './settle-heap.ts';
 
-/** In a function of its own: nothing on the stack keeps it. */
+/** A separate function, so that no reference stays on the stack. */
 function letGo(): WeakRef<object> {
   return new WeakRef({ garbage: true });
 }
 
-test('what nobody keeps is gone afterwards', async () => {
+test('collects objects without references', async () => {
   const garbage = letGo();
-  await new Promise(setImmediate); // what a WeakRef was made of lives for as long as that turn
+  await new Promise(setImmediate); // a new WeakRef keeps its target until the end of the current task
   await settleHeap();
   expect(garbage.deref()).toBeUndefined();
 });

@@ -73,14 +73,14 @@ describe('child loggers', () => {
     ]);
   });
 
-  test('redact theirs too', () => {
+  test('redact their fields, too', () => {
     const { logger, text } = logged();
     logger.child({ authorization: 'Bearer x1', url: 'redis://:x2@r' }).info('hello');
     expect(text()).not.toMatch(/x1|x2/);
   });
 });
 
-test("a field with the name of one of the line's own moves aside", () => {
+test("a field with one of the line's own names gets a prefix", () => {
   const { logger, lines } = logged();
   logger.info('hello', { msg: 'a', level: 'b', time: 'c', service: 'd' });
   expect(lines()).toEqual([
@@ -103,7 +103,7 @@ test('a secret in the message is masked', () => {
   expect(lines()[0]?.['msg']).toBe('cannot use pr_live_[redacted] at postgres://app:***@db/x');
 });
 
-test('a reader of the log that went away does not end the process', () => {
+test('a closed reader of the log does not end the process', () => {
   const stream = new Writable({ write: (_chunk, _encoding, callback) => callback() });
   createLogger({ level: 'info', service: 'test', stream });
   createLogger({ level: 'info', service: 'test', stream });

@@ -47,14 +47,14 @@ describe('by name', () => {
     },
   );
 
-  test('an absent secret is seen to be absent, a masked one to be masked', () => {
+  test('a missing secret stays missing, and a masked one stays masked', () => {
     expect(redact('secret', null)).toBeNull();
     expect(redact('secret', undefined)).toBeUndefined();
     expect(redact('SECRETS_KEY', '***')).toBe('***');
   });
 });
 
-describe('by its looks, inside any text', () => {
+describe('by its form, inside any text', () => {
   test.each([
     ['whsec_AbC-12_z', 'whsec_[redacted]'],
     ['Bearer pr_live_abc.', 'Bearer pr_live_[redacted].'],
@@ -76,7 +76,7 @@ describe('by its looks, inside any text', () => {
     expect(field([{ deep: text }])).toEqual([{ deep: shown }]);
   });
 
-  test('also where the cut of a long text would have halved it', () => {
+  test('even where the cut of a long text would halve it', () => {
     const secret = `redis://u:${'p'.repeat(100)}@r`;
     for (let before = 8100; before < 8200; before += 7) {
       expect(maskSecrets(`${'.'.repeat(before)}${secret}`)).not.toContain('pp');
@@ -100,7 +100,7 @@ describe('errors', () => {
     expect(JSON.stringify(field(new Error('pr_live_x7 refused')))).not.toContain('x7');
   });
 
-  test('what else hangs on an error stays out: libraries hang requests and bodies there', () => {
+  test('other properties of an error are left out: libraries attach requests and bodies', () => {
     expect(field(Object.assign(new Error('x'), { request: { body: 'secret' } }))).not.toHaveProperty(
       'request',
     );
@@ -125,7 +125,7 @@ describe('every value can be written', () => {
     expect(field(value)).toEqual(written);
   });
 
-  test('what refers to itself ends, and so does what is large', () => {
+  test('cycles end, and large values are cut', () => {
     const loop: Record<string, unknown> = {};
     loop['self'] = loop;
     expect(JSON.stringify(field(loop))).toContain('[too deep]');

@@ -3,7 +3,7 @@ import { register } from 'prom-client';
 import { metricCatalogue } from './catalogue.ts';
 import { createMetrics } from './create-metrics.ts';
 
-test('a process has the metrics it moves, and no false zeros of the others', async () => {
+test('a process has only the metrics that it sets, so no false zeros', async () => {
   const api = createMetrics('api', { processMetrics: false });
   api.httpRequests.inc({ method: 'GET', route: '/v1/webhooks', status: 200 });
   const text = await api.registry.metrics();
@@ -15,7 +15,7 @@ test('a process has the metrics it moves, and no false zeros of the others', asy
   expect(api).not.toHaveProperty('oldestDueAge');
 });
 
-test('two processes in one program do not see each other, and nothing global is touched', async () => {
+test('two processes in one program have separate metrics, and the global registry stays empty', async () => {
   const [one, two] = [createMetrics('relay'), createMetrics('relay')];
   one.oldestDueAge.set(7);
   one.claimedRows.observe({ kind: 'delivery' }, 500);
@@ -23,7 +23,7 @@ test('two processes in one program do not see each other, and nothing global is 
   expect(register.getMetricsAsArray()).toEqual([]);
 });
 
-test('memory and event loop of the process are told unless they are not wanted', async () => {
+test('memory and event loop are measured unless switched off', async () => {
   expect(await createMetrics('worker').registry.metrics()).toContain(
     'process_resident_memory_bytes{service="worker"}',
   );

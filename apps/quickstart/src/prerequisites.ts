@@ -6,7 +6,7 @@ import { takeDataDir } from './state/running-file.ts';
 import type { RunningFile } from './state/running-file.ts';
 import { keptSecretsKey } from './state/secrets-key.ts';
 import { prepare } from './system/database.ts';
-import type { Places } from './system/environment.ts';
+import type { Connections } from './system/environment.ts';
 import { portOrFree, requirePort } from './system/ports.ts';
 import { supplyPostgres } from './system/postgres.ts';
 import type { StartedServer } from './system/postgres.ts';
@@ -15,7 +15,7 @@ import type { QueueServer } from './system/redis.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Everything that the processes need before they start. */
-export interface Ground {
+export interface Prerequisites {
   readonly dataDir: Resource<RunningFile>;
   readonly port: Resource<number>;
   /** The port of the SMTP server. */
@@ -26,10 +26,10 @@ export interface Ground {
   /** Migrates the database, and checks that Redis answers. */
   readonly database: Part;
   /** Callable once the parts above have started. */
-  places(): Places;
+  connections(): Connections;
 }
 
-export function createGround(settings: Settings, terminal: Terminal): Ground {
+export function createPrerequisites(settings: Settings, terminal: Terminal): Prerequisites {
   const dataDir = resource(
     () => takeDataDir(settings.dataDir),
     async (taken) => taken.remove(),
@@ -45,11 +45,11 @@ export function createGround(settings: Settings, terminal: Terminal): Ground {
     () => supplyRedis(settings, dataDir.value, terminal),
     (server) => server.stop(),
   );
-  const places = () => ({
+  const connections = () => ({
     databaseUrl: postgres.value.url,
     redisUrl: redis.value.url,
     secretsKey: secretsKey.value,
   });
-  const database = { start: () => prepare(settings, places(), terminal) };
-  return { dataDir, port, smtpPort, secretsKey, postgres, redis, database, places };
+  const database = { start: () => prepare(settings, connections(), terminal) };
+  return { dataDir, port, smtpPort, secretsKey, postgres, redis, database, connections };
 }
