@@ -1,32 +1,33 @@
 import type { SealedSecret, SecretBox } from '@postrider/domain';
+import { LRUCache } from 'lru-cache';
 
 interface Opened {
   readonly keyId: string;
-  /** A copy: what a row brings is a piece of a larger buffer, and would keep all of it. */
+  /** A copy, because a row's bytes are part of a larger buffer and would keep all of it in memory. */
   readonly sealed: Uint8Array;
   readonly secret: string;
 }
 
-/** Webhooks remembered; the one that was longest not posted to is forgotten first. */
+/** The number of webhooks in the cache. It drops the least recently used one. */
 const OPENED_MAX = 10_000;
 
 /**
- * Opens a webhook's signing secret once, not for each attempt: that costs more than the signature. What is sealed is
- * compared each time, so another secret of the same webhook is opened anew; one that cannot be opened is not remembered.
+ * Caches the opened signing secret of each webhook: opening it costs more than a signature. The cache
+ * compares the sealed bytes each time, so it opens a new secret of the same webhook again. It stores no
+ * secret that fails to open.
  */
 export function createOpenedSecrets(
   secrets: Pick<SecretBox, 'open'>,
   openedMax = OPENED_MAX,
 ): Pick<SecretBox, 'open'> {
-  const opened = new Map<string, Opened>();
+  const opened = new LRUCache<string, Opened>({ max: openedMax });
 
   return {
     open(box, owner) {
       const known = opened.get(owner);
-      const current = known !== undefined && isSame(known, box) ? known : openedNow(secrets, box, owner);
-      opened.delete(owner); // to the end: the map's order is the order of use
+      if (known !== undefined && isSame(known, box)) return known.secret;
+      const current = openedNow(secrets, box, owner);
       opened.set(owner, current);
-      if (opened.size > openedMax) forgetOldest(opened);
       return current.secret;
     },
   };
@@ -38,9 +39,4 @@ function openedNow(secrets: Pick<SecretBox, 'open'>, { keyId, sealed }: SealedSe
 
 function isSame(one: Opened, other: SealedSecret): boolean {
   return one.keyId === other.keyId && Buffer.compare(one.sealed, other.sealed) === 0;
-}
-
-function forgetOldest(opened: Map<string, Opened>): void {
-  const oldest = opened.keys().next();
-  if (oldest.done !== true) opened.delete(oldest.value);
 }
