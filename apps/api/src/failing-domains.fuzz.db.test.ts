@@ -110,13 +110,13 @@ describe.each(DOMAIN_ROUTES)('%s, whatever the provider does', (name, law) => {
   );
 });
 
-test('the operations that go to the provider have met both', () => {
+test('the provider’s operations both failed and succeeded', () => {
   for (const name of ['POST /v1/domains', 'POST /v1/domains/:id/verify', 'DELETE /v1/domains/:id']) {
     for (const kind of [REFUSED, UNAVAILABLE]) expect(seen).toContain(`${name} ${kind}`);
   }
 });
 
-test('once the provider answers again, whatever it was left with can be created and deleted', async () => {
+test('once the provider answers again, every leftover domain can be created and deleted', async () => {
   const { live, other } = campaign.callers;
   const asked = await requestDomain(other, '', 'POST', { name: 'of-another-account.example' });
   expect(asked.status).toBe(200);

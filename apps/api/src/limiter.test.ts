@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { LogFields } from '@postrider/runtime';
 import { createOutageLog } from './limiter.ts';
 
-test('an outage of the limiter is one line a second, with the number of requests and no stack', () => {
+test('an outage of the limiter logs one line per second, with the number of requests and no stack', () => {
   const lines: [string, LogFields | undefined][] = [];
   let now = 0;
   const tell = createOutageLog({ warn: (msg, fields) => void lines.push([msg, fields]) }, () => now);

@@ -44,7 +44,7 @@ async function run(): Promise<{ key: string; secret: string; keyId: string; acco
   return { key, secret, keyId, accountId };
 }
 
-test('the log of a whole run tells who asked for what and how it went, and holds no key, secret or body', async () => {
+test('the log shows who asked for what and the result, and holds no key, secret or body', async () => {
   const { key, secret, keyId, accountId } = await run();
   const log = api.log();
   for (const word of [key, key.slice(8), secret, secret.slice(6), MARK]) expect(log).not.toContain(word);
@@ -73,7 +73,7 @@ test('the log of a whole run tells who asked for what and how it went, and holds
   expect(routes).toContain('/v1/webhooks 401');
 });
 
-test('health, readiness and metrics need no key, are not limited, and are told of only when asked', async () => {
+test('health, readiness and metrics need no key, have no limit, and are logged only at level debug', async () => {
   for (const path of ['/healthz', '/readyz', '/metrics']) {
     const response = await request(api.url).get(path);
     expect(response.status).toBe(200);

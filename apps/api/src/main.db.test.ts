@@ -105,7 +105,7 @@ describe('the process', () => {
     expect(log()).not.toContain(SECRETS_KEY);
   });
 
-  test('says at its start which mail provider it uses, and who says so', async () => {
+  test('logs at its start which mail provider it uses, and the origin of that setting', async () => {
     const line = async (env: Record<string, string>) => {
       const { log } = await listening({ DATABASE_URL: database.url, ...env });
       return /"msg":"mail provider".*/.exec(log())?.[0];
@@ -142,7 +142,7 @@ describe('the process', () => {
     expect(await waitFor(used, { what: 'a charge' })).toBeGreaterThan(0);
   });
 
-  test('looks keys up on connections of their own, whatever the routes have taken', async () => {
+  test('looks keys up on their own connections, even when the routes use all others', async () => {
     const { url } = await listening({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: '5' });
     const authorization = await newKey(['webhooks:manage']);
     await withClient(database.url, async (session) => {
@@ -165,7 +165,7 @@ describe('the process', () => {
     });
   });
 
-  test('with a Redis that is silent it starts, is ready, refuses with 429, and exits with 0', async () => {
+  test('starts with a silent Redis, is ready, refuses with 429, and exits with 0', async () => {
     const silent = await startTcpListener();
     const env = { DATABASE_URL: database.url, REDIS_URL: `redis://127.0.0.1:${silent.port}` };
     const { url, child, exited } = await listening(env);
@@ -199,7 +199,7 @@ describe('the process', () => {
     );
   });
 
-  test('refuses to start with a file in SNS_SIGNING_CERT_FILE that holds no certificate, in one line', async () => {
+  test('refuses to start in one line when SNS_SIGNING_CERT_FILE holds no certificate', async () => {
     await expectRefusesToStart(
       {
         DATABASE_URL: database.url,
@@ -210,7 +210,7 @@ describe('the process', () => {
     );
   });
 
-  test('refuses to start on a port that is taken, in one line', async () => {
+  test('refuses to start on a used port, in one line', async () => {
     const taken = await startTcpListener();
     await expectRefusesToStart(
       { DATABASE_URL: database.url, PORT: String(taken.port) },

@@ -65,7 +65,7 @@ async function isServing(count: number): Promise<void> {
   await waitFor(() => hanging.length === count, { what: `${count} requests to be served` });
 }
 
-test('with all connections taken by silent clients, an honest one is still answered', async () => {
+test('when silent clients use all connections, an honest client still gets its answer', async () => {
   const open = await listening({ connectionsPerAddressMax: 256 });
   const silent = await open();
   expect(await isServed(silent)).toBe(true);
@@ -75,8 +75,8 @@ test('with all connections taken by silent clients, an honest one is still answe
   expect(clients.filter(({ socket }) => socket.closed)).toHaveLength(3);
 }, 60_000);
 
-describe('with as many connections as there may be', () => {
-  test('the one that is idle for the longest is closed', async () => {
+describe('at the total limit', () => {
+  test('the longest idle connection is closed', async () => {
     const open = await listening({ connectionsMax: 3 });
     const [first, second, third] = [await open(), await open(), await open()];
     for (const client of [second, third, first]) expect(await isServed(client)).toBe(true);
@@ -86,7 +86,7 @@ describe('with as many connections as there may be', () => {
     expect(await isServed(third)).toBe(true);
   });
 
-  test('one on which nothing ever came is idle from its begin', async () => {
+  test('a connection without a byte is idle from its start', async () => {
     const open = await listening({ connectionsMax: 2 });
     const [silent, busy] = [await open(), await open()];
     expect(await isServed(busy)).toBe(true);
@@ -116,7 +116,7 @@ describe('with as many connections as there may be', () => {
     expect(taken.socket.closed).toBe(false);
   });
 
-  test('one whose second request came together with the first, and is being served, is never closed', async () => {
+  test('a connection with a second request in flight is never closed', async () => {
     const open = await listening({ connectionsMax: 1 });
     const taken = await open();
     taken.send(GET + HANG);
@@ -125,7 +125,7 @@ describe('with as many connections as there may be', () => {
     expect(taken.socket.closed).toBe(false);
   });
 
-  test('a new one is served again once another has gone', async () => {
+  test('a new connection is served once another has closed', async () => {
     const open = await listening({ connectionsMax: 1 });
     const first = await open();
     first.send(HANG);
@@ -138,8 +138,8 @@ describe('with as many connections as there may be', () => {
   });
 });
 
-describe('with as many connections of one address as there may be', () => {
-  test('its own that is idle for the longest is closed, and no other address is touched', async () => {
+describe('at the limit of one address', () => {
+  test('the address’s longest idle connection is closed, and no other address loses one', async () => {
     const open = await listening({ connectionsPerAddressMax: 2 });
     const other = await open('192.0.2.1');
     const [first, second] = [await open('192.0.2.2'), await open('192.0.2.2')];
@@ -148,7 +148,7 @@ describe('with as many connections of one address as there may be', () => {
     for (const client of [second, other]) expect(await isServed(client)).toBe(true);
   });
 
-  test('and none of them idle, one more is closed, while another address is served', async () => {
+  test('without an idle connection, a new one is closed, while another address is served', async () => {
     const open = await listening({ connectionsPerAddressMax: 1 });
     const busy = await open('192.0.2.2');
     busy.send(HANG);
@@ -157,7 +157,7 @@ describe('with as many connections of one address as there may be', () => {
     expect(await isServed(await open('192.0.2.1'))).toBe(true);
   });
 
-  test('one more is served once another has gone', async () => {
+  test('one more is served once another has closed', async () => {
     const open = await listening({ connectionsPerAddressMax: 1 });
     const busy = await open('192.0.2.2');
     busy.send(HANG);

@@ -51,7 +51,7 @@ async function listening(options: Partial<ApiServerOptions> = {}): Promise<{
   };
 }
 
-describe('what is no request', () => {
+describe('bytes that are no request', () => {
   test.each([
     ['no HTTP at all', 'hello\r\n\r\n', '400 Bad Request'],
     ['an unknown method', 'BREW / HTTP/1.1\r\nHost: a\r\n\r\n', '400 Bad Request'],
@@ -79,7 +79,7 @@ describe('what is no request', () => {
     expect(answer).toContain('Connection: close');
   });
 
-  test('after an answer that has begun, its bytes are not followed by those of another', async () => {
+  test('an answer in progress is not followed by another answer', async () => {
     const { port, next } = await listening();
     const raw = await openRaw(port);
     raw.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
@@ -90,7 +90,7 @@ describe('what is no request', () => {
     expect(await raw.closed()).toMatch(/begun$/);
   });
 
-  test('a body that breaks the protocol is told to whoever reads it, who answers; then the connection ends', async () => {
+  test('a malformed body is reported to its reader, which answers; then the connection ends', async () => {
     const { port, next } = await listening();
     const raw = await openRaw(port);
     raw.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
@@ -129,7 +129,7 @@ describe('what is no request', () => {
     expect(answer).toMatch(/^HTTP\/1.1 404 Not Found\r\n[^]*x-request-id: req_/);
   });
 
-  test('a client that resets its connection harms nobody', async () => {
+  test('a client that resets its connection disturbs no other client', async () => {
     const { port } = await listening();
     const raw = await openRaw(port);
     raw.send('GET / HT');
@@ -139,7 +139,7 @@ describe('what is no request', () => {
   });
 });
 
-describe('a client that takes its time', () => {
+describe('a slow client', () => {
   const HASTY = {
     requestTimeout: 40,
     headersTimeout: 20,
@@ -157,7 +157,7 @@ describe('a client that takes its time', () => {
     expect(await rawRequest(port, bytes)).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n[^]*x-request-id: req_/);
   });
 
-  test('and sends half of the body gets the answer of whoever reads it', async () => {
+  test('that sends half of the body gets the answer of the reader', async () => {
     // On a busy machine both times may be over when they are looked at.
     const { port, next } = await listening({ timeouts: { ...HASTY, stalledTimeout: 20_000 } });
     const raw = await openRaw(port);
@@ -167,7 +167,7 @@ describe('a client that takes its time', () => {
     expect(await raw.closed()).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*did not arrive in time$/);
   });
 
-  test('and drips a body after its answer is cut without another', async () => {
+  test('that drips a body after its answer is cut without another answer', async () => {
     const { port, next } = await listening({ timeouts: HASTY });
     const raw = await openRaw(port);
     raw.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{');
@@ -176,7 +176,7 @@ describe('a client that takes its time', () => {
     expect(await raw.closed()).toMatch(/refused$/);
   });
 
-  test('and never reads its answer is cut', async () => {
+  test('that never reads its answer is cut', async () => {
     const { port, next } = await listening({ timeouts: HASTY });
     const raw = await openRaw(port);
     raw.socket.pause();
@@ -189,7 +189,7 @@ describe('a client that takes its time', () => {
     expect((await raw.closed()).length).toBeLessThan(answer.length);
   });
 
-  test('between two requests is cut without a word', async () => {
+  test('between two requests is cut without an answer', async () => {
     const { port, next } = await listening({ timeouts: HASTY });
     const raw = await openRaw(port);
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -199,7 +199,7 @@ describe('a client that takes its time', () => {
   });
 });
 
-describe('a client that goes on sending behind the end of its connection', () => {
+describe('a client that sends after the end of its connection', () => {
   const MORE = Buffer.alloc(16 * 1024 * 1024, 'x'); // more than the buffers of both sides take
   const last: (response: ServerResponse) => void = (response) => {
     response.setHeader('connection', 'close');
@@ -224,7 +224,7 @@ describe('a client that goes on sending behind the end of its connection', () =>
     expect(await raw.closed()).toMatch(answer);
   });
 
-  test('and never ends, is cut', async () => {
+  test('and never ends is cut', async () => {
     const timeouts = { lingerTimeout: 20, keepAliveTimeout: NEVER_MS, stalledTimeout: NEVER_MS };
     const times = {
       requestTimeout: NEVER_MS,
@@ -240,7 +240,7 @@ describe('a client that goes on sending behind the end of its connection', () =>
     clearInterval(drip);
   });
 
-  test('and sends more than anyone would, is cut', async () => {
+  test('and sends too much is cut', async () => {
     const { port, next } = await listening();
     const raw = await openRaw(port, { allowHalfOpen: true });
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -253,7 +253,7 @@ describe('a client that goes on sending behind the end of its connection', () =>
   });
 });
 
-test('a connection between two requests holds nothing of what was served on it', async () => {
+test('a connection between two requests holds no part of the last request in memory', async () => {
   const { port, next } = await listening();
   const agent = new Agent({ keepAlive: true });
   const serveOne = async (): Promise<WeakRef<IncomingMessage>> => {
@@ -280,7 +280,7 @@ test('a connection between two requests holds nothing of what was served on it',
 describe('many requests at once on one connection', () => {
   const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
 
-  test('are served one at a time, in their order', async () => {
+  test('are served one at a time, in order', async () => {
     const { port, next, waiting } = await listening();
     const raw = await openRaw(port);
     raw.send(Array.from({ length: 1000 }, (_, n) => get(`/${n}`)).join(''));
@@ -294,7 +294,7 @@ describe('many requests at once on one connection', () => {
     raw.socket.destroy();
   });
 
-  test('those behind one that ends the connection are never served', async () => {
+  test('requests after one that ends the connection are never served', async () => {
     const { port, next, waiting } = await listening();
     const raw = await openRaw(port);
     raw.send(get('/one') + get('/two'));
@@ -334,7 +334,7 @@ test.each([
 });
 
 describe('stopping', () => {
-  test('a request in hand is finished, its connection closed, and no new one taken', async () => {
+  test('a request in flight finishes, its connection closes, and no new connection is accepted', async () => {
     const { port, next } = await listening();
     const agent = new Agent({ keepAlive: true });
     const sent = httpRequest({ host: HOST, port, agent }).end();
@@ -351,7 +351,7 @@ describe('stopping', () => {
     agent.destroy();
   });
 
-  test('an idle connection does not hold it', async () => {
+  test('an idle connection does not delay it', async () => {
     const { port, next } = await listening();
     const raw = await openRaw(port);
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -362,7 +362,7 @@ describe('stopping', () => {
     await raw.closed();
   });
 
-  test('a request that comes on an open connection while others are in hand is the last one on it', async () => {
+  test('a new request on an open connection is the last one on it', async () => {
     const { port, next } = await listening();
     const [busy, late] = [await openRaw(port), await openRaw(port)];
     busy.send('GET /busy HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -382,7 +382,7 @@ describe('stopping', () => {
     await busy.closed();
   });
 
-  test('at the deadline what is left is cut', async () => {
+  test('the deadline cuts the rest', async () => {
     const { port, next } = await listening();
     const raw = await openRaw(port);
     raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -392,7 +392,7 @@ describe('stopping', () => {
   });
 });
 
-test('listening on a port that is taken fails', async () => {
+test('listening on a used port fails', async () => {
   const { port } = await listening();
   const second = new ApiServer(() => undefined, { connectionsPerAddressMax: 0 });
   await expect(second.listen(port, HOST)).rejects.toMatchObject({ code: 'EADDRINUSE' });

@@ -69,7 +69,7 @@ const asked = (path: string) => sns.requests.filter((each) => each.path.startsWi
 const certificate = (padding = 0): Reaction => answer(200, { body: signer.certPem.padEnd(padding, '\n') });
 
 describe('the signing certificate', () => {
-  test('is fetched with the first message, and again when it has been kept for a day', async () => {
+  test('is fetched with the first message, and again after a day', async () => {
     sns.always(CERTIFICATE, certificate());
     for (const hours of [0, 12, 11]) {
       clock.advance(hours * HOUR_MS);
@@ -81,7 +81,7 @@ describe('the signing certificate', () => {
     expect(asked(CERTIFICATE)).toBe(2);
   });
 
-  test('may be of 64 KiB, and is not read beyond', async () => {
+  test('may have 64 KiB, and no more is read', async () => {
     sns.script(CERTIFICATE, [certificate(64 * KIB + 1), certificate(64 * KIB)]);
     expectProblem(await post(notification()), 'not-ready');
     expect(api.log()).toContain('signing certificate: response larger than 65536 bytes');
@@ -93,14 +93,14 @@ describe('the signing certificate', () => {
 describe('a subscription', () => {
   beforeEach(() => sns.script(CERTIFICATE, [certificate()]));
 
-  test('is confirmed by SNS’s yes, of which no more than 64 KiB is read', async () => {
+  test('is confirmed by SNS’s answer, of which at most 64 KiB are read', async () => {
     sns.script('/', [answer(200, { body: Buffer.alloc(64 * KIB + 1) }), answer(200)]);
     expectProblem(await post(confirmation()), 'not-ready');
     expect(api.log()).toContain('response larger than 65536 bytes');
     expect((await post(confirmation())).status).toBe(200);
   });
 
-  test('of which SNS says nothing is left to its next try', async () => {
+  test('is left to the next try when SNS does not answer', async () => {
     sns.script('/', [hang()]);
     expectProblem(await post(confirmation()), 'not-ready');
     expect(api.log()).toContain('timeout after 5000 ms');

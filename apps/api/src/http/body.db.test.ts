@@ -70,19 +70,19 @@ describe.each([
   ['with its length declared', post],
   ['chunked', postChunked],
 ] as const)('a body %s', (_, postBody) => {
-  test('of 65536 bytes is taken, of 65537 refused by a problem', async () => {
+  test('of 65536 bytes is accepted; one of 65537 gets a problem document', async () => {
     expect((await postBody('/v1/webhooks', padded(WEBHOOK, 64 * KIB))).status).toBe(201);
     const refused = await postBody('/v1/webhooks', padded(WEBHOOK, 64 * KIB + 1));
     expect(expectProblem(refused, 'request-too-large')).toContain('65536 bytes');
   });
 
-  test('of 8 MiB is taken by a send, of one byte more refused in plain text', async () => {
+  test('of 8 MiB is accepted by a send; one byte more is refused in plain text', async () => {
     expect((await postBody('/v1/emails', padded(MESSAGE, 8 * MIB))).status).toBe(200);
     expectPlainText(await postBody('/v1/emails', padded(MESSAGE, 8 * MIB + 1)), 413);
   });
 });
 
-test('a send of 32 MiB is refused in plain text, of one byte more by a problem', async () => {
+test('a send of 32 MiB is refused in plain text; one byte more gets a problem document', async () => {
   expectPlainText(await post('/v1/emails', Buffer.alloc(32 * MIB, ' ')), 413);
   expectProblem(await post('/v1/emails', Buffer.alloc(32 * MIB + 1, ' ')), 'request-too-large');
 });
@@ -116,7 +116,7 @@ describe('a body that is refused unread', () => {
     expect(await raw.closed()).toMatch(/^HTTP\/1.1 404 [^]*"instance":"req_\w+"\}$/);
   });
 
-  test('a client that sends all of it before it reads gets the answer all the same', async () => {
+  test('a client that sends everything before it reads still gets the answer', async () => {
     const raw = await openRaw(api.port);
     raw.socket.pause();
     const body = Buffer.alloc(20 * MIB, ' ');
@@ -143,7 +143,7 @@ describe('a body that is refused unread', () => {
     },
   );
 
-  test('an endless one is cut off', async () => {
+  test('an endless body is cut off', async () => {
     const raw = await openRaw(api.port);
     raw.send('POST /v1/nothing HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n\r\n');
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MIB), Buffer.from('\r\n')]);
@@ -157,8 +157,8 @@ describe('a body that is refused unread', () => {
   });
 });
 
-describe('a client that asks before it sends its body', () => {
-  test('is told to go on when the body is wanted', async () => {
+describe('a client that sends Expect: 100-continue', () => {
+  test('gets 100 Continue when the route reads the body', async () => {
     const raw = await openRaw(api.port);
     const body = JSON.stringify(WEBHOOK);
     raw.send(
@@ -169,7 +169,7 @@ describe('a client that asks before it sends its body', () => {
     expect(await raw.closed()).toContain('HTTP/1.1 201 Created');
   });
 
-  test('is refused without having sent it', async () => {
+  test('is refused before it sends the body', async () => {
     const answer = await rawRequest(
       api.port,
       head('/v1/webhooks', [`Content-Length: ${MIB}`, 'Expect: 100-continue']),
@@ -177,7 +177,7 @@ describe('a client that asks before it sends its body', () => {
     expect(answer).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  test('an expectation that nobody knows is ignored', async () => {
+  test('an unknown expectation is ignored', async () => {
     const body = JSON.stringify(WEBHOOK);
     const raw = head('/v1/webhooks', [
       `Content-Length: ${body.length}`,
@@ -188,14 +188,14 @@ describe('a client that asks before it sends its body', () => {
   });
 });
 
-test('in HTTP/1.0 an expectation means nothing', async () => {
+test('an expectation in HTTP/1.0 is ignored', async () => {
   const body = JSON.stringify(WEBHOOK);
   const lines = head('/v1/webhooks', [`Content-Length: ${body.length}`, 'Expect: 100-continue']);
   const answer = await rawRequest(api.port, lines.replace('HTTP/1.1', 'HTTP/1.0') + body);
   expect(answer).toMatch(/^HTTP\/1.1 201 /);
 });
 
-test('a wish to upgrade the connection is ignored', async () => {
+test('a request to upgrade the connection is ignored', async () => {
   const lines = head('/v1/webhooks', ['Content-Length: 2', 'Upgrade: websocket', 'Connection: upgrade']);
   const raw = await openRaw(api.port);
   raw.send(`${lines}{}`);
@@ -245,7 +245,7 @@ describe('an encoded body', () => {
   });
 });
 
-test('a byte order mark is let pass', async () => {
+test('a byte order mark is skipped', async () => {
   const response = await post('/v1/webhooks', Buffer.from(`\ufeff${JSON.stringify(WEBHOOK)}`));
   expect(response.status).toBe(201);
 });
@@ -266,7 +266,7 @@ test('a client that resets its connection in the middle of its body leaves one l
   expect(api.log()).not.toContain('"level":"error"');
 });
 
-test('a connection serves the next request after one whose small body nobody read', async () => {
+test('a connection serves the next request after one whose small body was ignored', async () => {
   const raw = await openRaw(api.port);
   raw.send('GET /v1/webhooks HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{"abc');
   await raw.until('401');
@@ -274,14 +274,14 @@ test('a connection serves the next request after one whose small body nobody rea
   expect(await raw.closed()).toContain('HTTP/1.1 200 OK');
 });
 
-describe('a body that will never be whole', () => {
+describe('a body that breaks off', () => {
   const begun = (path: string, headers: readonly string[], body: string) =>
     openRaw(api.port).then((raw) => {
       raw.send(`${head(path, headers)}${body}`);
       return raw;
     });
 
-  test('cut off by the client: a send is answered by a problem of its own, a webhook in plain text', async () => {
+  test('when the client cuts it off, a send gets a problem document and a webhook gets plain text', async () => {
     const send = await begun('/v1/emails', ['Content-Length: 1000'], '{"from":');
     send.socket.end();
     const answer = await send.closed();
@@ -295,7 +295,7 @@ describe('a body that will never be whole', () => {
     expect(await webhook.closed()).toMatch(/^HTTP\/1.1 400 [^]*is not well-formed HTTP\.$/);
   });
 
-  test('in chunks that are none: a send is answered by a problem, once', async () => {
+  test('with malformed chunks, a send gets one problem document', async () => {
     const raw = await begun('/v1/emails', ['Transfer-Encoding: chunked'], 'no chunk\r\n');
     raw.send('nor this\r\n');
     const answer = await raw.closed();
@@ -303,14 +303,14 @@ describe('a body that will never be whole', () => {
     expect(answer.match(/HTTP\/1/g)).toHaveLength(1);
   });
 
-  test('in a coding of the transfer that we do not read is refused as such', async () => {
+  test('with an unsupported transfer coding is refused with that reason', async () => {
     const raw = await begun('/v1/emails', ['Transfer-Encoding: gzip, chunked'], '2\r\n{}\r\n0\r\n\r\n');
     raw.socket.end();
     expect(await raw.closed()).toMatch(/^HTTP\/1.1 422 [^]*Transfer-Encoding/);
   });
 });
 
-test('a send followed by bytes that are no request is stored and answered as stored', async () => {
+test('a send followed by garbage is stored and answered as stored', async () => {
   const body = JSON.stringify({ from: 'a@a.example', to: 'b@b.example', subject: 'stray', text: 'x' });
   const raw = await openRaw(api.port);
   raw.send(`${head('/v1/emails', [`Content-Length: ${body.length}`])}${body}stray bytes\r\n\r\n`);
@@ -318,7 +318,7 @@ test('a send followed by bytes that are no request is stored and answered as sto
   expect(await api.database.query("select id from emails where subject = 'stray'")).toHaveLength(1);
 });
 
-test('a client that closes its side after the request is answered', async () => {
+test('a client that closes its side after the request still gets the answer', async () => {
   const raw = await openRaw(api.port);
   const body = JSON.stringify(WEBHOOK);
   raw.socket.end(`${head('/v1/webhooks', [`Content-Length: ${body.length}`])}${body}`);

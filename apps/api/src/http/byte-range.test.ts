@@ -29,7 +29,7 @@ test.each([
   expect(byteRange(header, 10)).toEqual(range);
 });
 
-test('of no bytes every range is the whole', () => {
+test('every range of an empty file is the whole file', () => {
   for (const header of ['bytes=0-', 'bytes=0-0', 'bytes=-1', 'bytes=-0'])
     expect(byteRange(header, 0)).toBeNull();
 });

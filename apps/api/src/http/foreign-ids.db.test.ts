@@ -64,7 +64,7 @@ describe.each(
     return noun === undefined ? [] : [[name, route, noun] as const];
   }),
 )('%s', (_, route, noun) => {
-  test('another account’s id, a missing one and what is none give the same 404, which names none and changes nothing', async () => {
+  test('another account’s id, a missing id and a malformed one give the same 404, which names no id and changes nothing', async () => {
     const foreign = await owners.idOf(noun);
     const missing = idOfNothing(noun);
     const mine = await readers.idOf(noun);
@@ -87,7 +87,7 @@ describe.each(
   });
 });
 
-test('no route takes an id in its path without having been asked about a foreign one', () => {
+test('these tests cover every route with an id in its path', () => {
   const asked = KEYED_ROUTES.filter(({ law: { noun } }) => noun !== undefined);
   const withId = KEYED_ROUTES.filter((route) => pathOf(route, 'an-id') !== route.path);
   expect(asked).toEqual(withId);

@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe.each(titled(EVERY_ROUTE))('%s', (_, route) => {
-  test('what is not foreseen is a 500 without internals, and its cause is in the log', async () => {
+  test('an unexpected error is a 500 without internals, and its cause is in the log', async () => {
     const asked = requestOf(api.url, route);
     const response = await (route.scope === null ? asked : asked.set('authorization', authorization));
     expect(expectProblem(response, 'internal')).toBeUndefined();

@@ -102,7 +102,7 @@ async function untilServed(api: TestApi): Promise<void> {
 }
 
 function whileItsStoreIsAway(start: StartLimiter): void {
-  test('hangs: every limited route is answered 429 while it still does, by the deadline of 250 ms', async () => {
+  test('hangs: every limited route answers 429 within the deadline of 250 ms', async () => {
     const { limiter, proxy, faults } = await start();
     const api = await startedWith(limiter);
     await untilServed(api);
@@ -116,7 +116,7 @@ function whileItsStoreIsAway(start: StartLimiter): void {
     await untilServed(api);
   });
 
-  test('is gone: every limited route is answered 429, without waiting for a deadline', async () => {
+  test('is gone: every limited route answers 429 at once', async () => {
     const { limiter, proxy, faults } = await start(NEVER_MS);
     const api = await startedWith(limiter);
     await untilServed(api);
@@ -176,7 +176,7 @@ describeWithRedis('while the limiter’s Redis', (redisUrl) => {
 });
 
 describe('with a Redis that was never there', () => {
-  test('for it takes connections and says nothing: every limited route is answered 429 by the deadline', async () => {
+  test('that accepts connections and stays silent, every limited route answers 429 by the deadline', async () => {
     const silent = await startTcpListener();
     releases.push(() => silent.close());
     const api = await startedWith(redisLimiter(`redis://127.0.0.1:${silent.port}`).limiter);
@@ -184,7 +184,7 @@ describe('with a Redis that was never there', () => {
     expect(silent.connections).toBeGreaterThan(0);
   });
 
-  test('for nobody listens: every limited route is answered 429, without waiting for a deadline', async () => {
+  test('that does not listen, every limited route answers 429 at once', async () => {
     const gone = await startTcpListener();
     await gone.close();
     const { limiter, faults } = redisLimiter(`redis://127.0.0.1:${gone.port}`, NEVER_MS);

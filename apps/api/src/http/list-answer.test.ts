@@ -55,7 +55,7 @@ test.each([
   expect(asked).toEqual([]);
 });
 
-test('an id that stands in no list is refused in the words of a malformed one', async () => {
+test('an unknown cursor and a malformed one get the same refusal', async () => {
   const { answer } = await ask(`before=${ID}`, null);
   expect(answer).toMatchObject({ slug: 'validation-failed', detail: `before "${ID}" ${CURSOR_FAULT}` });
 });

@@ -62,7 +62,7 @@ describe.each(titled(EVERY_ROUTE))('while Postgres cannot be reached, %s', (_, r
     await expectNotReady(api, route, authorization);
   });
 
-  test('answers 503 also when only its own stores cannot, and nothing is stored', async () => {
+  test('answers 503 when only its own stores fail, and nothing is stored', async () => {
     const { authorization: key } = await halfApi.newCaller({ scopes: SCOPES });
     const before = await everythingStored(halfApi.database);
     proxy.cut();
@@ -72,7 +72,7 @@ describe.each(titled(EVERY_ROUTE))('while Postgres cannot be reached, %s', (_, r
 });
 
 describe.each(titled(KEYED_ROUTES))('while Postgres cannot be reached, %s', (_, route) => {
-  test('answers 401 without a key that could be one', async () => {
+  test('answers 401 to a malformed key', async () => {
     proxy.cut();
     expectProblem(await requestOf(api.url, route), 'api-key-unauthorized');
   });
@@ -90,7 +90,7 @@ test.each([
   expectProblem(await (body === undefined ? test : test.send(body)), 'not-ready');
 });
 
-test('each of these answers is counted as an error of Postgres', async () => {
+test('each of these answers counts as a Postgres error', async () => {
   const counted = async (): Promise<number> => {
     const { text } = await request(api.url).get('/metrics');
     const values = [...text.matchAll(/^postrider_postgres_errors_total\{.*\} (\d+)$/gm)].map(([, n]) =>
@@ -107,7 +107,7 @@ test('each of these answers is counted as an error of Postgres', async () => {
   expect(await counted()).toBe(before + 2);
 });
 
-test('it serves again by itself once Postgres is back', async () => {
+test('the API serves again once Postgres is back', async () => {
   const key = await unknownYet();
   proxy.cut();
   expectProblem(await request(api.url).get('/v1/webhooks').set('authorization', key), 'not-ready');

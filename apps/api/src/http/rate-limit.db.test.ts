@@ -28,7 +28,7 @@ async function statuses(api: TestApi, authorization: string, count: number): Pro
   return responses.map(({ status }) => status);
 }
 
-test('a key without a limit of its own has that of the deployment; others are not touched by it', async () => {
+test('a key without its own limit has the deployment’s limit; other keys keep theirs', async () => {
   const api = await started({ keyRateLimitPerMinute: 3 });
   const [ordinary, generous] = [await api.newCaller(), await api.newCaller({ rateLimitPerMinute: 5 })];
   expect((await statuses(api, ordinary.authorization, 6)).sort()).toEqual([200, 200, 200, 429, 429, 429]);
@@ -37,7 +37,7 @@ test('a key without a limit of its own has that of the deployment; others are no
   expect(detail).toContain("costs 1, which does not fit in what is left of the key's limit of 3 per minute");
 });
 
-test('two keys of one account are counted apart', async () => {
+test('two keys of one account count separately', async () => {
   const api = await started({ keyRateLimitPerMinute: 1 });
   const first = await api.newCaller();
   const second = await api.newCaller({ accountId: first.accountId });
@@ -45,7 +45,7 @@ test('two keys of one account are counted apart', async () => {
   expect(await statuses(api, second.authorization, 1)).toEqual([200]);
 });
 
-test('requests without a valid key are charged to nobody', async () => {
+test('requests without a valid key charge no key', async () => {
   const api = await started({ keyRateLimitPerMinute: 1 });
   const { authorization } = await api.newCaller();
   for (let n = 0; n < 3; n += 1) await request(api.url).get('/v1/webhooks');

@@ -45,7 +45,7 @@ describe('after the JSON document', () => {
   });
 });
 
-test('a body that says it is encoded is refused for that, also one that would read as JSON', async () => {
+test('a body with a Content-Encoding is refused, even when it is plain JSON', async () => {
   const webhook = await post('/v1/webhooks', WEBHOOK).set('content-encoding', 'gzip');
   expectPlainText(webhook, 400);
   expect(textOf(webhook)).toContain('Content-Encoding');

@@ -70,7 +70,7 @@ describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body !== undefined)))('
 });
 
 describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body === undefined)))('%s', (_, route) => {
-  test('ignores its body, but for a declared length over 64 KiB: refused, and nothing is done', async () => {
+  test('ignores its body, and refuses a Content-Length over 64 KiB without doing anything', async () => {
     const key = route.scope === null ? null : (await api.newCaller({ scopes: [route.scope] })).authorization;
     // The domains' answer 503: this deployment has none.
     const answer = await answerToHead(route, key, `Content-Length: ${64 * 1024 + 1}`);
@@ -82,7 +82,7 @@ describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body === undefined)))('
   });
 });
 
-test('a webhook is not deleted by a request with so long a body', async () => {
+test('a DELETE with such a body deletes no webhook', async () => {
   const { authorization } = await api.newCaller();
   const created = await request(api.url)
     .post('/v1/webhooks')

@@ -60,7 +60,7 @@ describe.each(titled(KEYED_ROUTES))('%s', (_, route) => {
     expect(await everythingStored(api.database)).toEqual(before);
   });
 
-  test('with every scope but its own: 403', async () => {
+  test('with every scope except its own: 403', async () => {
     const { authorization } = await api.newCaller({
       scopes: SCOPES.filter((scope) => !grants([scope], route.scope)),
     });
@@ -68,7 +68,7 @@ describe.each(titled(KEYED_ROUTES))('%s', (_, route) => {
     expect(expectProblem(response, 'api-key-forbidden')).toBe(`The API key lacks the scope ${route.scope}.`);
   });
 
-  test('a test key with every scope: 403 unless the route is of mail', async () => {
+  test('a test key with every scope: 403 unless it is a mail route', async () => {
     const { authorization } = await api.newCaller({ scopes: SCOPES, kind: 'test' });
     const response = await requestOf(api.url, route).set('authorization', authorization);
     if (route.law.ofMail === true) expect(response.status).not.toBe(403);
@@ -87,7 +87,7 @@ describe.each(titled(KEYED_ROUTES))('%s', (_, route) => {
 });
 
 describe.each(titled(EVERY_ROUTE))('%s', (_, route) => {
-  test('every answer has a request id of ours and may be kept by nobody', async () => {
+  test('every answer has our request id and cache-control no-store', async () => {
     const { authorization } = await api.newCaller();
     const ids = new Set<unknown>();
     for (const headers of [{}, { authorization }, { authorization, 'x-request-id': 'mine' }]) {
@@ -103,7 +103,7 @@ describe.each(titled(EVERY_ROUTE))('%s', (_, route) => {
 });
 
 describe.each(titled(KEYED_ROUTES.filter(({ limited }) => limited)))('%s', (_, route) => {
-  test('over the limit: 429, which says cost and limit and stores nothing', async () => {
+  test('over the limit: 429 with the cost and the limit, and nothing is stored', async () => {
     const { authorization } = await api.newCaller({ scopes: SCOPES, rateLimitPerMinute: 1 });
     await request(api.url).get('/v1/webhooks').set('authorization', authorization);
     const before = await everythingStored(api.database);
@@ -169,7 +169,7 @@ describe('an unknown path or a wrong method', () => {
   });
 });
 
-test('a query string, whatever it holds, changes nothing', async () => {
+test('no query string changes the answer', async () => {
   const { authorization } = await api.newCaller();
   const response = await request(api.url)
     .get('/v1/webhooks?a[b]=1&%zz&__proto__[x]=1&limit=%00')
@@ -201,7 +201,7 @@ test.each([
   expect(api.log()).toContain(id);
 });
 
-test('a key is known by its text alone: the scheme in any case, and more spaces', async () => {
+test('the scheme Bearer may be in any case and followed by more spaces', async () => {
   const { key } = await api.newCaller();
   for (const header of [`bearer ${key}`, `BEARER   ${key}`]) {
     const response = await request(api.url).get('/v1/webhooks').set('authorization', header);
