@@ -16,7 +16,7 @@ import type { Caller } from '../test/start-api.ts';
 const RUNS = 40;
 const TIMEOUT_MS = 120_000;
 const DOMAIN_ROUTES = Object.entries(ROUTE_LAWS).filter(([name]) => name.includes(' /v1/domains'));
-/** Those of SES that the routes call. */
+/** The SES operations that the routes call. */
 const OPERATIONS: readonly SesOperation[] = [
   'CreateEmailIdentity',
   'GetEmailIdentity',
@@ -26,7 +26,7 @@ const OPERATIONS: readonly SesOperation[] = [
 const REFUSED = '502 ses-refused';
 const UNAVAILABLE = '503 ses-unavailable';
 
-/** A 200 as SES gives it, but for what is in it. */
+/** A 200 like that of SES, with other contents. */
 const ok = (body: string): SesReaction => {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -34,7 +34,7 @@ const ok = (body: string): SesReaction => {
   };
 };
 
-/** Silence takes its time: looked at beside the routes, in domains.db.test.ts. */
+/** A silent provider takes time. domains.db.test.ts covers it. */
 const reactions: fc.Arbitrary<SesReaction | null> = fc.oneof(
   fc.constantFrom(null, sesThrottle, sesDrop, sesPage(200), sesPage(502)),
   fc
@@ -53,7 +53,7 @@ const reactions: fc.Arbitrary<SesReaction | null> = fc.oneof(
     .map((body) => ok(JSON.stringify(body))),
 );
 
-/** Each creates a domain of another name. */
+/** Each call creates a domain with another name. */
 const goodRequests = (law: RouteLaw): fc.Arbitrary<RequestSpec> =>
   fc.uuid().map((name) => {
     const body = { from: { name: `${name}.example` }, changes: [], coat: 'none' } as const;
@@ -97,7 +97,7 @@ describe.each(DOMAIN_ROUTES)('%s, whatever the provider does', (name, law) => {
           }
         },
       );
-      // Whatever the seed, both are met.
+      // Every seed gives both.
       const body = { from: { name: `${SURE_NAME}.example` }, changes: [], coat: 'none' } as const;
       const good = goodRequest(law, law.body === undefined ? {} : { body });
       const examples = SURE_FAILURES.map((told): [RequestSpec, SesReaction[]] => [
@@ -144,7 +144,7 @@ async function requestDomain({ authorization }: Caller, path: string, method = '
   return { status: response.status, json: (await response.json()) as { data: { id: string }[] } };
 }
 
-/** The names of those that the provider was left with in its account's name. */
+/** The names of the domains that the provider still holds for the account. */
 function identitiesOf({ accountId }: Caller): string[] {
   return [...campaign.ses.identities]
     .filter(([, { Tags }]) => Tags.some(({ Value }) => Value === accountId))

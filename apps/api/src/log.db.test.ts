@@ -12,7 +12,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** Stands in every body that the run sends. */
+/** Every body that the run sends contains this text. */
 const MARK = 'mark-of-a-body';
 
 async function run(): Promise<{ key: string; secret: string; keyId: string; accountId: string }> {
@@ -31,7 +31,7 @@ async function run(): Promise<{ key: string; secret: string; keyId: string; acco
   await as(request(api.url).get(`/v1/${MARK}/${secret}`));
   await request(api.url).get('/v1/webhooks').set('authorization', `Bearer ${key}${MARK}`);
   await as(request(api.url).delete(`/v1/webhooks/${id}`));
-  // Our own failures tell of their cause, and that must not tell of the body.
+  // Our own failures log their cause, which must not contain the body.
   await api.database.query(
     'alter table emails add constraint broken check (subject <> $$mark-of-a-body$$) not valid',
   );

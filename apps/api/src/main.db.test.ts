@@ -15,7 +15,7 @@ import type { TestDatabase } from '@postrider/testing';
 import { build } from 'esbuild';
 import request from 'supertest';
 
-/** Below the repository: a program finds its migrations in a folder above itself. */
+/** Inside the repository: a program finds its migrations in a parent folder. */
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 mkdirSync(dist, { recursive: true });
 const folder = mkdtempSync(join(dist, 'test-'));
@@ -60,7 +60,7 @@ afterEach(async () => {
 interface RunningApi {
   readonly child: ChildProcess;
   readonly exited: Promise<[code: number | null, signal: string | null]>;
-  /** All of stderr, once it has ended. */
+  /** All of stderr, after its end. */
   readonly errors: Promise<string>;
   readonly log: () => string;
 }
@@ -134,7 +134,7 @@ describe('the process', () => {
     const { url } = await listening({ DATABASE_URL: database.url });
     const authorization = await newKey();
     const used = async () => {
-      // Asked again where the machine was too busy to count the last one in time.
+      // Repeat when the machine was too busy to count the last request in time.
       await request(url).get('/v1/webhooks').set('authorization', authorization);
       const [row] = await database.query<{ used: number }>('select used from rate_limits');
       return row?.used;
@@ -220,7 +220,7 @@ describe('the process', () => {
   });
 });
 
-/** A key of an account of its own that may do nothing else; gives back the header it is sent in. */
+/** Creates an account with a key that has only these scopes. @returns the Authorization header. */
 async function newKey(scopes: readonly Scope[] = []): Promise<string> {
   const key = `pr_live_${'k'.repeat(43)}`;
   await database.query(`insert into accounts (id, name) values ('acct_1', 'Test')`);

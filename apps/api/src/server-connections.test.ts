@@ -9,7 +9,7 @@ import type { ApiServerOptions } from './server.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const HANG = 'GET /hang HTTP/1.1\r\nHost: a\r\n\r\n';
-/** Of `server.ts`. */
+/** As in `server.ts`. */
 const CONNECTIONS_MAX = 2_048;
 
 let server: ApiServer;
@@ -29,13 +29,13 @@ afterEach(async () => {
   await server.stop(0);
 });
 
-/** Answers each request at once, but those for `/hang`. */
+/** Answers each request at once, except `/hang`. */
 const app: RequestListener = (request, response) => {
   if (request.url === '/hang') hanging.push(response);
   else response.end('served');
 };
 
-/** @returns what opens a connection as if from an address. Null: from loopback. */
+/** @returns a function that opens a connection from a simulated address. Null: from loopback. */
 async function listening(options: Partial<ApiServerOptions> = {}) {
   const addresses: (string | null)[] = [];
   const addressOf = (socket: Socket): string | null => {

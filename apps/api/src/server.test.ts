@@ -23,11 +23,11 @@ afterEach(async () => {
   await server.stop(0);
 });
 
-/** An app that leaves every request to the test. */
+/** An app that lets the test answer every request. */
 async function listening(options: Partial<ApiServerOptions> = {}): Promise<{
   port: number;
   next: () => Promise<[IncomingMessage, ServerResponse]>;
-  /** Those that `next` has not given out. */
+  /** Requests that `next` has not returned yet. */
   waiting: readonly (readonly [IncomingMessage, ServerResponse])[];
 }> {
   const waiting: [IncomingMessage, ServerResponse][] = [];
@@ -158,7 +158,7 @@ describe('a slow client', () => {
   });
 
   test('that sends half of the body gets the answer of the reader', async () => {
-    // On a busy machine both times may be over when they are looked at.
+    // On a busy machine both timeouts may have passed at the check.
     const { port, next } = await listening({ timeouts: { ...HASTY, stalledTimeout: 20_000 } });
     const raw = await openRaw(port);
     raw.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{');
@@ -368,7 +368,8 @@ describe('stopping', () => {
     busy.send('GET /busy HTTP/1.1\r\nHost: a\r\n\r\n');
     const [, inHand] = await next();
     late.send('GET /late HTTP/1.1\r\nHo');
-    // Node counts a connection as active once a request has begun on it; a full turn, so that it has read it.
+    // Node counts a connection as active once a request has begun. Wait one event-loop turn, so that Node has
+    // read it.
     busy.send('');
     await new Promise((resolve) => setImmediate(resolve));
     const stopped = server.stop(NEVER_MS);

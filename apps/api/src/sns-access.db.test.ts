@@ -17,7 +17,7 @@ import { startApi } from '../test/start-api.ts';
 import type { TestApi } from '../test/start-api.ts';
 import { createSnsAccess } from './sns-access.ts';
 
-/* How the API asks SNS itself, as `main.ts` has it; but SNS is on loopback, and another authority vouches for it. */
+/* The API's requests to SNS, as in `main.ts`. But SNS runs on loopback with a certificate of a test authority. */
 
 const KIB = 1024;
 const HOUR_MS = 60 * 60_000;
@@ -53,7 +53,7 @@ afterEach(async () => {
   await sns.close();
 });
 
-/** Signed, and of this moment. */
+/** A signed message with the current time. */
 function signed(fields: SnsFields): SnsFields {
   return signer.sign({ ...fields, Timestamp: clock.now().toISOString() });
 }

@@ -56,7 +56,7 @@ afterEach(async () => {
   fake.ses.identities.clear();
 });
 
-/** A domain that was added so many days ago. */
+/** A domain that was added this many days ago. */
 async function claimed(name: string, daysAgo: number, owner = accountId) {
   const outcome = await domains.create(owner, name);
   if (outcome.kind !== 'ok') throw new Error(outcome.kind);
@@ -85,7 +85,7 @@ async function untilFree(name: string): Promise<void> {
   await waitFor(async () => !(await store.isTaken(name)), { what: `${name} to be free` });
 }
 
-/** How often the provider was asked for the domain. */
+/** The number of our requests to the provider about the domain. */
 const askedFor = (name: string) =>
   fake.ses.requests.filter(({ operation, path }) => operation === 'GetEmailIdentity' && path.endsWith(name))
     .length;
@@ -95,7 +95,7 @@ async function untilAskedFor(name: string): Promise<void> {
   await waitFor(() => askedFor(name) > before, { what: `the provider to be asked for ${name}` });
 }
 
-/** A pass that is over when this resolves began after it was called. */
+/** Resolves after a whole pass that began after this call. */
 async function untilPassed(): Promise<void> {
   await claimed('z.example', DAYS + 1);
   await untilFree('z.example');

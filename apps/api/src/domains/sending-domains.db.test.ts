@@ -39,7 +39,7 @@ afterAll(async () => {
   await outside.drop();
 });
 
-/** @param meanwhile what others do while a request waits for its turn. @param hasTimeLeft of that turn. */
+/** @param meanwhile runs while a request waits for its turn. @param hasTimeLeft the turn's answer. */
 function sendingDomains(meanwhile: () => Promise<void>, hasTimeLeft = true) {
   return new SendingDomains({
     store,

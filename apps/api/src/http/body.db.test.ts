@@ -26,7 +26,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** `json` made longer with white space, which JSON ignores. */
+/** `json` padded with white space, which JSON ignores. */
 function padded(json: object, bytes: number): Buffer {
   const written = JSON.stringify(json);
   return Buffer.concat([Buffer.from(written), Buffer.alloc(bytes - written.length, ' ')]);

@@ -34,7 +34,8 @@ afterAll(async () => {
 });
 
 /**
- * What cannot be an id of the noun: among it one that has changed in a single place, and one of another noun.
+ * Texts that cannot be an id of the noun, among them an id with one changed character and an id of another
+ * noun.
  */
 function malformed(noun: Noun | null, id: string): string[] {
   const other = newId(noun === 'webhook' ? 'email' : 'webhook', systemClock);
@@ -80,7 +81,7 @@ describe.each(
     }
     expect([...answers]).toHaveLength(1);
     expect(await everythingStored(api.database)).toEqual(before);
-    // They are there: each account is answered about its own.
+    // They exist: each account gets its own.
     const done = Number.parseInt(route.law.success, 10); // 202 of a reply
     expect((await ask(mine, reader)).status).toBe(done);
     expect((await ask(foreign, owner)).status).toBe(done);

@@ -13,10 +13,10 @@ let api: TestApi;
 let domains: FakeDomains;
 let authorization: string;
 
-/** The stages before the handlers go on with these. */
+/** The stages before the handlers need these tables. */
 const KEPT = ['accounts', 'api_keys'];
 
-/** A fault of ours, in every handler: the tables are not there. */
+/** Causes an internal error in every handler: the tables are missing. */
 beforeAll(async () => {
   domains = await startFakeDomains();
   api = await startApi({ domainProvider: domains.provider, sns: FUZZED_SNS.access });

@@ -21,7 +21,7 @@ import { successes } from '../../test/fuzz/route-laws.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { TestApi } from '../../test/start-api.ts';
 
-/** Longer than any test may take: what is answered in this time is not answered by the deadline. */
+/** Longer than any test may take. So an answer within this time does not come from the deadline. */
 const NEVER_MS = 600_000;
 
 let releases: (() => unknown)[] = [];
@@ -31,15 +31,15 @@ afterEach(async () => {
   releases = [];
 });
 
-/** A limiter and the way to its store. */
+/** A limiter and the proxy to its store. */
 interface LimiterBehindProxy {
   readonly limiter: RateLimiter;
   readonly proxy: TcpProxy;
-  /** Why it has refused without an answer of the store. */
+  /** The reasons of the refusals without an answer of the store. */
   readonly faults: readonly Error[];
 }
 
-/** @param timeoutMs the deadline; without, the one that the limiter has in production. */
+/** @param timeoutMs the deadline. The default is the production deadline. */
 type StartLimiter = (timeoutMs?: number) => Promise<LimiterBehindProxy>;
 
 async function startedWith(limiter: RateLimiter): Promise<TestApi> {
@@ -54,8 +54,8 @@ const LIMITED = KEYED_ROUTES.filter(({ limited }) => limited);
 const UNLIMITED = EVERY_ROUTE.filter(({ limited }) => !limited);
 
 /**
- * Every limited route is refused, says why to us and not to the caller, and stores nothing; the others are
- * served.
+ * Every limited route refuses, logs the reason without telling the caller, and stores nothing. The API serves
+ * the other routes.
  */
 async function expectEveryLimitedRouteRefused(api: TestApi): Promise<void> {
   const { authorization } = await api.newCaller({ scopes: SCOPES, rateLimitPerMinute: 7 });
@@ -154,7 +154,7 @@ describe('while the limiter’s Postgres', () => {
   });
 });
 
-/** @param timeoutMs as of `StartLimiter`. */
+/** @param timeoutMs see `StartLimiter`. */
 function redisLimiter(redisUrl: string, timeoutMs?: number): Omit<LimiterBehindProxy, 'proxy'> {
   const faults: Error[] = [];
   const limiter = createRedisRateLimiter({

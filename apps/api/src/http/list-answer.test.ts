@@ -6,7 +6,7 @@ import { listAnswer } from './list-answer.ts';
 
 const ID = newId('topic', systemClock);
 
-/** The answer, and what the list was asked for. */
+/** The answer, and the request to the list. */
 async function ask(query: string, page: Page<string> | null = { entries: ['b', 'a'], hasMore: true }) {
   const asked: PageRequest<'topic'>[] = [];
   const answer = await listAnswer(new URLSearchParams(query), {

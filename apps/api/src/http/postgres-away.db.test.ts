@@ -14,7 +14,7 @@ import { startApi } from '../../test/start-api.ts';
 import type { TestApi } from '../../test/start-api.ts';
 
 let api: TestApi;
-/** Its keys and its limiter reach Postgres whatever the proxy does. */
+/** Its keys and its limiter reach Postgres without the proxy. */
 let halfApi: TestApi;
 let proxy: TcpProxy;
 let domains: FakeDomains;
@@ -40,14 +40,14 @@ beforeEach(() => {
 });
 
 /**
- * A key that the API has to ask Postgres for: one found within a second would come as far as the limiter, and
- * its 429.
+ * A key that the API must look up in Postgres. A key cached within the last second would reach the limiter
+ * and its 429.
  */
 async function unknownYet(): Promise<string> {
   return (await api.newCaller()).authorization;
 }
 
-/** Nothing is wrong with the request. */
+/** A valid request. */
 async function expectNotReady({ url }: TestApi, route: KnownRoute, key: string): Promise<void> {
   const asked = requestOf(url, route);
   const response = await (route.scope === null ? asked : asked.set('authorization', key));
@@ -83,7 +83,7 @@ test.each([
   ['post', '/v1/webhooks', { endpoint: 'https://a.example' }, '"webhooks"'],
   ['post', '/v1/emails', { from: 'a@a.example', to: 'b@b.example', subject: '', text: 'x' }, 'send-emails'],
 ] as const)('Postgres lost in the middle of %s %s: 503', async (method, path, body, words) => {
-  // A first answer, so that the key's own look-up finds its connection again.
+  // A first answer, so that the key look-up reconnects.
   await request(api.url).get('/v1/webhooks').set('authorization', authorization);
   proxy.cutAt(words);
   const test = request(api.url)[method](path).set('authorization', authorization);

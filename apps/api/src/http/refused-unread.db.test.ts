@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-/** The answer to a head that announces a body, of which not one byte is ever sent. */
+/** The answer to a head that announces a body. The client never sends a byte of the body. */
 async function answerToHead(route: KnownRoute, key: string | null, framing: string): Promise<string> {
   const raw = await openRaw(api.port);
   const lines = [
@@ -72,7 +72,7 @@ describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body !== undefined)))('
 describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body === undefined)))('%s', (_, route) => {
   test('ignores its body, and refuses a Content-Length over 64 KiB without doing anything', async () => {
     const key = route.scope === null ? null : (await api.newCaller({ scopes: [route.scope] })).authorization;
-    // The domains' answer 503: this deployment has none.
+    // The domain routes answer 503: this deployment has no domains.
     const answer = await answerToHead(route, key, `Content-Length: ${64 * 1024 + 1}`);
     expect(answer).toMatch(/^HTTP\/1.1 413 [^]*\r\nconnection: close\r\n/i);
     expect(answer).toContain('content-type: application/problem+json\r\n');

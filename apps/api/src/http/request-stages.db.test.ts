@@ -13,9 +13,9 @@ import type { TestApi } from '../../test/start-api.ts';
 
 let api: TestApi;
 let domains: FakeDomains;
-/** The answer to a request without a key, whatever it asks for. */
+/** The answer to every request without a key. */
 let refusal: string;
-/** It was served until it was revoked. */
+/** A key that worked until it was revoked. */
 let revoked: string;
 
 beforeAll(async () => {
@@ -161,7 +161,7 @@ describe('an unknown path or a wrong method', () => {
     const withKey = await request(api.url)[method](path).set('authorization', authorization);
     expect(withoutInstance(withKey)).toBe(withoutInstance(bare));
     expect(withKey.headers).not.toHaveProperty('allow');
-    // It is not counted against the key.
+    // The request does not count against the key.
     expectProblem(
       await request(api.url).get('/v1/webhooks').set('authorization', authorization),
       'api-key-forbidden',
