@@ -20,7 +20,7 @@ import { readJson } from '../../../apps/api/src/http/read-body.ts';
 import { openRequest } from '../../../apps/api/src/http/request-context.ts';
 import { createSend } from '../../../apps/api/src/http/send.ts';
 import { serveRoute } from '../../../apps/api/src/http/serve-route.ts';
-import { addSuppression } from '../../../apps/api/src/routes/suppressions/add.ts';
+import { addSuppression } from '../../../apps/api/src/routes/suppressions.ts';
 import { ApiServer } from '../../../apps/api/src/server.ts';
 import { API_LAYERS } from '../load/api-layers.ts';
 import type { ApiLayer } from '../load/api-layers.ts';
@@ -39,7 +39,6 @@ export interface ApiLayersCommands extends Record<string, (argument: never) => u
   readonly listen: (wish: LayersWish) => Promise<number>;
 }
 
-const ROUTE = { method: 'post', path: LAYERED_PATH, scope: 'suppressions:manage', limited: false } as const;
 const CONNECTIONS = 10;
 const BASES = { service: 'https://problems.bench', platform: 'https://platform.bench' };
 
@@ -92,7 +91,7 @@ function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): Reque
     limitOf: () => Infinity,
     charge: async () => Promise.resolve(null),
   };
-  const route = { ...ROUTE, body: resourceBody, handle: addSuppression({ add: addNowhere }) };
+  const route = addSuppression({ add: addNowhere });
   app.post(LAYERED_PATH, has('route') ? serveRoute(route, services, send) : served);
   const log = createAccessLog(logger, metrics);
   return (request, response) => {

@@ -13,7 +13,6 @@ import {
   routeName,
 } from './openapi.ts';
 import { problemsPage } from './problems-page.ts';
-import { docsOf } from './route-docs.ts';
 
 /** What the deployment that is fuzzed cannot answer: its provider verifies nothing, and does not fail. */
 const ELSEWHERE = ['403 domain-not-verified'];
@@ -25,18 +24,18 @@ test.each(ROUTES)(
   (name, route) => {
     const law = ROUTE_LAWS[name];
     if (law === undefined) throw new Error('it has no law');
-    const refusals = refusalsOf(route, docsOf(route)).filter((refusal) => !refusal.startsWith('5'));
+    const refusals = refusalsOf(route).filter((refusal) => !refusal.startsWith('5'));
     const lawful = lawfulKinds(law).filter((kind) => !/ (json|page|file)$/.test(kind));
     const elsewhere = refusals.filter((refusal) => ELSEWHERE.includes(refusal));
     expect([...refusals].sort()).toEqual([...lawful, ...elsewhere].sort());
-    const { status, body } = docsOf(route).success;
+    const { status, body } = route.docs.success;
     const kind = body === 'html' ? 'page' : body === 'file' ? 'file' : 'json';
     expect(`${status} ${kind}`).toBe(law.success);
   },
 );
 
 test.each(ROUTES)('%s: a route that reads a body says what it reads', (_, route) => {
-  expect(docsOf(route).request === undefined).toBe(route.body === 'ignored');
+  expect(route.docs.request === undefined).toBe(route.body === 'ignored');
 });
 
 /** What the provider of domains may make a route answer, and every route but for that (contract 7.2). */
@@ -52,7 +51,7 @@ const DOMAIN_FAULTS: Readonly<Record<string, readonly string[]>> = {
 test.each(ROUTES)(
   '%s: of the faults that are not the client’s, too, it has those that there are',
   (name, route) => {
-    const faults = refusalsOf(route, docsOf(route)).filter((refusal) => refusal.startsWith('5'));
+    const faults = refusalsOf(route).filter((refusal) => refusal.startsWith('5'));
     expect([...faults].sort()).toEqual(
       ['500 internal', '503 not-ready', ...(DOMAIN_FAULTS[name] ?? [])].sort(),
     );
@@ -167,7 +166,7 @@ test('the document is OpenAPI 3.1', async () => {
 });
 
 test('each operation has an id of its own', () => {
-  const ids = ROUTES.map(([, route]) => docsOf(route).operationId);
+  const ids = ROUTES.map(([, route]) => route.docs.operationId);
   expect(new Set(ids).size).toBe(ids.length);
 });
 

@@ -2,11 +2,10 @@ import { EVENT_DATA, EVENT_TYPES, LIMITS, PROBLEMS } from '@postrider/domain';
 import type { EventType, ProblemDocument, ProblemSlug } from '@postrider/domain';
 import { z } from 'zod';
 import type { BodyRule } from '../http/body-rules.ts';
-import type { Refusal, Route, RouteDocs } from '../routes/route.ts';
+import type { Documented, Refusal, Route, RouteDocs } from '../routes/route.ts';
 import { idOf, text, time } from '../routes/schemas.ts';
 import { routeTable } from '../routes/table.ts';
 import type { RouteParts, RouteStores } from '../routes/table.ts';
-import { docsOf } from './route-docs.ts';
 
 /** A JSON Schema (draft 2020-12), or another object of the document. */
 type Schema = Readonly<Record<string, unknown>>;
@@ -31,7 +30,7 @@ export function routeName({ method, path }: Pick<Route, 'method' | 'path'>): str
 }
 
 /** The table without what its handlers would need: they are never called. */
-export function describedRoutes(): readonly Route[] {
+export function describedRoutes(): readonly Documented[] {
   return routeTable({} as RouteStores, { rules: {}, sendingDomains: null } as RouteParts);
 }
 
@@ -44,11 +43,11 @@ function isSlug(refusal: Refusal): refusal is ProblemSlug {
 }
 
 /** Every refusal that a route may answer with: its own, and those that follow from the table. */
-export function refusalsOf(route: Route, docs: RouteDocs): readonly AnsweredRefusal[] {
+export function refusalsOf(route: Documented): readonly AnsweredRefusal[] {
   const gates: Refusal[] = route.scope === null ? [] : ['api-key-unauthorized', 'api-key-forbidden'];
   if (route.scope !== null && route.limited) gates.push('rate-limited');
   gates.push('request-too-large'); // also where a body is ignored
-  return [...gates, ...docs.refusals, ...ANYWHERE].map(answeredRefusal);
+  return [...gates, ...route.docs.refusals, ...ANYWHERE].map(answeredRefusal);
 }
 
 /** `docs/openapi.json`: OpenAPI 3.1, also of the events that are posted to customers. */
@@ -79,8 +78,8 @@ export function openApiDocument(): Schema {
 const SCHEMA_PATH = '#/components/schemas/';
 
 /** Every schema whose `meta` has an id, in the order of the alphabet. */
-function components(routes: readonly Route[]): Schema {
-  const requests = new Set(routes.map((route) => docsOf(route).request?.meta()?.id));
+function components(routes: readonly Documented[]): Schema {
+  const requests = new Set(routes.map((route) => route.docs.request?.meta()?.id));
   const [read, written] = [namedSchemas('input'), namedSchemas('output')];
   const names = Object.keys(written).sort((a, b) => (a < b ? -1 : 1));
   return Object.fromEntries(
@@ -106,8 +105,8 @@ export function openApiPath(path: string): string {
   return path.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-function operation(route: Route): Schema {
-  const docs = docsOf(route);
+function operation(route: Documented): Schema {
+  const { docs } = route;
   const parameters = [
     ...[...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => pathParameter(name)),
     ...(docs.idempotent === true ? [IDEMPOTENCY_KEY] : []),
@@ -126,7 +125,7 @@ function operation(route: Route): Schema {
     ...(docs.request === undefined || route.body === 'ignored'
       ? {}
       : { requestBody: requestBody(route.body, docs.request, docs.requestMedia ?? AS_JSON) }),
-    responses: responses(route, docs),
+    responses: responses(route),
   };
 }
 
@@ -215,9 +214,9 @@ function contentOf(schema: RouteDocs['success']['body']): Schema {
   return schema === 'file' ? FILE : { 'application/json': { schema: ref(schema) } };
 }
 
-function responses(route: Route, docs: RouteDocs): Schema {
+function responses(route: Documented): Schema {
   const headers = { 'x-request-id': { $ref: '#/components/headers/x-request-id' } };
-  const { status, body, also, orHtml } = docs.success;
+  const { status, body, also, orHtml } = route.docs.success;
   const content = { ...contentOf(body), ...(orHtml === true ? HTML : {}) };
   const done = { description: 'Done.', headers, content };
   const entries = new Map<string, Schema>([[String(status), done]]);
@@ -226,7 +225,7 @@ function responses(route: Route, docs: RouteDocs): Schema {
     entries.set('206', { ...done, description: 'The range that `Range` asks for.' });
     entries.set('416', { description: 'There is no such range.', headers });
   }
-  const refusals = refusalsOf(route, docs);
+  const refusals = refusalsOf(route);
   for (const refused of new Set(refusals.map((refusal) => refusal.split(' ')[0] ?? ''))) {
     const alike = refusals.filter((refusal) => refusal.startsWith(refused));
     entries.set(refused, { ...refusalResponse(alike), headers });

@@ -6,41 +6,42 @@ import type {
   DeadLetterStore,
   DomainStore,
   EmailStore,
-  RoutingRuleStore,
   InboxStore,
   MessageStore,
   ProviderNotificationStore,
+  RoutingRuleStore,
   SesMailStore,
   SuppressionStore,
   ThreadStore,
   TopicStore,
+  UnsubscribeStore,
   WebhookStore,
 } from '@postrider/store';
 import type { SendingDomains } from '../domains/sending-domains.ts';
-import { batchBody, emailBody, snsBody } from '../http/body-rules.ts';
 import type { SnsAccess } from '../sns-access.ts';
 import { listAttempts } from './attempts.ts';
-import { deadLetterRoutes } from './dead-letters.ts';
 import { blockedSenderRoutes } from './blocked-senders.ts';
+import { deadLetterRoutes } from './dead-letters.ts';
 import { domainRoutes } from './domains.ts';
-import { batchCost, createBatch } from './emails/batch.ts';
-import { createEmail } from './emails/create.ts';
-import { getEmail } from './emails/get.ts';
-import { listEmails } from './emails/list.ts';
+import { emailRoutes } from './emails.ts';
 import { inboxRoutes } from './inboxes.ts';
-import { messageRoutes } from './messages/routes.ts';
-import type { MessageRouteParts } from './messages/routes.ts';
-import { receiveSns } from './notifications/receive-sns.ts';
-import type { Route } from './route.ts';
+import { openLink } from './links.ts';
+import type { BlobReader, LinkMaker } from './links.ts';
+import { messageRoutes } from './messages.ts';
+import { reply } from './replies.ts';
+import type { ReplyRules } from './replies.ts';
+import type { Documented } from './route.ts';
 import { routingRuleRoutes } from './routing-rules.ts';
-import { suppressionRoutes } from './suppressions/routes.ts';
-import { threadRoutes } from './threads/routes.ts';
+import { receiveSns } from './sns-notifications.ts';
+import { suppressionRemovalRoutes } from './suppression-removals.ts';
+import { suppressionRoutes } from './suppressions.ts';
+import { threadEmailRoutes } from './thread-emails.ts';
+import { threadRoutes } from './threads.ts';
 import { topicRoutes } from './topics.ts';
 import { unsubscribeRoutes } from './unsubscribe.ts';
-import type { UnsubscribeRouteParts } from './unsubscribe.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-export interface RouteStores extends UnsubscribeRouteParts {
+export interface RouteStores {
   readonly domains: DomainStore;
   readonly webhooks: WebhookStore;
   readonly attempts: AttemptStore;
@@ -48,6 +49,7 @@ export interface RouteStores extends UnsubscribeRouteParts {
   readonly emails: EmailStore;
   readonly suppressions: SuppressionStore;
   readonly topics: TopicStore;
+  readonly unsubscribes: UnsubscribeStore;
   readonly inboxes: InboxStore;
   readonly threads: ThreadStore;
   readonly messages: MessageStore;
@@ -57,64 +59,48 @@ export interface RouteStores extends UnsubscribeRouteParts {
   readonly sesMail: SesMailStore;
 }
 
-/** What of the deployment the routes depend on. */
-export interface RouteRules {
-  /** Whether live mail may only come from domains that its account has verified. */
-  readonly verifiedDomainsOnly: boolean;
-  /** How many webhooks an account may have that has no limit of its own. */
+/** The settings of the deployment that the routes depend on. */
+export interface RouteRules extends ReplyRules {
+  /** The number of webhooks that an account without a limit of its own may have. */
   readonly webhooksPerAccountMax: number;
-  /** Of SES, which writes its own Message-ID; undefined: mail goes another way. */
-  readonly awsRegion: string | undefined;
 }
 
-/** What routes need beside the stores. */
-export interface RouteParts extends MessageRouteParts {
+/** What the routes need besides the stores. */
+export interface RouteParts {
   readonly rules: RouteRules;
-  /** Null where the mail provider has no domains. */
+  /** Null when the mail provider has no domains. */
   readonly sendingDomains: SendingDomains | null;
   readonly unsubscribeTokens: Pick<UnsubscribeTokens, 'open'>;
+  readonly links: LinkMaker;
+  readonly blobs: BlobReader;
   readonly sns: SnsAccess;
   readonly logger: Logger;
   readonly metrics: Metrics<'api'>;
 }
 
-/** Every route but the operator's. */
-export function routeTable(stores: RouteStores, parts: RouteParts): readonly Route[] {
+/** Every HTTP route except `/healthz`, `/readyz` and `/metrics`. Express takes the first path that fits. */
+export function routeTable(stores: RouteStores, parts: RouteParts): readonly Documented[] {
+  const { rules, links, sns, logger, metrics } = parts;
+  const { notifications, sesMail } = stores;
   return [
-    // Ahead of the routes with the id of a webhook: Express takes the first path that fits.
+    // `/v1/webhooks/dead-letters` must come before `/v1/webhooks/:id`.
     ...deadLetterRoutes(stores.deadLetters),
-    ...webhookRoutes(stores.webhooks, parts.rules.webhooksPerAccountMax),
+    ...webhookRoutes(stores.webhooks, rules.webhooksPerAccountMax),
     listAttempts(stores.attempts),
-    ...emailRoutes(stores, parts.rules),
+    ...emailRoutes(stores.emails, rules),
     ...domainRoutes(stores.domains, parts.sendingDomains),
     ...suppressionRoutes(stores.suppressions),
+    ...suppressionRemovalRoutes(stores.suppressions),
     ...topicRoutes(stores.topics),
     ...inboxRoutes(stores.inboxes),
-    ...threadRoutes({ ...stores, ...parts.rules }),
-    ...messageRoutes(stores.messages, parts),
+    ...threadRoutes(stores),
+    ...threadEmailRoutes(stores, rules.awsRegion),
+    reply(stores, rules),
+    ...messageRoutes(stores.messages, links),
+    openLink(stores.messages, links, parts.blobs),
     ...routingRuleRoutes(stores.routingRules),
     ...blockedSenderRoutes(stores.blockedSenders),
-    ...unsubscribeRoutes(stores, parts.unsubscribeTokens),
-    notificationRoute(stores, parts),
-  ];
-}
-
-function notificationRoute(
-  { notifications, sesMail }: RouteStores,
-  { sns, logger, metrics }: RouteParts,
-): Route {
-  const handle = receiveSns({ sns, notifications, sesMail, logger, metrics });
-  return { method: 'post', path: '/internal/ses/sns', scope: null, body: snsBody, handle };
-}
-
-function emailRoutes({ emails }: RouteStores, { verifiedDomainsOnly }: RouteRules): readonly Route[] {
-  const mailroom = { emails, verifiedDomainsOnly };
-  const send = { method: 'post', scope: 'emails:send', limited: true } as const;
-  const read = { method: 'get', scope: 'emails:read', limited: true, body: 'ignored' } as const;
-  return [
-    { ...send, path: '/v1/emails', body: emailBody, handle: createEmail(mailroom) },
-    { ...send, path: '/v1/emails/batch', body: batchBody, cost: batchCost, handle: createBatch(mailroom) },
-    { ...read, path: '/v1/emails', handle: listEmails(emails) },
-    { ...read, path: '/v1/emails/:id', handle: getEmail(emails) },
+    ...unsubscribeRoutes(stores.topics, stores.unsubscribes, parts.unsubscribeTokens),
+    receiveSns({ sns, notifications, sesMail, logger, metrics }),
   ];
 }

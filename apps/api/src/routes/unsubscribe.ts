@@ -10,14 +10,10 @@ import { noSuch } from '../problems/answers.ts';
 import type { Documented, KeylessRoute } from './route.ts';
 import type { AnswerOf } from './schemas.ts';
 
-export interface UnsubscribeRouteParts {
-  readonly topics: Pick<TopicStore, 'find'>;
-  readonly unsubscribes: UnsubscribeStore;
-}
-
 /** Recipients of mail have no API key. The token in the path takes its place. */
 export function unsubscribeRoutes(
-  { topics, unsubscribes }: UnsubscribeRouteParts,
+  topics: Pick<TopicStore, 'find'>,
+  unsubscribes: UnsubscribeStore,
   tokens: Pick<UnsubscribeTokens, 'open'>,
 ): readonly Documented[] {
   return [showUnsubscribe(topics, tokens), unsubscribe(unsubscribes, tokens)];

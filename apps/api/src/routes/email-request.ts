@@ -1,15 +1,20 @@
 import { LIMITS } from '@postrider/domain';
-import { nullableText, text } from './json-schema.ts';
-import type { Schema } from './json-schema.ts';
+import { z } from 'zod';
+
+/** A JSON Schema. The validators of a message are `requestedEmail` and `parseReply`, which are not zod's. */
+type Schema = Readonly<Record<string, unknown>>;
+
+const text: Schema = { type: 'string' };
+const nullableText: Schema = { type: ['string', 'null'] };
 
 const NOTHING: Schema = { type: 'null' };
-/** Null counts as left out, as do most fields of a message. */
+/** Null counts as absent, as in most fields of a message. */
 const UNSUPPORTED: Schema = {
   description: 'Not supported.',
   anyOf: [NOTHING, { type: 'array', maxItems: 0 }],
 };
 
-/** One address, or an array of as many as all recipients may be. */
+/** One address or an array of addresses. */
 const addresses: readonly Schema[] = [text, { type: 'array', items: text, maxItems: LIMITS.recipients }];
 const optionalAddresses: Schema = { anyOf: [...addresses, NOTHING] };
 
@@ -32,8 +37,12 @@ const attachment: Schema = {
   },
 };
 
-/** The body of a send. Rules that a schema cannot say are in words, and in docs/api.md. */
-export const EMAIL_REQUEST: Schema = {
+/**
+ * The body of a send. Rules that a schema cannot express are in its descriptions and in docs/api.md. A test compares it
+ * with the validator.
+ */
+export const emailRequest = z.unknown().meta({
+  id: 'EmailRequest',
   type: 'object',
   description: `One of \`html\` and \`text\` is required. At most ${LIMITS.recipients} recipients in \`to\`, \`cc\` and \`bcc\` together.`,
   required: ['from', 'to', 'subject'],
@@ -61,4 +70,22 @@ export const EMAIL_REQUEST: Schema = {
     scheduled_at: UNSUPPORTED,
     template: UNSUPPORTED,
   },
-};
+});
+
+/** The body of a reply. */
+export const replyRequest = z.unknown().meta({
+  id: 'ReplyRequest',
+  type: 'object',
+  properties: {
+    text: { ...nullableText, description: 'Text and HTML together: 512 KiB at most; one is needed.' },
+    html: nullableText,
+    cc: { description: 'As of `POST /v1/emails`.' },
+    bcc: { description: 'As of `POST /v1/emails`.' },
+    subject: { ...nullableText, description: 'Absent: that of the message, with `Re:` in front.' },
+    reply_all: { type: ['boolean', 'null'] },
+    headers: {
+      description: 'As of `POST /v1/emails`, without `In-Reply-To`, `References` and `Reply-To`.',
+    },
+    attachments: { description: 'As of `POST /v1/emails`.' },
+  },
+});

@@ -1,45 +1,51 @@
 import { faultsOf, requestDigest, senderDomain, UNKNOWN_TOPIC } from '@postrider/domain';
 import type { EmailId, FieldFault, RequestedEmail, TopicId } from '@postrider/domain';
-import type { EmailStore } from '@postrider/store';
-import type { Answer } from '../../http/answer.ts';
-import { parseIdempotencyKey } from '../../http/idempotency-key.ts';
-import { invalidFields } from '../../problems/answers.ts';
-import type { RouteRequest } from '../route.ts';
-import { sendRefusal } from './send-refusal.ts';
+import type { EmailStore, SendOutcome } from '@postrider/store';
+import type { Answer } from '../http/answer.ts';
+import { parseIdempotencyKey } from '../http/idempotency-key.ts';
+import {
+  domainNotVerified,
+  idempotencyConflict,
+  inboxOverLimit,
+  invalidFields,
+  threadOverLimit,
+} from '../problems/answers.ts';
+import type { RouteRequest } from './route.ts';
 
-export interface Mailroom {
-  readonly emails: Pick<EmailStore, 'send' | 'unknownTopics'>;
-  /** Whether live mail may only come from domains that the account has verified. */
+export interface SendRules {
+  /** True: live mail may only come from domains that the account has verified. */
   readonly verifiedDomainsOnly: boolean;
 }
 
-/** The messages of one request: all are stored, or none. */
-export interface Submission {
+/** The messages of one request. */
+interface Submission {
   readonly request: Pick<RouteRequest, 'key' | 'headers' | 'body'>;
-  /** An idempotency key is known on this route only. */
+  /** The route's name. Each route has its own idempotency keys. */
   readonly route: string;
   readonly messages: readonly RequestedEmail[];
   readonly success: (ids: readonly EmailId[]) => Answer;
 }
 
-/** Takes messages in: every fault at once, then one statement that stores them, or says why not. */
-export async function submit(mailroom: Mailroom, submission: Submission): Promise<Answer> {
-  const { request, route, messages, success } = submission;
+/** Stores all messages in one statement, or none. A refusal lists every fault of every message. */
+export async function sendEmails(
+  emails: Pick<EmailStore, 'send' | 'unknownTopics'>,
+  { verifiedDomainsOnly }: SendRules,
+  { request, route, messages, success }: Submission,
+): Promise<Answer> {
   const { accountId, kind } = request.key;
   const parsedKey = parseIdempotencyKey(request.headers);
   const faults = [...(parsedKey.ok ? [] : [parsedKey.fault]), ...faultsOf(messages)];
   if (!parsedKey.ok || faults.length > 0) {
-    const unknown = await mailroom.emails.unknownTopics(accountId, topicsOf(messages));
+    const unknown = await emails.unknownTopics(accountId, topicsOf(messages));
     return invalidFields([...faults, ...topicFaults(messages, unknown)]);
   }
   const drafts = messages.flatMap(({ parse }) => (parse.ok ? [parse.draft] : []));
   const { key } = parsedKey;
-  const outcome = await mailroom.emails.send({
+  const outcome = await emails.send({
     accountId,
     kind,
     drafts,
-    domains:
-      mailroom.verifiedDomainsOnly && kind === 'live' ? drafts.map(({ from }) => senderDomain(from)) : [],
+    domains: verifiedDomainsOnly && kind === 'live' ? drafts.map(({ from }) => senderDomain(from)) : [],
     idempotency: key === null ? null : { route, key, digest: requestDigest(request.body) },
   });
   switch (outcome.kind) {
@@ -49,7 +55,7 @@ export async function submit(mailroom: Mailroom, submission: Submission): Promis
     case 'unknown-topics':
       return invalidFields(topicFaults(messages, outcome.ids));
     case 'missing':
-      throw new Error('only a reply has a thread that can be missing');
+      throw new Error('only a reply has a mail thread that can be missing');
     case 'conflict':
     case 'unverified-domains':
     case 'inbox-over-limit':
@@ -68,4 +74,23 @@ function topicFaults(messages: readonly RequestedEmail[], unknown: readonly Topi
       .filter((id) => unknown.includes(id))
       .map(() => ({ field: message.pathOf('topic_id'), message: UNKNOWN_TOPIC })),
   );
+}
+
+/** The reasons for which the store refuses a send. Every route that sends answers them alike. */
+type Refused = Extract<
+  SendOutcome,
+  { readonly kind: 'conflict' | 'unverified-domains' | 'inbox-over-limit' | 'thread-over-limit' }
+>;
+
+export function sendRefusal(outcome: Refused): Answer {
+  switch (outcome.kind) {
+    case 'conflict':
+      return idempotencyConflict(outcome.why);
+    case 'unverified-domains':
+      return domainNotVerified(outcome.names);
+    case 'inbox-over-limit':
+      return inboxOverLimit;
+    case 'thread-over-limit':
+      return threadOverLimit;
+  }
 }

@@ -1,0 +1,262 @@
+import { EVENT_DATA, grants, messageRecord, parseId, wholeMessageRecord } from '@postrider/domain';
+import type { ApiKey, MessageAttachment, MessageStore, WholeMessage } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { idField } from '../http/id-field.ts';
+import { listAnswer } from '../http/list-answer.ts';
+import { parseQuery } from '../http/query-fields.ts';
+import { heldNeedsManage, noSuch, notHeld } from '../problems/answers.ts';
+import { link, linkTo } from './links.ts';
+import type { LinkMaker } from './links.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { count, idOf, nullableText, pageOf, text } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+const READ = { scope: 'inbound:read', limited: true } as const;
+
+export function messageRoutes(messages: MessageStore, links: LinkMaker): readonly Documented[] {
+  return [
+    listMessages(messages),
+    getMessage(messages),
+    getRaw(messages, links),
+    listAttachments(messages, links),
+    getAttachment(messages, links),
+    releaseMessage(messages),
+  ];
+}
+
+const STATUSES = ['received', 'held', 'released'] as const;
+
+const messageQuery = z.object({
+  status: z
+    .enum(STATUSES, { error: 'is no status of a message' })
+    .optional()
+    .meta({ description: '`held` needs `inbound:manage`.' }),
+  inbox_id: idField('inbox', 'an inbox').optional().meta({ description: 'Of the inbox with this id.' }),
+});
+
+/** The record that the event of a message has. */
+const messageEntry = EVENT_DATA['message.received'];
+const messagePage = pageOf(messageEntry).meta({ id: 'MessagePage' });
+
+/** The list of an inbox that does not exist is empty. */
+function listMessages(messages: Pick<MessageStore, 'list'>): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inbound/messages',
+    body: 'ignored',
+    docs: {
+      operationId: 'listMessages',
+      summary: 'List received messages, newest first',
+      description: 'Their records, as the events have them. Without `status` held ones are left out.',
+      query: messageQuery,
+      success: { status: 200, body: messagePage },
+      paged: true,
+      refusals: ['validation-failed', 'held-needs-manage'],
+    },
+    async handle({ key, query }) {
+      const parsed = parseQuery(query, messageQuery);
+      if (!parsed.ok) return parsed.refusal;
+      const { status = null, inbox_id: inboxId = null } = parsed.fields;
+      if (status === 'held' && !seesHeld(key)) return heldNeedsManage;
+      return listAnswer(query, {
+        noun: 'message',
+        read: (request) => messages.list(key, { status, inboxId }, request),
+        show: messageRecord,
+      });
+    },
+  };
+}
+
+const wholeMessage = messageEntry
+  .extend({
+    html: nullableText,
+    headers: z
+      .array(z.object({ name: text, value: text }))
+      .meta({ description: 'In their order, also those of one name.' }),
+    released_at: nullableText.meta({ format: 'date-time' }),
+  })
+  .meta({ id: 'Message' });
+
+/** Answers the record of the event, with the whole text, and with the fields that no event has. */
+function getMessage(messages: Pick<MessageStore, 'find'>): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inbound/messages/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'getMessage',
+      summary: 'Read a received message whole',
+      success: { status: 200, body: wholeMessage },
+      refusals: ['not-found', 'held-needs-manage'],
+    },
+    async handle(request) {
+      return withMessage(messages, request, (message) =>
+        json<AnswerOf<typeof wholeMessage>>(200, {
+          ...wholeMessageRecord(message),
+          html: message.html,
+          headers: message.headers,
+          released_at: message.releasedAt?.toISOString() ?? null,
+        }),
+      );
+    },
+  };
+}
+
+/** A link to the message in the bytes in which it arrived. */
+function getRaw(messages: Pick<MessageStore, 'find'>, links: LinkMaker): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inbound/messages/:id/raw',
+    body: 'ignored',
+    docs: {
+      operationId: 'getRawMessage',
+      summary: 'Get a link to a message as it came',
+      success: { status: 200, body: link },
+      refusals: ['not-found', 'held-needs-manage'],
+    },
+    async handle(request) {
+      return withMessage(messages, request, ({ id }) =>
+        json(200, linkTo(links, request.origin, { messageId: id, attachmentId: null })),
+      );
+    },
+  };
+}
+
+const attachmentFields = {
+  id: idOf('att'),
+  filename: nullableText.meta({ description: 'As the sender wrote it: not fit for a file system.' }),
+  content_type: text,
+  content_id: nullableText,
+  size: count.meta({ description: 'In bytes, decoded.' }),
+  ...link.shape,
+};
+const attachmentEntry = z.object(attachmentFields);
+const attachmentList = z
+  .object({
+    object: z.literal('list'),
+    has_more: z.literal(false),
+    data: z.array(attachmentEntry),
+  })
+  .meta({ id: 'AttachmentList' });
+
+function listAttachments(messages: Pick<MessageStore, 'find'>, links: LinkMaker): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inbound/messages/:id/attachments',
+    body: 'ignored',
+    docs: {
+      operationId: 'listAttachments',
+      summary: 'List all attachments of a message, each with a link',
+      success: { status: 200, body: attachmentList },
+      refusals: ['not-found', 'held-needs-manage'],
+    },
+    async handle(request) {
+      return withMessage(messages, request, (message) =>
+        json<AnswerOf<typeof attachmentList>>(200, {
+          object: 'list',
+          has_more: false,
+          data: message.attachments.map((file) => attachmentObject(links, request.origin, message, file)),
+        }),
+      );
+    },
+  };
+}
+
+const oneAttachment = z
+  .object({ object: z.literal('attachment'), ...attachmentFields })
+  .meta({ id: 'Attachment' });
+
+function getAttachment(messages: Pick<MessageStore, 'find'>, links: LinkMaker): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inbound/messages/:id/attachments/:attachment',
+    body: 'ignored',
+    docs: {
+      operationId: 'getAttachment',
+      summary: 'Read an attachment of a message, with a link',
+      success: { status: 200, body: oneAttachment },
+      refusals: ['not-found', 'held-needs-manage'],
+    },
+    async handle(request) {
+      return withMessage(messages, request, (message) => {
+        const file = message.attachments.find(({ id }) => id === request.params['attachment']);
+        if (file === undefined) return noSuch('attachment');
+        return json<AnswerOf<typeof oneAttachment>>(200, {
+          object: 'attachment',
+          ...attachmentObject(links, request.origin, message, file),
+        });
+      });
+    },
+  };
+}
+
+function attachmentObject(
+  links: LinkMaker,
+  origin: string,
+  { id: messageId }: WholeMessage,
+  { id, filename, contentType, contentId, size }: MessageAttachment,
+): AnswerOf<typeof attachmentEntry> {
+  return {
+    id,
+    filename,
+    content_type: contentType,
+    content_id: contentId,
+    size,
+    ...linkTo(links, origin, { messageId, attachmentId: id }),
+  };
+}
+
+const releasedMessage = z
+  .object({ object: z.literal('message'), id: idOf('msg'), status: z.literal('released') })
+  .meta({ id: 'ReleasedMessage' });
+
+function releaseMessage(messages: Pick<MessageStore, 'release'>): Documented<KeyedRoute> {
+  return {
+    method: 'post',
+    path: '/v1/inbound/messages/:id/release',
+    scope: 'inbound:manage',
+    limited: true,
+    body: 'ignored',
+    docs: {
+      operationId: 'releaseMessage',
+      summary: 'Release a held message: it is received, with its event',
+      success: { status: 200, body: releasedMessage },
+      refusals: ['not-found', 'not-held'],
+    },
+    async handle({ key, id: written }) {
+      const id = parseId('message', written);
+      if (id === null) return noSuch('message');
+      switch (await messages.release(key, id)) {
+        case 'released':
+          return json<AnswerOf<typeof releasedMessage>>(200, { object: 'message', id, status: 'released' });
+        case 'not-held':
+          return notHeld;
+        case 'missing':
+          return noSuch('message');
+      }
+    },
+  };
+}
+
+function seesHeld(key: ApiKey): boolean {
+  return grants(key.scopes, 'inbound:manage');
+}
+
+/** Finds a message that the key may read and answers with `then`. All routes refuse alike. */
+async function withMessage(
+  messages: Pick<MessageStore, 'find'>,
+  { key, id: written }: { readonly key: ApiKey; readonly id: string },
+  then: (message: WholeMessage) => Answer,
+): Promise<Answer> {
+  const id = parseId('message', written);
+  const message = id === null ? null : await messages.find(key, id);
+  if (message === null) return noSuch('message');
+  return message.status === 'held' && !seesHeld(key) ? heldNeedsManage : then(message);
+}

@@ -1,0 +1,167 @@
+import type { SesMail } from '@postrider/domain';
+import {
+  authenticateSns,
+  confirmSubscription,
+  readReceivedMail,
+  readSesNotification,
+} from '@postrider/notifications';
+import type { SnsEnvelope, SnsReception } from '@postrider/notifications';
+import type { Logger, Metrics } from '@postrider/runtime';
+import type { ProviderNotificationStore, SesMailStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { snsBody } from '../http/body-rules.ts';
+import { comeAgain, notBelieved } from '../problems/answers.ts';
+import type { SnsAccess } from '../sns-access.ts';
+import type { Documented, KeylessRoute } from './route.ts';
+import type { AnswerOf } from './schemas.ts';
+
+export interface SnsRouteParts {
+  readonly sns: SnsAccess;
+  readonly notifications: ProviderNotificationStore;
+  readonly sesMail: SesMailStore;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics<'api'>, 'providerNotifications'>;
+}
+
+/** The result of one message. SNS sends a message again only after a 5xx. */
+interface Taken {
+  /** The label of the metric. */
+  readonly result: string;
+  readonly answer: Answer;
+  /** More fields of the log line. They hold no content of the message. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Results that the operator should look at, although the answer is 200 and SNS does not send the message again. */
+const UNWELCOME = new Set(['unsubscribed', 'bucket_refused']);
+
+/** The fields that every message of SNS has. `authenticateSns` checks them. */
+const snsMessage = z.unknown().meta({
+  id: 'SnsMessage',
+  type: 'object',
+  description: 'As SNS posts it: Amazon SNS Developer Guide, "Parsing Amazon SNS message formats".',
+  required: [
+    'Type',
+    'MessageId',
+    'TopicArn',
+    'Message',
+    'Timestamp',
+    'SignatureVersion',
+    'Signature',
+    'SigningCertURL',
+  ],
+});
+
+const received = z.object({ received: z.literal(true) }).meta({ id: 'Received' });
+const TAKEN = json<AnswerOf<typeof received>>(200, { received: true });
+
+/**
+ * Takes the reports of SES and the mail that SES received, as SNS posts them.
+ *
+ * - A message that SNS has not signed, or of a topic that is not allowed, gets 400: SNS does not send it again.
+ * - While the API cannot fetch the certificate, confirm the subscription or reach Postgres, it answers 5xx. SNS then
+ *   sends the message again.
+ * - Every other authentic message gets 200, also one that the API does not understand: a repetition would not help.
+ */
+export function receiveSns(parts: SnsRouteParts): Documented<KeylessRoute> {
+  return {
+    method: 'post',
+    path: '/internal/ses/sns',
+    scope: null,
+    body: snsBody,
+    docs: {
+      operationId: 'receiveSns',
+      summary: 'For SNS: take what SES reports, and mail that it received',
+      description: 'Believes what SNS has signed for an allowed topic, and nothing else.',
+      request: snsMessage,
+      requestMedia: {
+        types: ['text/plain; charset=UTF-8'],
+        words: 'read as JSON whatever its Content-Type says: SNS says that it is plain text',
+      },
+      success: { status: 200, body: received },
+      refusals: ['400 validation-failed'],
+    },
+    async handle({ body, requestId }) {
+      const log = (level: 'info' | 'warn', result: string, fields: Taken['fields']): void => {
+        parts.metrics.providerNotifications.inc({ result });
+        parts.logger[level]('provider notification', { result, request_id: requestId, ...fields });
+      };
+      let named = {};
+      try {
+        const reception = await authenticateSns(body, parts.sns.trust);
+        if (reception.kind === 'authentic') named = namesOf(reception.envelope);
+        const { result, answer, fields } =
+          reception.kind === 'authentic' ? await take(reception.envelope, parts) : refused(reception);
+        const isWell = answer.kind === 'json' && !UNWELCOME.has(result);
+        log(isWell ? 'info' : 'warn', result, { ...named, ...fields });
+        return answer;
+      } catch (error) {
+        // The API answers 5xx and logs the error, as for every route.
+        log('warn', 'unavailable', { ...named, reason: 'it failed here' });
+        throw error;
+      }
+    },
+  };
+}
+
+/** The names under which the operator finds an authentic message at SNS. */
+function namesOf({ TopicArn, MessageId }: SnsEnvelope): Taken['fields'] {
+  return { topic: TopicArn, message_id: MessageId };
+}
+
+function refused(reception: Exclude<SnsReception, { kind: 'authentic' }>): Taken {
+  const fields = { reason: reception.why };
+  if (reception.kind === 'unavailable') return { result: 'unavailable', answer: comeAgain, fields };
+  return { result: reception.reason, answer: notBelieved, fields };
+}
+
+async function take(envelope: SnsEnvelope, parts: SnsRouteParts): Promise<Taken> {
+  switch (envelope.Type) {
+    case 'Notification':
+      return takeNotification(envelope, parts);
+    case 'SubscriptionConfirmation': {
+      const confirmation = await confirmSubscription(envelope, parts.sns.get);
+      if (confirmation.kind === 'confirmed') return { result: 'confirmed', answer: TAKEN, fields: {} };
+      const isFinal = confirmation.kind === 'refused';
+      return {
+        result: isFinal ? 'confirmation_refused' : 'unavailable',
+        answer: isFinal ? notBelieved : comeAgain,
+        fields: { reason: confirmation.why },
+      };
+    }
+    case 'UnsubscribeConfirmation':
+      // A request to its SubscribeURL would subscribe again. Only the operator may decide that.
+      return { result: 'unsubscribed', answer: TAKEN, fields: {} };
+  }
+}
+
+async function takeNotification(
+  { Message: text, MessageId: messageId, Timestamp: publishedAt }: SnsEnvelope,
+  parts: SnsRouteParts,
+): Promise<Taken> {
+  const mail = readReceivedMail(text);
+  if (mail?.kind === 'received') return takeReceived(mail.mail, messageId, parts);
+  const reading = mail ?? readSesNotification(text, publishedAt);
+  if (reading.kind === 'ignored') {
+    return { result: 'ignored', answer: TAKEN, fields: { reason: reading.why } };
+  }
+  const outcome = await parts.notifications.record({ ...reading, messageId });
+  return { result: outcome.replaceAll('-', '_'), answer: TAKEN, fields: { type: reading.event.type } };
+}
+
+/** Stores the place of mail that SES received. An inbound process fetches it from there. */
+async function takeReceived(
+  mail: SesMail,
+  notificationId: string,
+  { sesMail, sns }: SnsRouteParts,
+): Promise<Taken> {
+  const { location, providerMessageId: ses_message_id } = mail;
+  if (location.kind === 'object' && !sns.mailBuckets.has(location.bucket)) {
+    const reason = 'the bucket is not one of INBOUND_S3_BUCKETS';
+    return { result: 'bucket_refused', answer: TAKEN, fields: { ses_message_id, reason } };
+  }
+  const added = await sesMail.add(notificationId, mail);
+  return { result: added ? 'received' : 'repeated', answer: TAKEN, fields: { ses_message_id } };
+}

@@ -1,0 +1,157 @@
+import { LIMITS } from '@postrider/domain';
+import type { SuppressionKey, SuppressionStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { optionalBody, resourceBody } from '../http/body-rules.ts';
+import { parseFields, suppressionFields } from '../http/fields.ts';
+import type { FieldsParse } from '../http/fields.ts';
+import { idField } from '../http/id-field.ts';
+import { shownText } from '../http/shown-text.ts';
+import { invalid, noSuch } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { deleted } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+import { requestedAddress, suppressionKey } from './suppressions.ts';
+
+const MANAGE = { scope: 'suppressions:manage', limited: false } as const;
+
+export function suppressionRemovalRoutes(suppressions: SuppressionStore): readonly Documented[] {
+  return [removeSuppressions(suppressions), removeSuppression(suppressions)];
+}
+
+/** A blank reason counts as none. */
+const reason = shownText(LIMITS.suppressionReasonLength)
+  .nullish()
+  .meta({ description: 'Needed to remove what a complaint has made.' })
+  .transform((written) => {
+    const said = (written ?? '').trim();
+    return said === '' ? null : said;
+  });
+const removalRequest = z.object({ reason }).meta({ id: 'SuppressionRemoval' });
+const reasonQuery = z.object({
+  reason: shownText(LIMITS.suppressionReasonLength)
+    .optional()
+    .meta({ description: 'Where it is blank or missing, the `reason` of the body counts.' }),
+});
+
+const deletedSuppression = deleted('suppression', 'sup');
+const oneDeleted = deletedSuppression.meta({ id: 'DeletedSuppression' });
+
+function removeSuppression(suppressions: Pick<SuppressionStore, 'remove'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'delete',
+    path: '/v1/suppressions/:id',
+    body: optionalBody,
+    docs: {
+      operationId: 'removeSuppression',
+      summary: 'Remove a suppression, by its id or its address',
+      description: 'One that a complaint has made needs a reason, as `?reason=` or in the body.',
+      query: reasonQuery,
+      request: removalRequest,
+      success: { status: 200, body: oneDeleted },
+      refusals: ['not-found', '400 text', '400 validation-failed'],
+    },
+    async handle({ key, id: written, query, body }) {
+      const why = removalReason(query, body);
+      if (!why.ok) return why.refusal;
+      const asked = suppressionKey(written);
+      if (asked === null) return noSuch('suppression');
+      const removal = await suppressions.remove(key.accountId, [asked], why.fields.reason);
+      if (removal.kind === 'reason-missing') return reasonMissing;
+      const [id] = removal.ids;
+      return id === undefined ? noSuch('suppression') : json(200, removed(id));
+    },
+  };
+}
+
+/** Checks the number of entries before each entry: a body may have very many. */
+const manyEntries = z
+  .array(z.unknown(), { error: 'is not an array' })
+  .refine((list) => list.length > 0 && list.length <= LIMITS.suppressionsBatch, {
+    error: `does not have 1 to ${LIMITS.suppressionsBatch} entries`,
+  })
+  .meta({ minItems: 1, maxItems: LIMITS.suppressionsBatch, items: { type: 'string' } });
+const byAddress = z.object({ emails: manyEntries.pipe(z.array(requestedAddress)) });
+const byId = z.object({ ids: manyEntries.pipe(z.array(idField('suppression', 'a suppression'))) });
+
+const batchRemovalRequest = z
+  .union([
+    byAddress.extend({ reason }).meta({ not: { required: ['ids'] } }),
+    byId.extend({ reason }).meta({ not: { required: ['emails'] } }),
+  ])
+  .meta({ id: 'SuppressionBatchRemoval' });
+const manyDeleted = z.object({ data: z.array(deletedSuppression) }).meta({ id: 'DeletedSuppressions' });
+
+/**
+ * The answer has an entry for each suppression that existed. When one of them came from a complaint and the request
+ * has no reason, the route removes none.
+ */
+function removeSuppressions(suppressions: Pick<SuppressionStore, 'remove'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/suppressions/batch/remove',
+    body: resourceBody,
+    docs: {
+      operationId: 'removeSuppressions',
+      summary: 'Remove many suppressions: all of them or none',
+      description: 'Those that a complaint has made need a reason, as `?reason=` or in the body.',
+      query: reasonQuery,
+      request: batchRemovalRequest,
+      success: { status: 200, body: manyDeleted },
+      refusals: ['400 text', '422 text', '400 validation-failed'],
+    },
+    async handle({ key, query, body }) {
+      const parsed = removalKeys(body);
+      if (!parsed.ok) return parsed.refusal;
+      const why = removalReason(query, body);
+      if (!why.ok) return why.refusal;
+      const removal = await suppressions.remove(key.accountId, parsed.fields, why.fields.reason);
+      if (removal.kind === 'reason-missing') return reasonMissing;
+      return json<AnswerOf<typeof manyDeleted>>(200, { data: removal.ids.map(removed) });
+    },
+  };
+}
+
+function removalKeys(body: unknown): FieldsParse<SuppressionKey[]> {
+  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'ids')) {
+    const keys = byAddress.transform(({ emails }) => emails.map((address): SuppressionKey => ({ address })));
+    return parseFields(body, keys, ['emails'], suppressionFields);
+  }
+  if (Object.hasOwn(body, 'emails')) {
+    return { ok: false, refusal: invalid('emails cannot be used together with ids.', 400) };
+  }
+  const keys = byId.transform(({ ids }) => ids.map((id): SuppressionKey => ({ id })));
+  return parseFields(body, keys, ['ids'], suppressionFields);
+}
+
+type ReasonParse = FieldsParse<{ readonly reason: string | null }>;
+
+/** Reads the reason from `?reason=`. When that is blank or missing, `reason` of the JSON body counts, if there is one. */
+function removalReason(query: URLSearchParams, body: unknown): ReasonParse {
+  const [inQuery, ...more] = query.getAll('reason');
+  if (more.length > 0) {
+    const detail = `reason ${quoted([inQuery, ...more])} is given more than once.`;
+    return { ok: false, refusal: suppressionFields.breaking(detail) };
+  }
+  const asked = reasonOf({ reason: inQuery });
+  if (!asked.ok || asked.fields.reason !== null) return asked;
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  return reasonOf(isObject ? body : {});
+}
+
+function reasonOf(written: object): ReasonParse {
+  return parseFields(written, removalRequest, [], suppressionFields);
+}
+
+/** Contract 7.2. */
+const reasonMissing = invalid(
+  'A suppression that came of a complaint is removed with a reason alone: give one as reason.',
+  400,
+);
+
+function removed(id: string): AnswerOf<typeof deletedSuppression> {
+  return { object: 'suppression', id, deleted: true };
+}

@@ -1,0 +1,214 @@
+import { LIMITS, parseId, plainAddress } from '@postrider/domain';
+import type {
+  AddedSuppression,
+  Suppression,
+  SuppressionKey,
+  SuppressionOrigin,
+  SuppressionStore,
+} from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { resourceBody } from '../http/body-rules.ts';
+import { parseFields, suppressionFields } from '../http/fields.ts';
+import { listAnswer } from '../http/list-answer.ts';
+import { invalid, noSuch } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { idOf, named, nullableText, pageOf, text, time } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+/** Suppression routes have no rate limit (contract 8, rule 3). */
+const MANAGE = { scope: 'suppressions:manage', limited: false } as const;
+
+export function suppressionRoutes(suppressions: SuppressionStore): readonly Documented[] {
+  return [
+    addSuppression(suppressions),
+    addSuppressions(suppressions),
+    listSuppressions(suppressions),
+    getSuppression(suppressions),
+  ];
+}
+
+/** An address in a body. The validator returns the form in which the store keeps it. */
+export const requestedAddress = z.string({ error: 'is not a string' }).transform((written, context) => {
+  const address = plainAddress(written);
+  if (address !== null) return address;
+  context.addIssue('is not an email address');
+  return z.NEVER;
+});
+
+const suppressionRequest = z.object({ email: requestedAddress }).meta({ id: 'SuppressionRequest' });
+const createdSuppression = named('suppression', 'sup');
+const oneCreated = createdSuppression.meta({ id: 'CreatedSuppression' });
+
+/** Contract 7.2: 201 when the suppression is new, 200 when the address already has one. */
+export function addSuppression(suppressions: Pick<SuppressionStore, 'add'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/suppressions',
+    body: resourceBody,
+    docs: {
+      operationId: 'addSuppression',
+      summary: 'Suppress an address',
+      description: '201 where the suppression is new, 200 where the address has one already.',
+      request: suppressionRequest,
+      success: { status: 201, body: oneCreated, also: 200 },
+      refusals: ['400 text', '422 text', '400 validation-failed'],
+    },
+    async handle({ key, body }) {
+      const parsed = parseFields(body, suppressionRequest, ['email'], suppressionFields);
+      if (!parsed.ok) return parsed.refusal;
+      const added = await suppressions.add(key.accountId, [parsed.fields.email]);
+      const [first] = added;
+      if (first === undefined) throw new Error('the store returned no suppression for an address');
+      return json<AnswerOf<typeof oneCreated>>(statusOf(added), { object: 'suppression', id: first.id });
+    },
+  };
+}
+
+/** Checks the number of entries before each entry: a body may have very many. */
+const suppressionBatchRequest = z
+  .object({
+    emails: z
+      .array(z.unknown(), { error: 'is not an array of email addresses' })
+      .refine((list) => list.length > 0 && list.length <= LIMITS.suppressionsBatch, {
+        error: `does not have 1 to ${LIMITS.suppressionsBatch} addresses`,
+      })
+      .meta({ minItems: 1, maxItems: LIMITS.suppressionsBatch, items: { type: 'string' } })
+      .pipe(z.array(requestedAddress)),
+  })
+  .meta({ id: 'SuppressionBatchRequest' });
+const manyCreated = z.object({ data: z.array(createdSuppression) }).meta({ id: 'CreatedSuppressions' });
+
+/** The answer has an entry for each address of the request, in the same order, also for a repeated one. */
+function addSuppressions(suppressions: Pick<SuppressionStore, 'add'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'post',
+    path: '/v1/suppressions/batch/add',
+    body: resourceBody,
+    docs: {
+      operationId: 'addSuppressions',
+      summary: 'Suppress many addresses: all of them or none',
+      description: '201 where one of them is new, else 200.',
+      request: suppressionBatchRequest,
+      success: { status: 201, body: manyCreated, also: 200 },
+      refusals: ['400 text', '422 text', '400 validation-failed'],
+    },
+    async handle({ key, body }) {
+      const parsed = parseFields(body, suppressionBatchRequest, ['emails'], suppressionFields);
+      if (!parsed.ok) return parsed.refusal;
+      const { emails } = parsed.fields;
+      const added = await suppressions.add(key.accountId, [...new Set(emails)]);
+      const ids = new Map(added.map(({ address, id }) => [address, id]));
+      const data = emails.map((address) => {
+        const id = ids.get(address);
+        if (id === undefined) throw new Error('the store returned no suppression for an address');
+        return { object: 'suppression', id } as const;
+      });
+      return json<AnswerOf<typeof manyCreated>>(statusOf(added), { data });
+    },
+  };
+}
+
+function statusOf(added: readonly AddedSuppression[]): 200 | 201 {
+  return added.some(({ isNew }) => isNew) ? 201 : 200;
+}
+
+const ORIGINS = [
+  'bounce',
+  'complaint',
+  'manual',
+  'unsubscribe',
+] as const satisfies readonly SuppressionOrigin[];
+const origin = z.enum(ORIGINS);
+
+const suppressionFieldsShown = {
+  id: idOf('sup'),
+  email: text,
+  topic_id: nullableText.meta({ description: 'null: about anything' }),
+  origin,
+  source_id: nullableText.meta({ description: 'The message that it came of.' }),
+  created_at: time,
+};
+const suppressionEntry = z.object(suppressionFieldsShown);
+const suppressionPage = pageOf(suppressionEntry).meta({ id: 'SuppressionPage' });
+
+function listSuppressions(suppressions: Pick<SuppressionStore, 'list'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/suppressions',
+    body: 'ignored',
+    docs: {
+      operationId: 'listSuppressions',
+      summary: 'List suppressions, newest first',
+      success: { status: 200, body: suppressionPage },
+      paged: true,
+      query: z.object({ origin: origin.optional().meta({ description: 'Only those that came about so.' }) }),
+      refusals: ['400 validation-failed'],
+    },
+    async handle({ key, query }) {
+      const written = query.getAll('origin');
+      const wanted = ORIGINS.find((each) => each === written[0]) ?? null;
+      if (written.length > 1 || (written.length === 1 && wanted === null)) {
+        return invalid(`origin ${quoted(written.join())} is not one of ${ORIGINS.join(', ')}.`, 400);
+      }
+      return listAnswer(query, {
+        noun: 'suppression',
+        read: (request) => suppressions.list(key.accountId, request, wanted),
+        show: suppressionObject,
+        refusalStatus: 400,
+      });
+    },
+  };
+}
+
+const oneSuppression = z
+  .object({ object: z.literal('suppression'), ...suppressionFieldsShown })
+  .meta({ id: 'Suppression' });
+
+function getSuppression(suppressions: Pick<SuppressionStore, 'find'>): Documented<KeyedRoute> {
+  return {
+    ...MANAGE,
+    method: 'get',
+    path: '/v1/suppressions/:id',
+    body: 'ignored',
+    docs: {
+      operationId: 'getSuppression',
+      summary: 'Read a suppression, by its id or its address',
+      success: { status: 200, body: oneSuppression },
+      refusals: ['not-found'],
+    },
+    async handle({ key, id: written }) {
+      const asked = suppressionKey(written);
+      const found = asked === null ? null : await suppressions.find(key.accountId, asked);
+      if (found === null) return noSuch('suppression');
+      return json<AnswerOf<typeof oneSuppression>>(200, {
+        object: 'suppression',
+        ...suppressionObject(found),
+      });
+    },
+  };
+}
+
+/** Reads the `:id` of a path, an id or an address. @returns null for neither: the answer is then 404 */
+export function suppressionKey(written: string): SuppressionKey | null {
+  const id = parseId('suppression', written);
+  if (id !== null) return { id };
+  const address = plainAddress(written);
+  return address === null ? null : { address };
+}
+
+/** A suppression in the shape of Resend's, with its topic. */
+function suppressionObject(suppression: Suppression): AnswerOf<typeof suppressionEntry> {
+  return {
+    id: suppression.id,
+    email: suppression.address,
+    topic_id: suppression.topicId,
+    origin: suppression.origin,
+    source_id: suppression.emailId,
+    created_at: suppression.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,121 @@
+import type { EmailId } from '@postrider/domain';
+import { sentMessageIds } from '@postrider/mail';
+import { isThreadEmailId } from '@postrider/store';
+import type { ThreadEmail } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import { parsePage, unknownCursor } from '../http/list-answer.ts';
+import { invalid } from '../problems/answers.ts';
+import type { Documented, KeyedRoute } from './route.ts';
+import { count, nullableText, pageOf, text, texts, time } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+import { findThread, findThreadEmail } from './threads.ts';
+import type { ThreadStores } from './threads.ts';
+
+const READ = { scope: 'inbound:read', limited: true } as const;
+
+/** @param awsRegion the region of SES, which writes its own Message-IDs; undefined without SES */
+export function threadEmailRoutes(
+  stores: ThreadStores,
+  awsRegion: string | undefined,
+): readonly Documented[] {
+  return [listThreadEmails(stores, awsRegion), getThreadEmail(stores, awsRegion)];
+}
+
+const threadEmail = z
+  .object({
+    id: text.meta({ description: 'Of a received message (`msg_…`) or of a sent one (`em_…`).' }),
+    direction: z.enum(['inbound', 'outbound']),
+    from: text,
+    to: texts,
+    cc: texts,
+    bcc: texts,
+    reply_to: texts,
+    subject: nullableText,
+    message_id: nullableText,
+    html: nullableText,
+    text: nullableText,
+    attachments: z.array(z.object({ id: text, filename: nullableText, size: count })),
+    read: z.boolean(),
+    received_at: time,
+  })
+  .meta({ id: 'ThreadEmail' });
+const threadEmailPage = pageOf(threadEmail).meta({ id: 'ThreadEmailPage' });
+
+function listThreadEmails(stores: ThreadStores, awsRegion: string | undefined): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inboxes/:id/threads/:thread/emails',
+    body: 'ignored',
+    docs: {
+      operationId: 'listThreadEmails',
+      summary: 'List what a thread received and sent, newest first',
+      description: 'A page ends early at 8 MiB of text and HTML.',
+      success: { status: 200, body: threadEmailPage },
+      paged: true,
+      refusals: ['not-found', 'validation-failed'],
+    },
+    async handle(request) {
+      const found = await findThread(stores, request);
+      if (!found.ok) return found.refusal;
+      const parsed = parsePage(request.query, (written) => (isThreadEmailId(written) ? written : null));
+      if (!parsed.ok) return invalid(parsed.fault);
+      const page = await stores.threads.emails(found.value.thread.id, parsed.request);
+      if (page !== null) {
+        const data = page.entries.map((email) => threadEmailObject(email, awsRegion));
+        return json<AnswerOf<typeof threadEmailPage>>(200, { object: 'list', has_more: page.hasMore, data });
+      }
+      const { cursor } = parsed.request;
+      if (cursor === null) throw new Error('a first page needs no cursor');
+      return invalid(unknownCursor(cursor.side, cursor.id));
+    },
+  };
+}
+
+function getThreadEmail(stores: ThreadStores, awsRegion: string | undefined): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inboxes/:id/threads/:thread/emails/:email',
+    body: 'ignored',
+    docs: {
+      operationId: 'getThreadEmail',
+      summary: 'Read a message of a thread',
+      success: { status: 200, body: threadEmail },
+      refusals: ['not-found'],
+    },
+    async handle(request) {
+      const found = await findThreadEmail(stores, request);
+      return found.ok ? json(200, threadEmailObject(found.value.email, awsRegion)) : found.refusal;
+    },
+  };
+}
+
+/** A message of a mail thread, in the shape of Resend's. */
+function threadEmailObject(email: ThreadEmail, awsRegion: string | undefined): AnswerOf<typeof threadEmail> {
+  const messageId = messageIdsOf(email, awsRegion).at(-1);
+  return {
+    id: email.id,
+    direction: email.direction,
+    from: email.from,
+    to: email.to,
+    cc: email.cc,
+    bcc: email.bcc,
+    reply_to: email.replyTo,
+    subject: email.subject,
+    message_id: messageId === undefined ? null : `<${messageId}>`,
+    html: email.html,
+    text: email.text,
+    attachments: email.attachments,
+    read: email.read,
+    received_at: email.createdAt.toISOString(),
+  };
+}
+
+/** The Message-IDs that readers of the message may see, without brackets. The most likely one is last. */
+export function messageIdsOf(email: ThreadEmail, awsRegion: string | undefined): string[] {
+  const { direction, id, from, providerMessageId, messageId } = email;
+  if (direction === 'inbound') return messageId === null ? [] : [messageId];
+  return sentMessageIds({ emailId: id as EmailId, from, providerMessageId }, awsRegion);
+}

@@ -1,0 +1,228 @@
+import { parseId } from '@postrider/domain';
+import { isThreadEmailId } from '@postrider/store';
+import type { InboxIdentity, InboxStore, Thread, ThreadEmail, ThreadStore } from '@postrider/store';
+import { z } from 'zod';
+import { json } from '../http/answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { resourceBody } from '../http/body-rules.ts';
+import { parseFields, resourceFields } from '../http/fields.ts';
+import { listAnswer } from '../http/list-answer.ts';
+import { invalid, noSuch } from '../problems/answers.ts';
+import { quoted } from '../problems/quoted.ts';
+import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
+import { count, idOf, nullableText, pageOf, texts, time } from './schemas.ts';
+import type { AnswerOf } from './schemas.ts';
+
+const READ = { scope: 'inbound:read', limited: true } as const;
+
+/** The stores in which the routes of mail threads look up the parts of their paths. */
+export interface ThreadStores {
+  readonly inboxes: Pick<InboxStore, 'identify'>;
+  readonly threads: ThreadStore;
+}
+
+/** Mail threads: the conversations of an inbox. */
+export function threadRoutes(stores: ThreadStores): readonly Documented[] {
+  return [listThreads(stores), getThread(stores), updateThread(stores)];
+}
+
+/** Only for the document. `folders` and `labels` are lists. Resend's SDK joins a list with commas; others repeat the name. */
+const threadQuery = z.object({
+  read: z.boolean().optional().meta({ description: 'Whether all that they received is read.' }),
+  folders: z.string().optional().meta({ description: 'Comma-separated. Every thread is in `inbox`.' }),
+  labels: z.string().optional().meta({ description: 'Comma-separated. No thread has one.' }),
+});
+
+const threadFields = {
+  id: idOf('thr'),
+  subject: nullableText,
+  folder: z.literal('inbox'),
+  labels: z.array(z.never()).max(0),
+  read: z.boolean(),
+};
+const threadEntry = z.object({
+  ...threadFields,
+  from: nullableText,
+  to: texts,
+  cc: texts,
+  bcc: texts,
+  email_count: count,
+  has_attachment: z.boolean(),
+  has_draft: z.literal(false),
+  received_at: time,
+});
+const threadPage = pageOf(threadEntry).meta({ id: 'ThreadPage' });
+
+/**
+ * The mail thread with the newest message is first. Every mail thread is in the folder `inbox` and has no label, so the
+ * filters `folders` and `labels` select all mail threads or none.
+ */
+function listThreads(stores: ThreadStores): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inboxes/:id/threads',
+    body: 'ignored',
+    docs: {
+      operationId: 'listThreads',
+      summary: 'List threads of an inbox, that with the newest message first',
+      query: threadQuery,
+      success: { status: 200, body: threadPage },
+      paged: true,
+      refusals: ['not-found', 'validation-failed'],
+    },
+    async handle(request) {
+      const { query } = request;
+      const inbox = await findInbox(stores, request);
+      if (!inbox.ok) return inbox.refusal;
+      const read = query.get('read');
+      if (read !== null && read !== 'true' && read !== 'false') {
+        return invalid(`read ${quoted(read)} is not true or false.`);
+      }
+      const folders = listIn(query, 'folders');
+      const selectsNone =
+        listIn(query, 'labels').length > 0 || (folders.length > 0 && !folders.includes('inbox'));
+      return listAnswer(query, {
+        noun: 'thread',
+        async read(page) {
+          const isRead = read === null ? null : read === 'true';
+          const found = await stores.threads.list(inbox.value.id, isRead, page);
+          return selectsNone && found !== null ? { entries: [], hasMore: false } : found;
+        },
+        show: threadObject,
+      });
+    },
+  };
+}
+
+/** An empty list does not filter. */
+function listIn(query: URLSearchParams, name: string): string[] {
+  return query.getAll(name).flatMap((written) => written.split(',').filter((each) => each !== ''));
+}
+
+const threadSummary = z
+  .object({ object: z.literal('inbox_thread'), ...threadFields })
+  .meta({ id: 'ThreadSummary' });
+
+function getThread(stores: ThreadStores): Documented<KeyedRoute> {
+  return {
+    ...READ,
+    method: 'get',
+    path: '/v1/inboxes/:id/threads/:thread',
+    body: 'ignored',
+    docs: {
+      operationId: 'getThread',
+      summary: 'Read a thread',
+      success: { status: 200, body: threadSummary },
+      refusals: ['not-found'],
+    },
+    async handle(request) {
+      const found = await findThread(stores, request);
+      return found.ok ? json(200, summaryOf(found.value.thread)) : found.refusal;
+    },
+  };
+}
+
+const threadUpdate = z
+  .object({ read: z.boolean({ error: 'is not true or false' }) })
+  .meta({ id: 'ThreadUpdate' });
+
+/** Marks what the mail thread received as read or unread. A mail thread cannot change its folder. */
+function updateThread(stores: ThreadStores): Documented<KeyedRoute> {
+  return {
+    method: 'patch',
+    path: '/v1/inboxes/:id/threads/:thread',
+    scope: 'inbound:manage',
+    limited: true,
+    body: resourceBody,
+    docs: {
+      operationId: 'updateThread',
+      summary: 'Mark what a thread received as read or unread',
+      request: threadUpdate,
+      success: { status: 200, body: threadSummary },
+      refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
+    },
+    async handle(request) {
+      const { body } = request;
+      if (typeof body === 'object' && body !== null && Object.hasOwn(body, 'folder')) {
+        return invalid('folder cannot be changed.');
+      }
+      const parsed = parseFields(body, threadUpdate, ['read'], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
+      const found = await findThread(stores, request);
+      if (!found.ok) return found.refusal;
+      const { inbox, thread } = found.value;
+      const { read } = parsed.fields;
+      await stores.threads.mark(inbox.id, thread.id, read);
+      return json(200, summaryOf({ ...thread, read }));
+    },
+  };
+}
+
+/** A mail thread in the shape of Resend's. There are no folders, labels or drafts. */
+function threadObject(thread: Thread): AnswerOf<typeof threadEntry> {
+  return {
+    id: thread.id,
+    subject: thread.subject,
+    from: thread.from,
+    to: thread.to ?? [],
+    cc: thread.cc ?? [],
+    bcc: thread.bcc ?? [],
+    labels: [],
+    email_count: thread.emailCount,
+    has_attachment: thread.hasAttachment,
+    has_draft: false,
+    read: thread.read,
+    received_at: thread.lastAt.toISOString(),
+    folder: 'inbox',
+  };
+}
+
+function summaryOf({ id, subject, read }: Thread): AnswerOf<typeof threadSummary> {
+  return { object: 'inbox_thread', id, subject, folder: 'inbox', labels: [], read };
+}
+
+type Asked = Pick<RouteRequest, 'key' | 'id' | 'params'>;
+
+/** The resource that a path names, or the 404 of its first part that is missing. */
+type Found<Value> =
+  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly refusal: Answer };
+
+/** Finds the inbox that `:id` names by its id or its address. */
+async function findInbox(
+  { inboxes }: Pick<ThreadStores, 'inboxes'>,
+  { key, id }: Asked,
+): Promise<Found<InboxIdentity>> {
+  const inbox = await inboxes.identify(key, id);
+  return inbox === null ? { ok: false, refusal: noSuch('inbox') } : { ok: true, value: inbox };
+}
+
+export interface InThread {
+  readonly inbox: InboxIdentity;
+  readonly thread: Thread;
+}
+
+/** Finds the mail thread that `:thread` names. */
+export async function findThread(stores: ThreadStores, asked: Asked): Promise<Found<InThread>> {
+  const inbox = await findInbox(stores, asked);
+  if (!inbox.ok) return inbox;
+  const id = parseId('thread', asked.params['thread'] ?? '');
+  const thread = id === null ? null : await stores.threads.find(inbox.value.id, id);
+  return thread === null
+    ? { ok: false, refusal: noSuch('thread') }
+    : { ok: true, value: { inbox: inbox.value, thread } };
+}
+
+/** Finds the message that `:email` names. */
+export async function findThreadEmail(
+  stores: ThreadStores,
+  asked: Asked,
+): Promise<Found<InThread & { readonly email: ThreadEmail }>> {
+  const found = await findThread(stores, asked);
+  if (!found.ok) return found;
+  const id = asked.params['email'] ?? '';
+  const email = isThreadEmailId(id) ? await stores.threads.email(found.value.thread.id, id) : null;
+  return email === null
+    ? { ok: false, refusal: noSuch('message') }
+    : { ok: true, value: { ...found.value, email } };
+}
