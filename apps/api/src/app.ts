@@ -20,7 +20,7 @@ import type { RouteParts, RouteStores } from './routes/table.ts';
 export interface AppOptions extends RouteParts {
   readonly stores: RouteStores & { readonly apiKeys: Pick<ApiKeyStore, 'findActive'> };
   readonly limiter: RateLimiter;
-  /** Connections to Postgres that all routes share. */
+  /** The number of connections to Postgres that all routes share. */
   readonly storeConnections: number;
   /** Applies to each key that has no limit of its own. */
   readonly keyRateLimitPerMinute: number;

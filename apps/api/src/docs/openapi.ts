@@ -24,12 +24,12 @@ const INFO = {
   license: { name: 'MIT', identifier: 'MIT' },
 };
 
-/** Every route of the table, as a name by which it is described. */
+/** The name of a route: `GET /v1/emails/:id`. */
 export function routeName({ method, path }: Pick<Route, 'method' | 'path'>): string {
   return `${method.toUpperCase()} ${path}`;
 }
 
-/** The table without what its handlers would need: they are never called. */
+/** The table without stores and services. Nothing calls these handlers. */
 export function describedRoutes(): readonly Documented[] {
   return routeTable({} as RouteStores, { rules: {}, sendingDomains: null } as RouteParts);
 }
@@ -42,15 +42,15 @@ function isSlug(refusal: Refusal): refusal is ProblemSlug {
   return refusal in PROBLEMS;
 }
 
-/** Every refusal that a route may answer with: its own, and those that follow from the table. */
+/** Every refusal of a route: its own, and those that follow from its scope and limit. */
 export function refusalsOf(route: Documented): readonly AnsweredRefusal[] {
-  const gates: Refusal[] = route.scope === null ? [] : ['api-key-unauthorized', 'api-key-forbidden'];
-  if (route.scope !== null && route.limited) gates.push('rate-limited');
-  gates.push('request-too-large'); // also where a body is ignored
-  return [...gates, ...route.docs.refusals, ...ANYWHERE].map(answeredRefusal);
+  const common: Refusal[] = route.scope === null ? [] : ['api-key-unauthorized', 'api-key-forbidden'];
+  if (route.scope !== null && route.limited) common.push('rate-limited');
+  common.push('request-too-large'); // every route refuses a large body, also one that ignores it
+  return [...common, ...route.docs.refusals, ...ANYWHERE].map(answeredRefusal);
 }
 
-/** `docs/openapi.json`: OpenAPI 3.1, also of the events that are posted to customers. */
+/** Makes `docs/openapi.json`: OpenAPI 3.1, with the events that workers post to customers. */
 export function openApiDocument(): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   const routes = describedRoutes();
@@ -77,7 +77,7 @@ export function openApiDocument(): Schema {
 
 const SCHEMA_PATH = '#/components/schemas/';
 
-/** Every schema whose `meta` has an id, in the order of the alphabet. */
+/** Every zod schema with an id in its `meta`, in alphabetical order. */
 function components(routes: readonly Documented[]): Schema {
   const requests = new Set(routes.map((route) => route.docs.request?.meta()?.id));
   const [read, written] = [namedSchemas('input'), namedSchemas('output')];
@@ -87,20 +87,20 @@ function components(routes: readonly Documented[]): Schema {
   );
 }
 
-/** @param io `input`: what a validator takes. `output`: what an answer holds. */
+/** @param io `input` describes what a validator accepts, `output` what an answer contains */
 function namedSchemas(io: 'input' | 'output') {
   const uri = (id: string): string => `${SCHEMA_PATH}${id}`;
   return z.toJSONSchema(z.globalRegistry, { io, uri, unrepresentable: 'any' }).schemas;
 }
 
-/** Without the dialect and the address, which the document states. */
+/** Removes the dialect and the address: the document states them once. */
 function plain({ ...schema }: z.core.JSONSchema.BaseSchema): Schema {
   delete schema.$schema;
   delete schema.$id;
   return schema;
 }
 
-/** A path of the table as OpenAPI writes it: `{id}` for `:id`. */
+/** Writes a path in OpenAPI's form: `{id}` for `:id`. */
 export function openApiPath(path: string): string {
   return path.replaceAll(/:(\w+)/g, '{$1}');
 }
@@ -175,7 +175,7 @@ const PAGING: readonly Schema[] = [
   },
 ];
 
-/** The parameters that a validator of the query looks at, each with its description. */
+/** The parameters that a validator of the query reads, each with its description. */
 function queryParameters(query: z.ZodObject): Schema[] {
   const { properties = {} } = plain(z.toJSONSchema(query, { io: 'input' })) as { properties?: Schema };
   return Object.entries(properties).map(([name, property]) => {

@@ -4,11 +4,11 @@ import type { ProblemAnswer } from '../http/answer.ts';
 import { shortened } from './quoted.ts';
 
 /*
- * The problems of the API in words. A detail never names an id, a key, or anything of the inside; one without a
- * parameter is the same for every cause, so that the answer does not tell them apart.
+ * The problem answers of the API. A detail never names an id, a key or an internal part. A constant answer is
+ * the same for every cause, so that a client cannot tell the causes apart.
  */
 
-/** Missing, malformed, unknown or revoked key: one and the same answer (contract 5). */
+/** The key is missing, malformed, unknown or revoked. The client cannot tell which (contract 5). */
 export const unauthorized: ProblemAnswer = {
   kind: 'problem',
   slug: 'api-key-unauthorized',
@@ -21,7 +21,9 @@ export const noSuchRoute: ProblemAnswer = {
   detail: 'There is no such route.',
 };
 
-/** Malformed, missing, or another account's: the reader cannot tell which (contract 5). */
+/**
+ * The id is malformed, or unknown, or belongs to another account. The client cannot tell which (contract 5).
+ */
 export function noSuch(noun: string): ProblemAnswer {
   return { kind: 'problem', slug: 'not-found', detail: `There is no such ${noun}.` };
 }
@@ -36,7 +38,7 @@ export const forLiveKeys: ProblemAnswer = {
   detail: 'The API key is a test key, and the route is for live keys.',
 };
 
-/** @param cost null where it is not known yet: the request costs 1 at the least. */
+/** @param cost null before the body is read: the request then costs at least 1 */
 export function overLimit(cost: number | null, limitPerMinute: number): ProblemAnswer {
   return rateLimited(`${costs(cost)}, which does not fit in what is left of ${limit(limitPerMinute)}.`);
 }
@@ -78,12 +80,12 @@ export function tooLarge(bytesMax: number): ProblemAnswer {
   };
 }
 
-/** @param status on suppression and topic routes, which answer 400 (contract 7.2). */
+/** @param status 400 on suppression and topic routes (contract 7.2); absent: 422 */
 export function invalid(detail: string, status?: AlsoStatus): ProblemAnswer {
   return { kind: 'problem', slug: 'validation-failed', detail, ...(status === undefined ? {} : { status }) };
 }
 
-/** For the send routes, the only ones whose answer lists the faults (contract 7.1). */
+/** Lists all faults. Only the send routes do this (contract 7.1). */
 export function invalidFields(faults: readonly FieldFault[]): ProblemAnswer {
   const [first] = faults;
   const where = first === undefined || first.field === '' ? 'The body' : shortened(first.field);
@@ -91,32 +93,32 @@ export function invalidFields(faults: readonly FieldFault[]): ProblemAnswer {
   return { ...invalid(`${where} ${first?.message ?? 'breaks a rule'}${more}.`), errors: faults };
 }
 
-/** @param max how many the account may have; it may have more than that, if its limit was lowered. */
+/** @param max the account's limit; the account may have more webhooks than a limit that was lowered */
 export function tooManyWebhooks(max: number): ProblemAnswer {
   return invalid(`The account has as many webhooks as it may have: ${max}.`);
 }
 
-/** @param max how many the account may have; it may have more than that, if its limit was lowered. */
+/** @param max the account's limit; the account may have more domains than a limit that was lowered */
 export function tooManyDomains(limit: 'all' | 'unverified', max: number): ProblemAnswer {
   const domains = limit === 'all' ? 'domains' : 'domains that are not verified';
   return invalid(`The account has as many ${domains} as it may have: ${max}.`);
 }
 
-/** @param address as the account asked for it. */
+/** @param address in normalised form */
 export function foreignInboundDomain(address: string): ProblemAnswer {
   return invalid(
     `The account has not verified the domain of ${shortened(address)}, and it is no shared one.`,
   );
 }
 
-/** @param match `*@` and a domain, as the account asked for it. */
+/** @param match `*@` and a domain, in normalised form */
 export function foreignWholeDomain(match: string): ProblemAnswer {
   return invalid(
     `The account has not verified the domain of ${shortened(match)}. No rule takes all mail of a shared one.`,
   );
 }
 
-/** @param max how many the account may have. */
+/** @param max the account's limit */
 export function tooManyBlockedSenders(max: number): ProblemAnswer {
   return invalid(`The account has as many blocked senders as it may have: ${max}.`);
 }
@@ -157,7 +159,7 @@ export const notHeld: ProblemAnswer = {
   detail: 'The message is not held.',
 };
 
-/** Expired, altered, cut, or of a message that is gone: one and the same answer. */
+/** The link is expired, altered or cut short, or its message is deleted. The client cannot tell which. */
 export const linkExpired: ProblemAnswer = {
   kind: 'problem',
   slug: 'link-expired',
@@ -170,7 +172,7 @@ export const ruleExists: ProblemAnswer = {
   detail: 'The match is taken.',
 };
 
-/** @param names of domains; the sender has written them itself. */
+/** @param names the domains of From that are not verified */
 export function domainNotVerified(names: readonly string[]): ProblemAnswer {
   const [first = ''] = names;
   const more = names.length > 1 ? ` (and ${names.length - 1} more)` : '';
@@ -198,35 +200,38 @@ export const domainTaken: ProblemAnswer = {
   detail: 'The domain has been added already, by this or another account.',
 };
 
-/** @param words the provider's, for the customer. */
+/** @param words the provider's own, which the customer may see */
 export function refusedByProvider(words: string): ProblemAnswer {
   return { kind: 'problem', slug: 'ses-refused', detail: `The provider refused: ${words}` };
 }
 
-/** @param words what came instead of the provider's answer. */
+/** @param words what happened instead of an answer */
 export function providerUnavailable(words: string): ProblemAnswer {
   return { kind: 'problem', slug: 'ses-unavailable', detail: `The provider did not answer: ${words}` };
 }
 
-/** @param words why it could not be asked in time: not the provider's fault. */
+/** @param words why the API did not call the provider in time; the provider is not at fault */
 export function providerNotAsked(words: string): ProblemAnswer {
   return { kind: 'problem', slug: 'ses-unavailable', detail: `The provider was not asked: ${words}` };
 }
 
-/** The deployment hands mail to somebody who has no domains. */
+/** The mail provider of this deployment has no domains. */
 export const domainsNotConfigured: ProblemAnswer = {
   kind: 'problem',
   slug: 'ses-not-configured',
   detail: 'This deployment has no sending domains.',
 };
 
-/** Of SNS's messages: whatever is wrong with one, it is refused for good, and its sender learns nothing of the reason. */
+/**
+ * The one answer to every message that SNS has not signed or that is refused. Its sender does not learn the
+ * reason.
+ */
 export const notBelieved: ProblemAnswer = {
   ...invalid('The body is not a message that SNS has signed for a topic that is taken here.'),
   status: 400,
 };
 
-/** What has to be asked of SNS cannot be had at the moment: it tries again after a 5xx. */
+/** SNS does not give the certificate or the confirmation now. SNS sends the message again after a 5xx. */
 export const comeAgain: ProblemAnswer = {
   kind: 'problem',
   slug: 'not-ready',
@@ -243,12 +248,12 @@ export const tooManyInFlight: ProblemAnswer = {
   detail: 'Too many requests of the account are at work at the moment. Send it again later.',
 };
 
-/** Postgres cannot be reached. */
+/** Postgres is away. */
 export const notReady: ProblemAnswer = {
   kind: 'problem',
   slug: 'not-ready',
   detail: 'The storage cannot be reached at the moment. Try again later.',
 };
 
-/** Anything unforeseen; says nothing of the inside. */
+/** An error of ours. The answer says nothing about its cause. */
 export const internal: ProblemAnswer = { kind: 'problem', slug: 'internal' };

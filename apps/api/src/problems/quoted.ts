@@ -3,19 +3,19 @@ const ENTRIES_MAX = 20;
 const DEPTH_MAX = 3;
 
 /**
- * A value of a parsed body as JSON, for a `detail`: on one line, without control characters, cut to a readable
- * length. Only as deep as can be read, too: a body may nest deeper than JSON.stringify can follow.
+ * Writes a value of a parsed body as JSON, for a `detail`: one line, no control characters, at most 100
+ * characters. Writes three levels, because a body may nest deeper than JSON.stringify can follow.
  */
 export function quoted(value: unknown): string {
   return shortened(rendered(value, DEPTH_MAX));
 }
 
-/** What a terminal or a log viewer obeys rather than shows: C0, DEL, C1, line separators, changes of direction. */
+/** Characters that control a terminal or a log viewer: C0, DEL, C1, line separators, changes of direction. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Cuts between characters, never inside one; what cannot be seen is escaped as JSON does. */
+/** Cuts a text after 100 characters. Escapes invisible characters as JSON does. */
 export function shortened(text: string): string {
-  // A character takes two code units at the most.
+  // A character has at most two code units.
   const characters = Array.from(text.slice(0, 2 * LENGTH_MAX + 2)).slice(0, LENGTH_MAX);
   const head = characters.join('');
   const cut = head.length < text.length ? `${head}…` : text;

@@ -132,8 +132,9 @@ export function readCursor(text: string): AttemptCursor | null {
 const RESPONSE_BYTES_MAX = 1024;
 
 /**
- * Returns the first bytes of an endpoint's answer as text of at most 1 KiB in UTF-8. A character that is cut at the
- * end is left out. Each invalid byte becomes U+FFFD, which takes three bytes, so the text may need a second cut.
+ * Returns the first bytes of an endpoint's answer as text of at most 1 KiB in UTF-8. A character that is cut
+ * at the end is left out. Each invalid byte becomes U+FFFD, which takes three bytes, so the text may need a
+ * second cut.
  */
 export function responseText(bytes: Uint8Array): string {
   const text = decoded(bytes);

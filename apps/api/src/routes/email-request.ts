@@ -38,8 +38,8 @@ const attachment: Schema = {
 };
 
 /**
- * The body of a send. Rules that a schema cannot express are in its descriptions and in docs/api.md. A test compares it
- * with the validator.
+ * The body of a send. Rules that a schema cannot express are in its descriptions and in docs/api.md. A test
+ * compares it with the validator.
  */
 export const emailRequest = z.unknown().meta({
   id: 'EmailRequest',

@@ -28,12 +28,14 @@ const SEND_REFUSALS: readonly Refusal[] = [
   'thread-rate-limited',
 ];
 
-/** The answer to every send of one message. */
+/** Every route that sends one message has this answer. */
 export const createdEmail = z.object({ id: idOf('em') }).meta({ id: 'CreatedEmail' });
 
 type Sending = Pick<EmailStore, 'send' | 'unknownTopics'>;
 
-/** Answers once the message is stored and due to be sent. A message of a test key is stored and never sent. */
+/**
+ * Answers once the message is stored and due to be sent. A message of a test key is stored and never sent.
+ */
 function createEmail(emails: Sending, rules: SendRules): Documented<KeyedRoute> {
   return {
     ...SEND,
@@ -98,7 +100,9 @@ function createBatch(emails: Sending, rules: SendRules): Documented<KeyedRoute> 
   };
 }
 
-/** Each message costs 1. A body that is no array costs 1. A body with too many messages is free (a ruling). */
+/**
+ * Each message costs 1. A body that is no array costs 1. A body with too many messages is free (a ruling).
+ */
 function batchCost(body: unknown): BodyCost {
   if (!Array.isArray(body)) return refusal(1, 'must be a JSON array of messages');
   if (body.length === 0) return refusal(1, 'has no message');
@@ -209,7 +213,10 @@ function emailObject(email: ListedEmail): AnswerOf<typeof emailEntry> {
   };
 }
 
-/** The Message-ID that recipients see: the provider's, if it sets one. Null before the provider took the message. */
+/**
+ * The Message-ID that recipients see: the provider's, if it sets one. Null before the provider took the
+ * message.
+ */
 function messageIdAfter(email: ListedEmail): string | null {
   if (email.status !== 'sent') return null;
   return email.providerMessageId ?? messageIdOf({ emailId: email.id, from: email.from });

@@ -35,7 +35,10 @@ async function message(attachments: AttachmentWish[] = []): Promise<MessageId> {
   return createRows(api.database).message({ accountId: owner.accountId, blob, attachments });
 }
 
-/** The path of a link that the API has made. @param what behind the message's path: `raw`, `attachments/att_…`. */
+/**
+ * The path of a link that the API has made. @param what behind the message's path: `raw`,
+ * `attachments/att_…`.
+ */
 async function linked(messageId: MessageId, what: string): Promise<string> {
   const response = await request(api.url)
     .get(`/v1/inbound/messages/${messageId}/${what}`)

@@ -41,7 +41,9 @@ const PLAIN_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0
 /** A stranger wrote the bytes: a browser must not run anything in them. */
 const HEADERS = { 'content-security-policy': 'sandbox', 'accept-ranges': 'bytes' };
 
-/** Sends the bytes that a link leads to, whole or one range. @throws BlobStoreUnavailableError from `handle` */
+/**
+ * Sends the bytes that a link leads to, whole or one range. @throws BlobStoreUnavailableError from `handle`
+ */
 export function openLink(
   messages: Pick<MessageStore, 'findLinked'>,
   links: Pick<LinkMaker, 'tokens'>,
@@ -94,7 +96,8 @@ async function bytesAnswer(
     const length = await blobs.sizeOf(blob);
     return length === null ? linkExpired : { ...file, status: 200, length, stream: null };
   }
-  // If-Range names a version. No answer has named one, so it cannot be ours: the whole file is sent (RFC 9110 13.1.5).
+  // If-Range names a version. No answer has named one, so it cannot be ours: the whole file is sent (RFC 9110
+  // 13.1.5).
   const asked = headers['if-range'] === undefined ? headers.range : undefined;
   if (asked !== undefined) return rangeAnswer(blobs, blob, file, asked);
   return wholeAnswer(file, await blobs.open(blob));

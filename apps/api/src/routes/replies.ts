@@ -73,8 +73,8 @@ export function reply(stores: ReplyStores, rules: ReplyRules): Documented<KeyedR
 }
 
 /**
- * Finds the answer to an earlier request with the same idempotency key. A repetition gets it even when the message
- * was deleted meanwhile. @returns null when the store remembers none
+ * Finds the answer to an earlier request with the same idempotency key. A repetition gets it even when the
+ * message was deleted meanwhile. @returns null when the store remembers none
  */
 async function answerBefore(stores: ReplyStores, request: RouteRequest): Promise<Answer | null> {
   const inboxId =

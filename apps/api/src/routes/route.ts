@@ -53,11 +53,11 @@ export interface KeyedRoute extends RouteBase {
   readonly scope: Scope;
   /** True: test keys get 403, whatever their scopes. */
   readonly liveOnly?: true;
-  /** Whether the key's rate limit applies (contract 8, rule 3). */
+  /** True: the key's rate limit applies (contract 8, rule 3). */
   readonly limited: boolean;
   /**
-   * Returns what a parsed body costs. Without this function a limited route costs 1. With it, the API charges the
-   * key after it has read the body. Before that, the key's window must have at least 1 left.
+   * Returns what a parsed body costs. Without this function a limited route costs 1. With it, the API charges
+   * the key after it has read the body. Before that, the key's window must have at least 1 left.
    */
   readonly cost?: (body: unknown) => BodyCost;
   readonly handle: Handle;
@@ -80,8 +80,8 @@ export interface KeylessRoute extends RouteBase {
 export type Documented<AnyRoute extends Route = Route> = AnyRoute & { readonly docs: RouteDocs };
 
 /**
- * The description of a route in `docs/openapi.json`. The schemas are zod's; the document has their JSON Schema under the `id`
- * of their `meta`.
+ * The description of a route in `docs/openapi.json`. The document lists the JSON Schema of each zod schema
+ * under the `id` of its `meta`.
  */
 export interface RouteDocs {
   readonly operationId: string;
@@ -89,7 +89,7 @@ export interface RouteDocs {
   readonly description?: string;
   /** The validator of the body, when the route reads one. */
   readonly request?: z.ZodType;
-  /** For a body that is not sent as JSON. */
+  /** The media types of a body that is not sent as JSON. */
   readonly requestMedia?: {
     readonly types: readonly string[];
     /** True: the body may be missing. */
@@ -117,7 +117,7 @@ export interface RouteDocs {
 }
 
 /**
- * A refusal of a route. A slug alone stands for the problem with its usual status. `400 validation-failed` is the
- * same problem with its other status. `422 text` is an answer in plain text.
+ * A refusal of a route. A slug alone stands for the problem with its usual status. `400 validation-failed` is
+ * the same problem with its other status. `422 text` is an answer in plain text.
  */
 export type Refusal = ProblemSlug | `${AlsoStatus} validation-failed` | `${PlainTextAnswer['status']} text`;

@@ -2,11 +2,11 @@ import { EVENT_TYPES } from '@postrider/domain';
 import { z } from 'zod';
 
 /*
- * The parts of which the routes build the schemas of their answers. An answer has the fields of its schema and no
- * others. The API does not check its answers against them: the compiler does, and so does the fuzz test.
+ * The routes build the schemas of their answers from these parts. An answer has the fields of its schema and
+ * no others. The API does not check its answers against them. The compiler does, and the fuzz test.
  */
 
-/** The type of an answer whose schema is `Schema`. */
+/** The type of the answer that `Schema` describes. */
 export type AnswerOf<Schema extends z.ZodType> = Immutable<z.output<Schema>>;
 
 type Immutable<Value> = Value extends readonly (infer Entry)[]

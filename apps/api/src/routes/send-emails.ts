@@ -17,7 +17,7 @@ export interface SendRules {
   readonly verifiedDomainsOnly: boolean;
 }
 
-/** The messages of one request. */
+/** One request, with all its messages. */
 interface Submission {
   readonly request: Pick<RouteRequest, 'key' | 'headers' | 'body'>;
   /** The route's name. Each route has its own idempotency keys. */

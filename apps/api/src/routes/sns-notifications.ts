@@ -25,7 +25,7 @@ export interface SnsRouteParts {
   readonly metrics: Pick<Metrics<'api'>, 'providerNotifications'>;
 }
 
-/** The result of one message. SNS sends a message again only after a 5xx. */
+/** SNS sends a message again only after a 5xx. */
 interface Taken {
   /** The label of the metric. */
   readonly result: string;
@@ -34,7 +34,10 @@ interface Taken {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Results that the operator should look at, although the answer is 200 and SNS does not send the message again. */
+/**
+ * Results that the operator should look at, although the answer is 200 and SNS does not send the message
+ * again.
+ */
 const UNWELCOME = new Set(['unsubscribed', 'bucket_refused']);
 
 /** The fields that every message of SNS has. `authenticateSns` checks them. */
@@ -60,10 +63,12 @@ const TAKEN = json<AnswerOf<typeof received>>(200, { received: true });
 /**
  * Takes the reports of SES and the mail that SES received, as SNS posts them.
  *
- * - A message that SNS has not signed, or of a topic that is not allowed, gets 400: SNS does not send it again.
- * - While the API cannot fetch the certificate, confirm the subscription or reach Postgres, it answers 5xx. SNS then
- *   sends the message again.
- * - Every other authentic message gets 200, also one that the API does not understand: a repetition would not help.
+ * - A message that SNS has not signed, or of a topic that is not allowed, gets 400: SNS does not send it
+ *   again.
+ * - While the API cannot fetch the certificate, confirm the subscription or reach Postgres, it answers 5xx.
+ *   SNS then sends the message again.
+ * - Every other authentic message gets 200, also one that the API does not understand: a repetition would not
+ *   help.
  */
 export function receiveSns(parts: SnsRouteParts): Documented<KeylessRoute> {
   return {

@@ -85,8 +85,8 @@ const batchRemovalRequest = z
 const manyDeleted = z.object({ data: z.array(deletedSuppression) }).meta({ id: 'DeletedSuppressions' });
 
 /**
- * The answer has an entry for each suppression that existed. When one of them came from a complaint and the request
- * has no reason, the route removes none.
+ * The answer has an entry for each suppression that existed. A suppression after a
+ * complaint needs a reason: without one the route removes none.
  */
 function removeSuppressions(suppressions: Pick<SuppressionStore, 'remove'>): Documented<KeyedRoute> {
   return {
@@ -129,7 +129,10 @@ function removalKeys(body: unknown): FieldsParse<SuppressionKey[]> {
 
 type ReasonParse = FieldsParse<{ readonly reason: string | null }>;
 
-/** Reads the reason from `?reason=`. When that is blank or missing, `reason` of the JSON body counts, if there is one. */
+/**
+ * Reads the reason from `?reason=`. When that is blank or missing, `reason` of the JSON body counts, if there
+ * is one.
+ */
 function removalReason(query: URLSearchParams, body: unknown): ReasonParse {
   const [inQuery, ...more] = query.getAll('reason');
   if (more.length > 0) {

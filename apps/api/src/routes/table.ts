@@ -65,7 +65,7 @@ export interface RouteRules extends ReplyRules {
   readonly webhooksPerAccountMax: number;
 }
 
-/** What the routes need besides the stores. */
+/** The services and settings that the routes need besides the stores. */
 export interface RouteParts {
   readonly rules: RouteRules;
   /** Null when the mail provider has no domains. */

@@ -26,7 +26,10 @@ export function threadRoutes(stores: ThreadStores): readonly Documented[] {
   return [listThreads(stores), getThread(stores), updateThread(stores)];
 }
 
-/** Only for the document. `folders` and `labels` are lists. Resend's SDK joins a list with commas; others repeat the name. */
+/**
+ * Only for the document. `folders` and `labels` are lists. Resend's SDK joins a list with commas; others
+ * repeat the name.
+ */
 const threadQuery = z.object({
   read: z.boolean().optional().meta({ description: 'Whether all that they received is read.' }),
   folders: z.string().optional().meta({ description: 'Comma-separated. Every thread is in `inbox`.' }),
@@ -54,8 +57,8 @@ const threadEntry = z.object({
 const threadPage = pageOf(threadEntry).meta({ id: 'ThreadPage' });
 
 /**
- * The mail thread with the newest message is first. Every mail thread is in the folder `inbox` and has no label, so the
- * filters `folders` and `labels` select all mail threads or none.
+ * The mail thread with the newest message is first. Every mail thread is in the folder `inbox` and has no
+ * label. The filters `folders` and `labels` therefore select all mail threads or none.
  */
 function listThreads(stores: ThreadStores): Documented<KeyedRoute> {
   return {

@@ -23,8 +23,8 @@ export function unsubscribeRoutes(
 const FROM_PAGE = { name: 'source', value: 'page' } as const;
 
 /**
- * Shows a page that asks the person, and changes nothing: scanners follow the links in mail too. The form has no
- * address, so a browser sends it to the URL of the page, whatever proxy stands before this service.
+ * Shows a page that asks the person, and changes nothing: scanners follow the links in mail too. The form has
+ * no address, so a browser sends it to the URL of the page, whatever proxy stands before this service.
  */
 function showUnsubscribe(
   topics: Pick<TopicStore, 'find'>,
@@ -71,8 +71,8 @@ const unsubscribed = z
   .meta({ id: 'Unsubscribed' });
 
 /**
- * RFC 8058. Unsubscribes at once; a repetition changes nothing. Mail programs send bodies of several forms, or none.
- * The route reads a body only to tell the page's form from them.
+ * RFC 8058. Unsubscribes at once; a repetition changes nothing. Mail programs send bodies of several forms,
+ * or none. The route reads a body only to tell the page's form from them.
  */
 function unsubscribe(
   unsubscribes: UnsubscribeStore,

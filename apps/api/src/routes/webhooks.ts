@@ -25,7 +25,7 @@ export function webhookRoutes(webhooks: WebhookStore, perAccountMax: number): re
 /** An https URL. The validator returns it in normalised form. */
 export const requestedEndpoint = z
   .string({ error: 'is not a string' })
-  // For the OpenAPI document. `parseEndpoint` decides.
+  // The OpenAPI document shows these. `parseEndpoint` decides.
   .meta({ format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]://', maxLength: LIMITS.endpointLength })
   .transform((written, context) => {
     const parsed = parseEndpoint(written);
@@ -63,7 +63,10 @@ const createdWebhook = z
   .meta({ id: 'CreatedWebhook' });
 const webhookEntry = z.object({ ...webhookFields, created_at: time }).meta({ id: 'Webhook' });
 
-/** Contract 4.1: a missing field gets plain text, every other fault a problem that names the field and its value. */
+/**
+ * Contract 4.1: a missing field gets plain text, every other fault a problem that names the field and its
+ * value.
+ */
 function createWebhook(
   webhooks: Pick<WebhookStore, 'create'>,
   perAccountMax: number,
