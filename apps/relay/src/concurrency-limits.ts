@@ -6,62 +6,76 @@ import type { Health, WebhookState } from './webhook-state.ts';
 
 /** An account may have this share of the fleet's slots in flight. */
 const ACCOUNT_SHARE = 1 / 4;
-/** The same for those of its webhooks together that fail, or have not answered yet. */
+/** All webhooks of an account that fail or have not answered yet share this part of the fleet's slots. */
 const NOT_ANSWERING_SHARE = 1 / 16;
-/** Other webhooks have been served within this time. */
+/** A webhook counts as served beside others for this time after the relay served another one. */
 const OTHERS_SERVED_WITHIN_MS = 2_000;
 
-/** How many of the deliveries in flight may be in the fast lane. */
+/** How many of a webhook's deliveries in flight may be in the fast lane. */
 const FAST_LIMIT: Readonly<Record<Health, (limit: number) => number>> = {
   healthy: (limit) => limit,
-  unknown: () => 1, // of many that hang and are met together each costs the lane a slot, and they time out together
+  unknown: () => 1, // many new endpoints may hang: each then costs the lane one slot until the time limit
   unresponsive: () => 0,
 };
-/** Webhooks remembered; the one that was claimed for the longest time ago is forgotten first, and begins anew. */
+/**
+ * Webhooks remembered. The relay forgets the one that it served longest ago; that webhook starts again at the
+ * first limit.
+ */
 const WEBHOOKS_MAX = 50_000;
 
 /**
- * What this relay knows of the webhooks that it claims for. Kept in memory only: a relay that restarts begins every
- * webhook at the first limit again.
+ * The state of the webhooks that this relay serves, and what each may have in flight. It is in memory only:
+ * after a restart every webhook starts at the first limit.
  */
 export interface ConcurrencyLimits {
-  /** What each may have in flight, when these are claimed for together. */
+  /** How many deliveries each webhook may have in flight, when one claim asks for all of these. */
   claimRequests(webhookIds: readonly WebhookId[]): Omit<ClaimRequest, 'scanFrom'>[];
-  /** Its first attempt takes long: it hangs, unless its attempts keep ending soon. */
+  /**
+   * Two scans found the first attempt stuck. The endpoint becomes unresponsive, unless its attempts end soon
+   * on average.
+   */
   noteStuck(webhookId: WebhookId): void;
   /**
-   * A scan that began at this time found nothing of it in flight. Until then what its last claim saw counts,
-   * however long that takes.
+   * A scan that began at this time found nothing in flight. Without such a scan the count of the last claim
+   * stands, however long.
    */
   noteIdle(webhookId: WebhookId, scannedAtMs: number): void;
-  /** Its last claim reached its limit, be it with what waits for its time; or its account leaves it no more. */
+  /**
+   * The last claim reached the webhook's limit, rows not yet due included, or the account's limit leaves it
+   * no more.
+   */
   isAtLimit(webhookId: WebhookId): boolean;
-  /** Where its deliveries go, as far as is known: to the fast lane when it answers, to the slow one when it fails. */
+  /**
+   * The lane of the webhook's deliveries: fast when it is healthy, slow when it fails or is unresponsive.
+   * Null: either.
+   */
   knownLane(webhookId: WebhookId): Lane | null;
   /**
-   * In the order to claim for them: one webhook of each account in turn, those never served first, then those served
-   * longest ago. Without it, the first few of many that are busy would take all that the workers can do.
+   * The order to claim in: round-robin over the accounts, webhooks never served first, then the one served
+   * longest ago. Otherwise the first few busy webhooks would take all slots.
    */
   claimOrder(webhookIds: Iterable<WebhookId>): WebhookId[];
-  /** Takes note of what a claim returned. */
+  /** Updates the state of the webhooks after a claim. */
   observe(claimed: readonly ClaimedDelivery[]): void;
-  /** These were observed and then given back unqueued: that they are no longer in flight says nothing of the webhook. */
+  /**
+   * These deliveries were observed and then released, because the queue failed. They must not count as ended.
+   */
   noteReleased(claimed: readonly ClaimedDelivery[]): void;
 }
 
 export interface ConcurrencyLimitsOptions {
   /** Attempts that all workers together can have in flight. */
   readonly fleetSlots: () => number;
-  /** A monotonic clock. */
+  /** Monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
 }
 
-/** What webhooks of an account share. */
+/** How an account's limit is divided among its webhooks. */
 interface AccountShare {
   readonly inFlight: number;
-  /** Of the account's limit, the part of each webhook that is busy or asked for: it may take this at once. */
+  /** The limit divided by the webhooks that are busy or asked for. Each may use this much at once. */
   readonly fair: number;
-  /** What is left of the limit for each webhook that is asked for. Less than none: so much is each to give back. */
+  /** The unused part of the limit per webhook asked for. Negative: each must give this much back. */
   readonly spare: number;
 }
 
@@ -73,7 +87,7 @@ class Limits implements ConcurrencyLimits {
   readonly #fleetSlots: () => number;
   readonly #nowMs: () => number;
   readonly #states = new Map<WebhookId, WebhookState>();
-  /** Of each account, those that may have something in flight. */
+  /** The webhooks of each account that may have deliveries in flight. */
   readonly #webhooksOf = new Map<string, Set<WebhookId>>();
   #claims = 0;
   #lastServed: WebhookId | null = null;
@@ -105,7 +119,7 @@ class Limits implements ConcurrencyLimits {
     });
   }
 
-  /** @param counts which of an account's webhooks share the limit */
+  /** @param counts whether a webhook shares this limit */
   #sharesOf(
     webhookIds: readonly WebhookId[],
     limit: number,
@@ -129,7 +143,10 @@ class Limits implements ConcurrencyLimits {
     return Math.max(LIMITS.first, Math.floor(this.#fleetSlots() * share));
   }
 
-  /** Its webhooks that have something in flight. The others are forgotten here, so that the sums stay short. */
+  /**
+   * The account's webhooks with deliveries in flight. The relay forgets the others here, so the sums stay
+   * short.
+   */
   #busyOf(owner: string): WebhookId[] {
     const webhooks = this.#webhooksOf.get(owner);
     if (webhooks === undefined) return [];
@@ -149,7 +166,7 @@ class Limits implements ConcurrencyLimits {
 
   noteIdle(webhookId: WebhookId, scannedAtMs: number): void {
     const state = this.#stateOf(webhookId);
-    // The scan may not have seen what was claimed after it had begun.
+    // The scan may have missed what a later claim leased.
     if (!state.idle && state.servedAtMs < scannedAtMs) this.#states.set(webhookId, { ...state, idle: true });
   }
 
@@ -198,7 +215,7 @@ class Limits implements ConcurrencyLimits {
       othersServed,
       accountLimit,
     });
-    this.#states.delete(webhookId); // to the end: the map's order is the order of use
+    this.#states.delete(webhookId); // moves it to the end: the map keeps the order of use
     this.#states.set(webhookId, { ...after, lastClaim: this.#claims });
     this.#noteOwner(webhookId, after.accountId);
     this.#forgetOldest();
@@ -239,12 +256,12 @@ function isDefined<T>(value: T | undefined): value is T {
   return value !== undefined;
 }
 
-/** A webhook whose account is not known yet counts as an account of its own. */
+/** A webhook whose account is unknown counts as its own account. */
 function ownerOf(webhookId: WebhookId, { accountId }: WebhookState): string {
   return accountId ?? webhookId;
 }
 
-/** The first of each, then the second of each, and so on. */
+/** The first item of each list, then the second of each, and so on. */
 function roundRobin<T>(lists: readonly (readonly T[])[]): T[] {
   const result: T[] = [];
   const most = Math.max(0, ...lists.map((list) => list.length));

@@ -10,70 +10,80 @@ import { createOutstandingWebhooks } from './outstanding-webhooks.ts';
 import type { OutstandingWebhooks } from './outstanding-webhooks.ts';
 import { LIMITS } from './webhook-state.ts';
 
-/** What the claims have of the store and of the queue. */
 export interface DeliveryClaimsParts {
   readonly store: Pick<DeliveryOutbox, 'claim' | 'release'>;
   readonly queue: Pick<Producer, 'addDeliveries' | 'depth'>;
   readonly leaseSeconds: number;
   /** Attempts that all workers together can have in flight. */
   readonly fleetSlots: () => number;
-  /** Told what each claim came to. */
+  /** Receives the deliveries of each claim, for the metrics. */
   readonly onClaim: (claimed: readonly ClaimedDelivery[]) => void;
-  /** A monotonic clock. */
+  /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
 }
 
 export interface ClaimOutcome {
-  /** These got something. */
+  /** Webhooks that got at least one delivery. */
   readonly served: ReadonlySet<WebhookId>;
-  /** These may have more to do: their room is full, or a lane of theirs. */
+  /** Webhooks that may have more due deliveries: they or one of their lanes reached a limit. */
   readonly mayHaveMore: readonly WebhookId[];
-  /** Another claim for these was under way. */
+  /** Webhooks for which another claim was running. */
   readonly skipped: readonly WebhookId[];
-  /** A lane took no more, though there was more for it: getting nothing does not mean having nothing to do. */
+  /**
+   * Lanes that had more deliveries than they could take. A webhook in such a lane may have got nothing
+   * although it has due deliveries.
+   */
   readonly laneFull: Readonly<Record<Lane, boolean>>;
 }
 
-/** Leases deliveries and puts them into the queue as delayed jobs, for one caller or several at a time. */
+/** Leases deliveries and adds their jobs to the queue. Several passes may call it at the same time. */
 export interface DeliveryClaims {
-  /** What is known of the webhooks. */
+  /** State and limits of the webhooks. */
   readonly limits: Pick<ConcurrencyLimits, 'isAtLimit' | 'claimOrder' | 'noteIdle' | 'noteStuck'>;
-  /** Which of them may have outstanding deliveries, and where these begin. */
+  /** The webhooks that may have outstanding deliveries, and where a claim or a scan starts reading. */
   readonly outstanding: OutstandingWebhooks;
-  /** The lanes that may take deliveries of it, as far as is known. */
+  /** The lanes that may take deliveries of this webhook. */
   possibleLanes(webhookId: WebhookId): readonly Lane[];
-  /** How many jobs the lanes hold, for whoever would fill them up. @throws QueueUnavailableError */
+  /** Jobs in each lane. @throws QueueUnavailableError */
   depths(): Promise<LaneDepths>;
-  /** What is due later than this stays in Postgres for now. @throws QueueUnavailableError */
+  /** Deliveries due later than this stay in Postgres. @throws QueueUnavailableError */
   lookAheadSeconds(): Promise<number>;
   /**
-   * Those asked for first are served first. A queue holds at most `waitingMax` waiting jobs afterwards.
+   * Leases due deliveries of these webhooks, first come first served, and adds their jobs. Afterwards each
+   * lane has at most `waitingMax` waiting jobs.
    *
-   * @throws QueueUnavailableError, StoreUnavailableError: nothing is leased then, or only until the lease runs out
+   * @throws QueueUnavailableError, StoreUnavailableError. No lease remains, or the leases run out by
+   * themselves.
    */
   claim(webhooks: readonly WebhookId[], waitingMax: number): Promise<ClaimOutcome>;
 }
 
-/** Waiting jobs a queue may hold: enough to keep the workers busy between two rounds, little to lose. */
+/**
+ * Waiting jobs per lane. This keeps the workers busy between two runs, and little is lost when Redis loses
+ * its data.
+ */
 export const WAITING_MAX = 128;
 /**
- * A lane that holds more than this is not filled up: a claim reads the rooms of all webhooks with a backlog, whether it
- * may take a hundred rows or one.
+ * A lane with more waiting jobs is not refilled. A claim reads up to the limit of every webhook with a
+ * backlog, whether it leases one row or a hundred.
  */
 export const REFILL_AT = WAITING_MAX / 2;
-/** With less room than this, by what is known, the queue is asked: workers may have made more. */
+/**
+ * The relay asks the queue for its depth when fewer free places than this seem left. Workers may have taken
+ * jobs since.
+ */
 const ASK_BELOW_FREE = 32;
-/** A claim is for no more webhooks than this. */
+/** Webhooks per claim, at most. */
 export const WEBHOOKS_PER_CLAIM = 500;
-/** Rows that wait for their time, of each lane in one claim: a job each is made of them in one call. */
+/** Rows per lane and claim that are not due yet. Each becomes a delayed job of its own. */
 const EARLY_ROWS_MAX = 500;
-/** Deliveries due within this are put into the queue as delayed jobs; what is due later waits in Postgres. */
+/** Deliveries due within this time become delayed jobs. Later ones wait in Postgres. */
 const LOOK_AHEAD_SECONDS = 60;
-/** An attempt that takes longer than this is "stuck": its endpoint goes to the slow lane. */
+/** An attempt that takes longer is stuck. An endpoint whose attempts stay stuck goes to the slow lane. */
 export const STUCK_AFTER_SECONDS = 1;
 /**
- * Delayed jobs the queues may hold. The more they hold, the less far ahead is looked: when their time comes they wait before
- * everybody else, whom nobody could choose from them then. At this many only what is due goes in.
+ * Delayed jobs in both lanes. Delayed jobs become ready ahead of later work, and the relay can no longer
+ * reorder them. So the look-ahead shrinks as they grow. At this number only due deliveries become jobs.
  */
 const DELAYED_MAX = 2_000;
 
@@ -89,7 +99,10 @@ class Claims implements DeliveryClaims {
   readonly outstanding = createOutstandingWebhooks();
   readonly #parts: DeliveryClaimsParts;
   readonly #depths: LaneDepthTracker;
-  /** Of two claims for one webhook at a time the later would take for ended what the other has not seen yet. */
+  /**
+   * Webhooks that a claim is running for. Of two claims at once, the later one would mistake the leases of
+   * the other for ended deliveries.
+   */
   readonly #claiming = new Set<WebhookId>();
 
   constructor(parts: DeliveryClaimsParts) {
@@ -126,7 +139,7 @@ class Claims implements DeliveryClaims {
       return { served, mayHaveMore: mine.filter(hasMore), skipped, laneFull };
     } finally {
       for (const id of mine) this.#claiming.delete(id);
-      this.outstanding.add(mine); // after the claim, so that a scan that sees its leases is sure to come
+      this.outstanding.add(mine); // after the claim: so a later scan sees its leases
     }
   }
 
@@ -164,7 +177,7 @@ class Claims implements DeliveryClaims {
     return { claimed, laneFull };
   }
 
-  /** After the leases are committed: no row is locked while the queue is talked to. */
+  /** Runs after the leases are committed: no row stays locked while the relay talks to the queue. */
   async #enqueue(claimed: readonly ClaimedDelivery[]): Promise<void> {
     const { queue, store } = this.#parts;
     this.limits.observe(claimed);
@@ -177,7 +190,7 @@ class Claims implements DeliveryClaims {
         this.#depths.noteAdded(lane, jobs);
       }
     } catch (error) {
-      // Without this they would wait for their leases to run out. What did get in is added again, to no effect.
+      // Otherwise these deliveries would wait for their leases to expire. Adding a job again has no effect.
       this.#depths.forget();
       this.limits.noteReleased(claimed);
       await store.release(claimed);
@@ -190,7 +203,7 @@ function lookAheadSeconds(depths: LaneDepths): number {
   return LOOK_AHEAD_SECONDS * (delayedFree(depths) / DELAYED_MAX);
 }
 
-/** Each lane takes up to half of the room: what the other leaves is there for the next claim. */
+/** Each lane takes at most half of the free delayed jobs. The next claim takes what a lane left. */
 function earlyRowsMax(depths: LaneDepths): number {
   return Math.min(EARLY_ROWS_MAX, Math.floor(delayedFree(depths) / LANES.length));
 }
@@ -199,7 +212,7 @@ function delayedFree({ fast, slow }: LaneDepths): number {
   return Math.max(0, DELAYED_MAX - fast.delayed - slow.delayed);
 }
 
-/** In the slow lane nobody gives way: fresh events of endpoints that fail would starve their retries. */
+/** The slow lane has no priorities. Fresh events of failing endpoints would starve their retries. */
 function jobOf(delivery: ClaimedDelivery, lane: Lane): JobToAdd<DeliveryJob> {
   const { deliveryId, claim, delayMs, webhookId } = delivery;
   return { deliveryId, claim, delayMs, lowPriority: lane === 'fast' && !isFresh(delivery), group: webhookId };

@@ -6,45 +6,50 @@ import type { DeliveryClaims } from './delivery-claims.ts';
 export interface PollingPassParts {
   readonly store: Pick<DeliveryOutbox, 'scan'>;
   readonly claims: DeliveryClaims;
-  /** A monotonic clock. */
+  /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
 }
 
 export interface PollingPass {
-  /** These webhooks have work: they are claimed for in the next round. */
+  /** The next run claims for these webhooks. It repeats this until 10 runs found no work for a webhook. */
   add(webhooks: readonly WebhookId[]): void;
-  /** These webhooks may have work: they are claimed for once. */
+  /** The next run claims for these webhooks, once. It repeats this only for those whose lanes are full. */
   addOnce(webhooks: readonly WebhookId[]): void;
-  /** One turn. @returns the pause before the next, in milliseconds, unless something is noted. */
+  /** Runs once. @returns the pause before the next run in milliseconds, unless a webhook is added first. */
   run(): Promise<number>;
 }
 
 /**
- * At the end of each scan webhooks whose lane has enough jobs get this many more. Otherwise webhooks with new events
- * could keep the lane full and starve the rest.
+ * Extra jobs after each scan, for the webhooks whose lane is filled enough. Otherwise webhooks with new
+ * events could keep the lane full and starve the rest.
  */
 const WAITING_EXTRA = 32;
 const WEBHOOKS_PER_SCAN = 1_000;
 /**
- * A round claims for so few at a time: of hundreds of endpoints that wait for a retry a claim puts a job each into the queue at
- * once, and for tens of milliseconds neither the relay nor Redis does anything else.
+ * Webhooks per claim. A larger claim would add hundreds of jobs at once when many endpoints wait for a retry.
+ * That would block the relay and Redis for tens of milliseconds.
  */
 const WEBHOOKS_PER_POLLING_CLAIM = 48;
 
-/** While there is work, the next round comes this soon; the database rests at least as long as it worked. */
+/**
+ * Pause between two runs while there is work. The pause is at least as long as the run took, so the database
+ * can rest.
+ */
 const BUSY_PAUSE_MS = 10;
-/** How often every webhook that is known to have outstanding deliveries is looked at. */
+/** Shortest time between two scans of all webhooks with outstanding deliveries. */
 const SCAN_EVERY_MS = 250;
-/** A scan of thousands of webhooks, or on a busy machine, takes at most this share of the time... */
+/** Scans take at most this share of the time, so a slow scan runs less often. */
 const SCAN_SHARE_MAX = 0.02;
-/** ...until it would come as seldom as this. */
+/** Longest time between two scans. */
 const SCAN_EVERY_MAX_MS = 2_000;
-/** A webhook that may have more to do is asked again for this many passes without work before it is left to scan and sweep. */
+/**
+ * The polling pass drops a webhook after this many runs without work. The scan and the sweep find it again.
+ */
 const PASSES_WITHOUT_WORK_MAX = 10;
 
 /**
- * Claims in rounds for all webhooks that have work. To the scan a retry, a replay, a fresh event and a job that was lost
- * are all the same: a row that is due and not leased.
+ * Claims for all webhooks that may have due deliveries. The scan treats a retry, a replay, a fresh event and
+ * a lost job alike: each is a due row without a lease.
  */
 export function createPollingPass(parts: PollingPassParts): PollingPass {
   return new Rounds(parts);
@@ -54,13 +59,13 @@ class Rounds implements PollingPass {
   readonly #store: PollingPassParts['store'];
   readonly #claims: DeliveryClaims;
   readonly #nowMs: () => number;
-  /** Webhooks to claim for, each with the passes it has been without work. */
+  /** Webhooks to claim for, and how many runs found no work for each. */
   #active = new Map<WebhookId, number>();
-  /** What is left of this scan. */
+  /** Webhooks that the current scan has not read yet. */
   #toScan: WebhookId[] = [];
-  /** What this scan has taken so far. */
+  /** Time that the current scan has taken so far. */
   #scanTookMs = 0;
-  /** Whose first attempt is stuck: found in this scan, and in the one before. */
+  /** Webhooks whose first attempt was stuck in the current scan, and in the scan before. */
   #stuck = { now: new Set<WebhookId>(), before: new Set<WebhookId>() };
   #scanDueAt = 0;
   #restUntil = 0;
@@ -91,7 +96,7 @@ class Rounds implements PollingPass {
 
   async #scanAndClaim(begun: number): Promise<void> {
     const scanned = begun >= this.#scanDueAt && (await this.#scan());
-    const active = this.#active; // what was noted during the scan as well
+    const active = this.#active; // includes webhooks added during the scan
     this.#active = new Map();
     try {
       await this.#claimAll(active, scanned);
@@ -101,7 +106,7 @@ class Rounds implements PollingPass {
     }
   }
 
-  /** One step over the webhooks with outstanding deliveries; the next turn goes on. @returns true with the last. */
+  /** Scans up to 1,000 webhooks; the next run continues. @returns true when the scan is complete. */
   async #scan(): Promise<boolean> {
     const { outstanding, limits } = this.#claims;
     if (this.#toScan.length === 0) this.#toScan = outstanding.takeAll();
@@ -120,7 +125,8 @@ class Rounds implements PollingPass {
     this.#scanTookMs += this.#nowMs() - begun;
     outstanding.scanned(requests, found);
     for (const { webhookId, dueSoon, leased, firstDue, stuck } of found) {
-      // Claims take the oldest rows of a lane. Where there is one lane, the first row is in flight if any is.
+      // A claim takes the oldest rows of a lane. With one lane, nothing is in flight unless the first row is
+      // leased.
       const oneLane = this.#claims.possibleLanes(webhookId).length === 1;
       if (firstDue === null || (!leased && oneLane)) limits.noteIdle(webhookId, begun);
       if (stuck) this.#noteStuck(webhookId);
@@ -138,7 +144,10 @@ class Rounds implements PollingPass {
     this.#scanDueAt = this.#nowMs() + restMs;
   }
 
-  /** It hangs if it was stuck the last time, too: once, and the database may have been slow to take note of an end. */
+  /**
+   * A webhook counts as stuck after two scans in a row. After one, the database may have recorded the end of
+   * the attempt late.
+   */
   #noteStuck(webhookId: WebhookId): void {
     this.#stuck.now.add(webhookId);
     if (this.#stuck.before.has(webhookId)) this.#claims.limits.noteStuck(webhookId);
@@ -154,7 +163,7 @@ class Rounds implements PollingPass {
       await this.#claimFor(rest.splice(0, WEBHOOKS_PER_POLLING_CLAIM), active, WAITING_MAX);
   }
 
-  /** For each lane, by itself, those of whom it is the turn. */
+  /** The next webhooks to serve, per lane (at most 500). */
   #longestWaitingPerLane(waiting: readonly WebhookId[]): WebhookId[][] {
     const inOrder = this.#claims.limits.claimOrder(waiting);
     const fast = inOrder
@@ -175,7 +184,7 @@ class Rounds implements PollingPass {
     }
   }
 
-  /** Those whose lane has enough for now, and the others. */
+  /** Splits webhooks by queue depth: `waiting` have more than REFILL_AT jobs waiting in all their lanes. */
   async #splitByQueueDepth(
     ids: readonly WebhookId[],
   ): Promise<{ waiting: WebhookId[]; others: WebhookId[] }> {

@@ -5,28 +5,33 @@ import type { DeliveryClaims } from './delivery-claims.ts';
 export interface SweepPassParts {
   readonly store: Pick<DeliveryOutbox, 'sweep'>;
   readonly claims: Pick<DeliveryClaims, 'outstanding' | 'lookAheadSeconds'>;
-  /** Told of webhooks with deliveries that are due soon, leased ones included. */
+  /** Receives webhooks with deliveries due soon, leased ones included. */
   readonly onFound: (webhooks: readonly WebhookId[]) => void;
-  /** A monotonic clock. */
+  /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
 }
 
 /**
- * The pass that finds whatever was lost: it goes over the whole index, from its start. It finds a webhook that this
- * relay does not know, and a delivery that lies before its webhook's mark.
+ * The safety net: it reads the whole index from its start. It finds webhooks that this relay does not know,
+ * and deliveries before a webhook's `scanFrom`.
  */
 export interface SweepPass {
-  /** Something may have been missed: the next turn begins a sweep. */
+  /** Starts a sweep with the next run, because a wake-up may have been missed. */
   restart(): void;
-  /** One step. @returns the pause before the next, in milliseconds, unless something is noted. */
+  /**
+   * Runs one step. @returns the pause before the next run in milliseconds, unless `restart` is called first.
+   */
   run(): Promise<number>;
 }
 
 const WEBHOOKS_PER_STEP = 1_000;
 const EVERY_MS = 2_000;
-/** A sweep over many webhooks, or over what an old snapshot keeps in the index, takes at most this share of the time... */
+/**
+ * Sweeps take at most this share of the time. A sweep is slow with many webhooks, or when an old snapshot
+ * keeps ended rows in the index.
+ */
 const SHARE_MAX = 0.02;
-/** ...until it would come less often than the contract's pass, which runs every minute. */
+/** Longest time between two sweeps: the contract's pass runs every minute. */
 const EVERY_MAX_MS = 60_000;
 
 export function createSweepPass(parts: SweepPassParts): SweepPass {
@@ -34,7 +39,7 @@ export function createSweepPass(parts: SweepPassParts): SweepPass {
   let cursor = '';
   let tookMs = 0;
   let dueAtMs = 0;
-  /** Noted while a sweep is under way: what it has passed may have been missed. */
+  /** `restart` was called during a sweep. That sweep may have passed the missed delivery. */
   let again = false;
 
   async function step(): Promise<void> {
@@ -52,7 +57,10 @@ export function createSweepPass(parts: SweepPassParts): SweepPass {
     tookMs = 0;
   }
 
-  /** Also after a failure: a sweep that runs into the statement's time limit would else be tried without a rest. */
+  /**
+   * Also runs after a failure. Otherwise a sweep that exceeds the statement's time limit would repeat without
+   * a rest.
+   */
   function end(): void {
     const restMs = Math.min(EVERY_MAX_MS, Math.max(EVERY_MS, tookMs / SHARE_MAX));
     dueAtMs = again ? 0 : nowMs() + restMs;
@@ -74,7 +82,7 @@ export function createSweepPass(parts: SweepPassParts): SweepPass {
         if (cursor === '') end();
       }
       const now = nowMs();
-      return cursor === '' ? Math.max(0, dueAtMs - now) : now - begunAtMs; // it rests as long as it worked
+      return cursor === '' ? Math.max(0, dueAtMs - now) : now - begunAtMs; // rests as long as the step took
     },
   };
 }

@@ -4,29 +4,32 @@ import type { DeliveryClaims } from './delivery-claims.ts';
 
 export interface WakeUpPassParts {
   readonly claims: DeliveryClaims;
-  /** Told of webhooks that may have more to do than was claimed: that is the rounds' business. */
+  /** Receives webhooks that may have more due deliveries. The polling pass takes care of them. */
   readonly onBacklog: (webhooks: readonly WebhookId[]) => void;
-  /** A monotonic clock. */
+  /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
 }
 
-/** The way of what was heard of by a wake-up: a fresh event, a replay. It waits for no round. */
+/** Claims for the webhooks that wake-ups name: they have a fresh event or a replay. */
 export interface WakeUpPass {
-  /** These webhooks have news: they are claimed for in the next turn, whenever that comes. */
+  /** The next run claims for these webhooks. */
   add(webhooks: readonly WebhookId[]): void;
-  /** One turn. @returns the pause before the next, in milliseconds, unless more is noted. */
+  /** Runs once. @returns the pause before the next run in milliseconds, unless a wake-up comes first. */
   run(): Promise<number>;
 }
 
-/** While a round's claim for them is under way, or their rooms are full. */
+/** Pause while the polling pass claims for the same webhooks, or while they are at their limit. */
 const RETRY_MS = 5;
-/** For a webhook that got nothing because its room is full: a claim finds more when some of what is in hand has ended. */
+/**
+ * A webhook that got nothing at its concurrency limit waits this long. Some deliveries in flight may end
+ * meanwhile.
+ */
 const AT_LIMIT_PAUSE_MS = 15;
 const IDLE_PAUSE_MS = 60_000;
 
 /**
- * Claims for webhooks with news. Beside the rounds rather than in them: a scan of thousands of webhooks and a claim for
- * hundreds take milliseconds each, which a fresh event would else wait for.
+ * Runs beside the polling pass. A scan of thousands of webhooks and a claim for hundreds take milliseconds
+ * each, and a fresh event would wait for them.
  */
 export function createWakeUpPass(parts: WakeUpPassParts): WakeUpPass {
   const { claims, onBacklog, nowMs = () => performance.now() } = parts;
@@ -42,7 +45,7 @@ export function createWakeUpPass(parts: WakeUpPassParts): WakeUpPass {
     if (mayHaveMore.length > 0) onBacklog(mayHaveMore);
   }
 
-  /** Those whose room may not be full any more. */
+  /** The woken webhooks, without those that wait at their limit. */
   function ready(): WebhookId[] {
     for (const [id, untilMs] of atLimitUntilMs) if (untilMs <= nowMs()) atLimitUntilMs.delete(id);
     return [...woken].filter((id) => !atLimitUntilMs.has(id));

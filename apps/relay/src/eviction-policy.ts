@@ -2,8 +2,8 @@ import { evicts } from '@postrider/queue';
 import type { Logger, Metrics } from '@postrider/runtime';
 
 /**
- * Tells what Redis does at its memory limit: by the gauge, and by a warning when a policy is new that may evict jobs. Each
- * evicted job is a delivery that waits for its lease to end.
+ * Reports a Redis that may evict jobs: in the gauge, and once in the log per new policy. Each evicted job is
+ * a delivery that waits for its lease to expire.
  */
 export function createEvictionWatch(
   metrics: Pick<Metrics<'relay'>, 'redisEvicts'>,

@@ -1,16 +1,16 @@
 import type { Fleet } from '@postrider/store';
 
-/** Knows how many attempts all workers together can have in flight. */
+/** The attempts that all workers together can have in flight. */
 export interface FleetWatch {
   slots(): number;
-  /** One turn. @returns the pause before the next, in milliseconds */
+  /** Runs once. @returns the pause before the next run, in milliseconds. */
   run(): Promise<number>;
 }
 
-/** As often as workers say that they run. */
+/** Workers announce themselves as often. */
 const EVERY_MS = 1_000;
 
-/** @param slotsOfOne of one worker: the fleet counts as one while none has been heard of, as on a start of everything */
+/** @param slotsPerWorker used while no worker has announced itself, as when everything starts together */
 export function createFleetWatch(parts: {
   readonly fleet: Pick<Fleet, 'slots'>;
   readonly slotsPerWorker: number;

@@ -1,45 +1,58 @@
 /**
- * How long deliveries of a webhook are in flight, by Little's law: in flight = rate × time. Averaged over windows of 32
- * endings, and no fewer than are in flight: many end together, and the shortest of shorter windows would be chance alone.
+ * How long deliveries of a webhook are in flight, by Little's law: in flight = rate × time. Each mean covers
+ * a window of at least 32 ended deliveries, and at least as many as are in flight. Many deliveries end
+ * together, so the shortest mean of smaller windows would be chance.
  */
 export interface FlightTime {
-  /** The shortest mean of a window, in milliseconds; null before the first window has ended. */
+  /** Shortest mean of a window, in milliseconds. Null before the first window has ended. */
   readonly shortestMs: number | null;
-  /** The mean of the last window, in milliseconds; null while it is unknown. */
+  /** Mean of the last window, in milliseconds. Null while unknown. */
   readonly latestMs: number | null;
-  /** In flight, summed up over the milliseconds of this window, and how many have ended in it. */
+  /** Deliveries in flight × milliseconds in this window. */
   readonly inFlightMs: number;
   readonly ended: number;
 }
 
 export interface FlightSample {
-  /** In flight when the time began. */
+  /** Deliveries in flight when the time began. */
   readonly inFlight: number;
   readonly ended: number;
   readonly elapsedMs: number;
   /**
-   * False: so much is in flight that it queues in the worker. Then a long time says nothing of the endpoint, and what is known
-   * of it stays.
+   * False: so many are in flight that they queue in the worker. A long time then says nothing about the
+   * endpoint, so the shortest mean stays.
    */
   readonly shortestGrows: boolean;
-  /** When the time began, as many were in flight as may be. After a long time they have just ended: else more were claimed. */
+  /**
+   * The webhook was at its limit when the time began. Then deliveries ended just now, even after a long time:
+   * otherwise the relay would have claimed more.
+   */
   readonly startedAtLimit: boolean;
 }
 
 const WINDOW_ENDED = 32;
-/** After a longer pause nobody knows when deliveries ended, unless it was full: the window begins anew. */
+/**
+ * After a longer pause the relay does not know when deliveries ended, unless the webhook was at its limit. A
+ * new window begins.
+ */
 const SAMPLE_MS_MAX = 2_000;
 /**
- * A longer time counts as this long, the default of `DELIVERY_TIMEOUT_MS`: no attempt takes longer. The rest of it says that
- * this relay stalled, or that another one served the webhook.
+ * A longer time counts as this long. It is the default of `DELIVERY_TIMEOUT_MS`, and no attempt takes longer.
+ * Beyond it this relay stalled, or another relay served the webhook.
  */
 const ELAPSED_MS_MAX = 10_000;
-/** The shortest mean doubles in this time: 5 ms have become 100 after 17 s of an endpoint that has become slower. */
+/**
+ * The shortest mean doubles in this time. If a 5 ms endpoint becomes slower, its mean exceeds 100 ms after 17
+ * s.
+ */
 const DOUBLES_AFTER_MS = 4_000;
 
 export const NO_FLIGHT_TIME: FlightTime = { shortestMs: null, latestMs: null, inFlightMs: 0, ended: 0 };
 
-/** The mean time in flight, in milliseconds. What has not ended yet counts: an endpoint that hangs ends nothing. */
+/**
+ * Mean time in flight, in milliseconds. It counts deliveries that have not ended, because a hanging endpoint
+ * ends none.
+ */
 export function meanFlightMs({ latestMs, inFlightMs, ended }: FlightTime): number | null {
   return latestMs === null ? null : Math.max(latestMs, inFlightMs / Math.max(WINDOW_ENDED, ended));
 }

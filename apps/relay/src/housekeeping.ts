@@ -3,10 +3,13 @@ import type { AttemptLog, Housekeeping } from '@postrider/store';
 import type { RelayConfig } from './config.ts';
 
 const STEP_EVERY_MS = 60 * 60 * 1000;
-/** A reader of the attempt log that kept a day from being made has gone: the day is there within half a minute. */
+/**
+ * A day's partition waits for a reader of the attempt log to finish. It exists within half a minute after
+ * that.
+ */
 export const STEP_RETRY_AFTER_ERROR_MS = 20_000;
 const REMOVALS_EVERY_MS = 60 * 1000;
-/** While a removal has rows left: the database rests at least as long as it worked. */
+/** Pause while rows of a removal are left. The database rests at least as long as it worked. */
 const REMOVALS_CONTINUE_AFTER_MS = 1000;
 
 export interface HousekeepingParts {
@@ -15,11 +18,11 @@ export interface HousekeepingParts {
   readonly config: Pick<RelayConfig, 'attemptRetentionDays'>;
 }
 
-/** Each step is a pass of its own: one that fails, or waits, keeps no other from being done. */
+/** Each step is its own pass: a step that fails or waits holds up no other. */
 export interface HousekeepingStep {
-  /** Of the pass, and of the field in the log that says what was done. */
+  /** Name of the pass, and of the log field that holds the result. */
   readonly name: RelayPass;
-  /** @returns the days, or the number of rows. */
+  /** @returns the names of the days, or the number of rows. */
   run(): Promise<readonly string[] | number>;
 }
 
@@ -35,7 +38,7 @@ export function housekeepingSteps({
   ];
 }
 
-/** Does one step and says what it did. @returns the pause before the next turn, in milliseconds. */
+/** Runs one step and logs what it did. @returns the pause before the next run, in milliseconds. */
 export async function housekeepingPass(step: HousekeepingStep, logger: Logger): Promise<number> {
   const done = await step.run();
   const some = typeof done === 'number' ? done > 0 : done.length > 0;
@@ -43,7 +46,9 @@ export async function housekeepingPass(step: HousekeepingStep, logger: Logger): 
   return STEP_EVERY_MS;
 }
 
-/** Goes on with the removal of webhooks that a DELETE has left behind. @returns the pause before the next turn. */
+/**
+ * Continues the removal of webhooks that a DELETE left unfinished. @returns the pause before the next run.
+ */
 export async function removalsPass(
   housekeeping: Pick<Housekeeping, 'finishRemovals'>,
   logger: Logger,
@@ -54,7 +59,7 @@ export async function removalsPass(
   return underWay > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
 }
 
-/** Deletes the rows of deleted inboxes. @returns the pause before the next turn. */
+/** Deletes the rows of deleted inboxes. @returns the pause before the next run. */
 export async function inboxRemovalsPass(
   housekeeping: Pick<Housekeeping, 'removeInboxes'>,
   logger: Logger,

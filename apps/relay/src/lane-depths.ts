@@ -3,32 +3,33 @@ import type { Lane, QueueDepth, Producer } from '@postrider/queue';
 export type LaneDepths = Readonly<Record<Lane, QueueDepth>>;
 
 /**
- * How many jobs the lanes hold. Asked of the queue at most once a second while few wait, and counted on from there: a fresh
- * event does not wait for an answer that would change nothing.
+ * Tracks the jobs in each lane. The relay asks the queue at most once a second while few jobs wait, and
+ * counts what it adds. So a fresh event does not wait for an answer that would change nothing.
  *
- * What other relays have added, and jobs whose time has come, are seen late: for so long a lane may hold one fill of each relay.
+ * The relay sees the jobs of other relays, and delayed jobs that became ready, up to a second late. Meanwhile
+ * each relay may fill a lane once.
  */
 export interface LaneDepthTracker {
   /**
-   * What was last heard, and what has been added since; asked anew when that is old, or when more jobs wait than
-   * `waitingMax` in one of these lanes.
+   * The depths: the queue's last answer plus the jobs added since. Asks the queue again when that answer is a
+   * second old, or when one of these lanes has more than `waitingMax` waiting jobs.
    */
   read(lanes: readonly Lane[], waitingMax: number): Promise<LaneDepths>;
   noteAdded(lane: Lane, jobs: readonly { readonly delayMs: number }[]): void;
-  /** A call to the queue failed: the next turn asks before it claims anything. */
+  /** Call this after a failed call to the queue: the next read asks the queue. */
   forget(): void;
 }
 
 export interface LaneDepthTrackerOptions {
   readonly queue: Pick<Producer, 'depth'>;
-  /** A monotonic clock. */
+  /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
 }
 
 const ANSWER_VALID_MS = 1_000;
 const NOTHING: LaneDepths = { fast: { waiting: 0, delayed: 0 }, slow: { waiting: 0, delayed: 0 } };
 
-/** What has happened since the queue was last asked, while its answer is on the way. */
+/** Jobs added, and failed calls, since the question that the queue has not answered yet. */
 interface SinceAsked {
   readonly added: LaneDepths;
   readonly forgotten: boolean;

@@ -10,16 +10,16 @@ export interface MailPassParts {
 
 const LOOK_AHEAD_SECONDS = 60;
 const WAITING_MAX = 128;
-/** A queue that holds more is not filled up: a claim of a few rows costs as much as one of many, and its jobs carry few. */
+/** A queue with more waiting messages is not refilled. A claim of a few rows costs as much as one of many. */
 const REFILL_AT = WAITING_MAX / 2;
 const DELAYED_MAX = 10_000;
-/** New mail is told of by a wake-up. This finds what was lost, and what is to be tried again. */
+/** A wake-up announces new mail. This pause bounds the wait for lost wake-ups and for retries. */
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
 
 /**
- * One turn of the mail pass: what the delivery pass does, for mail on its way to the provider. @returns the pause
- * before the next turn, in milliseconds.
+ * Leases due mail and adds its jobs to the queue, as the delivery passes do. @returns the pause before the
+ * next run, in milliseconds.
  */
 export async function mailPass(parts: MailPassParts): Promise<number> {
   const depth = await parts.queue.depth();
@@ -40,7 +40,7 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
   return claimed.length === rowsMax ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
 }
 
-/** One with a fault behind it travels alone: it may be what ends its worker. */
+/** A message that failed internally before gets its own job: it may crash the worker. */
 function jobOf({ emailId, claim, delayMs, faults, accountId }: ClaimedEmail): JobToAdd<MailJob> {
   return { emailId, claim, delayMs, faults, ...(faults > 0 ? {} : { group: accountId }) };
 }

@@ -4,13 +4,13 @@ import type { RelayConfig } from './config.ts';
 type RelayPoolConfig = Pick<RelayConfig, 'databaseUrl' | 'databasePoolSize'>;
 
 export interface RelayPools {
-  /** For claims, which are planned once: at low rates that would take longer than what they do. */
+  /** For claims. Postgres plans them once, because at low rates planning would take longer than the claim. */
   readonly claims: ReturnType<typeof createPool>;
-  /** For all else: counts and clean-ups may need a whole table. */
+  /** For all other statements. Counts and clean-ups may need a whole table, so each is planned anew. */
   readonly pool: ReturnType<typeof createPool>;
 }
 
-/** Of the connections, so many are for claims: the rounds and the news claim at a time. */
+/** Connections for claims: the polling pass and the wake-up pass claim at the same time. */
 const CLAIM_POOL_SIZE = 2;
 
 /** The relay's connections to Postgres. Opens none before the first statement. */
@@ -18,7 +18,7 @@ export function openRelayPools(config: RelayPoolConfig, onError: (error: Error) 
   const options = {
     databaseUrl: config.databaseUrl,
     applicationName: 'postrider-relay',
-    durableCommits: false, // nothing but leases is written here, and what housekeeping drops
+    durableCommits: false, // the relay writes only leases, and deletes old rows
     onError,
   };
   const others = Math.max(1, config.databasePoolSize - CLAIM_POOL_SIZE);

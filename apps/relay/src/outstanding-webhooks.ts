@@ -2,28 +2,32 @@ import type { WebhookId } from '@postrider/domain';
 import type { DeliveryPosition, ScannedWebhook, ScanRequest, SweptWebhook } from '@postrider/store';
 
 /**
- * Which webhooks may have outstanding deliveries, and where these begin.
+ * The webhooks that may have outstanding deliveries, and where each one's deliveries start.
  *
- * Deliveries that have ended stay in the index until a vacuum, and a vacuum removes none that an open snapshot may still
- * see. Scans and claims begin at a webhook's mark, so they do not read what has ended before it. Kept in memory only: a
- * relay that restarts reads each webhook once from its first entry.
+ * Ended deliveries stay in the index until a vacuum. A vacuum keeps those that an open snapshot may still
+ * see. So scans and claims start at the webhook's low-water mark (`scanFrom`) and do not read ended
+ * deliveries. The state is in memory only: after a restart the relay reads each webhook once from its first
+ * entry.
  */
 export interface OutstandingWebhooks {
-  /** These may have outstanding deliveries: the next scan looks at them. */
+  /** The next scan reads these webhooks. */
   add(webhookIds: Iterable<WebhookId>): void;
-  /** Takes all that the next scan has to look at. What is added from now on is for the scan after it. */
+  /** Removes and returns the webhooks to scan. Webhooks added later wait for the next scan. */
   takeAll(): WebhookId[];
-  /** What a scan asks of these. */
+  /** The scan requests for these webhooks. */
   scanRequests(webhookIds: readonly WebhookId[]): ScanRequest[];
-  /** Takes note of what a scan found: those with outstanding deliveries are looked at again. */
+  /** Stores the result of a scan. The next scan reads the webhooks with outstanding deliveries again. */
   scanned(requests: readonly ScanRequest[], found: readonly ScannedWebhook[]): void;
-  /** Takes note of what a sweep found, which may lie before the marks. */
+  /** Stores the result of a sweep. It may lie before the known positions. */
   swept(webhooks: readonly SweptWebhook[]): void;
-  /** Where a claim begins. A full webhook has enough behind its first due delivery: what commits late can wait for a scan. */
+  /**
+   * Where a claim starts. A webhook at its limit has enough after its first due delivery: rows that commit
+   * late can wait for a scan.
+   */
   claimFrom(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null;
 }
 
-/** Webhooks whose marks are remembered; the one that was noted for the longest time ago is forgotten first. */
+/** Webhooks remembered. The relay forgets the one noted longest ago. */
 const STARTS_MAX = 50_000;
 
 interface ScanStart {
@@ -60,7 +64,7 @@ class Outstanding implements OutstandingWebhooks {
     const askedFrom = new Map(requests.map(({ webhookId, scanFrom }) => [webhookId, scanFrom]));
     for (const { webhookId, outstanding, scanFrom, firstDue } of found) {
       if (outstanding) this.#toScan.add(webhookId);
-      // A sweep that ended meanwhile may have seen what lies before the place from which this scan began.
+      // A sweep may have ended during the scan and found an earlier start. That start wins.
       const isLatest = (this.#starts.get(webhookId)?.scanFrom ?? null) === askedFrom.get(webhookId);
       if (isLatest) this.#remember(webhookId, { scanFrom, firstDue });
     }
@@ -79,7 +83,7 @@ class Outstanding implements OutstandingWebhooks {
   }
 
   #remember(webhookId: WebhookId, start: ScanStart): void {
-    this.#starts.delete(webhookId); // to the end: the map's order is the order of use
+    this.#starts.delete(webhookId); // moves it to the end: the map keeps the order of use
     this.#starts.set(webhookId, start);
     if (this.#starts.size <= STARTS_MAX) return;
     const oldest = this.#starts.keys().next();

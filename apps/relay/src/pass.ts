@@ -4,14 +4,14 @@ import type { Logger, Metrics, PeriodicTask, RelayPass } from '@postrider/runtim
 export interface PassOptions {
   /** Names the pass in the log and in the metric `passDuration`. */
   readonly name: RelayPass;
-  /** Resolves to the pause before the next turn, in milliseconds. */
+  /** Resolves to the pause before the next run, in milliseconds. */
   readonly run: () => Promise<number>;
   readonly pauseAfterErrorMs: number;
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
   readonly metrics: Pick<Metrics<'relay'>, 'passDuration'>;
 }
 
-/** A periodic task of the relay that measures its turns and logs an outage once: when it begins and when it ends. */
+/** A periodic task that measures each run. It logs an outage once when it begins and once when it ends. */
 export function createPass({ name, run, pauseAfterErrorMs, logger, metrics }: PassOptions): PeriodicTask {
   return periodicTask({
     async run() {

@@ -37,7 +37,7 @@ import { retentionSteps, retentionPass } from './retention.ts';
 export interface RelayParts {
   readonly config: RelayConfig;
   readonly location: QueueLocation;
-  /** For claims of deliveries. */
+  /** Connections for claims of deliveries. */
   readonly claims: ReturnType<typeof createPool>;
   readonly pool: ReturnType<typeof createPool>;
   readonly logger: Logger;
@@ -53,10 +53,13 @@ const STOP_TIMEOUT_MS = 5_000;
 
 type StartPass = (name: RelayPass, run: () => Promise<number>, pauseAfterErrorMs: number) => PeriodicTask;
 
-/** Builds the relay's passes and adds them to the start list; what wakes them is added last. */
+/**
+ * Builds the relay's passes and adds them to the start list. The wake-up listener is added last, after the
+ * passes it wakes.
+ */
 export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const { config, pool, logger, metrics } = parts;
-  // A new connection may lead to another Redis, with another policy.
+  // A new connection may lead to another Redis, with another eviction policy. So the relay reports again.
   const queue = createProducer(parts.location, parts.onQueueError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
 
@@ -109,7 +112,7 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   lifecycle.add('wake-ups', { start: async () => listener.start(), stop: () => listener.stop() });
 }
 
-/** Deliveries have three passes that share their claims: the rounds, the news beside them, and the sweep. */
+/** The three delivery passes share one DeliveryClaims: the polling pass, the wake-up pass and the sweep. */
 function createDeliveryPasses(
   parts: RelayParts,
   queue: Producer,
@@ -156,7 +159,10 @@ function createDeliveryPasses(
   };
 }
 
-/** Of one worker that is set as this relay is: the fast lane's slots, as many parked attempts, the slow lane's slots. */
+/**
+ * Slots of one worker with the same settings as this relay: the fast lane's, as many parked attempts, and the
+ * slow lane's.
+ */
 function slotsOf({ deliveryConcurrency, slowLaneConcurrency }: RelayConfig): number {
   return 2 * deliveryConcurrency + slowLaneConcurrency;
 }

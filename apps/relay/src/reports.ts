@@ -3,19 +3,20 @@ import { QUEUE_KEYS } from '@postrider/queue';
 import type { Metrics } from '@postrider/runtime';
 import type { Outstanding } from '@postrider/store';
 
-/** How often the gauges are read, and so how old they are at the most. */
+/** Time between two reports: gauges are at most this old. */
 export const REPORT_EVERY_MS = 15_000;
 
-/** What the gauges say of Postgres. */
+/** What the gauges read from Postgres. */
 export interface ReportedStore {
   readOutstanding(): Promise<Outstanding>;
   oldestSnapshotSeconds(): Promise<number>;
 }
 
 /**
- * Reads the outstanding deliveries and the queues into the gauges. @returns the pause before the next report.
+ * Sets the gauges for outstanding deliveries and queues. @returns the pause before the next report.
  *
- * @param onEvictionPolicy told of Redis's policy, last of all: a user of Redis without INFO still gets the rest.
+ * @param onEvictionPolicy receives Redis's policy last. So the other gauges work for a Redis user without
+ * INFO.
  */
 export async function reportPass(
   metrics: Metrics<'relay'>,

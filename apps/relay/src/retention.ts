@@ -33,10 +33,10 @@ export interface RetentionParts {
 const PASS_EVERY_MS = 60 * 60 * 1000;
 const RETRY_AFTER_FAILURE_MS = 60 * 1000;
 
-/** Drops what is past its days or over its number. @returns how many rows. */
+/** Deletes rows that are too old or too many. @returns how many rows. */
 type RetentionStep = () => Promise<number>;
 
-/** Each by what it drops, as the log names it. */
+/** The steps by what they delete; the log uses these names. */
 export function retentionSteps({
   pool,
   config,
@@ -45,7 +45,7 @@ export function retentionSteps({
 }: RetentionParts): Record<string, RetentionStep> {
   return {
     stray_attempts: () => dropStrayAttempts(pool, config.attemptRetentionDays),
-    // An event outlives its attempts: while these are kept there is nothing to look for.
+    // An event stays as long as its attempts.
     events: () => dropOldEvents(pool, Math.max(config.eventRetentionDays, config.attemptRetentionDays)),
     mail_contents: () => dropMailContents(pool, config.mailContentRetentionDays),
     mail: () => dropOldMail(pool, config.mailRetentionDays),
@@ -75,7 +75,7 @@ export function retentionSteps({
   };
 }
 
-/** Runs the steps; one that fails keeps no other from being done. @returns the pause before the next turn. */
+/** Runs all steps, also after one fails. @returns the pause before the next run. */
 export async function retentionPass(
   steps: Readonly<Record<string, RetentionStep>>,
   logger: Logger,

@@ -4,56 +4,60 @@ import { flightTimeAfter, meanFlightMs, NO_FLIGHT_TIME } from './flight-time.ts'
 import type { FlightTime } from './flight-time.ts';
 
 /**
- * How many deliveries of a webhook may be in flight at once. It begins small, grows by two for each that has ended since
- * the last claim (8, 24, 72, 216: much as TCP's slow start), and falls when the endpoint fails. An endpoint that answers
- * is bounded by its account's limit only: waiting for an answer costs a socket, not a processor. One that answers quickly
- * needs no more than `shared` to be busy, and gets no more while other webhooks are served, too: they would wait behind it.
+ * How many deliveries of a webhook may be in flight. A webhook starts at `first`. Its limit grows by two per
+ * ended delivery (8, 24, 72, 216), like TCP's slow start. It falls to `failing` when the endpoint fails. An
+ * endpoint that answers is bounded only by its account's limit, because a waiting attempt costs a socket, not
+ * a processor. A quick endpoint is busy with `shared` in flight. It gets no more while other webhooks are
+ * served, because they would wait behind it.
  */
 export const LIMITS = { first: 8, shared: 48, failing: 4 } as const;
 
-/** For each delivery that ended: an endpoint that takes 4 s has 72 in flight after 8 s. */
+/** Growth of the limit per ended delivery. An endpoint that takes 4 s has 72 in flight after 8 s. */
 const GROWTH = 2;
 
-/** Quick: deliveries are in flight for no longer than this. With `shared` in flight that is 480 a second. */
+/**
+ * An endpoint is quick when its deliveries are in flight no longer than this. With 48 in flight it gets 480
+ * deliveries per second.
+ */
 const QUICK_MS = 100;
-/** An endpoint with a shorter mean answers soon, though some of its answers take seconds. */
+/** An endpoint with a shorter mean answers soon, although some answers may take seconds. */
 const SOON_MS = 500;
-/** After a longer time without a claim nobody knows whether it still answers. */
+/** After a longer time without a claim, the relay does not know whether the endpoint still answers. */
 const SERVED_RECENTLY_MS = 1_000;
 
 /**
- * Healthy: it was seen to end deliveries since it last failed or hung. Unresponsive: it was last seen to hang; when its
- * attempts have timed out, they have ended too, and that says nothing good of it.
+ * Healthy: deliveries ended since the endpoint last failed or hung. Unresponsive: the endpoint was last seen
+ * to hang. Attempts that time out end, too, so their end does not make it healthy.
  */
 export type Health = 'healthy' | 'unknown' | 'unresponsive';
 
-/** What a relay knows of a webhook. */
+/** What this relay knows about one webhook. */
 export interface WebhookState {
-  /** Unknown until the first claim that got something. */
+  /** Null until the first claim that got a delivery. */
   readonly accountId: AccountId | null;
-  /** What its own deliveries have earned it; the account's limit comes on top. */
+  /** The webhook's own limit. The account's limit applies as well. */
   readonly limit: number;
-  /** What the last claim was allowed. */
+  /** The limit that the last claim used. */
   readonly claimLimit: number;
-  /** In flight after the last claim, as far as this relay knows. */
+  /** Deliveries in flight after the last claim, from this relay's view. */
   readonly inFlight: number;
-  /** All of that has ended: a scan after the last claim found nothing in flight. */
+  /** A scan after the last claim found nothing in flight. */
   readonly idle: boolean;
-  /** The last claim saw as many as it was allowed: there may be more behind them. */
+  /** The last claim read as many rows as the limit allows. More may be due behind them. */
   readonly reachedLimit: boolean;
   readonly health: Health;
-  /** Deliveries of it have ended since it last failed, be it after a long time. */
+  /** Deliveries ended since the endpoint last failed, even if each took long. */
   readonly answers: boolean;
-  /** It was seen to hang since it was last served. */
+  /** A scan found it hanging after the last claim. */
   readonly hung: boolean;
-  /** The claim that last served it; claims are counted from 1. */
+  /** Number of the claim that last served the webhook. Claims count from 1. */
   readonly lastClaim: number;
-  /** When it was last served. */
+  /** Time of that claim. */
   readonly servedAtMs: number;
   readonly flightTime: FlightTime;
 }
 
-/** Of a webhook that has not been claimed for yet. */
+/** State of a webhook that the relay has not served yet. */
 export const NEW_WEBHOOK: WebhookState = {
   accountId: null,
   limit: LIMITS.first,
@@ -71,22 +75,21 @@ export const NEW_WEBHOOK: WebhookState = {
 
 export interface ClaimContext {
   readonly servedAtMs: number;
-  /** Other webhooks are served, too. */
+  /** The relay also serves other webhooks. */
   readonly othersServed: boolean;
-  /** The account's limit. */
   readonly accountLimit: number;
 }
 
-/** What is known after a claim. @param claimed what it got for this webhook, one or more */
+/** The state after a claim. @param claimed the claim's deliveries for this webhook, at least one */
 export function stateAfterClaim(
   before: WebhookState,
   claimed: readonly ClaimedDelivery[],
   { servedAtMs, othersServed, accountLimit }: ClaimContext,
 ): Omit<WebhookState, 'lastClaim'> {
   const inFlight = Math.max(...claimed.map((delivery) => delivery.inFlight));
-  // What is only delayed is in nobody's way, and its leaving the queue would say nothing of the webhook.
+  // Delayed jobs do not count: they occupy no slot, and their end would say nothing about the endpoint.
   const inFlightNow = inFlight + claimed.filter((delivery) => delivery.delayMs === 0).length;
-  // Not what it got: of two relays that claim at a time each gets a part.
+  // Rows read, not rows leased: when two relays claim together, each gets a part.
   const rowsRead = Math.max(...claimed.map((delivery) => delivery.rowsRead));
   const fails = claimed.some((delivery) => delivery.failing);
   const stuck = claimed.some((delivery) => delivery.stuck);
@@ -102,9 +105,9 @@ export function stateAfterClaim(
   if (fails) {
     return { ...now, limit: LIMITS.failing, health: 'unknown', answers: false, flightTime: NO_FLIGHT_TIME };
   }
-  // Those that come back because their job or their worker was lost have not ended.
+  // A delivery whose lease expired has not ended. Its job or its worker was lost.
   const lapsed = claimed.filter((delivery) => delivery.leaseExpired).length;
-  // The claim looked at no more rows than it was allowed: where that has shrunk, the others may be in flight still.
+  // The claim read no more rows than its limit. If the limit fell, further deliveries may be in flight.
   const expected = Math.min(before.inFlight, before.claimLimit);
   const ended = Math.max(0, expected - inFlight - lapsed);
   const flightTime =
@@ -132,7 +135,7 @@ export function stateAfterClaim(
 }
 
 function healthAfter(before: WebhookState, hangs: boolean, ended: number): Health {
-  // What has ended since it hung may have ended by timing out.
+  // Attempts that ended since may have timed out.
   if (before.health === 'unresponsive' && (before.hung || hangs)) return 'unresponsive';
   return ended > 0 ? 'healthy' : before.health;
 }
@@ -142,8 +145,8 @@ function answersSoon(flightTime: FlightTime): boolean {
 }
 
 /**
- * What is known after the scan has seen its first attempt take long. One slow answer in a hundred does not make an
- * endpoint unresponsive: parking frees the slot of that attempt.
+ * The state after two scans found the first attempt stuck. One slow answer in a hundred does not make an
+ * endpoint unresponsive, because parking frees the slot of that attempt.
  */
 export function stateAfterStuck(before: WebhookState, nowMs: number): WebhookState {
   const answers = nowMs < before.servedAtMs + SERVED_RECENTLY_MS && answersSoon(before.flightTime);
