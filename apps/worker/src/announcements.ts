@@ -6,16 +6,19 @@ import type { Fleet } from '@postrider/store';
 
 export interface AnnouncementsParts {
   readonly fleet: Pick<Fleet, 'announce' | 'leave'>;
-  /** Attempts that this worker can have in flight at once, in all its lanes. */
+  /** Attempts that this worker can have in flight, in all lanes. */
   readonly slots: number;
   readonly logger: Pick<Logger, 'debug'>;
 }
 
-/** Relays count a worker for 3 s after they heard of it. */
+/** Relays count a worker for 3 s after each announcement. */
 const EVERY_MS = 1_000;
 const LEAVE_TIMEOUT_MS = 1_000;
 
-/** Says every second that this worker runs: relays bound what one account has in flight by the slots of all workers. */
+/**
+ * Announces this worker every second. Relays limit what one account has in flight by the slots of all
+ * workers.
+ */
 export function createAnnouncements({ fleet, slots, logger }: AnnouncementsParts) {
   const workerId = randomUUID();
   const task = periodicTask({

@@ -1,11 +1,13 @@
-/** Gathers single calls into batches. */
+/** Combines single calls into batches. */
 export interface Batcher<Item, Result> {
   add(item: Item): Promise<Result>;
 }
 
 export interface BatcherOptions<Item, Result> {
   readonly sizeMax: number;
-  /** One result for each item, in their order, or a promise of it. A rejection rejects the calls of that batch. */
+  /**
+   * Returns one result per item, in order, or a promise of it. A rejection rejects all calls of the batch.
+   */
   readonly run: (items: readonly Item[]) => Promise<readonly (Result | PromiseLike<Result>)[]>;
 }
 
@@ -16,8 +18,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Busy: that many calls in that time, 600 a second. Batches then gather for a while, which makes few and large ones; but
- * no longer than something comes: where everybody already waits for this batch, nothing will.
+ * The call rate is high at 24 calls in 40 ms, 600 per second. Batches then wait up to 4 × 3 ms for more
+ * calls. They stop after 3 ms without a call: every caller may already be in the batch.
  */
 const BUSY_CALLS = 24;
 const BUSY_WITHIN_MS = 40;
@@ -25,8 +27,8 @@ const GATHER_STEPS_MAX = 4;
 const GATHER_STEP_MS = 3;
 
 /**
- * A call that comes alone goes at once. What comes while a batch is under way waits for it and goes together, as in
- * a group commit; from 600 calls a second on, batches also gather for up to 12 ms.
+ * A single call runs at once. Calls that arrive during a batch form the next batch, as in a group commit.
+ * From 600 calls per second, a batch also waits up to 12 ms for more calls.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = [];
@@ -44,7 +46,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     running = false;
   }
 
-  /** Ends early when a batch is full, and when nothing came in a step. */
+  /** Ends early when the batch is full, or when a step brought no call. */
   async function gather(): Promise<void> {
     for (let step = 0, before = -1; step < GATHER_STEPS_MAX && waiting.length > before; step += 1) {
       before = waiting.length;
@@ -79,7 +81,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         waiting.push({ item, resolve, reject });
         callRate.noteCall();
         if (waiting.length >= options.sizeMax) onBatchFull?.();
-        // Later in this turn of the event loop: jobs that arrive together are taken together.
+        // Runs later in this event-loop iteration, so calls that arrive together share a batch.
         if (!running) {
           running = true;
           setImmediate(() => void runAll());
@@ -89,7 +91,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   };
 }
 
-/** Remembers when the last calls came. */
+/** Remembers the times of the last 24 calls. */
 function createCallRate(): { noteCall(): void; isHigh(): boolean } {
   const calledAt: number[] = new Array<number>(BUSY_CALLS).fill(-Infinity);
   let oldest = 0;

@@ -24,7 +24,7 @@ if (config.deliveryAllowedNetworks.length > 0) {
   });
 }
 
-/** Of the pool, this many connections are for takes, whose commits need not reach the disk. */
+/** Connections of the pool that take deliveries. These commits need not reach the disk. */
 const LEASE_POOL_SIZE = 2;
 const connection = {
   databaseUrl: config.databaseUrl,

@@ -1,25 +1,25 @@
-/** Of the rate at which slots come free: enough more that none stays free for want of a beginning. */
+/** Starts 25 % faster than slots free up, so no slot stays idle. */
 const HEADROOM = 1.25;
-/** How much the last end counts for the mean of how long work takes. */
+/** Weight of the last attempt in the mean duration. */
 const WEIGHT = 1 / 8;
-/** What is less cannot be waited for. */
+/** Timers cannot wait for less. */
 const TIMER_MS = 1;
-/** Starts that a busy event loop has missed are made up for, within this time. */
+/** A busy event loop may miss starts. It catches up on those of the last 50 ms. */
 const CATCH_UP_MS = 50;
 
 export interface PacingOptions {
-  /** How many at a time there can be. */
+  /** Attempts that may run at once. */
   readonly slots: number;
-  /** A monotonic clock. */
+  /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
 }
 
 /**
- * Begins work no faster than its slots come free, going by how long work took lately. Attempts that were begun together and
- * run out of time together would else be begun together again, TLS handshakes and all, for as long as their endpoints
- * hang. Work that is quick is not held up.
+ * Limits the rate of starts to the rate at which slots free up, by the mean duration of recent work.
+ * Otherwise attempts that timed out together would start together again, each with a TLS handshake. Quick
+ * work does not wait.
  *
- * @returns does the work when its time has come; settles as the work does
+ * @returns a function that runs the work when its time has come, and settles as the work does
  */
 export function createPacing({
   slots,
@@ -29,7 +29,7 @@ export function createPacing({
   let lastMs = -Infinity;
   let last = Promise.resolve();
 
-  /** One after the other, each by the mean of the moment at which it is the next. */
+  /** Runs one after the other. Each uses the mean duration of the moment when it is next. */
   async function untilStart(askedMs: number): Promise<void> {
     const dueMs = lastMs + meanMs / (slots * HEADROOM);
     const waitMs = dueMs - nowMs();

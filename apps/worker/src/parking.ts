@@ -1,20 +1,23 @@
 import { within } from '@postrider/limits';
 
 /**
- * Lets long work go on without holding a slot of its queue: after a while an attempt is parked, and the slot serves another
- * one. The slots bound what the processor has to do; an attempt that waits for its answer costs a socket.
+ * Lets a long attempt continue without a slot: after a while the attempt is parked and its slot serves
+ * another one. Slots limit the work of the processor; an attempt that waits for an answer costs only a
+ * socket.
  */
 export interface Parking {
-  /** Resolves when `work` has ended, or earlier when it was parked. `work` never rejects. */
+  /** Resolves when `work` has ended or was parked. `work` never rejects. */
   untilEndedOrParked(work: Promise<void>): Promise<void>;
-  /** Resolves when all parked work has ended, or the time is over. */
+  /** Resolves when all parked work has ended, or after the deadline. */
   drain(deadlineMs: number): Promise<void>;
 }
 
-/** @param placesMax parked at once; with all places taken, work holds its slot until one is free. */
+/**
+ * @param parkedMax Attempts parked at once. Beyond that, an attempt keeps its slot until a parked one ends.
+ */
 export function createParking(options: { readonly afterMs: number; readonly parkedMax: number }): Parking {
   const parked = new Set<Promise<void>>();
-  /** Long work that waits for a place, the longest first, each with what frees its slot. */
+  /** Long work that cannot be parked yet, oldest first, with the function that frees its slot. */
   const overdue = new Map<Promise<void>, () => void>();
 
   function park(work: Promise<void>, freeSlot: () => void): void {
@@ -43,7 +46,8 @@ export function createParking(options: { readonly afterMs: number; readonly park
         const parkUnlessEnded = () => {
           if (!hasEnded) park(work, resolve);
         };
-        // On a busy event loop the timer fires before Node reads the sockets, and an answer may be there: it is read first.
+        // On a busy event loop the timer fires before Node reads the sockets. The answer may be there, so
+        // Node reads it first.
         const timer = setTimeout(() => setImmediate(parkUnlessEnded), options.afterMs);
         void work.then(() => {
           hasEnded = true;

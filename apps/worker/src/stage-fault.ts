@@ -1,7 +1,7 @@
-/** The stages at which a fault of ours can end work: of deliveries the first three, of mail all but `attempt`. */
+/** The stages that a fault of ours can end. Deliveries have the first three; mail has all but `attempt`. */
 export type Stage = 'load' | 'attempt' | 'record' | 'hand_over';
 
-/** A fault of ours, and the stage of the work that it ended. It says what its cause says. */
+/** A fault of ours, and the stage that it ended. Its message is the message of its cause. */
 export class StageFault extends Error {
   readonly stage: Stage;
 
@@ -12,7 +12,7 @@ export class StageFault extends Error {
   }
 }
 
-/** @throws StageFault in place of whatever the work throws. */
+/** @throws StageFault for any error of the work. */
 export async function during<T>(stage: Stage, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -4,10 +4,10 @@ const FIRST_PAUSE_MS = 50;
 const PAUSE_MS_MAX = 2_000;
 
 /**
- * Records an outcome, trying again while Postgres is away, until the lease that covers it has run out: from then on
- * the row is somebody else's.
+ * Records an outcome. It retries while Postgres is unavailable, until the lease ends. After that the row
+ * belongs to another worker.
  *
- * @throws the last StoreUnavailableError once the time is over; any other error at once.
+ * @throws the last StoreUnavailableError when the lease has ended; any other error at once.
  */
 export async function untilLeaseEnds<T>(leaseEndsAtMs: number, record: () => Promise<T>): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {

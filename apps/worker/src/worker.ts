@@ -30,11 +30,11 @@ import { StageFault } from './stage-fault.ts';
 
 export interface WorkerParts {
   readonly config: ConfigurationOf<'worker'>;
-  /** The installation's, which the environment may leave open. */
+  /** The provider of the installation. The environment may leave it unset. */
   readonly mailProvider: MailProviderOptions['provider'];
   readonly location: QueueLocation;
   readonly database: Database;
-  /** Commits need not be durable: leases only. */
+  /** For leases only: commits need not be durable. */
   readonly leases: ReturnType<typeof createPool>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,11 +42,11 @@ export interface WorkerParts {
   readonly onQueueError: (error: Error) => void;
 }
 
-/** Left of the stop's time for what comes after the attempts: closing connections. */
+/** Part of the stop's time that stays for closing connections. */
 const STOP_RESERVE_MS = 2_000;
-/** Messages whose outcome is being recorded, and those that wait, so that no slot stays free for want of the next. */
+/** Messages per provider slot. While one message's outcome is recorded, the next one uses the slot. */
 const MAIL_JOBS_PER_SLOT = 2;
-/** Recording a hand-over of mail, after the provider's own time limit. */
+/** Time to record the outcome, after the provider's own time limit. */
 const MAIL_LEASE_MARGIN_SECONDS = 15;
 
 /** Builds the worker's three consumers and adds them to the start list. */
@@ -54,8 +54,8 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
   const { config, location, onQueueError } = parts;
   const { deliveryConcurrency, slowLaneConcurrency } = config;
   const stages = createDeliveryStages(parts);
-  // Each lane has connections of its own, to any one host as many as it has attempts: webhooks that share a host
-  // would else wait for each other within their own time limits.
+  // Each lane has its own connections, per host as many as it may have attempts. Otherwise webhooks that
+  // share a host would wait for each other within their own time limits.
   const fast = addLane(lifecycle, parts, {
     stages,
     attemptsMax: (1 + PARKED_PER_SLOT) * deliveryConcurrency,
@@ -94,7 +94,7 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
       onError: onQueueError,
     }),
   };
-  // One part: all three stop taking jobs at the same moment. Mail that waits for a slot is given back.
+  // One part, so all three stop taking jobs at the same moment. Mail that waits for a slot is released.
   lifecycle.add('consumers', {
     start: async () => Object.values(consumers).forEach((consumer) => consumer.start()),
     async stop(remainingMs) {
@@ -102,12 +102,13 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
       await Promise.all(Object.values(consumers).map((each) => each.stop(remainingMs - STOP_RESERVE_MS)));
     },
   });
-  // The fast lane's, as many parked, and the slow lane's. That more may be parked gives no account a larger share.
+  // The fast lane's slots, as many parked attempts, and the slow lane's slots. More may be parked, but that
+  // gives no account a larger share.
   const slots = 2 * deliveryConcurrency + slowLaneConcurrency;
   lifecycle.add('announcements', createAnnouncements({ ...parts, fleet: createFleet(parts.leases), slots }));
 }
 
-/** What both lanes share. */
+/** The stages that both lanes share. */
 function createDeliveryStages(parts: WorkerParts): Omit<DeliveryStages, 'attempt'> {
   const { config, clock, logger, metrics } = parts;
   const store = createDeliveryWork(parts.leases, parts.database.pool, {
@@ -127,7 +128,7 @@ function createDeliveryStages(parts: WorkerParts): Omit<DeliveryStages, 'attempt
   };
 }
 
-/** The deliveries of one lane, over connections of its own. */
+/** Builds the handler of one lane's deliveries, with its own connections. */
 function addLane(
   lifecycle: Lifecycle,
   parts: WorkerParts,
@@ -197,7 +198,7 @@ function addMailStages(lifecycle: Lifecycle, parts: WorkerParts, stopped: AbortS
 
 type Logged = Pick<WorkerParts, 'logger' | 'metrics'>;
 
-/** A fault of ours ends here, with one line and a count: the row's lease brings the work back. */
+/** Handles a fault of ours: one log line and a count. The row's lease brings the work back. */
 function loggingFaults<Job>(
   parts: Logged,
   work: 'delivery' | 'mail',

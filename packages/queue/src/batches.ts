@@ -1,15 +1,21 @@
 import { z } from 'zod';
 import type { JobToAdd } from './job-queue.ts';
 
-/** What one job of BullMQ carries: one of our jobs, or several. */
+/** The jobs that one BullMQ job carries, at least one. */
 export type Batch<Job> = [JobToAdd<Job>, ...JobToAdd<Job>[]];
 
-/** These share the round trips of one job. More would be much for one worker where another has nothing to do. */
+/**
+ * Jobs per batch, at most. They share the round trips of one BullMQ job. Larger batches could overload one
+ * worker while another is idle.
+ */
 const BATCH_MAX = 16;
-/** In no id of ours. */
+/** Our ids never contain this character. */
 const ID_SEPARATOR = '.';
 
-/** Puts together what is due and of one group. Small batches first: a lone job does not wait behind another's sixteen. */
+/**
+ * Groups due jobs of one group into batches. Small batches come first, so a single job does not wait behind
+ * sixteen.
+ */
 export function inBatches<Job>(jobs: readonly JobToAdd<Job>[]): Batch<Job>[] {
   const batches: Batch<Job>[] = [];
   const open = new Map<string, Batch<Job>>();
@@ -28,22 +34,25 @@ export function inBatches<Job>(jobs: readonly JobToAdd<Job>[]): Batch<Job>[] {
   return batches.sort((a, b) => a.length - b.length);
 }
 
-/** Names all that it carries: a batch that is added again is a double, one that is made otherwise is not. */
+/**
+ * Id of a batch: the ids of all its jobs. Adding the same batch again is a duplicate; a batch of other jobs
+ * is not.
+ */
 export function batchId(jobIds: readonly string[]): string {
   return jobIds.join(ID_SEPARATOR);
 }
 
-/** How many jobs these carry. */
+/** Number of jobs in these batches. */
 export function jobsIn(batchIds: readonly string[]): number {
   return batchIds.reduce((sum, id) => sum + id.split(ID_SEPARATOR).length, 0);
 }
 
-/** A lone job travels as itself. */
+/** A single job is stored without a batch around it. */
 export function batchData(jobs: readonly unknown[]): unknown {
   return jobs.length === 1 ? jobs[0] : { jobs };
 }
 
-/** Reads what {@link batchData} makes. */
+/** Parses the output of {@link batchData}. */
 export function batchOf<Job>(job: z.ZodType<Job>): z.ZodType<readonly Job[]> {
   const several = z.object({ jobs: z.array(job) }).transform(({ jobs }) => jobs);
   return z.union([job.transform((one) => [one]), several]);

@@ -4,7 +4,7 @@ import type { RedisOptions } from 'ioredis';
 import { Pool } from 'pg';
 import { hideEvictionPolicy } from './eviction-policy.ts';
 
-/** Where the queues live. */
+/** The location of the queues. */
 export type QueueLocation =
   | {
       readonly kind: 'redis';
@@ -13,31 +13,33 @@ export type QueueLocation =
     }
   | { readonly kind: 'postgres'; readonly databaseUrl: string };
 
-/** The schema of BullMQ's own tables where the queues live in Postgres. */
+/** Schema of BullMQ's own tables in Postgres. */
 export const QUEUE_SCHEMA = 'bullmq';
 
 const RECONNECT_DELAY_MS_MAX = 2_000;
 
 /**
- * A server that was demoted answers like this for as long as its connections live. After a failover behind one address
- * a new connection leads to its successor. An older server wraps a script's error in a sentence of its own.
+ * A demoted server answers like this on all its open connections. After a failover behind one address, a new
+ * connection reaches the new primary. Older servers wrap a script's error in their own sentence.
  */
 const NOT_THE_PRIMARY = /\b(?:READONLY|LOADING|MASTERDOWN)\b/;
 
 const SHARED = {
   connectTimeout: 5_000,
   keepAlive: 10_000,
-  // A server that does not say goodbye does not keep the process.
+  // An unresponsive server does not delay the process's exit.
   disconnectTimeout: 200,
   retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MS_MAX),
   reconnectOnError: (error: Error) => NOT_THE_PRIMARY.test(error.message),
-  // The check would stay on a connection for as long as its server loads. Without it the first command says so.
+  // The check would hold a connection as long as its server loads. Without it, the first command reports the
+  // error.
   enableReadyCheck: false,
 } satisfies RedisOptions;
 
 /**
- * Fails at once while Redis is away, and within 2 s when it hangs: the relay's rows stay in Postgres meanwhile. The
- * socket time-out finds a connection that died without a word, which a command time-out alone would leave in use.
+ * Fails at once while Redis is unavailable, and within 2 s when it hangs. The relay's rows stay in Postgres
+ * meanwhile. The socket time-out detects a silently dead connection; the command time-out alone would keep it
+ * in use.
  */
 const PRODUCER = {
   ...SHARED,
@@ -48,8 +50,8 @@ const PRODUCER = {
 } satisfies RedisOptions;
 
 /**
- * Waits for Redis as long as it takes. The socket time-out (above BullMQ's longest blocking read, 10 s) finds a
- * connection that died without a word; a command time-out would break blocking reads.
+ * Waits for Redis without a limit. The socket time-out detects a silently dead connection. It is longer than
+ * BullMQ's longest blocking read (10 s). A command time-out would break blocking reads.
  */
 const CONSUMER = { ...SHARED, maxRetriesPerRequest: null, socketTimeout: 15_000 } satisfies RedisOptions;
 
@@ -63,7 +65,7 @@ export function connectRedis(
   return redis;
 }
 
-/** One pool for the queues of a process. A consumer keeps one of its connections to itself, for LISTEN. */
+/** One pool for the queues of a process. A consumer reserves one connection for LISTEN. */
 export function connectQueuePool(
   databaseUrl: string,
   size: number,
@@ -79,13 +81,13 @@ export function connectQueuePool(
     keepAliveInitialDelayMillis: 10_000,
   });
   pool.on('error', onError);
-  // A connection that is checked out and between two statements has nobody else to tell (see the store's pool).
+  // Without this listener, an error between two statements of a checked-out connection would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  // BullMQ's own type of a pool has one more overload of `on`; it asks for nothing that pg's pool lacks.
+  // BullMQ's pool type has one more overload of `on`. It needs nothing that pg's pool lacks.
   return pool as Pool & PgPool;
 }
 
-/** Adds to the options that the URL may bring of its own: of two lists, the driver would drop ours. */
+/** Appends to the URL's own options: of two option lists, the driver would drop ours. */
 function withSearchPath(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   const given = url.searchParams.get('options');

@@ -11,7 +11,7 @@ import type { JobOf, QueueKey } from './jobs.ts';
 import { pause } from './pause.ts';
 import type { Consumer, ConsumerOptions } from './job-queue.ts';
 
-/** The part of BullMQ's worker that is used; the same on both back-ends. */
+/** The part of BullMQ's worker that we use. Both back-ends have it. */
 interface BullWorker extends JobSource {
   waitUntilReady(): Promise<unknown>;
   startStalledCheckTimer(): Promise<void>;
@@ -26,22 +26,22 @@ interface Connected {
   disconnect(): Promise<void>;
 }
 
-/** A job may stall any number of times, because the row in Postgres decides whether it still counts. */
+/** A job may stall any number of times: the row in Postgres decides whether it is still valid. */
 const STALLS_MAX = 1_000;
 const LOCK_SECONDS = 30;
-/** How often in the time of a lock those that ran out are looked for. */
+/** Checks for expired locks per lock duration. */
 const STALLED_CHECKS_PER_LOCK = 3;
 
-/** The LISTEN connection of the consumer, and those that fetch and end jobs. */
+/** Connections to Postgres: one for LISTEN, the others fetch and complete jobs. */
 const POOL_SIZE = 4;
-/** Telling the queue that the last jobs have ended, and disconnecting. */
+/** Time to complete the last jobs and to disconnect. */
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Between two tries to come up. */
+/** Pause between two tries to start. */
 const START_RETRY_MS = 1_000;
 
 /**
- * One job of ours is one attempt, and Postgres says what comes of it: BullMQ neither retries nor counts. A job that fails has
- * ended like any other.
+ * One job is one attempt, and Postgres records its outcome. BullMQ neither retries nor counts: a failed job
+ * is completed like any other.
  */
 export function createConsumer<K extends QueueKey>(
   location: QueueLocation,
@@ -56,7 +56,7 @@ export function createConsumer<K extends QueueKey>(
     slots: options.concurrency,
     start(data) {
       const parsed = batch.safeParse(data);
-      // A job whose hash was lost comes without its data; its rows in Postgres find another way.
+      // A job whose Redis hash was lost has no data. Its rows come back when their leases expire.
       return parsed.success ? parsed.data.map((job) => options.handle(job)) : [];
     },
     stopped: stopped.signal,
@@ -65,14 +65,17 @@ export function createConsumer<K extends QueueKey>(
   let connected: Connected | null = null;
   let ended: Promise<void> = Promise.resolve();
 
-  /** BullMQ's worker remembers a failed first connection for good: it is made anew until one stands. */
+  /**
+   * BullMQ's worker never recovers from a failed first connection. So we create a new worker until one
+   * connects.
+   */
   async function run(): Promise<void> {
     while (!isStopped()) {
       connected = connect(location, name, options);
       try {
         await connected.worker.waitUntilReady();
         await connected.worker.startStalledCheckTimer();
-        await fetcher.run(connected.worker); // until it is stopped
+        await fetcher.run(connected.worker); // returns when stopped
         return;
       } catch (error) {
         if (isStopped()) return;
@@ -94,20 +97,20 @@ export function createConsumer<K extends QueueKey>(
       connected = null;
       fetchNothing(stopping.worker, options.onError);
       if (!(await settlesWithin(deadlineMs, fetcher.handled()))) return void shut(stopping);
-      // The queue hears of the last ends, if it is there.
+      // The last jobs are completed, if the queue is reachable.
       await settlesWithin(CLOSE_TIMEOUT_MS, Promise.all([fetcher.completed(), ended]));
       await shut(stopping);
     },
   };
 }
 
-/** Leaves alone what is in hand, and interrupts the wait for more; waits for nothing itself. */
+/** Stops fetching and interrupts a waiting fetch. Running jobs continue. */
 function fetchNothing(worker: BullWorker, onError: (error: Error) => void): void {
   worker.pause(true).catch(onError);
   worker.getBackend().disconnectBlocking(false).catch(onError);
 }
 
-/** By force: a graceful close never ends while Redis is away. Waits for no handler, and not long for the back-end. */
+/** Closes by force: a graceful close never ends while Redis is unavailable. It does not wait for handlers. */
 async function shut(connected: Connected): Promise<void> {
   await settlesWithin(CLOSE_TIMEOUT_MS, connected.worker.close(true));
   await settlesWithin(CLOSE_TIMEOUT_MS, connected.disconnect());

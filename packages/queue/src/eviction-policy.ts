@@ -1,16 +1,16 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
-/** Of an INFO answer, whose lines end with CR LF. */
+/** A line of Redis's INFO answer. Lines end with CR LF. */
 const POLICY_LINE = /^maxmemory_policy:(.*?)\r?$/m;
 
-/** What the server does at its memory limit. @returns null when it does not say. */
+/** What Redis does at its memory limit. @returns null when Redis does not report it. */
 export async function readEvictionPolicy(redis: Redis): Promise<string | null> {
   return POLICY_LINE.exec(String(await redis.call('INFO', 'memory')))?.[1] ?? null;
 }
 
 /**
- * BullMQ asks for INFO on every connection that it makes, and prints a line of its own on stderr when the server may
- * evict keys. The relay says it once, as JSON. So BullMQ is not shown the policy, on this client and its duplicates.
+ * BullMQ reads INFO on each connection, and prints its own warning to stderr when Redis may evict keys. The
+ * relay already logs this once as JSON. So we hide the policy from BullMQ, on this client and its duplicates.
  */
 export function hideEvictionPolicy(redis: Redis): Redis {
   const info = redis.info.bind(redis);
@@ -21,7 +21,7 @@ export function hideEvictionPolicy(redis: Redis): Redis {
   });
 }
 
-/** Whether a server with this policy may throw jobs away. One that does not say is believed. */
+/** Whether Redis may evict jobs under this policy. An unknown policy counts as safe. */
 export function evicts(policy: string | null): boolean {
   return policy !== null && policy !== 'noeviction';
 }

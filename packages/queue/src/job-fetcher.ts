@@ -3,18 +3,22 @@ import { Job } from 'bullmq';
 import type { JobJson } from 'bullmq';
 import { pause } from './pause.ts';
 
-/** The part of BullMQ's worker that fetches; the same on both back-ends. */
+/** The part of BullMQ's worker that fetches. Both back-ends have it. */
 export interface JobSource {
-  /** Waits for one when there was none the last time. Undefined: still none, or the worker is paused. */
+  /** Waits for a job when the last fetch found none. Undefined: still none, or the worker is paused. */
   getNextJob(token: string): Promise<Job | undefined>;
 }
 
 export interface JobFetcherOptions {
-  /** Pieces of work in hand. What one job carries may exceed it: a job begins where one slot is free. */
+  /**
+   * Jobs of ours handled at once. A BullMQ job starts when one slot is free, and may carry more jobs than
+   * there are slots.
+   */
   readonly slots: number;
   /**
-   * Begins the work that a job's data comes to, each piece in a slot of its own until it resolves; never rejects for what
-   * the work came to. None: it is no job of ours, and ends at once.
+   * Starts the jobs that a BullMQ job carries. Each holds a slot until its promise resolves, and never
+   * rejects for a failed delivery. An empty list means the data is not ours: the BullMQ job is completed at
+   * once.
    */
   readonly start: (data: unknown) => readonly Promise<void>[];
   readonly stopped: AbortSignal;
@@ -23,48 +27,47 @@ export interface JobFetcherOptions {
 
 type Fetched = 'job' | 'none' | 'failed';
 
-/** What the end of a job is answered with, if there is a next one. */
+/** BullMQ's answer to a completed job: the next job, if there is one. */
 type NextJob = readonly [data?: JobJson | null, id?: string];
 
 /**
- * Jobs asked for in one go, while every answer brings one: 1, 1, 2, 4, 8, 16. That one job came says little, as behind each
- * of those that come now and then there is none; a second one says that there may be more.
+ * Fetches at once, while every answer brings a job: 1, 1, 2, 4, 8, 16. After a single job there is often
+ * none, so the number doubles from the second job on.
  */
 const FETCHES_MAX = 16;
-/** After the queue could not be reached. */
+/** Pause after the queue could not be reached. */
 const RETRY_MS = 1_000;
 /**
- * BullMQ says at once that there is nothing more, and waits when it is asked again. If it goes on saying so at once, as
- * while somebody else's tool limits the queue's rate, or for a moment after delayed jobs were added, questions are spaced.
+ * BullMQ first answers "none" at once, and waits in the next fetch. It may keep answering at once: while
+ * another tool limits the queue's rate, or just after delayed jobs were added. Then fetches are paced.
  */
 const INSTANT_ANSWER_MS = 1;
 const UNPACED_EMPTY_FETCHES = 3;
 const EMPTY_FETCH_INTERVAL_MS = 5;
-/** Tries to tell the queue that a job has ended; afterwards its lock runs out, and it comes again as a stale one. */
+/** Tries to complete a job. Afterwards its lock expires, and it comes back as a stale job. */
 const COMPLETE_TRIES = 5;
 
 /**
- * Fetches jobs and works on them, as many at a time as there are slots.
+ * Fetches jobs and handles them, as many at once as there are slots.
  *
- * BullMQ's own loop asks for one job after the other and begins with none of them until it has found nothing more: behind
- * a busy queue a job is in hand for as many round trips as there are jobs after it. Here a job is begun when it comes, and
- * more are asked for together. (https://docs.bullmq.io/patterns/manually-fetching-jobs)
+ * BullMQ's own loop fetches one job after the other, and starts none until a fetch finds nothing. Behind a
+ * busy queue, a job then waits for as many round trips as jobs follow it. This class starts each job when it
+ * arrives, and fetches several at once. (https://docs.bullmq.io/patterns/manually-fetching-jobs)
  *
- * Locks are not renewed: as a rule they outlast the work, and else the row in Postgres says who has it.
+ * Locks are not renewed. They usually outlast the work; if not, the row in Postgres decides who may end it.
  */
 export class JobFetcher {
   readonly #options: JobFetcherOptions;
-  /** The work in hand, and the same with its end told to the queue. */
+  /** Running handlers; and those together with the completion of their BullMQ job. */
   readonly #handling = new Set<Promise<unknown>>();
   readonly #completing = new Set<Promise<void>>();
-  /** Told when a slot is free again, or the intake is stopped. */
+  /** Runs when a slot becomes free, or at the stop. */
   #onSlotFree: (() => void) | null = null;
-  /** Slots taken. */
   #slotsInUse = 0;
   #fetchesAtOnce = 1;
-  /** Pieces of work that are expected of a job: those of the largest lately, one less with each smaller one. */
+  /** Expected jobs per BullMQ job: the recent maximum, one less with each smaller one. */
   #expectedSize = 1;
-  /** Answers one after the other that brought all that was asked for. */
+  /** Consecutive answers that brought all jobs asked for. */
   #fullAnswers = 0;
 
   constructor(options: JobFetcherOptions) {
@@ -72,7 +75,7 @@ export class JobFetcher {
     options.stopped.addEventListener('abort', () => this.#onSlotFree?.(), { once: true });
   }
 
-  /** Fetches until it is stopped. */
+  /** Fetches jobs until the stop. */
   async run(source: JobSource): Promise<void> {
     const { slots, stopped } = this.#options;
     let instantEmptyAnswers = 0;
@@ -96,12 +99,12 @@ export class JobFetcher {
     }
   }
 
-  /** Resolves when no work is in hand any more. */
+  /** Resolves when no handler is running. */
   async handled(): Promise<void> {
     while (this.#handling.size > 0) await Promise.all(this.#handling);
   }
 
-  /** Resolves when the queue has also been told of it. */
+  /** Resolves when all handled jobs are completed in the queue, too. */
   async completed(): Promise<void> {
     while (this.#completing.size > 0) await Promise.all(this.#completing);
   }
@@ -122,8 +125,8 @@ export class JobFetcher {
   }
 
   /**
-   * Whether a job that was fetched is begun. If not, it goes back: the stop came meanwhile, or jobs that carry more than
-   * was expected took all slots.
+   * Whether a fetched job may start. Otherwise it returns to the queue: the worker is stopping, or larger
+   * jobs than expected took all slots.
    */
   #mayStart(): boolean {
     const { slots, stopped } = this.#options;
@@ -135,7 +138,7 @@ export class JobFetcher {
     this.#completing.add(ending);
   }
 
-  /** One job, and after it those that the queue gives in return for its end. */
+  /** Handles one job, and then those that BullMQ returns when a job completes. */
   async #handleAll(source: JobSource, job: Job, token: string): Promise<void> {
     for (let next: Job | null = job; next !== null;) {
       await this.#handle(next);
@@ -148,7 +151,7 @@ export class JobFetcher {
     }
   }
 
-  /** Each piece frees its slot when it ends, the last one when the queue has been told. */
+  /** Each job frees its slot when it ends. The last one frees it after the BullMQ job is completed. */
   async #handle(job: Job): Promise<void> {
     const { start, onError } = this.#options;
     const parts = start(job.data);
@@ -168,7 +171,7 @@ export class JobFetcher {
     await working;
   }
 
-  /** @returns the next job, if the queue is known to be busy with lone ones and has one. */
+  /** @returns the next job, if the queue is busy with single jobs and has one. */
   async #complete(source: JobSource, job: Job, token: string): Promise<Job | null> {
     const { slots, stopped, onError } = this.#options;
     for (let tries = 1; tries <= COMPLETE_TRIES; tries += 1) {
@@ -179,7 +182,8 @@ export class JobFetcher {
         const [data, id] = Array.isArray(answer) ? (answer as unknown as NextJob) : [];
         return data ? Job.fromJSON(source as unknown as Parameters<typeof Job.fromJSON>[0], data, id) : null;
       } catch (error) {
-        // Wiped meanwhile, or given to another as its lock ran out: the row knows.
+        // The job was removed, or another worker has it because the lock expired. The row in Postgres
+        // decides.
         if (isNoLongerOurs(error) || stopped.aborted) return null;
         onError(error as Error);
         await pause(RETRY_MS, stopped);
@@ -191,7 +195,7 @@ export class JobFetcher {
   async #returnToQueue(job: Job, token: string): Promise<void> {
     const { stopped, onError } = this.#options;
     await job.moveToWait(token).catch((error: unknown) => {
-      if (!stopped.aborted) onError(error as Error); // its lock runs out
+      if (!stopped.aborted) onError(error as Error); // its lock expires
     });
   }
 
@@ -208,7 +212,7 @@ export class JobFetcher {
   }
 }
 
-/** BullMQ's scripts refuse with negative codes: there is no such job, or its lock is gone or another's. */
+/** BullMQ's scripts return negative codes: the job does not exist, or another worker has its lock. */
 function isNoLongerOurs(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'number' && code < 0;

@@ -1,37 +1,40 @@
 import type { DeliveryJob, Lane, MailJob, QueueKey } from './jobs.ts';
 
-/** A job to be handed to a worker after a delay. */
+/** A job to add. A worker gets it after `delayMs`. */
 export type JobToAdd<Job> = Job & {
   readonly delayMs: number;
-  /** Of the jobs that could run those without it go first. */
+  /** Jobs without low priority run first. */
   readonly lowPriority?: boolean;
-  /** Those of one call that are due and have the same group are carried by one job of the queue, up to a number. */
+  /** Due jobs of one call with the same group share BullMQ jobs, up to 16 in each. */
   readonly group?: string;
 };
 
-/** Each that a job of the queue carries counts. */
+/** Depth of one queue. Each job in a batch counts. */
 export interface QueueDepth {
-  /** Jobs that could run now. */
+  /** Jobs that can run now. */
   readonly waiting: number;
-  /** Jobs whose delay is not over. */
+  /** Jobs whose delay has not passed. */
   readonly delayed: number;
 }
 
 /**
- * The relay's side of the queue, and the only way into it. What is put here may be lost at any moment; whoever puts
- * it keeps the truth elsewhere.
+ * The relay's side of the queue, and the only way to add jobs. The queue may lose a job at any moment: the
+ * caller keeps the truth elsewhere.
  */
 export interface Producer {
-  /** Adding a job that is there already does nothing. @throws QueueUnavailableError */
+  /** Adding a job again has no effect. @throws QueueUnavailableError */
   addDeliveries(lane: Lane, jobs: readonly JobToAdd<DeliveryJob>[]): Promise<void>;
   addMail(jobs: readonly JobToAdd<MailJob>[]): Promise<void>;
   depth(): Promise<Record<QueueKey, QueueDepth>>;
-  /** Redis's `maxmemory-policy`. Null: it does not say, or the queue is on Postgres. @throws QueueUnavailableError */
+  /**
+   * Redis's `maxmemory-policy`. Null when Redis does not report it, or when the queue is on Postgres. @throws
+   * QueueUnavailableError
+   */
   evictionPolicy(): Promise<string | null>;
   close(): Promise<void>;
 }
 
-/** Redis, or the queue's Postgres, did not take the call. */
+/** Redis or the queue's Postgres did not accept the call. */
 export class QueueUnavailableError extends Error {
   override readonly name = 'QueueUnavailableError';
 
@@ -41,22 +44,22 @@ export class QueueUnavailableError extends Error {
 }
 
 export interface ConsumerOptions<Job> {
-  /** Jobs in hand at a time. What one job of the queue carries is begun together, and may exceed it. */
+  /** Jobs handled at once. All jobs of a batch start together, and may exceed this. */
   readonly concurrency: number;
   /**
-   * How long a job may be missing that was fetched and of which nothing was heard since (30): then another gets it. Until
-   * then adding it again does nothing, so this should be no longer than the lease on what it stands for.
+   * Lock on a fetched job, in seconds (default 30). After it another worker gets the job. Until then adding
+   * the job again has no effect. So the lock should be no longer than the lease on its row.
    */
   readonly lockSeconds?: number;
-  /** Never rejects for what a job's work came to. A slot is free again when it resolves. */
+  /** Handles one job; the slot is free when it resolves. A failed delivery does not reject. */
   readonly handle: (job: Job) => Promise<void>;
-  /** Told of trouble with the queue itself; the consumer goes on and reconnects. */
+  /** Receives errors of the queue itself. The consumer continues and reconnects. */
   readonly onError: (error: Error) => void;
 }
 
 /** A worker's side of one queue. */
 export interface Consumer {
   start(): void;
-  /** Takes no new job from now on, and resolves when the handlers have ended or the time is over. */
+  /** Takes no more jobs. Resolves when the handlers have ended, or after the deadline. */
   stop(deadlineMs: number): Promise<void>;
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 /**
- * The job catalogue. A job carries ids and the claim it is good for, never a body or a secret; the row in Postgres
- * decides whether it still means anything.
+ * The job catalogue. A job carries ids and its claim, never a body or a secret. The row in Postgres decides
+ * whether the job is still valid.
  */
 export const deliveryJob = z.object({
-  /** A bigint as text: ids outgrow a JavaScript number. */
+  /** A bigint as text: ids exceed a JavaScript number. */
   deliveryId: z.string().regex(/^[0-9]{1,19}$/),
   claim: z.int().nonnegative(),
 });
@@ -13,14 +13,17 @@ export const deliveryJob = z.object({
 export const mailJob = z.object({
   emailId: z.string().min(1),
   claim: z.int().nonnegative(),
-  /** Earlier hand-overs of which no outcome was recorded; absent: a relay that does not tell made the job. */
+  /** Earlier sends without a recorded outcome. Absent when an older relay added the job. */
   faults: z.int().nonnegative().optional(),
 });
 
 export type DeliveryJob = z.infer<typeof deliveryJob>;
 export type MailJob = z.infer<typeof mailJob>;
 
-/** The queues, by name. Endpoints that lately failed or dawdle have a queue, and so slots, of their own. */
+/**
+ * The queues by name. Endpoints that recently failed or are slow have their own queue, and so their own
+ * slots.
+ */
 export const QUEUES = {
   fast: { name: 'deliveries-fast', payload: deliveryJob },
   slow: { name: 'deliveries-slow', payload: deliveryJob },
@@ -33,7 +36,7 @@ export type JobOf<K extends QueueKey> = z.infer<(typeof QUEUES)[K]['payload']>;
 
 export const QUEUE_KEYS = Object.keys(QUEUES) as readonly QueueKey[];
 
-/** New at every hand-over, so that a doubled job is dropped and a legitimate one never is. */
+/** New for every claim: the queue drops a duplicate job and never a valid one. */
 export function deliveryJobId(job: DeliveryJob): string {
   return `d_${job.deliveryId}_${job.claim}`;
 }

@@ -1,7 +1,7 @@
 import type { QueueLocation } from './connection.ts';
 import { queueSchemaIsCurrent } from './migrate.ts';
 
-/** Redis when there is one, else the database itself. */
+/** Redis if configured, else the database. */
 export function queueLocation(config: {
   readonly redisUrl: string | undefined;
   readonly queuePrefix: string;
@@ -12,7 +12,9 @@ export function queueLocation(config: {
     : { kind: 'redis', redisUrl: config.redisUrl, prefix: config.queuePrefix };
 }
 
-/** @throws Error naming the remedy when the queues live in Postgres and their tables are missing or old. */
+/**
+ * @throws Error with the command to run, when the queues are on Postgres and their tables are missing or old.
+ */
 export async function requireQueueSchema(location: QueueLocation): Promise<void> {
   if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
     throw new Error('the queue has no tables in this database, or old ones; run `npm run migrate` first');

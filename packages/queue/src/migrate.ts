@@ -7,10 +7,10 @@ import {
 import { Client } from 'pg';
 import { QUEUE_SCHEMA } from './connection.ts';
 
-/** A server that takes the connection and says nothing is an error, too. */
+/** A server that accepts the connection and then stays silent counts as an error. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Makes or renews BullMQ's own tables, for deployments whose queues live in Postgres. */
+/** Creates or migrates BullMQ's own tables, for queues on Postgres. */
 export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
   await connected(databaseUrl, async (client) => {
     await runMigrations(client, QUEUE_SCHEMA);
@@ -18,8 +18,8 @@ export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Whether BullMQ's own tables are there and at least of this release. BullMQ's own check passes older ones. It throws for
- * newer ones that this release may not use.
+ * Whether BullMQ's tables exist in at least this release's version. BullMQ's own check accepts older ones.
+ * Throws for newer tables that this release cannot use.
  */
 export async function queueSchemaIsCurrent(databaseUrl: string): Promise<boolean> {
   return connected(databaseUrl, async (client) => {

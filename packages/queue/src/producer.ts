@@ -21,13 +21,13 @@ interface AddedJob {
   readonly id?: string | undefined;
 }
 
-/** The part of BullMQ's queue that is used; the same on both back-ends. */
+/** The part of BullMQ's queue that we use. Both back-ends have it. */
 interface BullQueue {
   waitUntilReady(): Promise<unknown>;
   add(name: string, data: unknown, opts: JobsOptions): Promise<AddedJob>;
   addBulk(jobs: NewJob[]): Promise<AddedJob[]>;
   getJobCounts(...types: 'delayed'[]): Promise<Record<string, number>>;
-  /** Ids of jobs. */
+  /** Returns job ids. */
   getRanges(types: ('waiting' | 'prioritized')[], start: number, end: number): Promise<string[]>;
   close(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -36,25 +36,25 @@ interface BullQueue {
 type Queues = Readonly<Record<QueueKey, BullQueue>>;
 
 interface Backend {
-  /** False while a call could only wait. */
+  /** False while a call could only wait for a connection. */
   connected(): boolean;
   open(): Queues;
   evictionPolicy(): Promise<string | null>;
   disconnect(): Promise<void>;
 }
 
-/** Nobody reads the event stream; BullMQ's default of 10,000 entries would be memory for nothing. */
+/** We do not read the event stream. BullMQ's default of 10,000 entries would waste memory. */
 const STREAMS = { events: { maxLen: 100 } };
-/** BullMQ keeps jobs with a priority apart, and fetches them when there are none without. */
+/** BullMQ fetches jobs with a priority when there are none without. */
 const LOW_PRIORITY = 1;
-/** A Postgres pool for a relay: its passes make few calls, and wait for each other where they come together. */
+/** Connections to Postgres. A relay's passes make few calls, and can wait for each other. */
 const POOL_SIZE = 3;
-/** A back-end that is gone does not keep the process. */
+/** Closing does not wait longer for an unreachable back-end. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
- * @param onError told of a broken connection; the producer reconnects by itself.
- * @param onConnect told of every connection to Redis.
+ * @param onError receives connection errors; the producer reconnects by itself.
+ * @param onConnect runs after each connection to Redis.
  */
 export function createProducer(
   location: QueueLocation,
@@ -67,7 +67,10 @@ export function createProducer(
       : postgresBackend(location, onError);
   let opened: Promise<Queues> | null = null;
 
-  /** Opened with the first call that finds a connection. BullMQ remembers a failed first one for good: it is dropped. */
+  /**
+   * Opens the queues with the first call that has a connection. BullMQ never recovers from a failed first
+   * connection, so we discard such queues.
+   */
   async function queues(): Promise<Queues> {
     if (!backend.connected()) throw new Error('not connected');
     opened ??= open();
@@ -98,7 +101,7 @@ export function createProducer(
       const open = await queues();
       const batches = inBatches(jobs).map((batch) => newJob(key, batch, batchId(batch.map(idOf))));
       const added = await addTo(open[key], batches);
-      // BullMQ's bulk add is a pipeline, not a transaction: a job that failed has an error code for an id.
+      // BullMQ's bulk add is a pipeline, not a transaction. A job that failed has an error code as its id.
       const failed = added.filter(({ id }, index) => id !== batches[index]?.opts.jobId);
       if (failed.length > 0) throw new Error(`${failed.length} of ${batches.length} jobs were not added`);
     });
@@ -125,7 +128,7 @@ async function readDepths(queues: Queues): Promise<Record<QueueKey, QueueDepth>>
   >;
 }
 
-/** Few wait, and their ids say how many jobs they carry. What is delayed is of one job each. */
+/** Few jobs wait, and their ids tell how many jobs each batch carries. A delayed job is never a batch. */
 async function readDepth(queue: BullQueue): Promise<QueueDepth> {
   const [waiting, { delayed = 0 }] = await Promise.all([
     queue.getRanges(['waiting', 'prioritized'], 0, -1),
@@ -134,21 +137,21 @@ async function readDepth(queue: BullQueue): Promise<QueueDepth> {
   return { waiting: jobsIn(waiting), delayed };
 }
 
-/** One job costs less by itself, and while little happens each comes by itself. */
+/** A single add costs less than a bulk add. Under low load, jobs come one at a time. */
 async function addTo(queue: BullQueue, jobs: NewJob[]): Promise<AddedJob[]> {
   const [job, ...more] = jobs;
   if (job === undefined || more.length > 0) return queue.addBulk(jobs);
   return [await queue.add(job.name, job.data, job.opts)];
 }
 
-/** The jobs of a batch have one delay and one precedence. */
+/** All jobs of a batch have the same delay and priority. */
 function newJob(key: QueueKey, batch: Readonly<Batch<object>>, jobId: string): NewJob {
   const [{ delayMs, lowPriority = false }] = batch;
   return {
     name: 'job',
-    data: batchData(batch.map((job) => QUEUES[key].payload.parse(job))), // nothing but what the catalogue knows
-    // Whole milliseconds: the Postgres back-end refuses fractions. Nothing finished is kept: a kept id would make a
-    // later job of that id a silent no-op.
+    data: batchData(batch.map((job) => QUEUES[key].payload.parse(job))), // only the fields of the catalogue
+    // Whole milliseconds: the Postgres back-end refuses fractions. Finished jobs are removed: with a kept id,
+    // a later job with the same id would silently be dropped.
     opts: {
       jobId,
       delay: Math.max(0, Math.ceil(delayMs)),
@@ -190,7 +193,7 @@ function postgresBackend(
   const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, onError);
   const { Queue: PostgresQueue } = withBackend(createPostgresBackend);
   return {
-    connected: () => true, // the pool's own time-outs bound a call
+    connected: () => true, // the pool's time-outs limit each call
     open: () => eachQueue((name) => new PostgresQueue(name, { connection: pool, streams: STREAMS })),
     evictionPolicy: async () => null,
     disconnect: () => pool.end(),

@@ -3,10 +3,10 @@ import type { AttemptResult, Clock, SecretBox } from '@postrider/domain';
 import type { EndpointClient } from '@postrider/outbound';
 import type { TakenDelivery } from '@postrider/store';
 
-/** One attempt that was made, or refused. Times are of this process's monotonic clock, in milliseconds. */
+/** One attempt, made or refused. Times are on this process's monotonic clock, in milliseconds. */
 export interface Attempt {
   readonly result: AttemptResult;
-  /** The first bytes of the answer's body. */
+  /** The first bytes of the response body. */
   readonly excerpt: Buffer | null;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
@@ -15,15 +15,17 @@ export interface Attempt {
 export interface AttemptParts {
   readonly client: Pick<EndpointClient, 'post'>;
   readonly secrets: Pick<SecretBox, 'open'>;
-  /** Of the headers of contract 6.2: `Service` makes `Service-Signature`. */
+  /** Prefix of the headers in contract 6.2: `Service` gives `Service-Signature`. */
   readonly headerPrefix: string;
   readonly clock: Clock;
 }
 
 /**
- * Stages 5 to 7: signs the exact bytes and posts them; the client refuses a forbidden address while it connects.
+ * Stages 5 to 7: signs the exact bytes and posts them. The client refuses a forbidden address while it
+ * connects.
  *
- * @throws Error for a fault of ours, as a signing secret that none of the configured keys opens: never an attempt.
+ * @throws Error for a fault of ours, such as a signing secret that no configured key opens. This is never an
+ * attempt.
  */
 export async function makeAttempt(delivery: TakenDelivery, parts: AttemptParts): Promise<Attempt> {
   const { clock, headerPrefix } = parts;

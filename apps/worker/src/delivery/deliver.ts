@@ -6,15 +6,15 @@ import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 import type { Recorder } from './record.ts';
 
-/** The stages of a delivery, as design names them. */
+/** The stages of a delivery. */
 export interface DeliveryStages {
-  /** Null for a job that is stale or doubled. */
+  /** Returns null for a stale or duplicate job. */
   readonly load: (job: DeliveryClaim) => Promise<LoadedDelivery | null>;
-  /** Refuses, signs and posts. */
+  /** Refuses, or signs and posts. */
   readonly attempt: (delivery: LoadedDelivery) => Promise<Attempt>;
   readonly record: Recorder;
   readonly schedule: RetrySchedule;
-  /** Told of each attempt, with what came of it. */
+  /** Reports each attempt with its outcome. `recorded` is false when the row was no longer this worker's. */
   readonly report: (
     delivery: LoadedDelivery,
     attempt: Attempt,
@@ -24,8 +24,9 @@ export interface DeliveryStages {
 }
 
 /**
- * Delivers one event to one endpoint, once: one job, one attempt. A customer's failure is an outcome. A fault of our
- * own (Postgres away, a key missing) rejects: nothing is recorded, no attempt counts, and the lease heals it.
+ * Makes one attempt to deliver one event to one endpoint. A customer's failure is an outcome. A fault of our
+ * own (Postgres unavailable, a key missing) rejects: nothing is recorded, no attempt counts, and the lease
+ * brings the delivery back.
  *
  * @throws StageFault
  */
@@ -39,7 +40,7 @@ export async function deliver(job: DeliveryClaim, stages: DeliveryStages): Promi
   stages.report(delivery, attempt, outcome, recorded);
 }
 
-/** Timers of the queue go by other clocks than Postgres: a job may come a little before its time. */
+/** The queue and Postgres use different clocks, so a job may arrive slightly early. */
 async function untilDue(earlyMs: number): Promise<void> {
   if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
 }

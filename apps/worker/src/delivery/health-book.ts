@@ -1,29 +1,32 @@
 import type { WebhookId } from '@postrider/domain';
 
 /**
- * Follows how endpoints answer, and says when one begins to fail or answers well again. A score between 0 and 1
- * moves a part of the way towards each outcome; two bounds keep it from flapping.
+ * Tracks how endpoints answer, and reports when one starts to fail or recovers. Each outcome moves a score
+ * between 0 and 1. Two thresholds keep the state stable.
  */
 export interface HealthBook {
   /**
-   * @param storedFailing what is written down of the webhook: where an endpoint that this process has not met begins.
-   * @returns whether the webhook is failing, where that differs from what is written down; else null.
+   * @param storedFailing the state in the database. An endpoint that is new to this process starts with it.
+   * @returns whether the webhook is failing, if that differs from the stored state; else null.
    */
   note(webhookId: WebhookId, succeeded: boolean, storedFailing: boolean): boolean | null;
 }
 
-/** How far one outcome moves the score: four failures in a row from 1 reach 0.41, eight good answers from 0 0.83. */
+/**
+ * Weight of one outcome. Four failures in a row move the score from 1 to 0.41; eight successes move it from 0
+ * to 0.83.
+ */
 const STEP = 0.2;
 const FAILING_BELOW = 0.5;
 const WELL_ABOVE = 0.8;
-/** Where an endpoint begins that is written down as failing. */
+/** Initial score of an endpoint that is stored as failing. */
 const STORED_FAILING_SCORE = 0.2;
 const SCORES_MAX = 50_000;
 
 interface Score {
   readonly value: number;
   readonly failing: boolean;
-  /** What was written down when the score was last moved. */
+  /** The stored state when the score last moved. */
   readonly storedFailing: boolean;
 }
 
@@ -37,13 +40,16 @@ export function createHealthBook(): HealthBook {
       const failing = before.failing ? value <= WELL_ABOVE : value < FAILING_BELOW;
       const perfect = succeeded && !storedFailing && before.value === 1;
       if (!perfect) remember(scores, webhookId, { value, failing, storedFailing });
-      // Never against the outcome itself: a good answer is no reason to call an endpoint failing.
+      // A success is no reason to call an endpoint failing, nor a failure to call it healthy.
       return failing === storedFailing || failing === succeeded ? null : failing;
     },
   };
 }
 
-/** The score to go on from. What another worker has written down since counts more than what this one remembers. */
+/**
+ * The score before this outcome. If another worker changed the stored state, that state counts more than this
+ * process's score.
+ */
 function beforeThis(score: Score | undefined, storedFailing: boolean): Pick<Score, 'value' | 'failing'> {
   const changedElsewhere =
     score !== undefined && score.storedFailing !== storedFailing && score.failing !== storedFailing;
@@ -51,9 +57,9 @@ function beforeThis(score: Score | undefined, storedFailing: boolean): Pick<Scor
   return { value: storedFailing ? STORED_FAILING_SCORE : 1, failing: storedFailing };
 }
 
-/** Forgets the one that was longest not heard of when there are too many. */
+/** Stores the score. When there are too many, it forgets the endpoint heard of longest ago. */
 function remember(scores: Map<WebhookId, Score>, webhookId: WebhookId, score: Score): void {
-  scores.delete(webhookId); // to the end: the map's order is the order of use
+  scores.delete(webhookId); // moves it to the end: the map keeps the order of use
   scores.set(webhookId, score);
   if (scores.size <= SCORES_MAX) return;
   const oldest = scores.keys().next();

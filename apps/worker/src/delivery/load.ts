@@ -1,7 +1,7 @@
 import type { DeliveryClaim, DeliveryWork, TakenDelivery } from '@postrider/store';
 import { createBatcher } from '../batcher.ts';
 
-/** A delivery in this worker's hands, and until when (on this process's monotonic clock). */
+/** A delivery that this worker has taken, and when its lease ends (on this process's monotonic clock). */
 export interface LoadedDelivery extends TakenDelivery {
   readonly takenAtMs: number;
   readonly leaseEndsAtMs: number;
@@ -10,9 +10,9 @@ export interface LoadedDelivery extends TakenDelivery {
 const BATCH_SIZE_MAX = 200;
 
 /**
- * Stage 4: takes the delivery that a job was made for. Concurrent jobs are taken in one statement.
+ * Stage 4: takes the delivery of a job. One statement takes the deliveries of all concurrent jobs.
  *
- * @returns null for a job that is stale or doubled.
+ * @returns null for a stale or duplicate job.
  */
 export function createLoader(
   store: Pick<DeliveryWork, 'take'>,
@@ -25,7 +25,7 @@ export function createLoader(
       const taken = new Map((await store.take(jobs, leaseSeconds)).map((row) => [row.deliveryId, row]));
       return jobs.map((job) => {
         const row = taken.get(job.deliveryId);
-        taken.delete(job.deliveryId); // of two jobs for one row in a batch, one gets it
+        taken.delete(job.deliveryId); // of two jobs for one row, the first gets it
         if (row === undefined) return null;
         return { ...row, takenAtMs, leaseEndsAtMs: takenAtMs + row.earlyMs + leaseSeconds * 1000 };
       });

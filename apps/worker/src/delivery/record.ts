@@ -9,16 +9,17 @@ import type { LoadedDelivery } from './load.ts';
 
 const BATCH_SIZE_MAX = 200;
 
-/** What goes into a batch: the times become "ago" only when the statement is sent. */
+/** An entry of a batch. Its times become "ago" when the statement is sent. */
 interface Entry {
   readonly delivery: LoadedDelivery;
   readonly attempt: Attempt;
 }
 
 /**
- * Stage 9: writes the outcome of an attempt, in batches, fenced by the claim.
+ * Stage 9: records the outcome of an attempt, in batches. The claim is the fencing token.
  *
- * @returns false when the delivery was no longer ours: its lease had run out, or its webhook was deleted.
+ * @returns false when the delivery was no longer this worker's: its lease expired, or the webhook was
+ * deleted.
  */
 export type Recorder = (
   delivery: LoadedDelivery,
@@ -62,7 +63,7 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
     });
 }
 
-/** Every entry resolves to whether its row was still ours. */
+/** Each entry resolves to true when its row was still this worker's. */
 function batcherOf<E extends Entry>(
   finish: (entries: readonly E[]) => Promise<string[]>,
 ): Batcher<E, boolean> {
@@ -78,7 +79,10 @@ function batcherOf<E extends Entry>(
   });
 }
 
-/** A delivery may be in a batch twice: by a lease that ran out, and by the one that this worker took after it. */
+/**
+ * A batch may contain a delivery twice: under an expired lease, and under the lease that this worker took
+ * next.
+ */
 function latestClaims(entries: readonly Entry[]): Map<string, number> {
   const latest = new Map<string, number>();
   for (const { delivery } of entries) {

@@ -14,19 +14,20 @@ export interface ReporterParts {
   readonly store: Pick<DeliveryWork, 'markHealth'>;
 }
 
-/** One line and the counts of each attempt, and the health of its endpoint where that changes. */
+/** Writes one log line and the metrics of each attempt. Stores the endpoint's health when it changes. */
 export function createReporter(
   parts: ReporterParts,
 ): (delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOutcome, recorded: boolean) => void {
   const { logger, metrics, store } = parts;
   const health = createHealthBook();
-  // Many attempts may notice a change before it is written: they go together, and all but the first change nothing.
+  // Many attempts may notice a change before it is stored. They share a statement, and only the first changes
+  // the row.
   const changes = createBatcher<{ webhookId: WebhookId; failing: boolean }, boolean>({
     sizeMax: HEALTH_BATCH_SIZE_MAX,
     async run(batch) {
       const latest = new Map(batch.map((change) => [change.webhookId, change]));
       const changed = new Set(await store.markHealth([...latest.values()]));
-      // Of several for one webhook the last is the one that was written.
+      // Of several changes for one webhook, the last one was stored.
       return batch.map((change) => latest.get(change.webhookId) === change && changed.has(change.webhookId));
     },
   });
@@ -50,7 +51,7 @@ export function createReporter(
         logger.info(failing ? 'endpoint.failing' : 'endpoint.recovered', { webhook_id: webhookId });
       }
     } catch (error) {
-      // The endpoint's next outcome says it again.
+      // The endpoint's next outcome repeats it.
       logger.warn('health not written down', { webhook_id: webhookId, error });
     }
   }
@@ -69,7 +70,8 @@ function lineOf(delivery: LoadedDelivery, attempt: Attempt, outcome: DeliveryOut
     ...(result.kind === 'answered' ? { status: result.statusCode } : { error: result.error }),
     ...(outcome.kind === 'retry' ? { retry_in_ms: outcome.delayMs } : {}),
     ...(outcome.kind === 'dead' ? { reason: outcome.reason } : {}),
-    // The row was no longer ours: its lease had run out, its webhook was deleted, or an earlier try to record it had got through.
+    // The row was no longer this worker's: its lease expired, its webhook was deleted, or an earlier try had
+    // recorded it.
     ...(recorded ? {} : { unrecorded: true }),
   };
 }

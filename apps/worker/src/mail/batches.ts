@@ -10,21 +10,21 @@ export interface SendJob extends MailClaim {
   readonly faults?: number | undefined;
 }
 
-/** The mail as one hand-over asks for it. */
+/** The store's mail work, one message per call. */
 export interface SingleMailWork extends Omit<MailWork, 'take' | 'endTogether' | 'retry' | 'release'> {
-  /** @returns null for a job that is stale or doubled. */
+  /** @returns null for a stale or duplicate job. */
   take(job: SendJob): Promise<TakenEmail | null>;
-  /** @returns false when the message was no longer the caller's. */
+  /** @returns false when the message was no longer this worker's. */
   retry(email: TakenEmail, delayMs: number): Promise<boolean>;
-  /** Frees a message that was not taken. Never rejects: one that could not be freed is left to its lease. */
+  /** Releases a message that was not taken. Never rejects: on failure its lease expires. */
   release(job: SendJob): Promise<void>;
 }
 
 const BATCH_SIZE_MAX = 200;
 
 /**
- * Takes and ends messages in batches. No message pays for its neighbour's fault: one with a fault behind it travels alone, and
- * what a batch could not take or end is tried one by one.
+ * Takes and ends messages in batches. A fault of one message does not count against others in its batch. A
+ * message that failed internally before goes alone. When a batch fails, its messages are tried one by one.
  */
 export function inBatches(
   store: MailWork,
@@ -34,7 +34,7 @@ export function inBatches(
     sizeMax: BATCH_SIZE_MAX,
     run: (jobs) =>
       store.take(jobs, leaseSeconds).catch((error: unknown) => {
-        // It may have been committed, and each is excused.
+        // The take may have been committed. Each message's fault is forgiven.
         if (error instanceof StoreUnavailableError) throw error;
         return jobs.map(async (job) => {
           const email = await takeAlone(job);
@@ -83,7 +83,7 @@ export function inBatches(
   };
 }
 
-/** Every entry resolves to whether it has ended: none of a batch that failed. */
+/** Each entry resolves to whether its message has ended: false for all when the batch failed. */
 function endBatcher<End extends { readonly email: TakenEmail }>(
   end: (ends: readonly End[]) => Promise<ReadonlySet<TakenEmail>>,
   logger: Logger,

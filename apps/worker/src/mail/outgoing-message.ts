@@ -2,11 +2,11 @@ import type { OutgoingMessage } from '@postrider/mail';
 import type { TakenEmail } from '@postrider/store';
 
 export interface OutgoingMessageParts {
-  /** Where the message's recipient can unsubscribe with one click; null: nowhere. */
+  /** URL where the recipient unsubscribes with one click; null: none. */
   readonly unsubscribeUrlOf: (email: TakenEmail) => string | null;
 }
 
-/** A message in the worker's hands as the provider takes it. */
+/** Converts a taken message to the provider's format. */
 export function outgoingMessage(
   email: TakenEmail,
   { unsubscribeUrlOf }: OutgoingMessageParts,

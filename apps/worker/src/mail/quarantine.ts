@@ -1,9 +1,9 @@
-/** After so many hand-overs without an outcome a message may be what ends its worker. */
+/** After this many sends without an outcome, a message may be what crashes the worker. */
 const QUARANTINE_AFTER_FAULTS = 2;
 
 /**
- * Hands a suspect message over alone: it begins when all that began before it has ended, and what comes after it waits.
- * So a message that ends the worker pays alone. Its neighbours have paid twice at most, before it was a suspect.
+ * Sends such a message alone: it starts when all earlier messages have ended, and later ones wait. So only
+ * this message pays when it crashes the worker. Its neighbours have paid twice at most.
  */
 export function quarantineFaulty<Job extends { readonly faults?: number | undefined }>(
   handle: (job: Job) => Promise<void>,

@@ -11,7 +11,10 @@ import type { SendJob, SingleMailWork } from './batches.ts';
 
 export interface MailStages {
   readonly store: SingleMailWork;
-  /** From the take to the provider's answer: what waits for its slot is not taken. */
+  /**
+   * A message holds a slot from its take to the provider's answer. A message that waits for a slot is not
+   * taken.
+   */
   readonly slots: Semaphore;
   readonly send: (email: TakenEmail) => Promise<ProviderResult>;
   readonly schedule: RetrySchedule;
@@ -20,25 +23,26 @@ export interface MailStages {
   readonly metrics: Metrics<'worker'>;
 }
 
-/** Hand-overs of a message that may end in a fault of ours, as in an outcome that cannot be recorded. */
+/** A message fails after this many internal faults, such as an outcome that cannot be recorded. */
 const FAULTS_MAX = 8;
-/** Who had unsubscribed from the topic went with it: nobody can say any more whom the message may reach. */
+/** The list of unsubscribed recipients was deleted with the topic. So the message must not be sent. */
 const TOPIC_GONE: ProviderResult = { kind: 'refused', error: 'the topic of the message was deleted' };
 const GIVEN_UP: ProviderResult = { kind: 'refused', error: `gave up after ${FAULTS_MAX} internal faults` };
 
 /**
- * Hands one message to the provider, once, or gives it back if the stop comes before it is begun.
+ * Sends one message to the provider, once, or releases it when the worker stops first.
  *
- * Accepted or given up, its event is written in the transaction that says so. A fault of our own rejects:
- * nothing is recorded, no try counts, and the lease heals it. After 8 such faults the message fails, and is
- * not handed over any more.
+ * The transaction that records "accepted" or "failed" also writes the event. A fault of our own rejects:
+ * nothing is recorded, no try counts, and the lease brings the message back. After 8 such faults the message
+ * fails, and the provider gets it no more.
  */
 export async function sendMail(job: SendJob, stages: MailStages): Promise<void> {
   try {
     await sendOnce(job, stages);
   } catch (error) {
     if ((error instanceof StageFault ? error.cause : error) instanceof StoreUnavailableError) {
-      // The message is not the cause, so it does not pay. The count is in Postgres: wait until it is back.
+      // Postgres is the cause, not the message, so the fault does not count. The count is in Postgres: wait
+      // until it is back.
       await untilLeaseEnds(Infinity, () => stages.store.forgiveFault(job));
     }
     throw error;
@@ -63,7 +67,7 @@ async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
   report(email, outcome, recorded, stages);
 }
 
-/** @returns null for a job that is stale or doubled. */
+/** @returns null for a stale or duplicate job. */
 async function untilAnswered(job: SendJob, stages: MailStages) {
   const takenAtMs = performance.now();
   const email = await during('load', stages.store.take(job));
@@ -91,7 +95,7 @@ function report(email: TakenEmail, outcome: MailOutcome, recorded: boolean, stag
   });
 }
 
-/** Why the provider must not be asked at all; null: it may. */
+/** The reason not to ask the provider; null: none. */
 function refusalOf({ faults, topicGone, unverifiedDomain }: TakenEmail): ProviderResult | null {
   if (faults >= FAULTS_MAX) return GIVEN_UP;
   if (topicGone) return TOPIC_GONE;

@@ -1,7 +1,7 @@
 import { parseEmailAddress, plainAddress } from '@postrider/domain';
 import type { AccountId, TopicId, UnsubscribeTokens } from '@postrider/domain';
 
-/** As much of a message as says who can unsubscribe with it, and from what. */
+/** The part of a message that says who can unsubscribe, and from which topic. */
 interface MailAboutTopic {
   readonly accountId: AccountId;
   readonly draft: {
@@ -10,19 +10,19 @@ interface MailAboutTopic {
     readonly bcc: readonly string[];
     readonly topicId: TopicId | null;
   };
-  /** Addresses that the message is not sent to. */
+  /** Suppressed addresses: the message does not go to them. */
   readonly suppressed: readonly string[];
 }
 
 export interface UnsubscribeUrlParts {
-  /** Where recipients reach the API; undefined: nowhere. */
+  /** URL where recipients reach the API; undefined: none. */
   readonly publicUrl: string | undefined;
   readonly tokens: Pick<UnsubscribeTokens, 'seal'>;
 }
 
 /**
- * The URL of RFC 8058 for a message, or null where it has none: without a topic there is nothing to unsubscribe from,
- * and all recipients get one and the same text, so that with two of them either could unsubscribe the other.
+ * The unsubscribe URL of a message (RFC 8058). Null without a topic, because there is nothing to unsubscribe
+ * from. Null with several recipients: all get the same text, so one could unsubscribe another.
  */
 export function createUnsubscribeUrls({ publicUrl, tokens }: UnsubscribeUrlParts) {
   return ({ accountId, draft, suppressed }: MailAboutTopic): string | null => {
