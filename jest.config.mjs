@@ -1,13 +1,17 @@
-/** One Jest for every test in the repository; `npm test` runs it after the static checks. */
+/** One Jest for every test in the repository. `npm test` runs it beside the static checks. */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
+  runtime: '<rootDir>/scripts/jest/runtime.cjs',
+  injectGlobals: false, // every test imports from @jest/globals
   testMatch: ['<rootDir>/{apps,packages,e2e,bench,scripts}/**/*.test.ts'],
+  testSequencer: '<rootDir>/scripts/jest/slowest-first.cjs',
+  reporters: ['default', '<rootDir>/scripts/jest/summary.cjs'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
       {
-        jsc: { target: 'es2022', parser: { syntax: 'typescript', decorators: false } },
+        jsc: { target: 'es2024', parser: { syntax: 'typescript', decorators: false } },
         module: { type: 'es6' },
       },
     ],
@@ -16,5 +20,6 @@ export default {
   globalSetup: '<rootDir>/scripts/jest/global-setup.ts',
   globalTeardown: '<rootDir>/scripts/jest/global-teardown.ts',
   testTimeout: 30_000,
-  maxWorkers: 2,
+  maxWorkers: 4, // many files wait for processes and timers, so two cores serve four
+  workerIdleMemoryLimit: '1200MB', // a worker above it is replaced before its next file
 };

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 /** What `npm run mutation` does; docs/mutation-testing.md says how to read its report. */
 export default {
   mutate: ['packages/domain/src/**/*.ts', '!**/*.test.ts'],
@@ -11,6 +13,8 @@ export default {
       testMatch: ['<rootDir>/packages/domain/src/**/*.test.ts'],
       globalSetup: null,
       globalTeardown: null,
+      // Stryker extends this class, and does not know <rootDir>.
+      testEnvironment: join(import.meta.dirname, 'scripts/jest/environment.cjs'),
     },
   },
   // Each mutant meets only the tests that run its line; a mutant of a module's constants, only those that import it.
@@ -20,6 +24,7 @@ export default {
     '**',
     '!package.json',
     '!jest.config.mjs',
+    '!scripts/jest/*.cjs',
     '!docs/*.md',
     '!packages/domain/package.json',
     '!packages/domain/src/**',

@@ -1,19 +1,18 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.mjs';
-import { exitOnSetupError } from './setup-command.mjs';
-import { summaryOf } from './test-summary.mjs';
+import { buildIfStale } from './build.mjs';
+import { SetupError } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
 const MODULES = join(ROOT, 'node_modules');
 
-/** What is checked before the tests run, in this order, two at a time. */
-const STATIC_STEPS = [
-  ['format', join(MODULES, 'prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'],
+/** What is checked beside the tests. */
+const STATIC_CHECKS = [
+  ['types', join(MODULES, 'typescript7/bin/tsc'), '--noEmit', '-p', '.'],
   ['lint', join(MODULES, 'eslint/bin/eslint.js'), '--max-warnings', '0', '.'],
-  ['types', join(MODULES, 'typescript/bin/tsc'), '--noEmit', '-p', '.'],
   [
     'dependencies',
     join(MODULES, 'dependency-cruiser/bin/dependency-cruise.mjs'),
@@ -21,68 +20,90 @@ const STATIC_STEPS = [
   ],
   ['unused', join(MODULES, 'knip/bin/knip.js')],
   ['generated', join(ROOT, 'scripts/check-generated.mjs')],
-  ['build', join(ROOT, 'scripts/build.mjs')],
+  ['format', join(MODULES, 'prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'],
 ];
-const STEPS_AT_ONCE = 2;
+const CHECKS_AT_ONCE = 2;
+const CHECKS_NICENESS = 10; // the tests go first: they decide when the run ends
+
+/** Says one failure where Jest could not count. */
+const NO_RESULT = '0 passed, 1 failed, 0 skipped';
 
 const children = new Set();
+let stopping = false;
 
-/** `npm test`: every check, then Jest. `npm test -- ARGS` runs Jest alone, with these arguments. */
-async function main(jestArgs) {
-  await exitOnSetupError(bootstrap);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stopOn(signal));
-  if (jestArgs.length === 0) await runStaticSteps();
-  process.exitCode = await runJest(jestArgs);
+/**
+ * `npm test`: the build, then every test and beside them every static check. `npm test -- ARGS` runs Jest alone, with
+ * these arguments. `--long` as the first argument runs the long versions of the fuzz, property and e2e tests.
+ * @returns the last line, always `N passed, N failed, N skipped`
+ */
+async function main([first, ...rest]) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stop(signal));
+  await bootstrap();
+  await buildIfStale();
+  if (first === undefined) {
+    const [summary, passed] = await Promise.all([runJest([]), runStaticChecks()]);
+    return passed ? summary : NO_RESULT;
+  }
+  if (first !== '--long') return runJest([first, ...rest]);
+  process.env.TEST_LONG = '1';
+  return runJest(rest.length > 0 ? rest : ['fuzz', 'property', 'e2e']);
 }
 
-async function runStaticSteps() {
-  const waiting = [...STATIC_STEPS];
-  const worker = async () => {
-    for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) await runStep(step);
+/** @returns false as soon as one has failed; Jest is stopped then */
+async function runStaticChecks() {
+  const waiting = [...STATIC_CHECKS];
+  const checkOneByOne = async () => {
+    for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) {
+      if (await passes(check)) continue;
+      waiting.length = 0;
+      stop('SIGTERM');
+      return false;
+    }
+    return true;
   };
-  await Promise.all(Array.from({ length: STEPS_AT_ONCE }, worker));
+  const results = await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, checkOneByOne));
+  return results.every(Boolean);
 }
 
-async function runStep([name, ...command]) {
+async function passes([name, ...command]) {
   const startedAt = performance.now();
   const output = [];
-  const code = await runNode(command, ['ignore', 'pipe', 'pipe'], output);
-  const line = `[test] ${name} … ${code === 0 ? 'ok' : 'FAILED'} ${seconds(startedAt)}\n`;
-  if (code === 0) {
-    process.stdout.write(line);
-    return;
-  }
-  process.stdout.write(Buffer.concat([...output, Buffer.from(line)]));
-  for (const child of children) child.kill();
-  process.exit(1);
+  const code = await runNode(command, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    output,
+    niceness: CHECKS_NICENESS,
+  });
+  if (stopping) return false;
+  if (code !== 0) process.stdout.write(Buffer.concat(output));
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  process.stdout.write(`[test] ${name} … ${code === 0 ? 'ok' : 'FAILED'} ${seconds} s\n`);
+  return code === 0;
 }
 
-/** Jest writes its report to stderr and, on our request, its numbers to a file; the last line repeats them. */
+/** @returns the line that Jest's reporter wrote */
 async function runJest(args) {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-jest-'));
-  const resultFile = join(folder, 'result.json');
-  const flags = ['--json', `--outputFile=${resultFile}`, ...(process.env.CI === 'true' ? ['--ci'] : [])];
+  const summaryFile = join(folder, 'summary');
   const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const ci = process.env.CI === 'true' ? ['--ci'] : [];
   try {
-    const code = await runNode(
-      [...node, join(MODULES, 'jest/bin/jest.js'), ...flags, ...args],
-      ['inherit', 'ignore', 'inherit'],
-    );
-    if (!existsSync(resultFile)) {
-      process.stdout.write(`[test] jest … FAILED without a result (exit code ${code})\n`);
-      return 1;
-    }
-    const result = JSON.parse(readFileSync(resultFile, 'utf8'));
-    process.stdout.write(`${summaryOf(result)}\n`);
-    return code === 0 && result.success ? 0 : 1;
+    const code = await runNode([...node, join(MODULES, 'jest/bin/jest.js'), ...ci, ...args], {
+      stdio: ['inherit', 'ignore', 'inherit'], // Jest writes its report to stderr
+      env: { TEST_SUMMARY_FILE: summaryFile },
+    });
+    if (code !== 0) process.exitCode = 1;
+    if (existsSync(summaryFile)) return readFileSync(summaryFile, 'utf8');
+    process.stdout.write(`[test] jest … FAILED without a result (exit code ${code})\n`);
+    return NO_RESULT;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function runNode(args, stdio, output = []) {
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio });
+async function runNode(args, { stdio, env = {}, output = [], niceness = 0 }) {
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio, env: { ...process.env, ...env } });
   children.add(child);
+  if (niceness !== 0 && child.pid !== undefined) setPriority(child.pid, niceness);
   child.stdout?.on('data', (chunk) => output.push(chunk));
   child.stderr?.on('data', (chunk) => output.push(chunk));
   return new Promise((resolve, reject) => {
@@ -94,13 +115,17 @@ async function runNode(args, stdio, output = []) {
   });
 }
 
-function stopOn(signal) {
-  for (const child of children) child.kill(signal);
+function stop(signal) {
+  stopping = true;
   process.exitCode = 1;
+  for (const child of children) child.kill(signal);
 }
 
-function seconds(startedAt) {
-  return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+let lastLine = NO_RESULT;
+try {
+  lastLine = await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`${error instanceof SetupError ? error.message : error.stack}\n`);
 }
-
-await main(process.argv.slice(2));
+if (lastLine === NO_RESULT) process.exitCode = 1;
+process.stdout.write(`${lastLine}\n`);
