@@ -72,7 +72,7 @@ export async function inSoleStep<T>(
 /**
  * The result of one step: the start of the next step (null at the end), and how many rows this step ended.
  */
-export interface WalkStep {
+export interface AgeStep {
   readonly last: string | null;
   readonly ended: number;
 }
@@ -84,10 +84,10 @@ export interface WalkStep {
  * @param step gets the time to start after, as text.
  * @returns how many rows the steps ended.
  */
-export async function walkByAge(
+export async function inStepsByAge(
   pool: Pool,
   chore: Chore,
-  step: (client: PoolClient, after: string) => Promise<WalkStep>,
+  step: (client: PoolClient, after: string) => Promise<AgeStep>,
 ): Promise<number> {
   let total = 0;
   for (let after: string | null = '-infinity'; after !== null;) {
@@ -161,8 +161,8 @@ export async function dropAged(
       delete from ${table} where ctid = any (array(select ctid from mine)) returning 1
     )
     select (select max(at)::text from page) as last, (select count(*)::int from gone) as ended`;
-  return walkByAge(pool, chore, async (client, after) => {
-    const { rows } = await client.query<WalkStep>(drop, [after]);
+  return inStepsByAge(pool, chore, async (client, after) => {
+    const { rows } = await client.query<AgeStep>(drop, [after]);
     return rows[0] ?? { last: null, ended: 0 };
   });
 }

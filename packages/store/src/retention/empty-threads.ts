@@ -1,9 +1,10 @@
 import type { PoolClient } from 'pg';
 
 /**
- * Locks the inboxes of threads, as who receives or sends does: until the transaction ends nothing comes into their threads.
+ * Locks the inboxes of mail threads, as receiving and sending do. Until the transaction ends, nothing is
+ * added to the threads.
  *
- * @returns the inboxes, without those in which something is received or sent just now.
+ * @returns the locked inboxes. An inbox that receives or sends now is skipped.
  */
 export async function lockInboxesOf(client: PoolClient, threadIds: readonly string[]): Promise<string[]> {
   const { rows } = await client.query<{ id: string }>(
@@ -16,7 +17,7 @@ export async function lockInboxesOf(client: PoolClient, threadIds: readonly stri
   return rows.map(({ id }) => id);
 }
 
-/** Deletes those of the threads in which nothing is left. Their inboxes are locked, so that nothing comes into them. */
+/** Deletes the threads that are empty. The caller has locked their inboxes, so nothing is added to them. */
 export async function dropEmptyThreads(client: PoolClient, threadIds: readonly string[]): Promise<void> {
   await client.query(
     `delete from inbox_threads t

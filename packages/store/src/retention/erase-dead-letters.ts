@@ -4,17 +4,20 @@ import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 
-/** Attempts are looked for in every partition of the log, some forty. */
+/** Each step searches the attempts in every partition of the log, about forty. */
 const LETTERS_PER_STEP = 50;
 
 interface LetterRow extends Named {
   readonly at: string;
-  /** Null where it cannot name the person. */
+  /** Null when it cannot name the person. */
   readonly data: string | null;
   readonly ofMail: boolean;
 }
 
-/** The account's dead letters in the order of their index. Pending ones count from their events: a replay makes those anew. */
+/**
+ * The account's dead letters in index order. Their age is that of the event, because a replay creates the
+ * event again.
+ */
 const PAGE = `
   select l.id, l.created_at::text as at, (extract(epoch from l.event_created_at) * 1000)::float8 as "createdMs",
          m.yes as "ofMail",
@@ -34,7 +37,10 @@ const PAGE = `
   ) m
   order by l.created_at, l.id`;
 
-/** One that is being replayed is left. Where the event is still there, the attempts go with it. */
+/**
+ * A letter that is being replayed is locked, so it is skipped. If the event still exists, its attempts are
+ * deleted with it.
+ */
 const DELETE = `
   with mine as materialized (
     select id, event_id from dead_letters where id = any ($1::text[]) order by id for update skip locked
@@ -50,7 +56,9 @@ const DELETE = `
   )
   select array(select id from gone) as ids, (select count(*)::int from log) as attempts`;
 
-/** Deletes the account's dead letters that name the person or a message of theirs, with the log of their attempts. */
+/**
+ * Deletes the account's dead letters that name the person or an erased message, with their logged attempts.
+ */
 export async function eraseDeadLetters(pool: Pool, erasure: Erasure): Promise<Erased & { attempts: number }> {
   const { accountId, address, requestedAt, resumeFrom } = erasure;
   let [total, attempts] = [NOTHING, 0];

@@ -4,12 +4,12 @@ import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 
-/** Attempts are looked for in every partition of the log, some forty. */
+/** Each step searches the attempts in every partition of the log, about forty. */
 const EVENTS_PER_STEP = 50;
 
 interface EventRow extends Named {
   readonly data: string;
-  /** It is about a message that this erasure has deleted. */
+  /** The event is about a message that this erasure has deleted. */
   readonly ofMail: boolean;
 }
 
@@ -18,7 +18,10 @@ interface Page {
   readonly found: readonly EventRow[];
 }
 
-/** A page of all events by age, of which those are answered that may name the person. Rows of one moment come together. */
+/**
+ * A page of all events by age. It returns those that may name the person. Rows with equal times are in one
+ * page.
+ */
 const PAGE = `
   with page as materialized (
     select id, account_id, created_at, data from events
@@ -39,21 +42,21 @@ const PAGE = `
           from mine
           where of_mail or (created_at <= $4::timestamptz and position($5 in lower(data)) > 0)) as found`;
 
-/** Locked first, looked at with a fresh snapshot then: a replay writes its event before it adds a delivery. */
+/** Runs after the lock, with a new snapshot: a replay writes its event before it adds the delivery. */
 const DELETE = `
-  with free as materialized (
+  with deletable as materialized (
     select e.id from events e
     where e.id = any ($1::text[]) and not exists (select from deliveries d where d.event_id = e.id)
   ),
   log as (
-    delete from attempts where event_id = any (array(select id from free)) returning event_id
+    delete from attempts where event_id = any (array(select id from deletable)) returning event_id
   ),
   gone as (
-    delete from events where id = any (array(select id from free)) returning id
+    delete from events where id = any (array(select id from deletable)) returning id
   )
   select array(select id from gone) as ids, (select count(*)::int from log) as attempts`;
 
-/** Deletes the account's events that name the person or a message of theirs, with the log of their attempts. */
+/** Deletes the account's events that name the person or an erased message, with their logged attempts. */
 export async function eraseEvents(pool: Pool, erasure: Erasure): Promise<Erased & { attempts: number }> {
   const { accountId, address, requestedAt, resumeFrom } = erasure;
   let [total, attempts] = [NOTHING, 0];
@@ -64,7 +67,7 @@ export async function eraseEvents(pool: Pool, erasure: Erasure): Promise<Erased 
     const named = found.filter(({ ofMail, data }) => ofMail || namesAddress(JSON.parse(data), address));
     for (let start = 0; start < named.length; start += EVENTS_PER_STEP) {
       const some = named.slice(start, start + EVENTS_PER_STEP);
-      const gone = await inBoundedStep(pool, (client) => deleteFree(client, some));
+      const gone = await inBoundedStep(pool, (client) => deleteUnlocked(client, some));
       total = together(total, outcomeOf(some, gone.ids));
       attempts += gone.attempts;
     }
@@ -73,7 +76,7 @@ export async function eraseEvents(pool: Pool, erasure: Erasure): Promise<Erased 
   }
 }
 
-async function deleteFree(
+async function deleteUnlocked(
   client: PoolClient,
   events: readonly Named[],
 ): Promise<{ ids: string[]; attempts: number }> {

@@ -8,30 +8,30 @@ import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure } from './erasure.ts';
 import { RECEIVED_PER_STEP } from './old-messages.ts';
 
-/** Postgres serves those who wait for an inbox in turn. Each holds it for milliseconds, and 15 s at the most. */
+/** Postgres serves sessions that wait for an inbox in order. Each holds it for milliseconds, at most 15 s. */
 const LOCK_TIMEOUT_MS = 2_000;
-/** Of each kind and status: six times as many are read. */
+/** Rows for each kind and status, so six times as many are read. */
 const RECEIVED_PER_PAGE = ROWS_PER_STEP / 2;
 
 interface MailRow {
   readonly id: string;
   readonly at: string;
   readonly createdMs: number;
-  /** To which its thread belongs. */
+  /** The inbox of its thread. */
   readonly inboxId: string | null;
-  /** Null where none of them can be the person's. */
+  /** Null when none of them can be the person's. */
   readonly addresses: readonly string[] | null;
 }
 
-/** How mail is looked through, and deleted. */
-interface Look {
+/** The statements that read and delete one kind of mail. */
+interface MailKind {
   readonly page: string;
   readonly drop: string;
-  /** Messages deleted at a time: so long may others wait for their inbox. */
+  /** Messages deleted per step. Other transactions wait that long for the inbox. */
   readonly perStep: number;
 }
 
-/** The account's messages in the order of their index, addresses only. */
+/** The account's sent messages in index order, with their addresses only. */
 const SENT_PAGE = `
   select e.id, e.created_at::text as at, (extract(epoch from e.created_at) * 1000)::float8 as "createdMs",
          case when position($5 in lower(array_to_string(a.list, ' '))) > 0 then a.list end as addresses,
@@ -48,8 +48,8 @@ const SENT_PAGE = `
   order by e.created_at, e.id`;
 
 /**
- * A message that waits for its hand-over is left. Of the others the id is kept as long as events may name it: whoever records such
- * an event holds the message, so all of them are there once it is gone.
+ * A message that still waits to be sent stays. For the others, the id is kept as long as events may name it.
+ * Recording such an event locks the message, so all events exist once the message is deleted.
  */
 const DELETE_SENT = `
   with mine as materialized (
@@ -64,8 +64,8 @@ const DELETE_SENT = `
   returning id, (select s.thread_id from inbox_sends s where s.email_id = emails.id) as "threadId"`;
 
 /**
- * The same of what it received. Each kind and status is a walk over one index. It goes beyond the request: mail that SES told of
- * before it may be stored later.
+ * The account's received messages. Each kind and status is read by its own part of the index. Later messages
+ * are read, too: mail that SES announced before the request may be stored after it.
  */
 const RECEIVED_PAGE = `
   select m.id, m.created_at::text as at, (extract(epoch from m.created_at) * 1000)::float8 as "createdMs",
@@ -88,7 +88,7 @@ const RECEIVED_PAGE = `
   ) a
   order by m.created_at, m.id`;
 
-/** A message that is being released is left. */
+/** A message that is being released is locked, so it is skipped. */
 const DELETE_RECEIVED = `
   with mine as materialized (
     select id from messages where id = any ($3::text[])
@@ -99,31 +99,34 @@ const DELETE_RECEIVED = `
   )
   delete from messages where id = any (array(select id from mine)) returning id, thread_id as "threadId"`;
 
-/** Deletes the messages that an account sent in the person's name, or to the person. */
+/** Deletes messages that the account sent from the person's address, or to it. */
 export async function eraseMail(pool: Pool, erasure: Erasure): Promise<Erased> {
   return erase(pool, erasure, { page: SENT_PAGE, drop: DELETE_SENT, perStep: MESSAGES_PER_STEP });
 }
 
-/** Deletes the messages that an account received from the person, or for the person. Their bytes are left to the sweep. */
+/**
+ * Deletes messages that the account received from the person's address, or for it. The blob sweep deletes
+ * their bytes.
+ */
 export async function eraseReceivedMail(pool: Pool, erasure: Erasure): Promise<Erased> {
   return erase(pool, erasure, { page: RECEIVED_PAGE, drop: DELETE_RECEIVED, perStep: RECEIVED_PER_STEP });
 }
 
-async function erase(pool: Pool, erasure: Erasure, look: Look): Promise<Erased> {
+async function erase(pool: Pool, erasure: Erasure, kind: MailKind): Promise<Erased> {
   const { accountId, address, requestedAt, resumeFrom } = erasure;
   let total = NOTHING;
   let [at, id] = [resumeFrom, ''];
   const busy = new Set<string>();
   for (;;) {
     const values = [accountId, at, id, requestedAt, needleOf(address)];
-    const { rows } = await inBoundedStep(pool, (client) => client.query<MailRow>(look.page, values));
+    const { rows } = await inBoundedStep(pool, (client) => client.query<MailRow>(kind.page, values));
     const found = rows.filter(({ addresses }) => namesAddress(addresses, address));
     for (const inboxId of new Set(found.map((message) => message.inboxId))) {
       const mail = found.filter((message) => message.inboxId === inboxId);
-      for (let start = 0; start < mail.length; start += look.perStep) {
-        const some = mail.slice(start, start + look.perStep);
+      for (let start = 0; start < mail.length; start += kind.perStep) {
+        const some = mail.slice(start, start + kind.perStep);
         const gone =
-          inboxId !== null && busy.has(inboxId) ? null : await dropSome(pool, look, erasure, inboxId, some);
+          inboxId !== null && busy.has(inboxId) ? null : await dropSome(pool, kind, erasure, inboxId, some);
         if (gone === null && inboxId !== null) busy.add(inboxId);
         total = together(total, outcomeOf(some, gone ?? []));
       }
@@ -135,14 +138,14 @@ async function erase(pool: Pool, erasure: Erasure, look: Look): Promise<Erased> 
 }
 
 /**
- * Deletes messages of one inbox, and threads in which nothing is left then. The inbox is locked first, as by intake and release,
- * and no other: nobody waits for one while this waits for another.
+ * Deletes messages of one inbox, and mail threads that are empty afterwards. The inbox is locked first, as by
+ * receiving and releasing. No second inbox is locked, so this cannot deadlock.
  *
- * @returns the ids of those that are deleted; null when the inbox was busy for too long.
+ * @returns the ids of the deleted messages; null when the inbox was busy for too long.
  */
 async function dropSome(
   pool: Pool,
-  { drop }: Look,
+  { drop }: MailKind,
   { accountId, address }: Erasure,
   inboxId: string | null,
   some: readonly MailRow[],

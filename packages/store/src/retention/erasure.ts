@@ -5,20 +5,20 @@ export interface Erasure {
   readonly accountId: AccountId;
   /** As `plainAddress` writes it. */
   readonly address: string;
-  /** As text. What came later is not meant, unless it belongs to a message that is. */
+  /** As text. Later rows are not erased, unless they belong to a message that is. */
   readonly requestedAt: string;
-  /** As text. Looks before this one have erased what is older. */
+  /** As text. Earlier passes have erased older rows. */
   readonly resumeFrom: string;
 }
 
 /** Result of one erasure pass for one kind of row. */
 export interface Erased {
   readonly erased: number;
-  /** Rows that have to stay for now: outstanding, or locked. */
+  /** Rows that must stay for now, because they are outstanding or locked. */
   readonly pending: number;
-  /** Of those, when the oldest was made, in milliseconds since 1970. */
+  /** Creation time of the oldest pending row, in milliseconds since 1970. */
   readonly oldestPendingMs: number;
-  /** Of those, the ids of some. */
+  /** Ids of some pending rows, at most 10. */
   readonly pendingIds: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface Named {
   readonly createdMs: number;
 }
 
-/** @param gone the ids of those that were erased. */
+/** @param gone the ids of the erased rows */
 export function outcomeOf(found: readonly Named[], gone: readonly string[]): Erased {
   const erased = new Set(gone);
   const left = found.filter(({ id }) => !erased.has(id));
@@ -53,7 +53,10 @@ export function outcomeOf(found: readonly Named[], gone: readonly string[]): Era
   };
 }
 
-/** What every text that holds an address has in it: the domain may be written in two ways. */
+/**
+ * A part that every text with the address contains. It ends before the domain, which can be written in two
+ * ways.
+ */
 export function needleOf(address: string): string {
   return address.slice(0, address.lastIndexOf('@') + 1);
 }

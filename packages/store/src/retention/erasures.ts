@@ -12,76 +12,77 @@ import { unreadSesMail } from './unread-ses-mail.ts';
 /** Result of one pass over a request. */
 export interface ErasureResult {
   readonly accountId: AccountId;
-  /** Of the last request, where it was repeated. Mail that is sent later is not meant. */
+  /** Time of the last request, if it was repeated. Later mail is not erased. */
   readonly requestedAt: Date;
   readonly erased: Record<'emails' | 'messages' | 'events' | 'attempts' | 'deadLetters', number>;
-  /** Rows that have to end first. */
+  /** Rows that must end first. */
   readonly pending: Record<'emails' | 'messages' | 'events' | 'deadLetters' | 'sesMail', number>;
-  /** Of up to ten of these rows. Of mail that SES told of it is SNS's id. */
+  /** Ids of at most ten pending rows. For mail that SES announced, the id is that of SNS. */
   readonly pendingIds: readonly string[];
-  /** Nothing of the person is left, and nothing can come. The request is deleted. */
+  /** No row of the person is left or can still appear. The request is deleted. */
   readonly finished: boolean;
 }
 
-export interface ErasureStore {
-  /**
-   * Keeps the request, and erases at once what can be erased. The rest is left to `resume`, also where this process dies.
-   * Repeated before it is finished, it means what came since as well, and takes ten minutes from then on.
-   *
-   * @param address as `plainAddress` writes it.
-   */
-  erase(accountId: AccountId, address: string): Promise<Omit<ErasureResult, 'finished'>>;
-  /** Looks again at requests with something pending, of which each is looked at by one caller. */
-  resume(): Promise<ErasureResult[]>;
-}
-
 /** After this time another relay may start a second pass. Both are safe. */
-const LOOK_SECONDS_MAX = 300;
-const LOOK_AGAIN_AFTER_SECONDS = 15;
-/** The database rests this many times as long as a look took. */
-const REST_PER_LOOK = 20;
-/** And this part of the age of the request: what has been pending for a day may wait an hour more. */
+const PASS_SECONDS_MAX = 300;
+const NEXT_PASS_AFTER_SECONDS = 15;
+/** The next pass starts after this many times the duration of the last one. */
+const REST_PER_PASS = 20;
+/** The next pass waits at least this part of the request's age: after a day, about an hour. */
 const REST_PER_AGE = 0.05;
 /**
- * The longest time from the date of a row to its commit. A send is dated first. Then it waits for a connection (5 s) and its
- * statement (15 s), and from an inbox again for a connection (5 s), its transaction (15 s) and the commit (15 s), all of it up to
- * three times: 165 s. The rest is for clocks that differ.
+ * The longest time from the date of a row to its commit. A send gets its date first. Then it may wait for a
+ * connection (5 s) and its statement (15 s). From an inbox, it may also wait for a connection (5 s), its
+ * transaction (15 s) and the commit (15 s). With three tries, that is 165 s. The rest allows for clocks that
+ * differ.
  */
 const COMMITTED_WITHIN = `interval '10 minutes'`;
 
-/** Those of a request as its pass begins. */
+/** The columns of a request when a pass begins. */
 const COLUMNS = `account_id as "accountId", address, requested_at::text as "requestedAt", resume_from::text as "resumeFrom",
   now()::text as "beganAt", requested_at + ${COMMITTED_WITHIN} <= now() as "isLast"`;
 
 interface Pass extends Erasure {
   readonly beganAt: string;
-  /** All rows that the request means are committed: what this pass does not find is not there. */
+  /** All rows that the request covers are committed. A row that this pass does not find does not exist. */
   readonly isLast: boolean;
 }
 
-export function createErasureStore(pool: Pool): ErasureStore {
+export type ErasureStore = ReturnType<typeof createErasureStore>;
+
+export function createErasureStore(pool: Pool) {
   return {
-    erase: (accountId, address) =>
-      mappingUnavailable(async () => {
+    /**
+     * Stores the request, and erases at once what can be erased. `resume` does the rest, also if this process
+     * dies. A request that is repeated before it is finished covers later rows, too, and takes at least ten
+     * minutes from then on.
+     *
+     * @param address as `plainAddress` writes it.
+     */
+    async erase(accountId: AccountId, address: string): Promise<Omit<ErasureResult, 'finished'>> {
+      return mappingUnavailable(async () => {
         const { rows } = await pool.query<Pass>(
           `insert into erasures (account_id, address, due_at) values ($1, $2, now() + make_interval(secs => $3))
            on conflict (account_id, address) do update
            set requested_at = greatest(erasures.requested_at, excluded.requested_at), due_at = excluded.due_at,
                resume_from = least(erasures.resume_from, erasures.requested_at - ${COMMITTED_WITHIN})
            returning ${COLUMNS}`,
-          [accountId, address, LOOK_SECONDS_MAX],
+          [accountId, address, PASS_SECONDS_MAX],
         );
         const [erasure] = rows as [Pass];
-        return look(pool, erasure);
-      }),
-    resume: () =>
-      mappingUnavailable(async () => {
+        return runPass(pool, erasure);
+      });
+    },
+    /** Runs a pass over each due request with pending rows. One caller at a time works on a request. */
+    async resume(): Promise<ErasureResult[]> {
+      return mappingUnavailable(async () => {
         const results: ErasureResult[] = [];
         for (let next = await takeDue(pool); next !== null; next = await takeDue(pool)) {
-          results.push(await look(pool, next));
+          results.push(await runPass(pool, next));
         }
         return results;
-      }),
+      });
+    },
   };
 }
 
@@ -92,17 +93,18 @@ async function takeDue(pool: Pool): Promise<Pass | null> {
        select account_id, address from erasures where due_at <= now() order by due_at limit 1
        for update skip locked)
      returning ${COLUMNS}`,
-    [LOOK_SECONDS_MAX],
+    [PASS_SECONDS_MAX],
   );
   return rows[0] ?? null;
 }
 
 /**
- * Mail of SES first: what has been stored by then is seen below. Mail next, so that every event of it is there to be found. Then
- * dead letters before the events, and again behind them: a replay that is under way turns one into the other, and a delivery
- * that fails turns it back.
+ * The order matters. Mail of SES comes first: whatever is stored by then is found later in the pass. Mail
+ * comes before events, so that every event of an erased message exists when events are read. Dead letters are
+ * erased before and after the events: a running replay turns a letter into an event, and a delivery that
+ * fails turns it back.
  */
-async function look(pool: Pool, erasure: Pass): Promise<ErasureResult> {
+async function runPass(pool: Pool, erasure: Pass): Promise<ErasureResult> {
   const startedMs = performance.now();
   const unread = await unreadSesMail(pool, erasure);
   const mail = await eraseMail(pool, erasure);
@@ -136,7 +138,7 @@ async function look(pool: Pool, erasure: Pass): Promise<ErasureResult> {
   };
 }
 
-/** The next pass begins with the oldest row that this one has left, or that it may have missed. */
+/** The next pass begins with the oldest row that this pass has left or may have missed. */
 async function putBack(
   pool: Pool,
   { accountId, address, requestedAt, beganAt }: Pass,
@@ -144,7 +146,7 @@ async function putBack(
   tookSeconds: number,
 ): Promise<void> {
   const oldest = oldestPendingMs === Infinity ? null : new Date(oldestPendingMs).toISOString();
-  const restSeconds = Math.max(LOOK_AGAIN_AFTER_SECONDS, tookSeconds * REST_PER_LOOK);
+  const restSeconds = Math.max(NEXT_PASS_AFTER_SECONDS, tookSeconds * REST_PER_PASS);
   await pool.query(PUT_BACK, [accountId, address, requestedAt, beganAt, oldest, restSeconds, pending === 0]);
 }
 
@@ -155,7 +157,7 @@ const PUT_BACK = `
                         case when $7 then requested_at + ${COMMITTED_WITHIN} end)
   where account_id = $1 and address = $2 and requested_at = $3::timestamptz`;
 
-/** Nothing is left that the request is needed for, unless another look ended it meanwhile and it was made anew. */
+/** Deletes the request, unless another pass has deleted it and the request was repeated meanwhile. */
 async function forget(pool: Pool, { accountId, address, requestedAt }: Erasure): Promise<void> {
   const own = [accountId, address, requestedAt];
   for (let goOn = true; goOn;) {

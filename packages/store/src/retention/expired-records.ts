@@ -3,7 +3,10 @@ import type { Pool } from 'pg';
 import { dropAged } from '../db/bounded-step.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 
-/** Contract 7.3 and the rulings: an answer is remembered for 24 hours; a notification until it is refused by its age, or until its mail can no longer become known. */
+/**
+ * An answer is remembered for 24 hours (contract 7.3). A notification is kept until its age makes it refused.
+ * An unclaimed one is kept until its mail can no longer become known.
+ */
 const LIFETIMES = [
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },

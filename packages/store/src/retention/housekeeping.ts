@@ -5,19 +5,15 @@ import { dropExpired } from './expired-records.ts';
 import { removeInboxes } from './remove-inboxes.ts';
 import type { InboxRemovals } from './remove-inboxes.ts';
 
-export interface Housekeeping {
-  /** Drops remembered answers and notifications whose time is over. @returns how many. */
-  dropExpired(): Promise<number>;
-  /** Goes on with removals that a DELETE has left behind; one that fails keeps no other from being finished. */
-  finishRemovals(): Promise<Removals>;
-  /** Deletes the rows of deleted inboxes, some of each. */
-  removeInboxes(): Promise<InboxRemovals>;
-}
+export type Housekeeping = ReturnType<typeof createHousekeeping>;
 
-export function createHousekeeping(pool: Pool): Housekeeping {
+export function createHousekeeping(pool: Pool) {
   return {
-    dropExpired: () => dropExpired(pool),
-    finishRemovals: () => finishRemovals(pool),
-    removeInboxes: () => removeInboxes(pool),
+    /** Deletes remembered answers and notifications that have expired. @returns how many. */
+    dropExpired: async (): Promise<number> => dropExpired(pool),
+    /** Finishes removals that a DELETE has left. A removal that fails does not stop the others. */
+    finishRemovals: async (): Promise<Removals> => finishRemovals(pool),
+    /** Deletes rows of deleted inboxes, some of each inbox. */
+    removeInboxes: async (): Promise<InboxRemovals> => removeInboxes(pool),
   };
 }

@@ -6,13 +6,13 @@ import { mappingUnavailable } from '../db/errors.ts';
 
 const SURPLUS: Chore = 'surplus dead letters';
 
-/** A webhook's dead letters beyond its limit. */
+/** A webhook, and how many dead letters beyond its limit were deleted. */
 export interface SurplusDropped {
   readonly webhookId: WebhookId;
   readonly letters: number;
 }
 
-/** Drops dead letters past their days. @returns how many. */
+/** Deletes dead letters that are older than `days`. @returns how many. */
 export async function dropOldDeadLetters(pool: Pool, days: number): Promise<number> {
   const kept = `make_interval(days => ${days})`;
   return mappingUnavailable(() =>
@@ -21,8 +21,9 @@ export async function dropOldDeadLetters(pool: Pool, days: number): Promise<numb
 }
 
 /**
- * Drops the oldest dead letters of each webhook that has more than `max`. One statement goes over so many entries of an
- * index. @returns those webhooks.
+ * Deletes the oldest dead letters of each webhook that has more than `max`. One statement reads up to `max`
+ * index entries.
+ * @returns these webhooks.
  */
 export async function dropSurplusDeadLetters(pool: Pool, max: number): Promise<SurplusDropped[]> {
   return mappingUnavailable(async () => {
@@ -38,12 +39,12 @@ export async function dropSurplusDeadLetters(pool: Pool, max: number): Promise<S
 
 interface Counted {
   readonly webhookId: WebhookId;
-  /** The newest dead letter that has `max` newer ones: when it was made, and its id; null where there is none. */
+  /** Time and id of the newest dead letter that has `max` newer ones; null when there is none. */
   readonly at: string | null;
   readonly id: string | null;
 }
 
-/** The next webhook with dead letters after `after`, by their ids; null at the end, and where another relay counts. */
+/** The next webhook with dead letters, by id; null at the end, and when another relay counts now. */
 async function findSurplus(pool: Pool, max: number, after: string): Promise<Counted | null> {
   return inSoleStep(pool, SURPLUS, async (client) => {
     const { rows } = await client.query<Counted>(
@@ -64,7 +65,7 @@ async function findSurplus(pool: Pool, max: number, after: string): Promise<Coun
 
 type Position = readonly [at: string | null, id: string | null];
 
-/** Drops a webhook's dead letters up to a position in their order, but for those that somebody holds. @returns how many. */
+/** Deletes a webhook's dead letters up to a position. Locked rows are skipped. @returns how many. */
 async function dropUpTo(pool: Pool, webhookId: WebhookId, upTo: Position): Promise<number> {
   let dropped = 0;
   for (let after: Position | null = ['-infinity', '']; after !== null;) {

@@ -1,16 +1,16 @@
 import type { Pool, PoolClient } from 'pg';
-import { readAgedPage, ROWS_PER_STEP, walkByAge } from '../db/bounded-step.ts';
+import { readAgedPage, ROWS_PER_STEP, inStepsByAge } from '../db/bounded-step.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 
-/** An erasure finds attempts by their event, so the event outlives them. */
+/** An erasure finds attempts by their event. So an event stays as long as an attempt of it is logged. */
 const UNUSED = `
   not exists (select from deliveries d where d.event_id = page.id)
   and not exists (select from attempts a where a.event_id = page.id)`;
 
-/** Drops events past their days that have neither an outstanding delivery nor a logged attempt. @returns how many. */
+/** Deletes old events that have neither an outstanding delivery nor a logged attempt. @returns how many. */
 export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
   return mappingUnavailable(() =>
-    walkByAge(pool, 'old events', async (client, after) => {
+    inStepsByAge(pool, 'old events', async (client, after) => {
       const which = { table: 'events', age: 'created_at', mayGo: UNUSED, rows: ROWS_PER_STEP };
       const { last, ids } = await readAgedPage(client, which, { after, days });
       return { last, ended: await dropUnused(client, ids) };
@@ -19,11 +19,15 @@ export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
 }
 
 /**
- * First locks the events, then drops, with a fresh snapshot, those without delivery and attempt. An old event gets a delivery by a
- * replay only, and that writes the event, too. One that has committed is seen; one that is under way holds the event, which
- * is skipped, or waits for this commit and writes the event anew. Its attempts are of this hour: others were seen before.
+ * Locks the events first. Then it deletes, with a new snapshot, those without a delivery and without a recent
+ * attempt.
  *
- * @returns how many were dropped.
+ * Only a replay adds a delivery to an old event, and it writes the event, too. A replay that has committed is
+ * seen. A running replay has locked the event, so the event is skipped; or the replay waits for this commit,
+ * and then writes the event again. Attempts of the last hour are checked again, because the caller has
+ * already seen the older ones.
+ *
+ * @returns how many were deleted.
  */
 async function dropUnused(client: PoolClient, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0;

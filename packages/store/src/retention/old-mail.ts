@@ -1,22 +1,24 @@
 import type { Pool, PoolClient } from 'pg';
-import { forRetention, MESSAGES_PER_STEP, readAgedPage, walkByAge } from '../db/bounded-step.ts';
+import { forRetention, MESSAGES_PER_STEP, inStepsByAge, readAgedPage } from '../db/bounded-step.ts';
 import type { Chore } from '../db/bounded-step.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 
-/** A message that is still to be handed over needs all that it has. */
-const HANDED_OVER = 'not exists (select from email_sends s where s.email_id = page.id)';
+/** A message that still waits to be sent needs its contents. */
+const NOT_WAITING = 'not exists (select from email_sends s where s.email_id = page.id)';
 
-/** Empties messages past the days of their contents: bodies and attachments go. @returns how many messages. */
+/** Deletes the bodies and attachments of messages older than `days`. @returns how many messages. */
 export async function dropMailContents(pool: Pool, days: number): Promise<number> {
   const indexed = '(html is not null or text is not null)';
   return dropMail(pool, days, { chore: 'mail contents', age: 'created_at', indexed, drop: EMPTY });
 }
 
-/** Deletes messages past their days. @returns how many. */
+/** Deletes messages that are older than `days`. @returns how many. */
 export async function dropOldMail(pool: Pool, days: number): Promise<number> {
   return dropMail(pool, days, {
-    ...{ chore: 'old mail', indexed: 'true', drop: DELETE },
+    chore: 'old mail',
     age: forRetention('created_at'),
+    indexed: 'true',
+    drop: DELETE,
   });
 }
 
@@ -46,11 +48,11 @@ async function dropMail(
     drop,
   }: { readonly chore: Chore; readonly age: string; readonly indexed: string; readonly drop: string },
 ): Promise<number> {
-  const which = { table: 'emails', age, indexed, mayGo: HANDED_OVER, rows: MESSAGES_PER_STEP };
+  const which = { table: 'emails', age, indexed, mayGo: NOT_WAITING, rows: MESSAGES_PER_STEP };
   const step = async (client: PoolClient, after: string) => {
     const { last, ids } = await readAgedPage(client, which, { after, days });
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(drop, [ids]);
     return { last, ended: rowCount ?? 0 };
   };
-  return mappingUnavailable(() => walkByAge(pool, chore, step));
+  return mappingUnavailable(() => inStepsByAge(pool, chore, step));
 }

@@ -1,16 +1,19 @@
 import type { Pool, PoolClient } from 'pg';
-import { forRetention, readAgedPage, ROWS_PER_STEP, walkByAge } from '../db/bounded-step.ts';
-import type { WalkStep } from '../db/bounded-step.ts';
+import { forRetention, readAgedPage, ROWS_PER_STEP, inStepsByAge } from '../db/bounded-step.ts';
+import type { AgeStep } from '../db/bounded-step.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 import { lockInboxesOf } from './empty-threads.ts';
 
-/** Text and HTML of 10 MiB may take 20 MiB as UTF-8, in pieces of 2 KiB: 5 messages are 50,000 rows to delete. */
+/**
+ * Text and HTML of 10 MiB may take 20 MiB as UTF-8, in pieces of 2 KiB. So 5 messages are 50,000 rows to
+ * delete.
+ */
 export const RECEIVED_PER_STEP = 5;
 const THREADS_PER_STEP = 100;
 
 /**
- * Deletes received messages past their days, held ones too, but for those that somebody holds. Their bytes are left to the
- * sweep of the blob store. @returns how many.
+ * Deletes received messages that are older than `days`, held messages included. Locked rows are skipped. The
+ * sweep of the blob store deletes their bytes. @returns how many.
  */
 export async function dropReceivedMail(pool: Pool, days: number): Promise<number> {
   const which = {
@@ -19,12 +22,12 @@ export async function dropReceivedMail(pool: Pool, days: number): Promise<number
     mayGo: 'true',
     rows: RECEIVED_PER_STEP,
   };
-  const step = async (client: PoolClient, after: string): Promise<WalkStep> => {
+  const step = async (client: PoolClient, after: string): Promise<AgeStep> => {
     const { last, ids } = await readAgedPage(client, which, { after, days });
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(DELETE_MESSAGES, [ids]);
     return { last, ended: rowCount ?? 0 };
   };
-  return mappingUnavailable(() => walkByAge(pool, 'received mail', step));
+  return mappingUnavailable(() => inStepsByAge(pool, 'received mail', step));
 }
 
 const DELETE_MESSAGES = `
@@ -34,18 +37,18 @@ const DELETE_MESSAGES = `
   delete from messages where id = any (array(select id from mine))`;
 
 /**
- * Deletes threads that have neither received nor sent anything for these days, with the notes of what was sent; the mail that
- * was sent stays. One that still has a message stays too. @returns how many.
+ * Deletes mail threads that have neither received nor sent anything for `days`, with their rows in
+ * `inbox_sends`. The sent mail itself stays. A thread that still has a message stays, too. @returns how many.
  */
 export async function dropOldThreads(pool: Pool, days: number): Promise<number> {
   return mappingUnavailable(() =>
-    walkByAge(pool, 'old threads', async (client, after) => {
+    inStepsByAge(pool, 'old threads', async (client, after) => {
       const { last, ids } = await readAgedPage(client, THREADS, { after, days });
       const inboxIds = await lockInboxesOf(client, ids);
       const { rows } = await client.query<{ id: string }>(OLD_THREADS, [ids, inboxIds, days]);
       const old = rows.map(({ id }) => id);
-      const notes = await client.query(DELETE_NOTES, [old]);
-      if (notes.rowCount === ROWS_PER_STEP) return { last: after, ended: 0 };
+      const sends = await client.query(DELETE_SENDS, [old]);
+      if (sends.rowCount === ROWS_PER_STEP) return { last: after, ended: 0 };
       const { rowCount } = await client.query('delete from inbox_threads where id = any ($1::text[])', [old]);
       return { last, ended: rowCount ?? 0 };
     }),
@@ -59,12 +62,12 @@ const THREADS = {
   rows: THREADS_PER_STEP,
 };
 
-/** Asked again under the locks. */
+/** The conditions again, under the locks. */
 const OLD_THREADS = `
   select t.id from inbox_threads t
   where t.id = any ($1::text[]) and t.inbox_id = any ($2::text[]) and t.last_at < now() - make_interval(days => $3)
     and not exists (select from messages m where m.thread_id = t.id)`;
 
-const DELETE_NOTES = `
+const DELETE_SENDS = `
   delete from inbox_sends where email_id = any (array(
     select email_id from inbox_sends where thread_id = any ($1::text[]) limit ${ROWS_PER_STEP}))`;

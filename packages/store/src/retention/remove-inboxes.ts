@@ -3,20 +3,20 @@ import { inSoleStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 import { RECEIVED_PER_STEP } from './old-messages.ts';
 
-/** Of one inbox; about half a second's work. The rest is left to the next call. */
+/** For one inbox: about half a second of work. The next call continues. */
 const STEPS_PER_CALL = 200;
 
-/** What a look at deleted inboxes came to. */
+/** The result of one pass over deleted inboxes. */
 export interface InboxRemovals {
-  /** Inboxes of which nothing is left. */
+  /** Inboxes without any rows left. */
   readonly removed: number;
-  /** Those that have rows left for the next time. */
+  /** Inboxes with rows left for the next pass. */
   readonly underWay: number;
 }
 
 /**
- * Deletes the rows of deleted inboxes. Rows that others hold are skipped, so that nobody waits for two of them in different
- * orders. Bytes of messages are left to the sweep of the blob store.
+ * Deletes the rows of deleted inboxes. Locked rows are skipped, so this cannot deadlock. The sweep of the
+ * blob store deletes the bytes of messages.
  */
 export async function removeInboxes(pool: Pool): Promise<InboxRemovals> {
   return mappingUnavailable(async () => {
@@ -27,7 +27,7 @@ export async function removeInboxes(pool: Pool): Promise<InboxRemovals> {
   });
 }
 
-/** @returns whether nothing is left of it. */
+/** @returns whether the inbox has no rows left. */
 async function removeRows(pool: Pool, id: string): Promise<boolean> {
   for (let steps = 0; steps < STEPS_PER_CALL; steps += 1) {
     const goesOn = await inSoleStep(pool, 'removed inboxes', (client) => step(client, id));
@@ -37,7 +37,7 @@ async function removeRows(pool: Pool, id: string): Promise<boolean> {
 }
 
 async function step(client: PoolClient, id: string): Promise<boolean> {
-  for (const drop of [DROP_NOTES, DROP_MESSAGES, DROP_THREADS]) {
+  for (const drop of [DROP_SENDS, DROP_MESSAGES, DROP_THREADS]) {
     if (((await client.query(drop, [id])).rowCount ?? 0) > 0) return true;
   }
   return false;
@@ -51,9 +51,12 @@ function dropSome(table: string, key: string, rows: number, but = ''): string {
     delete from ${table} where ${key} = any (array(select ${key} from mine))`;
 }
 
-const DROP_NOTES = dropSome('inbox_sends', 'email_id', ROWS_PER_STEP);
+const DROP_SENDS = dropSome('inbox_sends', 'email_id', ROWS_PER_STEP);
 const DROP_MESSAGES = dropSome('messages', 'id', RECEIVED_PER_STEP);
-/** A thread takes its messages with it: those that are left go first. */
+/**
+ * Deleting a thread would also delete its messages. So threads with messages left stay until these are
+ * deleted.
+ */
 const DROP_THREADS = dropSome(
   'inbox_threads',
   'id',

@@ -11,7 +11,7 @@ interface UnreadRow {
   readonly recipients: readonly string[];
 }
 
-/** Rows of one moment come together. */
+/** Rows with equal times are in one page. */
 const PAGE = `
   select notification_id as id, created_at::text as at, recipients,
          (extract(epoch from created_at) * 1000)::float8 as "createdMs"
@@ -19,7 +19,10 @@ const PAGE = `
   where created_at > $1::timestamptz and created_at <= $2::timestamptz
   order by created_at fetch first ${ROWS_PER_STEP} rows with ties`;
 
-/** Of these addresses, those with an inbox or a rule of the account. Domains are not asked for: they may be verified again. */
+/**
+ * The addresses for which the account has an inbox or a routing rule. Domains do not count, because they may
+ * be verified again.
+ */
 const OWN = `
   select a.address from unnest($2::text[]) a (address)
   where exists (select from inboxes i where i.address = a.address and i.account_id = $1)
@@ -28,9 +31,10 @@ const OWN = `
        where r.match = any (array[a.address, '*@' || split_part(a.address, '@', 2)]) and r.account_id = $1)`;
 
 /**
- * Mail that SES told of before the request, and that the account may receive. Whom it names is known when it has been read.
+ * Finds mail that SES announced before the request, and that the account may receive. Its addresses are known
+ * only once it is read.
  *
- * @returns it as pending.
+ * @returns all of it as pending.
  */
 export async function unreadSesMail(
   pool: Pool,

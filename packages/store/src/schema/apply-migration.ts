@@ -8,15 +8,15 @@ import type { Migration } from './migration-files.ts';
 import type { MigrateLimits, Say } from './migration-limits.ts';
 import { concurrentIndexOf, isConcurrent, statementsOf } from './migration-statements.ts';
 
-/** Applies one migration and records it. Whatever fails, it can be applied again. */
+/** Applies one migration and records it. After any failure, it can be applied again. */
 export async function applyMigration(
   client: Client,
   migration: Migration,
   limits: MigrateLimits,
   say: Say,
 ): Promise<void> {
-  const told = (line: string): void => say(`migration ${migration.name} ${line}`);
-  const tries = triesOf(migration, limits, told);
+  const sayNamed = (line: string): void => say(`migration ${migration.name} ${line}`);
+  const tries = triesOf(migration, limits, sayNamed);
   if (runsInTransaction(migration)) {
     await inTries(client, tries.locking, () => inOneTransaction(client, migration));
     return;
@@ -25,7 +25,9 @@ export async function applyMigration(
   await client.query(recordOf(migration));
 }
 
-/** For statements that keep others waiting, and for those that Postgres carries out beside them. */
+/**
+ * `locking`: for statements that block others. `concurrent`: for `… index concurrently`, which blocks none.
+ */
 interface TriesByKind {
   readonly locking: Tries;
   readonly concurrent: Tries;
@@ -48,8 +50,8 @@ function triesOf(migration: Migration, limits: MigrateLimits, say: Say): TriesBy
 }
 
 /**
- * Rows with a column `statement` are statements to run next, each by itself: a file cannot know the names of tables that are
- * made by the day.
+ * A statement may return rows with a column `statement`: these are run next, one by one. A file cannot know
+ * the names of tables that are made each day.
  */
 async function applyStatement(client: Client, statement: string, tries: TriesByKind): Promise<void> {
   let next: readonly string[] = [];
@@ -60,16 +62,16 @@ async function applyStatement(client: Client, statement: string, tries: TriesByK
 }
 
 /**
- * In one message, which is one transaction: no lock is held while the server waits for this process. An error undoes
- * all of it.
+ * Sends the migration in one message, which is one transaction. So no lock is held while the server waits for
+ * this process. An error undoes the whole migration.
  */
 async function inOneTransaction(client: Client, migration: Migration): Promise<void> {
   await client.query(`${recordOf(migration)};\n${migration.sql}`);
 }
 
 /**
- * A `create index concurrently` that fails leaves an invalid index of its name, which is dropped first. One that is valid was
- * made by an earlier run. All other statements are written so that they may run twice.
+ * A failed `create index concurrently` leaves an invalid index of that name, which is dropped first. A valid
+ * index was made by an earlier run. All other statements are written so that they may run twice.
  */
 async function runRepeatably(client: Client, statement: string): Promise<readonly string[]> {
   const index = concurrentIndexOf(statement);

@@ -3,27 +3,27 @@ import { DatabaseError } from 'pg';
 import type { Client } from 'pg';
 import type { Say } from './migration-limits.ts';
 
-/** A table's lock was not had in all tries. It is no fault of the server: the cause is told in words. */
+/** A table's lock was not available in any try. The server is healthy; the message names the likely cause. */
 export class MigrationLockError extends Error {
   override readonly name = 'MigrationLockError';
 }
 
-/** SQLSTATE of a lock that timed out, and of one that a deadlock took away. */
+/** SQLSTATEs: lock timeout; deadlock. */
 const NO_LOCK = ['55P03', '40P01'];
-/** SQLSTATE of a statement that timed out. */
+/** SQLSTATE: statement timeout. */
 const TIMED_OUT = '57014';
 
 export interface Tries {
   readonly lockMs: number;
   readonly tries: number;
   readonly pauseMs: number;
-  /** `lockMs` is also the time of a whole statement: it may lock many partitions, one by one. */
+  /** `lockMs` also limits each whole statement, which may lock many partitions one by one. */
   readonly boundsStatements: boolean;
   readonly say: Say;
 }
 
 /**
- * Runs `work`, which may wait `lockMs` for each lock, again and again while it does not get one.
+ * Runs `work`, which may wait `lockMs` for each lock. It runs again while a lock is not available.
  *
  * @throws MigrationLockError after the last try.
  */
@@ -56,8 +56,8 @@ export async function inTries(
 }
 
 /**
- * An automatic vacuum gives way to a session that waits for so long. The server's default of 1 s is
- * longer than `busyTable.tableLockMs`. A role that may not set this waits for the vacuum's end.
+ * An automatic vacuum yields to a session that has waited for `deadlock_timeout`. The server's default of 1 s
+ * is longer than `busyTable.tableLockMs`. A role that may not set this waits until the vacuum ends.
  */
 export async function interruptVacuum(client: Client): Promise<void> {
   await client.query(`set deadlock_timeout = '100ms'`).catch((error: unknown) => {
@@ -66,7 +66,7 @@ export async function interruptVacuum(client: Client): Promise<void> {
   });
 }
 
-/** Most likely that is what holds the lock. */
+/** The oldest transaction, which most likely holds the lock. */
 async function oldestTransaction(client: Client): Promise<string> {
   const { rows } = await client.query<{ pid: number; application: string; seconds: number }>(
     `select pid, application_name as application, extract(epoch from now() - xact_start)::int as seconds

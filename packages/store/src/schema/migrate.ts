@@ -16,24 +16,24 @@ const MIGRATIONS_TABLE = `
     migration_name varchar(255) not null, logs text, rolled_back_at timestamptz,
     started_at timestamptz not null default now(), applied_steps_count integer not null default 0)`;
 
-/** A server that takes the connection and says nothing is an error, too. */
+/** A server that accepts the connection and does not answer is an error, too. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 export interface MigrateOptions {
-  /** Told when it has to wait for another migrator, or for a table's lock. */
+  /** Called when the runner waits for another migrator, or for a table's lock. */
   readonly say?: Say;
-  /** In place of `prisma/migrations`. */
+  /** Default: `prisma/migrations`. */
   readonly directory?: string;
   readonly limits?: MigrateLimits;
 }
 
 /**
- * Applies the pending migrations under a lock that lets one migrator run. Each has a transaction of its own; one that
- * begins with `-- no transaction` runs statement by statement.
+ * Applies the pending migrations, under a lock that allows one migrator at a time. Each migration has its own
+ * transaction. A file that begins with `-- no transaction` runs statement by statement.
  *
- * @returns the names of those applied now.
+ * @returns the names of the migrations applied now.
  * @throws Error when an applied migration differs from its file: migrations are append-only.
- * @throws MigrationLockError when a lock was not had in time, in all tries.
+ * @throws MigrationLockError when a lock was not available in any try.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
 export async function migrate(
@@ -45,7 +45,7 @@ export async function migrate(
     application_name: 'postrider-migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  client.on('error', () => undefined); // between two statements; the next one fails, and says so
+  client.on('error', () => undefined); // an error between two statements: the next statement fails and reports it
   return mappingUnavailable(async () => {
     await client.connect();
     try {
@@ -65,7 +65,7 @@ export async function migrate(
   });
 }
 
-/** The names of the migrations that the database lacks; empty when it is current. */
+/** Names of the migrations that the database lacks; empty when it is current. */
 export async function pendingMigrations(db: Queryable): Promise<string[]> {
   const table = await db.query<{ exists: boolean }>(
     `select to_regclass('_prisma_migrations') is not null as exists`,

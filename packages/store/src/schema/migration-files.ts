@@ -4,22 +4,22 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Migration {
-  /** Begins with a timestamp, which orders the migrations. */
+  /** Begins with a timestamp, which gives the order of the migrations. */
   readonly name: string;
   readonly sql: string;
   /** SHA-256 of the file, as Prisma writes it. */
   readonly checksum: string;
 }
 
-/** The first line of a file says how it runs. */
+/** The first line of a file, which says how it runs. */
 const HEADER = /^-- (?:no transaction|busy table|no transaction, busy table)\n/;
 
-/** Else it runs statement by statement. */
+/** False: the file runs statement by statement. */
 export function runsInTransaction({ sql }: Pick<Migration, 'sql'>): boolean {
   return !headerOf(sql).includes('no transaction');
 }
 
-/** It locks a table that deliveries write: none of its statements may keep others waiting for long. */
+/** True: the file locks a table that deliveries write. None of its statements may block others for long. */
 export function locksBusyTable({ sql }: Pick<Migration, 'sql'>): boolean {
   return headerOf(sql).includes('busy table');
 }
@@ -28,7 +28,7 @@ function headerOf(sql: string): string {
   return HEADER.exec(sql)?.[0] ?? '';
 }
 
-/** The migrations in `directory`, in the order of their names. */
+/** The migrations in `directory`, ordered by name. */
 export function migrationFiles(directory = migrationsDirectory()): Migration[] {
   return readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -39,7 +39,7 @@ export function migrationFiles(directory = migrationsDirectory()): Migration[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** `prisma/migrations` in the nearest folder above: the same from the sources, a bundle, or an image. */
+/** `prisma/migrations` in the nearest folder above. This finds it from the sources, a bundle and an image. */
 function migrationsDirectory(): string {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     const candidate = join(folder, 'prisma', 'migrations');

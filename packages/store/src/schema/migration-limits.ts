@@ -1,16 +1,16 @@
-/** How long a migration may wait, and keep others waiting. */
+/** How long a migration may wait, and block other statements. */
 export interface MigrateLimits {
-  /** For the lock that lets one migrator run. Another may be building an index. */
+  /** For the lock that allows one migrator at a time. Another migrator may be building an index. */
   readonly migrationLockMs: number;
-  /** For a lock on a table. All statements on that table queue behind a migration that waits. */
+  /** For a lock on a table. All statements on that table queue behind a migration that waits for it. */
   readonly tableLockMs: number;
-  /** For `… index concurrently`, which waits for older transactions, and keeps nobody waiting. */
+  /** For `… index concurrently`, which waits for older transactions and blocks no statement. */
   readonly concurrentLockMs: number;
-  /** At a lock that is not had in time. */
+  /** Tries for a lock that is not available in time. */
   readonly tries: number;
-  /** Between two tries: the statements that queued get done. */
+  /** Pause between two tries. The queued statements run meanwhile. */
   readonly pauseMs: number;
-  /** The same three for `-- busy table`. A statement has `tableLockMs` in all, for locks and work. */
+  /** The limits for `-- busy table`. A statement has `tableLockMs` in all, for its locks and its work. */
   readonly busyTable: Pick<MigrateLimits, 'tableLockMs' | 'tries' | 'pauseMs'>;
 }
 
@@ -20,9 +20,9 @@ export const MIGRATE_LIMITS: MigrateLimits = {
   concurrentLockMs: 10 * 60_000,
   tries: 10,
   pauseMs: 5_000,
-  // An outcome may take 300 ms. Readers of up to 100 s are outwaited, as with the limits above.
+  // Recording an outcome may take 300 ms. 80 tries outlast readers of up to 100 s, as do the limits above.
   busyTable: { tableLockMs: 250, tries: 80, pauseMs: 1_000 },
 };
 
-/** Where a migration is told about while it runs: a line for the operator. */
+/** Writes a line for the operator while migrations run. */
 export type Say = (line: string) => void;

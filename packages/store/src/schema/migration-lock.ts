@@ -3,17 +3,18 @@ import type { Client } from 'pg';
 import { MigrationLockError } from './lock-tries.ts';
 import type { MigrateLimits, Say } from './migration-limits.ts';
 
-/** Prisma's own, so that `prisma migrate deploy` agrees with this runner. */
+/** The key that Prisma uses, so that `prisma migrate deploy` and this runner exclude each other. */
 const MIGRATION_LOCK = 72707369;
 const ASK_EVERY_MS = 200;
-/** Several processes that migrate at their start wait shortly for each other: that is not worth a line. */
+/** Processes that migrate at start wait for each other for a short time. That is not worth a line. */
 const SAY_AFTER_MS = 2_000;
 
 /**
- * Takes the lock that lets one migrator run, for the session. It asks again and again: a session that waits inside
- * Postgres would hold a snapshot, and `create index concurrently` of the migrator that runs would wait for that.
+ * Takes the session lock that allows one migrator at a time. It polls for the lock: a session that waits
+ * inside Postgres would hold a snapshot, and a `create index concurrently` of the running migrator would wait
+ * for that snapshot.
  *
- * @throws MigrationLockError when another holds it for longer than the limit.
+ * @throws MigrationLockError when another session holds the lock for longer than the limit.
  */
 export async function takeMigrationLock(client: Client, limits: MigrateLimits, say: Say): Promise<void> {
   const beganAtMs = performance.now();

@@ -2,11 +2,11 @@ import { mappingUnavailable } from '../db/errors.ts';
 import type { Queryable } from '../db/statement.ts';
 import { pendingMigrations } from './migrate.ts';
 
-/** `reason` may be told to anybody; `cause` names hosts and tables, and is for the log. */
+/** `reason` is safe to publish. `cause` names hosts and tables: it is for the log only. */
 export type Readiness =
   { readonly ready: true } | { readonly ready: false; readonly reason: string; readonly cause: unknown };
 
-/** Ready when Postgres answers and the migrations are current. */
+/** Ready: Postgres answers, and the migrations are current. */
 export async function readiness(db: Queryable): Promise<Readiness> {
   try {
     const pending = await mappingUnavailable(() => pendingMigrations(db));
@@ -18,7 +18,7 @@ export async function readiness(db: Queryable): Promise<Readiness> {
 }
 
 /**
- * @throws Error naming the remedy when the database lacks migrations.
+ * @throws Error that names the remedy, when the database lacks migrations.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
 export async function requireMigrated(db: Queryable): Promise<void> {
