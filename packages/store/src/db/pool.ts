@@ -47,8 +47,8 @@ export function createPool(options: PoolOptions): Pool {
   };
   const pool = new Pool(config);
   pool.on('error', options.onError);
-  // A connection that is checked out may break between two statements. Without a listener, the error event would end the
-  // process. The next statement on the connection fails in any case.
+  // A connection that is checked out may break between two statements. Without a listener, the error event
+  // would end the process. The next statement on the connection fails in any case.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
