@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { UsageError } from './arguments.ts';
 import { holdToCores, keepLastCoreFree, usableCores } from './cores.ts';
@@ -16,23 +17,30 @@ test('nothing is held to more cores than there are', () => {
   expect(usableCores()).toHaveLength(before);
 });
 
-(process.platform === 'linux' && usableCores().length > 1 ? test : test.skip)(
-  'the last core is one process’s alone until the end',
-  () => {
-    const [one, other] = [sleep(), sleep()];
-    try {
-      const all = coresOf(one.pid);
-      const lastCore = keepLastCoreFree([one.pid]);
-      lastCore.give(other.pid);
-      expect([coresOf(one.pid), coresOf(other.pid)]).toEqual([all.slice(0, -1), all.slice(-1)]);
-      lastCore.end();
-      expect(coresOf(one.pid)).toEqual(all);
-    } finally {
-      one.kill();
-      other.kill();
-    }
-  },
-);
+const [testWithTaskset, needs] =
+  process.platform === 'linux' && usableCores().length > 1 && isOnPath('taskset')
+    ? [test, '']
+    : [test.skip, ' (skipped: needs Linux, two processors and taskset on the PATH)'];
+
+testWithTaskset(`the last core is one process’s alone until the end${needs}`, () => {
+  const [one, other] = [sleep(), sleep()];
+  try {
+    const all = coresOf(one.pid);
+    const lastCore = keepLastCoreFree([one.pid]);
+    lastCore.give(other.pid);
+    expect([coresOf(one.pid), coresOf(other.pid)]).toEqual([all.slice(0, -1), all.slice(-1)]);
+    lastCore.end();
+    expect(coresOf(one.pid)).toEqual(all);
+  } finally {
+    one.kill();
+    other.kill();
+  }
+});
+
+function isOnPath(program: string): boolean {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return folders.some((folder) => existsSync(join(folder, program)));
+}
 
 function sleep(): { pid: number; kill(): void } {
   const child = spawn('sleep', ['60'], { stdio: 'ignore' });
