@@ -66,6 +66,7 @@ async function startRelay(): Promise<() => Promise<number>> {
   const onError = () => undefined;
   addRelay(lifecycle, {
     ...{ config, location, claims: store.claims, pool: store.pool, logger, metrics },
+    stepRetryAfterErrorMs: 200,
     onQueueError: onError,
     onPostgresError: onError,
   });

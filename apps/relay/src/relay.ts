@@ -44,6 +44,8 @@ export interface RelayParts {
   readonly metrics: Metrics<'relay'>;
   readonly onQueueError: (error: Error) => void;
   readonly onPostgresError: (error: Error) => void;
+  /** The pause after a failed housekeeping step. Default: 20 s. */
+  readonly stepRetryAfterErrorMs?: number;
 }
 
 const PASS_PAUSE_AFTER_ERROR_MS = 500;
@@ -82,13 +84,12 @@ export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
     () => reportPass(metrics, reported, queue, onEvictionPolicy),
     REPORT_EVERY_MS,
   );
+  const stepRetryMs = parts.stepRetryAfterErrorMs ?? STEP_RETRY_AFTER_ERROR_MS;
   const passes = [
     ...deliveries.passes,
     mails,
     startPass('fleet', () => fleet.run(), PASS_PAUSE_AFTER_ERROR_MS),
-    ...steps.map((step) =>
-      startPass(step.name, () => housekeepingPass(step, logger), STEP_RETRY_AFTER_ERROR_MS),
-    ),
+    ...steps.map((step) => startPass(step.name, () => housekeepingPass(step, logger), stepRetryMs)),
     startPass('retention', () => retentionPass(retention, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('erasures', () => erasuresPass(erasures, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
     startPass('removals', () => removalsPass(housekeeping, logger), CLEANUP_PAUSE_AFTER_ERROR_MS),
