@@ -11,6 +11,6 @@ export async function untilWaitingForLock(database: Pick<TestDatabase, 'query'>,
       );
       return (row?.waiting ?? 0) >= count;
     },
-    { what: `${count} sessions to wait for a lock` },
+    { what: `${count} sessions to wait for a lock`, intervalMs: 2 },
   );
 }

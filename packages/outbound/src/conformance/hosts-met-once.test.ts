@@ -62,9 +62,9 @@ forEachHttpClient((ground) => {
       '%s leave nothing behind',
       async (_, resolver, outcome) => {
         const client = ground.createClient({ resolver });
-        await meet(client, UNUSED_PORT, { from: 0, count: 1_600 });
+        await meet(client, UNUSED_PORT, { from: 0, count: 800 });
         const before = await heapBytes();
-        expect(await meet(client, UNUSED_PORT, { from: 1_600, count: 4_800 })).toEqual(new Set([outcome]));
+        expect(await meet(client, UNUSED_PORT, { from: 800, count: 1_200 })).toEqual(new Set([outcome]));
         expect((await heapBytes()) - before).toBeLessThan(NOISE_BYTES);
       },
       90_000,
@@ -78,7 +78,7 @@ forEachHttpClient((ground) => {
       // The TLS sessions of 1,000 hosts are kept: these are there before it is measured.
       await meet(client, port, { from: 0, count: 1_040 });
       const before = await heapBytesWithout(receiver);
-      expect(await meet(client, port, { from: 1_040, count: 1_600 })).toEqual(new Set(['answered']));
+      expect(await meet(client, port, { from: 1_040, count: 800 })).toEqual(new Set(['answered']));
       expect((await heapBytesWithout(receiver)) - before).toBeLessThan(NOISE_BYTES);
     }, 90_000);
   });

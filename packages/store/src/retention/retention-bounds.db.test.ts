@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createRows, createTestDatabase } from '@postrider/testing';
+import { createRows, createTestDatabase, runs } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
@@ -13,8 +13,8 @@ import { dropOldEvents } from './old-events.ts';
 import { dropMailContents, dropOldMail } from './old-mail.ts';
 import { dropOldThreads, dropReceivedMail } from './old-messages.ts';
 
-/** A tenth of what housekeeping is meant for. */
-const EVENTS = 1_000_000;
+/** A tenth of what housekeeping is meant for, in the long run. The bounds are those of one statement. */
+const EVENTS = runs({ usual: 200_000, long: 1_000_000 });
 /** More rows than any one statement has business with, and few enough to be made in seconds. */
 const ROWS = 60_000;
 /** Of the events, and of most other rows, so many are past their days. */
