@@ -84,6 +84,11 @@ export function pathOf({ path, law: { noun } }: KnownRoute, id?: string): string
 
 /** A request of the route that lacks nothing but a key. */
 export function requestOf(url: string, route: KnownRoute, id?: string): request.Test {
-  const test = request(url)[route.method](pathOf(route, id));
+  const test = requestTo(url, route, id);
   return route.body === undefined ? test : test.send(route.body);
+}
+
+/** The same without a body. */
+export function requestTo(url: string, route: KnownRoute, id?: string): request.Test {
+  return request(url)[route.method](pathOf(route, id));
 }

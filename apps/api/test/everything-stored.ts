@@ -3,9 +3,13 @@ import type { TestDatabase } from '@postrider/testing';
 /** Counts of the limiter, and what tells of the database itself. */
 const BESIDES = ['rate_limits', '_prisma_migrations'];
 
+/** No migration runs during a test. */
+const knownTables = new WeakMap<TestDatabase, readonly string[]>();
+
 /** Every row of every table, as text: the same before and after what must store nothing. */
 export async function everythingStored(database: TestDatabase): Promise<Readonly<Record<string, string[]>>> {
-  const tables = await tableNames(database);
+  const tables = knownTables.get(database) ?? (await tableNames(database));
+  knownTables.set(database, tables);
   const of = (table: string) =>
     `select '${table}' as name, coalesce(array_agg(t::text order by t::text), '{}') as rows from ${table} t`;
   const found = await database.query<{ name: string; rows: string[] }>(tables.map(of).join(' union all '));
