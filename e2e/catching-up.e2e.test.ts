@@ -26,8 +26,7 @@ describeWithRedis('while a worker has capacity', (redisUrl) => {
     system = await startSystem({ redisUrl });
     await system.webhook('/busy', ['email.sent']);
     await system.webhook('/neighbour', ['email.failed']);
-    await system.start('relay');
-    const worker = await system.start('worker');
+    const [, worker] = await system.startAll(['relay', 'worker']);
     await measureDrain(); // V8 compiles what a fresh process does often
     const perSecond = await measureDrain();
     const traffic = startTraffic([

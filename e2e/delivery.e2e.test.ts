@@ -1,23 +1,28 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifySignature } from '@postrider/receiver';
 import { answer, describeWithRedis, waitFor } from '@postrider/testing';
+import type { SystemProcess } from '@postrider/testing';
 import { Stripe } from 'stripe';
 import { startSystem } from './start-system.ts';
 import type { System, SystemOptions } from './start-system.ts';
 
 let system: System;
 
-afterEach(() => system.close());
-
 /** A signature counts in whole seconds: the second attempt is a second and more after the first. */
 const FAST_RETRIES = { DELIVERY_RETRY_DELAYS_SECONDS: '1.1,0.1,0.1,0.1,0.1,0.1,0.1' };
 
 function deliveryTests(options: () => SystemOptions): void {
+  let api: SystemProcess;
+
+  beforeAll(async () => {
+    system = await startSystem({ ...options(), env: FAST_RETRIES });
+    [api] = await system.startAll(['api', 'relay', 'worker']);
+  }, 90_000);
+  afterAll(() => system.close());
+  afterEach(() => system.reset());
+
   test('an event reaches its endpoint, signed for any verifier of its kind, and leaves nothing outstanding', async () => {
-    system = await startSystem(options());
     const { signingSecret } = await system.webhook('/hook');
-    await system.start('relay');
-    await system.start('worker');
     const [eventId] = await system.record(1);
     const [request] = await system.receiver.waitForRequests(1);
     expect(request).toMatchObject({
@@ -39,12 +44,8 @@ function deliveryTests(options: () => SystemOptions): void {
   });
 
   test('a customer reads what the endpoint answered to each attempt', async () => {
-    system = await startSystem({ ...options(), env: FAST_RETRIES });
     system.receiver.script('/hook', [answer(503, { body: 'busy' })]);
     const { id } = await system.webhook('/hook');
-    const api = await system.start('api');
-    await system.start('relay');
-    await system.start('worker');
     const [eventId] = await system.record(1);
     await system.drained();
     const url = `http://127.0.0.1:${await api.port()}/v1/webhooks/${id}/attempts`;
@@ -61,11 +62,8 @@ function deliveryTests(options: () => SystemOptions): void {
   }, 120_000);
 
   test('a failed attempt is made again with the same bytes and a fresh signature; the eighth is the last', async () => {
-    system = await startSystem({ ...options(), env: FAST_RETRIES });
     system.receiver.always('/down', answer(503));
     const { signingSecret } = await system.webhook('/down');
-    await system.start('relay');
-    await system.start('worker');
     await system.record(1);
     await system.drained();
     const requests = system.receiver.requests;
@@ -87,11 +85,8 @@ function deliveryTests(options: () => SystemOptions): void {
   });
 
   test('a 410 dead-letters at once as rejected', async () => {
-    system = await startSystem(options());
     system.receiver.always('/gone', answer(410));
     await system.webhook('/gone');
-    await system.start('relay');
-    await system.start('worker');
     await system.record(1);
     await system.drained();
     expect(system.receiver.requests).toHaveLength(1);
@@ -102,12 +97,22 @@ function deliveryTests(options: () => SystemOptions): void {
 
 describe('with the queue in Postgres', () => {
   deliveryTests(() => ({}));
+});
+describeWithRedis('with the queue in Redis', (redisUrl) => deliveryTests(() => ({ redisUrl })));
+
+/** Run in a worker: says for each request whether got made it. got keeps there how long the request takes. */
+const TELL_WHO_ASKS = `
+  import { subscribe } from 'node:diagnostics_channel';
+  subscribe('http.client.request.start', ({ request }) => console.error('timings' in request ? 'got' : 'https'));
+`;
+
+describe('with settings of its own', () => {
+  afterEach(() => system.close());
 
   test('a private address is never connected to: dead-lettered at once as rejected, no attempt counted', async () => {
     system = await startSystem({ env: { DELIVERY_ALLOWED_NETWORKS: '' } });
     await system.webhook('/hook');
-    await system.start('relay');
-    await system.start('worker');
+    await system.startAll(['relay', 'worker']);
     await system.record(1);
     await system.drained();
     expect(system.receiver.connections).toBe(0);
@@ -120,42 +125,33 @@ describe('with the queue in Postgres', () => {
     });
     expect(await system.db.query('select from attempts')).toEqual([]);
   });
-});
 
-test('a denied network wins over an allowed one: no connection, a dead letter at once', async () => {
-  system = await startSystem({
-    env: { DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8', DELIVERY_DENIED_NETWORKS: '10.0.0.0/8,127.0.0.1/32' },
+  test('a denied network wins over an allowed one: no connection, a dead letter at once', async () => {
+    system = await startSystem({
+      env: { DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8', DELIVERY_DENIED_NETWORKS: '10.0.0.0/8,127.0.0.1/32' },
+    });
+    await system.webhook('/hook');
+    await system.startAll(['relay', 'worker']);
+    await system.record(1);
+    await system.drained();
+    expect(system.receiver.connections).toBe(0);
+    expect(await system.db.query('select reason, last_error from dead_letters')).toEqual([
+      { reason: 'rejected', last_error: 'refused address 127.0.0.1 (denied network)' },
+    ]);
   });
-  await system.webhook('/hook');
-  await system.start('relay');
-  await system.start('worker');
-  await system.record(1);
-  await system.drained();
-  expect(system.receiver.connections).toBe(0);
-  expect(await system.db.query('select reason, last_error from dead_letters')).toEqual([
-    { reason: 'rejected', last_error: 'refused address 127.0.0.1 (denied network)' },
-  ]);
+
+  test.each([
+    ['https', {}],
+    ['got', { DELIVERY_HTTP_CLIENT: 'got' }],
+  ])('a worker delivers with %s when told %j', async (client, env) => {
+    system = await startSystem();
+    await system.webhook('/hook');
+    await system.start('relay');
+    const program = `data:text/javascript,${encodeURIComponent(TELL_WHO_ASKS)}`;
+    const worker = await system.start('worker', { ...env, NODE_OPTIONS: `--import ${program}` });
+    await system.record(1);
+    await system.drained();
+    await waitFor(() => worker.stderr.length > 0, { what: 'the worker to say who asked' });
+    expect(worker.stderr).toEqual([client]);
+  });
 });
-
-/** Run in a worker: says for each request whether got made it. got keeps there how long the request takes. */
-const TELL_WHO_ASKS = `
-  import { subscribe } from 'node:diagnostics_channel';
-  subscribe('http.client.request.start', ({ request }) => console.error('timings' in request ? 'got' : 'https'));
-`;
-
-test.each([
-  ['https', {}],
-  ['got', { DELIVERY_HTTP_CLIENT: 'got' }],
-])('a worker delivers with %s when told %j', async (client, env) => {
-  system = await startSystem();
-  await system.webhook('/hook');
-  await system.start('relay');
-  const program = `data:text/javascript,${encodeURIComponent(TELL_WHO_ASKS)}`;
-  const worker = await system.start('worker', { ...env, NODE_OPTIONS: `--import ${program}` });
-  await system.record(1);
-  await system.drained();
-  await waitFor(() => worker.stderr.length > 0, { what: 'the worker to say who asked' });
-  expect(worker.stderr).toEqual([client]);
-});
-
-describeWithRedis('with the queue in Redis', (redisUrl) => deliveryTests(() => ({ redisUrl })));

@@ -68,7 +68,7 @@ describe('with every scanner there', () => {
   test('one in which clamd finds something is held as virus, and a signed message.held tells of it', async () => {
     expect(await send(EICAR)).toMatch(/^250 /);
     expect(await stored()).toEqual([heldFor('virus')]);
-    await Promise.all([system.start('relay'), system.start('worker')]);
+    await system.startAll(['relay', 'worker']);
     const { body, headers } = await waitFor(() => system.receiver.requests[0], {
       what: 'the event',
       timeoutMs: 60_000,

@@ -19,10 +19,7 @@ let inbound: SystemProcess;
 
 beforeEach(async () => {
   system = await startSystem();
-  api = await system.start('api');
-  inbound = await system.start('inbound');
-  await system.start('relay');
-  await system.start('worker');
+  [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
 }, 90_000);
 afterEach(() => system.close());
 

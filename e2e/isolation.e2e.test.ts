@@ -20,8 +20,7 @@ test('a flooding endpoint and a hanging one do not keep a quiet endpoint waiting
   await system.webhook('/quiet', ['email.sent']);
   await queue('/flood', FLOOD);
   await queue('/hang', 500);
-  await system.start('relay');
-  await system.start('worker');
+  await system.startAll(['relay', 'worker']);
   await system.receiver.waitForRequests(50, { path: '/flood' });
   await system.record(QUIET);
   await system.receiver.waitForRequests(QUIET, { path: '/quiet', withinMs: 30_000 });

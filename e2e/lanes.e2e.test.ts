@@ -59,8 +59,7 @@ test('the slow lane, full of attempts at a host, leaves the fast lane’s connec
   await stuck(3, 2);
   await system.db.query('update webhooks set failing_since = now()');
   await system.webhook('/quick', ['email.sent']);
-  await system.start('relay');
-  await system.start('worker');
+  await system.startAll(['relay', 'worker']);
   await system.receiver.waitForRequests(6, { path: '/stuck', withinMs: 40_000 });
   await system.record(1);
   await system.receiver.waitForRequests(1, { path: '/quick', withinMs: 40_000 });
@@ -78,8 +77,7 @@ test('a quick endpoint with a slow answer now and then does not need the slow la
     answers += 1;
     return answers % SLOW_EVERY === 0 ? after(opened, answer(200)) : answer(200);
   });
-  await system.start('relay');
-  await system.start('worker');
+  await system.startAll(['relay', 'worker']);
   await system.receiver.waitForRequests(2, { path: '/stuck', withinMs: 40_000 });
   const endsAtMs = performance.now() + LONGER_THAN_TWO_SCANS_MS;
   for (let sent = 1; sent <= 2 * SLOW_EVERY || performance.now() < endsAtMs; sent += 1) {
@@ -94,8 +92,7 @@ test('a quick endpoint with a slow answer now and then does not need the slow la
 test('the fast lane has a connection for every attempt in its slots and for every one it has parked', async () => {
   await startWithStuckHost({ DELIVERY_CONCURRENCY: '2', SLOW_LANE_CONCURRENCY: '1' });
   await stuck(4, 1);
-  await system.start('relay');
-  await system.start('worker');
+  await system.startAll(['relay', 'worker']);
   await system.receiver.waitForRequests(4, { path: '/stuck', withinMs: 40_000 });
   await expectAllDoneAtOnce();
 }, 120_000);

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
 import type { EventType } from '@postrider/domain';
 import { verifySignature } from '@postrider/receiver';
@@ -10,14 +10,12 @@ import type { System } from './start-system.ts';
 let system: System;
 let api: SystemProcess;
 
-afterEach(() => system.close());
-
-async function startAll(env: Readonly<Record<string, string>> = {}): Promise<void> {
-  system = await startSystem({ env: { MAIL_RETRY_DELAYS_SECONDS: '0.05,0.05', ...env } });
-  api = await system.start('api');
-  await system.start('relay');
-  await system.start('worker');
-}
+beforeAll(async () => {
+  system = await startSystem({ env: { MAIL_RETRY_DELAYS_SECONDS: '0.05,0.05' } });
+  [api] = await system.startAll(['api', 'relay', 'worker']);
+}, 90_000);
+afterAll(() => system.close());
+afterEach(() => system.reset());
 
 async function call(
   method: string,
@@ -48,7 +46,6 @@ async function received(type: string): Promise<Record<string, unknown>> {
 }
 
 test('a customer registers a webhook, sends mail, and gets the signed email.sent', async () => {
-  await startAll();
   const created = await call('POST', '/v1/webhooks', {
     endpoint: system.receiver.url('/hook'),
     events: ['email.sent'],
@@ -72,7 +69,6 @@ test('a customer registers a webhook, sends mail, and gets the signed email.sent
 }, 60_000);
 
 test('mail that the provider refuses, or never takes, ends as email.failed', async () => {
-  await startAll();
   await system.webhook('/hook', ['email.failed']);
   const refused = await call('POST', '/v1/emails', mailTo('refused@sandbox.postrider.example'));
   expect((await received('email.failed'))['data']).toMatchObject({
@@ -87,7 +83,6 @@ test('mail that the provider refuses, or never takes, ends as email.failed', asy
 }, 60_000);
 
 test('what the sandbox reports of its special recipients arrives as events of their own', async () => {
-  await startAll();
   await system.webhook('/hook');
   await call('POST', '/v1/emails', mailTo('bounced@sandbox.postrider.example'));
   expect((await received('email.bounced'))['data']).toMatchObject({
@@ -115,7 +110,6 @@ const RECIPIENT_OF: Record<MailEvent, string | null> = {
 };
 
 test('every type of event that mail can have is made on purpose with the sandbox', async () => {
-  await startAll();
   await system.webhook('/hook');
   const types = EVENT_TYPES.filter((type): type is MailEvent => type.startsWith('email.'));
   for (const type of types) {
@@ -139,7 +133,6 @@ test('every type of event that mail can have is made on purpose with the sandbox
 }, 120_000);
 
 test('an API killed again and again: what it acknowledged exists, and every message has exactly its event', async () => {
-  await startAll();
   await system.webhook('/hook');
   const acknowledged: string[] = [];
   for (let kill = 0; kill < 5; kill += 1) {
@@ -157,9 +150,7 @@ test('an API killed again and again: what it acknowledged exists, and every mess
     api = await system.start('api');
   }
   expect(acknowledged.length).toBeGreaterThan(0);
-  await waitFor(async () => (await system.db.query('select from email_sends')).length === 0, {
-    what: 'mail to go',
-  });
+  await system.mailSent();
   await system.drained();
   const emails = (await system.db.query<{ id: string }>('select id from emails')).map((row) => row.id);
   expect(emails).toEqual(expect.arrayContaining(acknowledged));

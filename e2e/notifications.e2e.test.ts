@@ -26,9 +26,7 @@ beforeEach(async () => {
   system = await startSystem({
     env: { SNS_TOPIC_ARNS: String(notification['TopicArn']), SNS_SIGNING_CERT_FILE: certificate },
   });
-  api = await system.start('api');
-  await system.start('relay');
-  await system.start('worker');
+  [api] = await system.startAll(['api', 'relay', 'worker']);
 }, 90_000);
 afterEach(async () => {
   await system.close();

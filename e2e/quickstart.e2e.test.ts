@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -131,8 +132,41 @@ async function expectReplyInThread(start: Start, shown: Shown): Promise<void> {
   expect(data.map(({ id }) => id)).toEqual([reply, expect.stringMatching(/^msg_/)]);
 }
 
+/** A second start of the same data is refused, and the first goes on. */
+async function expectRefusedBeside(shown: Shown): Promise<void> {
+  const beside = npmStart();
+  expect((await beside.ended).code).toBe(1);
+  expect(beside.errors()).toMatch(/^postrider: [^\n]+ is using \S+ already; stop it first\n$/);
+  expect((await get(shown, '/v1/webhooks')).status).toBe(200);
+}
+
+async function expectWorkerStartedAgain(start: Start, shown: Shown): Promise<void> {
+  process.kill(running().children.worker.pid, 'SIGKILL');
+  await waitFor(() => start.output().includes('[worker] ended with SIGKILL; starting again'), {
+    what: 'the line about it',
+  });
+  const sent = await sendMail(shown);
+  expect(sent.status).toBe(200);
+  const { id } = (await sent.json()) as { id: string };
+  await waitFor(() => new RegExp(`email\\.bounced evt_\\S+ of ${id}`).test(start.output()), {
+    what: 'the bounce from the new worker',
+    timeoutMs: 60_000,
+  });
+}
+
+async function expectCommandLineFinds(shown: Shown): Promise<void> {
+  const command = ['scripts/run.mjs', 'cli', 'key', 'list', '--account', shown.account];
+  const cli = spawn(process.execPath, command, {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], POSTRIDER_DATA_DIR: dataDir },
+    stdio: 'ignore',
+  });
+  expect(await new Promise((resolve) => cli.once('close', resolve))).toBe(0);
+}
+
 describe('npm start', () => {
-  test('shows the signed events arrive and a reply in its thread, stops on Ctrl-C with nothing left, and keeps the data', async () => {
+  /* One test, because each start of the whole system takes seconds. */
+  test('shows the signed events arrive and a reply in its thread, stops on Ctrl-C with nothing left, and keeps the data; a second start beside it is refused; a process that died is started again; the command line finds its database', async () => {
     const first = npmStart();
     const shown = await untilShown(first);
     expect(first.output()).toMatch(/signed email\.sent evt_\S+ arrived, signature verified/);
@@ -158,6 +192,9 @@ describe('npm start', () => {
     await expectReplyInThread(second, again);
     const { data } = (await (await get(again, '/v1/webhooks')).json()) as { data: { id: string }[] };
     expect(data.map(({ id }) => id)).toEqual([shown.webhook]);
+    await expectRefusedBeside(again);
+    await expectWorkerStartedAgain(second, again);
+    await expectCommandLineFinds(again);
     second.kill('SIGTERM');
     expect(await second.ended).toEqual({ code: 0, signal: null });
   });
@@ -180,73 +217,33 @@ describe('npm start', () => {
     expect((await second.ended).code).toBe(0);
     expect(pidsOf(after).filter(isAlive)).toEqual([]);
   });
-
-  test('starts a process again that died, and the command line finds its database', async () => {
-    const start = npmStart();
-    const shown = await untilShown(start);
-    process.kill(running().children.worker.pid, 'SIGKILL');
-    await waitFor(() => start.output().includes('[worker] ended with SIGKILL; starting again'), {
-      what: 'the line about it',
-    });
-    expect((await sendMail(shown)).status).toBe(200);
-    await waitFor(() => start.output().includes('email.bounced'), {
-      what: 'the new worker',
-      timeoutMs: 60_000,
-    });
-
-    const cli = spawn(
-      process.execPath,
-      ['scripts/run.mjs', 'cli', 'key', 'list', '--account', shown.account],
-      {
-        cwd: ROOT,
-        env: { PATH: process.env['PATH'], POSTRIDER_DATA_DIR: dataDir },
-        stdio: 'ignore',
-      },
-    );
-    expect(await new Promise((resolve) => cli.once('close', resolve))).toBe(0);
-  });
-
-  test('a second start of the same data is refused, and the first goes on', async () => {
-    const first = npmStart();
-    const shown = await untilShown(first);
-    const second = npmStart();
-    expect((await second.ended).code).toBe(1);
-    expect(second.errors()).toMatch(/^postrider: [^\n]+ is using \S+ already; stop it first\n$/);
-    expect((await get(shown, '/v1/webhooks')).status).toBe(200);
-  });
 });
 
-describe('npm start refuses in one line, with nothing left running', () => {
-  const refused = async (env: Readonly<Record<string, string>>): Promise<string> => {
-    const start = npmStart(env);
-    expect((await start.ended).code).toBe(1);
-    expect(existsSync(runningFile())).toBe(false);
-    expect(start.errors()).toMatch(/^postrider[^\n]+\n$/);
-    return start.errors();
-  };
+/** Each refused start has a data directory of its own, so that all can run at the same time. */
+async function refused(env: Readonly<Record<string, string>>): Promise<string> {
+  const ownDataDir = join(dataDir, randomUUID());
+  mkdirSync(ownDataDir);
+  const start = npmStart({ ...env, POSTRIDER_DATA_DIR: ownDataDir });
+  expect((await start.ended).code).toBe(1);
+  expect(existsSync(join(ownDataDir, 'running.json'))).toBe(false);
+  expect(start.errors()).toMatch(/^postrider[^\n]+\n$/);
+  return start.errors();
+}
 
-  test('a port that is taken', async () => {
-    const taken = await startTcpListener();
-    expect(await refused({ PORT: String(taken.port) })).toContain(`port ${taken.port} on 127.0.0.1 is taken`);
-    await taken.close();
-  });
-
-  test('a Postgres that is not there', async () => {
-    const line = await refused({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' });
-    expect(line).toContain('connect ECONNREFUSED 127.0.0.1:1 (DATABASE_URL)');
-    expect(line).not.toContain('secret');
-  });
-
-  test('a Redis that is not there', async () => {
-    const line = await refused({ REDIS_URL: 'redis://127.0.0.1:1' });
-    expect(line).toContain('connect ECONNREFUSED 127.0.0.1:1 (REDIS_URL)');
-  });
-
-  test('a wrong value, by the name of its variable', async () => {
-    expect(await refused({ DELIVERY_TIMEOUT_MS: 'soon' })).toContain('DELIVERY_TIMEOUT_MS must be');
-  });
-
-  test('production', async () => {
-    expect(await refused({ NODE_ENV: 'production' })).toContain('NODE_ENV=production');
-  });
+test('npm start refuses a taken port, a missing Postgres or Redis, a wrong value and production: in one line, with nothing left running', async () => {
+  const taken = await startTcpListener();
+  const [port, postgres, redis, value, production] = await Promise.all([
+    refused({ PORT: String(taken.port) }),
+    refused({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }),
+    refused({ REDIS_URL: 'redis://127.0.0.1:1' }),
+    refused({ DELIVERY_TIMEOUT_MS: 'soon' }),
+    refused({ NODE_ENV: 'production' }),
+  ]);
+  await taken.close();
+  expect(port).toContain(`port ${taken.port} on 127.0.0.1 is taken`);
+  expect(postgres).toContain('connect ECONNREFUSED 127.0.0.1:1 (DATABASE_URL)');
+  expect(postgres).not.toContain('secret');
+  expect(redis).toContain('connect ECONNREFUSED 127.0.0.1:1 (REDIS_URL)');
+  expect(value).toContain('DELIVERY_TIMEOUT_MS must be');
+  expect(production).toContain('NODE_ENV=production');
 });

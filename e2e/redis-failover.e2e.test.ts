@@ -41,7 +41,7 @@ describeWithRedis('a Redis that fails over behind its address', () => {
       open.push(servers);
       const system = await systemOn(servers.url);
       await system.webhook('/hook');
-      const [api] = [await system.start('api'), await system.start('relay'), await system.start('worker')];
+      const [api] = await system.startAll(['api', 'relay', 'worker']);
       await system.record(5);
       await system.drained();
       await waitFor(async () => (await listWebhooks(system, api)) === 200, { what: 'the API' });
@@ -71,7 +71,7 @@ describeWithRedis('a Redis that may evict jobs', () => {
     const line = await startTcpProxy(evicting.url);
     open.push({ close: () => evicting.stop() }, { close: () => sound.stop() }, line);
     const system = await systemOn(line.url(evicting.url));
-    const [relay, worker] = [await system.start('relay'), await system.start('worker')];
+    const [relay, worker] = await system.startAll(['relay', 'worker']);
     const told = () => relay.log.filter(({ maxmemory_policy: policy }) => policy === 'allkeys-lru');
     const gauge = async () => (await fetchMetrics(await relay.port())).read('postrider_redis_may_evict');
     const reconnect = (): void => {

@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
-import type { FakeSes, SesMessage } from '@postrider/testing';
+import type { FakeSes, SesMessage, SystemProcess } from '@postrider/testing';
 import { Resend } from 'resend';
 import type { ListInboxThreadsOptions } from 'resend';
 import { sendMail } from './send-mail.ts';
@@ -15,19 +15,24 @@ let ses: FakeSes;
 let system: System;
 let resend: Resend;
 
-beforeEach(async () => {
+let api: SystemProcess;
+let inbound: SystemProcess;
+
+beforeAll(async () => {
   ses = await startFakeSes();
   system = await startSystem({
     env: { ...ses.environment, MAIL_PROVIDER: 'ses', KEY_RATE_LIMIT_PER_MINUTE: '10000', PUBLIC_URL },
   });
-  const api = await system.start('api');
-  await system.start('relay');
-  await system.start('worker');
-  resend = new Resend(system.apiKey, { baseUrl: `http://127.0.0.1:${await api.port()}/v1` });
+  [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
 }, 90_000);
-afterEach(async () => {
+afterAll(async () => {
   await system.close();
   await ses.close();
+});
+beforeEach(async () => {
+  await system.reset();
+  ses.reset();
+  resend = new Resend(system.apiKey, { baseUrl: `http://127.0.0.1:${await api.port()}/v1` });
 });
 
 type Answered<T> = { data: T; error: null } | { data: null; error: unknown };
@@ -262,11 +267,8 @@ test('inboxes: create, list, get by id and by address, remove', async () => {
     created_at: expect.any(String),
     updated_at: expect.any(String),
   };
-  expect(await dataOf(() => resend.inboxes.list())).toEqual({
-    object: 'list',
-    has_more: false,
-    data: [entry],
-  });
+  const list = { object: 'list', has_more: false, data: [entry] };
+  expect(await dataOf(() => resend.inboxes.list())).toEqual(list);
   for (const named of [created.id, emailAddress]) {
     expect(await dataOf(() => resend.inboxes.get(named))).toMatchObject({ object: 'inbox', ...entry });
   }
@@ -282,7 +284,6 @@ test('inboxes: a thread is listed, read and marked as read; its emails are liste
   await verifiedDomain('shop.example');
   const emailAddress = 'support@shop.example';
   const { id: inboxId } = await dataOf(() => resend.inboxes.create({ emailAddress }));
-  const inbound = await system.start('inbound');
   await sendMail(await inbound.smtpPort(), {
     from: 'Ann <ann@example.net>',
     to: emailAddress,
@@ -372,7 +373,6 @@ test('inboxes: a thread is listed, read and marked as read; its emails are liste
 test('what there is not yet is a 404: of inboxes their update, agent, drafts and labels, and the rest of threads', async () => {
   await verifiedDomain('shop.example');
   const { id: inboxId } = await dataOf(() => resend.inboxes.create({ emailAddress: 'support@shop.example' }));
-  const inbound = await system.start('inbound');
   const message = { from: 'ann@example.net', to: 'support@shop.example', subject: 'Hi', text: 'Hello' };
   await sendMail(await inbound.smtpPort(), message);
   const { data: threads } = await dataOf(() => resend.inboxes.threads.list({ inboxId }));
@@ -380,10 +380,8 @@ test('what there is not yet is a 404: of inboxes their update, agent, drafts and
   const { data: emails } = await dataOf(() => resend.inboxes.threads.emails.list(thread));
   const emailId = emails[0]?.id ?? '';
   const { inboxes } = resend;
-  const [draft, label] = [
-    { inboxId, draftId: '1' },
-    { inboxId, labelId: '1' },
-  ];
+  const draft = { inboxId, draftId: '1' };
+  const label = { inboxId, labelId: '1' };
   const absent: Record<string, () => Promise<Answered<unknown>>> = {
     'inboxes.update': () => inboxes.update(inboxId, { name: 'Help' }),
     'agent.get': () => inboxes.agent.get({ inboxId }),

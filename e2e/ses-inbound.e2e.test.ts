@@ -52,10 +52,7 @@ beforeAll(async () => {
       INBOUND_CLAMD: clamd.address,
     },
   });
-  api = await system.start('api');
-  inbound = await system.start('inbound');
-  await system.start('relay');
-  await system.start('worker');
+  [api, inbound] = await system.startAll(['api', 'inbound', 'relay', 'worker']);
   await system.webhook('/hook');
 }, 90_000);
 afterAll(async () => {

@@ -45,9 +45,7 @@ beforeEach(async () => {
       SNS_SIGNING_CERT_FILE: certificate,
     },
   });
-  api = await system.start('api');
-  await system.start('relay');
-  await system.start('worker');
+  [api] = await system.startAll(['api', 'relay', 'worker']);
   await system.webhook('/hook');
   await verifyDomain('example.com');
 }, 90_000);

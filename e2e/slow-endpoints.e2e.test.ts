@@ -46,9 +46,8 @@ async function backlog(paths: readonly string[], count: number): Promise<void> {
 test('an account whose slow endpoint answers may have a quarter of all slots in flight, and no more', async () => {
   system = await startSystem({ env: { DELIVERY_CONCURRENCY: '192', SLOW_LANE_CONCURRENCY: '192' } });
   const seen = slowEndpoints(['/slow']);
-  await backlog(['/slow'], 800);
-  await system.start('relay');
-  await system.start('worker');
+  await backlog(['/slow'], 500);
+  await system.startAll(['relay', 'worker']);
   await system.drained(120_000);
   expect(seen.most).toBeGreaterThan(120);
   expect(seen.most).toBeLessThanOrEqual((3 * 192) / 4);
@@ -59,8 +58,7 @@ test('several webhooks of an account share what it may have in flight', async ()
   const paths = ['/one', '/two', '/three', '/four'];
   const seen = slowEndpoints(paths);
   await backlog(paths, 60);
-  await system.start('relay');
-  await system.start('worker');
+  await system.startAll(['relay', 'worker']);
   await system.drained(120_000);
   expect(seen.most).toBeGreaterThan(ACCOUNT_LIMIT / 2);
   // A webhook may take its fair share at once. The others, if one of them has all of the limit, give it back
@@ -78,8 +76,7 @@ test('accounts whose endpoints turn slow together do not keep another one’s qu
   const paths = ['/one', '/two', '/three'];
   const webhooks = await Promise.all(paths.map((path) => webhookOfOtherAccount(path)));
   await system.webhook('/quick', ['email.sent']);
-  await system.start('relay');
-  await system.start('worker');
+  await system.startAll(['relay', 'worker']);
   for (const id of webhooks) await rows.deliveries(id, { count: 100 });
   await system.drained();
   const opened = new Promise<void>((resolve) => (release = resolve));

@@ -13,6 +13,7 @@ import {
 } from '@postrider/store';
 import type { Database, Webhook } from '@postrider/store';
 import {
+  createRows,
   createTestAuthority,
   createTestDatabase,
   newWebhook,
@@ -39,11 +40,22 @@ export interface System {
   readonly apiKey: string;
   readonly processes: readonly SystemProcess[];
   start(name: ProcessName, env?: Readonly<Record<string, string>>): Promise<SystemProcess>;
+  /** Starts these processes at the same time. @returns them in this order. */
+  startAll<const Names extends readonly ProcessName[]>(
+    names: Names,
+  ): Promise<{ -readonly [Index in keyof Names]: SystemProcess }>;
+  /**
+   * Makes the running system fit for the next test: a new account and key, no other rows, and a receiver that has no
+   * requests and answers 200 again. Waits first until no message and no delivery is outstanding.
+   */
+  reset(): Promise<void>;
   /** A webhook of the account that delivers to the receiver's path, or to any endpoint. */
   webhook(pathOrUrl: string, events?: Webhook['events']): Promise<{ id: WebhookId; signingSecret: string }>;
   /** Records events, one transaction each, as a cause would. @returns their ids. */
   record(count: number, subject?: string): Promise<string[]>;
   outstanding(): Promise<number>;
+  /** Waits until no message waits for the provider. */
+  mailSent(): Promise<void>;
   /** Waits until no delivery is outstanding. */
   drained(withinMs?: number): Promise<void>;
   close(): Promise<void>;
@@ -68,13 +80,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const secretsKey = randomBytes(32);
   const database = openStore(db.url);
   const clock = { now: () => new Date() };
-  const account = await createAccountStore(database, clock).create('e2e');
-  const { key } = await createApiKeyStore(database, clock).create({
-    accountId: account.id,
-    kind: 'live',
-    scopes: SCOPES,
-    rateLimitPerMinute: 1_000_000,
-  });
+  let owner = await newOwner(database);
   const webhooks = createWebhookStore(database, createSecretBox([secretsKey]), clock);
   const environment = {
     DATABASE_URL: db.url,
@@ -93,36 +99,49 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
   const processes: SystemProcess[] = [];
 
+  async function start(name: ProcessName, env: Readonly<Record<string, string>> = {}) {
+    const started = startProcess(name, { ...environment, ...env });
+    processes.push(started);
+    await started.port();
+    return started;
+  }
+
   return {
     db,
     receiver,
     authority,
-    accountId: account.id,
-    apiKey: key,
+    get accountId() {
+      return owner.accountId;
+    },
+    get apiKey() {
+      return owner.apiKey;
+    },
     processes,
-    async start(name, env = {}) {
-      const started = startProcess(name, { ...environment, ...env });
-      processes.push(started);
-      await started.port();
-      return started;
+    start,
+    async startAll(names) {
+      const all = await Promise.all(names.map((name) => start(name)));
+      return all as { -readonly [Index in keyof typeof names]: SystemProcess };
+    },
+    async reset() {
+      await untilMailSent(db);
+      await untilDrained(db);
+      await createRows(db).clear();
+      receiver.reset();
+      owner = await newOwner(database);
     },
     async webhook(pathOrUrl, events = []) {
       const endpoint = pathOrUrl.startsWith('/') ? receiver.url(pathOrUrl) : pathOrUrl;
       const { webhook, signingSecret } = await newWebhook(webhooks, {
-        accountId: account.id,
+        accountId: owner.accountId,
         endpoint,
         events,
       });
       return { id: webhook.id, signingSecret };
     },
-    record: (count, subject = 'e2e') => recordEvents(database, account.id, count, subject),
+    record: (count, subject = 'e2e') => recordEvents(database, owner.accountId, count, subject),
     outstanding: () => countOutstanding(db),
-    async drained(withinMs = 60_000) {
-      await waitFor(async () => (await countOutstanding(db)) === 0, {
-        what: 'all deliveries to end',
-        timeoutMs: withinMs,
-      });
-    },
+    mailSent: () => untilMailSent(db),
+    drained: (withinMs) => untilDrained(db, withinMs),
     async close() {
       await Promise.all(processes.filter((started) => started.running).map((started) => started.kill()));
       await database.close();
@@ -131,6 +150,19 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** A new account, with a key that may do everything. */
+async function newOwner(database: Database): Promise<{ accountId: AccountId; apiKey: string }> {
+  const clock = { now: () => new Date() };
+  const { id: accountId } = await createAccountStore(database, clock).create('e2e');
+  const { key: apiKey } = await createApiKeyStore(database, clock).create({
+    accountId,
+    kind: 'live',
+    scopes: SCOPES,
+    rateLimitPerMinute: 1_000_000,
+  });
+  return { accountId, apiKey };
 }
 
 function openStore(databaseUrl: string): Database {
@@ -173,4 +205,14 @@ async function recordEvents(
 async function countOutstanding(db: TestDatabase): Promise<number> {
   const [row] = await db.query<{ n: number }>('select count(*)::int as n from deliveries');
   return row?.n ?? 0;
+}
+
+async function untilMailSent(db: TestDatabase): Promise<void> {
+  await waitFor(async () => (await db.query('select from email_sends limit 1')).length === 0, {
+    what: 'all mail to go',
+  });
+}
+
+async function untilDrained(db: TestDatabase, timeoutMs = 60_000): Promise<void> {
+  await waitFor(async () => (await countOutstanding(db)) === 0, { what: 'all deliveries to end', timeoutMs });
 }

@@ -48,8 +48,7 @@ test('a delivery whose event is gone ends, with a line and a count', async () =>
   const webhook = await system.webhook('/hook');
   const [gone = ''] = await system.record(1);
   await system.db.query('delete from events where id = $1', [gone]);
-  await system.start('relay');
-  const worker = await system.start('worker');
+  const [, worker] = await system.startAll(['relay', 'worker']);
   await system.drained();
   await untilMetric(worker, 'postrider_orphaned_deliveries_total', (ended) => ended === 1);
   expect(worker.log).toContainEqual(

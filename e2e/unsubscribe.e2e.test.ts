@@ -16,9 +16,7 @@ let api: SystemProcess;
 beforeEach(async () => {
   ses = await startFakeSes();
   system = await startSystem({ env: { ...ses.environment, MAIL_PROVIDER: 'ses', PUBLIC_URL } });
-  api = await system.start('api');
-  await system.start('relay');
-  await system.start('worker');
+  [api] = await system.startAll(['api', 'relay', 'worker']);
   await system.webhook('/hook');
 }, 90_000);
 afterEach(async () => {

@@ -51,8 +51,7 @@ function attemptInFlight(options: () => SystemOptions): void {
     system = await startSystem(options());
     system.receiver.always('/hook', after(opened, answer(200)));
     await system.webhook('/hook');
-    await system.start('relay');
-    const worker = await system.start('worker');
+    const [, worker] = await system.startAll(['relay', 'worker']);
     await system.record(1);
     await system.receiver.waitForRequests(1);
     worker.signal('SIGTERM');
@@ -71,8 +70,7 @@ function attemptInFlight(options: () => SystemOptions): void {
     system = await startSystem({ ...options(), env: SHORT_DEADLINE });
     system.receiver.always('/hook', hang());
     await system.webhook('/hook');
-    await system.start('relay');
-    const worker = await system.start('worker');
+    const [, worker] = await system.startAll(['relay', 'worker']);
     await system.record(1);
     await system.receiver.waitForRequests(1);
     expect(await worker.stop()).toBe(0);
@@ -184,7 +182,7 @@ describe('with Postgres stopped', () => {
 
   test('relay and worker run on, not ready but alive, and work again when it is back', async () => {
     await system.webhook('/hook');
-    const running = [await system.start('relay'), await system.start('worker')];
+    const running = await system.startAll(['relay', 'worker']);
     for (const started of running) await becomes(started, '/readyz', 200);
     await postgres.stop();
     for (const started of running) {

@@ -35,6 +35,8 @@ export interface ScriptedReceiver {
   always(path: string, reaction: Reaction): void;
   /** Waits until so many requests (to that path) have been received, counted from the start, and returns all of them. */
   waitForRequests(count: number, options?: { path?: string; withinMs?: number }): Promise<ReceivedRequest[]>;
+  /** Forgets every request and every reaction. Connections stay open and stay counted. */
+  reset(): void;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
 }
@@ -89,6 +91,10 @@ export async function startScriptedReceiver(options: ScriptedReceiverOptions): P
     script: (path, reactions) => script.queue(path, reactions),
     always: (path, reaction) => script.always(path, reaction),
     waitForRequests: (count, { path, withinMs = 10_000 } = {}) => log.waitFor(count, path, withinMs),
+    reset() {
+      log.requests.length = 0;
+      script.clear();
+    },
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -189,6 +195,10 @@ function createScript() {
     queue: (path: string, reactions: readonly Reaction[]) =>
       void queued.set(path, [...(queued.get(path) ?? []), ...reactions]),
     always: (path: string, reaction: Reaction) => void standing.set(path, reaction),
+    clear() {
+      queued.clear();
+      standing.clear();
+    },
     next: (path: string): Reaction => queued.get(path)?.shift() ?? standing.get(path) ?? answer(200),
   };
 }

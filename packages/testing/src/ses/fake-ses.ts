@@ -58,6 +58,8 @@ export interface FakeSes {
   always(operation: SesOperation, reaction: SesReaction | null): void;
   /** Waits until so many requests of an operation have come, counted from the start. */
   waitForRequests(operation: SesOperation, count: number, withinMs?: number): Promise<SesRequest[]>;
+  /** Forgets every request, message, identity and reaction. Connections stay open. */
+  reset(): void;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
 }
@@ -124,6 +126,11 @@ export async function startFakeSes(): Promise<FakeSes> {
         },
         { what: `${count} ${operation} requests`, timeoutMs: withinMs },
       ),
+    reset() {
+      requests.length = 0;
+      messages.length = 0;
+      for (const map of [identities, queued, standing]) map.clear();
+    },
     close: listening.close,
   };
 }

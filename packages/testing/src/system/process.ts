@@ -11,6 +11,9 @@ export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound';
 /** One JSON line of a process's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
+/** On a busy machine. A start takes half a second of CPU time. */
+const START_MS_MAX = 60_000;
+
 /** A real process of the system, run from its bundle. */
 export interface SystemProcess {
   readonly name: ProcessName;
@@ -57,7 +60,10 @@ export function startProcess(
   const exit = exitOf(child);
 
   async function portOf(says: (line: LogLine) => boolean): Promise<number> {
-    const line = await waitFor(() => log.find(says) ?? !running(), { what: `${name} to listen` });
+    const line = await waitFor(() => log.find(says) ?? !running(), {
+      what: `${name} to listen`,
+      timeoutMs: START_MS_MAX,
+    });
     if (line === true)
       throw new Error(`${name} ended while starting: ${stderr.join('\n')} ${lastWords(log)}`);
     return line['port'] as number;
