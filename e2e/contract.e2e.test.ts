@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PROBLEMS } from '@postrider/domain';
-import { PROBLEM_BASES, startGround } from './contract/ground.ts';
-import type { Answer, Ground } from './contract/ground.ts';
+import { PROBLEM_BASES, startContractFixture } from './contract/fixture.ts';
+import type { Answer, ContractFixture } from './contract/fixture.ts';
 import { LIMIT_ROWS } from './contract/limit-rows.ts';
 import { STATUS_ROWS } from './contract/status-rows.ts';
 
@@ -10,12 +10,12 @@ import { STATUS_ROWS } from './contract/status-rows.ts';
 
 const TIMEOUT_MS = 120_000;
 
-let ground: Ground;
+let fixture: ContractFixture;
 
 beforeAll(async () => {
-  ground = await startGround();
+  fixture = await startContractFixture();
 }, TIMEOUT_MS);
-afterAll(() => ground.close(), TIMEOUT_MS);
+afterAll(() => fixture.close(), TIMEOUT_MS);
 
 /** The cells of a table of the contract, as it stands there. */
 function contractRows(name: string): string[][] {
@@ -64,11 +64,12 @@ describe('contract 7.2', () => {
     '%s',
     async (name, row) => {
       if ('succeed' in row) {
-        for (const [status, answer] of await row.succeed(ground)) expect(kindOf(answer)).toBe(String(status));
+        for (const [status, answer] of await row.succeed(fixture))
+          expect(kindOf(answer)).toBe(String(status));
         return;
       }
-      for (const answer of [await row.reach(ground)].flat()) expect(kindOf(answer)).toBe(name);
-      for (const answer of (await row.inPlainText?.(ground)) ?? []) {
+      for (const answer of [await row.reach(fixture)].flat()) expect(kindOf(answer)).toBe(name);
+      for (const answer of (await row.inPlainText?.(fixture)) ?? []) {
         expect(kindOf(answer)).toBe(`${name.slice(0, 3)} text`);
         expect(answer.text).toMatch(/^[A-Z].{1,100}[.]$/);
       }
@@ -82,18 +83,18 @@ describe('contract 8', () => {
     '%s',
     async (_, row) => {
       if ('listed' in row) {
-        const { json } = await row.listed(ground);
+        const { json } = await row.listed(fixture);
         expect(json?.['data']).toHaveLength(row.entries);
         return;
       }
       if ('receive' in row) {
-        expect(await row.receive(ground, row.receivedBytes)).toBe(250);
-        expect(await row.receive(ground, row.receivedBytes + 1)).toBe(552);
+        expect(await row.receive(fixture, row.receivedBytes)).toBe(250);
+        expect(await row.receive(fixture, row.receivedBytes + 1)).toBe(552);
         return;
       }
       for (const { within, over, refusal, field } of row.bounds) {
-        expect(kindOf(await within(ground))).toMatch(/^20[012]$/);
-        const refused = await over(ground);
+        expect(kindOf(await within(fixture))).toMatch(/^20[012]$/);
+        const refused = await over(fixture);
         expect(kindOf(refused)).toBe(refusal);
         if (field !== undefined) expect(refused.json?.['errors']).toMatchObject([{ field }]);
       }

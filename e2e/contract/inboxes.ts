@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { message, SHARED_DOMAIN } from './ground.ts';
-import type { Answer, Ground } from './ground.ts';
+import { message, SHARED_DOMAIN } from './fixture.ts';
+import type { Answer, ContractFixture } from './fixture.ts';
 
 /** An inbox on an address that nobody has had before. */
 export function newInbox(): { email_address: string } {
@@ -10,7 +10,7 @@ export function newInbox(): { email_address: string } {
 }
 
 /** Makes inboxes for the key's account. */
-export async function fillInboxes(call: Ground['call'], key: string, count = 100): Promise<void> {
+export async function fillInboxes(call: ContractFixture['call'], key: string, count = 100): Promise<void> {
   for (let made = 0; made < count; made += 1) {
     const { status, text } = await call('POST /v1/inboxes', { key, body: newInbox() });
     if (status !== 201) throw new Error(`an inbox was answered ${status}: ${text}`);
@@ -18,15 +18,15 @@ export async function fillInboxes(call: Ground['call'], key: string, count = 100
 }
 
 /** A message that the system's account has, with its bytes. @returns its id */
-export async function newReceivedMessage({ blobs, system }: Ground): Promise<MessageId> {
+export async function newReceivedMessage({ blobs, system }: ContractFixture): Promise<MessageId> {
   const blob = await blobs.put(Buffer.from('Subject: Hi\r\n\r\nHello\r\n'));
   return createRows(system.db).message({ accountId: system.accountId, blob });
 }
 
 /** The path of a new link to a new message. */
-export async function newLink(ground: Ground): Promise<string> {
-  const id = await newReceivedMessage(ground);
-  const { json } = await ground.call(`GET /v1/inbound/messages/${id}/raw`);
+export async function newLink(fixture: ContractFixture): Promise<string> {
+  const id = await newReceivedMessage(fixture);
+  const { json } = await fixture.call(`GET /v1/inbound/messages/${id}/raw`);
   return new URL(String(json?.['download_url'])).pathname;
 }
 
@@ -38,7 +38,7 @@ interface LiveInbox {
   readonly domain: string;
 }
 
-async function newLiveInbox({ call, system, newKey, newAccount }: Ground): Promise<LiveInbox> {
+async function newLiveInbox({ call, system, newKey, newAccount }: ContractFixture): Promise<LiveInbox> {
   const accountId = await newAccount();
   const key = await newKey({ accountId, limit: 1_000 });
   const domain = `${randomUUID()}.example`;
@@ -49,40 +49,44 @@ async function newLiveInbox({ call, system, newKey, newAccount }: Ground): Promi
 }
 
 /** What is answered to live mail from an inbox that has sent so much already, into one thread or each into its own. */
-export async function fromInbox(ground: Ground, sent: number, { thread = false } = {}): Promise<Answer> {
-  const { key, address: from, domain } = await newLiveInbox(ground);
-  const first = await ground.call('POST /v1/emails', { key, body: message({ from }) });
+export async function fromInbox(
+  fixture: ContractFixture,
+  sent: number,
+  { thread = false } = {},
+): Promise<Answer> {
+  const { key, address: from, domain } = await newLiveInbox(fixture);
+  const first = await fixture.call('POST /v1/emails', { key, body: message({ from }) });
   const headers = thread ? { 'In-Reply-To': `<${String(first.json?.['id'])}@${domain}>` } : {};
   const more = Array.from({ length: sent - 1 }, () => message({ from, headers }));
-  const { status, text } = await ground.call('POST /v1/emails/batch', { key, body: more });
+  const { status, text } = await fixture.call('POST /v1/emails/batch', { key, body: more });
   if (status !== 200) throw new Error(`mail within the limits was answered ${status}: ${text}`);
-  return ground.call('POST /v1/emails', { key, body: message({ from, headers }) });
+  return fixture.call('POST /v1/emails', { key, body: message({ from, headers }) });
 }
 
 /** What is answered to a reply to a message that has just come in. */
-export async function replyToNewMessage(ground: Ground, body: object): Promise<Answer> {
-  const { key, id, address } = await newLiveInbox(ground);
-  await receiveInto(ground, address);
+export async function replyToNewMessage(fixture: ContractFixture, body: object): Promise<Answer> {
+  const { key, id, address } = await newLiveInbox(fixture);
+  await receiveInto(fixture, address);
   const newest = async (path: string): Promise<string> => {
-    const { json } = await ground.call(`GET ${path}`, { key });
+    const { json } = await fixture.call(`GET ${path}`, { key });
     const [entry] = json?.['data'] as { id: string }[];
     return `${path}/${String(entry?.id)}`;
   };
   const thread = await newest(`/v1/inboxes/${id}/threads`);
   const email = await newest(`${thread}/emails`);
-  return ground.call(`POST ${email}/reply`, { key, body });
+  return fixture.call(`POST ${email}/reply`, { key, body });
 }
 
-async function receiveInto(ground: Ground, to: string): Promise<void> {
-  const code = await ground.receive({ from: 'ann@shop.example', to, subject: 'Hi', text: 'Hello' });
+async function receiveInto(fixture: ContractFixture, to: string): Promise<void> {
+  const code = await fixture.receive({ from: 'ann@shop.example', to, subject: 'Hi', text: 'Hello' });
   if (code !== 250) throw new Error(`mail to an inbox was answered ${code}`);
 }
 
 /** The code that mail of so many bytes is answered with. */
-export async function receiveOfSize(ground: Ground, bytes: number): Promise<number> {
-  const { address: to } = await newLiveInbox(ground);
+export async function receiveOfSize(fixture: ContractFixture, bytes: number): Promise<number> {
+  const { address: to } = await newLiveInbox(fixture);
   const header = 'From: ann@shop.example\r\nSubject: Hi\r\n\r\n';
   const body = `${'x'.repeat(76)}\r\n`.repeat(Math.ceil(bytes / 78));
   const raw = `${header}${body}`.slice(0, bytes - 2);
-  return ground.receive({ envelope: { from: 'ann@shop.example', to }, raw: `${raw}\r\n` });
+  return fixture.receive({ envelope: { from: 'ann@shop.example', to }, raw: `${raw}\r\n` });
 }

@@ -1,7 +1,7 @@
 import { createLinkTokens } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { message, padded } from './ground.ts';
-import type { Answer, Ground } from './ground.ts';
+import { message, padded } from './fixture.ts';
+import type { Answer, ContractFixture } from './fixture.ts';
 import {
   fillInboxes,
   fromInbox,
@@ -13,8 +13,8 @@ import {
 
 /** Of a limit: what just fits, and what is just over, with the answer to it. */
 interface Bound {
-  readonly within: (ground: Ground) => Promise<Answer>;
-  readonly over: (ground: Ground) => Promise<Answer>;
+  readonly within: (fixture: ContractFixture) => Promise<Answer>;
+  readonly over: (fixture: ContractFixture) => Promise<Answer>;
   /** `422 validation-failed`; `413 text` for plain text. */
   readonly refusal: string;
   /** The `field` of the one fault that is told, where faults are told. */
@@ -24,9 +24,12 @@ interface Bound {
 /** The limits of a row, each of which is met alone. */
 export type LimitRow =
   | { readonly bounds: readonly Bound[] }
-  | { readonly listed: (ground: Ground) => Promise<Answer>; readonly entries: number }
+  | { readonly listed: (fixture: ContractFixture) => Promise<Answer>; readonly entries: number }
   /** Of what comes by SMTP, in bytes. */
-  | { readonly receivedBytes: number; readonly receive: (ground: Ground, bytes: number) => Promise<number> };
+  | {
+      readonly receivedBytes: number;
+      readonly receive: (fixture: ContractFixture, bytes: number) => Promise<number>;
+    };
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -67,10 +70,10 @@ const labelled = ({ attachments = 0, headers = 0, tags = 0 }: Surplus) =>
 const replyOver = (over: 0 | 1) => ({ text: 'x'.repeat(256 * KIB), html: 'x'.repeat(256 * KIB + over) });
 
 /** A window that was opened by one request has room for `cost - 1` more. */
-async function spent(ground: Ground, limit: number | undefined, requests: number): Promise<string> {
-  const key = await ground.newKey({ kind: 'test', ...(limit === undefined ? {} : { limit }) });
+async function spent(fixture: ContractFixture, limit: number | undefined, requests: number): Promise<string> {
+  const key = await fixture.newKey({ kind: 'test', ...(limit === undefined ? {} : { limit }) });
   for (let n = 0; n < requests;) {
-    const { status } = await ground.call('GET /v1/emails', { key });
+    const { status } = await fixture.call('GET /v1/emails', { key });
     // A busy machine may leave a charge without an answer: such a request has consumed nothing.
     if (status === 200) n += 1;
   }
@@ -78,7 +81,7 @@ async function spent(ground: Ground, limit: number | undefined, requests: number
 }
 
 /** What the account is answered that has so many inboxes already, of both kinds of keys. */
-async function lastInbox({ call, newKey, newAccount }: Ground, inboxes: number): Promise<Answer> {
+async function lastInbox({ call, newKey, newAccount }: ContractFixture, inboxes: number): Promise<Answer> {
   const accountId = await newAccount();
   const [live, test] = [
     await newKey({ accountId, limit: 200 }),
@@ -90,11 +93,11 @@ async function lastInbox({ call, newKey, newAccount }: Ground, inboxes: number):
 }
 
 /** What a link is answered that was made so long ago. */
-async function openLinkOfAge(ground: Ground, ageMs: number): Promise<Answer> {
-  const messageId = await newReceivedMessage(ground);
-  const tokens = createLinkTokens([ground.secretsKey], { now: () => new Date(Date.now() - ageMs) });
+async function openLinkOfAge(fixture: ContractFixture, ageMs: number): Promise<Answer> {
+  const messageId = await newReceivedMessage(fixture);
+  const tokens = createLinkTokens([fixture.secretsKey], { now: () => new Date(Date.now() - ageMs) });
   const { token } = tokens.seal({ messageId, attachmentId: null });
-  return ground.call(`GET /links/${token}`, { key: null });
+  return fixture.call(`GET /links/${token}`, { key: null });
 }
 
 /** By what is limited, as contract 8 has it. */
@@ -102,8 +105,9 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Requests per API key': {
     bounds: [
       {
-        within: async (ground) => ground.call('GET /v1/emails', { key: await spent(ground, undefined, 59) }),
-        over: async (ground) => ground.call('GET /v1/emails', { key: await spent(ground, undefined, 60) }),
+        within: async (fixture) =>
+          fixture.call('GET /v1/emails', { key: await spent(fixture, undefined, 59) }),
+        over: async (fixture) => fixture.call('GET /v1/emails', { key: await spent(fixture, undefined, 60) }),
         refusal: '429 rate-limited',
       },
     ],
@@ -111,14 +115,14 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Batch cost': {
     bounds: [
       {
-        within: async (ground) =>
-          ground.call('POST /v1/emails/batch', {
-            key: await spent(ground, 4, 1),
+        within: async (fixture) =>
+          fixture.call('POST /v1/emails/batch', {
+            key: await spent(fixture, 4, 1),
             body: batch(3),
           }),
-        over: async (ground) =>
-          ground.call('POST /v1/emails/batch', {
-            key: await spent(ground, 3, 1),
+        over: async (fixture) =>
+          fixture.call('POST /v1/emails/batch', {
+            key: await spent(fixture, 3, 1),
             body: batch(3),
           }),
         refusal: '429 rate-limited',
@@ -128,8 +132,8 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Inbox sends': {
     bounds: [
       {
-        within: async (ground) => fromInbox(ground, 59),
-        over: async (ground) => fromInbox(ground, 60),
+        within: async (fixture) => fromInbox(fixture, 59),
+        over: async (fixture) => fromInbox(fixture, 60),
         refusal: '429 inbox-rate-limited',
       },
     ],
@@ -137,8 +141,8 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   Thread: {
     bounds: [
       {
-        within: async (ground) => fromInbox(ground, 9, { thread: true }),
-        over: async (ground) => fromInbox(ground, 10, { thread: true }),
+        within: async (fixture) => fromInbox(fixture, 9, { thread: true }),
+        over: async (fixture) => fromInbox(fixture, 10, { thread: true }),
         refusal: '429 thread-rate-limited',
       },
     ],
@@ -146,8 +150,8 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Inboxes per account': {
     bounds: [
       {
-        within: async (ground) => lastInbox(ground, 99),
-        over: async (ground) => lastInbox(ground, 100),
+        within: async (fixture) => lastInbox(fixture, 99),
+        over: async (fixture) => lastInbox(fixture, 100),
         refusal: '403 inbox-limit',
       },
     ],
@@ -188,8 +192,8 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Text plus HTML of a reply from an inbox': {
     bounds: [
       {
-        within: async (ground) => replyToNewMessage(ground, replyOver(0)),
-        over: async (ground) => replyToNewMessage(ground, replyOver(1)),
+        within: async (fixture) => replyToNewMessage(fixture, replyOver(0)),
+        over: async (fixture) => replyToNewMessage(fixture, replyOver(1)),
         refusal: '422 validation-failed',
       },
     ],
@@ -207,8 +211,8 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Attachment link validity': {
     bounds: [
       {
-        within: (ground) => openLinkOfAge(ground, SEVEN_DAYS_MS - MINUTE_MS),
-        over: (ground) => openLinkOfAge(ground, SEVEN_DAYS_MS),
+        within: (fixture) => openLinkOfAge(fixture, SEVEN_DAYS_MS - MINUTE_MS),
+        over: (fixture) => openLinkOfAge(fixture, SEVEN_DAYS_MS),
         refusal: '404 link-expired',
       },
     ],

@@ -2,8 +2,8 @@ import { expect } from '@jest/globals';
 import { newApiKey, newId } from '@postrider/domain';
 import { createRows, publishKeys, sesError, waitFor } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
-import { message, padded } from './ground.ts';
-import type { Answer, Ground } from './ground.ts';
+import { message, padded } from './fixture.ts';
+import type { Answer, ContractFixture } from './fixture.ts';
 import { fillInboxes, fromInbox, newInbox, newLink, replyToNewMessage } from './inboxes.ts';
 
 /**
@@ -12,11 +12,15 @@ import { fillInboxes, fromInbox, newInbox, newLink, replyToNewMessage } from './
  */
 export type StatusRow =
   | {
-      readonly reach: (ground: Ground) => Promise<Answer | readonly Answer[]>;
+      readonly reach: (fixture: ContractFixture) => Promise<Answer | readonly Answer[]>;
       /** What has the same status and is no problem document but a short text. */
-      readonly inPlainText?: (ground: Ground) => Promise<readonly Answer[]>;
+      readonly inPlainText?: (fixture: ContractFixture) => Promise<readonly Answer[]>;
     }
-  | { readonly succeed: (ground: Ground) => Promise<readonly (readonly [status: number, answer: Answer])[]> };
+  | {
+      readonly succeed: (
+        fixture: ContractFixture,
+      ) => Promise<readonly (readonly [status: number, answer: Answer])[]>;
+    };
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -25,7 +29,7 @@ let made = 0;
 const newDomain = () => ({ name: `shop-${(made += 1)}.example` });
 
 /** A suppression that came of a complaint. @returns its id */
-async function newComplaint({ system }: Ground): Promise<string> {
+async function newComplaint({ system }: ContractFixture): Promise<string> {
   const id = newId('suppression', { now: () => new Date() });
   await system.db.query(
     `insert into suppressions (id, account_id, address, origin, email_id, created_at)
@@ -35,13 +39,13 @@ async function newComplaint({ system }: Ground): Promise<string> {
   return id;
 }
 
-async function newDomainId({ call }: Ground): Promise<string> {
+async function newDomainId({ call }: ContractFixture): Promise<string> {
   const { json } = await call('POST /v1/domains', { body: newDomain() });
   return String(json?.['id']);
 }
 
 /** How much an account has stored of what it can store. */
-async function storedBy({ system }: Ground, accountId: string): Promise<number> {
+async function storedBy({ system }: ContractFixture, accountId: string): Promise<number> {
   const counts = ['webhooks', 'domains', 'emails', 'idempotency_keys'].map(
     (table) => `(select count(*) from ${table} where account_id = $1)`,
   );
@@ -50,9 +54,9 @@ async function storedBy({ system }: Ground, accountId: string): Promise<number> 
 }
 
 /** What a key is answered that has spent its limit, and what a batch is that does not fit in what is left of another. */
-async function overTheLimit(ground: Ground): Promise<Answer[]> {
-  const { call, newKey } = ground;
-  const accountId = await ground.newAccount();
+async function overTheLimit(fixture: ContractFixture): Promise<Answer[]> {
+  const { call, newKey } = fixture;
+  const accountId = await fixture.newAccount();
   const spent = await newKey({ accountId, kind: 'test', limit: 1 });
   const nearlySpent = await newKey({ accountId, kind: 'test', limit: 3 });
   for (const key of [spent, nearlySpent]) {
@@ -68,16 +72,16 @@ async function overTheLimit(ground: Ground): Promise<Answer[]> {
     await call('GET /v1/emails', { key: spent }),
     await call('POST /v1/emails/batch', { key: nearlySpent, headers, body: batch }),
   ];
-  expect(await storedBy(ground, accountId)).toBe(2);
+  expect(await storedBy(fixture, accountId)).toBe(2);
   for (const answer of answers) expect(answer.headers.has('retry-after')).toBe(false);
   return answers;
 }
 
 /** What live mail is answered from a domain of nobody's, alone and beside mail from one that is verified. */
-async function unverifiedSends(ground: Ground): Promise<Answer[]> {
-  const { call, ses } = ground;
-  const accountId = await ground.newAccount();
-  const key = await ground.newKey({ accountId, limit: 100 });
+async function unverifiedSends(fixture: ContractFixture): Promise<Answer[]> {
+  const { call, ses } = fixture;
+  const accountId = await fixture.newAccount();
+  const key = await fixture.newKey({ accountId, limit: 100 });
   const domain = newDomain();
   const { json } = await call('POST /v1/domains', { key, body: domain });
   const identity = ses.identities.get(domain.name);
@@ -91,7 +95,7 @@ async function unverifiedSends(ground: Ground): Promise<Answer[]> {
     await call('POST /v1/emails', { key, body: message() }),
     await call('POST /v1/emails/batch', { key, body: [message(verified), message()] }),
   ];
-  expect(await storedBy(ground, accountId)).toBe(1);
+  expect(await storedBy(fixture, accountId)).toBe(1);
   // The same request again, as docs/problems.md says.
   expect(await call('POST /v1/emails', { key, body: early })).toMatchObject({ status: 200 });
   return [tooEarly, ...answers];
@@ -100,9 +104,9 @@ async function unverifiedSends(ground: Ground): Promise<Answer[]> {
 type SesOperation = Parameters<FakeSes['always']>[0];
 
 /** What adding, verifying and deleting a domain answer while the provider does not do them. */
-async function domainFailures(ground: Ground, status: number, code: string): Promise<Answer[]> {
-  const { call, ses } = ground;
-  const id = await newDomainId(ground);
+async function domainFailures(fixture: ContractFixture, status: number, code: string): Promise<Answer[]> {
+  const { call, ses } = fixture;
+  const id = await newDomainId(fixture);
   const during = async (operation: SesOperation, line: string, body?: object): Promise<Answer> => {
     ses.always(operation, sesError(status, code, 'No.'));
     const answer = await call(line, { body });
@@ -117,18 +121,21 @@ async function domainFailures(ground: Ground, status: number, code: string): Pro
 }
 
 /** Two batches at once under one key that has not been used. */
-async function raced({ call }: Ground, bodies: readonly [unknown, unknown]): Promise<readonly Answer[]> {
+async function raced(
+  { call }: ContractFixture,
+  bodies: readonly [unknown, unknown],
+): Promise<readonly Answer[]> {
   const headers = { 'idempotency-key': `race-${(made += 1)}` };
   return Promise.all(bodies.map(async (body) => call('POST /v1/emails/batch', { headers, body })));
 }
 
 /** The answers to batches that lost a race; each race has a winner. */
-async function lostRaces(ground: Ground): Promise<Answer[]> {
+async function lostRaces(fixture: ContractFixture): Promise<Answer[]> {
   const batch = () => Array.from({ length: 100 }, () => message());
-  const others = await raced(ground, [batch(), batch()]);
+  const others = await raced(fixture, [batch(), batch()]);
   expect(others.map(({ status }) => status).sort()).toEqual([200, 409]);
   const same = batch();
-  const [first, second] = await raced(ground, [same, same]);
+  const [first, second] = await raced(fixture, [same, same]);
   const alike = [first, second].filter((answer) => answer?.status === 200).map((answer) => answer?.text);
   expect(new Set(alike).size).toBe(1);
   return [...others, first, second].flatMap((answer) =>
@@ -139,8 +146,8 @@ async function lostRaces(ground: Ground): Promise<Answer[]> {
 /** By status and slug, as contract 7.2 has them. */
 export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   '200, 201, 202 -': {
-    async succeed(ground) {
-      const { call } = ground;
+    async succeed(fixture) {
+      const { call } = fixture;
       const webhook = await call('POST /v1/webhooks', { body: ENDPOINT });
       return [
         [201, webhook],
@@ -151,7 +158,7 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
         ],
         [200, await call('POST /v1/inbound/blocked-senders', { body: { sender: 'spam.example' } })],
         [201, await call('POST /v1/inboxes', { body: newInbox() })],
-        [202, await replyToNewMessage(ground, { text: 'Thanks' })],
+        [202, await replyToNewMessage(fixture, { text: 'Thanks' })],
         [200, await call('POST /v1/topics', { body: { name: 'News', default_subscription: 'opt_in' } })],
         [200, await call('POST /v1/domains', { body: newDomain() })],
         [200, await call('POST /v1/emails', { body: message() })],
@@ -162,13 +169,13 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
     },
   },
   '400 validation-failed': {
-    async reach(ground) {
-      const complaint = await newComplaint(ground);
+    async reach(fixture) {
+      const complaint = await newComplaint(fixture);
       return [
-        await ground.call('POST /v1/suppressions', { body: { email: 'nobody' } }),
-        await ground.call(`DELETE /v1/suppressions/${complaint}`),
-        await ground.call('POST /v1/topics', { body: {} }),
-        await ground.call('POST /v1/topics', { body: { name: '', default_subscription: 'opt_in' } }),
+        await fixture.call('POST /v1/suppressions', { body: { email: 'nobody' } }),
+        await fixture.call(`DELETE /v1/suppressions/${complaint}`),
+        await fixture.call('POST /v1/topics', { body: {} }),
+        await fixture.call('POST /v1/topics', { body: { name: '', default_subscription: 'opt_in' } }),
       ];
     },
   },
@@ -224,24 +231,24 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
     ],
   },
   '404 link-expired': {
-    async reach(ground) {
-      const link = await newLink(ground);
-      const open = (path: string) => ground.call(`GET ${path}`, { key: null });
+    async reach(fixture) {
+      const link = await newLink(fixture);
+      const open = (path: string) => fixture.call(`GET ${path}`, { key: null });
       expect(await open(link)).toMatchObject({ status: 200 });
       const altered = [`${link.slice(0, -10)}AAAAAAAAAA`, link.slice(0, -1), `${link}A`, '/links/none'];
       const answers = [];
       for (const path of altered) answers.push(await open(path));
-      await ground.system.db.query('delete from messages');
+      await fixture.system.db.query('delete from messages');
       return [...answers, await open(link)];
     },
   },
   '409 idempotency-conflict': {
-    async reach(ground) {
+    async reach(fixture) {
       const headers = { 'idempotency-key': 'once' };
-      await ground.call('POST /v1/emails', { headers, body: message() });
+      await fixture.call('POST /v1/emails', { headers, body: message() });
       return [
-        await ground.call('POST /v1/emails', { headers, body: message() }),
-        ...(await lostRaces(ground)),
+        await fixture.call('POST /v1/emails', { headers, body: message() }),
+        ...(await lostRaces(fixture)),
       ];
     },
   },
@@ -320,8 +327,8 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
     ],
   },
   '429 rate-limited': { reach: overTheLimit },
-  '429 inbox-rate-limited': { reach: async (ground) => fromInbox(ground, 60) },
-  '429 thread-rate-limited': { reach: async (ground) => fromInbox(ground, 10, { thread: true }) },
+  '429 inbox-rate-limited': { reach: async (fixture) => fromInbox(fixture, 60) },
+  '429 thread-rate-limited': { reach: async (fixture) => fromInbox(fixture, 10, { thread: true }) },
   '500 internal': {
     async reach({ call, system }) {
       await system.db.query('alter table topics rename to topics_gone');
@@ -330,8 +337,8 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       return answer;
     },
   },
-  '502 ses-refused': { reach: (ground) => domainFailures(ground, 400, 'BadRequestException') },
-  '503 ses-unavailable': { reach: (ground) => domainFailures(ground, 503, 'ServiceUnavailable') },
+  '502 ses-refused': { reach: (fixture) => domainFailures(fixture, 400, 'BadRequestException') },
+  '503 ses-unavailable': { reach: (fixture) => domainFailures(fixture, 503, 'ServiceUnavailable') },
   '503 ses-not-configured': {
     reach: ({ call }) => call('POST /v1/domains', { of: 'no region', body: newDomain() }),
   },

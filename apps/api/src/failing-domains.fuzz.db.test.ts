@@ -2,20 +2,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { sesDrop, sesError, sesPage, sesThrottle } from '@postrider/testing';
 import type { SesOperation, SesReaction } from '@postrider/testing';
 import fc from 'fast-check';
-import { startCampaign } from '../test/fuzz/campaign.ts';
-import type { Campaign } from '../test/fuzz/campaign.ts';
+import { startFuzzFixture } from '../test/fuzz/fuzz-fixture.ts';
+import type { FuzzFixture } from '../test/fuzz/fuzz-fixture.ts';
 import { judgeAnswer } from '../test/fuzz/judge-answer.ts';
 import { createJudge } from '../test/fuzz/judge-exchange.ts';
 import { readAnswers } from '../test/fuzz/read-answers.ts';
-import type { RouteLaw } from '../test/fuzz/law.ts';
+import type { RouteContract } from '../test/fuzz/route-contract.ts';
 import { goodRequest, requests } from '../test/fuzz/request-spec.ts';
 import type { RequestSpec } from '../test/fuzz/request-spec.ts';
-import { lawfulKinds, ROUTE_LAWS } from '../test/fuzz/route-laws.ts';
+import { allowedKinds, ROUTE_CONTRACTS } from '../test/fuzz/route-contracts.ts';
 import type { Caller } from '../test/start-api.ts';
 
 const RUNS = 40;
 const TIMEOUT_MS = 120_000;
-const DOMAIN_ROUTES = Object.entries(ROUTE_LAWS).filter(([name]) => name.includes(' /v1/domains'));
+const DOMAIN_ROUTES = Object.entries(ROUTE_CONTRACTS).filter(([name]) => name.includes(' /v1/domains'));
 /** The SES operations that the routes call. */
 const OPERATIONS: readonly SesOperation[] = [
   'CreateEmailIdentity',
@@ -54,52 +54,52 @@ const reactions: fc.Arbitrary<SesReaction | null> = fc.oneof(
 );
 
 /** Each call creates a domain with another name. */
-const goodRequests = (law: RouteLaw): fc.Arbitrary<RequestSpec> =>
+const goodRequests = (contract: RouteContract): fc.Arbitrary<RequestSpec> =>
   fc.uuid().map((name) => {
-    const body = { from: { name: `${name}.example` }, changes: [], coat: 'none' } as const;
-    return goodRequest(law, law.body === undefined ? {} : { body });
+    const body = { from: { name: `${name}.example` }, changes: [], encoding: 'none' } as const;
+    return goodRequest(contract, contract.body === undefined ? {} : { body });
   });
 
 const SURE_NAME = 'surely-fails';
 const SURE_FAILURES = [sesError(400, 'BadRequestException', 'no'), sesDrop];
 
-let campaign: Campaign;
+let fixture: FuzzFixture;
 const seen = new Set<string>();
 
 beforeAll(async () => {
-  campaign = await startCampaign();
+  fixture = await startFuzzFixture();
 });
 afterEach(() => reactAll(null));
-afterAll(() => campaign.stop());
+afterAll(() => fixture.stop());
 
 function reactAll(reaction: SesReaction | null): void {
-  for (const operation of OPERATIONS) campaign.ses.always(operation, reaction);
+  for (const operation of OPERATIONS) fixture.ses.always(operation, reaction);
 }
 
-describe.each(DOMAIN_ROUTES)('%s, whatever the provider does', (name, law) => {
+describe.each(DOMAIN_ROUTES)('%s, whatever the provider does', (name, contract) => {
   test(
     'has the answers that it has elsewhere, 502 ses-refused and 503 ses-unavailable',
     async () => {
       const [method = ''] = name.split(' ');
-      const judge = createJudge(campaign);
-      const lawful = [...lawfulKinds(law), REFUSED, UNAVAILABLE];
+      const judge = createJudge(fixture);
+      const allowed = [...allowedKinds(contract), REFUSED, UNAVAILABLE];
       const property = fc.asyncProperty(
-        fc.oneof(goodRequests(law), requests(law)),
+        fc.oneof(goodRequests(contract), requests(contract)),
         fc.array(reactions, { minLength: OPERATIONS.length, maxLength: OPERATIONS.length }),
         async (spec, told) => {
           reactAll(null);
           const bytes = await judge.bytesOf({ name, spec });
-          OPERATIONS.forEach((operation, index) => campaign.ses.always(operation, told[index] ?? null));
-          for (const answer of readAnswers(await campaign.exchange(bytes, spec.pieces), [method])) {
+          OPERATIONS.forEach((operation, index) => fixture.ses.always(operation, told[index] ?? null));
+          for (const answer of readAnswers(await fixture.exchange(bytes, spec.pieces), [method])) {
             const { kind } = judgeAnswer(answer, method, [502, 503]);
-            if (!kind.startsWith('bare')) expect(lawful).toContain(kind);
+            if (!kind.startsWith('bare')) expect(allowed).toContain(kind);
             seen.add(`${name} ${kind}`);
           }
         },
       );
       // Every seed gives both.
-      const body = { from: { name: `${SURE_NAME}.example` }, changes: [], coat: 'none' } as const;
-      const good = goodRequest(law, law.body === undefined ? {} : { body });
+      const body = { from: { name: `${SURE_NAME}.example` }, changes: [], encoding: 'none' } as const;
+      const good = goodRequest(contract, contract.body === undefined ? {} : { body });
       const examples = SURE_FAILURES.map((told): [RequestSpec, SesReaction[]] => [
         good,
         OPERATIONS.map(() => told),
@@ -117,7 +117,7 @@ test('the provider’s operations both failed and succeeded', () => {
 });
 
 test('once the provider answers again, every leftover domain can be created and deleted', async () => {
-  const { live, other } = campaign.callers;
+  const { live, other } = fixture.callers;
   const asked = await requestDomain(other, '', 'POST', { name: 'of-another-account.example' });
   expect(asked.status).toBe(200);
   for (const caller of [live, other]) {
@@ -132,11 +132,11 @@ test('once the provider answers again, every leftover domain can be created and 
       if (data.length === 0) break;
     }
   }
-  expect(campaign.ses.identities).toEqual(new Map());
+  expect(fixture.ses.identities).toEqual(new Map());
 });
 
 async function requestDomain({ authorization }: Caller, path: string, method = 'GET', body?: object) {
-  const response = await fetch(`${campaign.api.url}/v1/domains${path}`, {
+  const response = await fetch(`${fixture.api.url}/v1/domains${path}`, {
     method,
     headers: { authorization },
     body: body === undefined ? null : JSON.stringify(body),
@@ -146,7 +146,7 @@ async function requestDomain({ authorization }: Caller, path: string, method = '
 
 /** The names of the domains that the provider still holds for the account. */
 function identitiesOf({ accountId }: Caller): string[] {
-  return [...campaign.ses.identities]
+  return [...fixture.ses.identities]
     .filter(([, { Tags }]) => Tags.some(({ Value }) => Value === accountId))
     .map(([name]) => name);
 }

@@ -1,5 +1,5 @@
 import { fuzzRoutes, fuzzTargets, RUNS } from '../test/fuzz/fuzz-routes.ts';
-import { isInboundPath } from '../test/fuzz/inbound-laws.ts';
+import { isInboundPath } from '../test/fuzz/inbound-contracts.ts';
 
 fuzzTargets();
 fuzzRoutes({

@@ -2,13 +2,13 @@ import type { Scope } from '@postrider/domain';
 import request from 'supertest';
 import { describedRoutes, routeName } from '../src/docs/openapi.ts';
 import type { Route } from '../src/routes/route.ts';
-import type { RouteLaw } from './fuzz/law.ts';
-import { ROUTE_LAWS } from './fuzz/route-laws.ts';
+import type { RouteContract } from './fuzz/route-contract.ts';
+import { ROUTE_CONTRACTS } from './fuzz/route-contracts.ts';
 import { filledPath, idOfNothing } from './route-paths.ts';
 
 /**
  * A route of the table, with what the contract says of it: that is written down a second time, for the table is under
- * test. A new route is in every test that takes them from here, once it has a law.
+ * test. A new route is in every test that takes them from here, once it has a contract.
  */
 export interface KnownRoute {
   readonly name: string;
@@ -19,7 +19,7 @@ export interface KnownRoute {
   readonly scope: Scope | null;
   /** Whether the key's rate limit applies. */
   readonly limited: boolean;
-  readonly law: RouteLaw;
+  readonly contract: RouteContract;
   /** A valid body that has something to store, where the route reads one. */
   readonly body?: object;
 }
@@ -40,17 +40,17 @@ const INBOUND_RULES = /^\/v1\/inbound\/(routes|blocked-senders)(\/|$)/;
 
 export const EVERY_ROUTE: readonly KnownRoute[] = describedRoutes().map(({ method, path }) => {
   const name = routeName({ method, path });
-  const law = ROUTE_LAWS[name];
-  if (law === undefined) throw new Error(`${name} has no law`);
+  const contract = ROUTE_CONTRACTS[name];
+  if (contract === undefined) throw new Error(`${name} has no contract`);
   const scope = scopeOf(method, path);
-  const body = law.body?.valid.at(-1);
+  const body = contract.body?.valid.at(-1);
   return {
     name,
     method,
     path,
     scope,
     limited: scope !== null && scope !== 'suppressions:manage', // contract 8, rule 3
-    law,
+    contract,
     ...(body === undefined ? {} : { body }),
   };
 });
@@ -78,7 +78,7 @@ function scopeOf(method: Route['method'], path: string): Scope | null {
 }
 
 /** The path with an id in it: of something that is nowhere, unless it is given. */
-export function pathOf({ path, law: { noun } }: KnownRoute, id?: string): string {
+export function pathOf({ path, contract: { noun } }: KnownRoute, id?: string): string {
   return filledPath(path, id ?? (noun === undefined ? '' : idOfNothing(noun)));
 }
 

@@ -2,12 +2,12 @@ import { createLinkTokens, createUnsubscribeTokens } from '@postrider/domain';
 import type { AccountId, MessageId, TopicId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import { createRows } from '@postrider/testing';
-import type { RouteLaw } from './fuzz/law.ts';
+import type { RouteContract } from './fuzz/route-contract.ts';
 import { attachmentIdOf, companionOf } from './route-paths.ts';
 import { SECRET_KEYS, SHARED_DOMAIN } from './start-api.ts';
 import type { Caller, TestApi } from './start-api.ts';
 
-type Noun = NonNullable<RouteLaw['noun']>;
+type Noun = NonNullable<RouteContract['noun']>;
 
 /** What an account has, made by requests of its own. */
 export interface OwnResources {

@@ -1,10 +1,10 @@
 import { createLinkTokens, createUnsubscribeTokens, newId } from '@postrider/domain';
 import type { AttachmentId, Noun } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import type { RouteLaw } from './fuzz/law.ts';
+import type { RouteContract } from './fuzz/route-contract.ts';
 import { SECRET_KEYS } from './start-api.ts';
 
-type PathNoun = NonNullable<RouteLaw['noun']>;
+type PathNoun = NonNullable<RouteContract['noun']>;
 
 /** The noun of the ids that a path has for it; null: it has tokens. */
 export function idNoun(noun: PathNoun): Noun | null {

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { EVENT_TYPES, PROBLEMS } from '@postrider/domain';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { lawfulKinds, ROUTE_LAWS } from '../../test/fuzz/route-laws.ts';
+import { allowedKinds, ROUTE_CONTRACTS } from '../../test/fuzz/route-contracts.ts';
 import {
   describedRoutes,
   envelopeSchema,
@@ -22,15 +22,15 @@ const ROUTES = describedRoutes().map((route) => [routeName(route), route] as con
 test.each(ROUTES)(
   '%s: the description has every refusal that the contract lets it answer, and no other',
   (name, route) => {
-    const law = ROUTE_LAWS[name];
-    if (law === undefined) throw new Error('it has no law');
+    const contract = ROUTE_CONTRACTS[name];
+    if (contract === undefined) throw new Error('it has no contract');
     const refusals = refusalsOf(route).filter((refusal) => !refusal.startsWith('5'));
-    const lawful = lawfulKinds(law).filter((kind) => !/ (json|page|file)$/.test(kind));
+    const allowed = allowedKinds(contract).filter((kind) => !/ (json|page|file)$/.test(kind));
     const elsewhere = refusals.filter((refusal) => ELSEWHERE.includes(refusal));
-    expect([...refusals].sort()).toEqual([...lawful, ...elsewhere].sort());
+    expect([...refusals].sort()).toEqual([...allowed, ...elsewhere].sort());
     const { status, body } = route.docs.success;
     const kind = body === 'html' ? 'page' : body === 'file' ? 'file' : 'json';
-    expect(`${status} ${kind}`).toBe(law.success);
+    expect(`${status} ${kind}`).toBe(contract.success);
   },
 );
 

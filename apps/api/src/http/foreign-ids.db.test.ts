@@ -61,7 +61,7 @@ function malformed(noun: Noun | null, id: string): string[] {
 
 describe.each(
   titled(KEYED_ROUTES).flatMap(([name, route]) => {
-    const { noun } = route.law;
+    const { noun } = route.contract;
     return noun === undefined ? [] : [[name, route, noun] as const];
   }),
 )('%s', (_, route, noun) => {
@@ -82,14 +82,14 @@ describe.each(
     expect([...answers]).toHaveLength(1);
     expect(await everythingStored(api.database)).toEqual(before);
     // They exist: each account gets its own.
-    const done = Number.parseInt(route.law.success, 10); // 202 of a reply
+    const done = Number.parseInt(route.contract.success, 10); // 202 of a reply
     expect((await ask(mine, reader)).status).toBe(done);
     expect((await ask(foreign, owner)).status).toBe(done);
   });
 });
 
 test('these tests cover every route with an id in its path', () => {
-  const asked = KEYED_ROUTES.filter(({ law: { noun } }) => noun !== undefined);
+  const asked = KEYED_ROUTES.filter(({ contract: { noun } }) => noun !== undefined);
   const withId = KEYED_ROUTES.filter((route) => pathOf(route, 'an-id') !== route.path);
   expect(asked).toEqual(withId);
 });

@@ -17,7 +17,7 @@ import { EVERY_ROUTE, KEYED_ROUTES, requestOf } from '../../test/every-route.ts'
 import { expectProblem } from '../../test/expect-problem.ts';
 import { startFakeDomains } from '../../test/fake-domains.ts';
 import { FUZZED_SNS } from '../../test/fuzz/fuzzed-sns.ts';
-import { successes } from '../../test/fuzz/route-laws.ts';
+import { successes } from '../../test/fuzz/route-contracts.ts';
 import { startApi } from '../../test/start-api.ts';
 import type { TestApi } from '../../test/start-api.ts';
 
@@ -78,8 +78,8 @@ async function expectEveryLimitedRouteRefused(api: TestApi): Promise<void> {
     const asked = requestOf(api.url, route);
     const { status } = await (route.scope === null ? asked : asked.set('authorization', authorization));
     const served = [
-      ...successes(route.law),
-      ...(route.scope === null && route.law.absent === undefined ? [] : ['404']),
+      ...successes(route.contract),
+      ...(route.scope === null && route.contract.absent === undefined ? [] : ['404']),
     ];
     expect(served.map((kind) => `${route.name} ${kind.slice(0, 3)}`)).toContain(`${route.name} ${status}`);
   }

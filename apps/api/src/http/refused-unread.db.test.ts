@@ -58,10 +58,10 @@ describe.each(titled(KEYED_ROUTES))('%s refuses before the first byte of the bod
   });
 });
 
-describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body !== undefined)))('%s', (_, route) => {
+describe.each(titled(EVERY_ROUTE.filter(({ contract }) => contract.body !== undefined)))('%s', (_, route) => {
   test('a declared length over the limit is refused before the first byte of the body', async () => {
     const key = route.scope === null ? null : (await api.newCaller({ scopes: [route.scope] })).authorization;
-    const { bytesMax = 0, tooLarge = '' } = route.law.body ?? {};
+    const { bytesMax = 0, tooLarge = '' } = route.contract.body ?? {};
     const answer = await answerToHead(route, key, `Content-Length: ${bytesMax + 1}`);
     expect(answer).toMatch(/^HTTP\/1.1 413 [^]*\r\nconnection: close\r\n/i);
     const mediaType = tooLarge.endsWith('text') ? 'text/plain; charset=utf-8' : 'application/problem+json';
@@ -69,7 +69,7 @@ describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body !== undefined)))('
   });
 });
 
-describe.each(titled(EVERY_ROUTE.filter(({ law }) => law.body === undefined)))('%s', (_, route) => {
+describe.each(titled(EVERY_ROUTE.filter(({ contract }) => contract.body === undefined)))('%s', (_, route) => {
   test('ignores its body, and refuses a Content-Length over 64 KiB without doing anything', async () => {
     const key = route.scope === null ? null : (await api.newCaller({ scopes: [route.scope] })).authorization;
     // The domain routes answer 503: this deployment has no domains.

@@ -74,7 +74,7 @@ describe.each(titled(KEYED_ROUTES))('%s', (_, route) => {
   test('a test key with every scope: 403 unless it is a mail route', async () => {
     const { authorization } = await api.newCaller({ scopes: SCOPES, kind: 'test' });
     const response = await requestOf(api.url, route).set('authorization', authorization);
-    if (route.law.ofMail === true) expect(response.status).not.toBe(403);
+    if (route.contract.ofMail === true) expect(response.status).not.toBe(403);
     else expectProblem(response, 'api-key-forbidden');
   });
 

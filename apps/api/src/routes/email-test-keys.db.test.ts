@@ -75,7 +75,7 @@ test('a live key sees all mail of its account, that of test keys too', async () 
 });
 
 /** Those that a test key may ask are of mail: sent, or received. */
-const NOT_OF_MAIL = KEYED_ROUTES.filter(({ law }) => law.ofMail !== true);
+const NOT_OF_MAIL = KEYED_ROUTES.filter(({ contract }) => contract.ofMail !== true);
 
 describe.each(titled(NOT_OF_MAIL))('%s', (_, route) => {
   test('refuses a test key that was given its scope, as one without, and changes nothing', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runs } from '@postrider/testing';
 import fc from 'fast-check';
-import { startCampaign } from './campaign.ts';
-import type { Campaign } from './campaign.ts';
+import { startFuzzFixture } from './fuzz-fixture.ts';
+import type { FuzzFixture } from './fuzz-fixture.ts';
 import { bodyBytes, bodySweep } from './hostile-bodies.ts';
 import { BAD_PAGE, methods, ODD_IDS, targets } from './hostile-targets.ts';
 import { createJudge } from './judge-exchange.ts';
@@ -10,9 +10,9 @@ import type { Aimed, Judge } from './judge-exchange.ts';
 import { spoiledBytes, spoilings } from './spoiled-bytes.ts';
 import { CALLERS, goodRequest, requests } from './request-spec.ts';
 import type { RequestSpec } from './request-spec.ts';
-import { MARK } from './law.ts';
-import { lawfulKinds, ROUTE_LAWS, successes } from './route-laws.ts';
-import type { RouteLaw } from './law.ts';
+import { MARK } from './route-contract.ts';
+import { allowedKinds, ROUTE_CONTRACTS, successes } from './route-contracts.ts';
+import type { RouteContract } from './route-contract.ts';
 import { judgeStoredRows } from './stored-rows.ts';
 import { filledPath } from '../route-paths.ts';
 
@@ -20,12 +20,12 @@ import { filledPath } from '../route-paths.ts';
 export const RUNS = runs({ usual: 60, long: 2_000 });
 const TIMEOUT_MS = 60_000 + 4_000 * RUNS;
 
-type NamedRoute = readonly [name: string, law: RouteLaw];
+type NamedRoute = readonly [name: string, contract: RouteContract];
 
-const ROUTES = Object.entries(ROUTE_LAWS);
+const ROUTES = Object.entries(ROUTE_CONTRACTS);
 const PATHS = [...new Set(ROUTES.map(([name]) => name.split(' ')[1] ?? ''))];
 
-let campaign: Campaign;
+let fixture: FuzzFixture;
 let judge: Judge;
 
 /** What one test file fuzzes. Two files share the routes, so that they can run side by side. */
@@ -41,10 +41,10 @@ export interface RoutesUnderTest {
 export function fuzzRoutes(underTest: RoutesUnderTest): void {
   const routes = ROUTES.filter(([name]) => underTest.includes(name.split(' ')[1] ?? ''));
   beforeAll(async () => {
-    campaign = await startCampaign();
-    judge = createJudge(campaign);
+    fixture = await startFuzzFixture();
+    judge = createJudge(fixture);
   });
-  afterAll(() => campaign.stop());
+  afterAll(() => fixture.stop());
 
   describe.each(routes)('%s', testOneRoute);
   testAllRoutes(routes);
@@ -54,14 +54,14 @@ export function fuzzRoutes(underTest: RoutesUnderTest): void {
 /** Defines the tests that concern no single route. */
 export function fuzzTargets(): void {
   test('the fuzz tests know every route of the application', () => {
-    expect([...campaign.routes].sort()).toEqual(Object.keys(ROUTE_LAWS).sort());
+    expect([...fixture.routes].sort()).toEqual(Object.keys(ROUTE_CONTRACTS).sort());
   });
 
   test(
     'any method on any target is answered, by a route or by the one 404',
     async () => {
       const property = fc.asyncProperty(methods, targets(PATHS), async (method, target) => {
-        const key = campaign.authorization('live') ?? '';
+        const key = fixture.authorization('live') ?? '';
         const lines = [`${method} ${target} HTTP/1.1`, 'Host: api.test', `Authorization: ${key}`, '', ''];
         await judge.raw(Buffer.from(lines.join('\r\n'), 'latin1'), 1, method);
       });
@@ -80,31 +80,33 @@ export function fuzzTargets(): void {
 }
 
 /** These come first, whatever the seed. With them alone, the route gives every kind of answer that it has. */
-function examplesOf(law: RouteLaw): RequestSpec[] {
-  const valid = law.body?.valid ?? [];
+function examplesOf(contract: RouteContract): RequestSpec[] {
+  const valid = contract.body?.valid ?? [];
   return [
-    ...CALLERS.map((caller) => goodRequest(law, { caller })),
-    ...valid.map((from) => goodRequest(law, { body: { from, changes: [], coat: 'none' } })),
-    ...valid.slice(-1).flatMap((from) => bodySweep(from).map((body) => goodRequest(law, { body }))),
-    ...(law.body?.spoilt ?? []).map((change) =>
-      goodRequest(law, { body: { from: valid[0] ?? {}, changes: [change], coat: 'none' } }),
+    ...CALLERS.map((caller) => goodRequest(contract, { caller })),
+    ...valid.map((from) => goodRequest(contract, { body: { from, changes: [], encoding: 'none' } })),
+    ...valid.slice(-1).flatMap((from) => bodySweep(from).map((body) => goodRequest(contract, { body }))),
+    ...(contract.body?.spoilt ?? []).map((change) =>
+      goodRequest(contract, { body: { from: valid[0] ?? {}, changes: [change], encoding: 'none' } }),
     ),
-    goodRequest(law, { id: { kind: 'own, escaped' } }),
-    goodRequest(law, { id: { kind: 'missing' } }),
-    goodRequest(law, { query: BAD_PAGE }),
-    ...Object.entries(law.parameters ?? {}).flatMap(([parameter, accepted]) =>
-      accepted.map((value) => goodRequest(law, { query: `?${parameter}=${value}` })),
+    goodRequest(contract, { id: { kind: 'own, escaped' } }),
+    goodRequest(contract, { id: { kind: 'missing' } }),
+    goodRequest(contract, { query: BAD_PAGE }),
+    ...Object.entries(contract.parameters ?? {}).flatMap(([parameter, accepted]) =>
+      accepted.map((value) => goodRequest(contract, { query: `?${parameter}=${value}` })),
     ),
-    ...(law.idempotent === undefined ? [] : valid).map((from) =>
-      goodRequest(law, {
-        body: { from, changes: [], coat: 'none' },
+    ...(contract.idempotent === undefined ? [] : valid).map((from) =>
+      goodRequest(contract, {
+        body: { from, changes: [], encoding: 'none' },
         harmful: [['Idempotency-Key', 'one key for several requests']],
       }),
     ),
-    goodRequest(law, { harmful: [['Content-Encoding', 'gzip']] }),
-    goodRequest(law, { harmless: [['Range', 'bytes=0-0']] }),
-    ...(law.noun === undefined ? [] : ODD_IDS).map((text) => goodRequest(law, { id: { kind: 'odd', text } })),
-    ...FOUND.map((change) => goodRequest(law, change)),
+    goodRequest(contract, { harmful: [['Content-Encoding', 'gzip']] }),
+    goodRequest(contract, { harmless: [['Range', 'bytes=0-0']] }),
+    ...(contract.noun === undefined ? [] : ODD_IDS).map((text) =>
+      goodRequest(contract, { id: { kind: 'odd', text } }),
+    ),
+    ...FOUND.map((change) => goodRequest(contract, change)),
   ];
 }
 
@@ -118,7 +120,7 @@ const FOUND: readonly Partial<RequestSpec>[] = [
 ];
 
 /** Longer than the fuzz sends: looked at in body.db.test.ts, in refused-unread.db.test.ts, and beside the route. */
-const isUnseen = (name: string, { body }: RouteLaw, kind: string): boolean =>
+const isUnseen = (name: string, { body }: RouteContract, kind: string): boolean =>
   UNSEEN.includes(`${name} ${kind}`) || (body === undefined && kind === '413 request-too-large');
 const UNSEEN = [
   'POST /v1/emails 413 text',
@@ -142,20 +144,20 @@ const UNSEEN = [
   'POST /v1/inbound/messages/:id/release 409 not-held',
 ];
 
-function testOneRoute(name: string, law: RouteLaw): void {
+function testOneRoute(name: string, contract: RouteContract): void {
   test(
     'answers every request as the contract says, whoever calls with whatever body',
     async () => {
       const seen = new Set<string>();
-      const sent = requests(law);
+      const sent = requests(contract);
       const property = fc.asyncProperty(sent, async (spec) => {
         seen.add((await judge.one({ name, spec }))?.kind ?? 'none');
       });
-      const examples = examplesOf(law).map((spec): [RequestSpec] => [spec]);
+      const examples = examplesOf(contract).map((spec): [RequestSpec] => [spec]);
       // The operator's routes look at nothing that a request carries.
-      const numRuns = examples.length + (law.keyed ? RUNS : Math.ceil(RUNS / 4));
+      const numRuns = examples.length + (contract.keyed ? RUNS : Math.ceil(RUNS / 4));
       await fc.assert(property, { numRuns, examples });
-      const expected = lawfulKinds(law).filter((kind) => !isUnseen(name, law, kind));
+      const expected = allowedKinds(contract).filter((kind) => !isUnseen(name, contract, kind));
       expect([...seen]).toEqual(expect.arrayContaining(expected));
     },
     TIMEOUT_MS,
@@ -166,7 +168,7 @@ function testOneRoute(name: string, law: RouteLaw): void {
 function testAllRoutes(routes: readonly NamedRoute[]): void {
   /** A request to any of the routes. */
   const anyRequest: fc.Arbitrary<Aimed> = fc.oneof(
-    ...routes.map(([name, law]) => requests(law).map((spec) => ({ name, spec }))),
+    ...routes.map(([name, contract]) => requests(contract).map((spec) => ({ name, spec }))),
   );
   /** Nothing in it keeps the connection from going on. */
   const soundRequest = anyRequest.map(({ name, spec }): Aimed => {
@@ -216,10 +218,10 @@ function testAllRoutes(routes: readonly NamedRoute[]): void {
 
 async function sendByFetch({ name, spec }: Aimed): Promise<void> {
   const [method = '', path = ''] = name.split(' ');
-  const { noun } = ROUTE_LAWS[name] ?? {};
-  const id = noun === undefined ? '' : await campaign.idFor(noun, { kind: 'missing' });
-  const key = campaign.authorization(spec.caller);
-  const response = await fetch(`${campaign.api.url}${filledPath(path, id)}${spec.query}`, {
+  const { noun } = ROUTE_CONTRACTS[name] ?? {};
+  const id = noun === undefined ? '' : await fixture.idFor(noun, { kind: 'missing' });
+  const key = fixture.authorization(spec.caller);
+  const response = await fetch(`${fixture.api.url}${filledPath(path, id)}${spec.query}`, {
     method,
     headers: key === null ? {} : { authorization: key },
     body: method === 'POST' && spec.body !== null ? Uint8Array.from(bodyBytes(spec.body)) : null,
@@ -231,34 +233,34 @@ async function sendByFetch({ name, spec }: Aimed): Promise<void> {
 
 function testWhatIsLeft(routes: readonly NamedRoute[], { eventTypes, secretsMin }: RoutesUnderTest): void {
   test('the API still serves', async () => {
-    for (const [name, law] of routes) {
-      const judged = await judge.one({ name, spec: goodRequest(law) });
-      expect(successes(law)).toContain(judged?.kind);
+    for (const [name, contract] of routes) {
+      const judged = await judge.one({ name, spec: goodRequest(contract) });
+      expect(successes(contract)).toContain(judged?.kind);
       // An empty page would compare no entry with its schema.
-      if (law.paged === true) expect(judged?.document?.['data']).not.toEqual([]);
+      if (contract.paged === true) expect(judged?.document?.['data']).not.toEqual([]);
     }
   });
 
   test('what is stored may be stored, belongs to those who called, and was acknowledged', async () => {
-    const accounts = [campaign.callers.live.accountId, campaign.callers.other.accountId];
-    const made = [...campaign.made].map((id): [string, unknown] => [id, undefined]);
+    const accounts = [fixture.callers.live.accountId, fixture.callers.other.accountId];
+    const made = [...fixture.made].map((id): [string, unknown] => [id, undefined]);
     const acknowledged = new Map([...made, ...judge.acknowledged]);
-    const { webhooks, emails, events } = await judgeStoredRows(campaign.api.database, accounts, acknowledged);
+    const { webhooks, emails, events } = await judgeStoredRows(fixture.api.database, accounts, acknowledged);
     expect(Math.min(webhooks, emails)).toBeGreaterThan(RUNS / 10);
     expect(events).toEqual(eventTypes);
   });
 
   test('the log has no error, no key, no secret and nothing of a body', () => {
-    const log = campaign.api.log();
+    const log = fixture.api.log();
     expect(log.split('\n').filter((line) => line.includes('"level":"error"'))).toEqual([]);
-    const { live, test: testing, other } = campaign.callers;
+    const { live, test: testing, other } = fixture.callers;
     const words = [live, testing, other].map(({ key }) => key.slice(8));
     expect(judge.secrets.size).toBeGreaterThanOrEqual(secretsMin);
     for (const word of [...words, ...judge.secrets, MARK]) expect(log.includes(word)).toBe(false);
   });
 
   test('the metrics name no path but those of the routes', async () => {
-    const text = await (await fetch(`${campaign.api.url}/metrics`)).text();
+    const text = await (await fetch(`${fixture.api.url}/metrics`)).text();
     const named = [...text.matchAll(/route="([^"]*)"/g)].map(([, route]) => route ?? '');
     expect([...PATHS, 'unmatched']).toEqual(expect.arrayContaining([...new Set(named)]));
     expect(text).not.toContain(MARK);

@@ -7,11 +7,11 @@ export interface BodySpec {
   /** Of the route's valid bodies, which one. */
   readonly from: object;
   readonly changes: readonly Change[];
-  readonly coat: Coat;
+  readonly encoding: Encoding;
 }
 
 /** What is done to the text of a document, or to its bytes. */
-const COATS = {
+const ENCODINGS = {
   none: (text: string) => Buffer.from(text),
   spaces: (text: string) => Buffer.from(`\r\n\t ${text}\n\r \n`),
   'byte order mark': (text: string) => Buffer.from(`\ufeff${text}`),
@@ -35,10 +35,10 @@ const COATS = {
   '64 KiB and a byte': (text: string) => padded(text, 65_537),
 } as const;
 
-type Coat = keyof typeof COATS;
+type Encoding = keyof typeof ENCODINGS;
 
 /** Under these a document says the same as without. */
-const HARMLESS: readonly Coat[] = ['none', 'spaces', 'byte order mark', '64 KiB'];
+const HARMLESS: readonly Encoding[] = ['none', 'spaces', 'byte order mark', '64 KiB'];
 
 const INVALID = Buffer.from([0xc3, 0x28, 0xff]);
 const OVERLONG = Buffer.from([0xc0, 0x80]);
@@ -48,12 +48,12 @@ function padded(text: string, bytes: number): Buffer {
   return Buffer.from(text + ' '.repeat(Math.max(0, bytes - Buffer.byteLength(text))));
 }
 
-export function bodyBytes({ from, changes, coat }: BodySpec): Buffer {
-  return COATS[coat](render(changed(written(from), changes)));
+export function bodyBytes({ from, changes, encoding }: BodySpec): Buffer {
+  return ENCODINGS[encoding](render(changed(written(from), changes)));
 }
 
-export function isUntouched({ changes, coat }: BodySpec): boolean {
-  return changes.length === 0 && HARMLESS.includes(coat);
+export function isUntouched({ changes, encoding }: BodySpec): boolean {
+  return changes.length === 0 && HARMLESS.includes(encoding);
 }
 
 const STRINGS = [
@@ -190,15 +190,15 @@ const EVERYWHERE: readonly Written[] = [
   { nested: 30_000, open: '[' },
 ];
 
-/** Every coat over a valid body, and every value of it replaced by each of what is hostile everywhere. */
+/** Every encoding over a valid body, and every value of it replaced by each of what is hostile everywhere. */
 export function bodySweep(from: object): BodySpec[] {
   const places = Array.from({ length: countOf(written(from)) }, (_, at) => at);
   const swept = places.flatMap((at) =>
     EVERYWHERE.map((each): Change[] => [{ at, how: { kind: 'replace', value: each } }]),
   );
   return [
-    ...(Object.keys(COATS) as Coat[]).map((coat) => ({ from, changes: [], coat })),
-    ...swept.map((changes) => ({ from, changes, coat: 'none' as const })),
+    ...(Object.keys(ENCODINGS) as Encoding[]).map((encoding) => ({ from, changes: [], encoding })),
+    ...swept.map((changes) => ({ from, changes, encoding: 'none' as const })),
   ];
 }
 
@@ -211,9 +211,9 @@ export function bodies(valid: readonly object[]): fc.Arbitrary<BodySpec> {
       { weight: 1, arbitrary: fc.constant([]) },
       { weight: 5, arbitrary: fc.array(change(names), { minLength: 1, maxLength: 3 }) },
     ),
-    coat: fc.oneof(
+    encoding: fc.oneof(
       { weight: 4, arbitrary: fc.constant('none' as const) },
-      { weight: 1, arbitrary: fc.constantFrom(...(Object.keys(COATS) as Coat[])) },
+      { weight: 1, arbitrary: fc.constantFrom(...(Object.keys(ENCODINGS) as Encoding[])) },
     ),
   });
 }

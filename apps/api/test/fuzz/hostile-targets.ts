@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { MARK } from './law.ts';
+import { MARK } from './route-contract.ts';
 
 /** Pieces of a request target that some part of a stack is known to stumble over. */
 const PIECES = [

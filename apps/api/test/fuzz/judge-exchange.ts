@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { LIMITS } from '@postrider/domain';
-import type { Campaign } from './campaign.ts';
+import type { FuzzFixture } from './fuzz-fixture.ts';
 import { bodyBytes } from './hostile-bodies.ts';
 import { BAD_PAGE, isAccepted } from './hostile-targets.ts';
 import { filledPath } from '../route-paths.ts';
@@ -12,8 +12,8 @@ import { readAnswers } from './read-answers.ts';
 import type { RawAnswer } from './read-answers.ts';
 import { isEndless, isGood, isSoundHttp, requestBytes } from './request-spec.ts';
 import type { CallerName, RequestSpec } from './request-spec.ts';
-import { foreseen, lawfulKinds, ROUTE_LAWS, successes } from './route-laws.ts';
-import type { RouteLaw } from './law.ts';
+import { expectedRefusal, allowedKinds, ROUTE_CONTRACTS, successes } from './route-contracts.ts';
+import type { RouteContract } from './route-contract.ts';
 
 /** A request that is meant for a route of the table, by its method and path. */
 export interface Aimed {
@@ -56,8 +56,8 @@ const GATES: Readonly<Partial<Record<CallerName, string>>> = {
   scopeless: '403 api-key-forbidden',
 };
 
-export function createJudge(campaign: Campaign): Judge {
-  const bytesOf = (aimed: Aimed): Promise<Buffer> => aimedBytes(campaign, aimed);
+export function createJudge(fixture: FuzzFixture): Judge {
+  const bytesOf = (aimed: Aimed): Promise<Buffer> => aimedBytes(fixture, aimed);
   const acknowledged = new Map<string, unknown>();
   const secrets = new Set<string>();
 
@@ -67,7 +67,7 @@ export function createJudge(campaign: Campaign): Judge {
       checkOneOf(BARE, verdict.kind);
       return { ...verdict, route: null };
     }
-    const line = await campaign.lineOf(verdict.requestId);
+    const line = await fixture.lineOf(verdict.requestId);
     checkOneOf(['info', 'debug'], line.level);
     checkEqual(line.status, raw.status);
     const { signing_secret: secret } = verdict.document ?? {};
@@ -80,7 +80,7 @@ export function createJudge(campaign: Campaign): Judge {
   }
 
   async function raw(bytes: Buffer, pieces: number, method = 'GET'): Promise<Judged[]> {
-    const received = await campaign.exchange(bytes, pieces);
+    const received = await fixture.exchange(bytes, pieces);
     const judged = [];
     for (const each of readAnswers(received, [method])) judged.push(await answer(each, method));
     return judged;
@@ -123,7 +123,7 @@ export function createJudge(campaign: Campaign): Judge {
 
 /** What the request asked for, to be compared with what is stored. */
 function rememberBodies(acknowledged: Map<string, unknown>, { name, spec }: Aimed, verdict: Judged): void {
-  if (lawOf(name).body === undefined || spec.body === null) return;
+  if (contractOf(name).body === undefined || spec.body === null) return;
   const ids = madeBy(name.split(' ')[0] ?? '', verdict);
   if (ids.length === 0) return;
   const bytes = bodyBytes(spec.body);
@@ -142,24 +142,24 @@ function madeBy(method: string, { document }: Verdict): string[] {
   return typeof id === 'string' ? [id] : [];
 }
 
-async function aimedBytes(campaign: Campaign, { name, spec }: Aimed): Promise<Buffer> {
+async function aimedBytes(fixture: FuzzFixture, { name, spec }: Aimed): Promise<Buffer> {
   const [method = '', path = ''] = name.split(' ');
-  const { noun } = lawOf(name);
-  const id = noun === undefined ? '' : await campaign.idFor(noun, spec.id);
+  const { noun } = contractOf(name);
+  const id = noun === undefined ? '' : await fixture.idFor(noun, spec.id);
   const target = `${spec.form}${filledPath(path, id)}${spec.query}`;
-  return requestBytes(spec, { method, target }, campaign.authorization(spec.caller));
+  return requestBytes(spec, { method, target }, fixture.authorization(spec.caller));
 }
 
 function judgeByRoute(method: string, route: string, verdict: Verdict): void {
   // Express asks the routes of a path about a HEAD before it knows that there is no GET.
   const name = `${method === 'HEAD' ? 'GET' : method} ${route}`;
-  if (route === 'unmatched' || (method === 'HEAD' && !(name in ROUTE_LAWS))) {
+  if (route === 'unmatched' || (method === 'HEAD' && !(name in ROUTE_CONTRACTS))) {
     checkEqual(looksLike('404 not-found', verdict), true);
     if (verdict.document !== null) checkEqual(verdict.document['detail'], 'There is no such route.');
     return;
   }
-  const law = lawOf(name);
-  const kinds = lawfulKinds(law);
+  const contract = contractOf(name);
+  const kinds = allowedKinds(contract);
   expectDocumented(name, verdict);
   if (method === 'HEAD')
     checkEqual(
@@ -168,8 +168,8 @@ function judgeByRoute(method: string, route: string, verdict: Verdict): void {
     );
   else checkOneOf(kinds, verdict.kind);
   if (verdict.document === null) return;
-  if (verdict.kind === law.success) law.judge(verdict.document);
-  const listsFaults = law.listsFaults === true && verdict.kind.endsWith(' validation-failed');
+  if (verdict.kind === contract.success) contract.judge(verdict.document);
+  const listsFaults = contract.listsFaults === true && verdict.kind.endsWith(' validation-failed');
   checkEqual('errors' in verdict.document, listsFaults);
 }
 
@@ -178,39 +178,40 @@ const TOO_LARGE = '413 request-too-large';
 /** A request that every HTTP server understands has one answer, and the request says much about which. */
 function judgeSound(aimed: Aimed, verdict: Judged): void {
   const { name, spec } = aimed;
-  const law = lawOf(name);
+  const contract = contractOf(name);
   checkNoneOf([null], verdict.route);
-  if (law.noun !== undefined && spec.id.kind === 'odd') return;
+  if (contract.noun !== undefined && spec.id.kind === 'odd') return;
   checkEqual(verdict.route, name.split(' ')[1]);
   judgeGate(aimed, verdict);
-  const invalid = law.refusals.filter((refusal) => refusal.endsWith(' validation-failed'));
-  const badPage = law.paged === true && spec.query === BAD_PAGE;
-  const mayBeRefused = !badPage && !isAccepted(spec.query, law.parameters ?? {});
-  if (gateOf(law, spec.caller) !== undefined) return;
-  if (isGood(spec, law.noun !== undefined))
-    checkOneOf(badPage ? invalid : [...successes(law), ...(mayBeRefused ? invalid : [])], verdict.kind);
+  const invalid = contract.refusals.filter((refusal) => refusal.endsWith(' validation-failed'));
+  const badPage = contract.paged === true && spec.query === BAD_PAGE;
+  const mayBeRefused = !badPage && !isAccepted(spec.query, contract.parameters ?? {});
+  if (gateOf(contract, spec.caller) !== undefined) return;
+  if (isGood(spec, contract.noun !== undefined))
+    checkOneOf(badPage ? invalid : [...successes(contract), ...(mayBeRefused ? invalid : [])], verdict.kind);
   const absent =
-    law.noun !== undefined && (spec.id.kind === 'missing' || (law.keyed && isStranger(spec.caller)));
-  const found = absent ? [law.absent ?? '404 not-found'] : successes(law);
+    contract.noun !== undefined &&
+    (spec.id.kind === 'missing' || (contract.keyed && isStranger(spec.caller)));
+  const found = absent ? [contract.absent ?? '404 not-found'] : successes(contract);
   // Whose list it would be may be asked for first.
   const outcomes = badPage
     ? [...invalid, ...(absent ? found : [])]
     : [...found, ...(mayBeRefused ? invalid : [])];
-  const takesNone = law.body === undefined && lawfulKinds(law).includes(TOO_LARGE);
+  const takesNone = contract.body === undefined && allowedKinds(contract).includes(TOO_LARGE);
   if (takesNone && declaredBytes(spec) > LIMITS.bodyBytes) {
     checkEqual(verdict.kind, TOO_LARGE);
     return;
   }
-  if (law.body === undefined || spec.body === null) {
+  if (contract.body === undefined || spec.body === null) {
     if (absent) checkOneOf(outcomes, verdict.kind);
     return;
   }
   if (spec.harmful.some(([header]) => header === 'Content-Encoding')) {
-    checkOneOf([law.body.unreadable, law.body.tooLarge], verdict.kind);
+    checkOneOf([contract.body.unreadable, contract.body.tooLarge], verdict.kind);
   }
   if (spec.harmful.length > 0) return;
-  const kind = foreseen(law.body, bodyBytes(spec.body));
-  const missing = law.body.names === true ? ['404 not-found'] : [];
+  const kind = expectedRefusal(contract.body, bodyBytes(spec.body));
+  const missing = contract.body.names === true ? ['404 not-found'] : [];
   checkOneOf(kind === null ? [...outcomes, ...invalid, ...missing] : [kind], verdict.kind);
 }
 
@@ -224,22 +225,22 @@ function isStranger(caller: CallerName): boolean {
 }
 
 /** What the key, or its lack, leads to on this route; undefined: to nothing. */
-function gateOf(law: RouteLaw, caller: CallerName): string | undefined {
-  if (!law.keyed || (law.unlimited === true && caller === 'exhausted')) return undefined;
-  if (caller === 'test' && law.ofMail !== true) return GATES.scopeless;
+function gateOf(contract: RouteContract, caller: CallerName): string | undefined {
+  if (!contract.keyed || (contract.unlimited === true && caller === 'exhausted')) return undefined;
+  if (caller === 'test' && contract.ofMail !== true) return GATES.scopeless;
   return GATES[caller];
 }
 
 function judgeGate({ name, spec }: Aimed, verdict: Judged): void {
-  const law = lawOf(name);
-  if (verdict.route !== name.split(' ')[1] || !law.keyed) return;
-  const gate = gateOf(law, spec.caller);
+  const contract = contractOf(name);
+  if (verdict.route !== name.split(' ')[1] || !contract.keyed) return;
+  const gate = gateOf(contract, spec.caller);
   if (gate === undefined) checkNoneOf(Object.values(GATES), verdict.kind);
   else checkEqual(verdict.kind, gate);
 }
 
-function lawOf(name: string): RouteLaw {
-  const law = ROUTE_LAWS[name];
-  if (law === undefined) throw new Error(`no law for ${name}`);
-  return law;
+function contractOf(name: string): RouteContract {
+  const contract = ROUTE_CONTRACTS[name];
+  if (contract === undefined) throw new Error(`no contract for ${name}`);
+  return contract;
 }

@@ -4,7 +4,7 @@ import type { BodySpec } from './hostile-bodies.ts';
 import { harmfulHeaders, harmlessHeaders } from './hostile-headers.ts';
 import type { HeaderLine } from './hostile-headers.ts';
 import { oddIds, queries, queriesOf } from './hostile-targets.ts';
-import type { RouteLaw } from './law.ts';
+import type { RouteContract } from './route-contract.ts';
 
 /** Who calls. All keys but `other` belong to one account. */
 export const CALLERS = [
@@ -64,8 +64,11 @@ export interface RequestSpec {
 }
 
 /** One that nothing is wrong with, but for `change`. */
-export function goodRequest({ body: law }: RouteLaw, change: Partial<RequestSpec> = {}): RequestSpec {
-  const [from] = law?.valid ?? [];
+export function goodRequest(
+  { body: contract }: RouteContract,
+  change: Partial<RequestSpec> = {},
+): RequestSpec {
+  const [from] = contract?.valid ?? [];
   return {
     caller: 'live',
     id: { kind: 'own' },
@@ -74,7 +77,7 @@ export function goodRequest({ body: law }: RouteLaw, change: Partial<RequestSpec
     version: '1.1',
     harmless: [],
     harmful: [],
-    body: from === undefined ? null : { from, changes: [], coat: 'none' },
+    body: from === undefined ? null : { from, changes: [], encoding: 'none' },
     framing: 'length',
     pieces: 1,
     ...change,
@@ -103,21 +106,23 @@ export function isEndless({ framing }: RequestSpec): boolean {
   return ENDLESS.includes(framing);
 }
 
-/** To a route of this law. One without a body is sent some all the same. */
-export function requests(law: Pick<RouteLaw, 'body' | 'noun' | 'parameters'>): fc.Arbitrary<RequestSpec> {
-  const validBodies = law.body?.valid ?? [];
+/** To a route of this contract. One without a body is sent some all the same. */
+export function requests(
+  contract: Pick<RouteContract, 'body' | 'noun' | 'parameters'>,
+): fc.Arbitrary<RequestSpec> {
+  const validBodies = contract.body?.valid ?? [];
   const sometimes = bodies([{ endpoint: 'https://a.example' }]);
   return fc.record({
     caller: fc.oneof(
       { weight: 2, arbitrary: fc.constantFrom('live' as const, 'test' as const) },
       { weight: 1, arbitrary: fc.constantFrom(...CALLERS) },
     ),
-    id: law.noun !== undefined ? ids : fc.constant({ kind: 'own' as const }),
+    id: contract.noun !== undefined ? ids : fc.constant({ kind: 'own' as const }),
     form: fc.oneof(
       { weight: 5, arbitrary: fc.constant('' as const) },
       { weight: 1, arbitrary: fc.constantFrom('http://a.test' as const, 'https://u:p@a.test:1' as const) },
     ),
-    query: law.parameters === undefined ? queries : fc.oneof(queries, queriesOf(law.parameters)),
+    query: contract.parameters === undefined ? queries : fc.oneof(queries, queriesOf(contract.parameters)),
     version: fc.oneof(
       { weight: 6, arbitrary: fc.constant('1.1' as const) },
       { weight: 1, arbitrary: fc.constant('1.0' as const) },

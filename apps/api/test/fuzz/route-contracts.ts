@@ -2,10 +2,15 @@ import { expect } from '@jest/globals';
 import { EVENT_TYPES } from '@postrider/domain';
 import { writeCursor } from '../../src/routes/attempts.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
-import { FUZZED_WEBHOOK, ID, MARK, TIME } from './law.ts';
-import type { BodyLaw, RouteLaw } from './law.ts';
-import { inboundLaws } from './inbound-laws.ts';
-import { domainLaws, suppressionLaws, topicLaws, unsubscribeLaws } from './resource-laws.ts';
+import { FUZZED_WEBHOOK, ID, MARK, TIME } from './route-contract.ts';
+import type { BodyContract, RouteContract } from './route-contract.ts';
+import { inboundContracts } from './inbound-contracts.ts';
+import {
+  domainContracts,
+  suppressionContracts,
+  topicContracts,
+  unsubscribeContracts,
+} from './resource-contracts.ts';
 
 const manage = { keyed: true, refusals: [] } as const;
 const operations = { keyed: false, refusals: [] } as const;
@@ -50,7 +55,7 @@ const send = {
 } as const;
 
 /** By method and path, as Express has them. A route without an entry fails the fuzz. */
-export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
+export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
   'GET /healthz': {
     ...operations,
     success: '200 json',
@@ -243,33 +248,35 @@ export const ROUTE_LAWS: Readonly<Record<string, RouteLaw>> = {
     judge: (doc) =>
       expect(doc).toMatchObject({ object: 'email', id: ID('em'), created_at: TIME, scheduled_at: null }),
   },
-  ...domainLaws,
-  ...suppressionLaws,
-  ...inboundLaws,
-  ...topicLaws,
-  ...unsubscribeLaws,
+  ...domainContracts,
+  ...suppressionContracts,
+  ...inboundContracts,
+  ...topicContracts,
+  ...unsubscribeContracts,
 };
 
 /** Everything that the route may answer. */
-export function lawfulKinds(law: RouteLaw): string[] {
-  const limit = law.unlimited === true ? [] : ['429 rate-limited'];
-  const gates = law.keyed ? ['401 api-key-unauthorized', '403 api-key-forbidden', ...limit] : [];
-  // What the operator alone asks for has no limit; where a body is read, its law has one.
+export function allowedKinds(contract: RouteContract): string[] {
+  const limit = contract.unlimited === true ? [] : ['429 rate-limited'];
+  const gates = contract.keyed ? ['401 api-key-unauthorized', '403 api-key-forbidden', ...limit] : [];
+  // What the operator alone asks for has no limit; where a body is read, its contract has one.
   const unread =
-    law.body === undefined && (law.keyed || law.noun !== undefined) ? ['413 request-too-large'] : [];
-  return [...successes(law), ...law.refusals, ...gates, ...unread];
+    contract.body === undefined && (contract.keyed || contract.noun !== undefined)
+      ? ['413 request-too-large']
+      : [];
+  return [...successes(contract), ...contract.refusals, ...gates, ...unread];
 }
 
 /** What a request gets that nothing is wrong with. */
-export function successes({ success, again, part }: RouteLaw): string[] {
+export function successes({ success, again, part }: RouteContract): string[] {
   return [success, ...(again === undefined ? [] : [again]), ...(part === undefined ? [] : [part])];
 }
 
-/** How the body law settles a body before its values are looked at; null: the values decide. */
-export function foreseen(law: BodyLaw, bytes: Buffer): string | null {
-  const { unreadable, lacking } = law;
-  if (bytes.length > law.bytesMax) return law.tooLarge;
-  if (law.unparsed === true || (bytes.length === 0 && law.mayBeEmpty === true)) return null;
+/** How the body contract settles a body before its values are looked at; null: the values decide. */
+export function expectedRefusal(contract: BodyContract, bytes: Buffer): string | null {
+  const { unreadable, lacking } = contract;
+  if (bytes.length > contract.bytesMax) return contract.tooLarge;
+  if (contract.unparsed === true || (bytes.length === 0 && contract.mayBeEmpty === true)) return null;
   let body: unknown;
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
 import { SHARED_DOMAIN } from '../start-api.ts';
-import { ID, MARK, TIME } from './law.ts';
-import type { RouteLaw } from './law.ts';
-import { judgePage, resourceBody } from './resource-laws.ts';
+import { ID, MARK, TIME } from './route-contract.ts';
+import type { RouteContract } from './route-contract.ts';
+import { judgePage, resourceBody } from './resource-contracts.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -48,7 +48,7 @@ function judgeMessage(doc: Document): void {
 const message = { ...inbox, noun: 'message', success: '200 json' } as const;
 const heldMail = ['404 not-found', '403 held-needs-manage'];
 
-const messageLaws: Readonly<Record<string, RouteLaw>> = {
+const messageContracts: Readonly<Record<string, RouteContract>> = {
   'GET /v1/inbound/messages': {
     ...inbox,
     paged: true,
@@ -146,7 +146,7 @@ function judgeThreadEmail(doc: Document): void {
   });
 }
 
-const threadLaws: Readonly<Record<string, RouteLaw>> = {
+const threadLaws: Readonly<Record<string, RouteContract>> = {
   'GET /v1/inboxes/:id/threads': {
     ...threaded,
     paged: true,
@@ -231,7 +231,7 @@ const judgeBlockedSender = (doc: Document): void => {
   });
 };
 
-const ruleLaws: Readonly<Record<string, RouteLaw>> = {
+const ruleLaws: Readonly<Record<string, RouteContract>> = {
   'POST /v1/inbound/routes': {
     ...live,
     success: '201 json',
@@ -281,7 +281,7 @@ const ruleLaws: Readonly<Record<string, RouteLaw>> = {
   },
 };
 
-const blockedSenderLaws: Readonly<Record<string, RouteLaw>> = {
+const blockedSenderLaws: Readonly<Record<string, RouteContract>> = {
   'POST /v1/inbound/blocked-senders': {
     ...live,
     success: '200 json',
@@ -315,7 +315,7 @@ const blockedSenderLaws: Readonly<Record<string, RouteLaw>> = {
   },
 };
 
-export const inboundLaws: Readonly<Record<string, RouteLaw>> = {
+export const inboundContracts: Readonly<Record<string, RouteContract>> = {
   ...ruleLaws,
   ...blockedSenderLaws,
   'POST /v1/inboxes': {
@@ -367,7 +367,7 @@ export const inboundLaws: Readonly<Record<string, RouteLaw>> = {
     refusals: ['404 not-found'],
     judge: (doc) => expect(doc).toEqual({ object: 'inbox', id: ID('ibx'), deleted: true }),
   },
-  ...messageLaws,
+  ...messageContracts,
   ...threadLaws,
 };
 

@@ -1,18 +1,18 @@
 import { expect } from '@jest/globals';
-import { ID, MARK, TIME } from './law.ts';
-import type { BodyLaw, RouteLaw } from './law.ts';
+import { ID, MARK, TIME } from './route-contract.ts';
+import type { BodyContract, RouteContract } from './route-contract.ts';
 
-type Laws = Readonly<Record<string, RouteLaw>>;
+type Contracts = Readonly<Record<string, RouteContract>>;
 type Document = Readonly<Record<string, unknown>>;
 
 const SMALL = { bytesMax: 65_536, tooLarge: '413 request-too-large' } as const;
 
 /** A body that contract 7.1 excepts: without one of its fields, or no JSON, it is refused in plain text. */
-export function resourceBody(fields: string | readonly string[], valid: readonly object[]): BodyLaw {
+export function resourceBody(fields: string | readonly string[], valid: readonly object[]): BodyContract {
   return { ...SMALL, valid, unreadable: '400 text', lacking: { fields: [fields].flat(), kind: '422 text' } };
 }
 
-export function judgePage(judge: (entry: Document) => void): RouteLaw['judge'] {
+export function judgePage(judge: (entry: Document) => void): RouteContract['judge'] {
   return ({ object, has_more: hasMore, data, ...more }) => {
     expect({ object, hasMore, more }).toEqual({ object: 'list', hasMore: expect.any(Boolean), more: {} });
     for (const entry of data as Document[]) judge(entry);
@@ -39,7 +39,7 @@ const judgeWholeDomain = ({ object, records, ...doc }: Document): void => {
   judgeDomain(doc);
 };
 
-export const domainLaws: Laws = {
+export const domainContracts: Contracts = {
   'POST /v1/domains': {
     ...domain,
     success: '200 json',
@@ -95,7 +95,7 @@ const judgeSuppression = (doc: Document): void => {
   });
 };
 
-export const suppressionLaws: Laws = {
+export const suppressionContracts: Contracts = {
   'POST /v1/suppressions': {
     ...unlimited,
     success: '201 json',
@@ -167,7 +167,7 @@ const judgeTopic = (doc: Document): void => {
   });
 };
 
-export const topicLaws: Laws = {
+export const topicContracts: Contracts = {
   'POST /v1/topics': {
     ...unlimited,
     success: '200 json',
@@ -210,7 +210,7 @@ export const topicLaws: Laws = {
   },
 };
 
-export const unsubscribeLaws: Laws = {
+export const unsubscribeContracts: Contracts = {
   'GET /u/:id': {
     keyed: false,
     noun: 'token',

@@ -3,7 +3,7 @@ import type { Noun } from '@postrider/domain';
 import type { Change } from './json-text.ts';
 
 /** What the contract lets one route answer. Kinds of answers are written as `Verdict` has them. */
-export interface RouteLaw {
+export interface RouteContract {
   /** Anybody may ask a route without a key. */
   readonly keyed: boolean;
   /** Whether the key's rate limit does not apply (contract 8, rule 3). */
@@ -41,7 +41,7 @@ export interface RouteLaw {
   readonly absent?: '404 link-expired';
   /** Beside those of the key, the limit and the scope. */
   readonly refusals: readonly string[];
-  readonly body?: BodyLaw;
+  readonly body?: BodyContract;
   /** Whether its `validation-failed` has `errors` (contract 7.1: only the send routes). */
   readonly listsFaults?: true;
   /** Whether an Idempotency-Key makes a repetition harmless. */
@@ -54,7 +54,7 @@ export interface RouteLaw {
   readonly judge: (document: Readonly<Record<string, unknown>>) => void;
 }
 
-export interface BodyLaw {
+export interface BodyContract {
   /** Each of them is accepted; the last is swept: every value of it spoiled in turn. */
   readonly valid: readonly object[];
   /** Changes of the first valid body that chance would seldom make. */

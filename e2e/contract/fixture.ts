@@ -34,7 +34,7 @@ export interface KeyWish {
 }
 
 /** Real processes with Amazon SES for a provider, of which only SES itself is not real. */
-export interface Ground {
+export interface ContractFixture {
   readonly system: System;
   readonly ses: FakeSes;
   /** The APIs', for what no process here receives. */
@@ -72,7 +72,7 @@ export const PROBLEM_BASES: ProblemBases = {
   platform: 'https://platform.example/contract',
 };
 
-export async function startGround(): Promise<Ground> {
+export async function startContractFixture(): Promise<ContractFixture> {
   const ses = await startFakeSes();
   const folder = await mkdtemp(join(tmpdir(), 'postrider-contract-'));
   const secretsKey = randomBytes(32);

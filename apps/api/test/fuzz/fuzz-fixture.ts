@@ -13,8 +13,8 @@ import type { Caller, TestApi, TestApiOptions } from '../start-api.ts';
 import { discoverRoutes } from './discover-routes.ts';
 import { FUZZED_SNS } from './fuzzed-sns.ts';
 import type { CallerName, IdSpec } from './request-spec.ts';
-import { FUZZED_WEBHOOK } from './law.ts';
-import type { RouteLaw } from './law.ts';
+import { FUZZED_WEBHOOK } from './route-contract.ts';
+import type { RouteContract } from './route-contract.ts';
 
 /** The line of the log that tells of one request. */
 export interface RequestLine {
@@ -27,7 +27,7 @@ export interface RequestLine {
 }
 
 /** An API under fuzz, and everything known of what was sent to it. */
-export interface Campaign {
+export interface FuzzFixture {
   readonly api: TestApi;
   /** Every route of the application but those that Express answers for `HEAD`. */
   readonly routes: readonly string[];
@@ -37,7 +37,7 @@ export interface Campaign {
   /** What the caller writes into `Authorization`. */
   authorization(caller: CallerName): string | null;
   /** A segment for the `:id` of a path; an own one names a resource that is there. */
-  idFor(noun: NonNullable<RouteLaw['noun']>, id: IdSpec): Promise<string>;
+  idFor(noun: NonNullable<RouteContract['noun']>, id: IdSpec): Promise<string>;
   /** The ids of what `idFor` has made. */
   readonly made: ReadonlySet<string>;
   /** What a connection of its own answers to the bytes. @throws Error when the server neither answers nor closes. */
@@ -49,9 +49,9 @@ export interface Campaign {
 /** Everything is sent and the client has closed its side: nothing of the server's waits longer than this. */
 const ANSWER_BOUND_MS = 20_000;
 
-export async function startCampaign(
+export async function startFuzzFixture(
   options: Pick<TestApiOptions, 'verifiedDomainsOnly'> = {},
-): Promise<Campaign> {
+): Promise<FuzzFixture> {
   const domains = await startFakeDomains();
   const { built: api, routes } = await discoverRoutes(() =>
     startApi({ ...options, domainProvider: domains.provider, sns: FUZZED_SNS.access }),
@@ -125,7 +125,7 @@ async function makeCallers(api: TestApi) {
 /** Of no token that the API takes. */
 const FOREIGN_KEYS = [Buffer.alloc(32, 8)];
 
-function createIds(own: Pick<OwnResources, 'idOf'>): Campaign['idFor'] {
+function createIds(own: Pick<OwnResources, 'idOf'>): FuzzFixture['idFor'] {
   return async (noun, id) => {
     if (id.kind === 'odd') return id.text;
     if (id.kind === 'missing') return idOfNothing(noun, FOREIGN_KEYS);
@@ -153,7 +153,7 @@ async function exchange(port: number, bytes: Buffer, pieces: number): Promise<Bu
 }
 
 /** Reads each line of the log once. */
-function createLineReader(api: TestApi): Campaign['lineOf'] {
+function createLineReader(api: TestApi): FuzzFixture['lineOf'] {
   const lines = new Map<string, RequestLine>();
   let read = 0;
   const readOn = (): void => {
