@@ -43,7 +43,7 @@ export class Screening {
       ),
     ]);
     const verdicts = { ...sender, virus: virus?.virus ?? false, spam: spam?.spam ?? null };
-    return { auth: sender.auth, heldReason: heldReason(verdicts, false) };
+    return { auth: sender.auth, heldReason: heldReason(verdicts) };
   }
 
   /** @returns null when the scanner is not configured, or away and not required */

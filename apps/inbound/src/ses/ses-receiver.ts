@@ -174,7 +174,7 @@ async function store(
 ): Promise<PipelineOutcome> {
   const { source: mailFrom, recipients } = mail;
   const verdicts = verdictsFromSes(mail.verdicts);
-  const screened = { auth: verdicts.auth, heldReason: heldReason(verdicts, false) };
+  const screened = { auth: verdicts.auth, heldReason: heldReason(verdicts) };
   return pipeline.process({
     raw,
     content: raw,
