@@ -75,13 +75,13 @@ const newSweep = (parts: Partial<BlobSweepParts> = {}) =>
     ...parts,
   });
 
-/** A sweep now, though none is due. */
+/** Runs a sweep now, even when none is due. */
 async function sweep(parts: Partial<BlobSweepParts> = {}): Promise<void> {
   await database.pool.query('delete from blob_sweeps');
   await newSweep(parts).sweepIfDue();
 }
 
-/** A blob that was put so many hours ago. */
+/** Puts a blob and dates it back by this many hours. */
 async function blobOfAge(hours: number, bytes = randomBytes(20)): Promise<BlobId> {
   const id = await blobs.put(bytes);
   const putAt = new Date(Date.now() - hours * HOUR_MS);
@@ -95,7 +95,7 @@ async function idsIn(store: BlobStore): Promise<BlobId[]> {
   return ids.sort();
 }
 
-/** The real intake, with something that happens each time before it asks Postgres to store a message. */
+/** The real message sink. `beforeStore` runs each time before Postgres stores a message. */
 function sinkWith({
   blobStore = blobs,
   beforeStore,
@@ -124,7 +124,7 @@ function sinkWith({
   });
 }
 
-/** A message with the attachment, that came just now. */
+/** Receives a new message with this attachment. */
 async function receive(attachment: Buffer, sink = sinkWith()): Promise<string> {
   const raw = Buffer.from(
     [
@@ -150,7 +150,9 @@ async function receive(attachment: Buffer, sink = sinkWith()): Promise<string> {
   return result.kind;
 }
 
-/** Blobs that a row names, and that are not there. The rows are held meanwhile, so that nobody may take their blobs. */
+/**
+ * Lists missing blobs that a row names. It locks the rows meanwhile, so that no sweep can take their blobs.
+ */
 async function lost(): Promise<string[]> {
   const session = await database.pool.connect();
   try {
@@ -247,7 +249,7 @@ describe('a message that brings bytes again which a sweep has found', () => {
   const bytes = Buffer.from('a logo in a signature');
   const id = blobIdOf(bytes);
 
-  /** The real store, with something that happens before the blob is removed, or after. */
+  /** The real blob store. `then` runs around the removal of this blob. */
   const removing = (then: (remove: () => Promise<void>) => Promise<unknown>) => ({
     list: () => blobs.list(),
     async remove(which: BlobId) {
@@ -386,7 +388,7 @@ describe('a blob store in S3', () => {
       expect(lines.join('')).toContain('blob sweep failed');
       expect(await counted('postrider_blob_sweeps_total')).toEqual({ failed: 1 });
       expect(s3.objects.size).toBe(50);
-      // What was begun is left to its lease, and nothing else.
+      // Only the started removals keep their lease.
       const leased = await outside.query('select from swept_blobs where leased_until > now()');
       expect(leased.length).toBe(operation === 'DeleteObject' ? 8 : 0);
       s3.heal();

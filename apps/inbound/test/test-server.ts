@@ -15,26 +15,26 @@ import type { InboundServerOptions } from '../src/smtp/inbound-server.ts';
 export interface Received {
   readonly raw: Buffer;
   readonly envelope: ReceivedEnvelope;
-  /** The message without our own header. */
+  /** The message without our `Received:` field. */
   readonly message: string;
 }
 
-/** A running server, what it received, and what it said of it. */
+/** A running server with everything that it received and reported. */
 export interface TestServer {
   readonly inbound: InboundServer;
   readonly port: number;
-  /** May be emptied. */
+  /** A test may empty it. */
   readonly received: Received[];
-  /** Recipients that the intake was asked about. */
+  /** Recipients that the server asked the sink about. */
   readonly asked: readonly string[];
   /** `code reason` of each refusal. */
   readonly refusals: readonly string[];
-  /** Numbers of open sessions, as they were reported. */
+  /** Numbers of open sessions, as reported. */
   readonly sessions: readonly number[];
   log(): string;
-  /** A raw connection to 127.0.0.1, or to `host`; closed at the end of the test. */
+  /** Opens a raw connection to 127.0.0.1 or to `host`. It closes at the end of the test. */
   open(host?: string): Promise<SmtpClient>;
-  /** One that has read the greeting and said hello. */
+  /** Opens a connection, reads the greeting and says hello. */
   greet(hello?: string): Promise<SmtpClient>;
 }
 
@@ -45,14 +45,14 @@ export type TestServerOptions = Partial<Omit<InboundServerOptions, 'sink'>> & {
 
 export const HOSTNAME = 'mx.postrider.example';
 
-/** Known are all addresses at `inbox.example`. */
+/** Knows every address at `inbox.example`. */
 async function acceptsInbox(recipient: string): Promise<RecipientVerdict> {
   return recipient.endsWith('@inbox.example') ? 'known' : 'unknown';
 }
 
 const acceptAll = async (): Promise<SinkResult> => ({ kind: 'accepted', ids: ['msg_1'] });
 
-/** The real logger. It writes into `lines`. */
+/** The real logger, writing into `lines`. */
 function keptLogger(lines: string[]): Logger {
   const stream = new Writable({
     write: (line: Buffer, _encoding, done) => {
@@ -63,7 +63,9 @@ function keptLogger(lines: string[]): Logger {
   return createLogger({ level: 'debug', service: 'inbound', stream });
 }
 
-/** Makes servers for the tests of one file. `close` ends them and all their clients: to be called after each test. */
+/**
+ * Makes servers for the tests of a file. Call `close` after each test: it ends the servers and their clients.
+ */
 export function testServers() {
   const cleanups: (() => Promise<void> | void)[] = [];
 
@@ -126,7 +128,7 @@ export function testServers() {
 export const FROM = 'MAIL FROM:<sender@client.example>';
 export const TO = 'RCPT TO:<a@inbox.example>';
 
-/** As far as the 354: sender and recipients are taken. */
+/** Sends sender and recipients. Returns the 354 answer. */
 export async function beginMessage(client: SmtpClient, ...recipients: string[]): Promise<string> {
   await client.say(FROM);
   for (const recipient of recipients.length === 0 ? [TO] : recipients) await client.say(recipient);
@@ -135,5 +137,5 @@ export async function beginMessage(client: SmtpClient, ...recipients: string[]):
 
 const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
 
-/** `test` where the machine has IPv6, else `test.skip`. */
+/** `test` if the machine has IPv6, otherwise `test.skip`. */
 export const testWithIpv6 = addresses.some(({ address }) => address === '::1') ? test : test.skip;

@@ -4,22 +4,22 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf, BlobStoreUnavailableError } from '../src/index.ts';
 import type { BlobId, BlobStore, ListedBlob } from '../src/index.ts';
 
-/** One place for blobs, and what a test does to it behind the store's back. */
+/** A place for blobs, with ways to change it without the store. */
 export interface StoreFixture {
-  /** A store on this place; every further one is another process's. */
+  /** Opens a store on this place. A second store stands for another process. */
   connect(): BlobStore;
-  /** Dates a blob back. */
+  /** Sets the put time of a blob. */
   age(id: BlobId, putAt: Date): Promise<void>;
-  /** Puts bytes beside the blobs under a name that is no id. */
+  /** Writes bytes beside the blobs under a name that is no id. */
   litter(name: string, bytes: Buffer): Promise<void>;
-  /** What lies under such a name; null: nothing. */
+  /** Reads the bytes under such a name; null when there are none. */
   litterAt(name: string): Promise<Buffer | null>;
   close(): Promise<void>;
 }
 
 export interface StoreUnderTest {
   open(): Promise<StoreFixture>;
-  /** Ways to be away: what makes a store that is. */
+  /** Ways in which a store can be away, each with a function that opens such a store. */
   readonly away: readonly (readonly [how: string, connect: () => Promise<BlobStore>])[];
 }
 
@@ -32,7 +32,7 @@ interface Setup {
   readonly store: BlobStore;
 }
 
-/** The promises of `BlobStore`, run on every store. */
+/** Tests the promises of `BlobStore` on any store. */
 export function blobStoreConformance(kind: StoreUnderTest): void {
   let fixture: StoreFixture;
   let store: BlobStore;

@@ -5,10 +5,10 @@ import { ADDRESSES_MAX, HEADERS_MAX, LINE_CHARACTERS_MAX, PARTS_MAX, REFERENCES_
 import { parseMessage } from './parse-message.ts';
 import type { ParsedMessage } from './parsed-message.ts';
 
-/** Each takes some 2 ms. */
+/** Each message takes about 2 ms. */
 const MESSAGES = 1_500;
 
-/** Every text of a message that stands in one line. */
+/** Every one-line text in a message. */
 function linesOf(message: ParsedMessage): string[] {
   const { messageId, inReplyTo, references, from, fromAddresses, to, cc, replyTo, subject } = message;
   const names = message.attachments.flatMap(({ filename, contentType, contentId }) => [
@@ -52,7 +52,7 @@ function check(message: ParsedMessage, raw: Buffer): void {
 }
 
 test('whatever is done to a message, it is read, within bounds and without what Postgres refuses', async () => {
-  // fast-check prints the seed of a run that fails.
+  // fast-check prints the seed of a failed run.
   await fc.assert(
     fc.asyncProperty(mutated, async (raw) => {
       check(await parseMessage(raw), raw);

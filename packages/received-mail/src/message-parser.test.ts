@@ -4,7 +4,10 @@ import { bundleScript, type BundledScript } from '@postrider/testing';
 import { comparable, samples } from '../test/corpus.ts';
 import { MessageParser, type MessageParserOptions } from './message-parser.ts';
 
-/** The start of a thread counts in: long enough for a busy machine, short enough to wait for. */
+/**
+ * The limit includes the start of a thread. It is long enough for a busy machine and short enough to wait
+ * for.
+ */
 const TIMEOUT_MS = 2_500;
 
 const GOOD = message('X-Fault: none', 'all is well');
@@ -30,7 +33,7 @@ function message(header: string, text: string): Buffer {
   );
 }
 
-/** Runs `work` with a parser that is closed afterwards. Tells what cost a thread. */
+/** Runs `work` with a parser and closes it afterwards. `lost` has the reason of each lost thread. */
 async function withParser(
   options: Partial<MessageParserOptions>,
   work: (parser: MessageParser, lost: readonly string[]) => Promise<void>,

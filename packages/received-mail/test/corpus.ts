@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { ParsedMessage } from '../src/parsed-message.ts';
 
-/** A message of the corpus: `NAME.eml`, and beside it in `NAME.json` what it must give. */
+/** A message of the corpus: `NAME.eml`, with the expected result in `NAME.json`. */
 export interface Sample {
   readonly name: string;
-  /** What it stands for. */
+  /** What the sample shows. */
   readonly why: string;
   readonly raw: Buffer;
   readonly expected: Partial<ComparableMessage>;
 }
 
-/** A parsed message whose attachments show their bytes, one a character. */
+/** A parsed message with the attachment bytes as text, one byte per character. */
 export type ComparableMessage = Omit<ParsedMessage, 'attachments'> & {
   attachments: { filename: string | null; contentType: string; contentId: string | null; content: string }[];
 };
 
 const FOLDER = new URL('corpus/', import.meta.url);
 
-/** What a sample does not speak of is this. */
+/** Expected values of the fields that a sample does not mention. */
 const DEFAULTS: Partial<ComparableMessage> = {
   inReplyTo: null,
   references: [],

@@ -1,11 +1,9 @@
 import { parseMessage } from '../src/parse-message.ts';
 import { answerMessages } from '../src/message-transfer.ts';
 
-/*
- * A thread that parses as `parse-thread.ts` does, and breaks where the message asks for it.
- */
+/* A worker thread that parses like `parse-thread.ts`, and fails when the message asks for it. */
 
-/** Of the message before: it breaks the thread under the one that comes next. */
+/** Set by one message: the next one fails. */
 let breaksNext = false;
 
 const FAULTS: Readonly<Record<string, () => unknown>> = {

@@ -1,11 +1,11 @@
-/** Size of the largest message that is received. */
+/** Size of the largest accepted message. */
 const MESSAGE_BYTES_MAX = 10 * 1024 * 1024;
 
 const HEADER = 'From: Ann <ann@sender.example>\r\nSubject: Hello\r\n';
 const text = (parameters: string, extra = ''): string =>
   `Content-Type: text/plain${parameters}\r\n${extra}\r\n`;
 
-/** A message of the largest size: a header, and a piece that is repeated. */
+/** A message of the largest size: a header, then one piece repeated. */
 function flood(header: string, piece: string | Buffer): () => Buffer {
   return () => {
     const head = Buffer.from(`${HEADER}${header}`);
@@ -15,7 +15,7 @@ function flood(header: string, piece: string | Buffer): () => Buffer {
   };
 }
 
-/** Addresses in encoded words in each other. The bytes of UTF-8, read as windows-1252, double at each level. */
+/** Addresses in nested encoded words. UTF-8 read as windows-1252 doubles its bytes at each level. */
 function wordsInWords(depth: number): string {
   if (depth === 0) return 'é'.repeat(5_000);
   const text = `<a@b.example>, ${wordsInWords(depth - 1)}`;
@@ -23,7 +23,7 @@ function wordsInWords(depth: number): string {
   return `=?windows-1252?q?${written}?=`;
 }
 
-/** The largest messages of one kind of thing each: what costs a parser time and memory. */
+/** The largest messages, each full of one thing that costs a parser time and memory. */
 export const floods: readonly (readonly [title: string, raw: () => Buffer])[] = [
   ['line feeds', flood(text(''), '\n')],
   ['CRLF', flood(text(''), '\r\n')],

@@ -54,7 +54,7 @@ const token = fc
     return Buffer.concat([bytes.subarray(0, position), Buffer.from(text), bytes.subarray(position)]);
   });
 
-/** A message of the corpus that was damaged in up to six places. */
+/** A message of the corpus with up to six mutations. */
 export const mutated = fc
   .tuple(
     fc.constantFrom(...samples),

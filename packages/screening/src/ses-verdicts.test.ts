@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { verdictsFromSes } from './ses-verdicts.ts';
 
-/** As the developer guide of SES has it, shortened. */
+/** The example of the SES developer guide, shortened. */
 const RECEIPT = {
   timestamp: '2026-11-01T12:00:00.000Z',
   processingTimeMillis: 574,

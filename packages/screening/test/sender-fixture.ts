@@ -6,7 +6,7 @@ import { authenticateSender } from '../src/authentication/authenticate-sender.ts
 import type { AuthenticationOptions } from '../src/authentication/authenticate-sender.ts';
 import type { Envelope, SenderVerdict } from '../src/verdicts.ts';
 
-/** An address of the documentation range, as that of the sending machine. */
+/** The address of the sending machine, from the documentation range. */
 export const SENDING_ADDRESS = '192.0.2.10';
 
 export const ENVELOPE: Envelope = {
@@ -20,7 +20,7 @@ export interface Signer {
   readonly domain: string;
   readonly selector: string;
   readonly key: KeyObject;
-  /** The text of the key's record. */
+  /** The text of the DNS record with the key. */
   readonly record: string;
 }
 
@@ -44,13 +44,13 @@ export interface SignOptions {
   readonly algorithm?: string;
   readonly canonicalization?: string;
   readonly expires?: Date;
-  /** Names of fields, with colons between. */
+  /** Field names, separated by colons. */
   readonly headerList?: string;
   /** `l=` */
   readonly maxBodyLength?: number;
 }
 
-/** The message with the signature in front. */
+/** Returns the message with the signature in front. */
 export async function signed(raw: Buffer, signer: Signer, options: SignOptions = {}): Promise<Buffer> {
   const { maxBodyLength, headerList, ...shared } = options;
   const whose = {
@@ -62,7 +62,7 @@ export async function signed(raw: Buffer, signer: Signer, options: SignOptions =
     ...whose,
     signTime: new Date(), // else it reads the clock twice, and signs another `t=` than it writes when a second passes
     ...shared,
-    // mailauth's types say an array; it reads a string.
+    // By its types, mailauth wants an array. In fact it reads a string.
     ...(headerList === undefined ? {} : { headerList: headerList as unknown as string[] }),
     signatureData: [{ ...whose, ...(maxBodyLength === undefined ? {} : { maxBodyLength }) }],
   });
@@ -91,7 +91,7 @@ export interface SenderFixture {
   close(): Promise<void>;
 }
 
-/** A name server of one's own. Until told otherwise a name does not exist. */
+/** Starts an own name server. By default, no name exists. */
 export async function startSenderFixture(): Promise<SenderFixture> {
   const dns = await startZoneServer();
   return {

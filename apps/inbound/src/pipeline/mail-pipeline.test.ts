@@ -42,7 +42,7 @@ const stored = (status: 'received' | 'held'): StoredMessage => ({
 });
 const RECEIVED: Reception = { kind: 'stored', messages: [stored('received')] };
 
-/** What was done, in its order. */
+/** The steps in order. */
 let steps: string[];
 let messages: IncomingMessage[];
 let lines: string[];
@@ -60,7 +60,7 @@ interface Wish {
   readonly parse?: MessageParser['parse'];
 }
 
-/** Takes the message, with all that it needs in memory. */
+/** Processes the message. Every dependency is in memory. */
 async function take({
   mail,
   receive = async () => RECEIVED,

@@ -21,18 +21,21 @@ import { MailPipeline } from './mail-pipeline.ts';
 import { Screening } from './screening.ts';
 
 const SHARED = 'in.example';
-/** Each is an inbox, and a session with 10 to 20 messages. */
+/** Each session has its own inbox and sends 10 to 20 messages. */
 const SESSIONS = 20;
-/** Some of the messages are larger. */
+/** Some of the messages are larger than this. */
 const MESSAGE_BYTES_MAX = 32 * 1024;
-/** Of two messages: their bytes are counted in blocks. One comes at a time, so a block that is not given back is missed. */
+/**
+ * Room for two messages, counted in blocks. Messages come one at a time, so the test notices a block that is
+ * not released.
+ */
 const BYTES_UNDER_WAY_MAX = 128 * 1024;
 const PACKAGES = new URL('../../../../packages/', import.meta.url);
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Whatever is made of a message on its way: its bytes, what was read in them, what is stored. */
+/** Every object made from a message: its bytes, its parsed form, and the stored message. */
 const carried: WeakRef<object>[] = [];
 function carry<Carried extends object>(value: Carried): Carried {
   carried.push(new WeakRef(value));
@@ -55,7 +58,10 @@ function threadScript(path: string): string {
   return script.path;
 }
 
-/** The sender of the corpus asks for quarantine. Its mail is held when the envelope has another sender, or none. */
+/**
+ * The sender of the corpus publishes quarantine. Its mail is held when the envelope has another sender or
+ * none.
+ */
 async function startScreening() {
   const names = await startZoneServer({
     '_dmarc.sender.example': { TXT: ['v=DMARC1; p=quarantine'] },
@@ -121,9 +127,9 @@ afterAll(async () => {
 interface Mail {
   readonly from: string;
   readonly to: (inbox: string) => string;
-  /** With the line end that comes before the final dot. */
+  /** Includes the line end before the final dot. */
   readonly content: Buffer;
-  /** What a failure shows beside the seed: all the bytes would be megabytes. */
+  /** A failure shows this text beside the seed. All bytes would be megabytes. */
   readonly [fc.toStringMethod]: () => string;
 }
 
@@ -147,14 +153,14 @@ const mail = fc
     return { from, to, content, [fc.toStringMethod]: () => `${from} ${content.length} bytes ${beginning}` };
   });
 
-/** The code that docs/inbound.md promises, or RFC 5321 for a command that is none. */
+/** The expected code: from docs/inbound.md, or from RFC 5321 for an invalid command. */
 function codeFor({ from, to, content }: Mail): string {
   if (NO_SENDERS.includes(from)) return '501';
   if (to === nobody) return '550';
   return content.length > MESSAGE_BYTES_MAX ? '552' : '250';
 }
 
-/** @returns the code of its last answer. */
+/** @returns the code of the last answer */
 async function send(client: SmtpClient, inbox: string, { from, to, content }: Mail): Promise<string> {
   for (const line of [`MAIL FROM:${from}`, `RCPT TO:<${to(inbox)}@${SHARED}>`, 'DATA']) {
     const answer = await client.say(line);
@@ -188,7 +194,7 @@ interface MessageRow {
   readonly files: BlobId[];
 }
 
-/** One record each, with its bytes. The same bytes are one message. */
+/** Expects one record with its bytes for each distinct message. The same bytes are one message. */
 async function expectRecords(inbox: string, accepted: readonly Mail[]): Promise<MessageRow[]> {
   const records = await outside.query<MessageRow>(
     `select id, status, encode(content_digest, 'hex') as digest, size, blob,
@@ -206,7 +212,7 @@ async function expectRecords(inbox: string, accepted: readonly Mail[]): Promise<
   return records;
 }
 
-/** One event for each record, as its schema wants it. */
+/** Expects one event for each record, valid by its schema. */
 async function expectEvents(account: string, records: readonly MessageRow[]): Promise<void> {
   const events = await outside.query<{ type: 'message.received' | 'message.held'; data: string }>(
     'select type, data from events where account_id = $1',
@@ -232,7 +238,7 @@ test('whatever mail comes, each 250 is one record and one event, every other ans
     expect(lost).toEqual([]);
     server.received.length = 0;
   };
-  // A failure shows seed and path, which repeat it. To make it smaller would take longer than Jest waits.
+  // A failure shows seed and path, which repeat the run. Shrinking would exceed the time limit of Jest.
   await fc.assert(fc.asyncProperty(fc.array(mail, { minLength: 10, maxLength: 20 }), session), {
     numRuns: SESSIONS,
     endOnFailure: true,

@@ -28,7 +28,7 @@ import { MailPipeline } from '../pipeline/mail-pipeline.ts';
 import { SesReceiver } from './ses-receiver.ts';
 
 const SHARED = 'in.example';
-/** Never, as far as a test is concerned. */
+/** Longer than any test. */
 const HOUR_MS = 3_600_000;
 const CONTENT: SesMail['location'] = { kind: 'content', bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') };
 const OBJECT: SesMail['location'] = { kind: 'object', bucket: 'mail-in', key: 'a' };
@@ -76,7 +76,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Put together as `main.ts` does, but for the parser, which has no thread of its own here. */
+/** Built like in `main.ts`, but the parser runs without a worker thread. */
 function startReceiver(
   pollMs?: number,
   leaseMs?: number,
@@ -116,7 +116,7 @@ function startReceiver(
   return receiver;
 }
 
-/** As the API does. */
+/** Stores the row, like the API. */
 async function keep(location: SesMail['location'], id = 'sns-1'): Promise<void> {
   const mail = { providerMessageId: 'ses-1', source: 'ann@shop.example', recipients: [`a@${SHARED}`] };
   await createSesMailStore(database).add(id, { ...mail, verdicts: {}, location });

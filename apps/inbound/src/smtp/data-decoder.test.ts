@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { DataDecoder } from './data-decoder.ts';
 
-/** The content and what follows the end; the input cut into chunks at `cuts`. */
+/** Cuts the input into chunks at `cuts`. Returns the content and the bytes after the end. */
 function decode(input: string, ...cuts: number[]): { content: string; rest: string | null } {
   const bytes = Buffer.from(input, 'latin1');
   const decoder = new DataDecoder();
@@ -68,7 +68,7 @@ test('chunks may be cut anywhere', () => {
   }
 });
 
-/** By lines, as RFC 5321, 4.5.2 has it. */
+/** A simple decoder that works by lines (RFC 5321, 4.5.2). */
 function byLines(input: string): { content: string; rest: string | null } {
   const lines = input.split('\r\n');
   const end = lines.findIndex((line, index) => line === '.' && index < lines.length - 1);
@@ -87,7 +87,7 @@ test('any sequence of dots, CR and LF reads as its lines do', () => {
     for (let rest = number; input.length < places; rest = Math.floor(rest / letters.length)) {
       input += letters[rest % letters.length] ?? '';
     }
-    // A message goes on after its last byte: what the decoder holds back until then is not compared.
+    // Compares only complete content: the decoder may hold back the last bytes of an unfinished message.
     const all = `${input}b\r\n.\r\n`;
     const [got, wanted] = [decode(all), byLines(all)];
     if (got.content !== wanted.content || got.rest !== wanted.rest) different.push(all);

@@ -144,7 +144,7 @@ describe('the answer to EHLO', () => {
   });
 });
 
-/** smtp-server ends an address at the first space, and offers no way to read it otherwise. */
+/** smtp-server ends an address at the first space. It has no option for this. */
 test('a sender with a space in quotes is refused as a fault of syntax, and the session goes on', async () => {
   const server = await servers.start();
   const client = await server.greet();

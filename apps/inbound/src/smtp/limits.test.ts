@@ -9,10 +9,10 @@ afterEach(() => servers.close());
 
 const TOO_MANY = `421 ${HOSTNAME} Too many sessions, try again later`;
 
-/** One block of a message's buffer. */
+/** Size of a block of the message buffer. */
 const BLOCK = 64 * 1024;
 
-/** A promise, and what resolves it. */
+/** A promise with its resolve function. */
 function opening<T>() {
   let open: (value: T) => void = () => undefined;
   const opened = new Promise<T>((resolve) => (open = resolve));
@@ -181,7 +181,8 @@ describe('the size of a message', () => {
     await beginMessage(client);
     client.write(filler(3 * BLOCK));
     await client.flushed();
-    // Behind our own header 2 blocks need 3: the 4 of the longer message would leave too few.
+    // With our own header, 2 blocks of content need 3 blocks. The longer message with 4 blocks would leave
+    // too few.
     await waitFor(async () => (await send(server, 2 * BLOCK)).startsWith('250'), {
       what: 'room for another',
     });
@@ -288,7 +289,7 @@ describe('commands', () => {
   });
 });
 
-/** Far longer than any exchange here takes; and short, where it is to run out. */
+/** LONG is far longer than any exchange here. SHORT is for limits that must run out. */
 const LONG_MS = 20_000;
 const SHORT_MS = 300;
 
@@ -331,7 +332,7 @@ describe('time', () => {
     await waiting.say(FROM);
     waiting.write(`${TO}\r\n`);
     await waitFor(() => server.asked.length === 1, { what: 'the question about the recipient' });
-    // Another session runs out of time meanwhile, which began later.
+    // Another session that began later runs out of time meanwhile.
     const idle = await server.open();
     expect((await idle.rest()).at(-1)).toMatch(/^421 /);
     open('known');

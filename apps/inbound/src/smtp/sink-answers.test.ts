@@ -6,7 +6,7 @@ import type { SinkResult } from '../pipeline/message-sink.ts';
 const servers = testServers();
 afterEach(() => servers.close());
 
-/** Short, where it is to run out. */
+/** A short limit that must run out. */
 const SHORT_MS = 200;
 
 const never = () => new Promise<never>(() => undefined);
@@ -46,7 +46,7 @@ describe('a message', () => {
     await beginMessage(client);
     client.write('x\r\n.\r\nNOOP\r\n');
     await waitFor(() => server.received.length === 1, { what: 'the message' });
-    // The server has had time for another session meanwhile.
+    // Meanwhile the server answered another session.
     for (let count = 0; count < 20; count += 1) await other.say('NOOP');
     expect(client.pending()).toBe(0);
     resolve({ kind: 'accepted', ids: ['msg_1'] });

@@ -6,7 +6,9 @@ afterEach(() => servers.close());
 
 const HIDDEN = 'MAIL FROM:<admin@inbox.example>\r\nRCPT TO:<b@inbox.example>\r\nDATA\r\nhidden\r\n';
 
-/** Ends of DATA that some servers take and others do not, and what stands in the message for them. */
+/**
+ * Byte sequences that some servers take for the end of DATA and others do not, with the content they become.
+ */
 const FORMS: readonly (readonly [string, string])[] = [
   ['\n.\n', '\n.\n'],
   ['\n.\r\n', '\n.\r\n'],

@@ -88,7 +88,7 @@ describe('STARTTLS', () => {
     const server = await servers.start({ tls, limits: { commandTimeoutMs: 300 } });
     const client = await server.greet();
     await client.say('STARTTLS');
-    // The head of a TLS record of 16 KB, whose bytes then come one by one.
+    // The head of a TLS record of 16 KB. Its bytes then arrive one at a time.
     client.write(Buffer.of(22, 3, 1, 0x3f, 0xff));
     const drip = setInterval(() => client.write(Buffer.of(1)), 20);
     await client.closed;

@@ -11,7 +11,7 @@ const LONG_MS = 20_000;
 const SHORT_MS = 200;
 const STOPPING = '421 4.4.2 The server is shutting down';
 
-/** A server whose intake holds every message until `commit`. */
+/** A server whose sink holds every message until `commit`. */
 async function holding(options: TestServerOptions = {}) {
   let commit: (receipt: SinkResult) => void = () => undefined;
   const receipt = new Promise<SinkResult>((resolve) => (commit = resolve));

@@ -11,9 +11,9 @@ import { build } from 'esbuild';
 import { blobIdOf, createBlobStore } from '../index.ts';
 import type { BlobId } from '../index.ts';
 
-/* A folder of blobs in a real process that is killed, or that may write no more. */
+/* Uses a blob folder in a real process. The test kills the process or limits its file size. */
 
-/** Puts four blobs at a time for ever and names each that is durable. */
+/** Puts blobs without end, four at a time, and prints the id of each durable blob. */
 const PUTTER = `
 import { randomBytes, randomInt } from 'node:crypto';
 import { createFileStore } from './file-store.ts';
@@ -24,7 +24,7 @@ const putForEver = async () => {
 await Promise.all([putForEver(), putForEver(), putForEver(), putForEver()]);
 `;
 
-/** Puts a small blob, then one over what it may write, then a small one; says what became of each. */
+/** Puts a small blob, one above the file-size limit, and a small one. Prints the result of each. */
 const FULL_DISK = `
 import { createFileStore } from './file-store.ts';
 const store = createFileStore(process.argv[2]);
@@ -68,7 +68,10 @@ async function temporaryFiles(): Promise<string[]> {
   return paths.filter((path) => basename(path).startsWith('.writing-'));
 }
 
-/** Kills a process that puts after so many puts. @returns the ids that it called durable */
+/**
+ * Kills the process after this many puts.
+ * @returns the ids that it called durable
+ */
 async function putAndKill(puts: number): Promise<string[]> {
   const child = spawn(process.execPath, [join(scripts, 'putter.mjs'), root], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -86,7 +89,7 @@ async function putAndKill(puts: number): Promise<string[]> {
 describe('a process killed in the middle of puts', () => {
   test('leaves no half blob, and keeps all that it called durable', async () => {
     const durable: string[] = [];
-    // Until one was surely killed in the middle of a file.
+    // Repeats until a kill surely hit the middle of a file.
     for (let puts = 5; (await temporaryFiles()).length === 0 || puts < 10; puts += 1) {
       expect(puts).toBeLessThan(50);
       durable.push(...(await putAndKill(puts)));

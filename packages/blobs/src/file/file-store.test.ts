@@ -156,7 +156,7 @@ describe('a folder of blobs', () => {
   });
 });
 
-/** What was synced, in order, and whether the blob's name was there by then. */
+/** The synced paths in order, and whether the blob had its name by then. */
 interface Sync {
   readonly path: string;
   readonly named: boolean;

@@ -15,9 +15,9 @@ import { createObjectSource } from '../index.ts';
 import type { ObjectSource } from '../index.ts';
 
 const BYTES_MAX = 1_000;
-/** Far longer than any exchange here takes. */
+/** Far longer than any exchange here. */
 const LONG_MS = 20_000;
-/** For what is never answered, or never ends. */
+/** Time limit for calls that never get an answer or never end. */
 const SHORT_MS = 300;
 const OBJECT = { bucket: 'mail-in', key: 'a/b c/ü?' };
 

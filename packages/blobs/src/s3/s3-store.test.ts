@@ -19,11 +19,11 @@ import { blobStoreConformance } from '../../test/conformance.ts';
 import { blobIdOf, createBlobStore } from '../index.ts';
 import type { BlobStore } from '../index.ts';
 
-/** Far longer than any exchange here takes. */
+/** Far longer than any exchange here. */
 const LONG_MS = 20_000;
-/** For what is never answered. */
+/** Time limit for calls that never get an answer. */
 const SHORT_MS = 300;
-/** For a stream that stalls: three tries of opening it fit in on a slow machine, too. */
+/** Time limit for a stalled stream. Three tries to open it must fit in, even on a slow machine. */
 const STALL_MS = 3000;
 const LOCATION = 's3://blobs/mail/raw';
 const BLOB = Buffer.from('a blob');
@@ -222,7 +222,7 @@ describe('a stream from a bucket', () => {
     if (opened === null) throw new Error('no such blob');
     const reader = (opened.stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
     const chunks = [(await reader.next()).value as Buffer];
-    // The time limit of another stream, asked for bytes after this one, passes.
+    // Waits until the time limit of another stream, which started later, is over.
     s3.fail(s3Part(1000, 'stall'), { operation: 'GetObject', times: 1 });
     const other = await store.open(blobIdOf(BLOB));
     await expect(other?.stream.toArray()).rejects.toThrow('no bytes for');

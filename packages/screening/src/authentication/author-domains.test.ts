@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { authorDomains } from './author-domains.ts';
 import { splitMessage } from './message-fields.ts';
 
-/** What address parsers read differently. */
+/** Addresses that parsers read differently. */
 const PIECES = [
   ...[
     'ann@a.example',
@@ -45,7 +45,7 @@ const PIECES = [
     '@r.example,@s.example:',
   ],
 ];
-/** With more blanks before its colon than any limit on the length of a name. */
+/** Names with more blanks before the colon than any limit on the length of a name. */
 const FAR_COLON = `From${' \t'.repeat(500)}: `;
 const LINES = [
   ...['\r\nFrom: ', '\r\nfrom : ', '\nFROM:', '\r\nX-From: ', '\r\n\r\nFrom: ', '\r\nFrom\t:'],
@@ -62,7 +62,7 @@ const header = fc
   )
   .map(([start, pieces]) => `${start}${pieces.join('')}\r\n\r\nHello\r\n`);
 
-/** Where a reader would answer to, the spaces left out. Only a name of the DNS can have a policy. */
+/** The domain that a reader would answer to, without spaces. Only a DNS name can have a policy. */
 function domainsShown(addresses: readonly string[]): string[] {
   return addresses
     .map((address) => address.slice(address.lastIndexOf('@') + 1).replaceAll(/\s/g, ''))
@@ -88,6 +88,6 @@ test('DMARC judges the domain of every sender that a record shows', async () => 
     }),
     { numRuns: MESSAGES },
   );
-  // Measured: 99 %. A reader that says "not known" too often would leave less to compare.
+  // Measured: 99 %. A reader that says "not known" too often leaves less to compare.
   expect(compared).toBeGreaterThan(0.9 * MESSAGES);
 });

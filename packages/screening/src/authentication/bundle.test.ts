@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ENVELOPE, message, newSigner, signed, startSenderFixture } from '../../test/sender-fixture.ts';
 import type { SenderFixture } from '../../test/sender-fixture.ts';
 
-// By its address: TypeScript has no types of a script.
+// Imported by URL: the script has no TypeScript types.
 const BUILD_SCRIPT = new URL('../../../../scripts/build.mjs', import.meta.url).href;
 
 let fixture: SenderFixture;

@@ -21,7 +21,7 @@ describe('RFC 6376, section 3.4', () => {
   });
 });
 
-/** A generator with a seed (mulberry32), so that a failure can be repeated. */
+/** A random generator with a seed (mulberry32), so that a failure can be repeated. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -41,7 +41,7 @@ describe('agrees with the hashes that mailauth signs', () => {
     for (let round = 0; round < 300; round += 1) {
       const length = Math.floor(next() * 30);
       const middle = Array.from({ length }, () => pieces[Math.floor(next() * pieces.length)]).join('');
-      // With a line break at the end: mailauth departs from the RFC when the last line is spaces without one.
+      // Always ends with a line break. For a last line of spaces without one, mailauth departs from the RFC.
       const body = Buffer.from(`${middle}\r\n`);
       const raw = Buffer.concat([Buffer.from('From: a@example.com\r\n\r\n'), body]);
       const signature = (

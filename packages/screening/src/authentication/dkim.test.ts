@@ -23,7 +23,7 @@ function replaced(raw: Buffer, from: string, to: string): Buffer {
   return Buffer.from(text.replace(from, to), 'latin1');
 }
 
-/** Signs fields that are canonical as they stand. `tags` and `lastTags` are further ones of the signature. */
+/** Signs fields that are already canonical. `tags` and `lastTags` are additional tags of the signature. */
 function handSigned(fields: readonly string[], names: string, tags = '', lastTags = ''): Buffer {
   const bodyHash = createHash('sha256').update('Hello\r\n').digest('base64');
   const unsigned = `dkim-signature:v=1; a=rsa-sha256; c=relaxed; d=example.com; s=s1; ${tags}h=${names}; bh=${bodyHash}; b=`;
@@ -199,7 +199,7 @@ describe('a signature does not pass', () => {
     fixture.publish(weak);
     const raw = await signed(message(), weak);
     expect(await dkimOf(raw)).toBe('pass');
-    // Made by openssl genrsa 512: Node refuses to sign with it, and its record is all that matters here.
+    // Made by openssl genrsa 512. Node refuses to sign with it, but the test needs only its record.
     const short =
       'MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBALqbHeRLCyOdykC5SDLqI49ArYGYG1mqaH9/GnWjGavZM02fos4lc2w6tCchcUBNtJvGqKwhC5JEnx3RYoSX2ucCAwEAAQ==';
     fixture.dns.zone.set('weak._domainkey.example.com', { TXT: [`v=DKIM1; p=${short}`] });

@@ -25,7 +25,7 @@ function open(
   { spf = false, timeoutMs = 4_000 } = {},
 ): SenderAuthentication {
   return new SenderAuthentication({
-    // Nobody answers there. Without SPF no message here makes it ask.
+    // No name server listens there. Without SPF, no message here needs one.
     authentication: { dnsServers: ['127.0.0.1:9'], timeoutMs: 500, spf },
     pool: {
       threads: 1,
