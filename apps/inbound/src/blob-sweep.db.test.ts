@@ -182,7 +182,7 @@ async function counted(name: string): Promise<Record<string, number>> {
 }
 
 describe('a sweep', () => {
-  test('removes what was put more than a day ago and no row names, says so, and counts it', async () => {
+  test('removes and counts blobs that are older than a day and that no row names', async () => {
     const [raw, file] = [await blobOfAge(30), await blobOfAge(30)];
     await rows.message({ blob: raw, attachments: [{ blob: file }] });
     const young = await blobOfAge(23);
@@ -206,7 +206,7 @@ describe('a sweep', () => {
     expect(await idsIn(blobs)).toEqual([]);
   });
 
-  test('is done by one process of several, and not again before hours have passed', async () => {
+  test('runs in one process of several, and not again for hours', async () => {
     await blobOfAge(25);
     await Promise.all([newSweep().sweepIfDue(), newSweep().sweepIfDue(), newSweep().sweepIfDue()]);
     expect(lines).toHaveLength(1);
@@ -215,7 +215,7 @@ describe('a sweep', () => {
     expect(await idsIn(blobs)).toEqual([next]);
   });
 
-  test('leaves to the next one what it cannot take because a message is being stored', async () => {
+  test('skips blobs while a message is being stored, and the next sweep removes them', async () => {
     await blobOfAge(25);
     const storing = await database.pool.connect();
     await storing.query('begin; select from swept_blobs for key share');
@@ -228,7 +228,7 @@ describe('a sweep', () => {
     expect(await idsIn(blobs)).toEqual([]);
   });
 
-  test('that is stopped begins no removal more, and leaves no lease', async () => {
+  test('starts no removal after a stop, and leaves no lease', async () => {
     for (let n = 0; n < 30; n += 1) await blobOfAge(25);
     const sweeping = newSweep({
       blobs: {
@@ -245,7 +245,7 @@ describe('a sweep', () => {
   });
 });
 
-describe('a message that brings bytes again which a sweep has found', () => {
+describe('a message repeats bytes that a sweep has found', () => {
   const bytes = Buffer.from('a logo in a signature');
   const id = blobIdOf(bytes);
 
@@ -258,7 +258,7 @@ describe('a message that brings bytes again which a sweep has found', () => {
     },
   });
 
-  test('before Postgres is asked: it keeps them', async () => {
+  test('before the sweep takes them: the bytes stay', async () => {
     await blobOfAge(25, bytes);
     const store = createSweptBlobs(database);
     const take = async (ids: readonly string[]) => {
@@ -270,7 +270,7 @@ describe('a message that brings bytes again which a sweep has found', () => {
     expect(await lost()).toEqual([]);
   });
 
-  test('before they are removed: it has to come again, and is stored then', async () => {
+  test('before their removal: the message must come again, and is stored then', async () => {
     await blobOfAge(25, bytes);
     const answers: string[] = [];
     await sweep({
@@ -286,7 +286,7 @@ describe('a message that brings bytes again which a sweep has found', () => {
     expect(await lost()).toEqual([]);
   });
 
-  test('and had put them before they were removed: it puts them again', async () => {
+  test('put before their removal: the message puts them again', async () => {
     await blobOfAge(25, bytes);
     let swept = false;
     const beforeStore = async () => {
@@ -300,7 +300,7 @@ describe('a message that brings bytes again which a sweep has found', () => {
     expect(await outside.query('select from events')).toHaveLength(1);
   });
 
-  test('and cannot put them again: it is not stored, nor is one that comes after it without them', async () => {
+  test('and cannot put them again: neither it nor a later message is stored without its bytes', async () => {
     await blobOfAge(25, bytes);
     let puts = 0;
     const failing = {
@@ -317,7 +317,7 @@ describe('a message that brings bytes again which a sweep has found', () => {
     expect(await lost()).toEqual([]);
   });
 
-  test('after the sweep’s process was killed: it waits for the lease, and is stored then', async () => {
+  test('after the process of the sweep was killed: it waits for the lease, and is stored then', async () => {
     await blobOfAge(25, bytes);
     await createSweptBlobs(database).take([id]); // and the process is gone
     expect(await receive(bytes)).toBe('later');
@@ -327,7 +327,7 @@ describe('a message that brings bytes again which a sweep has found', () => {
     expect(await lost()).toEqual([]);
   });
 
-  test('in any order, many times over, with deletions: no row ever names what is gone', async () => {
+  test('in any order, many times, with deletions: no row ever names a missing blob', async () => {
     const contents = [Buffer.from('one content'), Buffer.from('another')];
     let going = true;
     const untilDone = async (work: () => Promise<unknown>) => {
@@ -372,7 +372,7 @@ describe('a blob store in S3', () => {
     }
   }
 
-  test('is swept in pages, whatever their number', async () => {
+  test('is swept in pages of any number', async () => {
     add(1_234);
     await sweep();
     expect(s3.objects.size).toBe(0);
@@ -380,7 +380,7 @@ describe('a blob store in S3', () => {
   });
 
   test.each(['ListObjectsV2', 'DeleteObject'] as const)(
-    'that is away (%s) is told of and counted, and the next sweep does it',
+    'that is away (%s) is logged and counted, and the next sweep removes the blobs',
     async (operation) => {
       add(50);
       s3.fail(s3Error(403, 'AccessDenied'), { operation });

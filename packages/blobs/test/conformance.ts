@@ -88,7 +88,7 @@ function putTests(setup: Setup): void {
     expect(await store.sizeOf(id)).toBe(bytes.length);
   });
 
-  test('has the id that everybody computes', () => {
+  test('has the standard SHA-256 as its id', () => {
     expect(blobIdOf(Buffer.from('abc'))).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     );
@@ -100,7 +100,7 @@ function putTests(setup: Setup): void {
     expect(await setup.fixture.connect().read(id)).toEqual(bytes);
   });
 
-  test('twice is there once, and dated anew', async () => {
+  test('twice is stored once, with a new date', async () => {
     const { store, fixture } = setup;
     const bytes = randomBytes(1000);
     const id = await store.put(bytes);
@@ -113,7 +113,7 @@ function putTests(setup: Setup): void {
     expect(await store.read(id)).toEqual(bytes);
   });
 
-  test('by two processes at once, many times, is there once and whole', async () => {
+  test('by two processes at once, many times, is stored once and whole', async () => {
     const { store, fixture } = setup;
     const bytes = randomBytes(100_000);
     const other = fixture.connect();
@@ -141,7 +141,7 @@ function removeTests(setup: Setup): void {
 }
 
 function streamTests(setup: Setup): void {
-  test('comes in pieces as the reader takes them, never whole', async () => {
+  test('arrives in chunks at the pace of the reader, never whole', async () => {
     const id = await setup.store.put(randomBytes(10 * MIB));
     const opened = await setup.store.open(id);
     if (opened === null) throw new Error('no such blob');
@@ -156,7 +156,7 @@ function streamTests(setup: Setup): void {
     expect(heldMost).toBeLessThan(MIB);
   });
 
-  test('can be let go in the middle of its stream', async () => {
+  test('can be dropped in the middle of its stream', async () => {
     const { store } = setup;
     const id = await store.put(randomBytes(10 * MIB));
     const opened = await store.open(id);
@@ -214,7 +214,7 @@ function rangeTests(setup: Setup): void {
     await expect(setup.store.open(id, { start: 0, end: 0 })).rejects.toBeInstanceOf(RangeError);
   });
 
-  test('of a blob that is not there is nothing', async () => {
+  test('of a missing blob is null', async () => {
     expect(await setup.store.open(MISSING, { start: 0, end: 0 })).toBeNull();
   });
 }
@@ -227,12 +227,12 @@ function missingTests(setup: Setup): void {
     await expect(store.remove(MISSING)).resolves.toBeUndefined();
   };
 
-  test('reads as nothing in a store that holds nothing', async () => {
+  test('reads as missing in an empty store', async () => {
     await expectNothing(setup.store);
     expect(await all(setup.store.list())).toEqual([]);
   });
 
-  test('reads as nothing beside others', async () => {
+  test('reads as missing beside other blobs', async () => {
     await setup.store.put(Buffer.from('another'));
     await expectNothing(setup.store);
   });
@@ -309,7 +309,7 @@ function listTests(setup: Setup): void {
     expect((await all(store.list())).map((blob) => blob.id)).toEqual([id]);
   });
 
-  test('goes on when what it names is removed on the way', async () => {
+  test('continues when a listed blob is removed meanwhile', async () => {
     const { store } = setup;
     const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => store.put(Buffer.from(`blob ${n}`))));
     const seen: BlobId[] = [];
@@ -321,7 +321,7 @@ function listTests(setup: Setup): void {
     expect(await all(store.list())).toEqual([]);
   });
 
-  test('can be left in the middle', async () => {
+  test('can be abandoned in the middle', async () => {
     const { store } = setup;
     await Promise.all(Array.from({ length: 20 }, (_, n) => store.put(Buffer.from(`blob ${n}`))));
     for await (const { id } of store.list()) {

@@ -51,7 +51,7 @@ function check(message: ParsedMessage, raw: Buffer): void {
   expect(characters).toBeLessThanOrEqual(3 * raw.length + 1_000);
 }
 
-test('whatever is done to a message, it is read, within bounds and without what Postgres refuses', async () => {
+test('any mutation of a message is read within the limits, as text that Postgres accepts', async () => {
   // fast-check prints the seed of a failed run.
   await fc.assert(
     fc.asyncProperty(mutated, async (raw) => {

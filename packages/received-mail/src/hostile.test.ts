@@ -23,7 +23,7 @@ const nested = (levels: number): string =>
   `${FROM}${Array.from({ length: levels }, (_, level) => `Content-Type: multipart/mixed; boundary=b${level}\r\n\r\n--b${level}\r\n`).join('')}\r\ndeep`;
 
 describe('the limits', () => {
-  test('of 10,000 parts the first are taken', async () => {
+  test('of 10,000 parts the first ones are kept', async () => {
     const part = '--b\r\nContent-Disposition: attachment; filename=a.txt\r\n\r\nx\r\n';
     const message = `${FROM}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nhello\r\n`;
     const { text, attachments, complete } = await parse(`${message}${part.repeat(9_999)}--b--\r\n`);
@@ -39,7 +39,7 @@ describe('the limits', () => {
     });
   });
 
-  test('a multipart that is nested too deep stays whole', async () => {
+  test('a multipart nested too deep stays whole', async () => {
     expect(await parse(nested(DEPTH_MAX))).toMatchObject({ text: 'deep', attachments: [], complete: true });
     for (const levels of [DEPTH_MAX + 1, 1_000]) {
       const tooDeep = await parse(nested(levels));
@@ -61,7 +61,7 @@ describe('the limits', () => {
     expect(await parse(message)).toMatchObject({ text: 'hello', html: '<p>hello</p>', complete: false });
   });
 
-  test('any number of fields hides no sender', async () => {
+  test('no number of fields hides the sender', async () => {
     const message = await parse(`${'X-Junk: junk\r\n'.repeat(40_000)}${FROM}Subject: Hello\r\n\r\nhello`);
     expect(message).toMatchObject({
       fromAddresses: ['ann@sender.example'],
@@ -100,7 +100,7 @@ describe('the limits', () => {
     ['encoded words in each other', nestedWords(3), nestedWords(4)],
     ['fields', 'a@a.example\r\nFrom: '.repeat(8), 'a@a.example\r\nFrom: '.repeat(9)],
     ['lines', `ann@a.example\r\n${'a:\r\n'.repeat(100_000)}`, `ann@a.example\r\n${'a:\r\n'.repeat(200_000)}`],
-  ])('a From with too many %s does not tell who its authors are', async (_, from, tooMuch) => {
+  ])('a From with too many %s gives no authors', async (_, from, tooMuch) => {
     const read = async (field: string) => parse(`From: bob@sender.example\r\n${field}\r\n\r\nhello`);
     const known = (await read(`From: ${from}`)).fromAddresses;
     expect(known).toContain('bob@sender.example');
@@ -115,7 +115,7 @@ describe('the limits', () => {
   test.each([
     ['200,001 lines', 'x\r\n'.repeat(200_001)],
     ['a line of 4 MiB', `${'x'.repeat(4 * 1024 * 1024)}\r\n`],
-  ])('%s without a field hide no author', async (_, junk) => {
+  ])('%s without a field do not hide an author', async (_, junk) => {
     const { fromAddresses, complete } = await parse(`${junk}From: a@blocked.example\r\n\r\nHi`);
     expect({ fromAddresses, complete }).toEqual({ fromAddresses: null, complete: false });
   });
@@ -125,7 +125,7 @@ describe('the limits', () => {
     expect(await parse(text)).toMatchObject({ text, fromAddresses: null, complete: false });
   });
 
-  test('an author whose last byte is beyond the scan is not known', async () => {
+  test('an author beyond the scan limit leaves the authors unknown', async () => {
     const author = 'From: a@blocked.example';
     const header = (bytes: number) =>
       `X: ${'y'.repeat(bytes - author.length - 'X: \r\n'.length)}\r\n${author}`;
@@ -148,7 +148,7 @@ describe('the limits', () => {
     }
   });
 
-  test('a header whose reading fails does not tell who its authors are', async () => {
+  test('a header that cannot be read gives no authors', async () => {
     const raw = Object.assign(Buffer.from(`${FROM}\r\nHi`), {
       subarray: () => {
         throw new Error('a fault of the reader');
@@ -165,7 +165,7 @@ describe('the limits', () => {
     });
   });
 
-  test('of 100,000 addresses in To the first are taken', async () => {
+  test('of 100,000 addresses in To the first ones are kept', async () => {
     const to = Array.from({ length: 100_000 }, (_, index) => `u${index}@inbox.example`).join(',\r\n ');
     const message = await parse(`To: ${to}\r\n${FROM}\r\nhello`);
     expect(message).toMatchObject({ from: 'Ann <ann@sender.example>', text: 'hello', complete: false });
@@ -189,7 +189,7 @@ describe('the limits', () => {
     expect(complete).toBe(false);
   });
 
-  test('an id that is longer than a line is none, counted in bytes', async () => {
+  test('an id longer than a line, counted in bytes, is dropped', async () => {
     const longest = 'é'.repeat(499);
     for (const field of ['Message-ID', 'In-Reply-To', 'References']) {
       const { messageId, inReplyTo, references } = await parse(`${field}: <${longest}>\r\n\r\n`);

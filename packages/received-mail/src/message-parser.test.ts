@@ -72,7 +72,7 @@ const WHOLE = {
 };
 
 describe('a parser of messages', () => {
-  test('gives in a thread what it gives without one', async () => {
+  test('gives the same result in a worker thread as without one', async () => {
     await withParser({ threads: 2, script: pathToFileURL(real.path) }, async (parser, lost) => {
       const parsed = await Promise.all(samples.map(({ raw }) => parser.parse(raw)));
       for (const [index, { name, expected }] of samples.entries()) {
@@ -91,7 +91,7 @@ describe('a parser of messages', () => {
     ['wants too much memory', 'memory', /memory limit/],
     ['ends its thread', 'exit', /ended with code 7/],
     ['makes its thread crash', 'throw', /a fault that nobody catches/],
-  ])('a message that %s costs itself alone', async (_title, fault, cause) => {
+  ])('a message that %s harms no other message', async (_title, fault, cause) => {
     const timeoutMs = fault === 'memory' ? 20_000 : TIMEOUT_MS;
     await withParser({ threads: 2, memoryMb: 64, timeoutMs, script: faulty.path }, async (parser, lost) => {
       const bad = parser.parse(message(`X-Fault: ${fault}`, 'never read'));
@@ -103,7 +103,7 @@ describe('a parser of messages', () => {
   });
 
   test.each(['time', 'memory', 'exit', 'throw'])(
-    'a thread lost to %s is replaced, and what waits is read',
+    'a worker thread lost to %s is replaced, and waiting messages are read',
     async (fault) => {
       const timeoutMs = fault === 'time' ? 2_000 : 20_000;
       await withParser({ threads: 1, memoryMb: 64, timeoutMs, script: faulty.path }, async (parser, lost) => {
@@ -117,7 +117,7 @@ describe('a parser of messages', () => {
     },
   );
 
-  test('a thread that crashes after its answer costs no message', async () => {
+  test('a worker thread that crashes after its answer costs no message', async () => {
     let onThreadLost!: (error: Error) => void;
     const lost = new Promise<Error>((resolve) => {
       onThreadLost = resolve;
@@ -130,7 +130,7 @@ describe('a parser of messages', () => {
     });
   });
 
-  test('a message whose thread is lost to its neighbour is read whole', async () => {
+  test('a message whose worker thread is lost to another message is read whole', async () => {
     await withParser({ threads: 1, script: faulty.path }, async (parser, lost) => {
       await parser.parse(message('X-Fault: next', ''));
       expect(comparable(await parser.parse(GOOD))).toMatchObject(WHOLE);
@@ -138,7 +138,7 @@ describe('a parser of messages', () => {
     });
   });
 
-  test('so many messages are parsed at once as there are threads', async () => {
+  test('each worker thread parses one message at a time', async () => {
     await withParser({ threads: 1, script: faulty.path }, async (parser) => {
       const order: string[] = [];
       const note = (name: string) => (): void => void order.push(name);
@@ -151,7 +151,7 @@ describe('a parser of messages', () => {
     });
   });
 
-  test('a time limit that no thread can keep gives headers', async () => {
+  test('a time limit that is too short for any thread gives the header', async () => {
     await withParser({ timeoutMs: 1 }, async (parser) => {
       expect(await parser.parse(GOOD)).toMatchObject(HEADER_ONLY);
     });
@@ -165,7 +165,7 @@ describe('a parser of messages', () => {
     });
   });
 
-  test('a closed parser rejects, messages under way and those that wait as well', async () => {
+  test('a closed parser rejects: running, waiting and later messages', async () => {
     const lost: string[] = [];
     const options = { threads: 1, timeoutMs: TIMEOUT_MS, memoryMb: 128, script: faulty.path };
     const parser = new MessageParser({ ...options, onThreadLost: (error) => lost.push(error.message) });

@@ -69,7 +69,7 @@ test.each([
 test.each([
   {},
   { spfVerdict: null, dkimVerdict: 'PASS', dmarcVerdict: {}, spamVerdict: [], virusVerdict: 1 },
-])('what is absent or of another shape is not judged: %j', (receipt) => {
+])('an absent or malformed verdict is not judged: %j', (receipt) => {
   expect(verdictsFromSes(receipt)).toEqual({
     auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
     dmarcPolicy: 'none',

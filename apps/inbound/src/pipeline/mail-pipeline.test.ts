@@ -112,7 +112,7 @@ const counted = async () =>
   ]);
 
 describe('a message', () => {
-  test('is stored after its bytes and those of its attachments are, each under its digest', async () => {
+  test('is stored after its bytes and its attachments, each under its digest', async () => {
     expect(await take()).toEqual(RECEIVED);
     expect(steps).toEqual([`put ${TRACE.length + CONTENT.length}`, 'put 4', 'store']);
     expect(messages).toMatchObject([
@@ -123,7 +123,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('is known again by what its sender gave, whatever we wrote above it', async () => {
+  test('is recognised by its content, without the header that we add', async () => {
     await take();
     await take({ mail: { raw: CONTENT } });
     const digest = createHash('sha256').update(CONTENT).digest();
@@ -167,7 +167,7 @@ describe('a message', () => {
   });
 });
 
-describe('what became of a message is counted and told, with ids and nothing of what it says', () => {
+describe('the result of a message is counted and logged, with ids and no content', () => {
   test.each<[string, Wish, (string | number)[][], string]>([
     ['received', {}, [['received', '', 1]], 'message.received'],
     [
@@ -220,14 +220,14 @@ describe('what became of a message is counted and told, with ids and nothing of 
     expect(await counted()).toEqual([['repeated', '', 1]]);
   });
 
-  test('and nothing is stored of what cannot be judged, or whose bytes are not kept', async () => {
+  test('is not stored when it cannot be judged, or when its bytes cannot be stored', async () => {
     await take({ put: async () => Promise.reject(new BlobStoreUnavailableError('away')) });
     await take({ mail: { screen: async () => Promise.reject(new Error('a bug')) } });
     expect(steps).not.toContain('store');
   });
 });
 
-describe('the bytes of a message that cannot be stored count until nothing reads them any more:', () => {
+describe('the bytes of a message that cannot be stored count until the last reader ends:', () => {
   const isAway = async () => Promise.reject(new BlobStoreUnavailableError('away'));
   const TWO_FILES = Buffer.from(
     String(CONTENT).replace('--b--', '--b\r\nContent-Type: application/pdf; name=b.pdf\r\n\r\n%FDP\r\n--b--'),

@@ -223,7 +223,7 @@ async function expectEvents(account: string, records: readonly MessageRow[]): Pr
   expect(told.sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual(expected);
 }
 
-test('whatever mail comes, each 250 is one record and one event, every other answer is a documented one, and no message stays in memory', async () => {
+test('any mail: each 250 is one record and one event, other answers are documented, and no message stays in memory', async () => {
   let sessions = 0;
   const session = async (mails: Mail[]) => {
     const inbox = `ibx_${(sessions += 1)}`;

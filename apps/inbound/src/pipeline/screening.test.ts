@@ -35,7 +35,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
     'the threads are closed, and clamd reads',
     (held) => ({ sender: Promise.reject(AWAY), virus: held.then(() => CLEAN) }),
   ],
-])('a message is given up when nothing reads it any more: %s', async (_, readers) => {
+])('screening rejects only when nothing reads the message any more: %s', async (_, readers) => {
   let letGo: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (letGo = resolve));
   const {

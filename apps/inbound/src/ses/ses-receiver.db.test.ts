@@ -47,7 +47,7 @@ beforeEach(async () => {
     {
       databaseUrl: proxy.url(outside.url),
       size: 6,
-      applicationName: 'intake-test',
+      applicationName: 'ses-receiver-test',
       onError: () => undefined,
     },
     { send: () => undefined, close: async () => undefined },
@@ -133,7 +133,7 @@ const stored = async () =>
 const said = async (words: string) =>
   waitFor(() => lines.some((line) => line.includes(words)), { what: `a line with ${words}` });
 
-test('takes in what waits when it starts, and what comes later', async () => {
+test('receives the mail that waits at its start, and mail that comes later', async () => {
   await keep(CONTENT);
   startReceiver();
   await stored();
@@ -141,13 +141,13 @@ test('takes in what waits when it starts, and what comes later', async () => {
   await waitFor(async () => (await count('messages')) === 2, { what: 'the second message' });
 });
 
-test('goes on at once when a message in hand has ended', async () => {
+test('claims more at once when a message in flight has ended', async () => {
   for (let n = 1; n <= 6; n += 1) await keep(OBJECT, `sns-${n}`);
   startReceiver(HOUR_MS);
   await waitFor(async () => (await count('ses_mail')) === 0, { what: 'more than are held at a time' });
 });
 
-test('holds four messages at a time, and puts them back when it stops', async () => {
+test('has at most four messages in flight, and defers them when it stops', async () => {
   s3.fail(s3Hang, { operation: 'GetObject' });
   for (let n = 1; n <= 6; n += 1) await keep(OBJECT, `sns-${n}`);
   const receiver = startReceiver(1);
@@ -162,7 +162,7 @@ test('holds four messages at a time, and puts them back when it stops', async ()
 test.each([
   ['in S3', OBJECT],
   ['in the row', CONTENT],
-])('what is claimed while it stops is put back at once: mail %s', async (_where, location) => {
+])('mail that is claimed during a stop is due again at once: mail %s', async (_where, location) => {
   await keep(location);
   const work = createSesMailWork(database);
   await new Promise<void>((resolve) => {
@@ -180,7 +180,7 @@ test.each([
   expect(lines).toEqual([]);
 });
 
-test('what takes longer than the lease stays in hand: the lease is renewed', async () => {
+test('the receiver renews the lease of a message that takes longer', async () => {
   s3.fail(s3Hang, { operation: 'GetObject' });
   await keep(OBJECT);
   startReceiver(10, 3_000);
@@ -191,7 +191,7 @@ test('what takes longer than the lease stays in hand: the lease is renewed', asy
   await waitFor(renewed, { what: 'the same claim to last longer' });
 });
 
-test('what fails for four days ends, told and counted, and mail that fails for less is tried', async () => {
+test('mail that fails for four days is refused, logged and counted; other mail is tried again', async () => {
   s3.fail(s3Error(403, 'AccessDenied'), { operation: 'GetObject' });
   await keep(OBJECT, 'sns-1');
   await keep(OBJECT, 'sns-2');
@@ -206,7 +206,7 @@ test('what fails for four days ends, told and counted, and mail that fails for l
   expect(told).toEqual([expect.stringContaining('"sns_message_id":"sns-1"')]);
 });
 
-describe('while something is away mail waits, and is taken afterwards:', () => {
+describe('mail waits during an outage, and is stored afterwards:', () => {
   test('Postgres', async () => {
     await keep(CONTENT);
     proxy.cut();
@@ -216,7 +216,7 @@ describe('while something is away mail waits, and is taken afterwards:', () => {
     await stored();
   });
 
-  test('Postgres, with a message in hand: its lease brings it back', async () => {
+  test('Postgres, with a message in flight: the message is due again after its lease', async () => {
     s3.fail(
       (response) => {
         proxy.cut();
@@ -243,7 +243,7 @@ describe('while something is away mail waits, and is taken afterwards:', () => {
     await stored();
   });
 
-  test('the threads of the parser, which are closed: the lease is given back, and it is tried again', async () => {
+  test('the worker threads of the parser are closed: the message is deferred and tried again', async () => {
     const script = bundleScript(
       new URL('../../../../packages/received-mail/src/parse-thread.ts', import.meta.url),
     );
@@ -267,7 +267,7 @@ describe('while something is away mail waits, and is taken afterwards:', () => {
     await stored();
   });
 
-  test('the bucket, less and less often, once a minute at the least', async () => {
+  test('the bucket: the delay grows up to one minute', async () => {
     s3.fail(s3Error(403, 'AccessDenied'), { operation: 'GetObject' });
     await keep(OBJECT);
     await outside.query('update ses_mail set claim = 40');

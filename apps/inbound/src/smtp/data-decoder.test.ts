@@ -78,7 +78,7 @@ function byLines(input: string): { content: string; rest: string | null } {
   return { content: end === 0 ? '' : `${content}\r\n`, rest: lines.slice(end + 1).join('\r\n') };
 }
 
-test('any sequence of dots, CR and LF reads as its lines do', () => {
+test('any sequence of dots, CR and LF decodes like its lines', () => {
   const letters = ['.', '\r', '\n', 'a'];
   const places = 8;
   const different: string[] = [];

@@ -66,7 +66,7 @@ describe('a message', () => {
     expect(server.received[0]?.message).toBe('');
   });
 
-  test('begins anew: nothing of the one before it decides how it is read', async () => {
+  test('starts fresh: the previous message does not affect its decoding', async () => {
     const server = await servers.start();
     const client = await server.greet();
     await beginMessage(client);
@@ -117,7 +117,7 @@ describe('a message', () => {
 });
 
 describe('the answer to EHLO', () => {
-  test('offers what is true, and no login', async () => {
+  test('offers only real extensions, and no login', async () => {
     const server = await servers.start();
     const client = await server.open();
     expect(await client.answer()).toBe(`220 ${HOSTNAME} ESMTP`);
@@ -145,7 +145,7 @@ describe('the answer to EHLO', () => {
 });
 
 /** smtp-server ends an address at the first space. It has no option for this. */
-test('a sender with a space in quotes is refused as a fault of syntax, and the session goes on', async () => {
+test('a sender with a space in quotes is a syntax error, and the session continues', async () => {
   const server = await servers.start();
   const client = await server.greet();
   expect(await client.say('MAIL FROM:<"a b"@sender.example>')).toBe(
@@ -181,7 +181,7 @@ describe('a recipient', () => {
     ['user%example.org@inbox.example', 'user%example.org@inbox.example'],
     ['@relay.example:a@inbox.example', 'a@inbox.example'],
     ['grüße@inbox.example', 'grüße@inbox.example'],
-  ])('%j is one of ours, asked about and handed on as written', async (written, recipient) => {
+  ])('%j is known: the sink is asked about it and gets it as written', async (written, recipient) => {
     const server = await servers.start();
     const client = await server.greet();
     await beginMessage(client, `RCPT TO:<${written}>`);
@@ -217,7 +217,7 @@ describe('a recipient', () => {
 });
 
 describe('what the client says of itself', () => {
-  test('is no part of the log, and breaks no header', async () => {
+  test('does not appear in the log, and breaks no header', async () => {
     const server = await servers.start({
       accepts: async (recipient) => {
         if (recipient.startsWith('broken')) throw new Error('no connection');
@@ -250,7 +250,7 @@ describe('the address of a client', () => {
 });
 
 describe('the server', () => {
-  test('does not start where another one listens, and says so', async () => {
+  test('does not start on a port in use, and says so', async () => {
     const other = createServer();
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');

@@ -20,7 +20,7 @@ function opening<T>() {
 }
 
 describe('sessions', () => {
-  test('over the limit hear 421, and have room when one ends', async () => {
+  test('over the limit get 421, and pass when another session ends', async () => {
     const server = await servers.start({ limits: { sessionsMax: 2 } });
     const first = await server.greet();
     await server.greet();
@@ -33,7 +33,7 @@ describe('sessions', () => {
     expect(server.sessions).toEqual([1, 2, 1, 2]);
   });
 
-  test('that were turned away do not count', async () => {
+  test('that were rejected do not count', async () => {
     const server = await servers.start({ limits: { sessionsMax: 1 } });
     const first = await server.greet();
     for (let count = 0; count < 5; count += 1) expect(await (await server.open()).rest()).toEqual([TOO_MANY]);
@@ -43,7 +43,7 @@ describe('sessions', () => {
     expect(server.sessions).toEqual([1, 0, 1]);
   });
 
-  test('of one address over its limit hear 421, and have room when one ends', async () => {
+  test('of one address over its limit get 421, and pass when another one ends', async () => {
     const server = await servers.start({ limits: { sessionsPerAddressMax: 2 } });
     const first = await server.greet();
     await server.greet();
@@ -90,7 +90,7 @@ describe('sessions', () => {
 });
 
 describe('messages in one session', () => {
-  test('over the limit hear 421', async () => {
+  test('over the limit get 421', async () => {
     const server = await servers.start({ limits: { messagesPerSessionMax: 2 } });
     const client = await server.greet();
     for (let count = 0; count < 2; count += 1) {
@@ -114,7 +114,7 @@ describe('messages in one session', () => {
 });
 
 describe('recipients', () => {
-  test('over 50 hear 452, and the message goes to the 50', async () => {
+  test('over 50 get 452, and the message goes to the 50', async () => {
     const server = await servers.start();
     const client = await server.greet();
     const all = Array.from({ length: 120 }, (_, index) => `r${index}@inbox.example`);
@@ -173,7 +173,7 @@ describe('the size of a message', () => {
     expect(server.received[0]?.message).toBe('.\r\n.\r\n');
   });
 
-  test('beyond the limit is not kept while the rest is read off, and the session goes on', async () => {
+  test('beyond the limit is read but not kept, and the session continues', async () => {
     const server = await servers.start({
       limits: { messageBytesMax: 2 * BLOCK, bytesUnderWayMax: 6 * BLOCK },
     });
@@ -193,8 +193,8 @@ describe('the size of a message', () => {
   });
 });
 
-describe('the bytes of all messages under way', () => {
-  test('are limited: one message more hears 451, and passes later', async () => {
+describe('the bytes of all messages in flight', () => {
+  test('are limited: a further message gets 451, and passes later', async () => {
     const { opened, open } = opening<SinkResult>();
     const server = await servers.start({
       limits: { bytesUnderWayMax: 2 * BLOCK },
@@ -216,7 +216,7 @@ describe('the bytes of all messages under way', () => {
     expect(await second.say('small\r\n.')).toMatch(/^250 /);
   });
 
-  test('are given back by a message that is broken off, and by one that is too long', async () => {
+  test('are released by an aborted message, and by one that is too long', async () => {
     const server = await servers.start({ limits: { messageBytesMax: BLOCK, bytesUnderWayMax: 2 * BLOCK } });
     for (let count = 0; count < 3; count += 1) {
       const broken = await server.greet();
@@ -250,7 +250,7 @@ describe('commands', () => {
     expect(await (await server.greet()).say(`NOOP ${'x'.repeat(95)}`)).toMatch(/^250 /);
   });
 
-  test('that nobody knows end the session', async () => {
+  test('that are unknown end the session', async () => {
     const server = await servers.start();
     const client = await server.greet();
     client.write('NONSENSE\r\n'.repeat(30));
@@ -270,7 +270,7 @@ describe('commands', () => {
     expect(server.refusals.at(-1)).toBe('421 too_many_errors');
   });
 
-  test('without a message end the session, be they right or not', async () => {
+  test('without a message end the session, valid or not', async () => {
     const server = await servers.start({ limits: { commandsPerMessageMax: 10 } });
     const client = await server.greet();
     client.write('NOOP\r\n'.repeat(100));
@@ -322,7 +322,7 @@ describe('time', () => {
     expect(server.received).toEqual([]);
   });
 
-  test('that the intake takes, and that a message takes, is not the time for a command', async () => {
+  test('of the sink and of a message does not count as time for a command', async () => {
     const { opened, open } = opening<'known'>();
     const server = await servers.start({
       limits: { commandTimeoutMs: SHORT_MS, dataTimeoutMs: LONG_MS },

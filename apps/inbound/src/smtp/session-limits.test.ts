@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { SessionLimits } from './session-limits.ts';
 
 describe('open sessions', () => {
-  test('are bounded in all, and by client', () => {
+  test('are limited in total and by client', () => {
     const limits = new SessionLimits(3, 2);
     expect(limits.enter('192.0.2.1')).toBeNull();
     expect(limits.enter('192.0.2.1')).toBeNull();
@@ -12,7 +12,7 @@ describe('open sessions', () => {
     expect(limits.open).toBe(3);
   });
 
-  test('make room when they end', () => {
+  test('stop counting when they end', () => {
     const limits = new SessionLimits(3, 1);
     expect(limits.enter('2001:db8::1')).toBeNull();
     expect(limits.enter('2001:db8::2')).toBe('sessions_per_address');

@@ -16,7 +16,7 @@ describe('a recipient', () => {
     ['says that it cannot tell', async () => 'unavailable' as const],
     ['fails', async () => Promise.reject(new Error('no connection'))],
     ['does not answer', never],
-  ])('hears 451 when the intake %s, and the session goes on', async (_case, accepts) => {
+  ])('gets 451 when the sink %s, and the session continues', async (_case, accepts) => {
     const server = await servers.start({ accepts, limits: { acceptsTimeoutMs: SHORT_MS } });
     const client = await server.greet();
     await client.say(FROM);
@@ -25,7 +25,7 @@ describe('a recipient', () => {
     expect(server.refusals).toEqual(['451 unavailable']);
   });
 
-  test('hears 451 when the intake throws at once', async () => {
+  test('gets 451 when the sink throws at once', async () => {
     const server = await servers.start({
       accepts: () => {
         throw new Error('not ready');
@@ -38,7 +38,7 @@ describe('a recipient', () => {
 });
 
 describe('a message', () => {
-  test('hears 250 after it is received, and nothing before', async () => {
+  test('gets 250 only after the sink has received it', async () => {
     let resolve: (receipt: SinkResult) => void = () => undefined;
     const receipt = new Promise<SinkResult>((settle) => (resolve = settle));
     const server = await servers.start({ receive: () => receipt });
@@ -57,7 +57,7 @@ describe('a message', () => {
   test.each([
     ['fails', async () => Promise.reject(new Error('no disk'))],
     ['does not answer', never],
-  ])('hears 451 when the intake %s, and passes when it is sent again', async (_case, receive) => {
+  ])('gets 451 when the sink %s, and passes when it is sent again', async (_case, receive) => {
     let calls = 0;
     const server = await servers.start({
       limits: { receiveTimeoutMs: SHORT_MS },
@@ -77,7 +77,7 @@ describe('a message', () => {
     expect(server.refusals).toEqual(['451 not_received']);
   });
 
-  test('holds its bytes of the budget until the intake lets go, also after a late answer', async () => {
+  test('counts in the memory budget until the sink settles, even after a timeout', async () => {
     let release: (receipt: SinkResult) => void = () => undefined;
     const held = new Promise<SinkResult>((settle) => (release = settle));
     const server = await servers.start({
@@ -100,7 +100,7 @@ describe('a message', () => {
     [{ kind: 'refused', code: 552, words: 'Full' }, '552 5.2.2 Full'],
     [{ kind: 'later', words: 'Not now' }, '451 4.3.0 Not now'],
     [{ kind: 'refused', code: 554, words: 'x'.repeat(1_000) }, `554 5.6.0 ${'x'.repeat(400)}`],
-  ])('hears what the intake says: %j', async (receipt, answer) => {
+  ])('gets the answer of the sink: %j', async (receipt, answer) => {
     const server = await servers.start({ receive: async () => receipt });
     const client = await server.greet();
     await beginMessage(client);
@@ -133,18 +133,15 @@ describe('over LMTP', () => {
     ['a message refused', async () => ({ kind: 'refused', code: 554, words: 'No' }), /^554 5\.6\.0 No$/],
     ['a message put off', async () => ({ kind: 'later', words: 'Later' }), /^451 4\.3\.0 Later$/],
     ['a failure', async () => Promise.reject(new Error('no disk')), /^451 4\.3\.0 Message not/],
-  ])(
-    '%s is answered for each recipient that was taken, the repeated one too',
-    async (_case, receive, answer) => {
-      const server = await servers.start({ protocol: 'lmtp', receive });
-      const client = await server.greet();
-      await beginMessage(client, ...recipients);
-      client.write('x\r\n.\r\nNOOP\r\n');
-      for (let count = 0; count < 3; count += 1) expect(await client.answer()).toMatch(answer);
-      expect(await client.answer()).toBe('250 2.0.0 OK');
-      expect(server.received).toHaveLength(1);
-    },
-  );
+  ])('%s is answered for each accepted recipient, a repeated one too', async (_case, receive, answer) => {
+    const server = await servers.start({ protocol: 'lmtp', receive });
+    const client = await server.greet();
+    await beginMessage(client, ...recipients);
+    client.write('x\r\n.\r\nNOOP\r\n');
+    for (let count = 0; count < 3; count += 1) expect(await client.answer()).toMatch(answer);
+    expect(await client.answer()).toBe('250 2.0.0 OK');
+    expect(server.received).toHaveLength(1);
+  });
 
   test('a message that is too long is answered for each recipient', async () => {
     const server = await servers.start({ protocol: 'lmtp', limits: { messageBytesMax: 10 } });

@@ -109,7 +109,7 @@ describe('STARTTLS', () => {
 });
 
 describe('a certificate', () => {
-  test('that is read again is the one of the next session; those that are open go on', async () => {
+  test('that is replaced serves the next session; open sessions continue', async () => {
     const server = await servers.start({ tls });
     const before = await server.greet();
     await secure(before);
@@ -122,7 +122,7 @@ describe('a certificate', () => {
     expect(await before.say('EHLO client.example')).toMatch(/^250-/);
   });
 
-  test('that is unusable is an error, and the old one stays', async () => {
+  test('that is unusable is an error, and the previous one stays in use', async () => {
     const server = await servers.start({ tls });
     expect(() => server.inbound.setTls({ cert: 'nonsense', key: tls.key })).toThrow();
     expect(() => server.inbound.setTls({ cert: tls.cert, key: renewed.key })).toThrow();

@@ -51,7 +51,7 @@ describe('a server that stops', () => {
     await stopped;
   });
 
-  test('lets a message that is coming in finish with 250, and takes none behind it', async () => {
+  test('lets an arriving message finish with 250, and accepts no further message', async () => {
     const server = await servers.start();
     const client = await server.greet();
     await beginMessage(client);

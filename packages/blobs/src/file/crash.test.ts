@@ -87,7 +87,7 @@ async function putAndKill(puts: number): Promise<string[]> {
 }
 
 describe('a process killed in the middle of puts', () => {
-  test('leaves no half blob, and keeps all that it called durable', async () => {
+  test('leaves no partial blob, and keeps every blob that it called durable', async () => {
     const durable: string[] = [];
     // Repeats until a kill surely hit the middle of a file.
     for (let puts = 5; (await temporaryFiles()).length === 0 || puts < 10; puts += 1) {
@@ -106,7 +106,7 @@ describe('a process killed in the middle of puts', () => {
 (process.platform === 'win32' ? describe.skip : describe)(
   'a process that may write no more of a file',
   () => {
-    test('says that the store is away, leaves nothing of the blob, and goes on with the next', async () => {
+    test('reports that the store is away, leaves no part of the blob, and stores the next one', async () => {
       const command = `ulimit -f 500; exec "$0" "$1" "$2"`; // blocks of 512 or 1024 bytes: 250 or 500 KB
       const child = spawn('sh', ['-c', command, process.execPath, join(scripts, 'fullDisk.mjs'), root], {
         stdio: ['ignore', 'pipe', 'inherit'],

@@ -97,7 +97,7 @@ describe('a folder of blobs', () => {
     expect(await store.read(id)).toEqual(bytes);
   });
 
-  test('does not write again what is there: it dates the same file anew', async () => {
+  test('does not write existing bytes again: it updates the date of the file', async () => {
     const bytes = randomBytes(1000);
     const path = pathOf(root, await store.put(bytes));
     const { ino } = await stat(path);
@@ -105,7 +105,7 @@ describe('a folder of blobs', () => {
     expect((await stat(path)).ino).toBe(ino);
   });
 
-  test('does not name a file of a put that was broken off, and removes it once it is older than a day', async () => {
+  test('does not list the file of an aborted put, and removes it when it is older than a day', async () => {
     const bytes = Buffer.from('x');
     const id = await store.put(bytes);
     const [young, old] = ['young', 'old'].map((name) =>

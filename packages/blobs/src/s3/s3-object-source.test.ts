@@ -60,7 +60,7 @@ test('one byte over the limit is not read, and holds no connection', async () =>
   await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
 });
 
-test('an object that is not there is gone', async () => {
+test('a missing object is gone', async () => {
   expect(await connect().read(OBJECT)).toEqual({ kind: 'gone' });
 });
 
@@ -88,7 +88,7 @@ describe('S3 is away, and nothing is gone, with', () => {
   });
 });
 
-test('an object whose bytes trickle is read for so long and no longer', async () => {
+test('an object whose bytes trickle is read up to the time limit', async () => {
   s3.fail((response) => {
     response.writeHead(200, { 'content-length': BYTES_MAX, etag: '"slow"' });
     const timer = setInterval(() => response.write('x'), 10);
@@ -98,7 +98,7 @@ test('an object whose bytes trickle is read for so long and no longer', async ()
   await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
 });
 
-test('closing breaks off what is read', async () => {
+test('closing aborts running reads', async () => {
   s3.fail(s3Part(100, 'stall'), { operation: 'GetObject' });
   const source = connect();
   const reading = source.read(OBJECT);

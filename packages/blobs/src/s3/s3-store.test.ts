@@ -146,7 +146,7 @@ describe('a bucket of blobs', () => {
     expect(s3.requests).toHaveLength(3);
   });
 
-  test('that refuses us is asked once, and its words stay in the cause', async () => {
+  test('that refuses us gets one request, and its words stay in the cause', async () => {
     s3.fail(s3Error(403, 'AccessDenied', 'arn:aws:iam::1:user/secret may not'));
     await expect(connect().put(BLOB)).rejects.toMatchObject({
       message: 'the blob store s3://blobs/mail/raw/ is not available (AccessDenied, status 403)',
@@ -155,12 +155,12 @@ describe('a bucket of blobs', () => {
     expect(s3.requests).toHaveLength(1);
   });
 
-  test('has not stored what a page with status 200 answers', async () => {
+  test('has stored nothing when a page with status 200 answers', async () => {
     s3.fail(s3Page(200), { operation: 'PutObject' });
     await expect(connect().put(BLOB)).rejects.toMatchObject({ name: 'BlobStoreUnavailableError' });
   });
 
-  test('that is not there is not taken for a blob that is not there, by HEAD neither', async () => {
+  test('that is missing is not taken for a missing blob, also by HEAD', async () => {
     s3.fail(s3Error(404, 'NoSuchBucket'));
     await expect(connect().sizeOf(blobIdOf(BLOB))).rejects.toMatchObject({ cause: { name: 'NoSuchBucket' } });
   });
@@ -214,7 +214,7 @@ describe('a stream from a bucket', () => {
     },
   );
 
-  test('whose reader pauses for longer than the time limit is not the fault of the store', async () => {
+  test('with a reader that pauses beyond the time limit does not fail', async () => {
     const store = connect(STALL_MS);
     const bytes = randomBytes(10 * 1024 * 1024);
     s3.objects.set(`blobs/mail/raw/${blobIdOf(bytes)}`, { bytes, lastModified: new Date() });
@@ -231,7 +231,7 @@ describe('a stream from a bucket', () => {
     expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
   });
 
-  test('that is let go unread ends its connection', async () => {
+  test('that is dropped unread closes its connection', async () => {
     const bytes = randomBytes(10 * 1024 * 1024);
     s3.objects.set(`blobs/mail/raw/${blobIdOf(bytes)}`, { bytes, lastModified: new Date() });
     const opened = await connect().open(blobIdOf(bytes));
@@ -239,7 +239,7 @@ describe('a stream from a bucket', () => {
     await waitFor(() => s3.openSockets === 0, { what: 'the connection to end' });
   });
 
-  test('is broken off when the store is closed, as are calls and their connections', async () => {
+  test('is aborted when the store is closed, like calls and their connections', async () => {
     s3.fail(s3Part(1000, 'stall'), { operation: 'GetObject' });
     s3.fail(s3Hang, { operation: 'PutObject' });
     const store = connect();

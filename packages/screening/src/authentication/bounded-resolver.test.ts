@@ -40,7 +40,7 @@ test.each([
   expect(dns.questions.filter((question) => question !== ' TXT')).toEqual([]);
 });
 
-test('says that nobody answers', async () => {
+test('says that no name server answers', async () => {
   await expect(resolver.limitedTo(1)('broken.example', 'TXT')).rejects.toThrow(NoAnswerError);
 });
 
@@ -62,7 +62,7 @@ describe('the number of questions', () => {
     expect(new Set(dns.questions).size).toBe(2);
   });
 
-  test('does not count what was asked before', async () => {
+  test('does not count a repeated query', async () => {
     await resolver.limitedTo(1)('a.example', 'TXT');
     const resolve = resolver.limitedTo(1);
     expect(await resolve('A.example', 'TXT')).toEqual([['text']]);
@@ -72,7 +72,7 @@ describe('the number of questions', () => {
 });
 
 describe('the time limit', () => {
-  test('ends a question under way, and every later one', async () => {
+  test('ends a running query, and every later one', async () => {
     const limited = new BoundedResolver({ servers: [dns.address], timeoutMs: 100 });
     const resolve = limited.limitedTo(10);
     await expect(resolve('silent.example', 'TXT')).rejects.toThrow(NoAnswerError);

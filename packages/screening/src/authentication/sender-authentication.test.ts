@@ -37,7 +37,7 @@ function open(
   });
 }
 
-test('a message without a sender is judged in a thread as without one', async () => {
+test('a message without a sender gets the same verdict in a worker thread as without one', async () => {
   const lost: string[] = [];
   const authentication = open(real, lost);
   const raw = Buffer.from('Subject: Hi\r\n\r\nHi\r\n');
@@ -64,7 +64,7 @@ test('10 MiB of From fields fail DMARC, and cost no thread', async () => {
 });
 
 test.each(['throw', 'exit', 'silence'])(
-  'one that costs its thread (%s) is a temperror, and what waits is judged',
+  'a message that costs its worker thread (%s) is a temperror, and waiting messages are judged',
   async (fault) => {
     const lost: string[] = [];
     const authentication = open(faulty, lost);
@@ -77,7 +77,7 @@ test.each(['throw', 'exit', 'silence'])(
   },
 );
 
-test('a message under way at the close rejects, as does a later one, and no thread counts as lost', async () => {
+test('a running and a later message reject after the close, and no thread counts as lost', async () => {
   const lost: string[] = [];
   const authentication = open(faulty, lost);
   const judge = async (text: string) => authentication.authenticate(Buffer.from(text), ENVELOPE);

@@ -136,7 +136,7 @@ describe('a name server that fails is a temperror', () => {
     expect(await spfOf()).toBe('fail');
   });
 
-  test('when nobody listens', async () => {
+  test('when nothing listens', async () => {
     await fixture.dns.close();
     expect(await spfOf()).toBe('temperror');
     fixture = await startSenderFixture();
