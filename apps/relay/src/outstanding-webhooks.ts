@@ -1,5 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryPosition, ScannedWebhook, ScanRequest, SweptWebhook } from '@postrider/store';
+import { LRUCache } from 'lru-cache';
 
 /**
  * The webhooks that may have outstanding deliveries, and where each one's deliveries start.
@@ -41,7 +42,7 @@ export function createOutstandingWebhooks(): OutstandingWebhooks {
 
 class Outstanding implements OutstandingWebhooks {
   #toScan = new Set<WebhookId>();
-  readonly #starts = new Map<WebhookId, ScanStart>();
+  readonly #starts = new LRUCache<WebhookId, ScanStart>({ max: STARTS_MAX });
 
   add(webhookIds: Iterable<WebhookId>): void {
     for (const id of webhookIds) this.#toScan.add(id);
@@ -56,7 +57,7 @@ class Outstanding implements OutstandingWebhooks {
   scanRequests(webhookIds: readonly WebhookId[]): ScanRequest[] {
     return webhookIds.map((webhookId) => ({
       webhookId,
-      scanFrom: this.#starts.get(webhookId)?.scanFrom ?? null,
+      scanFrom: this.#starts.peek(webhookId)?.scanFrom ?? null,
     }));
   }
 
@@ -65,28 +66,20 @@ class Outstanding implements OutstandingWebhooks {
     for (const { webhookId, outstanding, scanFrom, firstDue } of found) {
       if (outstanding) this.#toScan.add(webhookId);
       // A sweep may have ended during the scan and found an earlier start. That start wins.
-      const isLatest = (this.#starts.get(webhookId)?.scanFrom ?? null) === askedFrom.get(webhookId);
-      if (isLatest) this.#remember(webhookId, { scanFrom, firstDue });
+      const isLatest = (this.#starts.peek(webhookId)?.scanFrom ?? null) === askedFrom.get(webhookId);
+      if (isLatest) this.#starts.set(webhookId, { scanFrom, firstDue });
     }
   }
 
   swept(webhooks: readonly SweptWebhook[]): void {
     for (const { webhookId, scanFrom } of webhooks) {
       this.#toScan.add(webhookId);
-      this.#remember(webhookId, { scanFrom, firstDue: this.#starts.get(webhookId)?.firstDue ?? null });
+      this.#starts.set(webhookId, { scanFrom, firstDue: this.#starts.peek(webhookId)?.firstDue ?? null });
     }
   }
 
   claimFrom(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null {
-    const start = this.#starts.get(webhookId);
+    const start = this.#starts.peek(webhookId);
     return (isFull ? start?.firstDue : null) ?? start?.scanFrom ?? null;
-  }
-
-  #remember(webhookId: WebhookId, start: ScanStart): void {
-    this.#starts.delete(webhookId); // moves it to the end: the map keeps the order of use
-    this.#starts.set(webhookId, start);
-    if (this.#starts.size <= STARTS_MAX) return;
-    const oldest = this.#starts.keys().next();
-    if (oldest.done !== true) this.#starts.delete(oldest.value);
   }
 }

@@ -1,4 +1,5 @@
 import type { WebhookId } from '@postrider/domain';
+import { LRUCache } from 'lru-cache';
 
 /**
  * Tracks how endpoints answer, and reports when one starts to fail or recovers. Each outcome moves a score
@@ -31,15 +32,15 @@ interface Score {
 }
 
 export function createHealthBook(): HealthBook {
-  const scores = new Map<WebhookId, Score>();
+  const scores = new LRUCache<WebhookId, Score>({ max: SCORES_MAX });
 
   return {
     note(webhookId, succeeded, storedFailing) {
-      const before = beforeThis(scores.get(webhookId), storedFailing);
+      const before = beforeThis(scores.peek(webhookId), storedFailing);
       const value = before.value + STEP * ((succeeded ? 1 : 0) - before.value);
       const failing = before.failing ? value <= WELL_ABOVE : value < FAILING_BELOW;
       const perfect = succeeded && !storedFailing && before.value === 1;
-      if (!perfect) remember(scores, webhookId, { value, failing, storedFailing });
+      if (!perfect) scores.set(webhookId, { value, failing, storedFailing });
       // A success is no reason to call an endpoint failing, nor a failure to call it healthy.
       return failing === storedFailing || failing === succeeded ? null : failing;
     },
@@ -55,13 +56,4 @@ function beforeThis(score: Score | undefined, storedFailing: boolean): Pick<Scor
     score !== undefined && score.storedFailing !== storedFailing && score.failing !== storedFailing;
   if (score !== undefined && !changedElsewhere) return score;
   return { value: storedFailing ? STORED_FAILING_SCORE : 1, failing: storedFailing };
-}
-
-/** Stores the score. When there are too many, it forgets the endpoint heard of longest ago. */
-function remember(scores: Map<WebhookId, Score>, webhookId: WebhookId, score: Score): void {
-  scores.delete(webhookId); // moves it to the end: the map keeps the order of use
-  scores.set(webhookId, score);
-  if (scores.size <= SCORES_MAX) return;
-  const oldest = scores.keys().next();
-  if (oldest.done !== true) scores.delete(oldest.value);
 }
