@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { createStrictGot } from '../strict-got.ts';
 import type { Transport } from './transport.ts';
 
-/** got, which also fetches what SNS names. Here it is the client to step back to. */
+/** The fallback client. got also fetches SNS's certificates. */
 export function createGotTransport(agent: Agent): Transport {
   const http = createStrictGot({ agent });
   return {
@@ -12,14 +12,14 @@ export function createGotTransport(agent: Agent): Transport {
       let native: ClientRequest | undefined;
       const stream = http.stream.post(url, { body, headers });
       stream.once('error', (error: Error) => {
-        const cause = error.cause ?? error;
+        const cause = causeOf(error, native);
         if (native === undefined) listener.onUnsendable(cause);
         else listener.onError(cause);
       });
       stream.on('error', () => undefined);
       stream.once('request', (made: ClientRequest) => {
         native = made;
-        // got listens for one error; a connection that breaks in two ways would end the process.
+        // got listens for one error only. A second error would end the process.
         made.on('error', () => undefined);
         made.once('socket', (socket: Socket) => listener.onSocket(socket));
       });
@@ -34,4 +34,10 @@ export function createGotTransport(agent: Agent): Transport {
       return { isSent: () => native?.writableFinished !== false, cut: () => void stream.destroy() };
     },
   };
+}
+
+/** Node 24 may report the write to a closed socket first. Then the socket has the error that closed it. */
+function causeOf(error: NodeJS.ErrnoException, native: ClientRequest | undefined): unknown {
+  const closedBy = error.code === 'ERR_SOCKET_CLOSED' ? native?.socket?.errored : null;
+  return closedBy ?? error.cause ?? error;
 }

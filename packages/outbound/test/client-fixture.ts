@@ -1,0 +1,116 @@
+import { type AddressInfo, createServer } from 'node:net';
+import { afterEach, beforeAll, describe } from '@jest/globals';
+import {
+  createTestAuthority,
+  type ScriptedReceiver,
+  type ScriptedReceiverOptions,
+  startNameServer,
+  startScriptedReceiver,
+  startTcpListener,
+  type TcpListener,
+  type TestAuthority,
+} from '@postrider/testing';
+import { EndpointClient, type EndpointClientOptions, HTTP_CLIENTS, type HttpClient } from '../src/client.ts';
+import { AddressGuard } from '../src/guard/address-guard.ts';
+import { NameResolver } from '../src/resolve/name-resolver.ts';
+
+/** The name that certificates of the fixture's receivers are made for, beside their address. */
+export const NAME = 'hooks.example.com';
+
+/** What the tests of one HTTP client work with. All that it opens is closed after the test, the last first. */
+export interface ClientFixture {
+  readonly httpClient: HttpClient;
+  readonly authority: TestAuthority;
+  /** Unless told otherwise: to loopback, within 20 s, 4 connections to a host. */
+  createClient(options?: Partial<EndpointClientOptions>): EndpointClient;
+  startReceiver(options?: Partial<ScriptedReceiverOptions>): Promise<ScriptedReceiver>;
+  /** A client whose names are answered by a name server of the test's own. */
+  createClientWithNames(
+    reply: Parameters<typeof startNameServer>[0],
+    options?: Partial<EndpointClientOptions>,
+  ): Promise<{ client: EndpointClient; queries: readonly string[] }>;
+  startListener(...args: Parameters<typeof startTcpListener>): Promise<TcpListener>;
+  /** Closes something of the test's own. */
+  atEnd(close: () => unknown): void;
+}
+
+/** Runs a suite for each HTTP client that attempts can be made with. What it promises holds whichever is chosen. */
+export function forEachHttpClient(suite: (fixture: ClientFixture) => void): void {
+  describe.each(HTTP_CLIENTS)('over %s', (httpClient) => suite(useClientFixture(httpClient)));
+}
+
+/** Lets attempts go to loopback. */
+export const GUARD = new AddressGuard({ allowedNetworks: ['127.0.0.1/32', '::1/128'] });
+
+function useClientFixture(httpClient: HttpClient): ClientFixture {
+  const open: (() => unknown)[] = [];
+  let authority: TestAuthority;
+
+  beforeAll(async () => {
+    authority = await createTestAuthority();
+  });
+  afterEach(async () => {
+    for (const close of open.splice(0).reverse()) await close();
+  });
+
+  function createClient(options: Partial<EndpointClientOptions> = {}): EndpointClient {
+    const defaults = {
+      httpClient,
+      guard: GUARD,
+      timeoutMs: 20_000,
+      socketsPerHost: 4,
+      ca: [authority.caPem],
+    };
+    const client = new EndpointClient({ ...defaults, ...options });
+    open.push(() => client.close());
+    return client;
+  }
+
+  return {
+    httpClient,
+    get authority() {
+      return authority;
+    },
+    createClient,
+    async createClientWithNames(reply, options = {}) {
+      const server = await startNameServer(reply);
+      const resolver = new NameResolver({ servers: [server.address] });
+      open.push(
+        () => server.close(),
+        () => resolver.close(),
+      );
+      return { client: createClient({ resolver, ...options }), queries: server.queries };
+    },
+    startReceiver: (options = {}) => kept(startScriptedReceiver({ authority, names: [NAME], ...options })),
+    startListener: (...args) => kept(startTcpListener(...args)),
+    atEnd: (close) => void open.push(close),
+  };
+
+  async function kept<Opened extends { close(): unknown }>(opening: Promise<Opened>): Promise<Opened> {
+    const opened = await opening;
+    open.push(() => opened.close());
+    return opened;
+  }
+}
+
+/** A promise, and what resolves it. */
+export function createGate(): [Promise<void>, () => void] {
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return [gate, open];
+}
+
+/** A port that nothing listens on, whatever else the machine runs meanwhile: tcpmux's. */
+export const UNUSED_PORT = 1;
+
+/** A port of 127.0.0.1 and ::1 that nothing listens on. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
