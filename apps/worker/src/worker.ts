@@ -3,7 +3,7 @@ import type { Clock, EmailId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProviderOptions } from '@postrider/mail';
-import { createAddressGuard, createEndpointClient } from '@postrider/outbound';
+import { AddressGuard, EndpointClient } from '@postrider/outbound';
 import { createConsumer } from '@postrider/queue';
 import type { MailJob, QueueLocation } from '@postrider/queue';
 import { PARK_AFTER_MS, PARKED_PER_SLOT } from '@postrider/runtime';
@@ -138,10 +138,10 @@ function addLane(
   },
 ): (job: DeliveryClaim) => Promise<void> {
   const { config, clock, logger, metrics } = parts;
-  const client = createEndpointClient({
+  const client = new EndpointClient({
     httpClient: config.deliveryHttpClient,
     timeoutMs: config.deliveryTimeoutMs,
-    guard: createAddressGuard({
+    guard: new AddressGuard({
       allowedNetworks: config.deliveryAllowedNetworks,
       deniedNetworks: config.deliveryDeniedNetworks,
     }),

@@ -1,7 +1,6 @@
 import { CONTRACT_RETRY_DELAYS_SECONDS, createSecretBox, retrySchedule } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { createAddressGuard, createEndpointClient, createNameResolver } from '@postrider/outbound';
-import type { EndpointClient, NameResolver } from '@postrider/outbound';
+import { AddressGuard, EndpointClient, NameResolver } from '@postrider/outbound';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createDeliveryOutbox, createDeliveryWork, openDatabase } from '@postrider/store';
@@ -79,7 +78,7 @@ export async function openDeliveryFixture(names: (name: string) => NameReply): P
   const authority = await createTestAuthority();
   const receiver = await startScriptedReceiver({ authority });
   const nameServer = await startNameServer(names);
-  const resolver = createNameResolver({ servers: [nameServer.address] });
+  const resolver = new NameResolver({ servers: [nameServer.address] });
   const parts: WorkerParts = {
     db: openTestDatabase(database.url),
     clock: fakeClock('2026-03-01T12:00:00.000Z'),
@@ -118,10 +117,10 @@ function createWorker(parts: WorkerParts, options: WorkerOptions): (job: Deliver
   const { clock, log, metrics, resolver, ca } = parts;
   const { pool } = options.database ?? parts.db;
   const store = createDeliveryWork(pool, pool);
-  const client = createEndpointClient({
+  const client = new EndpointClient({
     httpClient: 'https',
     timeoutMs: options.timeoutMs ?? 20_000,
-    guard: createAddressGuard({ allowedNetworks: ['127.0.0.1/32'] }),
+    guard: new AddressGuard({ allowedNetworks: ['127.0.0.1/32'] }),
     socketsPerHost: 10,
     resolver,
     ca,

@@ -2,29 +2,29 @@ import type { Socket } from 'node:net';
 import { isNativeError } from 'node:util/types';
 import type { EndpointAnswer, Failure } from './endpoint-answer.ts';
 import { describeFailure, failed, refused } from './failure.ts';
-import { RefusedError } from './guard/refused-error.ts';
+import { RefusedError } from './guard/address-guard.ts';
 import type { Exchange, ExchangeListener, OutgoingPost, Transport } from './transport/transport.ts';
 
-/** What is read of an answer's body before the connection is cut, and what is kept of it for the log. */
+/** The connection is cut after this many bytes of the body. The log keeps the first `excerptBytesMax`. */
 const bodyBytesMax = 16_384;
 const excerptBytesMax = 1024;
 
-/** Interim (1xx) heads that are put up with. A flood of them would otherwise keep a core busy until the deadline. */
+/** The limit of interim (1xx) heads. A flood would keep a CPU core busy until the deadline. */
 const interimHeadsMax = 32;
 
-/** What the attempts of one client share. */
-interface AttemptEnvironment {
+/** The values that all attempts of a client share. */
+export interface AttemptEnvironment {
   transport: Transport;
   timeoutMs: number;
-  /** Makes sure that the next request to this host opens a connection of its own. */
+  /** Makes the next request to this host open a new connection. */
   closeIdle(host: string, port: string): void;
   isClosed(): boolean;
 }
 
 /**
- * One attempt at a delivery: one deadline, one answer, and at most two requests, the second only because a pooled
- * connection turned out to be dead. The status line decides: from the moment a complete final head has arrived the
- * attempt is answered, and what becomes of the body can only end it sooner.
+ * One attempt of a delivery. It has one deadline, one answer and at most two requests. It makes a second
+ * request only when a pooled connection was dead. The attempt is answered as soon as a complete final head
+ * has arrived. After that, a fault in the body only ends it earlier.
  */
 export class Attempt implements ExchangeListener {
   readonly #environment: AttemptEnvironment;
@@ -59,8 +59,8 @@ export class Attempt implements ExchangeListener {
     this.#post = post;
     this.#resolve = resolve;
     this.#reject = reject;
-    // A client's own time limits do not fire after a 101, nor while a request waits for a socket; this one always does.
-    // Where this process was kept from its sockets, an answer may be there and not read yet: it is, before the verdict.
+    // A client's time limits do not fire after a 101 or while a request waits for a socket. This timer always
+    // fires. A busy process may have an unread answer at the deadline: setImmediate lets Node read it first.
     this.#deadline = setTimeout(() => setImmediate(() => this.#expire()), environment.timeoutMs);
   }
 
@@ -87,16 +87,16 @@ export class Attempt implements ExchangeListener {
   onHead(statusCode: number): void {
     this.#statusCode = statusCode;
     if (statusCode !== 101) return;
-    // Without its upgrade headers Node takes it for an ordinary answer, and would use the connection again.
+    // Node treats a 101 without upgrade headers as an ordinary answer, and would reuse the connection.
     this.#socket?.destroy();
     this.#finish();
   }
 
   onBody(chunk: Buffer): void {
-    const room = excerptBytesMax - this.#excerptBytes;
-    if (room > 0) {
-      // A copy: a slice would hold on to the whole of the chunk.
-      const part = Buffer.from(chunk.subarray(0, room));
+    const left = excerptBytesMax - this.#excerptBytes;
+    if (left > 0) {
+      // Copies the bytes: a slice would keep the whole chunk in memory.
+      const part = Buffer.from(chunk.subarray(0, left));
       this.#excerpt.push(part);
       this.#excerptBytes += part.length;
     }
@@ -132,8 +132,9 @@ export class Attempt implements ExchangeListener {
   }
 
   /**
-   * The endpoint had closed a pooled connection just before it was used: no byte of an answer came, nobody is to blame.
-   * Node's own `reusedSocket` would miss a connection that was handed on to a request waiting for one.
+   * True when the endpoint closed a pooled connection just before this request. No byte of an answer came,
+   * and neither side is at fault. Node's `reusedSocket` misses a connection that went straight to a waiting
+   * request.
    */
   #isStaleConnection(error: unknown): boolean {
     const code = (error as NodeJS.ErrnoException).code;
@@ -155,7 +156,7 @@ export class Attempt implements ExchangeListener {
   }
 
   #describe(error: unknown): Failure | null {
-    // `secureConnecting`, missing from the types of Node 20, is true until the handshake is done.
+    // Node's types lack `secureConnecting`. It is true until the handshake is done.
     const { secureConnecting = false } = (this.#socket ?? {}) as { secureConnecting?: boolean };
     return describeFailure(error, { hostname: this.#post.url.hostname, inHandshake: secureConnecting });
   }
@@ -169,11 +170,12 @@ export class Attempt implements ExchangeListener {
     else this.#resolve(outcome);
   }
 
-  /** Cuts the connection, unless request and answer are both complete: then it is back in the pool and no longer ours. */
+  /** Cuts the connection, unless request and answer are complete. Then it is already back in the pool. */
   #release(): void {
     const exchange = this.#exchange;
     const isAnswered = this.#statusCode !== null;
-    // Node may read the answer before it tells of the end of its own write, which it does once in each round of the event loop.
+    // Node may read the answer before it reports that its write has ended. It reports that once per turn of
+    // the event loop.
     if (isAnswered && exchange?.isSent() === false) setImmediate(() => exchange.cut());
     else exchange?.cut();
   }

@@ -7,15 +7,15 @@ import { describeFailure, failed } from './failure.ts';
 import { createStrictGot } from './strict-got.ts';
 
 export interface BoundedGetOptions {
-  /** Time limit of the whole: DNS, connect, TLS, head and body. */
+  /** Limits the whole request: DNS, connect, TLS, head and body. */
   timeoutMs: number;
-  /** Largest body that is taken; a larger one is a failure. */
+  /** The largest accepted body. A larger one is a failure. */
   bodyBytesMax: number;
-  /** PEM certificates trusted in place of the system's roots. `NODE_EXTRA_CA_CERTS` adds to the roots, as Node defines it. */
+  /** PEM certificates that replace the system's roots. `NODE_EXTRA_CA_CERTS` adds to the roots. */
   ca?: readonly string[];
 }
 
-/** A complete answer, whatever its status. */
+/** A complete answer with any status. */
 export interface FetchedAnswer {
   kind: 'answered';
   statusCode: number;
@@ -23,15 +23,15 @@ export interface FetchedAnswer {
 }
 
 /**
- * Makes a GET for addresses whose host the caller has pinned to one it trusts, such as the mail provider's: never for
- * one that a customer chose. There is no address guard on this way: inside a cloud network a provider's name may well
- * have a private address, and TLS shows whether it is the provider who answers.
+ * Makes a GET to a trusted host that the caller has checked, such as the mail provider's. Never use it for a
+ * URL that a customer chose: it has no address guard. Inside a cloud network a provider's name may have a
+ * private address. TLS proves that the provider answers.
  *
- * It follows no redirect, tries once, uses no proxy, and always verifies certificates. Rejects only for a fault of our
- * own: another scheme than https, or this machine out of descriptors or memory.
+ * It follows no redirect, tries once, uses no proxy, and always verifies certificates. It rejects only for
+ * our own fault: a scheme that is not https, or no descriptors or memory left.
  */
 export function createBoundedGet(options: BoundedGetOptions): (url: URL) => Promise<FetchedAnswer | Failure> {
-  // Requests are rare: no connection waits for the next one.
+  // Requests are rare, so no connection stays open for the next one.
   const http = createStrictGot({ agent: new Agent({ keepAlive: false }), ca: options.ca });
   return async (url) => {
     if (url.protocol !== 'https:') throw new Error('only https is fetched');
@@ -41,10 +41,10 @@ export function createBoundedGet(options: BoundedGetOptions): (url: URL) => Prom
       deadline.expired = true;
       stream.destroy();
     }, options.timeoutMs);
-    // Errors are seen by whoever reads the stream. One that comes when nobody does any more would end the process.
+    // The reader of the stream sees its errors. A later error without a listener would end the process.
     stream.on('error', () => undefined);
     stream.once('request', (native: ClientRequest) => native.on('error', () => undefined));
-    // After a 101 the connection is no longer got's to close.
+    // After a 101, got no longer closes the connection.
     stream.once('upgrade', (_response: IncomingMessage, socket: Socket) => socket.destroy());
     try {
       return await read(stream, options.bodyBytesMax);

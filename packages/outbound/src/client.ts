@@ -1,16 +1,17 @@
 import { Attempt } from './attempt.ts';
+import type { AttemptEnvironment } from './attempt.ts';
 import type { EndpointAnswer, EndpointRequest } from './endpoint-answer.ts';
-import { parseEndpoint } from './endpoint-url.ts';
 import { refused } from './failure.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
+import { withoutTrailingDot } from './guard/names.ts';
 import { GuardedAgent } from './guarded-agent.ts';
-import { createNameResolver, type NameResolver } from './resolve/name-resolver.ts';
+import { NameResolver } from './resolve/name-resolver.ts';
+import { USER_AGENT } from './strict-got.ts';
 import { createGotTransport } from './transport/got-transport.ts';
 import { createHttpsTransport } from './transport/https-transport.ts';
 import type { OutgoingPost, Transport } from './transport/transport.ts';
-import { USER_AGENT } from './user-agent.ts';
 
-/** The HTTP clients that attempts can be made with. An endpoint cannot tell one from the other. */
+/** The HTTP clients for attempts. Endpoints cannot distinguish them. */
 export const HTTP_CLIENTS = ['https', 'got'] as const;
 export type HttpClient = (typeof HTTP_CLIENTS)[number];
 
@@ -19,72 +20,73 @@ const CREATE_TRANSPORT: Readonly<Record<HttpClient, (agent: GuardedAgent) => Tra
   got: createGotTransport,
 };
 
-/** Posts events to endpoints that customers name. */
-export interface EndpointClient {
-  /**
-   * Makes one attempt. It settles within `timeoutMs`, whatever the endpoint sends.
-   * Rejects only for a fault of our own: out of descriptors or memory, an unusable header, a closed client.
-   */
-  post(request: EndpointRequest): Promise<EndpointAnswer>;
-  /** Closes every connection; attempts under way reject. */
-  close(): void;
-}
-
 export interface EndpointClientOptions {
   httpClient: HttpClient;
-  /** Time limit of one attempt: waiting for a connection, DNS, connect, TLS and the answer together. */
+  /** Limits one attempt: the wait for a connection, DNS, connect, TLS and the answer together. */
   timeoutMs: number;
   guard: AddressGuard;
-  /** Connections to one host and port at a time; further attempts wait within their own time limit. */
+  /** Connection limit for one host and port. Further attempts wait, within their time limit. */
   socketsPerHost: number;
-  /** Default: the machine's name servers. The client closes what it made itself, never what it was given. */
-  resolver?: NameResolver;
-  /** PEM certificates trusted in place of the system's roots. `NODE_EXTRA_CA_CERTS` adds to the roots, as Node defines it. */
+  /** Default: the machine's name servers. The client closes only a resolver that it created. */
+  resolver?: Pick<NameResolver, 'resolve' | 'resolveIpv6'>;
+  /** PEM certificates that replace the system's roots. `NODE_EXTRA_CA_CERTS` adds to the roots. */
   ca?: readonly string[];
-  /** Counts connections that came up to a refused address in spite of the guard: a metric that must stay 0. */
+  /** Called when a connection reached a refused address despite the guard. Its metric must stay 0. */
   onTripwire?: (address: string) => void;
-  /** An idle connection is closed after this long. Default: 12 s. */
+  /** Closes a connection that is idle for longer. Default: 12 s. */
   idleMs?: number;
   /** Monotonic time in milliseconds, for the age of a connection. */
   nowMs?: () => number;
 }
 
-/** Makes the client. It opens nothing before the first post. */
-export function createEndpointClient(options: EndpointClientOptions): EndpointClient {
-  const { guard, timeoutMs } = options;
-  const resolver = options.resolver ?? createNameResolver();
-  const agent = new GuardedAgent({ ...options, resolver });
-  let closed = false;
-  const environment = {
-    transport: CREATE_TRANSPORT[options.httpClient](agent),
-    timeoutMs,
-    closeIdle: agent.closeIdle.bind(agent),
-    isClosed: () => closed,
-  };
+/** Posts events to endpoints that customers name. It opens no connection before the first post. */
+export class EndpointClient {
+  readonly #guard: AddressGuard;
+  readonly #agent: GuardedAgent;
+  /** Null when the caller provided the resolver, and so closes it. */
+  #ownResolver: NameResolver | null = null;
+  readonly #environment: AttemptEnvironment;
+  #closed = false;
 
-  async function post(request: EndpointRequest): Promise<EndpointAnswer> {
-    if (closed) throw new Error('the endpoint client is closed');
-    const url = parseEndpoint(request.endpoint);
-    if (!(url instanceof URL)) return refused(url.refusal);
-    // The agent judges again when it connects. Judged here, a refusal costs no request and a pooled connection no trust.
-    const refusal = guard.judgeHost(url.hostname);
-    if (refusal !== null) return refused(refusal);
-    return unlessClosed(await Attempt.run(environment, postTo(url, request)));
+  constructor(options: EndpointClientOptions) {
+    this.#guard = options.guard;
+    const resolver = options.resolver ?? (this.#ownResolver = new NameResolver());
+    const agent = new GuardedAgent({ ...options, resolver });
+    this.#agent = agent;
+    this.#environment = {
+      transport: CREATE_TRANSPORT[options.httpClient](agent),
+      timeoutMs: options.timeoutMs,
+      closeIdle: agent.closeIdle.bind(agent),
+      isClosed: () => this.#closed,
+    };
   }
 
-  function unlessClosed(answer: EndpointAnswer): EndpointAnswer {
-    if (closed && answer.kind === 'failed')
+  /**
+   * Makes one attempt. It ends within `timeoutMs`, whatever the endpoint sends.
+   *
+   * @throws Error only for a fault of our own: no descriptors or memory left, an invalid header, a closed
+   *   client.
+   */
+  async post(request: EndpointRequest): Promise<EndpointAnswer> {
+    if (this.#closed) throw new Error('the endpoint client is closed');
+    const url = parseEndpoint(request.endpoint);
+    if (!(url instanceof URL)) return refused(url.refusal);
+    // The agent judges again when it connects. Judged here, a refusal costs no request, and pooled
+    // connections are judged too.
+    const refusal = this.#guard.judgeHost(url.hostname);
+    if (refusal !== null) return refused(refusal);
+    const answer = await Attempt.run(this.#environment, postTo(url, request));
+    if (this.#environment.isClosed() && answer.kind === 'failed')
       throw new Error('the endpoint client was closed during the attempt');
     return answer;
   }
 
-  function close(): void {
-    closed = true;
-    if (options.resolver === undefined) resolver.close();
-    agent.destroy();
+  /** Closes every connection. Attempts in flight reject. */
+  close(): void {
+    this.#closed = true;
+    this.#ownResolver?.close();
+    this.#agent.destroy();
   }
-
-  return { post, close };
 }
 
 function postTo(url: URL, { headers, body }: EndpointRequest): OutgoingPost {
@@ -99,4 +101,31 @@ function postTo(url: URL, { headers, body }: EndpointRequest): OutgoingPost {
       'content-length': String(body.length),
     },
   };
+}
+
+/**
+ * Why an endpoint is refused for any address. Registration refuses it too, but a delivery does not rely on
+ * that.
+ */
+interface RefusedEndpoint {
+  refusal: string;
+}
+
+/**
+ * Parses an endpoint. Only this function does, so the host that is judged is the host that is connected to.
+ * It removes the trailing dot of a fully qualified name, which neither SNI nor Host allows.
+ */
+export function parseEndpoint(endpoint: string): URL | RefusedEndpoint {
+  let url: URL;
+  try {
+    url = new URL(endpoint);
+  } catch {
+    return { refusal: 'refused endpoint: not an absolute URL' };
+  }
+  if (url.protocol !== 'https:') return { refusal: 'refused endpoint: not an https URL' };
+  if (url.username !== '' || url.password !== '')
+    return { refusal: 'refused endpoint: it holds credentials' };
+  if (url.port === '0') return { refusal: 'refused endpoint: port 0' };
+  if (url.hostname.endsWith('.')) url.hostname = withoutTrailingDot(url.hostname);
+  return url;
 }

@@ -1,25 +1,25 @@
 import type { Failure, FailureCause, Refused } from './endpoint-answer.ts';
 import { NameLookupError } from './resolve/name-resolver.ts';
 
-/** What was known of the connection when it failed. */
+/** The state of the connection when it failed. */
 interface ConnectionFacts {
   hostname: string;
   /** The TLS handshake had not finished. */
   inHandshake: boolean;
 }
 
-/** What Node says of a failed connection; `errors` when it tried several addresses. */
+/** Node's error of a failed connection. It has `errors` when Node tried several addresses. */
 type ConnectionError = NodeJS.ErrnoException & { address?: string; port?: number; errors?: unknown[] };
 
-/** Largest response head that is read, in bytes. */
+/** The largest accepted response head, in bytes. */
 export const headBytesMax = 16_384;
 
 const errorCharactersMax = 200;
 
-/** Out of descriptors or memory: the fault of this machine, which must not count against an endpoint. */
+/** This machine has no descriptors or memory left. That must not count against an endpoint. */
 const ownFaults = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS']);
 
-/** OpenSSL's verification results by the names Node gives them, those that servers on the internet run into. */
+/** The common certificate faults, by Node's names of OpenSSL's results. */
 const certificateFaults: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'certificate has expired',
   CERT_NOT_YET_VALID: 'certificate is not yet valid',
@@ -35,7 +35,10 @@ const certificateFaults: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'unable to verify the certificate (is an intermediate missing?)',
 };
 
-/** The reason in an OpenSSL error line, `error:<hex>:SSL routines:<function>:<reason>:<file>:<line>`: a text of OpenSSL's own. */
+/**
+ * The reason in an OpenSSL error line: `error:<hex>:SSL routines:<function>:<reason>:<file>:<line>`. OpenSSL
+ * wrote it.
+ */
 const opensslReason = /:SSL routines:[^:]*:([a-z0-9 ]+):/;
 
 export function failed(cause: FailureCause, error: string): Failure {
@@ -46,14 +49,14 @@ export function refused(error: string): Refused {
   return { kind: 'refused', error: toLine(error) };
 }
 
-/** Anything but printable ASCII goes: the line ends in logs, in the API and on terminals. */
+/** Removes all characters except printable ASCII: the line goes to logs, the API and terminals. */
 function toLine(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '').slice(0, errorCharactersMax);
 }
 
 /**
- * Names what went wrong with a connection to an endpoint. Null when the fault is our own and says nothing about the
- * endpoint; an error with a code that is not known here counts as the endpoint's, or it could dodge its attempts.
+ * Describes a failed connection to an endpoint. Returns null when the fault is ours and not the endpoint's.
+ * An unknown error code counts as the endpoint's fault: otherwise an endpoint could avoid failed attempts.
  */
 export function describeFailure(error: unknown, facts: ConnectionFacts): Failure | null {
   if (error instanceof NameLookupError) return failed('dns', error.message);
@@ -79,7 +82,7 @@ function describeTls(code: string, message: string, hostname: string): string | 
   return certificateFaults[code] ?? null;
 }
 
-/** Of the addresses that were tried one after another: the first that said why, not one that was merely given up. */
+/** The first error of the tried addresses that is not a timeout, because it names a reason. */
 function mostTelling(errors: unknown[]): unknown {
   return errors.find((error) => (error as NodeJS.ErrnoException).code !== 'ETIMEDOUT') ?? errors[0];
 }

@@ -11,13 +11,15 @@ import {
   type TestAuthority,
   waitFor,
 } from '@postrider/testing';
-import { UNUSED_PORT } from '../test/client-ground.ts';
-import { createAddressGuard } from './guard/address-guard.ts';
+import { UNUSED_PORT } from '../test/client-fixture.ts';
+import { AddressGuard } from './guard/address-guard.ts';
 import { GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
 import { NameLookupError, type NameResolver } from './resolve/name-resolver.ts';
 
-const quiet = { resolveIpv6: async () => [], close: () => undefined };
-const loopback: NameResolver = { resolve: async () => ['127.0.0.1'], ...quiet };
+type TestResolver = Pick<NameResolver, 'resolve' | 'resolveIpv6'>;
+
+const resolveIpv6 = async () => [];
+const loopback: TestResolver = { resolve: async () => ['127.0.0.1'], resolveIpv6 };
 
 let authority: TestAuthority;
 const open: (() => unknown)[] = [];
@@ -30,7 +32,7 @@ afterEach(async () => {
 });
 
 function createAgent(allowedNetworks: string[], options: Partial<GuardedAgentOptions> = {}): GuardedAgent {
-  const guard = createAddressGuard({ allowedNetworks });
+  const guard = new AddressGuard({ allowedNetworks });
   const agent = new GuardedAgent({
     guard,
     resolver: loopback,
@@ -109,8 +111,8 @@ test.each([
 });
 
 describe('of hosts that are met once nothing is kept:', () => {
-  const failing = (message: string): NameResolver => ({
-    ...quiet,
+  const failing = (message: string): TestResolver => ({
+    resolveIpv6,
     resolve: () => Promise.reject(new NameLookupError(message)),
   });
   const names = (count: number) => Array.from({ length: count }, (_, n) => `c${n}.hooks.example.com`);
@@ -123,7 +125,7 @@ describe('of hosts that are met once nothing is kept:', () => {
     ['nobody knows the name', failing('DNS: does not exist'), 'DNS: does not exist'],
     [
       'its address is refused',
-      { ...quiet, resolve: async () => ['10.0.0.1'] },
+      { resolveIpv6, resolve: async () => ['10.0.0.1'] },
       'refused address 10.0.0.1 (private)',
     ],
     ['it refuses the connection', loopback, 'connect ECONNREFUSED 127.0.0.1'],

@@ -2,46 +2,55 @@ import { Agent, type RequestOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { RefusedError } from './guard/address-guard.ts';
 import type { AddressGuard } from './guard/address-guard.ts';
 import { withoutBrackets } from './guard/names.ts';
-import { RefusedError } from './guard/refused-error.ts';
 import { createGuardedLookup, judgeHost, judgeResolved } from './resolve/guarded-lookup.ts';
 import type { NameResolver } from './resolve/name-resolver.ts';
-import { createNat64, type Nat64 } from './resolve/nat64.ts';
+import { Nat64 } from './resolve/nat64.ts';
 
 export interface GuardedAgentOptions {
   guard: AddressGuard;
-  resolver: NameResolver;
-  /** Connections to one host and port, busy and idle together; further requests queue. */
+  resolver: Pick<NameResolver, 'resolve' | 'resolveIpv6'>;
+  /** Connection limit for one host and port, busy and idle together. Further requests wait in a queue. */
   socketsPerHost: number;
-  /** PEM certificates trusted in place of the system's roots. */
+  /** PEM certificates that replace the system's roots. */
   ca?: readonly string[] | undefined;
-  /** An idle connection is closed after this long. It stays on the address that was judged when it was made. */
+  /**
+   * Closes a connection that is idle for longer. A connection keeps the address that was judged at its start.
+   */
   idleMs?: number;
   /** Monotonic time in milliseconds, for the age of a connection. */
   nowMs?: () => number;
-  /** Called with the address when a socket came up connected to one the guard refuses: it must never happen. */
+  /** Called with the address when a socket connected to a refused address. This must never happen. */
   onTripwire?: ((address: string) => void) | undefined;
 }
 
 const idleMsDefault = 12_000;
-/** No request begins on a connection older than this: what its address leads to, and to whom, may have changed. */
+/** Older connections start no request: the name may have moved, or the address may have a new owner. */
 const connectionAgeMsMax = 300_000;
-/** Enough for a burst to a busy endpoint: a connection made anew costs as much CPU as several deliveries. */
+/** Enough for a burst to a busy endpoint. A new connection costs as much CPU as several deliveries. */
 const idleSocketsPerHost = 128;
-/** TLS sessions kept, of the endpoints met last, some kilobytes each: to resume one spares both sides the certificates. */
+/** TLS sessions of the latest endpoints, a few kilobytes each. A resumed session needs no certificates. */
 const sessionsKept = 1_000;
-/** How long one address of several may take to connect before the next is tried; Node's 250 ms is too short across oceans. */
+/**
+ * After this time, Node tries the next address of a name. Node's default of 250 ms is too short across
+ * oceans.
+ */
 const addressAttemptMs = 1000;
 
 type CreateConnection = Parameters<Agent['createConnection']>;
 
 /**
- * Connects only to what the guard allows, and judges in the act of connecting: a literal as it stands and by the IPv4
- * address inside, a name by its rules and then by every address the lookup hands to the socket. Certificates are always verified, TLS is 1.2 or later;
- * neither the options of a request nor `NODE_TLS_REJECT_UNAUTHORIZED` can loosen that.
+ * Connects only to addresses that the guard allows. It judges when it connects:
+ * - a literal address, and the IPv4 address inside;
+ * - a name by its rules, then every address that the lookup gives to the socket.
  *
- * There is no cap over all hosts: Node counts idle sockets in it, so two idle hosts could block a third.
+ * It always verifies certificates and uses TLS 1.2 or later. Neither request options nor
+ * `NODE_TLS_REJECT_UNAUTHORIZED` can weaken this.
+ *
+ * It has no connection limit over all hosts. Node counts idle sockets in that limit, so two idle hosts could
+ * block a third.
  */
 export class GuardedAgent extends Agent {
   readonly #guard: AddressGuard;
@@ -49,7 +58,7 @@ export class GuardedAgent extends Agent {
   readonly #secureContext: SecureContext;
   readonly #nat64: Nat64;
   readonly #nowMs: () => number;
-  /** When each connection of a request was made. */
+  /** When each connection was opened. */
   readonly #madeAtMs = new WeakMap<Socket, number>();
   readonly #onTripwire: ((address: string) => void) | undefined;
 
@@ -64,7 +73,7 @@ export class GuardedAgent extends Agent {
     });
     this.#guard = options.guard;
     this.#nowMs = options.nowMs ?? (() => performance.now());
-    this.#nat64 = createNat64(options.resolver);
+    this.#nat64 = new Nat64(options.resolver);
     this.#lookup = createGuardedLookup(options.guard, options.resolver, this.#nat64);
     this.#secureContext = createSecureContext({
       minVersion: 'TLSv1.2',
@@ -72,7 +81,7 @@ export class GuardedAgent extends Agent {
     });
     this.#onTripwire = options.onTripwire;
     const ageMsMax = connectionAgeMsMax - (options.idleMs ?? idleMsDefault);
-    // Before Node's own listener, which hands the connection to a request that waits, or keeps it while it is idle.
+    // Runs before Node's listener, which gives the connection to a waiting request or to the pool.
     this.prependListener('free', (socket: Socket) => {
       if (this.#nowMs() - (this.#madeAtMs.get(socket) ?? 0) > ageMsMax) socket.destroy();
     });
@@ -106,11 +115,12 @@ export class GuardedAgent extends Agent {
       secureContext: this.#secureContext,
       rejectUnauthorized: true,
       autoSelectFamilyAttemptTimeout: addressAttemptMs,
-      socket: undefined, // none that a request brings: no guard has judged it
+      socket: undefined, // a request must not bring its own socket: the guard has not judged it
     } as RequestOptions) as TLSSocket;
-    // A socket between two requests has no listener of Node's own for a moment; without this one an error would end the process.
+    // Between two requests Node has no error listener on the socket for a moment. An error would then end the
+    // process.
     socket.on('error', () => undefined);
-    // Before Node's own listener, which begins the handshake.
+    // Runs before Node's listener, which starts the handshake.
     socket.prependOnceListener('connect', () => this.#trip(socket));
     this.#madeAtMs.set(socket, this.#nowMs());
     return socket;
@@ -118,12 +128,15 @@ export class GuardedAgent extends Agent {
 
   #failToConnect(error: Error, options: CreateConnection[0], callback: CreateConnection[1]): void {
     callback?.(error, undefined as unknown as Duplex);
-    // Node lists a host before it connects, and strikes it off only when a connection to it closes.
+    // Node adds a host to its list before it connects, and removes it only when a connection closes.
     const name = this.getName(options);
     if (this.sockets[name]?.length === 0) Reflect.deleteProperty(this.sockets, name);
   }
 
-  /** Closes the idle connections to a host (an IPv6 literal with or without brackets), so that the next request to it opens a new one. */
+  /**
+   * Closes the idle connections to a host, so that its next request opens a new one. IPv6 brackets are
+   * optional.
+   */
   closeIdle(host: string, port: string): void {
     const prefix = `${withoutBrackets(host)}:${port}:`;
     for (const [name, sockets] of Object.entries(this.freeSockets)) {

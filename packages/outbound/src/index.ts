@@ -1,10 +1,5 @@
 export { createBoundedGet, type BoundedGetOptions, type FetchedAnswer } from './bounded-get.ts';
-export {
-  createEndpointClient,
-  type EndpointClient,
-  type EndpointClientOptions,
-  type HttpClient,
-} from './client.ts';
+export { EndpointClient, type EndpointClientOptions, type HttpClient } from './client.ts';
 export type {
   Answered,
   EndpointAnswer,
@@ -13,11 +8,6 @@ export type {
   FailureCause,
   Refused,
 } from './endpoint-answer.ts';
-export { createAddressGuard, type AddressGuard } from './guard/address-guard.ts';
+export { AddressGuard } from './guard/address-guard.ts';
 export { isCidr, parseCidr, type Cidr } from './guard/cidr.ts';
-export {
-  createNameResolver,
-  NameLookupError,
-  type NameResolver,
-  type NameResolverOptions,
-} from './resolve/name-resolver.ts';
+export { NameLookupError, NameResolver, type NameResolverOptions } from './resolve/name-resolver.ts';

@@ -1,20 +1,22 @@
 import type { Agent } from 'node:https';
 import got, { type Got } from 'got';
 import { headBytesMax } from './failure.ts';
-import { USER_AGENT } from './user-agent.ts';
 
-/** What one kind of request has of its own. */
+/** Names the sender and the major version of what it sends (contract section 9). */
+export const USER_AGENT = 'Postrider/1';
+
 export interface StrictGotOptions {
   agent: Agent;
-  /** PEM certificates trusted in place of the system's roots. Without them, the agent or Node decides. */
+  /** PEM certificates that replace the system's roots. Default: the agent or Node decides. */
   ca?: readonly string[] | undefined;
 }
 
 /**
- * A client that makes the one request it is told to make and takes the answer as it is: no redirects, cookies, caches,
- * proxies, Unix sockets, decompression or retries, a bounded head, and certificates that are verified.
+ * A client that sends exactly one request and returns its answer unchanged. It has no redirects, cookies,
+ * caches, proxies, Unix sockets, decompression or retries. It limits the answer's head and verifies
+ * certificates.
  *
- * Make it once: merging options costs as much as half a request.
+ * Create it once: merging the options costs half as much as a request.
  */
 export function createStrictGot({ agent, ca }: StrictGotOptions): Got {
   return got.extend({

@@ -25,17 +25,17 @@ import {
   truncatedBody,
   waitFor,
 } from '@postrider/testing';
-import { forEachHttpClient } from '../../test/client-ground.ts';
+import { forEachHttpClient } from '../../test/client-fixture.ts';
 import type { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
 
 const body = Buffer.from('{"id":"evt_1"}');
 
-forEachHttpClient((ground) => {
+forEachHttpClient((fixture) => {
   let receiver: ScriptedReceiver;
 
   beforeEach(async () => {
-    receiver = await ground.startReceiver();
+    receiver = await fixture.startReceiver();
   });
 
   function post(client: EndpointClient, endpoint = receiver.url('/hook')): Promise<EndpointAnswer> {
@@ -44,7 +44,7 @@ forEachHttpClient((ground) => {
 
   describe('the request', () => {
     test('carries exactly the bytes and headers of the delivery', async () => {
-      await post(ground.createClient());
+      await post(fixture.createClient());
       const [request] = receiver.requests;
       expect(request?.method).toBe('POST');
       expect(request?.path).toBe('/hook');
@@ -62,19 +62,19 @@ forEachHttpClient((ground) => {
       const made: object[] = [];
       const note = (message: unknown) => void made.push((message as { request: object }).request);
       subscribe('http.client.request.start', note);
-      ground.atEnd(() => unsubscribe('http.client.request.start', note));
-      await post(ground.createClient());
+      fixture.atEnd(() => unsubscribe('http.client.request.start', note));
+      await post(fixture.createClient());
       // got measures how long a request takes, and keeps it there.
-      expect(made.map((request) => 'timings' in request)).toEqual([ground.httpClient === 'got']);
+      expect(made.map((request) => 'timings' in request)).toEqual([fixture.httpClient === 'got']);
     });
 
     test('keeps the query of the endpoint', async () => {
-      await post(ground.createClient(), receiver.url('/hook?a=1&b=%2f'));
+      await post(fixture.createClient(), receiver.url('/hook?a=1&b=%2f'));
       expect(receiver.requests[0]?.path).toBe('/hook?a=1&b=%2f');
     });
 
     test('with a header that cannot be sent is our own fault: it rejects', async () => {
-      const unusable = ground.createClient().post({
+      const unusable = fixture.createClient().post({
         endpoint: receiver.url('/hook'),
         body,
         headers: { 'x-bad': 'a\nb' },
@@ -131,7 +131,7 @@ forEachHttpClient((ground) => {
       'after a 101 (with an upgrade: %s) the connection is not used again',
       async (upgrade) => {
         receiver.script('/hook', [switchProtocols({ upgrade }), answer(200)]);
-        const client = ground.createClient();
+        const client = fixture.createClient();
         expect(await post(client)).toMatchObject({ kind: 'answered', statusCode: 101 });
         await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be closed' });
         expect(await post(client)).toMatchObject({ kind: 'answered', statusCode: 200 });
@@ -140,19 +140,19 @@ forEachHttpClient((ground) => {
 
     test.each(cases)('%s', async (_, behaviour, statusCode) => {
       receiver.script('/hook', [behaviour]);
-      expect(await post(ground.createClient())).toMatchObject({ kind: 'answered', statusCode });
+      expect(await post(fixture.createClient())).toMatchObject({ kind: 'answered', statusCode });
       expect(receiver.requests).toHaveLength(1);
     });
 
     test.each([200, 500])('an endless body under status %d is cut after 16 KiB', async (status) => {
       receiver.script('/hook', [endlessBody(status)]);
-      await post(ground.createClient());
+      await post(fixture.createClient());
       await waitFor(() => receiver.openSockets === 0, { what: 'the connection to be closed' });
     });
 
     test.each([200, 500])('a dripping body under status %d is cut at the deadline', async (status) => {
       receiver.script('/hook', [dripBody(status)]);
-      expect(await post(ground.createClient({ timeoutMs: 300 }))).toMatchObject({
+      expect(await post(fixture.createClient({ timeoutMs: 300 }))).toMatchObject({
         kind: 'answered',
         statusCode: status,
       });
@@ -163,7 +163,7 @@ forEachHttpClient((ground) => {
   describe('what is kept of the body', () => {
     test('is all of a short one', async () => {
       receiver.script('/hook', [answer(500, { body: 'boom' })]);
-      expect(await post(ground.createClient())).toEqual({
+      expect(await post(fixture.createClient())).toEqual({
         kind: 'answered',
         statusCode: 500,
         excerpt: Buffer.from('boom'),
@@ -174,7 +174,7 @@ forEachHttpClient((ground) => {
       const long = Buffer.from('0123456789abcdef'.repeat(512));
       receiver.script('/hook', [answer(500, { body: long })]);
       const excerpt = Buffer.from(long.subarray(0, 1024));
-      expect(await post(ground.createClient())).toEqual({ kind: 'answered', statusCode: 500, excerpt });
+      expect(await post(fixture.createClient())).toEqual({ kind: 'answered', statusCode: 500, excerpt });
     });
   });
 
@@ -199,7 +199,7 @@ forEachHttpClient((ground) => {
 
     test.each(cases)('%s', async (_, behaviour, error) => {
       receiver.script('/hook', [behaviour]);
-      const answered = await post(ground.createClient());
+      const answered = await post(fixture.createClient());
       expect(answered).toMatchObject({ kind: 'failed', cause: 'protocol' });
       expect('error' in answered ? answered.error : '').toMatch(
         typeof error === 'string' ? exactly(error) : error,
@@ -214,7 +214,7 @@ forEachHttpClient((ground) => {
     ])('%s ends at the deadline', async (_, behaviour) => {
       receiver.script('/hook', [behaviour]);
       const timedOut = { kind: 'failed', cause: 'timeout', error: 'timeout after 300 ms' };
-      expect(await post(ground.createClient({ timeoutMs: 300 }))).toEqual(timedOut);
+      expect(await post(fixture.createClient({ timeoutMs: 300 }))).toEqual(timedOut);
       await waitFor(() => receiver.openSockets === 0, { what: 'every connection to be closed' });
     });
   });
@@ -229,7 +229,7 @@ forEachHttpClient((ground) => {
       },
     };
     receiver.script('/hook', [late]);
-    expect(await post(ground.createClient({ timeoutMs }))).toMatchObject({
+    expect(await post(fixture.createClient({ timeoutMs }))).toMatchObject({
       kind: 'answered',
       statusCode: 200,
     });
@@ -237,13 +237,13 @@ forEachHttpClient((ground) => {
 
   describe('a closed client', () => {
     test('takes no attempt', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       client.close();
       await expect(post(client)).rejects.toThrow('the endpoint client is closed');
     });
 
     test('rejects what was under way, so that nobody counts it against the endpoint', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       receiver.always('/hook', hang());
       const underWay = expect(post(client)).rejects.toThrow(
         'the endpoint client was closed during the attempt',
@@ -255,7 +255,7 @@ forEachHttpClient((ground) => {
     });
 
     test('sends nothing again, though the connection had been used before', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       receiver.script('/hook', [answer(200), hang()]);
       await post(client);
       const underWay = expect(post(client)).rejects.toThrow('closed during the attempt');

@@ -1,27 +1,28 @@
 import type { Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { createTestAuthority, type TestCertificate, waitFor } from '@postrider/testing';
-import { closedPort, forEachHttpClient, GUARD, NAME } from '../../test/client-ground.ts';
-import { createEndpointClient, type EndpointClient } from '../client.ts';
+import { closedPort, forEachHttpClient, GUARD, NAME } from '../../test/client-fixture.ts';
+import { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
 
-forEachHttpClient((ground) => {
+forEachHttpClient((fixture) => {
   describe('TLS', () => {
     const day = 86_400_000;
     const cases: [string, () => Promise<TestCertificate>, string][] = [
       [
         'an expired certificate',
-        () => ground.authority.issue({ addresses: ['127.0.0.1'], notAfter: new Date(Date.now() - day / 2) }),
+        () => fixture.authority.issue({ addresses: ['127.0.0.1'], notAfter: new Date(Date.now() - day / 2) }),
         'TLS: certificate has expired',
       ],
       [
         'a certificate of tomorrow',
-        () => ground.authority.issue({ addresses: ['127.0.0.1'], notBefore: new Date(Date.now() + day / 2) }),
+        () =>
+          fixture.authority.issue({ addresses: ['127.0.0.1'], notBefore: new Date(Date.now() + day / 2) }),
         'TLS: certificate is not yet valid',
       ],
       [
         'a self-signed certificate',
-        () => ground.authority.selfSigned({ addresses: ['127.0.0.1'] }),
+        () => fixture.authority.selfSigned({ addresses: ['127.0.0.1'] }),
         'TLS: self-signed certificate',
       ],
       [
@@ -31,14 +32,14 @@ forEachHttpClient((ground) => {
       ],
       [
         'a certificate for another name',
-        () => ground.authority.issue({ names: ['evil.example.com'] }),
+        () => fixture.authority.issue({ names: ['evil.example.com'] }),
         'TLS: certificate is not valid for 127.0.0.1',
       ],
     ];
 
     test.each(cases)('%s fails the attempt and nothing is sent', async (_, issue, error) => {
-      const receiver = await ground.startReceiver({ certificate: await issue() });
-      expect(await post(ground.createClient(), receiver.url('/'))).toEqual({
+      const receiver = await fixture.startReceiver({ certificate: await issue() });
+      expect(await post(fixture.createClient(), receiver.url('/'))).toEqual({
         kind: 'failed',
         cause: 'tls',
         error,
@@ -48,17 +49,17 @@ forEachHttpClient((ground) => {
 
     test('a server that speaks no TLS 1.2 fails the attempt', async () => {
       const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
-      const receiver = await ground.startReceiver({ tls: old });
-      const answer = await post(ground.createClient(), receiver.url('/'));
+      const receiver = await fixture.startReceiver({ tls: old });
+      const answer = await post(fixture.createClient(), receiver.url('/'));
       expect(answer).toMatchObject({ kind: 'failed', cause: 'tls' });
       expect(answer).toMatchObject({ error: expect.stringMatching(/^TLS: .*protocol/) });
     });
 
     test('plain HTTP on the port fails the attempt and never sees the event', async () => {
-      const listener = await ground.startListener(
+      const listener = await fixture.startListener(
         (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
       );
-      expect(await post(ground.createClient(), `https://127.0.0.1:${listener.port}/`)).toEqual({
+      expect(await post(fixture.createClient(), `https://127.0.0.1:${listener.port}/`)).toEqual({
         kind: 'failed',
         cause: 'tls',
         error: 'TLS: wrong version number',
@@ -70,8 +71,8 @@ forEachHttpClient((ground) => {
       ['closed', (socket) => void socket.once('data', () => socket.end())],
       ['reset', (socket) => void socket.once('data', () => socket.resetAndDestroy())],
     ])('a handshake that is %s fails the attempt', async (_, onSocket) => {
-      const listener = await ground.startListener(onSocket);
-      expect(await post(ground.createClient(), `https://127.0.0.1:${listener.port}/`)).toEqual({
+      const listener = await fixture.startListener(onSocket);
+      expect(await post(fixture.createClient(), `https://127.0.0.1:${listener.port}/`)).toEqual({
         kind: 'failed',
         cause: 'tls',
         error: 'TLS: connection closed during the handshake',
@@ -79,9 +80,9 @@ forEachHttpClient((ground) => {
     });
 
     test('a handshake that stalls ends at the deadline', async () => {
-      const listener = await ground.startListener();
+      const listener = await fixture.startListener();
       const answer = await post(
-        ground.createClient({ timeoutMs: 300 }),
+        fixture.createClient({ timeoutMs: 300 }),
         `https://127.0.0.1:${listener.port}/`,
       );
       expect(answer).toEqual({ kind: 'failed', cause: 'timeout', error: 'timeout after 300 ms' });
@@ -89,14 +90,14 @@ forEachHttpClient((ground) => {
     });
 
     test('without the test authority the system roots decide: its certificate is not trusted', async () => {
-      const receiver = await ground.startReceiver();
-      const client = createEndpointClient({
-        httpClient: ground.httpClient,
+      const receiver = await fixture.startReceiver();
+      const client = new EndpointClient({
+        httpClient: fixture.httpClient,
         guard: GUARD,
         timeoutMs: 20_000,
         socketsPerHost: 1,
       });
-      ground.atEnd(() => client.close());
+      fixture.atEnd(() => client.close());
       expect(await post(client, receiver.url('/'))).toMatchObject({ kind: 'failed', cause: 'tls' });
     });
   });
@@ -104,7 +105,7 @@ forEachHttpClient((ground) => {
   describe('connecting', () => {
     test('a refused connection names the address and the port', async () => {
       const port = await closedPort();
-      expect(await post(ground.createClient(), `https://127.0.0.1:${port}/`)).toEqual({
+      expect(await post(fixture.createClient(), `https://127.0.0.1:${port}/`)).toEqual({
         kind: 'failed',
         cause: 'connect',
         error: `connect ECONNREFUSED 127.0.0.1:${port}`,
@@ -116,18 +117,18 @@ forEachHttpClient((ground) => {
       ['an IPv6 address', '::1', undefined],
       ['a name', '127.0.0.1', NAME],
     ])('to %s opens one connection, which serves the next attempt too', async (_, host, hostname) => {
-      const receiver = await ground.startReceiver({ host });
-      const { client } = await ground.createClientWithNames(() => ({ addresses: [host] }));
+      const receiver = await fixture.startReceiver({ host });
+      const { client } = await fixture.createClientWithNames(() => ({ addresses: [host] }));
       expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
       expect(await post(client, receiver.url('/hook', hostname))).toMatchObject({ statusCode: 200 });
       expect(receiver.connections).toBe(1);
     });
 
     test('an endpoint that speaks before TLS does fails as any other that does not speak TLS', async () => {
-      const listener = await ground.startListener(
+      const listener = await fixture.startListener(
         (socket) => void socket.write('220 mail.example ESMTP\r\n'),
       );
-      expect(await post(ground.createClient(), `https://127.0.0.1:${listener.port}/`)).toMatchObject({
+      expect(await post(fixture.createClient(), `https://127.0.0.1:${listener.port}/`)).toMatchObject({
         kind: 'failed',
         cause: 'tls',
       });
@@ -136,15 +137,15 @@ forEachHttpClient((ground) => {
 
     test('an IPv6 address is named in brackets', async () => {
       const port = await closedPort();
-      expect(await post(ground.createClient(), `https://[::1]:${port}/`)).toMatchObject({
+      expect(await post(fixture.createClient(), `https://[::1]:${port}/`)).toMatchObject({
         cause: 'connect',
         error: expect.stringMatching(new RegExp(`^connect E[A-Z]+ \\[::1\\]:${port}$`)),
       });
     });
 
     test('a name with a dead address and a live one reaches the live one', async () => {
-      const receiver = await ground.startReceiver();
-      const { client } = await ground.createClientWithNames(() => ({ addresses: ['127.0.0.1', '::1'] }));
+      const receiver = await fixture.startReceiver();
+      const { client } = await fixture.createClientWithNames(() => ({ addresses: ['127.0.0.1', '::1'] }));
       expect(await post(client, receiver.url('/', NAME))).toMatchObject({
         kind: 'answered',
         statusCode: 200,
@@ -153,7 +154,7 @@ forEachHttpClient((ground) => {
 
     test('a name whose addresses are all dead fails with the first of the reasons', async () => {
       const port = await closedPort();
-      const { client } = await ground.createClientWithNames(() => ({ addresses: ['127.0.0.1', '::1'] }));
+      const { client } = await fixture.createClientWithNames(() => ({ addresses: ['127.0.0.1', '::1'] }));
       expect(await post(client, `https://${NAME}:${port}/`)).toMatchObject({
         cause: 'connect',
         error: `connect ECONNREFUSED 127.0.0.1:${port}`,

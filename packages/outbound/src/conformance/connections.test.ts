@@ -15,20 +15,20 @@ import {
   type ScriptedReceiver,
   waitFor,
 } from '@postrider/testing';
-import { createGate, forEachHttpClient, NAME } from '../../test/client-ground.ts';
+import { createGate, forEachHttpClient, NAME } from '../../test/client-fixture.ts';
 import { startThreadedReceiver } from '../../test/threaded-receiver.ts';
 import type { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
 
 const body = Buffer.from('{"id":"evt_1"}');
 
-const QUIET = { resolveIpv6: async () => [], close: () => undefined };
+const resolveIpv6 = async () => [];
 
-forEachHttpClient((ground) => {
+forEachHttpClient((fixture) => {
   let receiver: ScriptedReceiver;
 
   beforeEach(async () => {
-    receiver = await ground.startReceiver();
+    receiver = await fixture.startReceiver();
   });
 
   function post(client: EndpointClient, endpoint = receiver.url('/hook')): Promise<EndpointAnswer> {
@@ -37,18 +37,19 @@ forEachHttpClient((ground) => {
 
   describe('connections', () => {
     test('one serves many attempts', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       receiver.script('/hook', [answer(200), answer(500, { body: 'x'.repeat(16_384) }), answer(204)]);
       for (let count = 0; count < 6; count += 1) await post(client);
       expect(receiver.connections).toBe(1);
     });
 
     test('one serves many attempts, also when this process reads the answer before it has heard that the request went out', async () => {
-      const threaded = await startThreadedReceiver(ground.authority);
-      const client = ground.createClient();
+      const threaded = await startThreadedReceiver(fixture.authority);
+      const client = fixture.createClient();
       const connectionsSoFar: (string | undefined)[] = [];
       for (let count = 1; count <= 4; count += 1) {
-        // Written by one immediate: Node tells of it in the next round of the event loop, after it has read what came meanwhile.
+        // Written by one immediate: Node tells of it in the next round of the event loop, after it has read
+        // what came meanwhile.
         const posting = new Promise<EndpointAnswer>((resolve) => {
           setImmediate(() => resolve(post(client, threaded.url())));
           if (count > 1) setImmediate(() => threaded.holdUntilAnswered(count));
@@ -61,7 +62,7 @@ forEachHttpClient((ground) => {
     });
 
     test('is not used again after a body over 16 KiB', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       receiver.script('/hook', [answer(200, { body: 'x'.repeat(16_385) })]);
       await post(client);
       await post(client);
@@ -69,7 +70,7 @@ forEachHttpClient((ground) => {
     });
 
     test('a pooled connection that turns out dead costs one immediate second request, not the attempt', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       receiver.script('/hook', [answerThenResetNext(), answer(202)]);
       await post(client);
       expect(await post(client)).toMatchObject({ kind: 'answered', statusCode: 202 });
@@ -77,7 +78,7 @@ forEachHttpClient((ground) => {
     });
 
     test('so it is with one that was handed on to an attempt waiting for a connection', async () => {
-      const client = ground.createClient({ socketsPerHost: 1 });
+      const client = fixture.createClient({ socketsPerHost: 1 });
       const [gate, open] = createGate();
       receiver.script('/hook', [after(gate, answerThenResetNext(201)), answer(202)]);
       const answers = Promise.all([post(client), post(client)]);
@@ -88,7 +89,7 @@ forEachHttpClient((ground) => {
     });
 
     test('the second request is the last: a reset on it fails the attempt', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       receiver.script('/hook', [answer(200), resetBeforeHead(), resetBeforeHead()]);
       await post(client);
       expect(await post(client)).toMatchObject({ kind: 'failed', cause: 'protocol' });
@@ -96,18 +97,19 @@ forEachHttpClient((ground) => {
     });
 
     test('nor is there a third when the second is handed a connection that dies too', async () => {
-      const client = ground.createClient({ socketsPerHost: 1 });
+      const client = fixture.createClient({ socketsPerHost: 1 });
       const [gate, open] = createGate();
       receiver.script('/hook', [after(gate, answerThenResetNext(201)), answerThenResetNext(202)]);
       const answers = Promise.all([post(client), post(client), post(client)]);
       await receiver.waitForRequests(1);
       open();
-      // The first connection dies under the second attempt, which queues behind the third and inherits its connection.
+      // The first connection dies under the second attempt, which queues behind the third and inherits its
+      // connection.
       expect(await answers).toMatchObject([{ statusCode: 201 }, { kind: 'failed' }, { statusCode: 202 }]);
     });
 
     test('the second request goes out on a new connection though another idle one is there', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       await openTwo(client);
       receiver.script('/hook', [resetBeforeHead(), answer(202)]);
       expect(await post(client)).toMatchObject({ kind: 'answered', statusCode: 202 });
@@ -115,7 +117,7 @@ forEachHttpClient((ground) => {
     });
 
     test('a pooled connection that dies after the first byte of an answer fails the attempt: the endpoint had the request', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       receiver.script('/hook', [answer(200), closeInsideHead()]);
       await post(client);
       expect(await post(client)).toMatchObject({ kind: 'failed', cause: 'protocol' });
@@ -123,7 +125,7 @@ forEachHttpClient((ground) => {
     });
 
     test('one that is reset while it is idle is not used again', async () => {
-      const client = ground.createClient();
+      const client = fixture.createClient();
       const [gate, open] = createGate();
       const answerThenReset: Behaviour = {
         status: 201,
@@ -148,8 +150,8 @@ forEachHttpClient((ground) => {
         if (socket !== null) sockets.add(socket);
       };
       subscribe('http.client.request.start', note);
-      ground.atEnd(() => unsubscribe('http.client.request.start', note));
-      const client = ground.createClient();
+      fixture.atEnd(() => unsubscribe('http.client.request.start', note));
+      const client = fixture.createClient();
       const listeners = async (): Promise<number[]> => {
         await post(client);
         await nextImmediate(); // for Node to take the connection back
@@ -166,19 +168,19 @@ forEachHttpClient((ground) => {
 
     test('a reset on a new connection is not retried', async () => {
       receiver.script('/hook', [resetBeforeHead()]);
-      expect(await post(ground.createClient())).toMatchObject({ kind: 'failed' });
+      expect(await post(fixture.createClient())).toMatchObject({ kind: 'failed' });
       expect(receiver.requests).toHaveLength(1);
     });
 
     test('the second request is bound by the deadline of the first', async () => {
-      const client = ground.createClient({ timeoutMs: 400 });
+      const client = fixture.createClient({ timeoutMs: 400 });
       receiver.script('/hook', [answer(200), resetBeforeHead(), hang()]);
       await post(client);
       expect(await post(client)).toMatchObject({ kind: 'failed', error: 'timeout after 400 ms' });
     });
 
     test('an answer that overtakes a request the endpoint never reads frees the connection', async () => {
-      const client = ground.createClient({ socketsPerHost: 1 });
+      const client = fixture.createClient({ socketsPerHost: 1 });
       receiver.script('/hook', [answerUnread()]);
       const large = Buffer.alloc(32 * 1024 * 1024, ' ');
       const overtaken = await client.post({ endpoint: receiver.url('/hook'), body: large, headers: {} });
@@ -187,7 +189,7 @@ forEachHttpClient((ground) => {
     });
 
     test('no more than allowed go to one host, and waiting for one counts against the deadline', async () => {
-      const client = ground.createClient({ socketsPerHost: 2, timeoutMs: 400 });
+      const client = fixture.createClient({ socketsPerHost: 2, timeoutMs: 400 });
       receiver.always('/hook', hang());
       const posts = Array.from({ length: 10 }, () => post(client));
       await Promise.race(posts);
@@ -201,7 +203,7 @@ forEachHttpClient((ground) => {
     });
 
     test('an attempt that waited for a connection gets the next free one', async () => {
-      const client = ground.createClient({ socketsPerHost: 1 });
+      const client = fixture.createClient({ socketsPerHost: 1 });
       const [gate, open] = createGate();
       receiver.script('/hook', [after(gate, answer(201)), answer(202)]);
       const answers = Promise.all([post(client), post(client)]);
@@ -212,13 +214,13 @@ forEachHttpClient((ground) => {
     });
 
     test('200 attempts that time out leave none behind, and the endpoint is served again at once', async () => {
-      const client = ground.createClient({ socketsPerHost: 50, timeoutMs: 800 });
+      const client = fixture.createClient({ socketsPerHost: 50, timeoutMs: 800 });
       receiver.always('/hook', hang());
       const answers = await Promise.all(Array.from({ length: 200 }, () => post(client)));
       expect(answers.every((one) => one.kind === 'failed' && one.cause === 'timeout')).toBe(true);
       await waitFor(() => receiver.openSockets === 0, { what: 'every connection to be closed' });
       receiver.always('/hook', answer(200));
-      expect(await post(ground.createClient())).toMatchObject({ kind: 'answered', statusCode: 200 });
+      expect(await post(fixture.createClient())).toMatchObject({ kind: 'answered', statusCode: 200 });
       expect(await post(client)).toMatchObject({ kind: 'answered', statusCode: 200 });
     });
   });
@@ -230,8 +232,8 @@ forEachHttpClient((ground) => {
     test('is five minutes at the most; the next request is made on a new one, and judged', async () => {
       let nowMs = 0;
       let addresses = ['127.0.0.1'];
-      const resolver = { ...QUIET, resolve: async () => addresses };
-      const client = ground.createClient({ resolver, nowMs: () => nowMs });
+      const resolver = { resolveIpv6, resolve: async () => addresses };
+      const client = fixture.createClient({ resolver, nowMs: () => nowMs });
       const visit = () => post(client, receiver.url('/hook', NAME));
       await visit();
       addresses = ['10.0.0.1'];
@@ -247,7 +249,7 @@ forEachHttpClient((ground) => {
 
     test('ends it, though another attempt waits for one', async () => {
       let nowMs = 0;
-      const client = ground.createClient({ socketsPerHost: 1, nowMs: () => nowMs });
+      const client = fixture.createClient({ socketsPerHost: 1, nowMs: () => nowMs });
       const [gate, open] = createGate();
       receiver.script('/hook', [after(gate, answer(201)), answer(202)]);
       const answers = Promise.all([post(client), post(client)]);
@@ -261,12 +263,12 @@ forEachHttpClient((ground) => {
 
   describe('an idle connection', () => {
     test('is closed after a while', async () => {
-      await post(ground.createClient({ idleMs: 50 }));
+      await post(fixture.createClient({ idleMs: 50 }));
       await waitFor(() => receiver.openSockets === 0, { what: 'the idle connection to be closed' });
     });
 
     test('is not one that waits for a slow answer', async () => {
-      const client = ground.createClient({ idleMs: 30 });
+      const client = fixture.createClient({ idleMs: 30 });
       const otherIsClosed = waitFor(() => receiver.openSockets === 1, {
         what: 'the other connection to be closed',
       });

@@ -3,17 +3,19 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { forEachHttpClient, UNUSED_PORT } from '../../test/client-ground.ts';
+import { forEachHttpClient, UNUSED_PORT } from '../../test/client-fixture.ts';
 import { startThreadedReceiver, type ThreadedReceiver } from '../../test/threaded-receiver.ts';
 import type { EndpointClient } from '../client.ts';
 import { NameLookupError, type NameResolver } from '../resolve/name-resolver.ts';
 
 /* A worker may meet 200,000 hosts in an hour, and need not meet them again. */
 
-const QUIET = { resolveIpv6: async () => [], close: () => undefined };
-const LOOPBACK: NameResolver = { ...QUIET, resolve: async () => ['127.0.0.1'] };
-const NOWHERE: NameResolver = {
-  ...QUIET,
+type TestResolver = Pick<NameResolver, 'resolve' | 'resolveIpv6'>;
+
+const resolveIpv6 = async () => [];
+const LOOPBACK: TestResolver = { resolve: async () => ['127.0.0.1'], resolveIpv6 };
+const NOWHERE: TestResolver = {
+  resolveIpv6,
   resolve: (name) => Promise.reject(new NameLookupError(`DNS: ${name} does not exist`)),
 };
 const HOSTS_AT_ONCE = 16;
@@ -53,7 +55,7 @@ async function meet(
   return outcomes;
 }
 
-forEachHttpClient((ground) => {
+forEachHttpClient((fixture) => {
   describe('hosts that are met once', () => {
     test.each([
       ['whose names nobody knows', NOWHERE, 'dns'],
@@ -61,7 +63,7 @@ forEachHttpClient((ground) => {
     ])(
       '%s leave nothing behind',
       async (_, resolver, outcome) => {
-        const client = ground.createClient({ resolver });
+        const client = fixture.createClient({ resolver });
         await meet(client, UNUSED_PORT, { from: 0, count: 800 });
         const before = await heapBytes();
         expect(await meet(client, UNUSED_PORT, { from: 800, count: 1_200 })).toEqual(new Set([outcome]));
@@ -71,9 +73,9 @@ forEachHttpClient((ground) => {
     );
 
     test('and answer leave next to nothing behind', async () => {
-      const receiver = await startThreadedReceiver(ground.authority, ['*.hooks.example.com']);
-      ground.atEnd(() => receiver.close());
-      const client = ground.createClient({ idleMs: 10, resolver: LOOPBACK });
+      const receiver = await startThreadedReceiver(fixture.authority, ['*.hooks.example.com']);
+      fixture.atEnd(() => receiver.close());
+      const client = fixture.createClient({ idleMs: 10, resolver: LOOPBACK });
       const { port } = new URL(receiver.url());
       // The TLS sessions of 1,000 hosts are kept: these are there before it is measured.
       await meet(client, port, { from: 0, count: 1_040 });

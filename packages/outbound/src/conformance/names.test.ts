@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { type NameReply, waitFor } from '@postrider/testing';
-import { closedPort, forEachHttpClient, NAME } from '../../test/client-ground.ts';
+import { closedPort, forEachHttpClient, NAME } from '../../test/client-fixture.ts';
 import type { EndpointClient } from '../client.ts';
 import type { EndpointAnswer } from '../endpoint-answer.ts';
-import type { AddressGuard } from '../guard/address-guard.ts';
-import { createNameResolver } from '../resolve/name-resolver.ts';
+import { AddressGuard } from '../guard/address-guard.ts';
+import { NameResolver } from '../resolve/name-resolver.ts';
 
-forEachHttpClient((ground) => {
+forEachHttpClient((fixture) => {
   describe('names', () => {
     test('a name keeps its SNI, its Host and its certificate', async () => {
-      const receiver = await ground.startReceiver();
-      const { client } = await ground.createClientWithNames(() => ({ addresses: ['127.0.0.1'] }));
+      const receiver = await fixture.startReceiver();
+      const { client } = await fixture.createClientWithNames(() => ({ addresses: ['127.0.0.1'] }));
       expect(await post(client, receiver.url('/', NAME))).toMatchObject({
         kind: 'answered',
         statusCode: 200,
@@ -22,8 +22,8 @@ forEachHttpClient((ground) => {
     });
 
     test('the trailing dot of a name goes into neither', async () => {
-      const receiver = await ground.startReceiver();
-      const { client } = await ground.createClientWithNames(() => ({ addresses: ['127.0.0.1'] }));
+      const receiver = await fixture.startReceiver();
+      const { client } = await fixture.createClientWithNames(() => ({ addresses: ['127.0.0.1'] }));
       expect(await post(client, receiver.url('/', `${NAME}.`))).toMatchObject({
         kind: 'answered',
         statusCode: 200,
@@ -41,13 +41,13 @@ forEachHttpClient((ground) => {
       ['is not served', 'servfail', `DNS: no answer for ${NAME} (SERVFAIL)`],
       ['is met with silence', 'silence', `DNS: no answer for ${NAME} (TIMEOUT)`],
     ])('a name that %s is a failed attempt', async (_, reply, error) => {
-      const { client } = await ground.createClientWithNames(() => reply);
+      const { client } = await fixture.createClientWithNames(() => reply);
       expect(await post(client, `https://${NAME}/`)).toEqual({ kind: 'failed', cause: 'dns', error });
     });
 
     test('without a name server in reach the attempt fails', async () => {
-      const resolver = createNameResolver({ servers: [`127.0.0.1:${await closedPort()}`] });
-      const answer = await post(ground.createClient({ resolver }), `https://${NAME}/`);
+      const resolver = new NameResolver({ servers: [`127.0.0.1:${await closedPort()}`] });
+      const answer = await post(fixture.createClient({ resolver }), `https://${NAME}/`);
       expect(answer).toMatchObject({
         kind: 'failed',
         cause: 'dns',
@@ -56,7 +56,7 @@ forEachHttpClient((ground) => {
     });
 
     test('the deadline does not wait for the name server', async () => {
-      const { client } = await ground.createClientWithNames(() => 'silence', { timeoutMs: 200 });
+      const { client } = await fixture.createClientWithNames(() => 'silence', { timeoutMs: 200 });
       expect(await post(client, `https://${NAME}/`)).toMatchObject({
         cause: 'timeout',
         error: 'timeout after 200 ms',
@@ -69,8 +69,8 @@ forEachHttpClient((ground) => {
       ['the last', (bad: string) => [...Array.from({ length: 99 }, () => '127.0.0.1'), bad]],
       ['the first', (bad: string) => [bad, ...Array.from({ length: 99 }, () => '127.0.0.1')]],
     ])('one refused address among a hundred refuses the delivery, be it %s', async (_, addresses) => {
-      const canary = await ground.startListener();
-      const { client } = await ground.createClientWithNames(() => ({ addresses: addresses('127.0.0.2') }));
+      const canary = await fixture.startListener();
+      const { client } = await fixture.createClientWithNames(() => ({ addresses: addresses('127.0.0.2') }));
       expect(await post(client, `https://${NAME}:${canary.port}/`)).toEqual({
         kind: 'refused',
         error: `refused address 127.0.0.2 (loopback), an address of ${NAME}`,
@@ -79,8 +79,8 @@ forEachHttpClient((ground) => {
     });
 
     test('a refused IPv6 address refuses a name whose IPv4 address is fine', async () => {
-      const canary = await ground.startListener();
-      const { client } = await ground.createClientWithNames(() => ({
+      const canary = await fixture.startListener();
+      const { client } = await fixture.createClientWithNames(() => ({
         addresses: ['127.0.0.1', 'fd00:ec2::254'],
       }));
       expect(await post(client, `https://${NAME}:${canary.port}/`)).toMatchObject({
@@ -91,10 +91,10 @@ forEachHttpClient((ground) => {
     });
 
     test('a connection asks once: what was judged is what is connected to, however the answer changes', async () => {
-      const receiver = await ground.startReceiver();
-      const canary = await ground.startListener(undefined, '127.0.0.2');
+      const receiver = await fixture.startReceiver();
+      const canary = await fixture.startListener(undefined, '127.0.0.2');
       let asked = 0;
-      const { client, queries } = await ground.createClientWithNames((_, type) => {
+      const { client, queries } = await fixture.createClientWithNames((_, type) => {
         if (type === 'AAAA') return { addresses: [] };
         asked += 1;
         return { addresses: [asked === 1 ? '127.0.0.1' : '127.0.0.2'], ttlSeconds: 0 };
@@ -109,8 +109,8 @@ forEachHttpClient((ground) => {
     });
 
     test('a synthesised AAAA record beside an A record does not refuse the delivery', async () => {
-      const receiver = await ground.startReceiver();
-      const { client } = await ground.createClientWithNames((_, type) => ({
+      const receiver = await fixture.startReceiver();
+      const { client } = await fixture.createClientWithNames((_, type) => ({
         addresses: type === 'A' ? ['127.0.0.1'] : ['64:ff9b::7f00:1'],
       }));
       expect(await post(client, receiver.url('/', NAME))).toMatchObject({
@@ -120,9 +120,9 @@ forEachHttpClient((ground) => {
     });
 
     test('one whose IPv4 address inside is refused refuses it, be the prefix known to all or told', async () => {
-      const canary = await ground.startListener();
+      const canary = await fixture.startListener();
       for (const prefix of ['64:ff9b::', 'fd00:64::']) {
-        const { client } = await ground.createClientWithNames((asked, type) => {
+        const { client } = await fixture.createClientWithNames((asked, type) => {
           if (asked === 'ipv4only.arpa') return { addresses: ['192.0.0.170', `${prefix}c000:aa`] };
           return { addresses: type === 'A' ? ['127.0.0.1'] : [`${prefix}a00:1`] };
         });
@@ -135,9 +135,9 @@ forEachHttpClient((ground) => {
     });
 
     test('while nobody answers for prefixes an IPv6 address is not connected to, and nothing is dead-lettered', async () => {
-      const receiver = await ground.startReceiver();
+      const receiver = await fixture.startReceiver();
       let addresses = ['127.0.0.1', 'fd00:64::7f00:1'];
-      const { client } = await ground.createClientWithNames((asked, type) => {
+      const { client } = await fixture.createClientWithNames((asked, type) => {
         if (asked === 'ipv4only.arpa') return type === 'A' ? { addresses: ['192.0.0.170'] } : 'servfail';
         return { addresses };
       });
@@ -152,7 +152,7 @@ forEachHttpClient((ground) => {
     });
 
     test('a literal is judged by the prefixes that are told', async () => {
-      const { client } = await ground.createClientWithNames(() => ({ addresses: ['2a00:64::c000:aa'] }));
+      const { client } = await fixture.createClientWithNames(() => ({ addresses: ['2a00:64::c000:aa'] }));
       for (let turn = 0; turn < 2; turn += 1) {
         expect(await post(client, 'https://[2a00:64::a00:1]/')).toEqual({
           kind: 'refused',
@@ -162,7 +162,7 @@ forEachHttpClient((ground) => {
     });
 
     test('a refused name is never looked up', async () => {
-      const { client, queries } = await ground.createClientWithNames(() => ({ addresses: ['127.0.0.1'] }));
+      const { client, queries } = await fixture.createClientWithNames(() => ({ addresses: ['127.0.0.1'] }));
       for (const host of ['localhost', 'db.internal', 'redis', 'printer.local.']) {
         expect(await post(client, `https://${host}/`)).toMatchObject({ kind: 'refused' });
       }
@@ -170,17 +170,17 @@ forEachHttpClient((ground) => {
     });
 
     test('a connection that came up to a refused address all the same is cut before anything is sent, and counted', async () => {
-      const listener = await ground.startListener();
+      const listener = await fixture.startListener();
       // A guard that changes its mind stands for a hole between judging and connecting.
       let judged = 0;
-      const wavering: AddressGuard = {
-        judgeHost: () => null,
-        judgeAddress: (address) => (judged++ === 0 ? null : `refused address ${address} (wavering)`),
-        judgeTranslated: () => null,
-      };
+      class WaveringGuard extends AddressGuard {
+        override judgeAddress(address: string): string | null {
+          return judged++ === 0 ? null : `refused address ${address} (wavering)`;
+        }
+      }
       const tripped: string[] = [];
-      const { client } = await ground.createClientWithNames(() => ({ addresses: ['127.0.0.1'] }), {
-        guard: wavering,
+      const { client } = await fixture.createClientWithNames(() => ({ addresses: ['127.0.0.1'] }), {
+        guard: new WaveringGuard({ allowedNetworks: [] }),
         onTripwire: (address) => tripped.push(address),
       });
       expect(await post(client, `https://${NAME}:${listener.port}/`)).toEqual({

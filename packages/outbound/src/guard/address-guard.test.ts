@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { createAddressGuard } from './address-guard.ts';
+import { AddressGuard } from './address-guard.ts';
 import { parseCidr } from './cidr.ts';
 import { namedIpv6, refusedIpv4, refusedIpv6 } from './ranges.ts';
 
-const guard = createAddressGuard({ allowedNetworks: [] });
+const guard = new AddressGuard({ allowedNetworks: [] });
 
 describe('addresses', () => {
   test.each([...refusedIpv4, ...refusedIpv6, ...namedIpv6])(
@@ -107,7 +107,7 @@ describe('hosts', () => {
 
 describe('excused networks', () => {
   test('excuse their addresses and no others', () => {
-    const excusing = createAddressGuard({ allowedNetworks: ['127.0.0.1/32', 'fd00::/8'] });
+    const excusing = new AddressGuard({ allowedNetworks: ['127.0.0.1/32', 'fd00::/8'] });
     expect(excusing.judgeAddress('127.0.0.1')).toBeNull();
     expect(excusing.judgeHost('127.0.0.1')).toBeNull();
     expect(excusing.judgeAddress('127.0.0.2')).toMatch(/loopback/);
@@ -116,25 +116,25 @@ describe('excused networks', () => {
   });
 
   test('never excuse a name', () => {
-    const excusing = createAddressGuard({ allowedNetworks: ['0.0.0.0/0', '::/0'] });
+    const excusing = new AddressGuard({ allowedNetworks: ['0.0.0.0/0', '::/0'] });
     expect(excusing.judgeHost('localhost')).toMatch(/^refused name localhost/);
     expect(excusing.judgeHost('redis')).toMatch(/^refused name redis/);
   });
 
   test('an IPv4 network does not excuse the mapped form, nor a mapped network the IPv4 form', () => {
-    const excusing = createAddressGuard({ allowedNetworks: ['127.0.0.0/8', '::ffff:10.0.0.0/104'] });
+    const excusing = new AddressGuard({ allowedNetworks: ['127.0.0.0/8', '::ffff:10.0.0.0/104'] });
     expect(excusing.judgeAddress('::ffff:127.0.0.1')).toMatch(/IPv4-mapped/);
     expect(excusing.judgeAddress('::ffff:7f00:1')).toMatch(/IPv4-mapped/);
     expect(excusing.judgeAddress('10.0.0.1')).toMatch(/private/);
   });
 
   test('must be CIDRs', () => {
-    expect(() => createAddressGuard({ allowedNetworks: ['127.0.0.1'] })).toThrow('not a CIDR: 127.0.0.1');
+    expect(() => new AddressGuard({ allowedNetworks: ['127.0.0.1'] })).toThrow('not a CIDR: 127.0.0.1');
   });
 });
 
 describe('denied networks', () => {
-  const denying = createAddressGuard({
+  const denying = new AddressGuard({
     allowedNetworks: ['127.0.0.0/8', 'fd00::/8'],
     deniedNetworks: ['127.0.0.128/25', '8.8.4.0/24', '2600:1f18::/36', '64:ff9b::/96'],
   });
@@ -163,7 +163,7 @@ describe('denied networks', () => {
   });
 
   test('must be CIDRs', () => {
-    expect(() => createAddressGuard({ allowedNetworks: [], deniedNetworks: ['8.8.8.8'] })).toThrow(
+    expect(() => new AddressGuard({ allowedNetworks: [], deniedNetworks: ['8.8.8.8'] })).toThrow(
       'not a CIDR',
     );
   });

@@ -3,69 +3,74 @@ import { NetworkSet } from './cidr.ts';
 import { judgeName } from './names.ts';
 import { globalUnicastIpv6, namedIpv6, refusedIpv4, refusedIpv6, type RefusedRange } from './ranges.ts';
 
-/**
- * Decides where deliveries may go (contract section 3: never to a private, loopback or cloud-metadata address).
- * Both methods return null when the delivery may go there, else one line that says what was refused and why,
- * such as `refused address 169.254.169.254 (link-local)` or `refused name localhost (not a public name)`.
- */
-export interface AddressGuard {
-  /** @param hostname host of a parsed URL: a name, an IPv4 literal, or an IPv6 literal with or without brackets */
-  judgeHost(hostname: string): string | null;
-  /** @param address an IP literal without brackets; anything else is refused */
-  judgeAddress(address: string): string | null;
-  /**
-   * Judges the IPv4 addresses that NAT64 maps an IPv6 address to. The IPv6 address itself is checked against the deny
-   * list only.
-   * @param ipv4 where it leads to, at least one
-   */
-  judgeTranslated(address: string, ipv4: readonly string[]): string | null;
-}
-
 const refused4 = new NetworkSet(refusedIpv4.map((range) => range.cidr));
 const refused6 = new NetworkSet(refusedIpv6.map((range) => range.cidr));
 const unicast6 = new NetworkSet([globalUnicastIpv6]);
 
 export interface AddressGuardOptions {
   /**
-   * CIDRs excused from the refusal, for development. They excuse addresses, never names, and each family for itself:
-   * `127.0.0.0/8` does not excuse `::ffff:127.0.0.1`.
+   * CIDRs that deliveries may reach although we refuse them, for development. They allow addresses, not
+   * names. Each allows its own family only: `127.0.0.0/8` does not allow `::ffff:127.0.0.1`.
    */
   readonly allowedNetworks: readonly string[];
-  /** CIDRs refused besides ours. What is denied cannot be excused. */
+  /** Further CIDRs to refuse. They outrank `allowedNetworks`. */
   readonly deniedNetworks?: readonly string[];
 }
 
-/** @throws Error when one of the networks is not a CIDR. */
-export function createAddressGuard({
-  allowedNetworks,
-  deniedNetworks = [],
-}: AddressGuardOptions): AddressGuard {
-  const excused = new NetworkSet(allowedNetworks);
-  const denied = new NetworkSet(deniedNetworks);
+/** The guard refused a connection. The message is the guard's line. Nothing was sent. */
+export class RefusedError extends Error {
+  override name = 'RefusedError';
+}
 
-  function judgeAddress(address: string): string | null {
-    const version = address.includes('%') ? 0 : isIP(address);
-    if (version === 0) return `refused address ${address} (not an IP address)`;
-    const family = version === 4 ? 'ipv4' : 'ipv6';
-    if (denied.has(address, family)) return `refused address ${address} (denied network)`;
-    if (!isRefused(address, family) || excused.has(address, family)) return null;
-    return `refused address ${address} (${labelOf(address, family)})`;
+/**
+ * Decides where deliveries may go. Contract section 3 forbids private, loopback and cloud-metadata addresses.
+ *
+ * Each method returns null when the delivery may go there. Otherwise it returns one line that says what was
+ * refused and why: `refused address 169.254.169.254 (link-local)`, `refused name localhost (not a public
+ * name)`.
+ */
+export class AddressGuard {
+  readonly #allowed: NetworkSet;
+  readonly #denied: NetworkSet;
+
+  /** @throws Error when one of the networks is not a CIDR. */
+  constructor({ allowedNetworks, deniedNetworks = [] }: AddressGuardOptions) {
+    this.#allowed = new NetworkSet(allowedNetworks);
+    this.#denied = new NetworkSet(deniedNetworks);
   }
 
-  function judgeTranslated(address: string, ipv4: readonly string[]): string | null {
-    if (denied.has(address, 'ipv6')) return judgeAddress(address);
-    const [refusal = null] = ipv4.map(judgeAddress).filter((each) => each !== null);
-    return refusal === null ? null : `${refusal} by way of ${address}`;
-  }
-
-  function judgeHost(hostname: string): string | null {
+  /**
+   * @param hostname the host of a parsed URL: a name, an IPv4 literal, or an IPv6 literal with or without
+   *   brackets.
+   */
+  judgeHost(hostname: string): string | null {
     const literal = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname;
-    if (literal !== hostname || isIP(literal) !== 0) return judgeAddress(literal);
+    if (literal !== hostname || isIP(literal) !== 0) return this.judgeAddress(literal);
     const reason = judgeName(hostname);
     return reason === null ? null : `refused name ${hostname} (${reason})`;
   }
 
-  return { judgeHost, judgeAddress, judgeTranslated };
+  /** @param address an IP literal without brackets. Any other text is refused. */
+  judgeAddress(address: string): string | null {
+    const version = address.includes('%') ? 0 : isIP(address);
+    if (version === 0) return `refused address ${address} (not an IP address)`;
+    const family = version === 4 ? 'ipv4' : 'ipv6';
+    if (this.#denied.has(address, family)) return `refused address ${address} (denied network)`;
+    if (!isRefused(address, family) || this.#allowed.has(address, family)) return null;
+    return `refused address ${address} (${labelOf(address, family)})`;
+  }
+
+  /**
+   * Judges the IPv4 addresses that NAT64 maps an IPv6 address to. The IPv6 address itself is only checked
+   * against the denied networks.
+   *
+   * @param ipv4 the mapped addresses, at least one.
+   */
+  judgeTranslated(address: string, ipv4: readonly string[]): string | null {
+    if (this.#denied.has(address, 'ipv6')) return this.judgeAddress(address);
+    const [refusal = null] = ipv4.map((each) => this.judgeAddress(each)).filter((each) => each !== null);
+    return refusal === null ? null : `${refusal} by way of ${address}`;
+  }
 }
 
 function isRefused(address: string, family: 'ipv4' | 'ipv6'): boolean {

@@ -8,7 +8,9 @@ export interface Cidr {
   prefixLength: number;
 }
 
-/** Reads a CIDR; null when the text is none. A bare address, a zone id and a prefix with a leading zero are none. */
+/**
+ * Parses a CIDR. Returns null for any other text: a bare address, a zone id, or a prefix with a leading zero.
+ */
 export function parseCidr(text: string): Cidr | null {
   const [address, prefix, ...rest] = text.split('/');
   if (address === undefined || prefix === undefined || rest.length > 0) return null;
@@ -19,17 +21,17 @@ export function parseCidr(text: string): Cidr | null {
   return { address, family: version === 4 ? 'ipv4' : 'ipv6', prefixLength };
 }
 
-/** Whether the text is a CIDR that {@link parseCidr} reads. */
+/** True when {@link parseCidr} accepts the text. */
 export function isCidr(text: string): boolean {
   return parseCidr(text) !== null;
 }
 
-/** A set of networks, each family on its own: a rule for IPv4 never speaks for its IPv4-mapped IPv6 form, nor the reverse. */
+/** A set of networks. An IPv4 network does not contain its IPv4-mapped IPv6 addresses, and the reverse. */
 export class NetworkSet {
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();
 
-  /** Throws when one of the texts is not a CIDR. */
+  /** @throws Error when one of the texts is not a CIDR. */
   constructor(cidrs: readonly string[]) {
     for (const text of cidrs) {
       const cidr = parseCidr(text);

@@ -3,14 +3,16 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTestAuthority, startScriptedReceiver } from '@postrider/testing';
-import { createEndpointClient, HTTP_CLIENTS } from '../client.ts';
-import { parseEndpoint } from '../endpoint-url.ts';
+import { EndpointClient, HTTP_CLIENTS, parseEndpoint } from '../client.ts';
 import { createGuardedLookup } from '../resolve/guarded-lookup.ts';
 import { NameLookupError, type NameResolver } from '../resolve/name-resolver.ts';
-import { createNat64 } from '../resolve/nat64.ts';
-import { createAddressGuard } from './address-guard.ts';
+import { Nat64 } from '../resolve/nat64.ts';
+import { AddressGuard } from './address-guard.ts';
 
-/** One endpoint, what its name resolves to (one answer, or one per lookup), and whether a delivery may go there. */
+/**
+ * One endpoint, what its name resolves to (one answer, or one per lookup), and whether a delivery may go
+ * there.
+ */
 interface Row {
   url: string;
   expect: 'refuse' | 'allow';
@@ -28,7 +30,7 @@ interface Row {
 const corpus = JSON.parse(readFileSync(new URL('ssrf-corpus.json', import.meta.url), 'utf8')) as Row[];
 const refused = corpus.filter((row) => row.expect === 'refuse');
 const allowed = corpus.filter((row) => row.expect === 'allow');
-const guardOf = ({ denied = [] }: Row) => createAddressGuard({ allowedNetworks: [], deniedNetworks: denied });
+const guardOf = ({ denied = [] }: Row) => new AddressGuard({ allowedNetworks: [], deniedNetworks: denied });
 
 /** Every TCP connection that Node begins passes through one of these, whatever library began it. */
 let connects = 0;
@@ -52,7 +54,7 @@ describe.each(HTTP_CLIENTS)('every endpoint that must be refused, over %s', (htt
     const resolver = createScriptedResolver(lookups, row.ipv4only);
     // Whoever asked before, at registration or in a check, used up all answers but the last.
     for (let asked = 1; asked < lookups.length; asked += 1) await resolver.resolve('earlier.example.net');
-    const client = createEndpointClient({
+    const client = new EndpointClient({
       httpClient,
       guard: guardOf(row),
       resolver,
@@ -77,7 +79,7 @@ describe('every endpoint that must be allowed', () => {
     expect(guard.judgeHost(url.hostname)).toBeNull();
     for (const answer of answersOf(row)) {
       const resolver = createScriptedResolver([answer], row.ipv4only);
-      const lookup = createGuardedLookup(guard, resolver, createNat64(resolver));
+      const lookup = createGuardedLookup(guard, resolver, new Nat64(resolver));
       const handed = await new Promise((resolve, reject) => {
         lookup(url.hostname, { all: true }, (error, found) =>
           error === null ? resolve(found) : reject(error),
@@ -96,8 +98,8 @@ test('the corpus is whole', () => {
 test.each(HTTP_CLIENTS)('the count of connections counts those of %s', async (httpClient) => {
   const authority = await createTestAuthority();
   const receiver = await startScriptedReceiver({ authority });
-  const excusing = createAddressGuard({ allowedNetworks: ['127.0.0.1/32'] });
-  const client = createEndpointClient({
+  const excusing = new AddressGuard({ allowedNetworks: ['127.0.0.1/32'] });
+  const client = new EndpointClient({
     httpClient,
     guard: excusing,
     timeoutMs: 5000,
@@ -116,7 +118,10 @@ function answersOf(row: Row): string[][] {
 }
 
 /** Gives its answers one after another and fails when it is asked once more than it has answers. */
-function createScriptedResolver(answers: string[][], ipv4only: string[] = []): NameResolver {
+function createScriptedResolver(
+  answers: string[][],
+  ipv4only: string[] = [],
+): Pick<NameResolver, 'resolve' | 'resolveIpv6'> {
   const left = [...answers];
   return {
     async resolve(hostname) {
@@ -126,6 +131,5 @@ function createScriptedResolver(answers: string[][], ipv4only: string[] = []): N
       return next;
     },
     resolveIpv6: async () => ipv4only,
-    close: () => undefined,
   };
 }

@@ -1,23 +1,30 @@
-/** Names that only mean something inside somebody's network, and every name below them (RFC 6761, 6762, 7686, 8375, ICANN `.internal`). */
+/** Names of private networks, and every name below them (RFC 6761, 6762, 7686, 8375, ICANN `.internal`). */
 const privateSuffixes = ['localhost', 'local', 'internal', 'home.arpa', 'arpa', 'onion', 'metadata.goog'];
 
-/** RFC 1035 2.3.4, without the trailing dot. */
+/** Characters without the trailing dot (RFC 1035 2.3.4). */
 const nameCharactersMax = 253;
 
-/** A last label that a resolver or a URL parser may read as a number, hence the whole name as an IPv4 address (WHATWG URL 3.5). */
+/**
+ * With such a last label, a resolver or URL parser may read the whole name as an IPv4 address (WHATWG URL
+ * 3.5).
+ */
 const numericLabel = /^(\d+|0x[0-9a-f]*)$/i;
 
-/** The name without the one trailing dot that marks it as fully qualified: `localhost.` is `localhost`. */
+/** Removes the one trailing dot of a fully qualified name: `localhost.` becomes `localhost`. */
 export function withoutTrailingDot(hostname: string): string {
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
 }
 
-/** The host of a URL as sockets take it: without the brackets around an IPv6 address. */
+/** Removes the brackets around an IPv6 address, which sockets do not accept. */
 export function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, '');
 }
 
-/** Why a name is refused before it is looked up, or null. Judges the parsed host of a URL, not what a customer typed. */
+/**
+ * @returns why the name is refused without a DNS lookup, or null.
+ *
+ * @param hostname the host of a parsed URL.
+ */
 export function judgeName(hostname: string): string | null {
   const name = withoutTrailingDot(hostname.toLowerCase());
   const labels = name.split('.');

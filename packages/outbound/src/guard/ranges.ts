@@ -1,12 +1,15 @@
-/** A range that no delivery goes to, and what to call it in front of a customer. */
+/** A network that deliveries must not reach, and its name for customers. */
 export interface RefusedRange {
   cidr: string;
   label: string;
 }
 
 /**
- * IPv4 ranges that are refused: the IANA IPv4 Special-Purpose Address Registry whole (2025-10-09, also its few globally
- * reachable blocks, which host no web server), multicast, and one public address that is a cloud's metadata service.
+ * The refused IPv4 networks:
+ * - the whole IANA IPv4 Special-Purpose Address Registry of 2025-10-09. Its few globally reachable blocks
+ *   host no web servers.
+ * - multicast.
+ * - one public address, which is a cloud's metadata service.
  */
 export const refusedIpv4: readonly RefusedRange[] = [
   { cidr: '0.0.0.0/8', label: 'this network' },
@@ -30,10 +33,10 @@ export const refusedIpv4: readonly RefusedRange[] = [
   { cidr: '240.0.0.0/4', label: 'reserved' },
 ];
 
-/** The only IPv6 space that IANA hands out for global unicast; whatever lies outside is refused. */
+/** IANA assigns global unicast addresses only here. All other IPv6 addresses are refused. */
 export const globalUnicastIpv6 = '2000::/3';
 
-/** Ranges inside {@link globalUnicastIpv6} that are refused all the same (IANA IPv6 Special-Purpose Address Registry). */
+/** The refused networks inside {@link globalUnicastIpv6} (IANA IPv6 Special-Purpose Address Registry). */
 export const refusedIpv6: readonly RefusedRange[] = [
   { cidr: '2001::/23', label: 'protocol assignments' },
   { cidr: '2001:db8::/32', label: 'documentation' },
@@ -42,7 +45,10 @@ export const refusedIpv6: readonly RefusedRange[] = [
   { cidr: '3fff::/20', label: 'documentation' },
 ];
 
-/** Names for what lies outside {@link globalUnicastIpv6}, the narrower range first. They decide nothing: all of it is refused. */
+/**
+ * Names of networks outside {@link globalUnicastIpv6}, narrower first. All are refused; the names are for the
+ * message.
+ */
 export const namedIpv6: readonly RefusedRange[] = [
   { cidr: '::/128', label: 'unspecified' },
   { cidr: '::1/128', label: 'loopback' },

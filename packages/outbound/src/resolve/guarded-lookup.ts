@@ -1,21 +1,21 @@
 import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net';
+import { RefusedError } from '../guard/address-guard.ts';
 import type { AddressGuard } from '../guard/address-guard.ts';
-import { RefusedError } from '../guard/refused-error.ts';
 import type { NameResolver } from './name-resolver.ts';
 import type { Nat64 } from './nat64.ts';
 
 /**
- * The `lookup` of a connection. It is called once per connection and hands the socket exactly the addresses it judged, so
- * there is no second answer that a name server could change in between (DNS rebinding). One refused address refuses the
- * whole answer: a connection may pick any of them.
+ * The `lookup` of a connection, called once per connection. The socket gets exactly the addresses that were
+ * judged. So a name server cannot change its answer in between (DNS rebinding). One refused address refuses
+ * the whole answer, because the connection may use any address.
  */
 export function createGuardedLookup(
   guard: AddressGuard,
-  resolver: NameResolver,
+  resolver: Pick<NameResolver, 'resolve'>,
   nat64: Nat64,
 ): LookupFunction {
-  async function judged(hostname: string): Promise<{ address: string; family: number }[]> {
-    const addresses = await judgeable(await resolver.resolve(hostname));
+  async function resolveAllowed(hostname: string): Promise<{ address: string; family: number }[]> {
+    const addresses = await withKnownNat64(await resolver.resolve(hostname));
     for (const address of addresses) {
       const refusal = judgeResolved(address, guard, nat64);
       if (refusal !== null) throw new RefusedError(`${refusal}, an address of ${hostname}`);
@@ -23,8 +23,11 @@ export function createGuardedLookup(
     return addresses.map((address) => ({ address, family: isIP(address) }));
   }
 
-  /** Where an IPv6 address leads is not known before the prefixes are: until then only IPv4 is used. */
-  async function judgeable(addresses: readonly string[]): Promise<readonly string[]> {
+  /**
+   * Returns only IPv4 addresses until the NAT64 prefixes are known: before that, IPv6 addresses cannot be
+   * judged.
+   */
+  async function withKnownNat64(addresses: readonly string[]): Promise<readonly string[]> {
     try {
       await nat64.learn(addresses);
       return addresses;
@@ -36,7 +39,7 @@ export function createGuardedLookup(
   }
 
   return (hostname, options, callback) => {
-    judged(hostname).then(
+    resolveAllowed(hostname).then(
       (addresses) => {
         const [first] = addresses;
         if (options.all === true) callback(null, addresses);
@@ -47,14 +50,14 @@ export function createGuardedLookup(
   };
 }
 
-/** Judges the host of an endpoint: a literal as it stands, and by the IPv4 address inside too. */
+/** Judges the host of an endpoint. An IPv6 literal is also judged by the IPv4 address inside. */
 export function judgeHost(host: string, guard: AddressGuard, nat64: Nat64): string | null {
   return guard.judgeHost(host) ?? (isIPv6(host) ? judgeResolved(host, guard, nat64) : null);
 }
 
 /**
- * Judges an address that name servers gave. Those of a network with NAT64 make an AAAA record for a name that has A
- * records only: it is judged by the IPv4 address inside.
+ * Judges an address from a name server. In a network with NAT64, name servers create AAAA records for names
+ * that have only A records. Such an address is judged by the IPv4 address inside.
  */
 export function judgeResolved(address: string, guard: AddressGuard, nat64: Nat64): string | null {
   const inside = nat64.ipv4Inside(address);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type NameReply, type NameServer, startNameServer } from '@postrider/testing';
-import { createNameResolver, NameLookupError, type NameResolver } from './name-resolver.ts';
+import { NameLookupError, NameResolver } from './name-resolver.ts';
 
 let server: NameServer | null = null;
 let resolver: NameResolver | null = null;
@@ -12,7 +12,7 @@ afterEach(async () => {
 
 async function start(reply: (name: string, type: 'A' | 'AAAA') => NameReply, nowMs?: () => number) {
   server = await startNameServer(reply);
-  resolver = createNameResolver({ servers: [server.address], ...(nowMs === undefined ? {} : { nowMs }) });
+  resolver = new NameResolver({ servers: [server.address], ...(nowMs === undefined ? {} : { nowMs }) });
   return { resolver, queries: server.queries };
 }
 

@@ -1,82 +1,75 @@
 import { Resolver } from 'node:dns/promises';
 import { LRUCache } from 'lru-cache';
 
-/** Turns a name into addresses. Lookups of the same name share one query, and an answer is kept for a short while. */
-export interface NameResolver {
-  /** All IPv4, then all IPv6 addresses of the name: never empty. Rejects with {@link NameLookupError}. */
-  resolve(hostname: string): Promise<readonly string[]>;
-  /**
-   * The AAAA records alone, asked for anew each time. Empty when the name servers say that there are none; rejects with
-   * {@link NameLookupError} when they do not say.
-   */
-  resolveIpv6(hostname: string): Promise<readonly string[]>;
-  /** Gives up the queries under way. */
-  close(): void;
-}
-
-/** The name has no address to connect to; the message is for the owner of the endpoint. */
+/** The name has no address to connect to. The endpoint's owner reads the message. */
 export class NameLookupError extends Error {
   override name = 'NameLookupError';
 }
 
 export interface NameResolverOptions {
-  /** Name servers as `address` or `address:port`; the machine's own when absent. */
+  /** Name servers as `address` or `address:port`. Default: the machine's. */
   servers?: readonly string[];
-  /** Monotonic time in milliseconds, for the age of what is kept. */
+  /** Monotonic time in milliseconds, for the age of cached answers. */
   nowMs?: () => number;
 }
 
-/** Two tries that begin with 1 s bound a lookup to about 3 s, well inside the 10 s of an attempt. */
+/** Two tries, the first with 1 s, limit a lookup to about 3 s. An attempt has 10 s. */
 const queryTimeoutMs = 1000;
 const queryTries = 2;
-/** Kept as long as the records' own TTL says, within these bounds: one query a second at most, and moved within 30 s. */
-const keptMsMin = 1000;
-const keptMsMax = 30_000;
-/** A failure is kept just long enough that a backlog for a dead name does not become a flood of queries. */
-const failureKeptMs = 5000;
+/**
+ * The records' TTL applies within these limits: at most one query per second, and a moved host is found
+ * within 30 s.
+ */
+const cachedMsMin = 1000;
+const cachedMsMax = 30_000;
+/** Long enough that a backlog for a dead name does not flood the name servers with queries. */
+const failureCachedMs = 5000;
 const namesMax = 10_000;
 
-type Outcome = { addresses: readonly string[]; keptMs: number } | { failure: string; keptMs: number };
+type Outcome = { addresses: readonly string[]; cachedMs: number } | { failure: string; cachedMs: number };
 
 /**
- * Asks the name servers directly (c-ares): no threads of libuv are held, neither /etc/hosts nor a search list is consulted.
- * With no name server to be reached every lookup fails within its time limit.
+ * Turns a name into addresses. Lookups of the same name share one query, and an answer is cached for a short
+ * time.
+ *
+ * It asks the name servers directly (c-ares). So it blocks no threads of libuv, and does not read /etc/hosts
+ * or a search list. Without a reachable name server every lookup fails within its time limit.
  */
-export function createNameResolver(options: NameResolverOptions = {}): NameResolver {
-  const resolver = new Resolver({ timeout: queryTimeoutMs, tries: queryTries });
-  if (options.servers !== undefined) resolver.setServers(options.servers);
-  const kept = new LRUCache<string, Outcome>({
-    max: namesMax,
-    ttl: keptMsMax,
-    ttlResolution: 0,
-    perf: { now: options.nowMs ?? (() => performance.now()) },
-  });
-  const underWay = new Map<string, Promise<Outcome>>();
+export class NameResolver {
+  readonly #resolver = new Resolver({ timeout: queryTimeoutMs, tries: queryTries });
+  readonly #cache: LRUCache<string, Outcome>;
+  readonly #inFlight = new Map<string, Promise<Outcome>>();
 
-  async function ask(hostname: string): Promise<Outcome> {
-    try {
-      const outcome = await query(resolver, hostname);
-      kept.set(hostname, outcome, { ttl: outcome.keptMs });
-      return outcome;
-    } finally {
-      underWay.delete(hostname);
-    }
+  constructor(options: NameResolverOptions = {}) {
+    if (options.servers !== undefined) this.#resolver.setServers(options.servers);
+    this.#cache = new LRUCache({
+      max: namesMax,
+      ttl: cachedMsMax,
+      ttlResolution: 0,
+      perf: { now: options.nowMs ?? (() => performance.now()) },
+    });
   }
 
-  async function resolve(hostname: string): Promise<readonly string[]> {
-    let outcome = kept.get(hostname) ?? underWay.get(hostname);
+  /** The IPv4 addresses, then the IPv6 addresses. Never empty. @throws NameLookupError */
+  async resolve(hostname: string): Promise<readonly string[]> {
+    let outcome = this.#cache.get(hostname) ?? this.#inFlight.get(hostname);
     if (outcome === undefined) {
-      outcome = ask(hostname);
-      underWay.set(hostname, outcome);
+      outcome = this.#ask(hostname);
+      this.#inFlight.set(hostname, outcome);
     }
     const settled = await outcome;
     if ('failure' in settled) throw new NameLookupError(settled.failure);
     return settled.addresses;
   }
 
-  async function resolveIpv6(hostname: string): Promise<readonly string[]> {
+  /**
+   * The AAAA records alone, without the cache. Empty when the name servers say that there are none.
+   *
+   * @throws NameLookupError when the name servers do not answer.
+   */
+  async resolveIpv6(hostname: string): Promise<readonly string[]> {
     try {
-      return await resolver.resolve6(hostname);
+      return await this.#resolver.resolve6(hostname);
     } catch (error) {
       const code = codeOf(error);
       if (code === 'ENODATA' || code === 'ENOTFOUND') return [];
@@ -84,7 +77,20 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
     }
   }
 
-  return { resolve, resolveIpv6, close: () => resolver.cancel() };
+  /** Cancels queries in flight. */
+  close(): void {
+    this.#resolver.cancel();
+  }
+
+  async #ask(hostname: string): Promise<Outcome> {
+    try {
+      const outcome = await query(this.#resolver, hostname);
+      this.#cache.set(hostname, outcome, { ttl: outcome.cachedMs });
+      return outcome;
+    } finally {
+      this.#inFlight.delete(hostname);
+    }
+  }
 }
 
 interface AddressRecord {
@@ -101,12 +107,12 @@ async function query(resolver: Resolver, hostname: string): Promise<Outcome> {
   const records = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   if (records.length === 0) {
     const codes = answers.map((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : 'ENODATA'));
-    return { failure: describe(hostname, codes), keptMs: failureKeptMs };
+    return { failure: describe(hostname, codes), cachedMs: failureCachedMs };
   }
   const ttlMs = Math.min(...records.map((record) => record.ttl)) * 1000;
   return {
     addresses: records.map((record) => record.address),
-    keptMs: Math.min(Math.max(ttlMs, keptMsMin), keptMsMax),
+    cachedMs: Math.min(Math.max(ttlMs, cachedMsMin), cachedMsMax),
   };
 }
 

@@ -1,7 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { ipv4Inside, prefixesIn, WELL_KNOWN_PREFIX } from './nat64-prefix.ts';
 
-/** RFC 6052, section 2.4: 192.0.2.33 behind a prefix of each length; and 192.0.0.170, as `ipv4only.arpa` has it. */
+/**
+ * RFC 6052, section 2.4: 192.0.2.33 behind a prefix of each length; and 192.0.0.170, as `ipv4only.arpa` has
+ * it.
+ */
 const EXAMPLES = [
   [32, '2001:db8:c000:221::', '2001:db8:c000:aa::'],
   [40, '2001:db8:1c0:2:21::', '2001:db8:1c0:0:aa::'],

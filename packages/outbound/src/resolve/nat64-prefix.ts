@@ -1,30 +1,30 @@
 import { isIPv6 } from 'node:net';
 import { NetworkSet } from '../guard/cidr.ts';
 
-/** A prefix behind which a translator puts IPv4 addresses: its whole bytes (RFC 6052, section 2.2). */
+/** The bytes of a prefix. A translator puts IPv4 addresses after it (RFC 6052, section 2.2). */
 export type Nat64Prefix = Buffer;
 
-/** Of every translator that was not given another one (RFC 6052, section 2.1). */
+/** The default prefix of translators (RFC 6052, section 2.1). */
 export const WELL_KNOWN_PREFIX: Nat64Prefix = bytesOf('64:ff9b::').subarray(0, 12);
 
-/** In bytes. A translator uses no other lengths. */
+/** The only prefix lengths of translators, in bytes. */
 const PREFIX_LENGTHS = [4, 5, 6, 7, 8, 12];
-/** Always zero: bits 64 to 71 stand between the parts of an IPv4 address, or before it. */
+/** The index of the byte that is always zero: bits 64 to 71, inside or before the IPv4 address. */
 const RESERVED_BYTE = 8;
-/** The addresses of `ipv4only.arpa` (RFC 7050, section 2.2). No other AAAA record of that name can be true. */
+/** The addresses of `ipv4only.arpa` (RFC 7050, section 2.2). Any other AAAA record of this name is false. */
 const KNOWN_ADDRESSES = ['192.0.0.170', '192.0.0.171'];
 /**
- * Where a prefix may lie: global unicast, private addresses, and what is set aside for translators (RFC 8215). So an
- * answer cannot make loopback or link-local addresses into translated ones.
+ * Prefixes are valid only in global unicast, private and translation networks (RFC 8215). So a DNS answer
+ * cannot declare loopback or link-local addresses to be translated ones.
  */
 const PREFIX_NETWORKS = new NetworkSet(['2000::/3', 'fc00::/7', '64:ff9b::/32']);
 
-/** Whether some translator could have made this address. */
+/** True when a translator could have created this address. */
 export function mayBeTranslated(address: string): boolean {
   return isIPv6(address) && PREFIX_NETWORKS.has(address, 'ipv6');
 }
 
-/** The prefixes that an AAAA record of `ipv4only.arpa` tells. Two are possible: then both count. */
+/** The prefixes in an AAAA record of `ipv4only.arpa`. A record may match two prefixes; both count. */
 export function prefixesIn(address: string): Nat64Prefix[] {
   if (!mayBeTranslated(address)) return [];
   const bytes = bytesOf(address);
@@ -34,7 +34,7 @@ export function prefixesIn(address: string): Nat64Prefix[] {
   }).map((length) => bytes.subarray(0, length));
 }
 
-/** The IPv4 addresses that an IPv6 address leads to by way of these translators: none, as a rule. */
+/** The IPv4 addresses that these translators map an IPv6 address to. Usually there are none. */
 export function ipv4Inside(address: string, prefixes: readonly Nat64Prefix[]): string[] {
   if (!isIPv6(address)) return [];
   const bytes = bytesOf(address);
@@ -43,7 +43,7 @@ export function ipv4Inside(address: string, prefixes: readonly Nat64Prefix[]): s
     .map((prefix) => split(bytes, prefix.length).ipv4);
 }
 
-/** The four bytes behind a prefix, and what is left: the reserved byte and the suffix. */
+/** Splits the bytes after a prefix into the IPv4 address and the rest: the reserved byte and the suffix. */
 function split(bytes: Buffer, prefixLength: number): { ipv4: string; rest: number[] } {
   const isBefore = prefixLength <= RESERVED_BYTE;
   const behind = [...bytes.subarray(prefixLength)];
@@ -51,9 +51,9 @@ function split(bytes: Buffer, prefixLength: number): { ipv4: string; rest: numbe
   return { ipv4: behind.slice(0, 4).join('.'), rest: [...reserved, ...behind.slice(4)] };
 }
 
-/** @param address an IPv6 literal without zone id */
+/** @param address an IPv6 literal without zone id. */
 function bytesOf(address: string): Buffer {
-  // The URL parser writes every form in hexadecimal groups, also one with a dotted end.
+  // The URL parser writes every form as hexadecimal groups, even one that ends in a dotted IPv4 address.
   const [head = '', tail = ''] = new URL(`https://[${address}]/`).hostname.slice(1, -1).split('::');
   const before = head.split(':').filter(Boolean);
   const after = tail.split(':').filter(Boolean);

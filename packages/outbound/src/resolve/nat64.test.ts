@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { type NameReply, type NameServer, startNameServer, waitFor } from '@postrider/testing';
-import { createNameResolver, type NameResolver } from './name-resolver.ts';
-import { createNat64 } from './nat64.ts';
+import { NameResolver } from './name-resolver.ts';
+import { Nat64 } from './nat64.ts';
 
 const OWN: NameReply = { addresses: ['192.0.0.170', 'fd00:64::c000:aa', 'fd00:64::c000:ab'] };
 const NONE: NameReply = { addresses: ['192.0.0.170', '192.0.0.171'] };
@@ -25,8 +25,8 @@ async function start(first: NameReply) {
     expect(name).toBe('ipv4only.arpa');
     return type === 'A' ? NONE : reply;
   });
-  resolver = createNameResolver({ servers: [server.address] });
-  const nat64 = createNat64(resolver, () => nowMs);
+  resolver = new NameResolver({ servers: [server.address] });
+  const nat64 = new Nat64(resolver, () => nowMs);
   return {
     nat64,
     queries: server.queries,

@@ -2,56 +2,57 @@ import { ipv4Inside, mayBeTranslated, prefixesIn, WELL_KNOWN_PREFIX } from './na
 import type { Nat64Prefix } from './nat64-prefix.ts';
 import type { NameResolver } from './name-resolver.ts';
 
-/** The translators between IPv6 and IPv4 that the name servers count on (NAT64 with DNS64, RFC 6147). */
-export interface Nat64 {
-  /**
-   * Learns the prefixes that these addresses may lie behind. Undefined: they are known already, or no translator makes
-   * such addresses. Until the first answer the promise rejects with the resolver's error when there was none.
-   */
-  learn(addresses: readonly string[]): Promise<void> | undefined;
-  /** The IPv4 addresses that this IPv6 address leads to, by the prefixes known now. */
-  ipv4Inside(address: string): string[];
-}
-
-/** Name servers that translate answer for this name alone with AAAA records (RFC 7050). */
+/** Name servers with DNS64 return AAAA records for this name, and only they do (RFC 7050). */
 const PREFIX_NAME = 'ipv4only.arpa';
-/** A prefix changes with the network. Asked this often, the question costs nothing. */
+/** A prefix changes only with the network. One query per minute costs nothing. */
 const LEARNED_FOR_MS = 60_000;
-/** After a question that failed. As long as the resolver keeps a failure. */
+/** The pause after a failed query. The resolver caches a failure for as long. */
 const ASKED_AGAIN_AFTER_MS = 5_000;
 
-/** @param nowMs monotonic time in milliseconds */
-export function createNat64(
-  resolver: Pick<NameResolver, 'resolveIpv6'>,
-  nowMs = (): number => performance.now(),
-): Nat64 {
-  let prefixes: readonly Nat64Prefix[] = [WELL_KNOWN_PREFIX];
-  let isKnown = false;
-  let asked: Promise<void> | undefined;
-  let nextQuestionAtMs = -Infinity;
+/** The prefixes of the translators between IPv6 and IPv4 in this network (NAT64 with DNS64, RFC 6147). */
+export class Nat64 {
+  readonly #resolver: Pick<NameResolver, 'resolveIpv6'>;
+  readonly #nowMs: () => number;
+  #prefixes: readonly Nat64Prefix[] = [WELL_KNOWN_PREFIX];
+  #isKnown = false;
+  #asked: Promise<void> | undefined;
+  #nextQuestionAtMs = -Infinity;
 
-  async function ask(): Promise<void> {
+  /** @param nowMs monotonic time in milliseconds. */
+  constructor(resolver: Pick<NameResolver, 'resolveIpv6'>, nowMs = (): number => performance.now()) {
+    this.#resolver = resolver;
+    this.#nowMs = nowMs;
+  }
+
+  /**
+   * Learns the prefixes that these addresses may have. Returns undefined when the prefixes are known, or when
+   * no translator creates such addresses. Until the first answer, a failed query rejects with the resolver's
+   * error.
+   */
+  learn(addresses: readonly string[]): Promise<void> | undefined {
+    if (!addresses.some(mayBeTranslated)) return undefined;
+    if (this.#nowMs() >= this.#nextQuestionAtMs) {
+      this.#nextQuestionAtMs = this.#nowMs() + LEARNED_FOR_MS;
+      this.#asked = this.#ask();
+      this.#asked.catch(() => undefined); // when the prefixes are known, no caller waits for it
+    }
+    return this.#isKnown ? undefined : this.#asked;
+  }
+
+  /** The IPv4 addresses that this IPv6 address leads to, with the prefixes known now. */
+  ipv4Inside(address: string): string[] {
+    return ipv4Inside(address, this.#prefixes);
+  }
+
+  async #ask(): Promise<void> {
     try {
-      const told = (await resolver.resolveIpv6(PREFIX_NAME)).flatMap(prefixesIn);
-      prefixes = [WELL_KNOWN_PREFIX, ...told];
-      isKnown = true;
+      const learned = (await this.#resolver.resolveIpv6(PREFIX_NAME)).flatMap(prefixesIn);
+      this.#prefixes = [WELL_KNOWN_PREFIX, ...learned];
+      this.#isKnown = true;
     } catch (error) {
-      // Name servers that do not answer now have not changed their translator: the prefixes stay as they are.
-      nextQuestionAtMs = nowMs() + ASKED_AGAIN_AFTER_MS;
+      // A failed query does not mean that the translator changed, so the prefixes stay.
+      this.#nextQuestionAtMs = this.#nowMs() + ASKED_AGAIN_AFTER_MS;
       throw error;
     }
   }
-
-  return {
-    learn(addresses) {
-      if (!addresses.some(mayBeTranslated)) return undefined;
-      if (nowMs() >= nextQuestionAtMs) {
-        nextQuestionAtMs = nowMs() + LEARNED_FOR_MS;
-        asked = ask();
-        asked.catch(() => undefined); // nobody waits for it once the prefixes are known
-      }
-      return isKnown ? undefined : asked;
-    },
-    ipv4Inside: (address) => ipv4Inside(address, prefixes),
-  };
 }

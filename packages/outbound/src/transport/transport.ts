@@ -1,46 +1,46 @@
 import type { Socket } from 'node:net';
 
-/** A POST, ready to be sent. */
+/** A POST that is ready to send. */
 export interface OutgoingPost {
   readonly url: URL;
-  /** All of them but Host and Connection; names in lower case. */
+  /** All headers except Host and Connection. Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 /**
- * What a transport tells of one request and its answer, in this order. An error may come in place of any of it; the end
- * may follow an error. Nothing is told before `post` has returned.
+ * A transport calls these methods for one request and its answer, in this order. An error may replace any
+ * call. The end may follow an error. No call comes before `post` has returned.
  */
 export interface ExchangeListener {
-  /** The connection, new or from the pool, before the first byte of the request is written to it. */
+  /** The request has its connection, new or from the pool. No byte is written yet. */
   onSocket(socket: Socket): void;
-  /** A head of status 100 or 102 to 199. */
+  /** A head with status 100 or 102 to 199 arrived. */
   onInterimHead(): void;
-  /** The complete final head. A 101 is final; its connection is not the pool's any more. */
+  /** The complete final head arrived. A 101 is final, and its connection does not return to the pool. */
   onHead(statusCode: number): void;
   onBody(chunk: Buffer): void;
   /** The body has ended, complete or not. */
   onEnd(): void;
-  /** The connection was not made, or broke. Told once, as Node told it. */
+  /** The connection failed or broke. Called once, with Node's error. */
   onError(error: unknown): void;
-  /** No request could be made: nothing has left this process, and the fault is ours. */
+  /** The request could not be created. Nothing was sent, and the fault is ours. */
   onUnsendable(error: unknown): void;
 }
 
-/** One request under way. */
+/** A request in flight. */
 export interface Exchange {
-  /** The kernel has taken all of the request. */
+  /** True when the kernel has accepted the whole request. */
   isSent(): boolean;
-  /** Ends it wherever it is, and closes the connection, unless the exchange is complete: then the pool has it. */
+  /** Ends the exchange and closes its connection. Does nothing after a complete exchange. */
   cut(): void;
 }
 
 /**
- * An HTTP client: it sends one request and tells what comes. It follows nothing, decodes nothing, repeats nothing, and reads
- * a head of at most 16 KiB. Time and the length of the body are the caller's to limit.
+ * An HTTP client that sends one request and reports the answer. It follows no redirect, decodes nothing,
+ * retries nothing, and accepts a head of at most 16 KiB. The caller limits the time and the body's length.
  */
 export interface Transport {
-  /** @throws what `onUnsendable` would be told, if it is known at once */
+  /** @throws the error for `onUnsendable`, when it is known at once. */
   post(post: OutgoingPost, listener: ExchangeListener): Exchange;
 }
