@@ -1,19 +1,21 @@
 /**
- * Charges one key: one statement, its own transaction.
+ * Charges one key. It is one statement in its own transaction.
  *
- * Guarantee: of any number of concurrent charges, those that are allowed never cost more than the limit in one window,
- * but for the first of a window, which may cost anything. `on conflict` locks the key's row and judges its
- * newest version, so that no two charges see the same remainder; a refused charge changes nothing. Holds under
- * read committed, Postgres's default; under stricter levels a conflict is an error, and so a refusal.
+ * Guarantee: concurrent charges that are allowed in one window never cost more than the limit together. The
+ * first charge of a window is the exception: it may cost any amount. `on conflict` locks the key's row and
+ * reads its newest version, so two charges never see the same remainder. A refused charge changes nothing.
+ * This holds under read committed, Postgres's default. Under stricter levels a conflict is an error, which
+ * refuses the charge.
  *
- * The clock is Postgres's own, read when the statement begins: one that waited for the row may still count in a
- * window that ended meanwhile, never in two.
+ * Postgres reads its clock when the statement starts. A statement that waited for the row may count in a
+ * window that has ended, but never in two windows.
  *
- * $1 key, $2 cost, $3 limit, $4 length in milliseconds of a window that begins now.
- * Returns one row, `allowed`, when allowed, with what is used of the window now and how long it lasts. When refused, at
- * most one row: what at the least was used of the open window, and how long it lasted when the statement began. It is
- * read in the statement's snapshot, so it may be older than what the charge was judged by, or missing: use only grows
- * while a window is open.
+ * Parameters: $1 key, $2 cost, $3 limit, $4 length in milliseconds of a window that starts now.
+ *
+ * An allowed charge returns one row with `allowed`, the use of the window, and its remaining time. A refused
+ * charge returns at most one row: a lower bound of the use, and the remaining time at the start of the
+ * statement. It comes from the statement's snapshot, so it may be older than the row that decided, or
+ * missing. Use never falls in an open window.
  */
 export const CHARGE_STATEMENT = `
 with charged as (

@@ -1,25 +1,28 @@
 import type { RateDecision } from '@postrider/domain';
 
 export interface FailClosedOptions {
-  /** How long the store may take to answer. */
+  /** The store must answer within this time. */
   readonly timeoutMs: number;
-  /** Told each time a charge is refused because the store did not answer: for a log line and a counter. */
+  /**
+   * Called for each charge that is refused because the store did not answer. It writes a log line and a
+   * metric.
+   */
   readonly onUnavailable: (error: Error) => void;
 }
 
-/** How long the store may take before the charge is refused, when nothing else is said. */
+/** The default time limit of the store. After it, the charge is refused. */
 export const LIMITER_TIMEOUT_MS = 250;
 
-/** The limiter's store did not answer within its time. */
+/** The limiter's store did not answer within the time limit. */
 export class LimiterTimeoutError extends Error {
   override readonly name = 'LimiterTimeoutError';
 }
 
 /**
- * Refuses when the store fails or is silent (contract 8, rule 4). The store may still count a charge whose
- * answer came too late: the key then has that much less in its window.
+ * Refuses the charge when the store fails or is silent (contract 8, rule 4). The store may still count a
+ * charge after the time limit. The key then has less left in its window.
  *
- * @param ask whether the store allows the charge; the signal is aborted when its time is over.
+ * @param ask resolves to true when the store allows the charge. The signal aborts at the time limit.
  */
 export async function failClosed(
   ask: (overdue: AbortSignal) => Promise<boolean>,
@@ -42,10 +45,10 @@ export async function failClosed(
 }
 
 /**
- * Calls `overdue` once the time is over and the sockets have been read since. Timers come before sockets in a turn of
- * the event loop: where this process itself was busy for so long, the answer may be there, and nobody has looked.
+ * Calls `overdue` after the time limit and one more read of the sockets. A turn of the event loop runs timers
+ * before sockets. If this process was busy for that long, the answer may have arrived unread.
  *
- * @returns how to call it off.
+ * @returns a function that cancels the call.
  */
 function afterNextPoll(timeoutMs: number, overdue: () => void): () => void {
   let immediate: NodeJS.Immediate | undefined;
@@ -56,7 +59,7 @@ function afterNextPoll(timeoutMs: number, overdue: () => void): () => void {
   };
 }
 
-/** What `answer` comes to, or the signal's reason as soon as it is aborted. */
+/** Settles like `answer`, or rejects with the signal's reason as soon as the signal aborts. */
 export async function unlessAborted<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
   let stop = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {

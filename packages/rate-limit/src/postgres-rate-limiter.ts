@@ -1,67 +1,78 @@
 import { performance } from 'node:perf_hooks';
 import { RATE_WINDOW_MS, windowMs } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
-import { createChargeLines } from './charge-lines.ts';
-import type { StoreCharge } from './charge-lines.ts';
+import { ChargeQueues } from './charge-queues.ts';
+import type { StoreCharge } from './charge-queues.ts';
 import { CHARGE_STATEMENT } from './charge-statement.ts';
 import { failClosed, LIMITER_TIMEOUT_MS, unlessAborted } from './fail-closed.ts';
 import type { FailClosedOptions } from './fail-closed.ts';
-import { PEEK_STATEMENT } from './peek-statement.ts';
-import { createSpentWindows } from './spent-windows.ts';
+import { SpentWindows } from './spent-windows.ts';
 
-/** Runs one statement outside of any transaction, and answers with its rows. */
+/**
+ * Reads one key's window and changes nothing.
+ *
+ * Parameters: $1 key, $2 limit. Returns one row: `allowed` for a charge of 1, and the use and remaining time
+ * of an open window.
+ */
+const PEEK_STATEMENT = `
+select coalesce(max(used), 0) < $2::int or count(*) = 0 as allowed, coalesce(max(used), 0)::int as used,
+       coalesce(max(extract(epoch from ends_at - now())), 0)::float8 * 1000 as "leftMs"
+from rate_limits
+where key = $1::text and ends_at > now()`;
+
+/** Runs one statement outside any transaction and returns its rows. */
 export type Query = (sql: string, params: readonly unknown[]) => Promise<readonly unknown[]>;
 
 export interface PostgresRateLimiterOptions extends Partial<FailClosedOptions> {
   readonly query: Query;
   readonly onUnavailable: FailClosedOptions['onUnavailable'];
-  /** Length of an ordinary window in milliseconds; the contract's when left out. */
+  /** Length of an ordinary window in milliseconds. Default: the contract's. */
   readonly windowLengthMs?: number;
 }
 
-/** A row of either statement. */
-interface Seen {
+/** A row that either statement returns. */
+interface WindowRow {
   readonly allowed: boolean;
   readonly used: number;
   readonly leftMs: number;
 }
 
 /**
- * Keeps the limit in the unlogged table `rate_limits`, one row for each key that was ever charged. A crash of
- * Postgres empties the table: every window begins anew, but for one that this process knows to be spent.
+ * Stores the limit in the unlogged table `rate_limits`, one row per key that was ever charged. A crash of
+ * Postgres empties the table. Every window then restarts, except those that this process knows to be used up.
  *
- * A flood of one key takes no connection from the others: one statement of a key is under way at a time, for all of its
- * charges that wait, and Postgres is not asked about what cannot fit by what is known of the window.
+ * A flood on one key takes no connections from other keys. Each key has one statement in flight, for all its
+ * waiting charges. A charge that cannot fit into the known window is refused without a query.
  */
 export function createPostgresRateLimiter(options: PostgresRateLimiterOptions): RateLimiter {
   const { query, onUnavailable, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs = RATE_WINDOW_MS } = options;
-  const spent = createSpentWindows(() => performance.now());
+  const spent = new SpentWindows(() => performance.now());
 
   async function ask({ key, cost, limit }: StoreCharge): Promise<boolean> {
-    // Before Postgres reads its own clock: counted from here, a window never seems longer than it is.
+    // Read before Postgres reads its clock, so a window never seems longer than it is.
     const askedAt = performance.now();
-    const [seen] = (await (cost === 0
+    const [row] = (await (cost === 0
       ? query(PEEK_STATEMENT, [key, limit])
       : query(CHARGE_STATEMENT, [
           key,
           cost,
           limit,
           windowMs(cost, limit, windowLengthMs),
-        ]))) as readonly Seen[];
-    if (seen === undefined) return false;
-    spent.add(key, { used: seen.used, endsAt: askedAt + seen.leftMs });
-    return seen.allowed;
+        ]))) as readonly WindowRow[];
+    if (row === undefined) return false;
+    spent.add(key, { used: row.used, endsAt: askedAt + row.leftMs });
+    return row.allowed;
   }
 
-  const lines = createChargeLines(ask, spent);
+  const queues = new ChargeQueues(ask, spent);
   const limits = { timeoutMs, onUnavailable };
   return {
     charge: (key, cost, limitPerMinute) =>
       failClosed(
-        (overdue) => unlessAborted(lines.charge(key, cost, limitPerMinute, overdue), overdue),
+        (overdue) => unlessAborted(queues.charge(key, cost, limitPerMinute, overdue), overdue),
         limits,
       ),
     peek: (key, limitPerMinute) =>
-      failClosed((overdue) => unlessAborted(lines.charge(key, 0, limitPerMinute, overdue), overdue), limits),
+      failClosed((overdue) => unlessAborted(queues.charge(key, 0, limitPerMinute, overdue), overdue), limits),
   };
 }

@@ -1,40 +1,62 @@
 import { RATE_WINDOW_MS, windowMs } from '@postrider/domain';
 import type { RateLimiter } from '@postrider/domain';
 import { Redis } from 'ioredis';
-import { CHARGE_SCRIPT } from './charge-script.ts';
 import { failClosed, LIMITER_TIMEOUT_MS } from './fail-closed.ts';
 import type { FailClosedOptions } from './fail-closed.ts';
 
+/**
+ * Charges one key. Redis runs a script as one step and reads its clock once.
+ *
+ * Guarantee: concurrent charges that return 1 in one window never cost more than the limit together. The
+ * first charge of a window is the exception: it may cost any amount. A refused charge changes nothing, not
+ * even the window's end.
+ *
+ * Parameters: KEYS[1] is the key's counter, which exists as long as its window. ARGV[1] cost, ARGV[2] limit,
+ * ARGV[3] length in milliseconds of a window that starts now. Returns 1 when allowed, 0 when refused.
+ */
+const CHARGE_SCRIPT = `
+local used = redis.call('GET', KEYS[1])
+if not used then
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
+  return 1
+end
+if tonumber(used) + tonumber(ARGV[1]) > tonumber(ARGV[2]) then
+  return 0
+end
+redis.call('INCRBY', KEYS[1], ARGV[1])
+return 1
+`;
+
 export interface RedisRateLimiterOptions extends Partial<FailClosedOptions> {
   readonly redisUrl: string;
-  /** Stands before every key: `<prefix>:rate:{<key>}`. */
+  /** The prefix of every key: `<prefix>:rate:{<key>}`. */
   readonly prefix: string;
   readonly onUnavailable: FailClosedOptions['onUnavailable'];
-  /** Length of an ordinary window in milliseconds; the contract's when left out. */
+  /** Length of an ordinary window in milliseconds. Default: the contract's. */
   readonly windowLengthMs?: number;
 }
 
 const RECONNECT_DELAY_MAX_MS = 1000;
 
 /**
- * A server that was demoted answers like this for as long as its connections live. After a failover behind one address
- * a new connection leads to its successor. An older server wraps a script's error in a sentence of its own.
+ * A demoted server sends these answers as long as its connections live. After a failover behind one address,
+ * a new connection leads to the new primary. Older servers put a script's error inside a sentence.
  */
 const NOT_THE_PRIMARY = /\b(?:READONLY|LOADING|MASTERDOWN)\b/;
 
-/** The script as ioredis defines it: EVALSHA, and EVAL where the server has forgotten it. */
+/** ioredis runs the script with EVALSHA, and with EVAL when the server has forgotten it. */
 type ChargingRedis = Redis & {
   charge(key: string, cost: number, limit: number, windowMs: number): Promise<0 | 1>;
 };
 
 /**
- * Keeps the limit in Redis, one counter for each key in use. Begins to connect at once, in the background; a
- * charge made before the first connection stands waits for it, within its time. FLUSHALL begins every window anew.
+ * Stores the limit in Redis, one counter per active key. It starts to connect at once, in the background. An
+ * earlier charge waits for the first connection, within its time limit. FLUSHALL restarts every window.
  */
 export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLimiter & { close(): void } {
   const { prefix, onUnavailable, timeoutMs = LIMITER_TIMEOUT_MS, windowLengthMs = RATE_WINDOW_MS } = options;
   const redis = failFastClient(options.redisUrl, timeoutMs);
-  // Settled once the first try to connect has ended either way; afterwards nobody waits.
+  // Settles when the first connection attempt has succeeded or failed. Later charges do not wait.
   const firstTry = redis.connect().catch(() => undefined);
 
   return {
@@ -60,9 +82,9 @@ export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLi
 }
 
 /**
- * A client that answers at once or not at all: no queue while it is away, no second try, and it reconnects. Its own time
- * limits are for a connection that died without a word, in its handshake too; they are longer than `failClosed`'s, which
- * reads the sockets before it strikes.
+ * A client that fails fast: it has no offline queue and no retry, and it reconnects. Its own time limits find
+ * a connection that died silently, also in the handshake. They are longer than the limit of `failClosed`,
+ * which reads the sockets once more before it refuses.
  */
 function failFastClient(url: string, timeoutMs: number): ChargingRedis {
   const redis = new Redis(url, {
@@ -75,10 +97,11 @@ function failFastClient(url: string, timeoutMs: number): ChargingRedis {
     socketTimeout: 4 * timeoutMs,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MAX_MS),
     reconnectOnError: (error) => NOT_THE_PRIMARY.test(error.message),
-    // The check would stay on a connection for as long as its server loads. Without it the first charge says so.
+    // The ready check would wait on a connection while its server loads data. Without it the first charge
+    // fails and reconnects.
     enableReadyCheck: false,
     scripts: { charge: { numberOfKeys: 1, lua: CHARGE_SCRIPT } },
   });
-  redis.on('error', () => undefined); // each charge that is refused for it reports it
+  redis.on('error', () => undefined); // each charge that is refused reports the error
   return redis as ChargingRedis;
 }

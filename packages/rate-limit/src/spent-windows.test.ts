@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { createSpentWindows } from './spent-windows.ts';
+import { SpentWindows } from './spent-windows.ts';
 
 test('a spent window refuses what does not fit in it until it ends, and no other key', () => {
   let now = 1000;
-  const windows = createSpentWindows(() => now);
+  const windows = new SpentWindows(() => now);
   windows.add('a', { used: 58, endsAt: 2000 });
   expect(windows.refuses('a', 3, 60)).toBe(true);
   expect(windows.refuses('a', 2, 60)).toBe(false);
@@ -18,7 +18,7 @@ test('a spent window refuses what does not fit in it until it ends, and no other
 });
 
 test('10,000 windows are kept, the newest', () => {
-  const windows = createSpentWindows(() => 0);
+  const windows = new SpentWindows(() => 0);
   for (let n = 0; n < 10_001; n += 1) windows.add(`key ${n}`, { used: 60, endsAt: 1 });
   expect(windows.refuses('key 0', 1, 60)).toBe(false);
   expect(windows.refuses('key 1', 1, 60)).toBe(true);

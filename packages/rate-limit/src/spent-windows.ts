@@ -1,46 +1,51 @@
-/** What is known of one key's open window. */
+/** The known state of one key's open window. */
 interface SpentWindow {
-  /** At the least. */
+  /** A lower bound. */
   readonly used: number;
   /** Milliseconds of the monotonic clock. */
   readonly endsAt: number;
 }
 
-/** Each takes about 200 bytes. */
+/** Each entry takes about 200 bytes. */
 const WINDOWS_MAX = 10_000;
 
 /**
- * The windows as they were last seen. Use only grows while a window is open, so a charge that did not fit then does
- * not fit until it ends, and the store need not be asked.
+ * The last known windows. Use never falls in an open window. So a charge that did not fit cannot fit before
+ * the window ends, and the store need not be asked.
  */
-export interface SpentWindows {
-  /** Whether a charge of `cost` is refused for certain. */
-  refuses(key: string, cost: number, limit: number): boolean;
-  /** What can still fit at the most; the whole limit where nothing is known. */
-  left(key: string, limit: number): number;
-  /** @param endsAt no later than the window's end, by `now`. */
-  add(key: string, window: SpentWindow): void;
-}
+export class SpentWindows {
+  readonly #now: () => number;
+  readonly #windows = new Map<string, SpentWindow>();
 
-/** @param now milliseconds of a monotonic clock. */
-export function createSpentWindows(now: () => number): SpentWindows {
-  const windows = new Map<string, SpentWindow>();
-  /** At the least. */
-  const usedOf = (key: string): number => {
-    const window = windows.get(key);
-    if (window === undefined || window.endsAt > now()) return window?.used ?? 0;
-    windows.delete(key);
+  /** @param now milliseconds of a monotonic clock. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** True when a charge of `cost` is certain to be refused. */
+  refuses(key: string, cost: number, limit: number): boolean {
+    // The first charge of a window may exceed the whole limit.
+    return this.#used(key) > 0 && this.#used(key) + cost > limit;
+  }
+
+  /** An upper bound of the remaining limit. The whole limit when nothing is known. */
+  left(key: string, limit: number): number {
+    return limit - this.#used(key);
+  }
+
+  /** @param window its `endsAt` is not after the window's true end. */
+  add(key: string, window: SpentWindow): void {
+    this.#windows.delete(key);
+    this.#windows.set(key, window);
+    const [oldest] = this.#windows.keys();
+    if (this.#windows.size > WINDOWS_MAX && oldest !== undefined) this.#windows.delete(oldest);
+  }
+
+  /** A lower bound. */
+  #used(key: string): number {
+    const window = this.#windows.get(key);
+    if (window === undefined || window.endsAt > this.#now()) return window?.used ?? 0;
+    this.#windows.delete(key);
     return 0;
-  };
-  return {
-    // Where nothing is used for certain, a cost may exceed the whole limit.
-    refuses: (key, cost, limit) => usedOf(key) > 0 && usedOf(key) + cost > limit,
-    left: (key, limit) => limit - usedOf(key),
-    add(key, window) {
-      windows.delete(key);
-      windows.set(key, window);
-      const [oldest] = windows.keys();
-      if (windows.size > WINDOWS_MAX && oldest !== undefined) windows.delete(oldest);
-    },
-  };
+  }
 }
