@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** With an offset, with `Z`, or with neither: what AWS writes without a zone is UTC. */
+/** Accepts an offset, `Z`, or no zone. AWS times without a zone are UTC. */
 const isoTime = z.iso.datetime({ offset: true, local: true });
 const ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
 
-/** The length of `2026-11-20T10:15:30.123Z`; years before 0 and after 9999 are written longer. */
+/** The length of `2026-11-20T10:15:30.123Z`. Years before 0 and after 9999 are longer. */
 const utcLength = 24;
 
-/** The same moment in the one form that leaves the service: ISO 8601 UTC with milliseconds. Null when it is no such moment. */
+/** Converts a time to ISO 8601 UTC with milliseconds. Returns null for any other text. */
 export function utcTimestamp(text: string): string | null {
   if (!isoTime.safeParse(text).success) return null;
   const time = new Date(ZONE.test(text) ? text : `${text}Z`);

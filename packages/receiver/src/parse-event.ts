@@ -3,10 +3,9 @@ import type { SignedRequest } from './verify-signature.ts';
 import type { WebhookEvent } from './webhook-event.ts';
 
 /**
- * Verifies a request and returns the event it carries. What is verified was written by the service, so its
- * shape is not checked again.
+ * Verifies a request and returns its event. The service wrote a verified body, so its shape is not checked.
  *
- * @throws what `verifySignature` throws; nothing is parsed before it is believed.
+ * @throws the errors of `verifySignature`. It parses nothing before the verification.
  */
 export function parseEvent(request: SignedRequest): WebhookEvent {
   verifySignature(request);

@@ -1,8 +1,8 @@
-/** What a signature header holds (contract 6.2). */
+/** The content of a signature header (contract 6.2). */
 export interface SignatureHeader {
-  /** Unix time of the attempt, in seconds. */
+  /** The attempt's Unix time in seconds. */
   readonly t: number;
-  /** The signatures, 32 bytes each; at least one. */
+  /** One or more signatures, 32 bytes each. */
   readonly signatures: readonly Buffer[];
 }
 
@@ -10,10 +10,11 @@ const TIMESTAMP = /^\d{1,12}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/;
 
 /**
- * `t=<unix seconds>,v1=<hex>` with any number of `v1`; entries of other names are for later schemes and ignored.
+ * Parses `t=<unix seconds>,v1=<hex>` with any number of `v1`. It ignores other names, which later schemes may
+ * use.
  *
- * @returns null when the header is malformed: no `t` or two, no `v1`, or one that is not 64 lower-case
- *   hexadecimal digits.
+ * @returns null when the header does not have exactly one `t` and at least one `v1`. Each `v1` must be 64
+ *   lower-case hexadecimal digits.
  */
 export function parseSignatureHeader(header: string): SignatureHeader | null {
   const entries = header.split(',').map((entry) => entry.trim());

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { parseSignatureHeader } from './signature-header.ts';
 
-/** Why a request is not to be believed. */
+/** Why a request failed verification. */
 export type SignatureFault = 'no-header' | 'malformed' | 'no-match' | 'timestamp-outside-window';
 
-/** A request that did not prove that it comes from the service. Answer it with a 4xx and do nothing else. */
+/** The request did not prove that the service sent it. Answer with a 4xx and do nothing more. */
 export class SignatureVerificationError extends Error {
   override readonly name = 'SignatureVerificationError';
   readonly reason: SignatureFault;
@@ -16,25 +16,27 @@ export class SignatureVerificationError extends Error {
 }
 
 export interface SignedRequest {
-  /** The value of the `Service-Signature` header, as the framework hands it over. */
+  /** The value of the `Service-Signature` header, as your framework returns it. */
   readonly header: string | readonly string[] | null | undefined;
-  /** The body exactly as it was received: never parsed and written out again. */
+  /** The body as received. A body that was parsed and serialised again does not verify. */
   readonly body: Uint8Array | string;
-  /** The webhook's whole signing secret, `whsec_` included; several while one takes the place of another. */
+  /** The webhook's whole signing secret, `whsec_` included. An array during a rotation: any match counts. */
   readonly secret: string | readonly string[];
-  /** How far the request's time may be from ours, before or after. Five minutes when left out. */
+  /**
+   * The largest difference between the request's time and yours, in both directions. Default: 300 seconds.
+   */
   readonly toleranceSeconds?: number;
-  /** Our time; the system's clock when left out. */
+  /** The current time. Default: the system's clock. */
   readonly now?: Date;
 }
 
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Returns when one of the signatures was made with one of the secrets, within the time window.
+ * Returns when one of the signatures fits one of the secrets and the time is within the tolerance.
  *
- * @throws SignatureVerificationError when the request is not to be believed; `reason` says why.
- * @throws TypeError when the call itself is wrong: no secret, or a body that was already parsed.
+ * @throws SignatureVerificationError when the request fails verification. `reason` says why.
+ * @throws TypeError when the call is wrong: no secret, or a body that was already parsed.
  */
 export function verifySignature(request: SignedRequest): void {
   const secrets = secretsOf(request.secret);
@@ -53,7 +55,7 @@ export function verifySignature(request: SignedRequest): void {
   }
   const { toleranceSeconds = TOLERANCE_SECONDS, now = new Date() } = request;
   const skewSeconds = Math.abs(Math.floor(now.getTime() / 1000) - parsed.t);
-  // Written so that a tolerance or a clock that is NaN refuses.
+  // The negated comparison also refuses when the tolerance or the clock is NaN.
   if (!(skewSeconds <= toleranceSeconds)) {
     throw new SignatureVerificationError(
       'timestamp-outside-window',
@@ -62,7 +64,7 @@ export function verifySignature(request: SignedRequest): void {
   }
 }
 
-/** An empty secret would make a signature that anyone can make. */
+/** Refuses an empty secret: anyone could create its signatures. */
 function secretsOf(secret: string | readonly string[]): readonly string[] {
   const secrets = [secret].flat();
   if (secrets.length === 0 || secrets.some((one: unknown) => typeof one !== 'string' || one === '')) {
@@ -71,12 +73,12 @@ function secretsOf(secret: string | readonly string[]): readonly string[] {
   return secrets;
 }
 
-/** HMAC-SHA256 over `<t>.<body>`, keyed with the whole secret as text (contract 6.3). */
+/** The HMAC-SHA256 of `<t>.<body>`. The key is the whole secret as text (contract 6.3). */
 function digest(secret: string, t: number, body: Uint8Array | string): Buffer {
   return createHmac('sha256', secret).update(`${t}.`).update(body).digest();
 }
 
-/** Looks at every pair, each in constant time, so that the time taken tells nothing. */
+/** Compares every pair in constant time, so that the duration reveals nothing. */
 function anyEqual(expected: readonly Buffer[], given: readonly Buffer[]): boolean {
   return expected.reduce(
     (found, one) => given.reduce((matched, other) => timingSafeEqual(one, other) || matched, found),

@@ -1,4 +1,6 @@
-/** `data` of `email.sent` and `email.failed`; `error` is null for the first and says why for the second. */
+/**
+ * `data` of `email.sent` and `email.failed`. `error` is null in the first and gives the reason in the second.
+ */
 export interface SendResult<Fault extends string | null> {
   email_id: string;
   from: string;
@@ -6,7 +8,7 @@ export interface SendResult<Fault extends string | null> {
   error: Fault;
 }
 
-/** Every key is always there; what is not relevant to the type is null. */
+/** Every key is always present. A key that does not apply to the type is null. */
 export interface NotificationDetail {
   bounce_type: string | null;
   bounce_sub_type: string | null;
@@ -17,10 +19,10 @@ export interface NotificationDetail {
   link: string | null;
 }
 
-/** `data` of what the provider reports after it has accepted a message. */
+/** `data` of a provider's report about an accepted message. */
 export interface ProviderNotification {
   email_id: string;
-  /** Everyone the provider's notification names. */
+  /** All recipients that the provider's notification names. */
   recipients: string[];
   /** ISO 8601 UTC with milliseconds. */
   occurred_at: string;
@@ -30,7 +32,7 @@ export interface ProviderNotification {
 export interface Unsubscribed {
   email_id: null;
   to: string;
-  /** The topic's id when `scope` is `topic`, else null. */
+  /** The topic's id when `scope` is `topic`, otherwise null. */
   topic: string | null;
   scope: 'all' | 'topic';
   source: 'one_click' | 'page' | 'api';
@@ -39,15 +41,17 @@ export interface Unsubscribed {
 
 export type AuthResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror';
 
-/** A received message. Its lists hold the first 100 entries, its text the first 16 KiB; the API has the rest. */
+/**
+ * A received message: the first 100 entries of each list and the first 16 KiB of text. The API has the rest.
+ */
 export interface ReceivedMessage {
   object: 'message';
   id: string;
-  /** `released`: it was held first. */
+  /** `released`: the message was held before. */
   status: 'received' | 'held' | 'released';
-  /** Null where a rule took it and the address has no inbox. */
+  /** Null when a routing rule accepted the message and the address has no inbox. */
   inbox_id: string | null;
-  /** Null while it is held, and without an inbox. */
+  /** Null while the message is held, and without an inbox. */
   thread_id: string | null;
   rule_id: string | null;
   message_id: string | null;
@@ -56,7 +60,7 @@ export interface ReceivedMessage {
   to: string[];
   cc: string[];
   reply_to: string[];
-  /** The addresses it came for. */
+  /** The recipient addresses that led to this inbox or rule. */
   received_for: string[];
   subject: string | null;
   text: string | null;
@@ -71,7 +75,7 @@ export interface ReceivedMessage {
     size: number;
   }[];
   auth: { spf: AuthResult; dkim: AuthResult; dmarc: AuthResult };
-  /** Sent by a program, as an out-of-office answer. */
+  /** True: a program sent it, such as an out-of-office reply. */
   automatic: boolean;
   held_reason: 'virus' | 'spam' | 'auth_failed' | 'blocked_sender' | null;
 }
@@ -92,10 +96,10 @@ interface DataByType {
   'message.held': ReceivedMessage;
 }
 
-/** The body of a delivery. Types may be added: pass over a `type` you do not know. */
+/** The body of a delivery. We may add types: skip a `type` that you do not know. */
 export type WebhookEvent = {
   [T in keyof DataByType]: {
-    /** The same on every retry and replay: what you have seen, you may skip. */
+    /** The same on every retry and replay. Skip an id that you have already handled. */
     id: string;
     type: T;
     /** The account, or `<account>/inbound/<rule>` for a routing rule's own endpoint. */

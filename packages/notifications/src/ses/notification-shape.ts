@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
 /*
- * The parts of an SES notification that are read, for both of its formats: event publishing (`eventType`) and identity
- * notifications (`notificationType`). Source: Amazon SES Developer Guide, "Contents of event data that Amazon SES
- * publishes to Amazon SNS" and "Amazon SNS notification contents for Amazon SES".
+ * The parts that we read of an SES notification, in both formats: event publishing (`eventType`) and identity
+ * notifications (`notificationType`). Source: Amazon SES Developer Guide, "Contents of event data that Amazon
+ * SES publishes to Amazon SNS" and "Amazon SNS notification contents for Amazon SES".
  *
- * SES adds fields and words as it likes. So nothing here refuses: what is missing or of another type reads as null or
- * as an empty list, and what is not listed is not looked at.
+ * SES may add fields and values at any time. So this schema never rejects. A missing field, or one with
+ * another type, becomes null or an empty list. Unlisted fields are ignored.
  */
 
-/** PostgreSQL keeps no NUL, and half of a surrogate pair has no UTF-8. */
+/** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8 form. */
 function storable(text: string): string {
   return text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
 }
@@ -26,7 +26,7 @@ const headers = z.array(z.object({ name: text, value: text }).catch({ name: null
 
 function part<T extends z.ZodRawShape>(shape: T) {
   const object = z.object(shape);
-  // Every field of a shape has a value for "not there", so an empty object is always one of the shape.
+  // Every field has a value for "missing", so an empty object always fits the shape.
   return object.catch(() => object.parse({}));
 }
 
@@ -37,9 +37,9 @@ const notification = z.object({
     timestamp: text,
     messageId: text,
     destination: texts,
-    /** As the sender wrote them. An identity's notifications have them where it is set to include them. */
+    /** The sender's headers. Identity notifications contain them when the identity is configured so. */
     headers,
-    /** In those of an event destination alone. */
+    /** Only event publishing has tags. */
     tags: part({ email_id: texts }),
   }),
   bounce: part({ timestamp: text, bounceType: text, bounceSubType: text, bouncedRecipients: recipients }),
@@ -60,7 +60,7 @@ const notification = z.object({
 export type SesNotification = z.infer<typeof notification>;
 export type SesRecipient = z.infer<typeof recipient>;
 
-/** @returns null when the text is not a JSON object, as SES's own notices in plain text. Never throws. */
+/** @returns null when the text is not a JSON object, such as SES's notices in plain text. Never throws. */
 export function parseNotification(messageText: string): SesNotification | null {
   try {
     return notification.safeParse(JSON.parse(messageText)).data ?? null;

@@ -6,18 +6,18 @@ import type { SesReading, SuppressionRequest } from './ses-event.ts';
 
 type Report = Extract<ReportedEvent, { recipients: unknown }>;
 
-/** What one kind of notification says, in SES's own words. */
+/** A notification's content, in SES's terms. */
 interface Findings {
   type: Report['type'];
-  /** Null: the notification has no time of its own, and that of the mail stands for it. */
+  /** Null: the notification has no time, and the mail's time is used. */
   timestamp: string | null;
-  /** Whom this part names; when it names nobody, all recipients of the mail are meant. */
+  /** The recipients that this part names. Empty: all recipients of the mail. */
   addresses: readonly (string | null)[];
   detail: Parameters<typeof notificationDetailOf>[0];
   suppressAs?: SuppressionRequest['reason'];
 }
 
-/** A Map, since the words come from outside: an object would also know `constructor`. */
+/** A Map, because SES chooses the keys: a plain object would also find `constructor`. */
 const READERS = new Map<string, (notification: SesNotification) => Findings>([
   ['Delivery', readDelivery],
   ['DeliveryDelay', readDelay],
@@ -28,27 +28,27 @@ const READERS = new Map<string, (notification: SesNotification) => Findings>([
   ['Click', ({ click }) => ofTheMail('email.clicked', click.timestamp, { link: click.link })],
 ]);
 
-/** Event publishing writes it with a space; the name of the event type in SES's API has none. */
+/** Event publishing writes the type with a space, SES's API without one. */
 const RENDERING_FAILURES = new Set(['Rendering Failure', 'RenderingFailure']);
 
 /**
- * Says what the `Message` of an authentic SNS notification means. Never throws, whatever the text.
+ * Interprets the `Message` of an authentic SNS notification. Never throws, for any text.
  *
- * Ignored are plain text, Send (`email.sent` comes from the provider's acceptance), Subscription, whatever SES may come
- * up with, and what names no message or nobody.
+ * It ignores plain text, Send (`email.sent` comes from the provider's acceptance), Subscription and unknown
+ * types. It also ignores a notification without a message or without recipients.
  *
- * @param publishedAt the envelope's `Timestamp`: stands for a time that is missing or cannot be read
+ * @param publishedAt the envelope's `Timestamp`, which replaces a missing or unreadable time.
  */
 export function readSesNotification(messageText: string, publishedAt: string): SesReading {
   const notification = parseNotification(messageText);
   if (notification === null) return ignored('not a JSON object');
   const { mail } = notification;
-  const word = notification.eventType ?? notification.notificationType;
-  if (word === null) return ignored('no eventType and no notificationType');
+  const type = notification.eventType ?? notification.notificationType;
+  if (type === null) return ignored('no eventType and no notificationType');
   const origin = originOf(mail);
 
-  const isFailure = RENDERING_FAILURES.has(word);
-  const findings = READERS.get(word)?.(notification);
+  const isFailure = RENDERING_FAILURES.has(type);
+  const findings = READERS.get(type)?.(notification);
   if (findings === undefined && !isFailure) return ignored('of a type that makes no event');
   const { emailId, providerMessageId, writtenEmailId } = origin;
   if ((emailId ?? providerMessageId ?? writtenEmailId) === null) return ignored('names no message');
@@ -79,7 +79,7 @@ function originOf({ tags, headers, messageId }: SesNotification['mail']) {
   } as const;
 }
 
-/** SES replaces the Message-ID on the way, and reports it as it was written: `<email id@domain>` in mail of ours. */
+/** SES replaces the Message-ID when it sends, but reports the original: `<email id@domain>` in our mail. */
 function emailIdIn(headers: SesNotification['mail']['headers']): EmailId | null {
   const written = headers.find(({ name }) => name?.toLowerCase() === 'message-id')?.value ?? '';
   const [, local = ''] = /^<([^@<>\s]+)@[^@<>\s]+>$/.exec(written) ?? [];
@@ -108,7 +108,7 @@ function readDelay({ deliveryDelay }: SesNotification): Findings {
   };
 }
 
-/** Only what SES calls permanent is: Transient, Undetermined and words to come leave the address alone. */
+/** Only `Permanent` suppresses the address. `Transient`, `Undetermined` and unknown types do not. */
 function readBounce({ bounce }: SesNotification): Findings {
   const common = {
     timestamp: bounce.timestamp,
@@ -124,7 +124,7 @@ function readBounce({ bounce }: SesNotification): Findings {
     : { ...common, type: 'email.soft_bounced' };
 }
 
-/** `not-spam` takes a complaint back (RFC 6430): it is reported, and suppresses nobody. */
+/** `not-spam` withdraws a complaint (RFC 6430). It is reported and suppresses no address. */
 function readComplaint({ complaint }: SesNotification): Findings {
   const common: Findings = {
     type: 'email.complained',
@@ -132,11 +132,11 @@ function readComplaint({ complaint }: SesNotification): Findings {
     addresses: addressesOf(complaint.complainedRecipients),
     detail: { complaint_type: complaint.complaintFeedbackType ?? complaint.complaintSubType },
   };
-  const isTakenBack = complaint.complaintFeedbackType?.toLowerCase() === 'not-spam';
-  return isTakenBack ? common : { ...common, suppressAs: 'complaint' };
+  const isWithdrawn = complaint.complaintFeedbackType?.toLowerCase() === 'not-spam';
+  return isWithdrawn ? common : { ...common, suppressAs: 'complaint' };
 }
 
-/** These name no recipient of their own. */
+/** These parts name no recipients. */
 function ofTheMail(type: Report['type'], timestamp: string | null, detail: Findings['detail']): Findings {
   return { type, timestamp, addresses: [], detail };
 }
@@ -154,14 +154,14 @@ function distinct(addresses: readonly (string | null)[]): string[] {
   return [...new Set(addresses.filter((address) => address !== null).map(withoutName))];
 }
 
-/** `Name <local@domain>` without the name; what is no address to us stays as it was written. */
+/** Removes the name from `Name <local@domain>`. A text that is not an address stays as written. */
 function withoutName(text: string): string {
   return parseEmailAddress(text)?.address ?? text;
 }
 
 /**
- * Those whom the notification itself blames, never the other recipients of the mail. What is no address to us could not
- * have been sent to, and never can be.
+ * The addresses that the notification itself names, without the mail's other recipients. A text that is not
+ * an address is left out: we cannot send to it.
  */
 function suppressionsOf(
   addresses: readonly (string | null)[],

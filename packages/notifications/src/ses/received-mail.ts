@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { text, texts } from './notification-shape.ts';
 
 /*
- * Mail that SES received. Source: Amazon SES Developer Guide, "Contents of notifications for Amazon SES email receiving".
+ * Mail that SES received. Source: Amazon SES Developer Guide, "Contents of notifications for Amazon SES email
+ * receiving".
  */
 
 export type ReceivedReading =
@@ -30,9 +31,9 @@ const received = z.object({
 type Received = z.infer<typeof received>;
 
 /**
- * Reads the `Message` of an authentic SNS notification. Never throws, whatever the text.
+ * Reads the `Message` of an authentic SNS notification. Never throws, for any text.
  *
- * @returns null when it is not of received mail
+ * @returns null when the notification is not about received mail.
  */
 export function readReceivedMail(messageText: string): ReceivedReading | null {
   const found = parse(messageText);
@@ -59,7 +60,7 @@ function parse(messageText: string): Received | null {
   }
 }
 
-/** Where a rule has an S3 and an SNS action, each tells of its own. */
+/** A receipt rule with an S3 and an SNS action sends a notification for each. */
 function locationOf(
   content: Received['content'],
   { bucketName: bucket, objectKey: key }: Received['receipt']['action'],
@@ -68,10 +69,10 @@ function locationOf(
   return bucket === null || key === null ? null : { kind: 'object', bucket, key };
 }
 
-/** No message is Base64 throughout: SES puts headers in front of each, and these have colons. */
+/** A message never consists of Base64 alone: SES adds headers, and these contain colons. */
 const BASE64 = /^[A-Za-z0-9+/=\r\n]+$/;
 
-/** The rule says which encoding SES uses. The notification need not. */
+/** The receipt rule chooses the encoding. The notification may not name it. */
 function bytesOf(content: string): Buffer {
   return Buffer.from(content, BASE64.test(content) ? 'base64' : 'utf8');
 }

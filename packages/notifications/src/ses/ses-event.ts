@@ -1,28 +1,29 @@
 import type { EmailId, ReportedEvent } from '@postrider/domain';
 
 /**
- * Whose notification it is: the email that the tag `email_id` names decides, else the provider's message id, else, where
- * there is no such tag, the Message-ID that the mail was composed with. One of them is there.
+ * The email that a notification is about. The tag `email_id` decides. Without a known email there, the
+ * provider's message id decides. Without that tag, our Message-ID in the headers decides last. At least one
+ * is present.
  */
 interface Origin {
   readonly kind: 'event';
-  /** As the tag says; not necessarily an id of ours. */
+  /** The value of the tag. It may not be an id of ours. */
   readonly emailId: string | null;
   readonly providerMessageId: string | null;
-  /** As the header says; not necessarily of mail of ours. */
+  /** The id in the Message-ID header. It may not belong to our mail. */
   readonly writtenEmailId: EmailId | null;
 }
 
 export interface SuppressionRequest {
-  /** `local@domain`, case as the notification has it. */
+  /** `local@domain`, with the notification's case. */
   readonly address: string;
   readonly reason: 'bounce' | 'complaint';
 }
 
-/** One notification makes one event, however many recipients it names. */
+/** A notification becomes one event, for any number of recipients. */
 export interface SesEvent extends Origin {
   readonly event: ReportedEvent;
-  /** The addresses to which nothing more may be sent, each once (without regard to case). */
+  /** The addresses to suppress, each once. Case does not matter. */
   readonly suppress: readonly SuppressionRequest[];
 }
 

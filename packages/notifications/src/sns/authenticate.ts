@@ -6,32 +6,33 @@ import { utcTimestamp } from '../utc-timestamp.ts';
 import { verifySnsSignature } from './verify-signature.ts';
 
 export interface SnsTrust {
-  /** The topics of `SNS_TOPIC_ARNS`. Empty: nobody is believed. */
+  /** The topics of `SNS_TOPIC_ARNS`. Empty: every message is refused. */
   readonly topics: ReadonlySet<string>;
   readonly certificates: SigningCertificates;
-  /** `SNS_ALLOW_SHA1`: signature version 1 is believed as well. */
+  /** `SNS_ALLOW_SHA1`: signature version 1 is accepted too. */
   readonly allowSha1: boolean;
   readonly clock: Clock;
 }
 
 export type SnsReception =
   | { readonly kind: 'authentic'; readonly envelope: SnsEnvelope }
-  /** For good: a 4xx, after which SNS does not come again. */
+  /** Permanent. Answer with a 4xx: SNS does not retry. */
   | {
       readonly kind: 'refused';
       readonly reason:
         'bad_envelope' | 'unknown_topic' | 'untrusted_certificate' | 'bad_signature' | 'too_old';
-      /** One line for the log; it quotes nothing that the sender wrote. */
+      /** One line for the log, without text from the sender. */
       readonly why: string;
     }
-  /** For now: a 5xx, after which SNS comes again. */
+  /** Temporary. Answer with a 5xx: SNS retries. */
   | { readonly kind: 'unavailable'; readonly why: string };
 
 /**
- * Decides whether a request body is a message of SNS for one of our topics. Cheapest first, and nothing is fetched for
- * a message whose topic is not ours. Its age comes last: one that is too old and truly signed is a copy that somebody kept,
- * and its id may have been forgotten here. The caller has bounded the body before this (512 KiB: SNS sends up to 256 KiB of
- * text, which JSON may escape).
+ * Decides whether a request body is an SNS message for one of our topics. The cheapest checks come first, and
+ * nothing is fetched for a foreign topic. The age is checked last. A signed but old message may be a copy
+ * that an attacker stored, and its id may already be deleted here.
+ *
+ * The caller limits the body to 512 KiB before: SNS sends up to 256 KiB of text, which JSON may escape.
  */
 export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promise<SnsReception> {
   const parsed = parseSnsEnvelope(body);
@@ -40,7 +41,7 @@ export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promis
   if (!trust.topics.has(envelope.TopicArn)) {
     return { kind: 'refused', reason: 'unknown_topic', why: 'TopicArn is not one of SNS_TOPIC_ARNS' };
   }
-  // Somebody may find two messages with one SHA-1, and have SNS sign the harmless one.
+  // An attacker may create two messages with the same SHA-1 and let SNS sign the harmless one.
   if (envelope.SignatureVersion === '1' && !trust.allowSha1) {
     const why = 'SignatureVersion 1 (SHA-1) needs SNS_ALLOW_SHA1=true';
     return { kind: 'refused', reason: 'bad_signature', why };
@@ -59,7 +60,7 @@ export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promis
   }
 }
 
-/** Written so that a time which cannot be read counts as too long ago. */
+/** The negated comparison makes an unreadable time (NaN) too old. */
 function isTooOld({ Timestamp }: SnsEnvelope, clock: Clock): boolean {
   const ageMs = clock.now().getTime() - Date.parse(utcTimestamp(Timestamp) ?? '');
   return !(ageMs <= NOTIFICATION_AGE_HOURS_MAX * 60 * 60_000);

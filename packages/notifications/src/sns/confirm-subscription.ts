@@ -4,16 +4,16 @@ import { parseSubscribeUrl } from './pinned-urls.ts';
 
 export type Confirmation =
   | { readonly kind: 'confirmed' }
-  /** For good: the URL leads elsewhere and was not visited, or SNS turned the token down. */
+  /** Permanent: the URL leads to another host and was not requested, or SNS rejected the token. */
   | { readonly kind: 'refused'; readonly why: string }
-  /** For now: SNS could not be asked; it sends the request again when it is answered with a 5xx. */
+  /** Temporary: SNS could not be reached. After a 5xx answer it sends the request again. */
   | { readonly kind: 'unavailable'; readonly why: string };
 
 /**
- * Confirms a subscription by visiting the address that SNS sent, once it is sure that it is SNS's. No request is ever
- * made to another host.
+ * Confirms a subscription with a request to the URL that SNS sent. It first checks that the URL is SNS's, and
+ * never sends a request to another host.
  *
- * @param envelope of a topic that is allowed, with its signature verified: see `authenticateSns`
+ * @param envelope a message of an allowed topic with a verified signature: see `authenticateSns`.
  */
 export async function confirmSubscription(
   envelope: SnsSubscriptionConfirmation,

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { utcTimestamp } from '../utc-timestamp.ts';
 
 /*
- * An SNS message as it is posted to an HTTPS subscriber.
+ * An SNS message, as SNS posts it to an HTTPS subscriber.
  * Source: Amazon SNS Developer Guide, "Parsing Amazon SNS message formats".
  */
 
-/** Half of a surrogate pair has no UTF-8 of its own: signed bytes would not tell it from U+FFFD. */
+/** A lone surrogate has no UTF-8 form: in signed bytes it would look like U+FFFD. */
 const wellFormed = z.string().refine((text) => !/\p{Surrogate}/u.test(text), 'holds half of a character');
 
 /**
- * One line of the signed text. A line break inside would let the border between two signed fields be moved
- * without changing the signed text; only `Message`, which comes first, may hold one.
+ * One line of the signed text. A line break would allow an attacker to move the border between two signed
+ * fields without changing the signed text. Only `Message`, which comes first, may contain one.
  */
 const token = z.string().regex(/^[!-~]{1,4096}$/, 'must be printable text without spaces');
 const line = wellFormed.refine((text) => !/[\u0000-\u001f\u007f]/.test(text), 'holds a control character');
@@ -33,7 +33,7 @@ const envelope = z.discriminatedUnion('Type', [
   z.object({ Type: z.literal('UnsubscribeConfirmation'), ...confirmation }),
 ]);
 
-/** A well-formed message that nobody vouches for yet. Fields that are not listed above are dropped. */
+/** A well-formed message that is not authenticated yet. Fields that are not listed above are dropped. */
 export type SnsEnvelope = z.infer<typeof envelope>;
 export type SnsSubscriptionConfirmation = Extract<SnsEnvelope, { Type: 'SubscriptionConfirmation' }>;
 
@@ -42,10 +42,11 @@ export type EnvelopeParse =
   | { readonly kind: 'bad_envelope'; readonly why: string };
 
 /**
- * Reads the body of a request. Never throws, whatever the bytes.
+ * Parses the body of a request. Never throws, for any bytes.
  *
- * @param bytes the whole body, whose size the caller has bounded; the Content-Type does not matter (SNS sends text/plain)
- * @returns with `why` one line that names the field, never its value
+ * @param bytes the whole body. The caller has limited its size. The Content-Type does not matter: SNS sends
+ *   text/plain.
+ * @returns `why` is one line that names the field at fault, but not its value.
  */
 export function parseSnsEnvelope(bytes: Uint8Array): EnvelopeParse {
   const json = parseJson(bytes);
@@ -60,7 +61,7 @@ export function parseSnsEnvelope(bytes: Uint8Array): EnvelopeParse {
   };
 }
 
-/** @returns undefined, which no JSON text means, when the bytes are no JSON */
+/** @returns undefined when the bytes are not JSON. No JSON text parses to undefined. */
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

@@ -1,10 +1,10 @@
 /**
- * Makes one GET and settles within a time of its own: no redirects, no retries, a bounded answer. What it is given is
- * always an address of SNS. Rejects only for a fault of this machine.
+ * Makes one GET with its own time limit. It follows no redirects, does not retry, and limits the answer's
+ * size. The URL is always an address of SNS. It rejects only for a fault of this machine.
  */
 export type HttpsGet = (url: URL) => Promise<HttpsAnswer>;
 
-/** A complete answer with any status, or one line that says why there is none. */
+/** A complete answer with any status, or one line about the failure. */
 export type HttpsAnswer =
   | { readonly kind: 'answered'; readonly statusCode: number; readonly body: Uint8Array }
   | { readonly kind: 'failed'; readonly error: string };

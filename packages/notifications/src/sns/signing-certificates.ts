@@ -3,64 +3,66 @@ import type { Clock } from '@postrider/domain';
 import { LRUCache } from 'lru-cache';
 import type { HttpsGet } from './https-get.ts';
 
-/** Where signatures find the certificate they are checked with. */
+/** Finds the certificate for a signature. */
 export interface SigningCertificates {
-  /** @param url an address that {@link parseSigningCertUrl} has let through */
+  /** @param url an address that {@link parseSigningCertUrl} has accepted. */
   find(url: URL): Promise<CertificateAnswer>;
 }
 
 export type CertificateAnswer =
   | { readonly kind: 'found'; readonly certificate: X509Certificate }
-  /** Not to be had now; whoever asks again may get it. */
+  /** The certificate is not available now. A later call may succeed. */
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/** A certificate's name is made of its content, so what lies at an address does not change; it may be withdrawn. */
-const keptMs = 24 * 60 * 60_000;
-/** Long enough that a run of forged messages costs few requests, short enough that SNS's next try succeeds. */
-const failureKeptMs = 5000;
-/** Each region uses one or two at a time. */
+/**
+ * A certificate's name depends on its content, so an address always has the same one. AWS may withdraw it.
+ */
+const cachedMs = 24 * 60 * 60_000;
+/** Long enough that forged messages cause few requests. Short enough that SNS's next attempt succeeds. */
+const failureCachedMs = 5000;
+/** Each region uses one or two certificates at a time. */
 const certificatesMax = 32;
 const failuresMax = 1000;
-/** Anybody may name certificates that do not exist: so many questions at a time are put to SNS. */
+/** Attackers can name certificates that do not exist. This limits the requests to SNS in flight. */
 const fetchesMax = 8;
 
 /**
- * Fetches certificates and keeps them. Those who ask for the same one share one request. Failures are kept apart from
- * certificates, so that made-up names never push out a real one.
+ * Fetches and caches certificates. Calls for the same certificate share one request. Failures have a cache of
+ * their own, so invented names never evict a real certificate.
  */
 export function fetchedCertificates({ get, clock }: { get: HttpsGet; clock: Clock }): SigningCertificates {
   const perf = { now: () => clock.now().getTime() };
-  const kept = new LRUCache<string, CertificateAnswer>({
+  const certificates = new LRUCache<string, CertificateAnswer>({
     max: certificatesMax,
-    ttl: keptMs,
+    ttl: cachedMs,
     ttlResolution: 0,
     perf,
   });
   const failures = new LRUCache<string, CertificateAnswer>({
     max: failuresMax,
-    ttl: failureKeptMs,
+    ttl: failureCachedMs,
     ttlResolution: 0,
     perf,
   });
-  const underWay = new Map<string, Promise<CertificateAnswer>>();
+  const inFlight = new Map<string, Promise<CertificateAnswer>>();
 
   async function fetchAndKeep(url: URL): Promise<CertificateAnswer> {
     try {
       const answer = await fetchCertificate(url, get);
-      (answer.kind === 'found' ? kept : failures).set(url.href, answer);
+      (answer.kind === 'found' ? certificates : failures).set(url.href, answer);
       return answer;
     } finally {
-      underWay.delete(url.href);
+      inFlight.delete(url.href);
     }
   }
 
   async function find(url: URL): Promise<CertificateAnswer> {
-    const known = kept.get(url.href) ?? failures.get(url.href) ?? underWay.get(url.href);
+    const known = certificates.get(url.href) ?? failures.get(url.href) ?? inFlight.get(url.href);
     if (known !== undefined) return known;
-    if (underWay.size >= fetchesMax)
+    if (inFlight.size >= fetchesMax)
       return { kind: 'unavailable', why: 'too many certificates are being fetched' };
     const answer = fetchAndKeep(url);
-    underWay.set(url.href, answer);
+    inFlight.set(url.href, answer);
     return answer;
   }
 
@@ -78,11 +80,11 @@ async function fetchCertificate(url: URL, get: HttpsGet): Promise<CertificateAns
 }
 
 /**
- * One certificate for every address, for development: it replaces the fetch and nothing else. The address in the
- * message is still judged, and so are the certificate's dates.
+ * One certificate for every address, for development. It replaces only the fetch: the message's address and
+ * the certificate's dates are still checked.
  *
- * @param pem the content of `SNS_SIGNING_CERT_FILE`
- * @throws Error when it is no certificate
+ * @param pem the content of `SNS_SIGNING_CERT_FILE`.
+ * @throws Error when the text is not an RSA certificate in PEM.
  */
 export function certificateFromPem(pem: string): SigningCertificates {
   const certificate = readCertificate(Buffer.from(pem));
@@ -90,7 +92,7 @@ export function certificateFromPem(pem: string): SigningCertificates {
   return { find: async () => ({ kind: 'found', certificate }) };
 }
 
-/** SNS signs with RSA only. Another kind of key could not be used with the digests of its two versions. */
+/** SNS signs only with RSA. Other keys do not fit the digests of its two signature versions. */
 function readCertificate(bytes: Uint8Array): X509Certificate | null {
   try {
     const certificate = new X509Certificate(bytes);

@@ -1,7 +1,7 @@
 import type { SnsEnvelope } from './envelope.ts';
 
 /**
- * The text that SNS signs: name and value of each field on a line of their own, in the order of the names.
+ * The text that SNS signs: each field's name and value on separate lines, sorted by name.
  * Source: Amazon SNS Developer Guide, "Verifying the signatures of Amazon SNS messages".
  */
 export function stringToSign(envelope: SnsEnvelope): string {
@@ -17,7 +17,7 @@ function fieldsOf(envelope: SnsEnvelope): [name: string, value: string][] {
     return [
       ['Message', Message],
       ['MessageId', MessageId],
-      // Signed only where there is one; an empty one counts.
+      // Signed only when present. An empty subject counts as present.
       ...(typeof Subject === 'string' ? [['Subject', Subject] as [string, string]] : []),
       ['Timestamp', Timestamp],
       ['TopicArn', TopicArn],

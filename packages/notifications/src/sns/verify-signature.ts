@@ -8,17 +8,17 @@ import { stringToSign } from './string-to-sign.ts';
 export type SignatureVerdict =
   | { readonly kind: 'verified' }
   | { readonly kind: 'bad_signature'; readonly why: string }
-  /** The envelope names a certificate that is not SNS's, or one whose time has not come or is over. */
+  /** The envelope names a certificate that is not SNS's, is not yet valid, or has expired. */
   | { readonly kind: 'untrusted_certificate'; readonly why: string }
-  /** Nothing is known about the signature: the certificate could not be had. */
+  /** The signature could not be checked: the certificate is not available. */
   | { readonly kind: 'certificate_unavailable'; readonly why: string };
 
-/** PKCS #1 v1.5 with the digest of the envelope's SignatureVersion. */
+/** The digest of each SignatureVersion, with PKCS #1 v1.5. */
 const DIGESTS = { '1': 'RSA-SHA1', '2': 'RSA-SHA256' } as const;
 
 /**
- * Says whether SNS wrote the envelope. The certificate is trusted because TLS has shown that it came from SNS's own
- * host; so the address is judged first, wherever the certificate then comes from.
+ * Checks whether SNS wrote the envelope. The certificate is trusted because TLS proves that it came from
+ * SNS's host. So the address is always checked first, even for a cached certificate.
  */
 export async function verifySnsSignature(
   envelope: SnsEnvelope,
@@ -35,10 +35,10 @@ export async function verifySnsSignature(
     : { kind: 'bad_signature', why: 'the signature does not fit the message' };
 }
 
-/** Node 20 gives a certificate's dates as text, such as `Nov  1 00:00:00 2026 GMT`. */
+/** The dates are texts, such as `Nov  1 00:00:00 2026 GMT`. */
 function datesFault(certificate: X509Certificate, clock: Clock): string | null {
   const nowMs = clock.now().getTime();
-  // Written so that a date which cannot be read counts as a fault.
+  // The negated comparisons make an unreadable date (NaN) a fault.
   if (!(nowMs >= Date.parse(certificate.validFrom))) return 'the certificate is not yet valid';
   if (!(nowMs <= Date.parse(certificate.validTo))) return 'the certificate has expired';
   return null;
