@@ -99,7 +99,8 @@ export class ApiServer {
       this.#limits.add(socket);
     });
     server.on('request', take);
-    // The app sends `100 Continue` when it reads the body. It may ignore other expectations (RFC 9110 10.1.1).
+    // The app sends `100 Continue` when it reads the body. It may ignore other expectations (RFC 9110
+    // 10.1.1).
     server.on('checkContinue', take);
     server.on('checkExpectation', take);
     server.on('connect', (_request, socket) => endBare(asSocket(socket), '404 Not Found'));

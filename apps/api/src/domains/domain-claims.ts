@@ -23,8 +23,8 @@ const BEGUN_AT_ONCE = 100;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Removes domains that their accounts never verified, and completes the releases of operators. Every API process
- * runs this. If two processes pick one name, the second waits and finds it done.
+ * Removes domains that their accounts never verified, and completes the releases of operators. Every API
+ * process runs this. If two processes pick one name, the second waits and finds it done.
  */
 export function createDomainClaims(options: DomainClaimsOptions): PeriodicTask {
   const { store, domains, claimDays, clock, logger, intervalMs = INTERVAL_MS } = options;

@@ -13,8 +13,8 @@ interface Limits {
 }
 
 /**
- * Limits the open connections, in total and per address. At a limit, a new connection replaces the longest idle
- * one. A connection is idle while no byte has arrived since its last answer.
+ * Limits the open connections, in total and per address. At a limit, a new connection replaces the longest
+ * idle one. A connection is idle while no byte has arrived since its last answer.
  */
 export class ConnectionLimits {
   readonly #limits: Limits;

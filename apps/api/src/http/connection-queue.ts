@@ -13,8 +13,8 @@ export interface Exchange {
 }
 
 /**
- * Serves a connection's requests in order, one at a time: answers leave in order (RFC 9112 9.3.2). A client that
- * sends requests without waiting for answers delays only its own connection.
+ * Serves a connection's requests in order, one at a time: answers leave in order (RFC 9112 9.3.2). A client
+ * that sends requests without waiting for answers delays only its own connection.
  */
 export class ConnectionQueue {
   readonly #socket: Socket;
