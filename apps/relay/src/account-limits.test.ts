@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { ClaimedDelivery } from '@postrider/store';
 import { claimed } from '../test/claimed-deliveries.ts';
-import { createConcurrencyLimits } from './concurrency-limits.ts';
-import type { ConcurrencyLimits } from './concurrency-limits.ts';
+import { ConcurrencyLimits } from './concurrency-limits.ts';
 import { LIMITS } from './webhook-state.ts';
 
 const [A, B, C, D] = ['wh_a', 'wh_b', 'wh_c', 'wh_d'] as [WebhookId, WebhookId, WebhookId, WebhookId];
@@ -18,7 +17,7 @@ let fleetSlots: number;
 beforeEach(() => {
   now = 0;
   fleetSlots = 4 * ACCOUNT_LIMIT;
-  limits = createConcurrencyLimits({ fleetSlots: () => fleetSlots, nowMs: () => now });
+  limits = new ConcurrencyLimits({ fleetSlots: () => fleetSlots, nowMs: () => now });
 });
 
 /** What a webhook may have in flight when it alone is claimed for. */
@@ -180,7 +179,9 @@ describe('the limit of an account', () => {
   function simulated(webhookId: WebhookId, takesMs: number, waiting: number) {
     const endsAtMs: number[] = [];
     const webhook = {
-      ...{ webhookId, waiting, wasStuck: false },
+      webhookId,
+      waiting,
+      wasStuck: false,
       inFlight(): number {
         while ((endsAtMs[0] ?? Infinity) <= now) endsAtMs.shift();
         return endsAtMs.length;

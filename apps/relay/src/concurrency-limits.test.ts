@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import { claimed } from '../test/claimed-deliveries.ts';
-import { createConcurrencyLimits } from './concurrency-limits.ts';
-import type { ConcurrencyLimits } from './concurrency-limits.ts';
+import { ConcurrencyLimits } from './concurrency-limits.ts';
 import { LIMITS } from './webhook-state.ts';
 
 const [A, B, C] = ['wh_a', 'wh_b', 'wh_c'] as [WebhookId, WebhookId, WebhookId];
@@ -16,7 +15,7 @@ let fleetSlots: number;
 beforeEach(() => {
   now = 0;
   fleetSlots = 4 * ACCOUNT_LIMIT;
-  limits = createConcurrencyLimits({ fleetSlots: () => fleetSlots, nowMs: () => now });
+  limits = new ConcurrencyLimits({ fleetSlots: () => fleetSlots, nowMs: () => now });
 });
 
 /** What a webhook may have in flight when it alone is claimed for. */

@@ -23,46 +23,6 @@ const FAST_LIMIT: Readonly<Record<Health, (limit: number) => number>> = {
  */
 const WEBHOOKS_MAX = 50_000;
 
-/**
- * The state of the webhooks that this relay serves, and what each may have in flight. It is in memory only:
- * after a restart every webhook starts at the first limit.
- */
-export interface ConcurrencyLimits {
-  /** How many deliveries each webhook may have in flight, when one claim asks for all of these. */
-  claimRequests(webhookIds: readonly WebhookId[]): Omit<ClaimRequest, 'scanFrom'>[];
-  /**
-   * Two scans found the first attempt stuck. The endpoint becomes unresponsive, unless its attempts end soon
-   * on average.
-   */
-  noteStuck(webhookId: WebhookId): void;
-  /**
-   * A scan that began at this time found nothing in flight. Without such a scan the count of the last claim
-   * stands, however long.
-   */
-  noteIdle(webhookId: WebhookId, scannedAtMs: number): void;
-  /**
-   * The last claim reached the webhook's limit, rows not yet due included, or the account's limit leaves it
-   * no more.
-   */
-  isAtLimit(webhookId: WebhookId): boolean;
-  /**
-   * The lane of the webhook's deliveries: fast when it is healthy, slow when it fails or is unresponsive.
-   * Null: either.
-   */
-  knownLane(webhookId: WebhookId): Lane | null;
-  /**
-   * The order to claim in: round-robin over the accounts, webhooks never served first, then the one served
-   * longest ago. Otherwise the first few busy webhooks would take all slots.
-   */
-  claimOrder(webhookIds: Iterable<WebhookId>): WebhookId[];
-  /** Updates the state of the webhooks after a claim. */
-  observe(claimed: readonly ClaimedDelivery[]): void;
-  /**
-   * These deliveries were observed and then released, because the queue failed. They must not count as ended.
-   */
-  noteReleased(claimed: readonly ClaimedDelivery[]): void;
-}
-
 export interface ConcurrencyLimitsOptions {
   /** Attempts that all workers together can have in flight. */
   readonly fleetSlots: () => number;
@@ -79,11 +39,11 @@ interface AccountShare {
   readonly spare: number;
 }
 
-export function createConcurrencyLimits(options: ConcurrencyLimitsOptions): ConcurrencyLimits {
-  return new Limits(options);
-}
-
-class Limits implements ConcurrencyLimits {
+/**
+ * The state of the webhooks that this relay serves, and what each may have in flight. It is in memory only:
+ * after a restart every webhook starts at the first limit.
+ */
+export class ConcurrencyLimits {
   readonly #fleetSlots: () => number;
   readonly #nowMs: () => number;
   readonly #states = new Map<WebhookId, WebhookState>();
@@ -98,6 +58,7 @@ class Limits implements ConcurrencyLimits {
     this.#nowMs = nowMs;
   }
 
+  /** How many deliveries each webhook may have in flight, when one claim asks for all of these. */
   claimRequests(webhookIds: readonly WebhookId[]): Omit<ClaimRequest, 'scanFrom'>[] {
     const isNotAnswering = (id: WebhookId): boolean => !this.#stateOf(id).answers;
     const all = this.#sharesOf(webhookIds, this.#limitOf(ACCOUNT_SHARE), () => true);
@@ -159,28 +120,48 @@ class Limits implements ConcurrencyLimits {
     return idle ? 0 : inFlight;
   }
 
+  /**
+   * Two scans found the first attempt stuck. The endpoint becomes unresponsive, unless its attempts end soon
+   * on average.
+   */
   noteStuck(webhookId: WebhookId): void {
     this.#states.set(webhookId, stateAfterStuck(this.#stateOf(webhookId), this.#nowMs()));
     this.#forgetOldest();
   }
 
+  /**
+   * A scan that began at this time found nothing in flight. Without such a scan the count of the last claim
+   * stands, however long.
+   */
   noteIdle(webhookId: WebhookId, scannedAtMs: number): void {
     const state = this.#stateOf(webhookId);
     // The scan may have missed what a later claim leased.
     if (!state.idle && state.servedAtMs < scannedAtMs) this.#states.set(webhookId, { ...state, idle: true });
   }
 
+  /**
+   * The last claim reached the webhook's limit, rows not yet due included, or the account's limit leaves it
+   * no more.
+   */
   isAtLimit(webhookId: WebhookId): boolean {
     const state = this.#stateOf(webhookId);
     return state.reachedLimit || this.#inFlight(state) >= state.claimLimit;
   }
 
+  /**
+   * The lane of the webhook's deliveries: fast when it is healthy, slow when it fails or is unresponsive.
+   * Null: either.
+   */
   knownLane(webhookId: WebhookId): Lane | null {
     const { health, limit } = this.#stateOf(webhookId);
     if (health === 'healthy') return 'fast';
     return health === 'unresponsive' || limit === LIMITS.failing ? 'slow' : null;
   }
 
+  /**
+   * The order to claim in: round-robin over the accounts, webhooks never served first, then the one served
+   * longest ago. Otherwise the first few busy webhooks would take all slots.
+   */
   claimOrder(webhookIds: Iterable<WebhookId>): WebhookId[] {
     const lastClaim = (id: WebhookId) => this.#stateOf(id).lastClaim;
     const byAccount = this.#byAccount([...webhookIds].sort((a, b) => lastClaim(a) - lastClaim(b)));
@@ -198,6 +179,7 @@ class Limits implements ConcurrencyLimits {
     return byAccount;
   }
 
+  /** Updates the state of the webhooks after a claim. */
   observe(claimed: readonly ClaimedDelivery[]): void {
     this.#claims += 1;
     for (const [webhookId, deliveries] of byWebhook(claimed)) this.#observeWebhook(webhookId, deliveries);
@@ -228,6 +210,9 @@ class Limits implements ConcurrencyLimits {
     else others.add(webhookId);
   }
 
+  /**
+   * These deliveries were observed and then released, because the queue failed. They must not count as ended.
+   */
   noteReleased(claimed: readonly ClaimedDelivery[]): void {
     for (const { webhookId, delayMs } of claimed) {
       const state = this.#states.get(webhookId);

@@ -2,12 +2,10 @@ import { isFresh } from '@postrider/domain';
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, JobToAdd, Producer } from '@postrider/queue';
 import type { ClaimedDelivery, DeliveryOutbox } from '@postrider/store';
-import { createConcurrencyLimits } from './concurrency-limits.ts';
-import type { ConcurrencyLimits } from './concurrency-limits.ts';
+import { ConcurrencyLimits } from './concurrency-limits.ts';
 import { createLaneDepthTracker } from './lane-depths.ts';
 import type { LaneDepthTracker, LaneDepths } from './lane-depths.ts';
-import { createOutstandingWebhooks } from './outstanding-webhooks.ts';
-import type { OutstandingWebhooks } from './outstanding-webhooks.ts';
+import { OutstandingWebhooks } from './outstanding-webhooks.ts';
 import { LIMITS } from './webhook-state.ts';
 
 export interface DeliveryClaimsParts {
@@ -34,28 +32,6 @@ export interface ClaimOutcome {
    * although it has due deliveries.
    */
   readonly laneFull: Readonly<Record<Lane, boolean>>;
-}
-
-/** Leases deliveries and adds their jobs to the queue. Several passes may call it at the same time. */
-export interface DeliveryClaims {
-  /** State and limits of the webhooks. */
-  readonly limits: Pick<ConcurrencyLimits, 'isAtLimit' | 'claimOrder' | 'noteIdle' | 'noteStuck'>;
-  /** The webhooks that may have outstanding deliveries, and where a claim or a scan starts reading. */
-  readonly outstanding: OutstandingWebhooks;
-  /** The lanes that may take deliveries of this webhook. */
-  possibleLanes(webhookId: WebhookId): readonly Lane[];
-  /** Jobs in each lane. @throws QueueUnavailableError */
-  depths(): Promise<LaneDepths>;
-  /** Deliveries due later than this stay in Postgres. @throws QueueUnavailableError */
-  lookAheadSeconds(): Promise<number>;
-  /**
-   * Leases due deliveries of these webhooks, first come first served, and adds their jobs. Afterwards each
-   * lane has at most `waitingMax` waiting jobs.
-   *
-   * @throws QueueUnavailableError, StoreUnavailableError. No lease remains, or the leases run out by
-   * themselves.
-   */
-  claim(webhooks: readonly WebhookId[], waitingMax: number): Promise<ClaimOutcome>;
 }
 
 /**
@@ -90,13 +66,12 @@ const DELAYED_MAX = 2_000;
 const LANES = ['fast', 'slow'] as const;
 const NEITHER = { fast: false, slow: false };
 
-export function createDeliveryClaims(parts: DeliveryClaimsParts): DeliveryClaims {
-  return new Claims(parts);
-}
-
-class Claims implements DeliveryClaims {
+/** Leases deliveries and adds their jobs to the queue. Several passes may call it at the same time. */
+export class DeliveryClaims {
+  /** State and limits of the webhooks. */
   readonly limits: ConcurrencyLimits;
-  readonly outstanding = createOutstandingWebhooks();
+  /** The webhooks that may have outstanding deliveries, and where a claim or a scan starts reading. */
+  readonly outstanding = new OutstandingWebhooks();
   readonly #parts: DeliveryClaimsParts;
   readonly #depths: LaneDepthTracker;
   /**
@@ -108,23 +83,33 @@ class Claims implements DeliveryClaims {
   constructor(parts: DeliveryClaimsParts) {
     const { queue, fleetSlots, nowMs = () => performance.now() } = parts;
     this.#parts = parts;
-    this.limits = createConcurrencyLimits({ fleetSlots, nowMs });
+    this.limits = new ConcurrencyLimits({ fleetSlots, nowMs });
     this.#depths = createLaneDepthTracker({ queue, nowMs });
   }
 
+  /** The lanes that may take deliveries of this webhook. */
   possibleLanes(webhookId: WebhookId): readonly Lane[] {
     const lane = this.limits.knownLane(webhookId);
     return lane === null ? LANES : [lane];
   }
 
+  /** Jobs in each lane. @throws QueueUnavailableError */
   depths(): Promise<LaneDepths> {
     return this.#depths.read(LANES, REFILL_AT);
   }
 
+  /** Deliveries due later than this stay in Postgres. @throws QueueUnavailableError */
   async lookAheadSeconds(): Promise<number> {
     return lookAheadSeconds(await this.#depths.read([], 0));
   }
 
+  /**
+   * Leases due deliveries of these webhooks, first come first served, and adds their jobs. Afterwards each
+   * lane has at most `waitingMax` waiting jobs.
+   *
+   * @throws QueueUnavailableError, StoreUnavailableError. No lease remains, or the leases run out by
+   * themselves.
+   */
   async claim(webhooks: readonly WebhookId[], waitingMax: number): Promise<ClaimOutcome> {
     const skipped = webhooks.filter((id) => this.#claiming.has(id));
     const mine = webhooks.filter((id) => !this.#claiming.has(id));

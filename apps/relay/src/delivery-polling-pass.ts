@@ -10,15 +10,6 @@ export interface PollingPassParts {
   readonly nowMs?: () => number;
 }
 
-export interface PollingPass {
-  /** The next run claims for these webhooks. It repeats this until 10 runs found no work for a webhook. */
-  add(webhooks: readonly WebhookId[]): void;
-  /** The next run claims for these webhooks, once. It repeats this only for those whose lanes are full. */
-  addOnce(webhooks: readonly WebhookId[]): void;
-  /** Runs once. @returns the pause before the next run in milliseconds, unless a webhook is added first. */
-  run(): Promise<number>;
-}
-
 /**
  * Extra jobs after each scan, for the webhooks whose lane is filled enough. Otherwise webhooks with new
  * events could keep the lane full and starve the rest.
@@ -51,11 +42,7 @@ const PASSES_WITHOUT_WORK_MAX = 10;
  * Claims for all webhooks that may have due deliveries. The scan treats a retry, a replay, a fresh event and
  * a lost job alike: each is a due row without a lease.
  */
-export function createPollingPass(parts: PollingPassParts): PollingPass {
-  return new Rounds(parts);
-}
-
-class Rounds implements PollingPass {
+export class PollingPass {
   readonly #store: PollingPassParts['store'];
   readonly #claims: DeliveryClaims;
   readonly #nowMs: () => number;
@@ -76,14 +63,17 @@ class Rounds implements PollingPass {
     this.#nowMs = nowMs;
   }
 
+  /** The next run claims for these webhooks. It repeats this until 10 runs found no work for a webhook. */
   add(webhooks: readonly WebhookId[]): void {
     for (const id of webhooks) this.#keepActive(id, 0);
   }
 
+  /** The next run claims for these webhooks, once. It repeats this only for those whose lanes are full. */
   addOnce(webhooks: readonly WebhookId[]): void {
     for (const id of webhooks) this.#keepActive(id, PASSES_WITHOUT_WORK_MAX);
   }
 
+  /** Runs once. @returns the pause before the next run in milliseconds, unless a webhook is added first. */
   async run(): Promise<number> {
     const begun = this.#nowMs();
     if (begun < this.#restUntil) return this.#restUntil - begun;

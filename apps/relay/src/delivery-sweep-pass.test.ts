@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import type { Sweep, SweptWebhook } from '@postrider/store';
 import { createSweepPass } from './delivery-sweep-pass.ts';
-import { createOutstandingWebhooks } from './outstanding-webhooks.ts';
+import { OutstandingWebhooks } from './outstanding-webhooks.ts';
 
 const MARK = { dueAt: '2026-01-01 00:00:00+00', deliveryId: '0' };
 const swept = (id: string): SweptWebhook => ({ webhookId: id as WebhookId, scanFrom: MARK });
@@ -22,7 +22,7 @@ function sweepOver(steps: (Sweep | Error)[], tookMs: number) {
         return step;
       },
     },
-    claims: { outstanding: createOutstandingWebhooks(), lookAheadSeconds: async () => 60 },
+    claims: { outstanding: new OutstandingWebhooks(), lookAheadSeconds: async () => 60 },
     onFound: (webhooks) => found.push(...webhooks),
     nowMs: () => nowMs,
   });

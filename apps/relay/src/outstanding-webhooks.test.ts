@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import type { DeliveryPosition, ScannedWebhook } from '@postrider/store';
-import { createOutstandingWebhooks } from './outstanding-webhooks.ts';
+import { OutstandingWebhooks } from './outstanding-webhooks.ts';
 
 const W = 'wh_1' as WebhookId;
 const at = (second: number): DeliveryPosition => ({
@@ -26,7 +26,7 @@ function scannedAs(found: Partial<ScannedWebhook>): ScannedWebhook {
 
 describe('the outstanding webhooks', () => {
   test('are those that were claimed for, swept, or found to have deliveries; each is taken once', () => {
-    const outstanding = createOutstandingWebhooks();
+    const outstanding = new OutstandingWebhooks();
     outstanding.add([W, W]);
     expect(outstanding.takeAll()).toEqual([W]);
     expect(outstanding.takeAll()).toEqual([]);
@@ -40,7 +40,7 @@ describe('the outstanding webhooks', () => {
   });
 
   test('are claimed for from their mark on, a full one from its first due delivery on', () => {
-    const outstanding = createOutstandingWebhooks();
+    const outstanding = new OutstandingWebhooks();
     expect(outstanding.claimFrom(W, true)).toBeNull();
     outstanding.scanned(outstanding.scanRequests([W]), [scannedAs({ scanFrom: at(1), firstDue: at(3) })]);
     expect([outstanding.claimFrom(W, false), outstanding.claimFrom(W, true)]).toEqual([at(1), at(3)]);
@@ -49,7 +49,7 @@ describe('the outstanding webhooks', () => {
   });
 
   test('keep an earlier mark that a sweep found while the scan was under way', () => {
-    const outstanding = createOutstandingWebhooks();
+    const outstanding = new OutstandingWebhooks();
     outstanding.swept([{ webhookId: W, scanFrom: at(5) }]);
     const requests = outstanding.scanRequests([W]);
     outstanding.swept([{ webhookId: W, scanFrom: at(2) }]);
@@ -60,7 +60,7 @@ describe('the outstanding webhooks', () => {
   });
 
   test('of more than 50,000 the marks of those noted longest ago are forgotten', () => {
-    const outstanding = createOutstandingWebhooks();
+    const outstanding = new OutstandingWebhooks();
     const ids = Array.from({ length: 50_001 }, (_, n) => `wh_${n}` as WebhookId);
     outstanding.swept(ids.map((webhookId) => ({ webhookId, scanFrom: at(1) })));
     expect(ids.map((id) => outstanding.claimFrom(id, false) === null).indexOf(false)).toBe(1);

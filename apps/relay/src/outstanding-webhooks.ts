@@ -2,32 +2,6 @@ import type { WebhookId } from '@postrider/domain';
 import type { DeliveryPosition, ScannedWebhook, ScanRequest, SweptWebhook } from '@postrider/store';
 import { LRUCache } from 'lru-cache';
 
-/**
- * The webhooks that may have outstanding deliveries, and where each one's deliveries start.
- *
- * Ended deliveries stay in the index until a vacuum. A vacuum keeps those that an open snapshot may still
- * see. So scans and claims start at the webhook's low-water mark (`scanFrom`) and do not read ended
- * deliveries. The state is in memory only: after a restart the relay reads each webhook once from its first
- * entry.
- */
-export interface OutstandingWebhooks {
-  /** The next scan reads these webhooks. */
-  add(webhookIds: Iterable<WebhookId>): void;
-  /** Removes and returns the webhooks to scan. Webhooks added later wait for the next scan. */
-  takeAll(): WebhookId[];
-  /** The scan requests for these webhooks. */
-  scanRequests(webhookIds: readonly WebhookId[]): ScanRequest[];
-  /** Stores the result of a scan. The next scan reads the webhooks with outstanding deliveries again. */
-  scanned(requests: readonly ScanRequest[], found: readonly ScannedWebhook[]): void;
-  /** Stores the result of a sweep. It may lie before the known positions. */
-  swept(webhooks: readonly SweptWebhook[]): void;
-  /**
-   * Where a claim starts. A webhook at its limit has enough after its first due delivery: rows that commit
-   * late can wait for a scan.
-   */
-  claimFrom(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null;
-}
-
 /** Webhooks remembered. The relay forgets the one noted longest ago. */
 const STARTS_MAX = 50_000;
 
@@ -36,24 +10,31 @@ interface ScanStart {
   readonly firstDue: DeliveryPosition | null;
 }
 
-export function createOutstandingWebhooks(): OutstandingWebhooks {
-  return new Outstanding();
-}
-
-class Outstanding implements OutstandingWebhooks {
+/**
+ * The webhooks that may have outstanding deliveries, and where each one's deliveries start.
+ *
+ * Ended deliveries stay in the index until a vacuum. A vacuum keeps those that an open snapshot may still
+ * see. So scans and claims start at the webhook's low-water mark (`scanFrom`) and do not read ended
+ * deliveries. The state is in memory only: after a restart the relay reads each webhook once from its first
+ * entry.
+ */
+export class OutstandingWebhooks {
   #toScan = new Set<WebhookId>();
   readonly #starts = new LRUCache<WebhookId, ScanStart>({ max: STARTS_MAX });
 
+  /** The next scan reads these webhooks. */
   add(webhookIds: Iterable<WebhookId>): void {
     for (const id of webhookIds) this.#toScan.add(id);
   }
 
+  /** Removes and returns the webhooks to scan. Webhooks added later wait for the next scan. */
   takeAll(): WebhookId[] {
     const all = [...this.#toScan];
     this.#toScan = new Set();
     return all;
   }
 
+  /** The scan requests for these webhooks. */
   scanRequests(webhookIds: readonly WebhookId[]): ScanRequest[] {
     return webhookIds.map((webhookId) => ({
       webhookId,
@@ -61,6 +42,7 @@ class Outstanding implements OutstandingWebhooks {
     }));
   }
 
+  /** Stores the result of a scan. The next scan reads the webhooks with outstanding deliveries again. */
   scanned(requests: readonly ScanRequest[], found: readonly ScannedWebhook[]): void {
     const askedFrom = new Map(requests.map(({ webhookId, scanFrom }) => [webhookId, scanFrom]));
     for (const { webhookId, outstanding, scanFrom, firstDue } of found) {
@@ -71,6 +53,7 @@ class Outstanding implements OutstandingWebhooks {
     }
   }
 
+  /** Stores the result of a sweep. It may lie before the known positions. */
   swept(webhooks: readonly SweptWebhook[]): void {
     for (const { webhookId, scanFrom } of webhooks) {
       this.#toScan.add(webhookId);
@@ -78,6 +61,10 @@ class Outstanding implements OutstandingWebhooks {
     }
   }
 
+  /**
+   * Where a claim starts. A webhook at its limit has enough after its first due delivery: rows that commit
+   * late can wait for a scan.
+   */
   claimFrom(webhookId: WebhookId, isFull: boolean): DeliveryPosition | null {
     const start = this.#starts.peek(webhookId);
     return (isFull ? start?.firstDue : null) ?? start?.scanFrom ?? null;

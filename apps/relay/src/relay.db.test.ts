@@ -65,7 +65,12 @@ async function startRelay(): Promise<() => Promise<number>> {
   const location = queueLocation(config);
   const onError = () => undefined;
   addRelay(lifecycle, {
-    ...{ config, location, claims: store.claims, pool: store.pool, logger, metrics },
+    config,
+    location,
+    claims: store.claims,
+    pool: store.pool,
+    logger,
+    metrics,
     stepRetryAfterErrorMs: 200,
     onQueueError: onError,
     onPostgresError: onError,

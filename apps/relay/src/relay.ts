@@ -15,9 +15,9 @@ import {
 } from '@postrider/store';
 import type { createPool } from '@postrider/store';
 import type { RelayConfig } from './config.ts';
-import { createDeliveryClaims } from './delivery-claims.ts';
+import { DeliveryClaims } from './delivery-claims.ts';
 import { createWakeUpPass } from './delivery-wake-up-pass.ts';
-import { createPollingPass } from './delivery-polling-pass.ts';
+import { PollingPass } from './delivery-polling-pass.ts';
 import { createSweepPass } from './delivery-sweep-pass.ts';
 import { erasuresPass } from './erasures.ts';
 import { createEvictionWatch } from './eviction-policy.ts';
@@ -122,15 +122,17 @@ function createDeliveryPasses(
 ) {
   const { config, metrics } = parts;
   const store = createDeliveryOutbox(parts.claims);
-  const claims = createDeliveryClaims({
-    ...{ store, queue, fleetSlots },
+  const claims = new DeliveryClaims({
+    store,
+    queue,
+    fleetSlots,
     leaseSeconds: config.leaseSeconds,
     onClaim(claimed) {
       metrics.claimedRows.observe({ kind: 'delivery' }, claimed.length);
       metrics.reconciledRows.inc(claimed.filter((delivery) => delivery.leaseExpired).length);
     },
   });
-  const polling = createPollingPass({ store, claims });
+  const polling = new PollingPass({ store, claims });
   const pollingTask = startPass('deliveries', () => polling.run(), PASS_PAUSE_AFTER_ERROR_MS);
   const wakeUps = createWakeUpPass({
     claims,
@@ -141,7 +143,8 @@ function createDeliveryPasses(
   });
   const wakeUpTask = startPass('news', () => wakeUps.run(), PASS_PAUSE_AFTER_ERROR_MS);
   const sweep = createSweepPass({
-    ...{ store, claims },
+    store,
+    claims,
     onFound(webhooks) {
       polling.addOnce(webhooks);
       pollingTask.wake();
@@ -176,7 +179,8 @@ function createMailPass(
   const store = createMailOutbox(pool);
   const run = () =>
     mailPass({
-      ...{ store, queue },
+      store,
+      queue,
       leaseSeconds: config.leaseSeconds,
       onClaim: (claimed) => metrics.claimedRows.observe({ kind: 'mail' }, claimed.length),
     });

@@ -6,8 +6,8 @@ import { createDeliveryOutbox, createDeliveryWork, createMailOutbox } from '@pos
 import { describeWithRedis, waitFor } from '@postrider/testing';
 import { openRelayStore } from '../test/open-relay-store.ts';
 import type { RelayStore } from '../test/open-relay-store.ts';
-import { createDeliveryClaims } from './delivery-claims.ts';
-import { createPollingPass } from './delivery-polling-pass.ts';
+import { DeliveryClaims } from './delivery-claims.ts';
+import { PollingPass } from './delivery-polling-pass.ts';
 import { mailPass } from './mail-pass.ts';
 
 const HOUR_MS = 3_600_000;
@@ -54,11 +54,14 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     for (const lane of ['fast', 'slow'] as const) await queue.addDeliveries(lane, [stuck]);
     await store.database.query(`update deliveries set leased_until = now() - interval '1 ms'`);
     const outbox = createDeliveryOutbox(store.claims);
-    const claims = createDeliveryClaims({
+    const claims = new DeliveryClaims({
       store: outbox,
-      ...{ queue, leaseSeconds: LEASE_SECONDS, fleetSlots: () => 768, onClaim: quiet },
+      queue,
+      leaseSeconds: LEASE_SECONDS,
+      fleetSlots: () => 768,
+      onClaim: quiet,
     });
-    const polling = createPollingPass({ store: outbox, claims });
+    const polling = new PollingPass({ store: outbox, claims });
     polling.add([webhookId]);
     await polling.run();
     await waitFor(() => deliveries.length > 0, { what: 'the next job', timeoutMs: 5_000 });
@@ -73,7 +76,9 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
     await mailPass({
       store: createMailOutbox(store.pool),
-      ...{ queue, leaseSeconds: LEASE_SECONDS, fleetSlots: () => 768, onClaim: quiet },
+      queue,
+      leaseSeconds: LEASE_SECONDS,
+      onClaim: quiet,
     });
     await waitFor(() => mails.length > 0, { what: 'the next job', timeoutMs: 5_000 });
     const now = await store.database.query(

@@ -2,11 +2,10 @@ import type { WebhookId } from '@postrider/domain';
 import type { DeliveryJob, Lane, JobToAdd } from '@postrider/queue';
 import { createDeliveryOutbox, createDeliveryWork } from '@postrider/store';
 import type { ClaimedDelivery, DeliveryPosition } from '@postrider/store';
-import { createDeliveryClaims } from '../src/delivery-claims.ts';
+import { DeliveryClaims } from '../src/delivery-claims.ts';
 import { createWakeUpPass } from '../src/delivery-wake-up-pass.ts';
 import type { WakeUpPass } from '../src/delivery-wake-up-pass.ts';
-import { createPollingPass } from '../src/delivery-polling-pass.ts';
-import type { PollingPass } from '../src/delivery-polling-pass.ts';
+import { PollingPass } from '../src/delivery-polling-pass.ts';
 import { createSweepPass } from '../src/delivery-sweep-pass.ts';
 import type { SweepPass } from '../src/delivery-sweep-pass.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
@@ -49,7 +48,7 @@ export class DeliveryFixture {
   newRelay(): { polling: PollingPass; wakeUps: WakeUpPass; sweep: SweepPass } {
     const outbox = createDeliveryOutbox(this.store.claims);
     const nowMs = () => this.#nowMs;
-    const claims = createDeliveryClaims({
+    const claims = new DeliveryClaims({
       store: {
         ...outbox,
         claim: async (requests, limits) => {
@@ -65,7 +64,10 @@ export class DeliveryFixture {
           return claimed;
         },
       },
-      ...{ queue: this.queue, leaseSeconds: 30, fleetSlots: () => 1_024, nowMs },
+      queue: this.queue,
+      leaseSeconds: 30,
+      fleetSlots: () => 1_024,
+      nowMs,
       onClaim: (claimed) => this.claims.push(claimed),
     });
     const scan: typeof outbox.scan = async (...args) => {
@@ -80,7 +82,7 @@ export class DeliveryFixture {
       this.duringSweep();
       return outbox.sweep(...args);
     };
-    const polling = createPollingPass({ store: { scan }, claims, nowMs });
+    const polling = new PollingPass({ store: { scan }, claims, nowMs });
     const wakeUps = createWakeUpPass({ claims, onBacklog: (ids) => polling.add(ids), nowMs });
     const onFound = (ids: readonly WebhookId[]): void => polling.addOnce(ids);
     return {
