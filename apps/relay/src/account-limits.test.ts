@@ -31,8 +31,8 @@ function nothingInFlight(...webhookIds: WebhookId[]): void {
   for (const id of webhookIds) limits.noteIdle(id, now);
 }
 
-describe('what an account has in flight', () => {
-  test('is told with each of its webhooks, those that are not asked for included', () => {
+describe('an account’s deliveries in flight', () => {
+  test('are passed with each claim request, other webhooks of the account included', () => {
     limits.observe(claimed(5));
     limits.observe(claimed(7, { webhookId: B }));
     limits.observe(claimed(3, { webhookId: C, accountId: OTHER }));
@@ -55,7 +55,7 @@ describe('the limit of an account’s webhooks that fail or have not answered ye
     expect(most()).toBeLessThanOrEqual(ACCOUNT_LIMIT / 4);
   });
 
-  test('does not hold those that answer, be it late', () => {
+  test('does not apply to webhooks that answer, even late', () => {
     for (const webhookId of WEBHOOKS) limits.observe(claimed(8, { webhookId }));
     for (const webhookId of WEBHOOKS) limits.noteStuck(webhookId);
     now += 9_000;
@@ -64,7 +64,7 @@ describe('the limit of an account’s webhooks that fail or have not answered ye
     expect(most()).toBeGreaterThan(ACCOUNT_LIMIT / 2);
   });
 
-  test('leaves the rest to those of the account that answer', () => {
+  test('leaves the rest of the account limit to webhooks that answer', () => {
     limits.observe(claimed(8));
     limits.observe(claimed(8));
     const [first = A] = WEBHOOKS;
@@ -83,7 +83,7 @@ describe('the limit of an account', () => {
     nothingInFlight(webhookId);
   }
 
-  test('is a quarter of the slots of the fleet, as many as they are now', () => {
+  test('is a quarter of the fleet’s current slots', () => {
     earn(A, ACCOUNT);
     expect(limitOf(A)).toBe(ACCOUNT_LIMIT);
     fleetSlots = 80;
@@ -92,13 +92,13 @@ describe('the limit of an account', () => {
     expect(limitOf(A)).toBe(LIMITS.first);
   });
 
-  test('is divided among its webhooks that are claimed for together', () => {
+  test('is divided among the webhooks of one claim', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     earn(C, OTHER);
     expect(limits.claimRequests([A, B, C]).map(({ limit }) => limit)).toEqual([128, 128, 256]);
   });
 
-  test('counts what its other webhooks have in flight', () => {
+  test('counts deliveries in flight of the account’s other webhooks', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     limits.observe(claimed(100));
     expect(limitOf(B)).toBe(ACCOUNT_LIMIT - 100);
@@ -106,7 +106,7 @@ describe('the limit of an account', () => {
     expect(limitOf(C)).toBe(LIMITS.first);
   });
 
-  test('is there for a webhook up to its fair share, whatever the others have; they give it back', () => {
+  test('gives each webhook its fair share at once; the others give it back', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     limits.observe(claimed(ACCOUNT_LIMIT));
     expect(limitOf(B)).toBe(ACCOUNT_LIMIT / 2);
@@ -116,7 +116,7 @@ describe('the limit of an account', () => {
     expect(limitOf(A)).toBe(ACCOUNT_LIMIT / 2);
   });
 
-  test('fills a webhook that has all of its share in flight, as long as that may last', () => {
+  test('counts a webhook as at its limit while its whole share is in flight', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     limits.observe(claimed(ACCOUNT_LIMIT / 2, { webhookId: B }));
     expect(limits.isAtLimit(B)).toBe(false);
@@ -127,7 +127,7 @@ describe('the limit of an account', () => {
     expect(limits.isAtLimit(B)).toBe(false);
   });
 
-  test('lets a webhook keep up beside another of its account that has a backlog and takes longer', () => {
+  test('lets a webhook keep up beside a slower one with a backlog', () => {
     const backlogged = simulated(A, 600, 1_000_000);
     const steady = simulated(B, 200, 0);
     for (let elapsedMs = 0; elapsedMs < 30_000; elapsedMs += 10) {
@@ -142,7 +142,7 @@ describe('the limit of an account', () => {
   });
 
   test.each([600, 1_200, 1_500, 4_000])(
-    'is all that four webhooks with backlogs have in flight, each asked for in its turn, with attempts of %d ms',
+    'bounds four webhooks with backlogs together, with attempts of %d ms',
     (takesMs) => {
       const webhooks = [A, B, C, D].map((id) => simulated(id, takesMs, 1_000_000));
       const total = () => webhooks.reduce((sum, webhook) => sum + webhook.inFlight(), 0);
@@ -160,7 +160,7 @@ describe('the limit of an account', () => {
     },
   );
 
-  test('leaves a busy webhook its rate beside a hundred of its account that get a burst now and then', () => {
+  test('leaves a busy webhook its rate beside a hundred webhooks with occasional bursts', () => {
     const busy = simulated(A, 600, 0);
     const others = Array.from({ length: 100 }, (_, n) => simulated(`wh_${n}` as WebhookId, 50, 0));
     for (let elapsedMs = 0; elapsedMs < 30_000; elapsedMs += 10) {
@@ -204,7 +204,7 @@ describe('the limit of an account', () => {
     return webhook;
   }
 
-  test('counts what was claimed until a scan finds that it has ended, however long that takes', () => {
+  test('counts claimed deliveries until a scan finds that they have ended', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     limits.observe(claimed(100));
     now += 9_000;
@@ -213,7 +213,7 @@ describe('the limit of an account', () => {
     expect(limitOf(B)).toBe(ACCOUNT_LIMIT);
   });
 
-  test('counts what was claimed after a scan had begun that found nothing', () => {
+  test('counts deliveries claimed after an idle scan had begun', () => {
     for (const id of [A, B]) earn(id, ACCOUNT);
     const begunAtMs = now;
     now += 1;
@@ -222,7 +222,7 @@ describe('the limit of an account', () => {
     expect(limitOf(B)).toBe(ACCOUNT_LIMIT - 100);
   });
 
-  test('leaves one to each webhook, however much the others have in flight', () => {
+  test('leaves each webhook at least one delivery in flight', () => {
     fleetSlots = 0;
     for (let n = 0; n < 20; n += 1) limits.observe(claimed(1, { webhookId: `wh_${n}` as WebhookId }));
     limits.observe(claimed(LIMITS.first));

@@ -24,7 +24,7 @@ function limitOf(webhookId: WebhookId): number {
 }
 
 describe('the limit of a webhook', () => {
-  test('begins small, grows by what each round has ended, and has a bound', () => {
+  test('starts at 8, grows with ended deliveries, and has an upper bound', () => {
     const allowed = [limitOf(A)];
     for (let round = 0; round < 8; round += 1) {
       limits.observe(claimed(limitOf(A)));
@@ -35,7 +35,7 @@ describe('the limit of a webhook', () => {
     expect(limitOf(A)).toBe(ACCOUNT_LIMIT);
   });
 
-  test('of a quick endpoint is smaller while others are served, and for two seconds after', () => {
+  test('is 48 for a quick endpoint while others are served, and for two seconds after', () => {
     for (let round = 0; round < 9; round += 1) limits.observe(claimed(limitOf(A)));
     limits.observe(claimed(1, { webhookId: B }));
     limits.observe(claimed(100, { inFlight: 20 }));
@@ -49,7 +49,7 @@ describe('the limit of a webhook', () => {
   });
 
   test.each([120, 600, 4_000])(
-    'of an endpoint that takes %d ms is the account’s, also while others are served',
+    'is the account’s limit for an endpoint that takes %d ms, also while others are served',
     (flightMs) => {
       for (let round = 0; round < 100; round += 1) {
         limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
@@ -59,26 +59,23 @@ describe('the limit of a webhook', () => {
     },
   );
 
-  test.each([2_500, 4_000])(
-    'of an endpoint whose answers come together, every %d ms, is the account’s',
-    (waveMs) => {
-      for (let wave = 0; wave < 6; wave += 1) {
-        now += waveMs - 10;
-        limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
-        now += 10;
-        limits.observe(claimed(limitOf(A)));
-      }
-      expect(limitOf(A)).toBe(ACCOUNT_LIMIT);
-    },
-  );
+  test.each([2_500, 4_000])('is the account’s limit when answers arrive together every %d ms', (waveMs) => {
+    for (let wave = 0; wave < 6; wave += 1) {
+      now += waveMs - 10;
+      limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
+      now += 10;
+      limits.observe(claimed(limitOf(A)));
+    }
+    expect(limitOf(A)).toBe(ACCOUNT_LIMIT);
+  });
 
-  test('of a quick endpoint that becomes slow is the account’s within 20 seconds', () => {
+  test('reaches the account’s limit within 20 s when a quick endpoint becomes slow', () => {
     expect(serveBeside(5_000, 5)).toBe(LIMITS.shared);
     expect(serveBeside(20_000, 600)).toBe(ACCOUNT_LIMIT);
   });
 
   test.each([500, 1_000, 4_000])(
-    'of a flood that gets %d deliveries a second stays small, also when it was alone before',
+    'stays at 48 for a flood of %d deliveries per second, also if it was alone before',
     (perSecond) => {
       serveBeside(1_000, 5);
       for (let elapsedMs = 0; elapsedMs < 60_000; elapsedMs += 20) serve(1, (limitOf(A) * 1000) / perSecond);
@@ -96,7 +93,7 @@ describe('the limit of a webhook', () => {
     return limitOf(A);
   }
 
-  test('of an endpoint that is slow is not taken for quick by chance: many may end right after a claim', () => {
+  test('does not mistake a slow endpoint for a quick one when many deliveries end right after a claim', () => {
     serve(50, 600, 10);
     for (let round = 0; round < 20; round += 1) {
       limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
@@ -109,14 +106,14 @@ describe('the limit of a webhook', () => {
     expect(limitOf(A)).toBeGreaterThan(LIMITS.shared);
   });
 
-  test('is not cut while an attempt takes long: the endpoint may answer all the same', () => {
+  test('stays while an attempt takes long, because the endpoint may still answer', () => {
     for (let round = 0; round < 6; round += 1) limits.observe(claimed(limitOf(A)));
     const before = limitOf(A);
     limits.observe(claimed(1, { stuck: true, inFlight: before - 1 }));
     expect(limitOf(A)).toBeGreaterThanOrEqual(before);
   });
 
-  test('grows by two for each that ended since the last claim, not for those still in flight', () => {
+  test('grows by two per delivery that ended since the last claim', () => {
     limits.observe(claimed(8));
     limits.observe(claimed(3, { inFlight: 5 }));
     expect(limitOf(A)).toBe(14);
@@ -124,7 +121,7 @@ describe('the limit of a webhook', () => {
     expect(limitOf(A)).toBe(14);
   });
 
-  test('falls back at once when it fails, and begins to grow anew when it answers again', () => {
+  test('falls to 4 when the endpoint fails, and grows again when it answers', () => {
     for (let round = 0; round < 5; round += 1) limits.observe(claimed(limitOf(A)));
     limits.observe(claimed(1, { failing: true }));
     expect(limitOf(A)).toBe(LIMITS.failing);
@@ -144,7 +141,7 @@ describe('the limit of a webhook', () => {
     return limitOf(A);
   }
 
-  test('is full when a claim got all of it', () => {
+  test('is reached when a claim leased that many', () => {
     expect(limits.isAtLimit(A)).toBe(false);
     limits.observe(claimed(7));
     expect(limits.isAtLimit(A)).toBe(false);
@@ -152,25 +149,25 @@ describe('the limit of a webhook', () => {
     expect(limits.isAtLimit(A)).toBe(true);
   });
 
-  test('is full of what a claim has seen, also where another relay got most of it', () => {
+  test('is reached when a claim read that many rows, also if another relay got most of them', () => {
     limits.observe(claimed(1, { rowsRead: LIMITS.first }));
     expect(limits.isAtLimit(A)).toBe(true);
   });
 
-  test('is full also of deliveries that wait for their time: the next may be due right behind them', () => {
+  test('is reached by rows that are not due yet, too: due rows may follow them', () => {
     limits.observe(claimed(2, { failing: true, delayMs: 30_000 }));
     expect(limits.isAtLimit(A)).toBe(false);
     limits.observe(claimed(2, { failing: true, delayMs: 30_000, rowsRead: 4 }));
     expect(limits.isAtLimit(A)).toBe(true);
   });
 
-  test('does not grow by what was lost: deliveries that come back have not ended', () => {
+  test('does not grow by deliveries whose lease expired', () => {
     limits.observe(claimed(8));
     limits.observe(claimed(8, { leaseExpired: true }));
     expect(limitOf(A)).toBe(LIMITS.first);
   });
 
-  test('does not grow by what could not be queued', () => {
+  test('does not grow by deliveries that could not be queued', () => {
     for (let round = 0; round < 5; round += 1) {
       const deliveries = claimed(8);
       limits.observe(deliveries);
@@ -179,13 +176,13 @@ describe('the limit of a webhook', () => {
     expect(limits.claimRequests([A])).toMatchObject([{ webhookId: A, limit: LIMITS.first, fastLimit: 1 }]);
   });
 
-  test('is each webhook’s own', () => {
+  test('is separate for each webhook', () => {
     limits.observe([...claimed(8), ...claimed(8, { webhookId: B })]);
     limits.observe([...claimed(8), ...claimed(8, { webhookId: B, failing: true })]);
     expect([A, B, C].map(limitOf)).toEqual([24, LIMITS.failing, LIMITS.first]);
   });
 
-  test('of webhooks beyond 50,000 is forgotten, the one longest not claimed for first', () => {
+  test('is remembered for 50,000 webhooks; the one served longest ago is forgotten first', () => {
     for (const webhookId of [A, B]) {
       limits.observe(claimed(8, { webhookId }));
       limits.observe(claimed(8, { webhookId }));
@@ -201,7 +198,7 @@ describe('the limit of a webhook', () => {
 describe('the limit in the fast lane', () => {
   const fastLimit = () => limits.claimRequests([A])[0]?.fastLimit;
 
-  test('is one until the webhook has ended some, and then all of its limit', () => {
+  test('is one until a delivery has ended, then the webhook’s whole limit', () => {
     expect(fastLimit()).toBe(1);
     limits.observe(claimed(8));
     expect(fastLimit()).toBe(1);
@@ -209,14 +206,14 @@ describe('the limit in the fast lane', () => {
     expect(fastLimit()).toBe(limitOf(A));
   });
 
-  test('stays one with deliveries that were only delayed, or come back lapsed', () => {
+  test('stays one with delayed deliveries and expired leases', () => {
     limits.observe(claimed(4, { delayMs: 30_000 }));
     limits.observe(claimed(2));
     limits.observe(claimed(2, { leaseExpired: true }));
     expect(limits.claimRequests([A])).toMatchObject([{ webhookId: A, limit: LIMITS.first, fastLimit: 1 }]);
   });
 
-  test('is one after a failure, until it has ended some again', () => {
+  test('is one after a failure, until a delivery ends', () => {
     for (const more of [{}, {}, { failing: true }]) limits.observe(claimed(4, more));
     limits.observe(claimed(4, { inFlight: 4 }));
     expect(fastLimit()).toBe(1);
@@ -224,7 +221,7 @@ describe('the limit in the fast lane', () => {
     expect(fastLimit()).toBe(limitOf(A));
   });
 
-  test('is none once an attempt hangs, nor for what follows when all have run out of time', () => {
+  test('is zero once an attempt hangs, and after all attempts have timed out', () => {
     limits.observe(claimed(8));
     limits.observe(claimed(8));
     limits.noteStuck(A);
@@ -236,7 +233,7 @@ describe('the limit in the fast lane', () => {
     expect(fastLimit()).toBe(0);
   });
 
-  test('is all again when attempts have ended that were begun after it hung', () => {
+  test('is the whole limit again when attempts end that started after the hang', () => {
     limits.observe(claimed(8));
     limits.noteStuck(A);
     limits.observe(claimed(3, { stuck: true, inFlight: 5 }));
@@ -246,14 +243,14 @@ describe('the limit in the fast lane', () => {
     expect(fastLimit()).toBe(limitOf(A));
   });
 
-  test('is not cut by one claim that finds an attempt slow: the database may have been, and the claim has seen to it', () => {
+  test('stays when one claim finds an attempt stuck, because the database may have been slow', () => {
     limits.observe(claimed(8));
     limits.observe(claimed(8));
     limits.observe(claimed(3, { stuck: true, inFlight: 5 }));
     expect(fastLimit()).toBe(limitOf(A));
   });
 
-  describe('of an endpoint of whose answers a few take seconds', () => {
+  describe('of an endpoint with a few answers that take seconds', () => {
     /** 100 events a second; so many of the answers are outstanding for long. */
     function serve(rounds: number, outstanding: number): void {
       for (let round = 0; round < rounds; round += 1) {
@@ -263,20 +260,20 @@ describe('the limit in the fast lane', () => {
       }
     }
 
-    test('is all: parking frees their slots', () => {
+    test('is the whole limit, because parking frees the slots', () => {
       limits.observe(claimed(8));
       serve(200, 3);
       expect(fastLimit()).toBe(limitOf(A));
     });
 
-    test('is none once it ends nothing any more', () => {
+    test('is zero once no delivery ends', () => {
       limits.observe(claimed(8));
       serve(200, 3);
       for (let inFlight = 4; inFlight < 100 && fastLimit() !== 0; inFlight += 1) serve(1, inFlight);
       expect(fastLimit()).toBe(0);
     });
 
-    test('is none once all it may have in flight hangs, so that nothing is claimed', () => {
+    test('is zero once all deliveries in flight hang and nothing can be claimed', () => {
       limits.observe(claimed(8));
       serve(200, 3);
       now += 1_000;
@@ -284,7 +281,7 @@ describe('the limit in the fast lane', () => {
       expect(fastLimit()).toBe(0);
     });
 
-    test('is all again soon after it was found to hang', () => {
+    test('is the whole limit again soon after a scan found it hanging', () => {
       limits.observe(claimed(8));
       limits.observe(claimed(8));
       limits.noteStuck(A);
@@ -293,14 +290,14 @@ describe('the limit in the fast lane', () => {
     });
   });
 
-  test('is none from the beginning where an attempt hangs that another relay handed out', () => {
+  test('is zero from the start when another relay’s attempt hangs', () => {
     limits.noteStuck(A);
     expect(fastLimit()).toBe(0);
   });
 });
 
-describe('the lane that a webhook’s deliveries go to', () => {
-  test('is known once it answers, fails or hangs', () => {
+describe('the lane of a webhook’s deliveries', () => {
+  test('is known once the endpoint answers, fails or hangs', () => {
     expect(limits.knownLane(A)).toBeNull();
     limits.observe(claimed(8));
     expect(limits.knownLane(A)).toBeNull();
@@ -314,7 +311,7 @@ describe('the lane that a webhook’s deliveries go to', () => {
 });
 
 describe('the order to claim in', () => {
-  test('is those never served, then those served longest ago', () => {
+  test('puts webhooks never served first, then those served longest ago', () => {
     limits.observe(claimed(1, { webhookId: B, accountId: OTHER }));
     limits.observe(claimed(1, { webhookId: A }));
     expect(limits.claimOrder([A, B, C])).toEqual([C, B, A]);
@@ -322,14 +319,14 @@ describe('the order to claim in', () => {
     expect(limits.claimOrder([A, B, C])).toEqual([C, A, B]);
   });
 
-  test('has one webhook of each account in turn', () => {
+  test('alternates between accounts', () => {
     limits.observe(
       [claimed(1), claimed(1, { webhookId: B }), claimed(1, { webhookId: C, accountId: OTHER })].flat(),
     );
     expect(limits.claimOrder([A, B, C])).toEqual([A, C, B]);
   });
 
-  test('of equals is as it was', () => {
+  test('keeps the caller’s order for ties', () => {
     expect(limits.claimOrder([C, A, B])).toEqual([C, A, B]);
   });
 });

@@ -25,8 +25,8 @@ beforeEach(async () => {
 
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
 
-describe('what was lost', () => {
-  test('a job that went with Redis is found once its lease ran out, under a new claim', async () => {
+describe('lost work', () => {
+  test('a job lost with Redis is claimed again under a new claim when its lease expires', async () => {
     const ids = await store.rows.deliveries(await store.rows.webhook(), { count: 2 });
     await fixture.poll();
     fixture.queue.lose();
@@ -39,7 +39,7 @@ describe('what was lost', () => {
     expect(fixture.claims.flat().map(({ leaseExpired }) => leaseExpired)).toEqual([false, false, true, true]);
   });
 
-  test('what a relay leased that has died is found by another', async () => {
+  test('another relay finds the leases of a relay that died', async () => {
     const ids = await store.rows.deliveries(await store.rows.webhook());
     await fixture.poll();
     fixture.queue.lose();
@@ -50,8 +50,8 @@ describe('what was lost', () => {
   });
 });
 
-describe('while the queue is away', () => {
-  test('what could not be added is given back at once, and goes out when the queue is back', async () => {
+describe('while the queue is unavailable', () => {
+  test('deliveries that could not be queued are released at once, and queued when the queue is back', async () => {
     const ids = await store.rows.deliveries(await store.rows.webhook(), { count: 3 });
     fixture.queue.fail('addDeliveries');
     await expect(fixture.poll()).rejects.toThrow(QueueUnavailableError);
@@ -61,7 +61,7 @@ describe('while the queue is away', () => {
     expect(byNumber(fixture.idsQueued())).toEqual(ids);
   });
 
-  test('nothing is claimed, no webhook with news is forgotten', async () => {
+  test('nothing is claimed, and no woken webhook is forgotten', async () => {
     await fixture.poll();
     const webhookId = await store.rows.webhook();
     const ids = await store.rows.deliveries(webhookId);
@@ -73,7 +73,7 @@ describe('while the queue is away', () => {
     expect(fixture.idsQueued()).toEqual(ids);
   });
 
-  test('a webhook earns no trust by deliveries that were only given back', async () => {
+  test('released deliveries do not count as ended', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 100 });
     fixture.queue.fail('addDeliveries');
@@ -84,8 +84,8 @@ describe('while the queue is away', () => {
   });
 });
 
-describe('the depth of the queues', () => {
-  test('bounds what goes in: full lanes take nothing', async () => {
+describe('the depth of the lanes', () => {
+  test('limits new jobs: a full lane takes none', async () => {
     await store.rows.deliveries(await store.rows.webhook(), { count: 2 });
     for (const lane of ['fast', 'slow'] as const) fixture.queue.fill(lane, 'waiting', WAITING_MAX + IN_TURN);
     for (let n = 0; n < 15; n += 1) await fixture.poll();
@@ -95,7 +95,7 @@ describe('the depth of the queues', () => {
     expect(await fixture.leased()).toBe(1);
   });
 
-  test('of one lane does not hinder the other', async () => {
+  test('of one lane does not affect the other', async () => {
     const [failing, well] = [await store.rows.webhook({ failing: true }), await store.rows.webhook()];
     for (const id of [failing, well]) await store.rows.deliveries(id, { count: 2 });
     fixture.queue.fill('slow', 'waiting', WAITING_MAX + IN_TURN);
@@ -107,7 +107,7 @@ describe('the depth of the queues', () => {
     expect(fixture.claims.flat().filter(({ webhookId }) => webhookId === failing)).toHaveLength(2);
   });
 
-  test('with too many delayed jobs only what is due now goes in', async () => {
+  test('lets only due deliveries in while there are too many delayed jobs', async () => {
     const webhookId = await store.rows.webhook();
     const due = await store.rows.deliveries(webhookId);
     await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
@@ -120,7 +120,7 @@ describe('the depth of the queues', () => {
     expect(fixture.asked).toEqual([[webhookId]]);
   });
 
-  test('the more delayed jobs there are, the less far ahead is looked', async () => {
+  test('shortens the look-ahead as delayed jobs grow', async () => {
     const webhookId = await store.rows.webhook();
     const [soon = ''] = await store.rows.deliveries(webhookId, { dueInMs: 25_000 });
     await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
@@ -129,7 +129,7 @@ describe('the depth of the queues', () => {
     expect(fixture.idsQueued()).toEqual([soon]);
   });
 
-  test('one claim puts in no more delayed jobs than there may still be', async () => {
+  test('limits the delayed jobs of one claim to the free ones', async () => {
     for (let n = 0; n < 48; n += 1) {
       await store.rows.deliveries(await store.rows.webhook(), { count: 8, dueInMs: 8_900 });
     }
@@ -141,7 +141,7 @@ describe('the depth of the queues', () => {
 });
 
 describe('fairness', () => {
-  test('a failing webhook goes to the slow lane, four at a time; a new one has one of the fast lane', async () => {
+  test('a failing webhook gets four in the slow lane; a new one gets one in the fast lane', async () => {
     const [failing, fresh] = [await store.rows.webhook({ failing: true }), await store.rows.webhook()];
     for (const id of [failing, fresh]) await store.rows.deliveries(id, { count: 30 });
     await fixture.poll();
@@ -152,7 +152,7 @@ describe('fairness', () => {
     expect([count('fast', fresh), count('slow', fresh)]).toEqual([1, 7]);
   });
 
-  test('a flooder’s backlog stays in Postgres while others’ events go out', async () => {
+  test('the backlog of a flood stays in Postgres while other events are queued', async () => {
     const flooder = await store.rows.webhook();
     await store.rows.deliveries(flooder, { count: 3000, dueInMs: -60_000 });
     await fixture.poll();
@@ -163,7 +163,7 @@ describe('fairness', () => {
     expect(fixture.queued()).toHaveLength(FIRST_LIMIT + 1);
   });
 
-  test('of many busy webhooks each gets its turn when the workers keep up with a few only', async () => {
+  test('each of many busy webhooks is served when the workers keep up with only a few', async () => {
     const busy: WebhookId[] = [];
     for (let n = 0; n < 30; n += 1) busy.push(await store.rows.webhook());
     for (const id of busy) await store.rows.deliveries(id, { count: 100 });
@@ -176,7 +176,7 @@ describe('fairness', () => {
     expect(Math.min(...counts)).toBeGreaterThanOrEqual(share / 3);
   });
 
-  test('webhooks whose fresh events keep the lanes full starve nobody who waits', async () => {
+  test('webhooks with fresh events that keep the lanes full starve no other webhook', async () => {
     const chatty = [await store.rows.webhook(), await store.rows.webhook(), await store.rows.webhook()];
     const waiting = [await store.rows.webhook(), await store.rows.webhook()];
     for (const id of waiting) await store.rows.deliveries(id, { count: 100 });
@@ -190,7 +190,7 @@ describe('fairness', () => {
     expect(waiting.map((id) => (served.get(id) ?? 0) > 0)).toEqual([true, true]);
   });
 
-  test('however many wait for one lane, who waits for the other has its turn', async () => {
+  test('webhooks of one lane are served however many wait for the other', async () => {
     const failing: WebhookId[] = [];
     for (let n = 0; n < WEBHOOKS_PER_CLAIM + 300; n += 1)
       failing.push(await store.rows.webhook({ failing: true }));

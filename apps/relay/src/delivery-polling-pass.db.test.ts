@@ -36,8 +36,8 @@ async function threeStepsOfWebhooks(dueIn: string): Promise<WebhookId[]> {
   return made.map(({ webhook_id }) => webhook_id);
 }
 
-describe('a turn', () => {
-  test('puts what is due and what is due soon into the queue, each with its delay, under its claim', async () => {
+describe('the polling pass', () => {
+  test('queues due deliveries and those due soon, each with its delay and claim', async () => {
     const webhookId = await store.rows.webhook();
     const [due = ''] = await store.rows.deliveries(webhookId);
     const [soon = ''] = await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
@@ -53,12 +53,12 @@ describe('a turn', () => {
     expect(await fixture.leased()).toBe(2);
   });
 
-  test('asks the queue for nothing while it knows of no delivery', async () => {
+  test('does not ask the queue while no delivery is known', async () => {
     fixture.queue.fail('depth');
     expect(await fixture.polling.run()).toBeGreaterThan(BUSY_PAUSE_MS);
   });
 
-  test('makes a group of those of one webhook', async () => {
+  test('groups the deliveries of one webhook', async () => {
     const webhooks = [await store.rows.webhook(), await store.rows.webhook()];
     const groupOf = new Map<string, string>();
     for (const id of [...webhooks, ...webhooks]) {
@@ -68,7 +68,7 @@ describe('a turn', () => {
     expect(new Map(fixture.queued().map(({ deliveryId, group }) => [deliveryId, group]))).toEqual(groupOf);
   });
 
-  test('has what is not fresh give way in the fast lane, and nothing in the slow one', async () => {
+  test('gives late deliveries low priority in the fast lane, and none in the slow lane', async () => {
     const wishes = [{ dueInMs: 0 }, { dueInMs: -60_000 }, { dueInMs: 5_000, attempts: 1 }];
     const ids: (string | undefined)[] = [];
     for (const wish of wishes) ids.push(...(await store.rows.deliveries(await store.rows.webhook(), wish)));
@@ -81,7 +81,7 @@ describe('a turn', () => {
     expect(fixture.jobs('slow').map(({ lowPriority }) => lowPriority)).toEqual([false]);
   });
 
-  test('claims for few webhooks at a time: a job each for hundreds would hold up relay and queue', async () => {
+  test('claims for at most 48 webhooks at once', async () => {
     const ids: WebhookId[] = [];
     for (let n = 0; n < 100; n += 1) ids.push(await store.rows.webhook());
     for (const id of ids) await store.rows.deliveries(id, { dueInMs: 5_000, attempts: 1 });
@@ -89,14 +89,14 @@ describe('a turn', () => {
     expect(fixture.claims.map((claimed) => claimed.length)).toEqual([48, 48, 4]);
   });
 
-  test('leaves what it has put there alone, however often it comes round', async () => {
+  test('does not queue a leased delivery again', async () => {
     await store.rows.deliveries(await store.rows.webhook(), { count: 3 });
     for (let n = 0; n < 3; n += 1) await fixture.untilSwept();
     expect(fixture.queued()).toHaveLength(3);
     expect(fixture.claims.flat()).toHaveLength(3);
   });
 
-  test('looks behind a first delivery that is leased with each sweep only', async () => {
+  test('reads behind a leased first delivery only after a sweep', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
     for (let n = 0; n < 12; n += 1) await fixture.poll(); // served, and then left to scan and sweep
@@ -108,7 +108,7 @@ describe('a turn', () => {
     expect(fixture.queued()).toHaveLength(2);
   });
 
-  test('looks behind the first delivery of a full webhook with each scan', async () => {
+  test('reads behind the first delivery of a webhook at its limit after each scan', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 20 });
     await fixture.poll();
@@ -122,7 +122,7 @@ describe('a turn', () => {
     expect(fixture.claims.flat().filter(({ deliveryId }) => deliveryId === first)).toHaveLength(1);
   });
 
-  test('claims for a full webhook from its first due delivery on, and what lies before it after a sweep', async () => {
+  test('claims from the first due delivery of a webhook at its limit; a sweep finds earlier ones', async () => {
     const webhookId = await store.rows.webhook();
     const ids = await store.rows.deliveries(webhookId, { count: 40 });
     await fixture.poll(); // sweeps, scans, and fills the room
@@ -140,7 +140,7 @@ describe('a turn', () => {
     expect(fixture.claims.flat().map(({ deliveryId }) => deliveryId)).toContain(early);
   });
 
-  test('claims for a webhook behind what has ended, also when it has nothing outstanding', async () => {
+  test('claims behind ended deliveries, also when nothing is outstanding', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
     await fixture.wakeUp(webhookId);
@@ -156,7 +156,7 @@ describe('a turn', () => {
     expect([row?.later, fixture.queued().length]).toEqual([true, 1]);
   });
 
-  test('finds what a slow transaction commits behind the mark with the next sweep', async () => {
+  test('finds deliveries that a slow transaction commits before scanFrom, with the next sweep', async () => {
     const webhookId = await store.rows.webhook();
     await fixture.wakeUp(webhookId);
     await fixture.untilScanned();
@@ -167,7 +167,7 @@ describe('a turn', () => {
     expect(fixture.queued()).toHaveLength(1);
   });
 
-  test('gives a webhook whose attempts hung the slow lane, also when all of them have run out of time', async () => {
+  test('moves a webhook with hanging attempts to the slow lane, also after all timed out', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 40 });
     await fixture.poll();
@@ -191,7 +191,7 @@ describe('a turn', () => {
     ]);
   });
 
-  test('thinks nothing bad of a webhook that was seen to be slow only once', async () => {
+  test('keeps a webhook in its lane after one stuck scan', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 40 });
     await fixture.poll();
@@ -208,7 +208,7 @@ describe('a turn', () => {
     expect([fixture.jobs('fast').length > 0, fixture.jobs('slow').length]).toEqual([true, 0]);
   });
 
-  test('fills up a lane that has enough for a few only, each time it has scanned', async () => {
+  test('adds extra jobs to a filled lane after each scan', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 4 });
     await fixture.poll();
@@ -226,7 +226,7 @@ describe('a turn', () => {
     expect(fixture.idsQueued()).toEqual([waits]);
   });
 
-  test('for webhooks with a claim under way leaves them to the next round', async () => {
+  test('leaves webhooks with a running claim to the next run', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 2 });
     fixture.duringClaim = async () => {
@@ -239,7 +239,7 @@ describe('a turn', () => {
     expect(fixture.asked).toEqual([[webhookId], [webhookId]]);
   });
 
-  test('asks for a short pause while there is work, and for the next scan when there is none', async () => {
+  test('pauses briefly while there is work, and until the next scan when there is none', async () => {
     await fixture.poll();
     const idle = await fixture.poll();
     expect(idle).toBeGreaterThanOrEqual(1);
@@ -271,7 +271,7 @@ describe('a turn', () => {
     expect(pauses).toEqual([BUSY_PAUSE_MS, BUSY_PAUSE_MS, 1_500]);
   });
 
-  test('scans again what it could not read', async () => {
+  test('scans webhooks again after a failed scan', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { dueInMs: 70_000 }); // no sweep finds it
     await fixture.wakeUp(webhookId);
@@ -285,7 +285,7 @@ describe('a turn', () => {
     expect(fixture.queued()).toHaveLength(1);
   });
 
-  test('does not lose a webhook that gets its delivery while it is scanned', async () => {
+  test('keeps a webhook that gets a delivery during the scan', async () => {
     const webhookId = await store.rows.webhook();
     await fixture.wakeUp(webhookId);
     fixture.afterScan = async () => {
@@ -299,14 +299,14 @@ describe('a turn', () => {
     expect(fixture.queued()).toHaveLength(1);
   });
 
-  test('asks nobody again who had room and got nothing', async () => {
+  test('does not repeat a claim for a webhook below its limit that got nothing', async () => {
     const webhookId = await store.rows.webhook();
     fixture.polling.add([webhookId]);
     for (let n = 0; n < 20; n += 1) await fixture.poll();
     expect(fixture.asked).toEqual([[webhookId]]);
   });
 
-  test('asks some more times for who is full: what is in flight may end soon', async () => {
+  test('repeats the claim for a webhook at its limit, because deliveries may end soon', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: FIRST_LIMIT });
     fixture.polling.add([webhookId]);
@@ -314,7 +314,7 @@ describe('a turn', () => {
     expect(fixture.asked).toEqual(Array.from({ length: 12 }, () => [webhookId]));
   });
 
-  test('leaves who found the lane full to the next scan, the one that was served as well as the others', async () => {
+  test('leaves webhooks of a full lane to the next scan, served or not', async () => {
     for (let n = 0; n < 3; n += 1) await store.rows.deliveries(await store.rows.webhook());
     fixture.queue.fill('fast', 'waiting', WAITING_MAX - 1);
     await fixture.poll();
@@ -323,7 +323,7 @@ describe('a turn', () => {
     expect(fixture.asked).toHaveLength(1);
   });
 
-  test('asks nobody again who got all that there was', async () => {
+  test('does not repeat a claim for a webhook that got everything', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId, { count: 3 });
     fixture.polling.add([webhookId]);
@@ -333,7 +333,7 @@ describe('a turn', () => {
     expect(fixture.asked).toEqual([[webhookId]]);
   });
 
-  test('takes no lane for full of what waits for its time', async () => {
+  test('does not count delayed jobs as a full lane', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
     await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
@@ -343,14 +343,14 @@ describe('a turn', () => {
     expect([fixture.asked.length, fixture.queued().length]).toEqual([1, 2]);
   });
 
-  test('finds by itself what nobody told it of', async () => {
+  test('finds deliveries without a wake-up', async () => {
     await fixture.untilSwept();
     const ids = await store.rows.deliveries(await store.rows.webhook());
     await fixture.untilSwept();
     expect(fixture.idsQueued()).toEqual(ids);
   });
 
-  test('told that something may have been missed sweeps in the next turn', async () => {
+  test('sweeps in the next run when a wake-up may have been missed', async () => {
     await fixture.poll();
     const before = fixture.sweeps;
     fixture.sweep.restart();
@@ -358,7 +358,7 @@ describe('a turn', () => {
     expect(fixture.sweeps).toBe(before + 1);
   });
 
-  test('told so while it sweeps, sweeps again', async () => {
+  test('sweeps again when a wake-up may have been missed during a sweep', async () => {
     fixture.duringSweep = () => fixture.sweep.restart();
     await fixture.untilSwept();
     fixture.duringSweep = () => undefined;
@@ -367,7 +367,7 @@ describe('a turn', () => {
     expect(fixture.sweeps).toBe(before + 1);
   });
 
-  test('forgets nobody who is noted while it scans', async () => {
+  test('keeps a webhook that is added during a scan', async () => {
     const [known, noted] = [await store.rows.webhook(), await store.rows.webhook()];
     await store.rows.deliveries(known, { dueInMs: 70_000 });
     await fixture.wakeUp(known);

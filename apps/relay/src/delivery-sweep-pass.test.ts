@@ -45,7 +45,7 @@ describe('the sweep', () => {
     expect(cursors).toHaveLength(2);
   });
 
-  test('goes on where its last step ended, rests as long as each took, and counts them all', async () => {
+  test('continues after its last step, rests as long as each step took, and counts all of them', async () => {
     const steps = [
       { webhooks: [swept('wh_1')], cursor: 'wh_1' },
       { webhooks: [swept('wh_2')], cursor: null },
@@ -58,7 +58,7 @@ describe('the sweep', () => {
     ]);
   });
 
-  test('that failed begins anew, after a rest that goes by the time it took', async () => {
+  test('starts anew after a failure, after a rest in proportion to its time', async () => {
     const steps = [{ webhooks: [], cursor: 'wh_1' }, new Error('statement timeout')];
     const { sweep, cursors, pass } = sweepOver(steps, 15_000);
     await sweep.run();

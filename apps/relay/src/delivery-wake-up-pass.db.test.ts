@@ -26,8 +26,8 @@ async function webhookWith(count: number): Promise<{ webhookId: WebhookId; ids: 
   return { webhookId, ids: await store.rows.deliveries(webhookId, { count }) };
 }
 
-describe('news of a webhook', () => {
-  test('is claimed for at once, without a scan, and for nobody else', async () => {
+describe('a woken webhook', () => {
+  test('is claimed for at once, without a scan and without other webhooks', async () => {
     const { webhookId, ids } = await webhookWith(2);
     await webhookWith(1);
     expect(await fixture.wakeUp(webhookId)).toBe(IDLE_PAUSE_MS);
@@ -35,7 +35,7 @@ describe('news of a webhook', () => {
     expect([fixture.asked, fixture.scans, fixture.sweeps]).toEqual([[[webhookId]], 0, 0]);
   });
 
-  test('is claimed for while a round is under way', async () => {
+  test('is claimed for during a run of the polling pass', async () => {
     const other = await webhookWith(1);
     const newcomer = await store.rows.webhook();
     const order: string[] = [];
@@ -50,7 +50,7 @@ describe('news of a webhook', () => {
     expect(fixture.queued()).toHaveLength(2);
   });
 
-  test('is kept while another claim for the webhook is under way', async () => {
+  test('is kept while another claim for it is running', async () => {
     const { webhookId } = await webhookWith(1);
     fixture.duringClaim = async () => {
       await store.rows.deliveries(webhookId);
@@ -63,7 +63,7 @@ describe('news of a webhook', () => {
     expect(fixture.queued()).toHaveLength(2);
   });
 
-  test('is left to the rounds where there is more than its room holds', async () => {
+  test('is left to the polling pass when it has more than its limit', async () => {
     const { webhookId } = await webhookWith(FIRST_LIMIT + 3);
     await fixture.wakeUp(webhookId);
     expect(fixture.queued()).toHaveLength(FIRST_LIMIT);
@@ -72,7 +72,7 @@ describe('news of a webhook', () => {
     expect(fixture.queued()).toHaveLength(3);
   });
 
-  test('is claimed for at once also where it waits behind itself', async () => {
+  test('is claimed for at once, also behind its own deliveries in flight', async () => {
     const { webhookId } = await webhookWith(FIRST_LIMIT + 3);
     for (let n = 0; n < 2; n += 1) {
       await fixture.wakeUp(webhookId);
@@ -81,7 +81,7 @@ describe('news of a webhook', () => {
     expect(fixture.claims.flat()).toHaveLength(FIRST_LIMIT + 3);
   });
 
-  test('waits a moment where the room is full of what has not ended', async () => {
+  test('waits 15 ms when its limit is reached', async () => {
     const { webhookId } = await webhookWith(FIRST_LIMIT + 3);
     for (let n = 0; n < 2; n += 1) await fixture.wakeUp(webhookId);
     expect([fixture.asked.length, fixture.queued().length]).toEqual([2, FIRST_LIMIT]);
@@ -94,7 +94,7 @@ describe('news of a webhook', () => {
     expect([fixture.asked.length, fixture.queued().length]).toEqual([3, 3]);
   });
 
-  test('is claimed for at once also where its room is full of what waits for its time', async () => {
+  test('is claimed for at once, also when delayed deliveries reach its limit', async () => {
     const { webhookId } = await webhookWith(0);
     await store.rows.deliveries(webhookId, { count: FIRST_LIMIT - 1, dueInMs: 50_000 });
     await fixture.poll();
@@ -105,7 +105,7 @@ describe('news of a webhook', () => {
     expect(fixture.asked).toHaveLength(3);
   });
 
-  test('that a round has claimed before is nothing to the rounds any more', async () => {
+  test('does not return to the polling pass after a claim that got everything', async () => {
     const { webhookId } = await webhookWith(1);
     fixture.polling.add([webhookId]);
     await fixture.poll();
@@ -114,7 +114,7 @@ describe('news of a webhook', () => {
     expect(fixture.asked).toEqual([[webhookId], [webhookId]]);
   });
 
-  test('is left to the rounds where its lane is full', async () => {
+  test('is left to the polling pass when its lane is full', async () => {
     const { webhookId, ids } = await webhookWith(1);
     for (const lane of ['fast', 'slow'] as const) fixture.queue.fill(lane, 'waiting', WAITING_MAX);
     await fixture.wakeUp(webhookId);
@@ -126,7 +126,7 @@ describe('news of a webhook', () => {
     expect(fixture.idsQueued()).toEqual(ids);
   });
 
-  test('goes at once where only the other lane is full', async () => {
+  test('is served at once when only the other lane is full', async () => {
     const { webhookId } = await webhookWith(1);
     await fixture.wakeUp(webhookId);
     await fixture.work('fast');
@@ -142,7 +142,7 @@ describe('news of a webhook', () => {
     expect(fixture.queued()).toHaveLength(2);
   });
 
-  test('is not forgotten when the queue is away', async () => {
+  test('is kept while the queue is unavailable', async () => {
     const { webhookId, ids } = await webhookWith(1);
     fixture.queue.fail('depth', 'addDeliveries');
     await expect(fixture.wakeUp(webhookId)).rejects.toThrow(QueueUnavailableError);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createFleetWatch } from './fleet-watch.ts';
 
-test('the fleet has what its workers say, and counts as one worker while none was heard of', async () => {
+test('the fleet’s slots are those that workers announce; without any, those of one worker', async () => {
   let said = 0;
   const watch = createFleetWatch({ fleet: { slots: async () => said }, slotsPerWorker: 768 });
   expect(watch.slots()).toBe(768);

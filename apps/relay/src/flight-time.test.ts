@@ -28,26 +28,26 @@ test('is the shortest mean, not the shortest sample', () => {
   expect(after([...steady(32, 60), ...steady(6, 600)])).toBeLessThan(66);
 });
 
-test('does not count a pause in which nobody knows when deliveries ended', () => {
+test('does not count a pause after which the end of deliveries is unknown', () => {
   const pause = { inFlight: 10, ended: 10, elapsedMs: 2_001, shortestGrows: true, startedAtLimit: false };
   expect(after([...steady(31, 600), pause])).toBeNull();
   expect(after([...steady(31, 600), pause, ...steady(31, 600)])).toBeNull();
 });
 
-test('counts a long time in which no more could be claimed: what ended took as long', () => {
+test('counts a long time at the limit: the deliveries took that long', () => {
   const wave = { inFlight: 16, ended: 16, elapsedMs: 4_000, shortestGrows: true, startedAtLimit: true };
   expect(after([wave, wave])).toBeCloseTo(4_000);
   expect(after(Array<FlightSample>(5).fill(wave), after5Ms())).toBeGreaterThan(100); // 20 s
 });
 
-test('an hour in which this relay stalled, or another one served the webhook, counts as 10 s', () => {
+test('counts an hour in which this relay stalled as 10 s', () => {
   const hour = { inFlight: 48, ended: 48, elapsedMs: 3_600_000, shortestGrows: true, startedAtLimit: true };
   expect(after([hour])).toBe(10_000);
   expect(after([hour], after5Ms())).toBeLessThan(100);
   expect(after(Array<FlightSample>(2).fill(hour), { ...NO_FLIGHT_TIME, shortestMs: 0 })).toBe(0);
 });
 
-test('is no shorter where many end together', () => {
+test('is no shorter when many deliveries end together', () => {
   // 200 in flight for 600 ms each, which end in two bursts: right one after the other, then not for 580 ms.
   const burst = (ended: number, elapsedMs: number) => ({
     inFlight: 200,
@@ -60,11 +60,11 @@ test('is no shorter where many end together', () => {
   expect(after([...turnover, ...turnover, ...turnover])).toBeGreaterThan(300);
 });
 
-test('is forgotten in some seconds: the endpoint may have become slower for good', () => {
+test('fades within seconds, because the endpoint may have become slower', () => {
   expect(after(steady(400, 600), after5Ms())).toBeGreaterThan(100); // 24 s
 });
 
-test('is kept while so much is in flight that it queues', () => {
+test('stays while deliveries queue in the worker', () => {
   const queued = { inFlight: 192, ended: 10, elapsedMs: 10, shortestGrows: false, startedAtLimit: true };
   expect(after(Array<FlightSample>(60_000).fill(queued), after5Ms())).toBe(5);
 });

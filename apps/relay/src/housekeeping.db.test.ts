@@ -21,7 +21,7 @@ async function today(): Promise<unknown> {
   return row?.['today'];
 }
 
-test('a turn does each step, says what it did, and comes again in an hour', async () => {
+test('each step runs, logs what it did, and repeats after an hour', async () => {
   await store.database.query(
     `insert into provider_notifications values ('sns-1', now() - interval '8 days')`,
   );
@@ -49,7 +49,7 @@ test('a turn does each step, says what it did, and comes again in an hour', asyn
   expect(lines).toEqual([]); // nothing was to be done, so nothing is said
 });
 
-test('a DELETE that was cut short is finished a minute later, and one under way is left alone', async () => {
+test('an interrupted DELETE is finished a minute later, and a running one is left alone', async () => {
   const [cut, underWay, standing] = [
     await store.rows.webhook(),
     await store.rows.webhook(),
@@ -72,7 +72,7 @@ test('a DELETE that was cut short is finished a minute later, and one under way 
   expect(await left('select id from dead_letters')).toEqual([]);
 });
 
-test('while a removal has rows left the next turn comes in a second; one that failed is told of', async () => {
+test('a removal with rows left continues after a second; a failed one is logged', async () => {
   const webhookId = await store.rows.webhook();
   const error = new Error('not this one');
   const came = { removed: 0, underWay: 1, failed: [{ webhookId, error }] };

@@ -30,8 +30,8 @@ async function accountInFlight(): Promise<number | undefined> {
 
 const work = () => Promise.all([fixture.work('fast'), fixture.work('slow')]);
 
-describe('what a webhook was handed', () => {
-  test('is in flight for as long as scans find its first delivery leased, and no longer', async () => {
+describe('a claimed delivery', () => {
+  test('is in flight while scans find the first delivery leased, and no longer', async () => {
     await store.rows.deliveries(webhookId, { count: 3 });
     await fixture.wakeUp(webhookId);
     for (let second = 0; second < 5; second += 1) {
@@ -44,7 +44,7 @@ describe('what a webhook was handed', () => {
     expect(await accountInFlight()).toBe(0);
   });
 
-  test('is not in flight any more when all that is leased waits for its time', async () => {
+  test('is not in flight when all leased deliveries are delayed', async () => {
     await store.rows.deliveries(webhookId, { count: 3 });
     await store.rows.deliveries(webhookId, { dueInMs: 50_000 });
     await fixture.wakeUp(webhookId);
@@ -54,7 +54,7 @@ describe('what a webhook was handed', () => {
     expect(await accountInFlight()).toBe(0);
   });
 
-  test('is in flight where the first delivery of a webhook that has not answered yet finds the fast lane full', async () => {
+  test('is in flight when a new webhook’s first delivery finds the fast lane full', async () => {
     fixture.queue.fill('fast', 'waiting', 1_000);
     fixture.advance(2_000); // what was known of the queue is old
     await store.rows.deliveries(webhookId, { count: 3 });
@@ -65,7 +65,7 @@ describe('what a webhook was handed', () => {
     expect(await accountInFlight()).toBe(2);
   });
 
-  test('is not in flight any more when its lease has run out', async () => {
+  test('is not in flight after its lease expires', async () => {
     await store.rows.deliveries(webhookId);
     await fixture.wakeUp(webhookId);
     await work(); // it answers
@@ -80,7 +80,7 @@ describe('what a webhook was handed', () => {
     expect(await accountInFlight()).toBe(0);
   });
 
-  test('is in flight though a scan that was under way found nothing', async () => {
+  test('is in flight although a scan that began earlier found nothing', async () => {
     await fixture.wakeUp(webhookId); // the relay knows it, and looks at it
     fixture.afterScan = async () => {
       fixture.afterScan = async () => undefined;
@@ -94,7 +94,7 @@ describe('what a webhook was handed', () => {
     expect(await accountInFlight()).toBe(0);
   });
 
-  test('is looked at by the next scan also when it was gone before its claim had returned', async () => {
+  test('is scanned next, also when it ended before its claim returned', async () => {
     await store.rows.deliveries(webhookId, { count: 3 });
     fixture.duringClaim = async () => {
       await store.database.query('delete from deliveries');

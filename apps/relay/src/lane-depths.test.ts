@@ -33,7 +33,7 @@ const BOTH = ['fast', 'slow'] as const;
 const now = () => depths.read(BOTH, 4);
 
 describe('while few wait', () => {
-  test('the queue is asked now and then, and what is added is counted on from there', async () => {
+  test('the queue is asked once a second, and added jobs are counted in between', async () => {
     await now();
     depths.noteAdded('fast', [NOW, NOW, LATER]);
     depths.noteAdded('slow', [LATER]);
@@ -44,7 +44,7 @@ describe('while few wait', () => {
     expect(asked).toBe(1);
   });
 
-  test('what the workers have taken is heard of within a second', async () => {
+  test('jobs that workers took are noticed within a second', async () => {
     await now();
     depths.noteAdded('fast', [NOW]);
     nowMs += 999;
@@ -54,7 +54,7 @@ describe('while few wait', () => {
     expect(asked).toBe(2);
   });
 
-  test('many delayed jobs are no reason to ask: they can only have grown fewer', async () => {
+  test('many delayed jobs are no reason to ask', async () => {
     held = { ...held, slow: { waiting: 0, delayed: 2_000 } };
     await now();
     depths.noteAdded('slow', [LATER]);
@@ -62,7 +62,7 @@ describe('while few wait', () => {
     expect(asked).toBe(1);
   });
 
-  test('many in a lane that does not matter are none either', async () => {
+  test('many jobs in another lane are no reason to ask', async () => {
     held = { ...held, slow: { waiting: 128, delayed: 0 } };
     await now();
     await depths.read(['fast'], 4);
@@ -83,7 +83,7 @@ describe('the queue is asked each time', () => {
     expect(asked).toBe(2);
   });
 
-  test('once so many have been added', async () => {
+  test('after many jobs were added', async () => {
     await now();
     depths.noteAdded('fast', [NOW, NOW, NOW, NOW, NOW]);
     expect(await now()).toMatchObject({ fast: NOTHING });
@@ -99,12 +99,12 @@ describe('the queue is asked each time', () => {
 });
 
 describe('while the queue is being asked', () => {
-  test('others who ask get the same answer', async () => {
+  test('concurrent reads share the answer', async () => {
     const both = await Promise.all([now(), now()]);
     expect([both[0] === both[1], asked]).toEqual([true, 1]);
   });
 
-  test('what is added counts on top of the answer', async () => {
+  test('added jobs count on top of the answer', async () => {
     const answer = now();
     depths.noteAdded('fast', [NOW, LATER]);
     expect(await answer).toMatchObject({ fast: { waiting: 1, delayed: 1 } });
@@ -112,7 +112,7 @@ describe('while the queue is being asked', () => {
     expect(asked).toBe(1);
   });
 
-  test('a call that fails makes the answer old', async () => {
+  test('a failed call invalidates the answer', async () => {
     const answer = now();
     depths.forget();
     expect(await answer).toMatchObject({ fast: NOTHING });
@@ -121,7 +121,7 @@ describe('while the queue is being asked', () => {
   });
 });
 
-test('a queue that is away is the caller’s to know', async () => {
+test('an unavailable queue is an error for the caller', async () => {
   const away = createLaneDepthTracker({
     queue: { depth: () => Promise.reject(new QueueUnavailableError(new Error('gone'))) },
   });

@@ -35,8 +35,8 @@ async function leased(): Promise<number> {
   return (await store.database.query('select from email_sends where leased_until > now()')).length;
 }
 
-describe('a turn of the mail pass', () => {
-  test('puts what is due and what is due soon into the queue, each once, with its delay', async () => {
+describe('the mail pass', () => {
+  test('queues due mail and mail due soon, each once, with its delay', async () => {
     const due = await store.rows.email();
     const soon = await store.rows.email(50_000);
     await store.rows.email(120_000);
@@ -49,7 +49,7 @@ describe('a turn of the mail pass', () => {
     expect(claims.map((claimed) => claimed.length)).toEqual([2, 0]);
   });
 
-  test('finds a lost job again once its lease ran out', async () => {
+  test('finds a lost job when its lease expires', async () => {
     const emailId = await store.rows.email();
     await turn();
     queue.lose();
@@ -60,7 +60,7 @@ describe('a turn of the mail pass', () => {
     expect(jobs()).toEqual([{ emailId, claim: 1, delayMs: 0, faults: 0, group: expect.any(String) }]);
   });
 
-  test('gives back at once what could not be queued', async () => {
+  test('releases mail at once that could not be queued', async () => {
     await store.rows.email();
     queue.fail('addMail');
     await expect(turn()).rejects.toThrow(QueueUnavailableError);
@@ -70,14 +70,14 @@ describe('a turn of the mail pass', () => {
     expect(jobs()).toHaveLength(1);
   });
 
-  test('claims nothing while the queue’s depth is not known', async () => {
+  test('claims nothing while the queue’s depth is unknown', async () => {
     await store.rows.email();
     queue.fail('depth');
     await expect(turn()).rejects.toThrow(QueueUnavailableError);
     expect(await leased()).toBe(0);
   });
 
-  test('has mail of an account travel together, but what has a fault behind it alone', async () => {
+  test('groups mail by account, but gives a message with a fault its own job', async () => {
     const accounts = [await store.rows.account(), await store.rows.account()];
     for (const accountId of [...accounts, ...accounts]) await store.rows.email(0, accountId);
     const suspect = await store.rows.email(0, accounts[0]);
@@ -89,7 +89,7 @@ describe('a turn of the mail pass', () => {
       expect(groups.get(id as string)).toBe(id === suspect ? undefined : accountId);
   });
 
-  test('leaves a queue alone that is more than half full, and fills up one that is not', async () => {
+  test('refills the queue only when it is at most half full', async () => {
     for (let n = 0; n < 3; n += 1) await store.rows.email();
     queue.fill('mail', 'waiting', 65);
     expect(await turn()).toBe(BUSY_PAUSE_MS);
@@ -99,7 +99,7 @@ describe('a turn of the mail pass', () => {
     expect(await leased()).toBe(3);
   });
 
-  test('keeps to the depth: soon again when there was more than room', async () => {
+  test('runs again soon when more mail was due than the depth allowed', async () => {
     for (let n = 0; n < 65; n += 1) await store.rows.email();
     queue.fill('mail', 'waiting', 64);
     expect(await turn()).toBe(BUSY_PAUSE_MS);
@@ -109,7 +109,7 @@ describe('a turn of the mail pass', () => {
     expect(await leased()).toBe(65);
   });
 
-  test('looks no minute ahead while too many jobs are delayed', async () => {
+  test('has no look-ahead while too many jobs are delayed', async () => {
     const due = await store.rows.email();
     await store.rows.email(50_000);
     queue.fill('mail', 'delayed', 10_001);

@@ -7,7 +7,7 @@ let database: TestDatabase;
 beforeAll(async () => void (database = await createTestDatabase()));
 afterAll(() => database.drop());
 
-test('claims are planned once, all else for its values; no commit waits for the disk', async () => {
+test('claims are planned once, other statements each time; no commit waits for the disk', async () => {
   const url = new URL(database.url);
   url.searchParams.set('options', '-c synchronous_commit=on'); // the tests' Postgres has it off already
   const pools = openRelayPools({ databaseUrl: url.href, databasePoolSize: 1 }, () => undefined);

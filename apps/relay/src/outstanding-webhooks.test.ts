@@ -25,7 +25,7 @@ function scannedAs(found: Partial<ScannedWebhook>): ScannedWebhook {
 }
 
 describe('the outstanding webhooks', () => {
-  test('are those that were claimed for, swept, or found to have deliveries; each is taken once', () => {
+  test('are those that were claimed for, swept or scanned with deliveries; each is taken once', () => {
     const outstanding = new OutstandingWebhooks();
     outstanding.add([W, W]);
     expect(outstanding.takeAll()).toEqual([W]);
@@ -39,7 +39,7 @@ describe('the outstanding webhooks', () => {
     expect(outstanding.takeAll()).toEqual([W]);
   });
 
-  test('are claimed for from their mark on, a full one from its first due delivery on', () => {
+  test('are claimed for from scanFrom, at the limit from the first due delivery', () => {
     const outstanding = new OutstandingWebhooks();
     expect(outstanding.claimFrom(W, true)).toBeNull();
     outstanding.scanned(outstanding.scanRequests([W]), [scannedAs({ scanFrom: at(1), firstDue: at(3) })]);
@@ -48,7 +48,7 @@ describe('the outstanding webhooks', () => {
     expect([outstanding.claimFrom(W, false), outstanding.claimFrom(W, true)]).toEqual([at(4), at(4)]);
   });
 
-  test('keep an earlier mark that a sweep found while the scan was under way', () => {
+  test('keep an earlier scanFrom that a sweep found during the scan', () => {
     const outstanding = new OutstandingWebhooks();
     outstanding.swept([{ webhookId: W, scanFrom: at(5) }]);
     const requests = outstanding.scanRequests([W]);
@@ -59,7 +59,7 @@ describe('the outstanding webhooks', () => {
     expect(outstanding.claimFrom(W, false)).toEqual(at(6));
   });
 
-  test('of more than 50,000 the marks of those noted longest ago are forgotten', () => {
+  test('are remembered up to 50,000; those noted longest ago are forgotten first', () => {
     const outstanding = new OutstandingWebhooks();
     const ids = Array.from({ length: 50_001 }, (_, n) => `wh_${n}` as WebhookId);
     outstanding.swept(ids.map((webhookId) => ({ webhookId, scanFrom: at(1) })));

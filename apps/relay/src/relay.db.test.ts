@@ -90,7 +90,7 @@ async function value(name: string): Promise<number> {
 }
 
 describe('the relay', () => {
-  test('puts deliveries and mail into the queue, woken or not, and counts what it claimed', async () => {
+  test('queues deliveries and mail, with or without a wake-up, and counts them', async () => {
     const webhookId = await store.rows.webhook();
     await store.rows.deliveries(webhookId);
     await store.rows.email();
@@ -123,7 +123,7 @@ describe('the relay', () => {
     expect(await passes()).toEqual(documented);
   });
 
-  test('counts what it puts back after a loss', async () => {
+  test('counts the rows that it queues again after a loss', async () => {
     await store.rows.deliveries(await store.rows.webhook(), { count: 3 });
     const leased = async () =>
       (await store.database.query('select from deliveries where leased_until > now()')).length;
@@ -160,7 +160,7 @@ describe('the relay', () => {
     return accountId;
   }
 
-  test('finishes the erasure of a person that another process has left', async () => {
+  test('finishes an erasure that another process left', async () => {
     const accountId = await accountWithEventOfBob();
     await store.database.query(
       `insert into erasures (account_id, address, requested_at, due_at)
@@ -182,7 +182,7 @@ describe('the relay', () => {
     ]);
   });
 
-  test('says what an erasure waits for', async () => {
+  test('logs what an erasure waits for', async () => {
     const accountId = await accountWithEventOfBob();
     await store.database.query(
       `insert into deliveries (event_id, webhook_id, due_at) values ('evt_1', 'wh_1', now() + interval '1 hour')`,
@@ -202,7 +202,7 @@ describe('the relay', () => {
     expect(JSON.stringify(lines)).not.toContain('bob@');
   });
 
-  test('does what else is to be done while the attempt log is read, and makes its days when the reader has gone', async () => {
+  test('runs the other steps while the attempt log is locked, and makes its days afterwards', async () => {
     const days = () => store.database.query(`select from pg_class where relname ~ '^attempts_[0-9]{8}$'`);
     await waitFor(async () => (await days()).length === 8, { what: 'the days' });
     await stop();
@@ -237,7 +237,7 @@ describe('the relay', () => {
     );
   }, 120_000);
 
-  test('stops in order, exit code 0, and claims nothing any more', async () => {
+  test('stops in order with exit code 0, and claims nothing afterwards', async () => {
     expect(await stop()).toBe(0);
     expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
     await store.rows.deliveries(await store.rows.webhook());

@@ -33,7 +33,7 @@ async function samples(name: string): Promise<Record<string, number>> {
   );
 }
 
-test('a report sets the gauges to what the backlog and the queues are now', async () => {
+test('a report sets the gauges from the backlog and the queues', async () => {
   const queue = inMemoryQueue();
   queue.fill('fast', 'waiting', 7);
   queue.fill('slow', 'delayed', 8);
@@ -53,14 +53,14 @@ test('a report sets the gauges to what the backlog and the queues are now', asyn
   });
 });
 
-test('the backlog is told also while the queue is away, and the turn says that it is', async () => {
+test('the backlog is reported while the queue is unavailable, and the pass fails', async () => {
   const queue = inMemoryQueue();
   queue.fail('depth');
   await expect(reportPass(metrics, STORE, queue, () => undefined)).rejects.toThrow(QueueUnavailableError);
   expect(await samples('postrider_outstanding_deliveries')).toEqual({ '': 12 });
 });
 
-test('a Redis that may evict jobs is told of once, also where it did not answer at first, and again after a sound one', async () => {
+test('a Redis that may evict jobs is logged once, and again after a safe one', async () => {
   const lines: LoggedLine[] = [];
   const note = createEvictionWatch(metrics, keepingLogger(lines));
   const answers = [new Error('no answer'), 'allkeys-lru', 'allkeys-lru', 'noeviction', 'allkeys-lru'];

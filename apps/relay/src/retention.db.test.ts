@@ -23,7 +23,7 @@ beforeAll(async () => void (store = await openRelayStore()));
 afterAll(() => store.close());
 beforeEach(() => void (lines = []));
 
-test('a turn drops each kind by its own setting, says and counts it, and comes again in an hour', async () => {
+test('each kind is deleted by its own setting, logged and counted, every hour', async () => {
   const webhookId = await store.rows.webhook();
   await store.rows.event({ ageDays: 31 });
   const young = await store.rows.event({ ageDays: 29 });
@@ -84,7 +84,7 @@ test('a turn drops each kind by its own setting, says and counts it, and comes a
   expect(lines).toEqual([]); // nothing was to be done, so nothing is said
 });
 
-test('a step that fails is told of, keeps no other from being done, and is tried again in a minute', async () => {
+test('a failed step is logged, does not stop the others, and is tried again in a minute', async () => {
   const error = new Error('not this one');
   const steps = {
     first: async () => {

@@ -47,7 +47,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     await queue.close();
   });
 
-  test('does not swallow the next job of its delivery once the lease has run out', async () => {
+  test('does not block the next job of its delivery after the lease expires', async () => {
     const webhookId = await store.rows.webhook();
     const [deliveryId = ''] = await store.rows.deliveries(webhookId);
     const stuck = { deliveryId, claim: 0, delayMs: HOUR_MS };
@@ -70,7 +70,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
     expect(await work.take([stuck], LEASE_SECONDS)).toEqual([]);
   });
 
-  test('does not swallow the next job of its message either', async () => {
+  test('does not block the next job of its message', async () => {
     const emailId = await store.rows.email();
     await queue.addMail([{ emailId, claim: 0, delayMs: HOUR_MS }]);
     await store.database.query(`update email_sends set leased_until = now() - interval '1 ms'`);
@@ -88,7 +88,7 @@ function stuckJobs(locationOf: () => QueueLocation): void {
   });
 }
 
-describe('a job that is there and never runs, in the queue on Postgres,', () => {
+describe('a stuck job in the queue on Postgres', () => {
   stuckJobs(() => ({ kind: 'postgres', databaseUrl: store.database.url }));
 });
 

@@ -24,7 +24,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-test('a worker says again and again that it runs, until it stops', async () => {
+test('a worker announces itself until it stops', async () => {
   const announcements = createAnnouncements({ fleet: createFleet(pool), slots: 768, logger: quiet });
   await announcements.start();
   try {
@@ -37,7 +37,7 @@ test('a worker says again and again that it runs, until it stops', async () => {
   expect(await db.query('select from workers')).toEqual([]);
 });
 
-test('it stops also while Postgres is away', async () => {
+test('it stops while Postgres is unavailable', async () => {
   const away = openPool('postgres://127.0.0.1:1/none');
   const announcements = createAnnouncements({ fleet: createFleet(away), slots: 1, logger: quiet });
   await announcements.start();

@@ -40,7 +40,7 @@ async function addAll(letters: string): Promise<string[]> {
   return Promise.all(letters.split('').map(async (letter) => batcher.add(letter)));
 }
 
-test('a call that comes alone goes at once, again after the first has ended', async () => {
+test('a single call runs at once, also after another one has ended', async () => {
   const first = batcher.add('a');
   await elapse(0);
   expect(batches).toEqual([['a']]);
@@ -51,7 +51,7 @@ test('a call that comes alone goes at once, again after the first has ended', as
   expect(batches).toEqual([['a'], ['b']]);
 });
 
-test('calls that arrive together go together, and each gets its own result', async () => {
+test('calls that arrive together share a batch, and each gets its own result', async () => {
   const calls = addAll('cab');
   await elapse(0);
   expect(batches).toEqual([['c', 'a', 'b']]);
@@ -59,7 +59,7 @@ test('calls that arrive together go together, and each gets its own result', asy
   expect(await calls).toEqual(['C', 'A', 'B']);
 });
 
-test('what comes while a batch is under way waits for its end and goes together', async () => {
+test('calls that arrive during a batch form the next batch', async () => {
   void addAll('a');
   await elapse(0);
   void addAll('b');
@@ -70,7 +70,7 @@ test('what comes while a batch is under way waits for its end and goes together'
   expect(batches).toEqual([['a'], ['b', 'c']]);
 });
 
-test('after many calls in a short time the next batch gathers for a while', async () => {
+test('at a high call rate the next batch waits for more calls', async () => {
   void addAll(MANY);
   await elapse(3);
   expect(batches.map((batch) => batch.length)).toEqual([24]);
@@ -85,7 +85,7 @@ test('after many calls in a short time the next batch gathers for a while', asyn
   expect(batches.at(-1)).toEqual(['1', '2', '3', '4', '5']);
 });
 
-test('it gathers no longer than something comes', async () => {
+test('it stops waiting when a step brings no call', async () => {
   void addAll(MANY);
   await elapse(3);
   void addAll('1');
@@ -97,7 +97,7 @@ test('it gathers no longer than something comes', async () => {
   expect(batches.at(-1)).toEqual(['1', '2']);
 });
 
-test('a batch that is full gathers no longer', async () => {
+test('a full batch does not wait', async () => {
   void addAll(MANY);
   await elapse(12);
   void addAll('1');
@@ -110,7 +110,7 @@ test('a batch that is full gathers no longer', async () => {
   expect(batches.at(-1)).toHaveLength(SIZE_MAX);
 });
 
-test('after one call less, or the same in more time, the next batch does not wait', async () => {
+test('just below the high call rate the next batch does not wait', async () => {
   void addAll(MANY.slice(1));
   await elapse(0);
   expect(batches).toHaveLength(1);
@@ -121,7 +121,7 @@ test('after one call less, or the same in more time, the next batch does not wai
   expect(batches.at(-1)).toEqual(['1']);
 });
 
-test('a batch has no more items than it may, and those left over follow in order', async () => {
+test('a batch has at most sizeMax items, and the rest follows in order', async () => {
   const letters = MANY + MANY + MANY;
   const calls = addAll(letters);
   for (let batch = 0; batch < 3; batch += 1) {
@@ -132,7 +132,7 @@ test('a batch has no more items than it may, and those left over follow in order
   expect((await calls).join('')).toBe(letters.toUpperCase());
 });
 
-test('a rejection rejects the calls of its batch only, and the next batch goes on', async () => {
+test('a rejection rejects only the calls of its batch', async () => {
   const failed = Promise.allSettled([batcher.add('a'), batcher.add('b')]);
   await elapse(0);
   const next = batcher.add('c');

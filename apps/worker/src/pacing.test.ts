@@ -35,20 +35,20 @@ async function learnThatWorkTakesASecond(): Promise<void> {
   startedMs = Date.now();
 }
 
-test('work begins at once while nothing is known', async () => {
+test('work starts at once while no duration is known', async () => {
   const began = ask(3, 1_000);
   await jest.advanceTimersByTimeAsync(0);
   expect(began).toEqual([0, 0, 0]);
 });
 
-test('work that was begun together and took long is not begun together again', async () => {
+test('long work that started together does not start together again', async () => {
   await learnThatWorkTakesASecond();
   const began = ask(SLOTS, 1_000);
   await jest.advanceTimersByTimeAsync(10_000);
   expect(began).toEqual([0, 100, 200, 300, 400, 500, 600, 700]);
 });
 
-test('starts that a busy event loop has missed are made up for', async () => {
+test('starts that a busy event loop missed are caught up', async () => {
   await learnThatWorkTakesASecond();
   const began = ask(5, 1_000);
   await jest.advanceTimersByTimeAsync(100);
@@ -57,7 +57,7 @@ test('starts that a busy event loop has missed are made up for', async () => {
   expect(began).toEqual([0, 100, 240, 300, 400]);
 });
 
-test('quick work is not held up, even for the shortest timer', async () => {
+test('quick work does not wait', async () => {
   for (let n = 0; n < 10; n += 1) {
     ask(SLOTS, 5);
     await jest.advanceTimersByTimeAsync(100);
@@ -68,7 +68,7 @@ test('quick work is not held up, even for the shortest timer', async () => {
   expect(began).toEqual(Array(SLOTS).fill(0));
 });
 
-test('those that wait already gain from work that has become quick', async () => {
+test('waiting work starts sooner when work becomes quick', async () => {
   await learnThatWorkTakesASecond();
   const began = ask(4 * SLOTS, 0);
   await jest.advanceTimersByTimeAsync(1_000);

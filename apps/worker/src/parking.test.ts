@@ -46,13 +46,13 @@ test('work that ends in time frees its slot at its end', async () => {
   expect(freed).toEqual(['short']);
 });
 
-test('work that takes longer is parked, and its slot is free', async () => {
+test('longer work is parked, and its slot is free', async () => {
   work('long');
   await elapse(AFTER_MS);
   expect(freed).toEqual(['long']);
 });
 
-test('work whose answer is there is not parked, though the event loop was too busy to read it', async () => {
+test('work is not parked when its answer is there but the event loop was busy', async () => {
   jest.useRealTimers();
   let onConnected: (endpoint: Socket) => void = () => undefined;
   const connected = new Promise<Socket>((resolve) => (onConnected = resolve));
@@ -72,7 +72,7 @@ test('work whose answer is there is not parked, though the event loop was too bu
   expect(order).toEqual(['answered', 'freed']);
 });
 
-test('with all places taken a slot is held until one is free, the longest waiting first', async () => {
+test('at the parking limit work keeps its slot until parked work ends, oldest first', async () => {
   const [first, second] = [work('a'), work('b')];
   work('c');
   const fourth = work('d');
@@ -86,7 +86,7 @@ test('with all places taken a slot is held until one is free, the longest waitin
   expect(freed).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 
-test('draining waits for what is parked, but not for ever', async () => {
+test('draining waits for parked work until the deadline', async () => {
   const long = work('long');
   await elapse(AFTER_MS);
   const drained: string[] = [];

@@ -29,17 +29,17 @@ function fail(error: Error): never {
   throw error;
 }
 
-test('while Postgres is away it is tried again, ever more seldom, until it is recorded', async () => {
+test('an outcome is retried with growing pauses while Postgres is unavailable', async () => {
   expect(await recording(60_000, (attempt) => (attempt < 9 ? fail(AWAY) : 'recorded'))).toBe('recorded');
   expect(tries).toEqual([0, 50, 150, 350, 750, 1_550, 3_150, 5_150, 7_150]);
 });
 
-test('once the lease is over it is not tried again: the last error is thrown', async () => {
+test('after the lease ends it is not retried, and the last error is thrown', async () => {
   expect(await recording(1_000, () => fail(AWAY))).toBe(AWAY);
   expect(tries).toEqual([0, 50, 150, 350, 750]);
 });
 
-test('a lease that is over already still gets one try: the fence decides', async () => {
+test('an expired lease still gets one try: the fencing token decides', async () => {
   expect(await recording(-1, () => 'recorded')).toBe('recorded');
   expect(tries).toEqual([0]);
 });

@@ -21,16 +21,16 @@ describe('a batch', () => {
     expect(sizes(...jobs(40, { group: 'one' }))).toEqual([8, 16, 16]);
   });
 
-  test('goes before a larger one: a lone job does not wait behind another group', () => {
+  test('goes before a larger one: a single job does not wait behind another group', () => {
     expect(sizes(...jobs(5, { group: 'one' }), ...jobs(1, { group: 'two' }))).toEqual([1, 5]);
   });
 
-  test('has no job that waits for its time, nor one without a group', () => {
+  test('has no delayed job, and no job without a group', () => {
     expect(sizes(...jobs(3, { group: 'one', delayMs: 1 }))).toEqual([1, 1, 1]);
     expect(sizes(...jobs(3))).toEqual([1, 1, 1]);
   });
 
-  test('has no job that gives way beside those that do not', () => {
+  test('has no low-priority job beside others', () => {
     const added = jobs(4, { group: 'one' }).map((job, n) => ({ ...job, lowPriority: n > 0 }));
     expect(inBatches(added).map((batch) => batch.map(({ lowPriority }) => lowPriority))).toEqual([
       [false],
@@ -52,7 +52,7 @@ describe('what a batch carries', () => {
     expect(read(batchData(three.slice(0, count)))).toEqual(three.slice(0, count));
   });
 
-  test('is, of a lone job, the job itself: workers that know no batches take it, too', () => {
+  test('is the job itself for a single job, so older workers read it', () => {
     expect(batchData(three.slice(0, 1))).toEqual({ deliveryId: '0', claim: 0 });
   });
 

@@ -120,8 +120,8 @@ function start(slots: number): void {
 
 const until = (isTrue: () => boolean, what: string) => waitFor(isTrue, { what, intervalMs: 1 });
 
-describe('an intake', () => {
-  test('asks for more at once while every answer brings a job, and for no more than it has slots', async () => {
+describe('a job fetcher', () => {
+  test('fetches more at once while every answer brings a job, up to its slots', async () => {
     queue.add(...Array.from({ length: 40 }, (_, n) => n));
     start(21);
     await until(() => begun.length === 21, 'all slots to be full');
@@ -129,7 +129,7 @@ describe('an intake', () => {
     expect(queue.waiting).toHaveLength(19);
   });
 
-  test('asks one question at a time while there is nothing', async () => {
+  test('fetches one at a time while the queue is empty', async () => {
     start(8);
     await until(() => queue.asked === 1, 'the first question');
     queue.wake();
@@ -137,7 +137,7 @@ describe('an intake', () => {
     expect(queue.askedAtOnce).toBe(1);
   });
 
-  test('asks one question after a job that came by itself, too', async () => {
+  test('fetches one at a time after a single job', async () => {
     start(8);
     for (const n of [0, 1, 2]) {
       await until(() => queue.asked === 1, 'the next question');
@@ -150,7 +150,7 @@ describe('an intake', () => {
     expect(queue.askedAtOnce).toBe(1);
   });
 
-  test('asks again at once when BullMQ says that there is nothing more, which it does before it waits', async () => {
+  test('fetches again at once after the first empty answer', async () => {
     const getNextJob = queue.getNextJob.bind(queue);
     let questions = 0;
     queue.getNextJob = async () => {
@@ -162,7 +162,7 @@ describe('an intake', () => {
     expect(questions).toBe(2);
   });
 
-  test('leaves the process its timers when a queue answers without being asked', async () => {
+  test('paces fetches when the queue answers at once', async () => {
     let questions = 0;
     queue.getNextJob = async () => {
       questions += 1;
@@ -173,7 +173,7 @@ describe('an intake', () => {
     expect(questions).toBeLessThan(1_000);
   });
 
-  test('goes on after a question that failed, once for all that failed together', async () => {
+  test('continues after failed fetches, with one pause for all of them', async () => {
     queue.add(1, 2);
     const getNextJob = queue.getNextJob.bind(queue);
     let failures = 0;
@@ -187,7 +187,7 @@ describe('an intake', () => {
     expect(errors.map(({ message }) => message)).toEqual(['connection lost']);
   });
 
-  test('tells the queue again that a job has ended when it could not be told', async () => {
+  test('retries to complete a job', async () => {
     let tries = 0;
     queue.end = async (n) => {
       tries += 1;
@@ -202,7 +202,7 @@ describe('an intake', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test('gives the slot to another at once when the queue no longer knows the job', async () => {
+  test('frees the slot at once when the queue no longer knows the job', async () => {
     queue.end = async () => {
       throw GONE;
     };
@@ -214,7 +214,7 @@ describe('an intake', () => {
     expect(errors).toEqual([]);
   });
 
-  test('takes the next job from the end of one only while the queue is known to be busy', async () => {
+  test('takes the next job with a completion only while the queue is busy', async () => {
     const asked: boolean[] = [];
     queue.end = async (n, fetchNext) => {
       asked.push(fetchNext);
@@ -233,8 +233,8 @@ describe('an intake', () => {
   });
 });
 
-describe('a job of several pieces', () => {
-  test('takes a slot for each of them, and frees each when its piece has ended', async () => {
+describe('a batch', () => {
+  test('takes a slot per job, and frees each when its job ends', async () => {
     queue.add([1, 2, 3], [4], [5], [6]);
     start(3);
     await until(() => begun.length === 3, 'the first job');
@@ -246,7 +246,7 @@ describe('a job of several pieces', () => {
     expect([begun, queue.ended]).toEqual([[1, 2, 3, 4, 5], []]);
   });
 
-  test('has ended when the last of them has', async () => {
+  test('is completed when its last job ends', async () => {
     queue.add([1, 2], [3]);
     start(2);
     await until(() => begun.length === 2, 'the job');
@@ -256,7 +256,7 @@ describe('a job of several pieces', () => {
     expect(queue.ended).toEqual([1]);
   });
 
-  test('brings no next one with its end, which would have room for a lone one only', async () => {
+  test('does not fetch the next job with its completion', async () => {
     const asked: boolean[] = [];
     queue.end = async (n, fetchNext) => {
       asked.push(fetchNext);
@@ -272,7 +272,7 @@ describe('a job of several pieces', () => {
     expect(asked).toEqual([false]);
   });
 
-  test('may exceed the slots, by what one job carries', async () => {
+  test('may exceed the slots by one batch', async () => {
     queue.add(...Array.from({ length: 40 }, (_, n) => [4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3]));
     start(21);
     await until(() => begun.length >= 21, 'all slots to be full');
@@ -285,7 +285,7 @@ describe('a job of several pieces', () => {
   });
 });
 
-describe('full jobs that come where lone ones were expected', () => {
+describe('batches that arrive where single jobs were expected', () => {
   const SLOTS = 24;
   let inHand: number;
   let most: number;
@@ -331,7 +331,7 @@ describe('full jobs that come where lone ones were expected', () => {
     expect(new Set(begun).size).toBe(count);
   }
 
-  test('in answer to many questions exceed the slots by one job, and the others go back', async () => {
+  test('exceed the slots by one batch, and the others return to the queue', async () => {
     const lone = Array.from({ length: 16 }, (_, n) => n);
     queue.add(...lone, ...Array.from({ length: 20 }, (_, n) => full(100 * (n + 1))));
     startCounting();
@@ -339,7 +339,7 @@ describe('full jobs that come where lone ones were expected', () => {
     expect(queue.returned).not.toEqual([]);
   });
 
-  test('in return for the ends of many do so, too', async () => {
+  test('do so after many completions, too', async () => {
     queue.end = async (n, fetchNext) => {
       queue.ended.push(n);
       await Promise.resolve();
@@ -353,7 +353,7 @@ describe('full jobs that come where lone ones were expected', () => {
     expect(queue.returned).not.toEqual([]);
   });
 
-  test('between lone ones are expected, so that few go back', async () => {
+  test('between single jobs are expected, so few return', async () => {
     const jobs = Array.from({ length: 100 }, (_, n) => [full(100 * (n + 1)), 100 * (n + 1) + 50]).flat();
     queue.add(...jobs);
     startCounting();
@@ -361,7 +361,7 @@ describe('full jobs that come where lone ones were expected', () => {
     expect(queue.returned.length).toBeLessThan(20);
   });
 
-  test('again and again exceed them by no more', async () => {
+  test('never exceed the slots by more', async () => {
     const runs = Array.from({ length: 10 }, (_, n) => 10_000 * (n + 1)).flatMap((first) => [
       ...Array.from({ length: 60 }, (_, n) => first + n),
       ...Array.from({ length: 20 }, (_, n) => full(first + 100 * (n + 1))),
@@ -372,8 +372,8 @@ describe('full jobs that come where lone ones were expected', () => {
   });
 });
 
-describe('an intake that is stopped', () => {
-  test('has worked when its work has ended, though the queue cannot be told', async () => {
+describe('a stopped job fetcher', () => {
+  test('has handled its jobs although they cannot be completed', async () => {
     queue.end = () => new Promise(() => undefined);
     queue.add(1);
     start(2);
@@ -386,7 +386,7 @@ describe('an intake that is stopped', () => {
     expect(ended).toBe(false);
   });
 
-  test('gives back a job that was being fetched', async () => {
+  test('returns a job that was being fetched', async () => {
     start(1);
     await until(() => queue.asked === 1, 'a question');
     stop.abort();
@@ -395,7 +395,7 @@ describe('an intake that is stopped', () => {
     expect([begun, queue.returned]).toEqual([[], [7]]);
   });
 
-  test('gives back a job that came with the end of another', async () => {
+  test('returns a job that came with a completion', async () => {
     queue.end = async () => {
       stop.abort();
       return [{ id: '8', name: 'job', data: '8', opts: '{}' }, '8'];

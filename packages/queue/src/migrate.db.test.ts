@@ -31,7 +31,7 @@ describe("the queue's tables", () => {
     await required();
   });
 
-  test('of the release before are old: a process is refused until they are migrated', async () => {
+  test('of the previous release are old: a process does not start until they are migrated', async () => {
     await makeOldTables();
     expect(await queueSchemaIsCurrent(database.url)).toBe(false);
     await expect(required()).rejects.toThrow(REFUSAL);
@@ -39,7 +39,7 @@ describe("the queue's tables", () => {
     await required();
   });
 
-  test('of a release to come are current, as long as it lets this one use them', async () => {
+  test('of a later release are current while this release may use them', async () => {
     await database.query(
       `insert into ${QUEUE_SCHEMA}.migration (version, name, min_client_version)
        select max(version) + 1, 'to come', max(min_client_version) from ${QUEUE_SCHEMA}.migration`,

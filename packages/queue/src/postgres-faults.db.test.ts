@@ -48,7 +48,7 @@ async function refuses(): Promise<void> {
   await expect(queue.producer.depth()).rejects.toBeInstanceOf(QueueUnavailableError);
 }
 
-describe('sessions of the queue that are cut off', () => {
+describe('broken sessions of the queue', () => {
   let database: TestDatabase;
 
   beforeAll(async () => {
@@ -63,7 +63,7 @@ describe('sessions of the queue that are cut off', () => {
     );
   }
 
-  test('again and again, idle or with a job in hand, are made anew: every job arrives', async () => {
+  test('are replaced, idle or with a running job: every job arrives', async () => {
     const { opened, open: letGo } = gate();
     open(database.url, () => (seen.at(-1) === '2' ? opened : Promise.resolve()));
     await takes('1');
@@ -116,7 +116,7 @@ describe('a Postgres that', () => {
     await takes('1');
   }, 60_000);
 
-  test('is gone does not keep a queue from being closed', async () => {
+  test('is gone does not block closing a queue', async () => {
     const { opened, open: letGo } = gate();
     open(postgres.url, () => (seen.length > 1 ? opened : Promise.resolve()));
     await takes('1');

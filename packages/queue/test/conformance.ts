@@ -115,7 +115,7 @@ function delayTests(bench: Bench): void {
 }
 
 function precedenceTests(bench: Bench): void {
-  test('that gives way comes after those that do not, each in their order', async () => {
+  test('with low priority comes after the others, each in order', async () => {
     const added = jobs(4).map((job, index) => ({ ...job, lowPriority: index % 2 === 0 }));
     await bench.queue.producer.addDeliveries('fast', added);
     expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 4, delayed: 0 });
@@ -126,7 +126,7 @@ function precedenceTests(bench: Bench): void {
 }
 
 function doubleTests(bench: Bench): void {
-  test('that is doubled is handed out once, waiting or running', async () => {
+  test('that is added twice runs once', async () => {
     const { opened, open } = gate();
     const seen: DeliveryJob[] = [];
     await bench.queue.producer.addDeliveries('fast', jobs(1));
@@ -168,7 +168,7 @@ function doubleTests(bench: Bench): void {
 }
 
 function groupTests(bench: Bench): void {
-  test('of a group is handed out once, and each counts while it waits', async () => {
+  test('of a group runs once, and each job counts while it waits', async () => {
     const groups = ['one', 'two', 'three'].flatMap((group, index) =>
       jobs(50, { group }).map((job) => ({ ...job, claim: index, lowPriority: index === 2 })),
     );
@@ -183,7 +183,7 @@ function groupTests(bench: Bench): void {
     expect(names.sort()).toEqual([...expected, '999 0'].sort());
   });
 
-  test('whose handler rejects keeps back none of its group', async () => {
+  test('whose handler rejects does not stop the others of its group', async () => {
     const seen: DeliveryJob[] = [];
     bench.queue.consume(async (job) => {
       seen.push(job);
@@ -196,7 +196,7 @@ function groupTests(bench: Bench): void {
 }
 
 function producerTests(bench: Bench): void {
-  test('a thousand jobs in bulk are each handed out once', async () => {
+  test('a thousand jobs in bulk run once each', async () => {
     await bench.queue.producer.addDeliveries('fast', jobs(1_000));
     expect((await bench.queue.producer.depth()).fast).toEqual({ waiting: 1_000, delayed: 0 });
     const seen = bench.queue.noting({ concurrency: 50 });
@@ -213,7 +213,7 @@ function producerTests(bench: Bench): void {
     expect((await bench.queue.producer.depth()).fast).toEqual(EMPTY);
   });
 
-  test('the depth tells what waits and what is delayed, queue by queue', async () => {
+  test('the depth counts waiting and delayed jobs per queue', async () => {
     await bench.queue.producer.addDeliveries('fast', jobs(3));
     await bench.queue.producer.addDeliveries('slow', jobs(2, { delayMs: 60_000 }));
     await bench.queue.producer.addMail([{ emailId: 'em_1', claim: 0, delayMs: 60_000 }]);
@@ -226,7 +226,7 @@ function producerTests(bench: Bench): void {
 }
 
 function sharingTests(bench: Bench): void {
-  test('share the jobs: each fills its slots, and no job is in two hands', async () => {
+  test('share the jobs: each fills its slots, and no job runs twice', async () => {
     const { opened, open } = gate();
     const hands: DeliveryJob[][] = [[], []];
     for (const hand of hands) {
@@ -242,7 +242,7 @@ function sharingTests(bench: Bench): void {
     expect(new Set(hands.flat().map((job) => job.deliveryId)).size).toBe(10);
   });
 
-  test('have never more in hand than they have slots', async () => {
+  test('never handle more single jobs than they have slots', async () => {
     let inHand = 0;
     let most = 0;
     let ended = 0;
@@ -259,7 +259,7 @@ function sharingTests(bench: Bench): void {
     expect(most).toBe(3);
   });
 
-  test('exceed them by one job of several, where lone ones and full ones alternate', async () => {
+  test('exceed their slots by at most one batch, when single jobs and batches alternate', async () => {
     const [slots, full, rounds] = [20, 16, 4];
     const seen: DeliveryJob[] = [];
     let inHand = 0;
@@ -287,7 +287,7 @@ function sharingTests(bench: Bench): void {
 }
 
 function beginningTests(bench: Bench): void {
-  test('begin a job as soon as they have it, while there are more to fetch', async () => {
+  test('start a job as soon as it arrives, while there are more to fetch', async () => {
     await bench.queue.producer.addDeliveries('fast', jobs(1_000));
     const depths: Promise<{ fast: { waiting: number } }>[] = [];
     const handle = async () => {
@@ -300,7 +300,7 @@ function beginningTests(bench: Bench): void {
 }
 
 function goingOnTests(bench: Bench): void {
-  test('go on after a handler that rejects, and do not repeat its job', async () => {
+  test('continue after a handler that rejects, and do not repeat its job', async () => {
     const seen: DeliveryJob[] = [];
     bench.queue.consume(async (job) => {
       seen.push(job);
@@ -311,7 +311,7 @@ function goingOnTests(bench: Bench): void {
     expect(seen).toHaveLength(21);
   });
 
-  test('ignore what is not a job', async () => {
+  test('ignore data that is not a job', async () => {
     const nonsense = [
       {},
       { deliveryId: 1, claim: 0 },
@@ -327,7 +327,7 @@ function goingOnTests(bench: Bench): void {
     expect(seen).toEqual([{ deliveryId: '999', claim: 0 }]);
   });
 
-  test('of delayed jobs lose none and repeat none: 600 over two of them', async () => {
+  test('lose and repeat no delayed job: 600 over two consumers', async () => {
     const hands = [bench.queue.noting({ concurrency: 8 }), bench.queue.noting({ concurrency: 8 })];
     const delayed = jobs(600).map((job, index) => ({ ...job, delayMs: (index * 1.37) % 1_000 }));
     for (let first = 0; first < 600; first += 100) {
@@ -343,7 +343,7 @@ function goingOnTests(bench: Bench): void {
 }
 
 function endingTests(bench: Bench): void {
-  test('waits for what it has in hand, and the queue hears that it ended', async () => {
+  test('waits for its running jobs, and completes them', async () => {
     const { opened, open } = gate();
     const steps: string[] = [];
     const consumer = bench.queue.consume(async () => {
@@ -363,7 +363,7 @@ function endingTests(bench: Bench): void {
     await reaches(other, 2);
   });
 
-  test('returns at the deadline though a handler goes on', async () => {
+  test('returns at the deadline while a handler continues', async () => {
     const { opened, open } = gate();
     let begun = false;
     let ended = false;
@@ -382,7 +382,7 @@ function endingTests(bench: Bench): void {
 }
 
 function intakeTests(bench: Bench): void {
-  test('leaves a job that was never ended to another, once its lock has run out', async () => {
+  test('leaves an uncompleted job to another consumer when its lock expires', async () => {
     const { opened, open } = gate();
     let begun = false;
     const consumer = bench.queue.consume(
@@ -401,7 +401,7 @@ function intakeTests(bench: Bench): void {
     open();
   });
 
-  test('takes nothing new, though it has a free slot and something in hand still', async () => {
+  test('takes no new job, although it has a free slot', async () => {
     const { opened, open } = gate();
     const seen: string[] = [];
     const consumer = bench.queue.consume(
@@ -423,7 +423,7 @@ function intakeTests(bench: Bench): void {
     expect(other).toEqual([{ deliveryId: '2', claim: 0 }]);
   });
 
-  test('before it had anything to do, or twice, or without having been started, just returns', async () => {
+  test('returns when stopped idle, twice, or before its start', async () => {
     const consumer = bench.queue.consume(async () => undefined);
     await consumer.stop(1_000);
     await consumer.stop(1_000);

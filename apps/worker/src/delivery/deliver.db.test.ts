@@ -246,7 +246,7 @@ test('every attempt, and a replay, sends the same bytes with a fresh signature',
   });
 });
 
-test('a signing secret that no key opens is our fault: nothing is sent or recorded, and the lease remains', async () => {
+test('a signing secret that no key opens is our fault: nothing is sent or recorded, the lease stays', async () => {
   const { webhookId } = await fixture.endpoint(path);
   const job = await fixture.job(webhookId);
   await expect(fixture.worker({ otherKeys: true })(job)).rejects.toThrow('no configured key');
@@ -257,7 +257,7 @@ test('a signing secret that no key opens is our fault: nothing is sent or record
   expect(await standing()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
 });
 
-describe('an outcome that comes too late', () => {
+describe('a late outcome', () => {
   const answers = [200, 503, 410];
 
   test.each(answers)('%i for a webhook deleted during the attempt is recorded nowhere', async (status) => {
@@ -313,7 +313,7 @@ describe('jobs', () => {
     expect(await standing()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
   });
 
-  test('that are stale, or come to another worker as well, make no further attempt', async () => {
+  test('that are stale or duplicate make no further attempt', async () => {
     fixture.receiver.always(path, answer(503));
     const job = await fixture.job((await fixture.endpoint(path)).webhookId);
     await Promise.all([deliver(job), fixture.worker()(job)]);

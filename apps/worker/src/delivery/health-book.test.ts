@@ -24,32 +24,32 @@ function times<T>(count: number, work: () => T): T[] {
   return Array.from({ length: count }, work);
 }
 
-test('an endpoint fails after four failures in a row, and is well again after five good answers', () => {
+test('an endpoint fails after four failures in a row, and recovers after five successes', () => {
   expect(times(4, () => note(false))).toEqual([null, null, null, true]);
   expect(times(5, () => note(true))).toEqual([null, null, null, null, false]);
 });
 
-test('one failure in a hundred never makes it fail, nor does one good answer make it well', () => {
+test('one failure in a hundred does not make it fail; one success does not make it recover', () => {
   expect(times(300, () => note(true)).concat(times(3, () => note(false)))).not.toContain(true);
   times(50, () => note(false));
   expect(written).toBe(true);
   expect([note(true), note(false), note(true)]).toEqual([null, null, null]);
 });
 
-test('an endpoint that is written down as failing begins there in a process that never met it', () => {
+test('an endpoint stored as failing starts as failing in a new process', () => {
   written = true;
   expect(times(5, () => note(true)).at(-1)).toBe(null);
   expect(times(2, () => note(true))).toContain(false);
 });
 
-test('what was taken before a change was written says nothing against it', () => {
+test('a delivery taken before a change was stored does not undo it', () => {
   times(4, () => note(false));
   expect(written).toBe(true);
   expect(book.note(WEBHOOK, false, false)).toBe(true); // the same news once more, for the same outcome
   expect(book.note(WEBHOOK, true, false)).toBe(null);
 });
 
-test('of two workers neither undoes what the other has found since: a good answer never makes it failing', () => {
+test('two workers do not undo each other’s changes', () => {
   const other = createHealthBook();
   times(6, () => note(false, book));
   times(12, () => note(true, other));
@@ -59,7 +59,7 @@ test('of two workers neither undoes what the other has found since: a good answe
   expect(written).toBe(false);
 });
 
-test('what is remembered is bounded: the one longest not heard of is forgotten first', () => {
+test('the number of endpoints is bounded: the one heard of longest ago is forgotten first', () => {
   times(3, () => note(false));
   for (let n = 0; n < 50_000; n += 1) book.note(`wh_x${n}` as WebhookId, false, false);
   expect(note(false)).toBe(null); // the fourth, had the three been remembered

@@ -101,14 +101,14 @@ describe('the line of an attempt', () => {
     expect(attempted()).toEqual([{ ...LINE, webhook_id: webhookId, ...rest }]);
   });
 
-  test('says so when the attempt is recorded nowhere else', () => {
+  test('says when the attempt is not recorded', () => {
     report(delivery(), attempt(), DONE, false);
     expect(attempted()).toEqual([
       { ...LINE, webhook_id: webhookId, outcome: 'done', status: 200, unrecorded: true },
     ]);
   });
 
-  test('tells neither secret nor body, of the event or of the answer, nor the endpoint’s address', () => {
+  test('contains no secret, no body and no endpoint address', () => {
     for (const outcome of [DONE, RETRY, DEAD]) report(delivery(), attempt(), outcome, true);
     expect(log.text()).not.toMatch(/the-|hooks\.example/);
   });
@@ -134,7 +134,7 @@ test('attempts are counted by result and dead letters by reason, with duration a
   }
 });
 
-test('the wait of a job that came early is no lateness', async () => {
+test('the wait of an early job is not lateness', async () => {
   report(delivery({ earlyMs: 100, lateMs: 0 }), attempt(), DONE, true);
   expect(await metrics.registry.metrics()).toContain(
     'postrider_delivery_lateness_seconds_sum{service="worker"} 0\n',
@@ -150,7 +150,7 @@ describe('the endpoint’s health', () => {
     return row?.since ?? null;
   };
 
-  test('is written down once when it begins to fail, though many attempts notice, and once when it recovers', async () => {
+  test('is stored once when it starts to fail, and once when it recovers', async () => {
     for (let n = 0; n < 20; n += 1) report(delivery(), attempt(503), RETRY, true);
     const since = await waitFor(failingSince, { what: 'the webhook to be failing' });
     await waitFor(() => log.lines('endpoint.failing').length > 0, { what: 'the line' });
@@ -163,7 +163,7 @@ describe('the endpoint’s health', () => {
     expect(log.lines('endpoint.recovered')).toMatchObject([{ webhook_id: webhookId }]);
   });
 
-  test('that cannot be written down is a warning, and the next outcome says it again', async () => {
+  test('that cannot be stored is a warning, and the next outcome repeats it', async () => {
     const away = openTestDatabase('postgres://nobody@127.0.0.1:1/nothing');
     try {
       let { pool } = away;

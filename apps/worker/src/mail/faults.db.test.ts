@@ -166,7 +166,7 @@ test('a lock on the events is none of them, though Postgres answers others', asy
   expect(await eventTypes()).toEqual(['email.sent']);
 });
 
-test('an outcome that waits to be recorded holds no slot: the provider gets the next message', async () => {
+test('recording an outcome holds no slot: the provider gets the next message', async () => {
   await rows.email();
   const handedOver: EmailId[] = [];
   const sendToProvider: MailStages['send'] = async (message) => {
@@ -187,7 +187,7 @@ test('an outcome that waits to be recorded holds no slot: the provider gets the 
   expect(await eventTypes()).toEqual(['email.sent', 'email.sent']);
 });
 
-test('a take that never reached Postgres takes back no earlier fault', async () => {
+test('a take that never reached Postgres forgives no earlier fault', async () => {
   await database.query('update email_sends set unrecorded = 3');
   const job = await nextJob();
   const line = await startTcpProxy(database.url);
@@ -205,7 +205,7 @@ test('a take that never reached Postgres takes back no earlier fault', async () 
   }
 });
 
-test('a message that ends its worker pays alone: its neighbours are sent', async () => {
+test('a message that crashes its worker pays alone: its neighbours are sent', async () => {
   const poison = emailId;
   const innocent = await Promise.all(Array.from({ length: 5 }, () => rows.email()));
   const handedOver: EmailId[] = [];
@@ -254,7 +254,7 @@ test('another message beside it is sent, whatever comes of this one', async () =
   expect(ended).toEqual([broken, ...others].map((id) => ({ id, status: id === broken ? 'failed' : 'sent' })));
 });
 
-test('tries that the provider deferred are none of them', async () => {
+test('deferred tries do not count as faults', async () => {
   await database.query(`update emails set to_addresses = '{deferred@sandbox.postrider.example}'`);
   const patient = { ...stages, schedule: retrySchedule(Array.from({ length: 11 }, () => 1)) };
   expect(await handOverTillTheEnd(patient)).toBe(12);
@@ -262,7 +262,7 @@ test('tries that the provider deferred are none of them', async () => {
   expect(log.lines('mail given up after faults of our own')).toEqual([]);
 });
 
-test('a Postgres that cannot be reached is none of them, however often', async () => {
+test('an unreachable Postgres never counts as a fault', async () => {
   const line = await startTcpProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {

@@ -345,7 +345,7 @@ describe('the fence', () => {
     },
   );
 
-  test('jobs that are stale or doubled hand nothing over', async () => {
+  test('stale or duplicate jobs send nothing', async () => {
     const job = await nextJob();
     let handedOver = 0;
     const sendToProvider: MailStages['send'] = async (message) => {
@@ -377,21 +377,21 @@ async function handOverAllButOne(refused: string): Promise<void> {
   );
 }
 
-test('messages that are handed over together are taken and ended together; one that cannot be pays alone', async () => {
+test('messages sent together are taken and ended together; a faulty one pays alone', async () => {
   await handOverAllButOne(
     `insert on events for each row when (new.data::json ->> 'email_id' = '${emailId}')`,
   );
   expect(log.lines('mail ends one by one')).not.toEqual([]);
 });
 
-test('messages of which one cannot be taken are taken one by one, and that one pays alone', async () => {
+test('messages are taken one by one when a batch fails, and the faulty one pays alone', async () => {
   await handOverAllButOne(
     `update on email_sends for each row
      when (new.email_id = '${emailId}' and new.unrecorded > old.unrecorded)`,
   );
 });
 
-test('a message with a fault behind it is taken alone: nobody waits with it', async () => {
+test('a message with an earlier fault is taken alone', async () => {
   const other = await rows.email();
   const jobs = await createMailOutbox(db.pool).claim(ALL);
   await withClient(database.url, async (session) => {
@@ -413,7 +413,7 @@ test('a message with a fault behind it is taken alone: nobody waits with it', as
   });
 });
 
-test('a message accepted while Postgres is away is recorded when it is back, and handed over once', async () => {
+test('a message accepted while Postgres is unavailable is recorded later, and sent once', async () => {
   const line = await startTcpProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {

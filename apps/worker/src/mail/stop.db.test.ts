@@ -72,7 +72,7 @@ async function begin(worker: ReturnType<typeof workerOn>, jobs: readonly Claimed
 
 const unsent = () => database.query('select * from email_sends order by email_id');
 
-test('what waits is free while the provider still has the other, and another worker sends it; each goes out once', async () => {
+test('a waiting message is released at the stop, and another worker sends it; each is sent once', async () => {
   await database.query('update email_sends set unrecorded = 1');
   const answers = createGate();
   const worker = workerOn(db, answers);
@@ -89,7 +89,7 @@ test('what waits is free while the provider still has the other, and another wor
   expect(handedOver).toEqual(jobs.map(({ emailId }) => emailId));
 });
 
-test('a job that is stale by then changes nothing', async () => {
+test('a stale job changes nothing', async () => {
   const answers = createGate();
   const worker = workerOn(db, answers);
   const { underWay, waiting } = await begin(worker, await claim());
@@ -104,7 +104,7 @@ test('a job that is stale by then changes nothing', async () => {
   await underWay;
 });
 
-test('while Postgres is away it is left to its lease, with one line, and nothing waits for it', async () => {
+test('while Postgres is unavailable its lease expires, with one log line', async () => {
   const line = await startTcpProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {

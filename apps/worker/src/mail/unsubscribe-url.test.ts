@@ -50,7 +50,7 @@ test.each([
   expect(urlOf(message)).toBeNull();
 });
 
-test('where recipients cannot reach the API there is none', () => {
+test('without a public URL there is none', () => {
   const unreachable = createUnsubscribeUrls({ publicUrl: undefined, tokens });
   expect(unreachable(mail({ to: ['bob@b.example'] }))).toBeNull();
 });
