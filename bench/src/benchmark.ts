@@ -4,7 +4,7 @@ import { findRedisServer } from '@postrider/embedded';
 import type { RunWish } from './arguments.ts';
 import { holdToCores, usableCores } from './cores.ts';
 import { configurationFacts, machineFacts, versionFacts } from './facts.ts';
-import { openGround } from './ground/ground.ts';
+import { openRunFixture } from './fixture/run-fixture.ts';
 import { profilesPage } from './page/profiles-page.ts';
 import { readProfiles } from './profile.ts';
 import { startProgress } from './progress.ts';
@@ -44,12 +44,12 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
     `${rounds} rounds${wish.quick ? ' of small sizes' : ''}; machine load ${machine['load before the run'] ?? ''}`,
   );
 
-  const ground = await openGround({ sizes, rounds, say, profileFolder, bundles: places.bundles });
+  const fixture = await openRunFixture({ sizes, rounds, say, profileFolder, bundles: places.bundles });
   try {
     const figures = await runFigures(
       FIGURES.filter(({ id, coresMin = 1 }) => wish.only.includes(id) && coresMin <= usableCores().length),
       {
-        forFigure: (figure) => ground.forFigure(figure),
+        forFigure: (figure) => fixture.forFigure(figure),
         limitSeconds: LIMIT_SECONDS * limitFactor,
         limitFactor,
         say,
@@ -63,8 +63,8 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
       quick: wish.quick,
       rounds,
       machine,
-      versions: versionFacts(places.root, ground.cluster),
-      configuration: configurationFacts(sizes, ground.cluster),
+      versions: versionFacts(places.root, fixture.cluster),
+      configuration: configurationFacts(sizes, fixture.cluster),
       figures,
       holds: figures.every(figureHolds),
     };
@@ -82,7 +82,7 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
     );
     return result.holds;
   } finally {
-    await ground.close();
+    await fixture.close();
   }
 }
 

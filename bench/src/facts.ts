@@ -4,7 +4,7 @@ import { cpus, loadavg, release, totalmem, type as systemType } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
 import { usableCores } from './cores.ts';
-import type { Cluster } from './ground/cluster.ts';
+import type { Cluster } from './fixture/cluster.ts';
 import type { Sizes } from './sizes.ts';
 
 /** What the page says of the machine. The load is that before the run: an idle machine has next to none. */

@@ -1,5 +1,5 @@
-import type { Cluster } from './ground/cluster.ts';
-import type { Installation } from './ground/installation.ts';
+import type { Cluster } from './fixture/cluster.ts';
+import type { Installation } from './fixture/installation.ts';
 import type { FigureResult, Measurement } from './result/result.ts';
 import type { ApiLayersCommands } from './roles/api-layers.ts';
 import type { BareExpressCommands } from './roles/bare-express.ts';
@@ -23,11 +23,11 @@ export interface Figure {
   /** With fewer it says nothing, and is left out. */
   readonly coresMin?: number;
   /** @throws Error when it could not be measured, saying why */
-  run(ground: Ground): Promise<Measurement>;
+  run(fixture: Fixture): Promise<Measurement>;
 }
 
 /** What a figure is measured on. Whatever it starts there ends with it. */
-export interface Ground {
+export interface Fixture {
   readonly sizes: Sizes;
   /** How often each thing is measured, its yardstick beside it. */
   readonly rounds: number;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Figure, Ground } from './figure.ts';
+import type { Figure, Fixture } from './figure.ts';
 import { checkOf } from './result/result.ts';
 import { runFigures } from './run-figures.ts';
 
@@ -14,7 +14,7 @@ function run(figures: Figure[], limitSeconds = 60) {
   const said: string[] = [];
   const results = runFigures(figures, {
     forFigure: ({ id }) =>
-      ({ close: async () => void closed.push(id) }) as unknown as Ground & { close(): Promise<void> },
+      ({ close: async () => void closed.push(id) }) as unknown as Fixture & { close(): Promise<void> },
     limitSeconds,
     limitFactor: 1,
     say: (line) => said.push(line),
@@ -22,7 +22,7 @@ function run(figures: Figure[], limitSeconds = 60) {
   return { results, closed, said };
 }
 
-test('figures are measured in order, each on a ground that is closed behind it', async () => {
+test('figures are measured in order, each on its own fixture, which is closed after it', async () => {
   const order: string[] = [];
   const one = (id: string) => figure(id, async () => (order.push(id), REACHED));
   const { results, closed } = run([one('first'), one('second')]);
@@ -52,7 +52,7 @@ describe('a figure that cannot be measured', () => {
     expect(said).toContain('broken: NOT MEASURED: no receiver');
   });
 
-  test('is given up after its time, and its ground is closed', async () => {
+  test('is given up after its time, and its fixture is closed', async () => {
     const { results, closed } = run([figure('endless', () => new Promise(() => undefined), 0.05)]);
     expect(await results).toMatchObject([{ status: 'not measured', reason: 'not done after 00:00' }]);
     expect(closed).toEqual(['endless']);

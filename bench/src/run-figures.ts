@@ -1,10 +1,10 @@
-import type { Figure, Ground } from './figure.ts';
+import type { Figure, Fixture } from './figure.ts';
 import type { FigureResult, Measurement } from './result/result.ts';
 import { figureHolds } from './result/result.ts';
 import { duration } from './progress.ts';
 
 export interface RunOptions {
-  readonly forFigure: (figure: Figure) => Ground & { close(): Promise<void> };
+  readonly forFigure: (figure: Figure) => Fixture & { close(): Promise<void> };
   /** For all of them together; what does not fit is not measured. */
   readonly limitSeconds: number;
   /** More rounds take more time: multiplies each figure's own limit. */
@@ -48,20 +48,20 @@ async function measure(
   { forFigure, say }: RunOptions,
 ): Promise<Measurement | string> {
   if (limitSeconds <= TIMER_SLACK_SECONDS) return 'the time of the whole run was over';
-  const ground = forFigure(figure);
+  const fixture = forFigure(figure);
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`not done after ${duration(limitSeconds)}`), limitSeconds * 1000);
   });
   try {
     // Given up, it fails by itself as soon as its processes are gone; nobody listens any more.
-    return await Promise.race([figure.run(ground), tooLong]);
+    return await Promise.race([figure.run(fixture), tooLong]);
   } catch (error) {
     say(error instanceof Error ? (error.stack ?? error.message) : String(error));
     return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   } finally {
     clearTimeout(timer);
-    await ground.close();
+    await fixture.close();
   }
 }
 

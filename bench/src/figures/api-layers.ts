@@ -1,4 +1,4 @@
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { API_LAYERS } from '../load/api-layers.ts';
 import { postRequests } from '../load/post-requests.ts';
@@ -23,21 +23,21 @@ export const apiLayers: Figure = {
     'nothing where it replaces something of Express’s that costs more. The rate limit is not among them: it is a call to Redis, ' +
     'and this route has none.',
   limitSeconds: 300,
-  async run(ground) {
-    const installation = await ground.install();
+  async run(fixture) {
+    const installation = await fixture.install();
     const { url } = installation.database;
     const key = await addKey(installation);
-    const count = ground.sizes.sends;
+    const count = fixture.sizes.sends;
     const body = Buffer.from(JSON.stringify({ email: 'someone@example.com' }));
     const how = { key, path: LAYERED_PATH, bodyOf: () => body, status: 201, count, concurrency: CONCURRENCY };
     const steps = await Promise.all(
       [0, ...API_LAYERS.map((_, index) => index + 1)].map(async (layers) => {
-        const role = ground.apiLayers();
+        const role = fixture.apiLayers();
         const port = await role.call('listen', { count: layers, databaseUrl: url });
         return { pid: role.pid, request: () => postRequests({ ...how, port }) };
       }),
     );
-    const rounds = await roundsOf(ground, async () => {
+    const rounds = await roundsOf(fixture, async () => {
       const costs: number[] = [];
       for (const { pid, request } of steps) {
         costs.push((await servingCost(pid, count, request)).cpuMs * 1000);
@@ -82,14 +82,14 @@ export const apiLayers: Figure = {
 };
 
 /** After one round that does not count. */
-async function roundsOf(ground: Ground, measure: () => Promise<number[]>): Promise<number[][]> {
+async function roundsOf(fixture: Fixture, measure: () => Promise<number[]>): Promise<number[][]> {
   await measure();
   const rounds: number[][] = [];
-  for (let round = 1; round <= ground.rounds; round += 1) {
+  for (let round = 1; round <= fixture.rounds; round += 1) {
     const costs = await measure();
     rounds.push(costs);
-    ground.say(
-      `round ${round} of ${ground.rounds}: ${costs.map((us) => Math.round(us)).join(', ')} µs a request`,
+    fixture.say(
+      `round ${round} of ${fixture.rounds}: ${costs.map((us) => Math.round(us)).join(', ')} µs a request`,
     );
   }
   return rounds;

@@ -1,7 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
 import { fetchMetrics } from '@postrider/testing';
-import type { Figure, Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import { queueBacklog } from '../load/queue-backlog.ts';
 import { checkOf, valueOf } from '../result/result.ts';
@@ -28,12 +28,12 @@ export const backlog: Figure = {
     'turns (scan, claim, hand to the queue), for each delivery it claimed; its speed is judged, so that above 1 is ' +
     'faster than on an empty table.',
   limitSeconds: 600,
-  async run(ground) {
-    const { process: receiver, origins } = await ground.receiver();
+  async run(fixture) {
+    const { process: receiver, origins } = await fixture.receiver();
     const endpoint = `${origins[0] ?? ''}/at-once`;
-    const empty = await prepare(ground, receiver, endpoint);
-    const full = await prepare(ground, receiver, endpoint);
-    const { backlog: count, backlogWebhooks } = ground.sizes;
+    const empty = await prepare(fixture, receiver, endpoint);
+    const full = await prepare(fixture, receiver, endpoint);
+    const { backlog: count, backlogWebhooks } = fixture.sizes;
     const others = await full.installation.addWebhooks(
       await full.installation.addAccount(),
       Array.from({ length: backlogWebhooks - 1 }, () => endpoint),
@@ -43,17 +43,17 @@ export const backlog: Figure = {
       fromSeconds: 3_600,
       toSeconds: 7_200,
     });
-    ground.say(`${count} deliveries are outstanding for ${backlogWebhooks} webhooks`);
+    fixture.say(`${count} deliveries are outstanding for ${backlogWebhooks} webhooks`);
     const rounds: { empty: Drained; full: Drained }[] = [];
-    for (let round = 1; round <= ground.rounds; round += 1) {
-      rounds.push({ empty: await drainOnce(ground, empty), full: await drainOnce(ground, full) });
-      ground.say(`round ${round} of ${ground.rounds}: ${describe(rounds.at(-1))}`);
+    for (let round = 1; round <= fixture.rounds; round += 1) {
+      rounds.push({ empty: await drainOnce(fixture, empty), full: await drainOnce(fixture, full) });
+      fixture.say(`round ${round} of ${fixture.rounds}: ${describe(rounds.at(-1))}`);
     }
     return measurement(rounds, count);
   },
 };
 
-interface Bed {
+interface Prepared {
   readonly installation: Installation;
   readonly receiver: RoleProcess<ReceiverCommands>;
   readonly webhooks: readonly WebhookId[];
@@ -68,21 +68,21 @@ interface Drained {
 }
 
 async function prepare(
-  ground: Ground,
+  fixture: Fixture,
   receiver: RoleProcess<ReceiverCommands>,
   endpoint: string,
-): Promise<Bed> {
-  const installation = await ground.install();
+): Promise<Prepared> {
+  const installation = await fixture.install();
   const webhooks = await installation.addWebhooks(await installation.addAccount(), [endpoint]);
   return { installation, receiver, webhooks };
 }
 
-async function drainOnce(ground: Ground, bed: Bed): Promise<Drained> {
-  const { installation, receiver, webhooks } = bed;
+async function drainOnce(fixture: Fixture, prepared: Prepared): Promise<Drained> {
+  const { installation, receiver, webhooks } = prepared;
   const relay = await installation.start('relay');
   await installation.start('worker');
-  const { burst } = ground.sizes;
-  await drainBurst(ground, installation, receiver, { webhooks, count: Math.ceil(burst / 10) });
+  const { burst } = fixture.sizes;
+  await drainBurst(fixture, installation, receiver, { webhooks, count: Math.ceil(burst / 10) });
 
   const read = async () => {
     const page = await fetchMetrics(relay.port);
@@ -90,7 +90,7 @@ async function drainOnce(ground: Ground, bed: Bed): Promise<Drained> {
     return { seconds, passes: page.read(PASSES), rows: page.read(CLAIMED_ROWS) };
   };
   const before = await read();
-  const { seconds } = await drainBurst(ground, installation, receiver, { webhooks, count: burst });
+  const { seconds } = await drainBurst(fixture, installation, receiver, { webhooks, count: burst });
   const drained = await read();
   await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   const idle = await read();

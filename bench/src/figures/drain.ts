@@ -1,5 +1,5 @@
 import { usableCores } from '../cores.ts';
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
@@ -36,28 +36,28 @@ export const drain: Figure = {
     `${BARE_CONCURRENCY} posts in flight, and neither Postgres nor Redis nor a queue. All processes share the ` +
     'machine’s cores. The rate counts from the commit to the last arrival, CPU until the last outcome is recorded.',
   limitSeconds: 480,
-  async run(ground) {
-    const sender = await prepare(ground);
-    const warmUp = Math.ceil(ground.sizes.burst * WARM_UP_SHARE);
+  async run(fixture) {
+    const sender = await prepare(fixture);
+    const warmUp = Math.ceil(fixture.sizes.burst * WARM_UP_SHARE);
     await sender.round(warmUp);
     const rounds: Round[] = [];
-    for (let number = 1; number <= ground.rounds; number += 1) {
-      const round = await sender.round(ground.sizes.burst);
+    for (let number = 1; number <= fixture.rounds; number += 1) {
+      const round = await sender.round(fixture.sizes.burst);
       rounds.push(round);
-      ground.say(`round ${number} of ${ground.rounds}: ${describe(round)}`);
+      fixture.say(`round ${number} of ${fixture.rounds}: ${describe(round)}`);
     }
     return measurement(rounds);
   },
 };
 
-async function prepare(ground: Ground) {
-  const { process: receiver, origins } = await ground.receiver();
+async function prepare(fixture: Fixture) {
+  const { process: receiver, origins } = await fixture.receiver();
   const endpoint = `${origins[0] ?? ''}/at-once`;
-  const installation = await ground.install();
+  const installation = await fixture.install();
   const webhooks = await installation.addWebhooks(await installation.addAccount(), [endpoint]);
   await installation.start('relay');
   await installation.start('worker');
-  const bare = ground.bare();
+  const bare = fixture.bare();
 
   async function bareBurst(client: BareClientName, count: number): Promise<Cost> {
     await receiver.call('reset', null);
@@ -71,7 +71,7 @@ async function prepare(ground: Ground) {
       const got = await bareBurst('got', count);
       const https = await bareBurst('https.request', count);
       const undici = await bareBurst('undici.dispatch', count);
-      const { seconds, cpu } = await drainBurst(ground, installation, receiver, { webhooks, count });
+      const { seconds, cpu } = await drainBurst(fixture, installation, receiver, { webhooks, count });
       const postrider = costOf(count, seconds, cpu);
       return { got, 'https.request': https, 'undici.dispatch': undici, Postrider: postrider };
     },

@@ -1,6 +1,6 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
-import type { Figure, Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
 import { measureCapacity } from '../load/capacity.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { latenessMs, measureLoads } from '../load/steady-load.ts';
@@ -52,13 +52,13 @@ export const halfLoad: Figure = {
     'tables, an empty Redis and processes that have been started and warmed up. Endpoints answer at once but for the one ' +
     'that is named. Judged is the p50 from commit to arrival of the webhook that has the longest, those that fail or hang excepted.',
   limitSeconds: 600,
-  async run(ground) {
-    const bed = await prepare(ground);
+  async run(fixture) {
+    const prepared = await prepare(fixture);
     const rounds: Round[] = [];
-    const count = Math.min(ground.rounds, ROUNDS_MAX);
+    const count = Math.min(fixture.rounds, ROUNDS_MAX);
     for (let round = 1; round <= count; round += 1) {
-      rounds.push(await oneRound(ground, bed));
-      ground.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
+      rounds.push(await oneRound(fixture, prepared));
+      fixture.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
     }
     return measurement(rounds);
   },
@@ -72,7 +72,7 @@ interface SceneBed {
   readonly besideId: AccountId | null;
 }
 
-interface Bed extends Ends {
+interface Prepared extends Ends {
   readonly installation: Installation;
   readonly scenes: readonly SceneBed[];
 }
@@ -83,12 +83,12 @@ interface Round {
   readonly scenes: readonly { readonly p50: number; readonly p99: number }[];
 }
 
-async function prepare(ground: Ground): Promise<Bed> {
-  const { process: receiver, origins } = await ground.receiver();
-  const installation = await ground.install();
+async function prepare(fixture: Fixture): Promise<Prepared> {
+  const { process: receiver, origins } = await fixture.receiver();
+  const installation = await fixture.install();
   const scenes: SceneBed[] = [];
   for (const scene of SCENES) scenes.push(await addScene(installation, scene, origins));
-  return { installation, receiver, caller: ground.caller(installation, CALLER_CONNECTIONS), scenes };
+  return { installation, receiver, caller: fixture.caller(installation, CALLER_CONNECTIONS), scenes };
 }
 
 async function addScene(
@@ -117,13 +117,13 @@ function namesOf({ webhooksEach }: Scene): string[][] {
   return webhooksEach === 1 ? [[]] : Array.from({ length: webhooksEach }, (_, index) => [String(index)]);
 }
 
-async function oneRound({ sizes }: Ground, bed: Bed): Promise<Round> {
-  const { installation, scenes } = bed;
+async function oneRound({ sizes }: Fixture, prepared: Prepared): Promise<Round> {
+  const { installation, scenes } = prepared;
   const several = scenes.find(({ scene }) => scene.name === CAPACITY_SCENE);
   if (several === undefined) throw new Error('there is no load to measure the capacity with');
   const { capacityBurst: count, seconds } = sizes.halfLoad;
   const capacity = (events: number): Promise<number> =>
-    measureCapacity(bed, {
+    measureCapacity(prepared, {
       accountIds: several.accountIds,
       count: events,
       concurrency: CALLER_CONNECTIONS,
@@ -135,7 +135,7 @@ async function oneRound({ sizes }: Ground, bed: Bed): Promise<Round> {
 
   const measured: { p50: number; p99: number }[] = [];
   for (const scene of scenes) {
-    const load = (forSeconds: number) => runScene(bed, scene, capacityPerSecond / 2, forSeconds);
+    const load = (forSeconds: number) => runScene(prepared, scene, capacityPerSecond / 2, forSeconds);
     await startAnew(installation);
     await warmUp(installation, scene.webhooks, load);
     const byWebhook = await load(seconds);
@@ -149,7 +149,7 @@ async function oneRound({ sizes }: Ground, bed: Bed): Promise<Round> {
 
 /** @returns the arrivals of each webhook that is judged */
 async function runScene(
-  bed: Bed,
+  prepared: Prepared,
   { scene, accountIds, webhooks, besideId }: SceneBed,
   deliveriesPerSecond: number,
   seconds: number,
@@ -157,7 +157,7 @@ async function runScene(
   const share = deliveriesPerSecond / (webhooks.length + (besideId === null ? 0 : 1));
   const names = namesOf(scene).flat();
   const answers = scene.beside !== 'fail' && scene.beside !== 'never';
-  const [plain = [], beside = []] = await measureLoads(bed, [
+  const [plain = [], beside = []] = await measureLoads(prepared, [
     { accountIds, perSecond: share * accountIds.length, seconds, endpoints: names },
     ...(besideId === null ? [] : [{ accountIds: [besideId], perSecond: share, seconds, awaited: answers }]),
   ]);

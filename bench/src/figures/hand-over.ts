@@ -1,4 +1,4 @@
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
@@ -27,15 +27,15 @@ export const handOver: Figure = {
     'arrival, CPU until the last outcome is recorded. The yardstick is a bare `got` post to the same receiver, ' +
     `${BARE_CONCURRENCY} in flight, in the same round.`,
   limitSeconds: 480,
-  async run(ground) {
-    const round = await prepare(ground);
-    await round(Math.ceil(ground.sizes.mails / 4));
+  async run(fixture) {
+    const round = await prepare(fixture);
+    await round(Math.ceil(fixture.sizes.mails / 4));
     const rounds: Round[] = [];
-    for (let number = 1; number <= ground.rounds; number += 1) {
-      const measured = await round(ground.sizes.mails);
+    for (let number = 1; number <= fixture.rounds; number += 1) {
+      const measured = await round(fixture.sizes.mails);
       rounds.push(measured);
-      ground.say(
-        `round ${number} of ${ground.rounds}: ${measured.perSecond.toFixed(0)}/s, ` +
+      fixture.say(
+        `round ${number} of ${fixture.rounds}: ${measured.perSecond.toFixed(0)}/s, ` +
           `${(measured.cpu['worker'] ?? 0).toFixed(0)} µs of the worker’s CPU a mail; a bare got post ${measured.bareMicros.toFixed(0)}`,
       );
     }
@@ -43,20 +43,20 @@ export const handOver: Figure = {
   },
 };
 
-async function prepare(ground: Ground): Promise<(count: number) => Promise<Round>> {
-  const { process: receiver, origins } = await ground.receiver();
+async function prepare(fixture: Fixture): Promise<(count: number) => Promise<Round>> {
+  const { process: receiver, origins } = await fixture.receiver();
   const url = `${origins[0] ?? ''}/at-once`;
-  const installation = await ground.install();
+  const installation = await fixture.install();
   const accountId = await installation.addAccount();
   const webhooks = await installation.addWebhooks(accountId, [url]);
   await installation.start('relay');
   await installation.start('worker');
-  const bare = ground.bare();
+  const bare = fixture.bare();
   return async (count) => {
     const yardstick = await postBareBurst(bare, { client: 'got', url, count });
     await receiver.call('reset', null);
     const begun = monotonicMs();
-    const cpu = watchCpu(everyProcess(ground, installation, receiver.pid));
+    const cpu = watchCpu(everyProcess(fixture, installation, receiver.pid));
     await queueMail(installation, accountId, count);
     const endedAt = await receiver.call('reached', { count, withinMs: WITHIN_MS });
     await installation.drained(webhooks);

@@ -1,7 +1,7 @@
-import type { Figure, Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
-import { withInboundGround } from '../load/inbound-ground.ts';
-import type { InboundGround } from '../load/inbound-ground.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
+import { withInboundFixture } from '../load/inbound-fixture.ts';
+import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { paceIncoming } from '../load/incoming-mail.ts';
 import type { MailTarget, TakenMail } from '../load/incoming-mail.ts';
 import { checkOf, valueOf } from '../result/result.ts';
@@ -33,19 +33,19 @@ export const inboundLatency: Figure = {
     'the receiver has the whole body of its `message.received`. The yardstick is a bare `smtp-server` at the same rate: from ' +
     'the last byte to its 250.',
   limitSeconds: 240,
-  run: (ground) => withInboundGround((mail) => measure(ground, mail)),
+  run: (fixture) => withInboundFixture((mail) => measure(fixture, mail)),
 };
 
-async function measure(ground: Ground, mail: InboundGround): Promise<Measurement> {
-  const { process: receiver, origins } = await ground.receiver();
-  const installation = await ground.install();
+async function measure(fixture: Fixture, mail: InboundFixture): Promise<Measurement> {
+  const { process: receiver, origins } = await fixture.receiver();
+  const installation = await fixture.install();
   const accountId = await installation.addAccount();
   await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
   const to = await mail.addInbox(installation, accountId);
   for (const name of ['relay', 'worker'] as const) await installation.start(name);
   const { port } = await mail.start(installation);
-  const barePort = await ground.bareSmtp().call('listen', { latencyMs: 0 });
-  const { perSecond, seconds } = ground.sizes.inbound;
+  const barePort = await fixture.bareSmtp().call('listen', { latencyMs: 0 });
+  const { perSecond, seconds } = fixture.sizes.inbound;
   const ours = (forSeconds: number): Promise<Omit<Round, 'bareMs'>> =>
     arrivals({ installation, receiver }, { port, to, bytes: BYTES }, { perSecond, seconds: forSeconds });
   const bare = async (forSeconds: number): Promise<number[]> =>
@@ -56,11 +56,11 @@ async function measure(ground: Ground, mail: InboundGround): Promise<Measurement
   await ours(Math.min(WARM_UP_SECONDS, seconds));
 
   const rounds: Round[] = [];
-  for (let round = 1; round <= ground.rounds; round += 1) {
+  for (let round = 1; round <= fixture.rounds; round += 1) {
     const bareMs = await bare(seconds);
     const one = { ...(await ours(seconds)), bareMs };
     rounds.push(one);
-    ground.say(`round ${round} of ${ground.rounds}: ${describe(one)}`);
+    fixture.say(`round ${round} of ${fixture.rounds}: ${describe(one)}`);
   }
   return measurement(rounds);
 }

@@ -1,7 +1,7 @@
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { watchCpu } from '../load/cpu-watch.ts';
-import { withInboundGround } from '../load/inbound-ground.ts';
-import type { InboundGround } from '../load/inbound-ground.ts';
+import { withInboundFixture } from '../load/inbound-fixture.ts';
+import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { sendIncoming } from '../load/incoming-mail.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { checkOf, valueOf } from '../result/result.ts';
@@ -44,25 +44,25 @@ export const inbound: Figure = {
     'against a name server that knows no name, stored with their events. In turn with a bare `smtp-server`, which throws them ' +
     'away. CPU is that of the one process that receives, user and system, its threads included. Neither relay nor worker run.',
   limitSeconds: 240,
-  run: (ground) => withInboundGround((mail) => measure(ground, mail)),
+  run: (fixture) => withInboundFixture((mail) => measure(fixture, mail)),
 };
 
-async function measure(ground: Ground, mail: InboundGround): Promise<Measurement> {
-  const installation = await ground.install();
+async function measure(fixture: Fixture, mail: InboundFixture): Promise<Measurement> {
+  const installation = await fixture.install();
   const to = await mail.addInbox(installation, await installation.addAccount());
   const ours = await mail.start(installation);
-  const bare = ground.bareSmtp();
+  const bare = fixture.bareSmtp();
   const barePort = await bare.call('listen', { latencyMs: 0 });
   const rounds = KINDS.map((): Round[] => []);
-  for (let round = 0; round <= ground.rounds; round += 1) {
+  for (let round = 0; round <= fixture.rounds; round += 1) {
     for (const [index, kind] of KINDS.entries()) {
-      const count = kind.count(ground.sizes);
+      const count = kind.count(fixture.sizes);
       const load = (port: number, pid: number): Promise<Cost> =>
         costOf(pid, count, () => sendIncoming({ port, to, bytes: kind.bytes }, count, CONNECTIONS));
       const one = { bare: await load(barePort, bare.pid), ours: await load(ours.port, ours.pid) };
       if (round === 0) continue; // warms both up
       rounds[index]?.push(one);
-      ground.say(`round ${round} of ${ground.rounds}: ${kind.name}: ${describe(one)}`);
+      fixture.say(`round ${round} of ${fixture.rounds}: ${kind.name}: ${describe(one)}`);
     }
   }
   return measurement(rounds);

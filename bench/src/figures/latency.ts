@@ -1,5 +1,5 @@
-import type { Figure, Ground } from '../figure.ts';
-import { BARE_BODY } from '../ground/installation.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import { BARE_BODY } from '../fixture/installation.ts';
 import { measureArrivals } from '../load/arrival-times.ts';
 import type { ArrivalTimes } from '../load/arrival-times.ts';
 import type { BareCommands } from '../roles/bare-posts.ts';
@@ -26,30 +26,30 @@ export const latency: Figure = {
     'open loop, after a burst of 5,000 and five seconds of the same to warm up. Measured is the time from the moment the service knows of its commit until the receiver has the whole ' +
     'body. The yardstick posts at the same rate to the same receiver, measured from the call of `got`.',
   limitSeconds: 240,
-  async run(ground) {
-    const { process: receiver, origins } = await ground.receiver();
+  async run(fixture) {
+    const { process: receiver, origins } = await fixture.receiver();
     const endpoint = `${origins[0] ?? ''}/at-once`;
-    const installation = await ground.install();
+    const installation = await fixture.install();
     const accountId = await installation.addAccount();
     const webhooks = await installation.addWebhooks(accountId, [endpoint]);
     for (const name of ['api', 'relay', 'worker'] as const) await installation.start(name);
-    const caller = ground.caller(installation, CALLER_CONNECTIONS);
-    const bare = ground.bare();
-    const { eventsPerSecond: perSecond, latencySeconds: seconds } = ground.sizes;
+    const caller = fixture.caller(installation, CALLER_CONNECTIONS);
+    const bare = fixture.bare();
+    const { eventsPerSecond: perSecond, latencySeconds: seconds } = fixture.sizes;
     const postrider = (forSeconds: number) =>
       measureArrivals({ receiver, caller, accountId, perSecond, seconds: forSeconds });
     const yardstick = (forSeconds: number) =>
       measureBare(receiver, bare, { url: endpoint, body: BARE_BODY, perSecond, seconds: forSeconds });
     await yardstick(1);
-    await installation.queue(webhooks, Math.min(WARM_UP_BURST, ground.sizes.burst));
+    await installation.queue(webhooks, Math.min(WARM_UP_BURST, fixture.sizes.burst));
     await installation.drained(webhooks);
     await postrider(Math.min(WARM_UP_SECONDS, seconds));
 
     const rounds: Round[] = [];
-    for (let round = 1; round <= ground.rounds; round += 1) {
+    for (let round = 1; round <= fixture.rounds; round += 1) {
       const bareTimes = await yardstick(seconds);
       rounds.push({ bare: bareTimes, postrider: await postrider(seconds) });
-      tell(ground, round, rounds.at(-1));
+      tell(fixture, round, rounds.at(-1));
     }
     return measurement(rounds);
   },
@@ -111,11 +111,11 @@ function distribution(times: readonly number[]): [percent: number, ms: number][]
   return PLOTTED_PERCENT.map((percent) => [percent, quantile(times, percent / 100)]);
 }
 
-function tell(ground: Ground, round: number, measured: Round | undefined): void {
+function tell(fixture: Fixture, round: number, measured: Round | undefined): void {
   const text = (times: readonly number[]): string =>
     `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
   if (measured === undefined) return;
-  ground.say(
-    `round ${round} of ${ground.rounds}: Postrider ${text(measured.postrider.sinceCommit)}; bare got ${text(measured.bare)}`,
+  fixture.say(
+    `round ${round} of ${fixture.rounds}: Postrider ${text(measured.postrider.sinceCommit)}; bare got ${text(measured.bare)}`,
   );
 }

@@ -1,7 +1,7 @@
 import { fetchMetrics } from '@postrider/testing';
 import type { AccountId } from '@postrider/domain';
-import type { Figure, Ground } from '../figure.ts';
-import type { BenchDatabase } from '../ground/cluster.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import type { BenchDatabase } from '../fixture/cluster.ts';
 import { latenessMs, measureLoads } from '../load/steady-load.ts';
 import type { Ends } from '../load/steady-load.ts';
 import { checkOf, valueOf } from '../result/result.ts';
@@ -28,9 +28,9 @@ export const oldSnapshot: Figure = {
     'webhook reads them, once. The times are the relay’s own measurements of its passes: `claim` is a pass for webhooks ' +
     'with a wake-up, `scan` one over the webhooks that it knows.',
   limitSeconds: 420,
-  async run(ground) {
-    const { process: receiver, origins } = await ground.receiver();
-    const installation = await ground.install();
+  async run(fixture) {
+    const { process: receiver, origins } = await fixture.receiver();
+    const installation = await fixture.install();
     const accounts: AccountId[] = [];
     for (let made = 0; made < WEBHOOKS; made += 1) {
       const account = await installation.addAccount();
@@ -39,26 +39,26 @@ export const oldSnapshot: Figure = {
     }
     const relay = await installation.start('relay');
     await installation.start('worker');
-    const bed: Bed = {
+    const prepared: Prepared = {
       receiver,
       accounts,
       relayPort: relay.port,
-      caller: ground.caller(installation, CALLER_CONNECTIONS),
+      caller: fixture.caller(installation, CALLER_CONNECTIONS),
     };
-    await oneRound(ground, bed); // warms up
-    const without = await measuredRounds(ground, bed, 'without a snapshot');
+    await oneRound(fixture, prepared); // warms up
+    const without = await measuredRounds(fixture, prepared, 'without a snapshot');
     const { database } = installation;
     const held = await holdingSnapshot(database, async () => {
-      await comeAndGo(database, ground.sizes.oldSnapshot.dead);
-      ground.say('they have come and gone');
-      await oneRound(ground, bed);
-      return measuredRounds(ground, bed, 'with the snapshot');
+      await comeAndGo(database, fixture.sizes.oldSnapshot.dead);
+      fixture.say('they have come and gone');
+      await oneRound(fixture, prepared);
+      return measuredRounds(fixture, prepared, 'with the snapshot');
     });
     return measurement(without, held);
   },
 };
 
-interface Bed extends Ends {
+interface Prepared extends Ends {
   readonly accounts: readonly AccountId[];
   readonly relayPort: number;
 }
@@ -69,24 +69,24 @@ interface Round {
   readonly p99Ms: number;
 }
 
-async function measuredRounds(ground: Ground, bed: Bed, name: string): Promise<Round[]> {
+async function measuredRounds(fixture: Fixture, prepared: Prepared, name: string): Promise<Round[]> {
   const all: Round[] = [];
-  for (let round = 1; round <= ground.rounds; round += 1) {
-    const measured = await oneRound(ground, bed);
+  for (let round = 1; round <= fixture.rounds; round += 1) {
+    const measured = await oneRound(fixture, prepared);
     all.push(measured);
     const { claim, scan } = measured.passMs;
-    ground.say(
-      `${name}, round ${round} of ${ground.rounds}: claim ${claim.toFixed(2)} ms, scan ${scan.toFixed(2)} ms`,
+    fixture.say(
+      `${name}, round ${round} of ${fixture.rounds}: claim ${claim.toFixed(2)} ms, scan ${scan.toFixed(2)} ms`,
     );
   }
   return all;
 }
 
-async function oneRound({ sizes }: Ground, bed: Bed): Promise<Round> {
-  const before = await passTimes(bed.relayPort);
-  const load = { accountIds: bed.accounts, ...sizes.oldSnapshot };
-  const [arrivals = []] = await measureLoads(bed, [load]);
-  const after = await passTimes(bed.relayPort);
+async function oneRound({ sizes }: Fixture, prepared: Prepared): Promise<Round> {
+  const before = await passTimes(prepared.relayPort);
+  const load = { accountIds: prepared.accounts, ...sizes.oldSnapshot };
+  const [arrivals = []] = await measureLoads(prepared, [load]);
+  const after = await passTimes(prepared.relayPort);
   const meanMs = (name: PassName): number =>
     ((after[name].seconds - before[name].seconds) / (after[name].count - before[name].count)) * 1_000;
   return {

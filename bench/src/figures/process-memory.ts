@@ -1,8 +1,8 @@
 import type { WebhookId } from '@postrider/domain';
 import { createApiTraffic } from '../load/api-traffic.ts';
-import type { Figure, Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
-import { requireProcessFigures, residentBytesOf } from '../ground/process-figures.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
+import { requireProcessFigures, residentBytesOf } from '../fixture/process-figures.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
 import { median, slopeOf } from '../result/statistics.ts';
@@ -44,31 +44,31 @@ export const processMemory: Figure = {
     'over the second half is the median of the slopes between all pairs of samples (Theil–Sen); up to ' +
     `${GROWTH_PERCENT_MAX} % of the memory counts as none. ${RUNS_MAX} runs, for the time they take; the plot is of the first.`,
   limitSeconds: 600,
-  async run(ground) {
+  async run(fixture) {
     requireProcessFigures();
     const runs: Run[] = [];
-    const { process: receiver, origins } = await ground.receiver();
-    const installation = await ground.install();
+    const { process: receiver, origins } = await fixture.receiver();
+    const installation = await fixture.install();
     const webhooks = await installation.addWebhooks(await installation.addAccount(), [
       `${origins[0] ?? ''}/at-once`,
     ]);
-    const count = Math.min(ground.rounds, RUNS_MAX);
+    const count = Math.min(fixture.rounds, RUNS_MAX);
     for (let run = 1; run <= count; run += 1) {
-      runs.push(await runOnce(ground, { installation, receiver, webhooks }));
-      ground.say(`run ${run} of ${count} done`);
+      runs.push(await runOnce(fixture, { installation, receiver, webhooks }));
+      fixture.say(`run ${run} of ${count} done`);
     }
-    return measurement(runs, ground.sizes.memoryDeliveries);
+    return measurement(runs, fixture.sizes.memoryDeliveries);
   },
 };
 
-interface Bed {
+interface Prepared {
   readonly installation: Installation;
   readonly receiver: RoleProcess<ReceiverCommands>;
   readonly webhooks: readonly WebhookId[];
 }
 
-async function runOnce(ground: Ground, bed: Bed): Promise<Run> {
-  const { installation, receiver } = bed;
+async function runOnce(fixture: Fixture, prepared: Prepared): Promise<Run> {
+  const { installation, receiver } = prepared;
   await receiver.call('reset', null);
   for (const name of NAMES) await installation.start(name);
   const traffic = await createApiTraffic(installation, { perSecond: REQUESTS_PER_SECOND });
@@ -77,19 +77,19 @@ async function runOnce(ground: Ground, bed: Bed): Promise<Run> {
     void sample(installation, receiver).then((one) => samples.push(one), traffic.fail);
   }, SAMPLE_EVERY_MS);
   try {
-    await Promise.race([feed(ground, bed), traffic.failed]);
+    await Promise.race([feed(fixture, prepared), traffic.failed]);
   } finally {
     clearInterval(sampling);
     await traffic.stop();
   }
-  await installation.drained(bed.webhooks);
+  await installation.drained(prepared.webhooks);
   await installation.stopAll('gently');
   return { samples, api: traffic.answers };
 }
 
 /** Always two portions in the table: one that is drained, and one more. */
-async function feed(ground: Ground, { installation, receiver, webhooks }: Bed): Promise<void> {
-  const portion = ground.sizes.memoryDeliveries / PORTIONS;
+async function feed(fixture: Fixture, { installation, receiver, webhooks }: Prepared): Promise<void> {
+  const portion = fixture.sizes.memoryDeliveries / PORTIONS;
   await installation.queue(webhooks, portion);
   for (let queued = 1; queued <= PORTIONS; queued += 1) {
     if (queued < PORTIONS) await installation.queue(webhooks, portion);

@@ -12,15 +12,15 @@ export const recordEvent: Figure = {
     'without and with `recordEvent` in the same transaction. The event matches one webhook; the wake-up after the commit ' +
     'is part of it. Neither relay nor worker run. Commits wait for the disk.',
   limitSeconds: 120,
-  async run(ground) {
-    const installation = await ground.install();
+  async run(fixture) {
+    const installation = await fixture.install();
     const accountId = await installation.addAccount();
     await installation.addWebhooks(accountId, ['https://127.0.2.1/never-called']);
     await installation.database.query(
       'create table bench_causes (id bigint generated always as identity primary key, body text not null)',
     );
-    const caller = ground.caller(installation, CONCURRENCY);
-    const seconds = ground.sizes.commitSeconds;
+    const caller = fixture.caller(installation, CONCURRENCY);
+    const seconds = fixture.sizes.commitSeconds;
     const commits = (withEvent: boolean) =>
       caller.call('commits', { accountId, withEvent, concurrency: CONCURRENCY, seconds });
     await commits(false);
@@ -28,11 +28,11 @@ export const recordEvent: Figure = {
 
     const without: number[] = [];
     const withEvent: number[] = [];
-    for (let round = 1; round <= ground.rounds; round += 1) {
+    for (let round = 1; round <= fixture.rounds; round += 1) {
       without.push(await commits(false));
       withEvent.push(await commits(true));
-      ground.say(
-        `round ${round} of ${ground.rounds}: ${(withEvent.at(-1) ?? 0).toFixed(0)} commits/s with an event, ` +
+      fixture.say(
+        `round ${round} of ${fixture.rounds}: ${(withEvent.at(-1) ?? 0).toFixed(0)} commits/s with an event, ` +
           `${(without.at(-1) ?? 0).toFixed(0)} without`,
       );
     }

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { queueBacklog } from '../load/queue-backlog.ts';
 import type { Backlog } from '../load/queue-backlog.ts';
 import { checkOf, valueOf } from '../result/result.ts';
@@ -69,26 +69,26 @@ export const redisMemory: Figure = {
     'more than 1.1 times what a tenth of the backlog takes. One run each: the numbers do ' +
     'not vary.',
   limitSeconds: 480,
-  async run(ground) {
+  async run(fixture) {
     const peaks: { scene: string; count: number; bytes: number }[] = [];
     for (const scene of SCENES) {
       for (const share of SHARES) {
-        const count = Math.round(ground.sizes.backlog * share);
-        const bytes = await peakOf(ground, scene, count);
+        const count = Math.round(fixture.sizes.backlog * share);
+        const bytes = await peakOf(fixture, scene, count);
         peaks.push({ scene: scene.name, count, bytes });
-        ground.say(`${count} ${scene.name}: ${(bytes / MIB).toFixed(1)} MiB`);
+        fixture.say(`${count} ${scene.name}: ${(bytes / MIB).toFixed(1)} MiB`);
       }
     }
-    return measurement(peaks, ground.sizes.backlog);
+    return measurement(peaks, fixture.sizes.backlog);
   },
 };
 
-async function peakOf(ground: Ground, scene: Scene, count: number): Promise<number> {
-  const installation = await ground.install();
+async function peakOf(fixture: Fixture, scene: Scene, count: number): Promise<number> {
+  const installation = await fixture.install();
   const webhooks = await installation.addWebhooks(
     await installation.addAccount(),
     Array.from(
-      { length: ground.sizes.backlogWebhooks * scene.webhooksTimes },
+      { length: fixture.sizes.backlogWebhooks * scene.webhooksTimes },
       (_, n) => `https://127.0.2.1/${n}`,
     ),
   );
@@ -97,7 +97,7 @@ async function peakOf(ground: Ground, scene: Scene, count: number): Promise<numb
   try {
     await installation.start('relay');
     if (scene.withWorker) await installation.start('worker');
-    const { redisSettledSeconds, redisUntilDueSeconds } = ground.sizes;
+    const { redisSettledSeconds, redisUntilDueSeconds } = fixture.sizes;
     return await (scene.untilDue === true
       ? highestFor(redis, redisUntilDueSeconds * 1000)
       : settledMemory(redis, redisSettledSeconds * 1000));

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
@@ -41,36 +41,36 @@ export const requestToArrival: Figure = {
     'none at all: CPU of the same processes, in percent of a core, and the time from the request to the arrival of the whole ' +
     'body.',
   limitSeconds: 600,
-  async run(ground) {
-    const round = await prepare(ground);
-    await round(Math.ceil(ground.sizes.sends / 4), 1);
+  async run(fixture) {
+    const round = await prepare(fixture);
+    await round(Math.ceil(fixture.sizes.sends / 4), 1);
     const rounds: Round[] = [];
-    for (let number = 1; number <= ground.rounds; number += 1) {
-      const measured = await round(ground.sizes.sends, ground.sizes.latencySeconds);
+    for (let number = 1; number <= fixture.rounds; number += 1) {
+      const measured = await round(fixture.sizes.sends, fixture.sizes.latencySeconds);
       rounds.push(measured);
-      ground.say(`round ${number} of ${ground.rounds}: ${describe(measured)}`);
+      fixture.say(`round ${number} of ${fixture.rounds}: ${describe(measured)}`);
     }
     return measurement(rounds);
   },
 };
 
-async function prepare(ground: Ground): Promise<(count: number, seconds: number) => Promise<Round>> {
-  const { process: receiver, origins } = await ground.receiver();
+async function prepare(fixture: Fixture): Promise<(count: number, seconds: number) => Promise<Round>> {
+  const { process: receiver, origins } = await fixture.receiver();
   const url = `${origins[0] ?? ''}/at-once`;
-  const installation = await ground.install();
+  const installation = await fixture.install();
   const accountId = await installation.addAccount();
   const webhooks = await installation.addWebhooks(accountId, [url]);
   const { port } = await installation.start('api');
   await installation.start('relay');
   await installation.start('worker');
-  const bare = ground.bare();
+  const bare = fixture.bare();
   let made = 0;
   const bodyOf = (): Buffer => Buffer.from(JSON.stringify({ email: `someone${(made += 1)}@example.com` }));
   const request = { port, key: await addKey(installation, accountId), path: '/v1/suppressions', bodyOf };
 
   /** @returns seconds of CPU of each process while it is done */
   async function cpuOf(work: () => Promise<unknown>): Promise<CpuSeconds> {
-    const cpu = watchCpu(everyProcess(ground, installation, receiver.pid));
+    const cpu = watchCpu(everyProcess(fixture, installation, receiver.pid));
     await work();
     return cpu();
   }

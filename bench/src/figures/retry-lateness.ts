@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Figure } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
+import type { Installation } from '../fixture/installation.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import { quantile } from '../result/statistics.ts';
@@ -25,22 +25,22 @@ export const retryLateness: Figure = {
     `evenly over the next ${withinSeconds} seconds, the first of the contract's delays. Lateness is the time from a ` +
     "retry's due time to the start of its attempt, as the log of attempts has it. One relay and one worker, warmed up.",
   limitSeconds: 360,
-  async run(ground) {
-    const { origins } = await ground.receiver();
-    const installation = await ground.install();
+  async run(fixture) {
+    const { origins } = await fixture.receiver();
+    const installation = await fixture.install();
     const endpoints = Array.from(
-      { length: ground.sizes.retries.webhooks },
+      { length: fixture.sizes.retries.webhooks },
       (_, index) => `${origins[index % origins.length] ?? ''}/at-once`,
     );
     const webhooks = await installation.addWebhooks(await installation.addAccount(), endpoints);
-    const count = Math.min(ground.rounds, ROUNDS_MAX);
+    const count = Math.min(fixture.rounds, ROUNDS_MAX);
     const lateness = new Map<number, number[][]>(
-      ground.sizes.retries.pending.map((pending) => [pending, []]),
+      fixture.sizes.retries.pending.map((pending) => [pending, []]),
     );
     for (let round = 1; round <= count; round += 1) {
       for (const [pending, rounds] of lateness) {
-        rounds.push(await oneRun(installation, webhooks, pending, ground.sizes));
-        ground.say(`round ${round} of ${count}: ${pending} pending: ${describe(rounds.at(-1) ?? [])}`);
+        rounds.push(await oneRun(installation, webhooks, pending, fixture.sizes));
+        fixture.say(`round ${round} of ${count}: ${pending} pending: ${describe(rounds.at(-1) ?? [])}`);
       }
     }
     return {

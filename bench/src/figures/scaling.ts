@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
-import type { Figure, Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
 import { watchCores } from '../load/core-use.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
@@ -30,24 +30,24 @@ export const scaling: Figure = {
     'in the same round, times the number of workers. Where the cores were busy to 90 % and more there is nothing to ' +
     'scale with: such a step is shown and not judged.',
   limitSeconds: 360,
-  async run(ground) {
-    const { process: receiver, origins } = await ground.receiver();
-    const installation = await ground.install();
+  async run(fixture) {
+    const { process: receiver, origins } = await fixture.receiver();
+    const installation = await fixture.install();
     const endpoints = Array.from(
-      { length: ground.sizes.scalingEndpoints },
+      { length: fixture.sizes.scalingEndpoints },
       (_, index) => `${origins[index % origins.length] ?? ''}/after-50-ms`,
     );
     const webhooks = await installation.addWebhooks(await installation.addAccount(), endpoints);
     const rounds: Step[][] = [];
-    for (let round = 1; round <= ground.rounds; round += 1) {
-      rounds.push(await oneRound(ground, { installation, receiver, webhooks }));
-      ground.say(`round ${round} of ${ground.rounds}: ${describe(rounds.at(-1) ?? [])}`);
+    for (let round = 1; round <= fixture.rounds; round += 1) {
+      rounds.push(await oneRound(fixture, { installation, receiver, webhooks }));
+      fixture.say(`round ${round} of ${fixture.rounds}: ${describe(rounds.at(-1) ?? [])}`);
     }
-    return measurement(ground.sizes.scalingWorkers, rounds);
+    return measurement(fixture.sizes.scalingWorkers, rounds);
   },
 };
 
-interface Bed {
+interface Prepared {
   readonly installation: Installation;
   readonly receiver: RoleProcess<ReceiverCommands>;
   readonly webhooks: readonly WebhookId[];
@@ -59,23 +59,23 @@ interface Step {
   readonly coresBusy: number;
 }
 
-async function oneRound({ sizes }: Pick<Ground, 'sizes'>, bed: Bed): Promise<Step[]> {
+async function oneRound({ sizes }: Pick<Fixture, 'sizes'>, prepared: Prepared): Promise<Step[]> {
   const env = { DELIVERY_CONCURRENCY: String(CONCURRENCY), SLOW_LANE_CONCURRENCY: String(CONCURRENCY) };
-  await bed.installation.start('relay', env);
+  await prepared.installation.start('relay', env);
   const steps: Step[] = [];
   let running = 0;
   for (const workers of sizes.scalingWorkers) {
-    for (; running < workers; running += 1) await bed.installation.start('worker', env);
-    for (let n = 0; n < WARM_UPS; n += 1) await burst(bed, EACH_WARM_UP * bed.webhooks.length);
+    for (; running < workers; running += 1) await prepared.installation.start('worker', env);
+    for (let n = 0; n < WARM_UPS; n += 1) await burst(prepared, EACH_WARM_UP * prepared.webhooks.length);
     const count = Math.round(sizes.scalingSeconds * workers * CEILING_PER_SECOND);
-    steps.push({ workers, ...(await burst(bed, count)) });
+    steps.push({ workers, ...(await burst(prepared, count)) });
   }
-  await bed.installation.stopAll('gently');
+  await prepared.installation.stopAll('gently');
   return steps;
 }
 
 async function burst(
-  { installation, receiver, webhooks }: Bed,
+  { installation, receiver, webhooks }: Prepared,
   count: number,
 ): Promise<{ perSecond: number; coresBusy: number }> {
   await receiver.call('reset', null);

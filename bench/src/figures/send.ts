@@ -1,5 +1,5 @@
 import type { Figure } from '../figure.ts';
-import { countStatements } from '../ground/cluster.ts';
+import { countStatements } from '../fixture/cluster.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { MAIL_BODY, sendMail } from '../load/send-mail.ts';
 import { servingRounds } from '../load/serving-rounds.ts';
@@ -20,17 +20,17 @@ export const send: Figure = {
     'JSON and answers with an id. CPU is that of the one process that serves, user and system. Neither relay nor worker run. ' +
     'Transactions that write are counted by `pg_stat_statements`, for the product’s role.',
   limitSeconds: 240,
-  async run(ground) {
-    if (ground.cluster.notCounting !== null) throw new Error(ground.cluster.notCounting);
-    const installation = await ground.install();
+  async run(fixture) {
+    if (fixture.cluster.notCounting !== null) throw new Error(fixture.cluster.notCounting);
+    const installation = await fixture.install();
     const { database } = installation;
     await countStatements(database);
     const api = await installation.start('api');
     const key = await addKey(installation);
-    const bare = ground.bareExpress();
+    const bare = fixture.bareExpress();
     const barePort = await bare.call('listen', null);
-    const count = ground.sizes.sends;
-    const rounds = await servingRounds(ground, {
+    const count = fixture.sizes.sends;
+    const rounds = await servingRounds(fixture, {
       installation,
       count,
       noun: 'message',

@@ -1,5 +1,5 @@
 import { waitFor } from '@postrider/testing';
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { openBareMail } from '../load/bare-mail.ts';
 import { queueMail } from '../load/queue-mail.ts';
 import { monotonicMs } from '../monotonic.ts';
@@ -28,18 +28,18 @@ export const slowProvider: Figure = {
     '(`MAIL_CONCURRENCY`) in each such time, from the commit until the last outcome is recorded. The yardstick is ' +
     '`nodemailer` alone, which sends as many messages to the same server over as many connections.',
   limitSeconds: 480,
-  async run(ground) {
+  async run(fixture) {
     const rounds = new Map<number, Round[]>();
     for (const latencyMs of LATENCIES_MS) {
-      const { round, close } = await prepare(ground, latencyMs);
-      const count = Math.round(ground.sizes.slowProviderSeconds * idealRate(latencyMs));
+      const { round, close } = await prepare(fixture, latencyMs);
+      const count = Math.round(fixture.sizes.slowProviderSeconds * idealRate(latencyMs));
       await round(count); // until the code of both is compiled and all connections stand
       const measured: Round[] = [];
-      for (let number = 1; number <= ground.rounds; number += 1) {
+      for (let number = 1; number <= fixture.rounds; number += 1) {
         const one = await round(count);
         measured.push(one);
-        ground.say(
-          `${latencyMs} ms, round ${number} of ${ground.rounds}: ${one.perSecond.toFixed(0)}/s of ` +
+        fixture.say(
+          `${latencyMs} ms, round ${number} of ${fixture.rounds}: ${one.perSecond.toFixed(0)}/s of ` +
             `${idealRate(latencyMs).toFixed(0)}/s, bare nodemailer ${one.barePerSecond.toFixed(0)}/s`,
         );
       }
@@ -90,9 +90,9 @@ interface Prepared {
   readonly close: () => void;
 }
 
-async function prepare(ground: Ground, latencyMs: number): Promise<Prepared> {
-  const port = await ground.bareSmtp().call('listen', { latencyMs });
-  const installation = await ground.install();
+async function prepare(fixture: Fixture, latencyMs: number): Promise<Prepared> {
+  const port = await fixture.bareSmtp().call('listen', { latencyMs });
+  const installation = await fixture.install();
   const { database } = installation;
   const accountId = await installation.addAccount();
   await installation.start('relay');

@@ -1,6 +1,6 @@
 import type { Figure } from '../figure.ts';
-import type { BenchDatabase } from '../ground/cluster.ts';
-import { countStatements, PRODUCT_ROLE } from '../ground/cluster.ts';
+import type { BenchDatabase } from '../fixture/cluster.ts';
+import { countStatements, PRODUCT_ROLE } from '../fixture/cluster.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 
@@ -21,10 +21,10 @@ export const statements: Figure = {
     'product’s role, BEGIN and COMMIT among them, in the whole of the burst. The tool and the events’ origin use another ' +
     'role; the api does not run.',
   limitSeconds: 240,
-  async run(ground) {
-    if (ground.cluster.notCounting !== null) throw new Error(ground.cluster.notCounting);
-    const { process: receiver, origins } = await ground.receiver();
-    const installation = await ground.install();
+  async run(fixture) {
+    if (fixture.cluster.notCounting !== null) throw new Error(fixture.cluster.notCounting);
+    const { process: receiver, origins } = await fixture.receiver();
+    const installation = await fixture.install();
     const { database } = installation;
     await countStatements(database);
     const webhooks = await installation.addWebhooks(await installation.addAccount(), [
@@ -32,16 +32,16 @@ export const statements: Figure = {
     ]);
     await installation.start('relay');
     await installation.start('worker');
-    const { burst } = ground.sizes;
-    await drainBurst(ground, installation, receiver, { webhooks, count: Math.ceil(burst / 10) });
+    const { burst } = fixture.sizes;
+    await drainBurst(fixture, installation, receiver, { webhooks, count: Math.ceil(burst / 10) });
 
     const rounds: Count[][] = [];
-    for (let round = 1; round <= ground.rounds; round += 1) {
+    for (let round = 1; round <= fixture.rounds; round += 1) {
       await database.query('select pg_stat_statements_reset()');
-      await drainBurst(ground, installation, receiver, { webhooks, count: burst });
+      await drainBurst(fixture, installation, receiver, { webhooks, count: burst });
       rounds.push(await readCounts(database));
-      ground.say(
-        `round ${round} of ${ground.rounds}: ${(total(rounds.at(-1)) / burst).toFixed(3)} per delivery`,
+      fixture.say(
+        `round ${round} of ${fixture.rounds}: ${(total(rounds.at(-1)) / burst).toFixed(3)} per delivery`,
       );
     }
     const last = rounds.at(-1) ?? [];

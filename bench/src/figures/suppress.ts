@@ -1,5 +1,5 @@
 import type { Figure } from '../figure.ts';
-import { countStatements } from '../ground/cluster.ts';
+import { countStatements } from '../fixture/cluster.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { postRequests } from '../load/post-requests.ts';
 import { servingRounds } from '../load/serving-rounds.ts';
@@ -19,22 +19,22 @@ export const suppress: Figure = {
     'process that serves, user and system. Neither relay nor worker run. Statements are counted by `pg_stat_statements`, for ' +
     'the product’s role. Commits wait for the disk.',
   limitSeconds: 240,
-  async run(ground) {
-    if (ground.cluster.notCounting !== null) throw new Error(ground.cluster.notCounting);
-    const installation = await ground.install();
+  async run(fixture) {
+    if (fixture.cluster.notCounting !== null) throw new Error(fixture.cluster.notCounting);
+    const installation = await fixture.install();
     const { database } = installation;
     await countStatements(database);
     const account = await installation.addAccount();
     await installation.addWebhooks(account, ['https://127.0.2.1/never-called']);
     const api = await installation.start('api');
     const key = await addKey(installation, account);
-    const bare = ground.bareExpress();
+    const bare = fixture.bareExpress();
     const barePort = await bare.call('listen', database.url);
-    const count = ground.sizes.sends;
+    const count = fixture.sizes.sends;
     let made = 0;
     const bodyOf = (): Buffer => Buffer.from(JSON.stringify({ email: `someone${(made += 1)}@example.com` }));
     const how = { key, path: '/v1/suppressions', bodyOf, status: 201, count, concurrency: CONCURRENCY };
-    const rounds = await servingRounds(ground, {
+    const rounds = await servingRounds(fixture, {
       installation,
       count,
       noun: 'request',

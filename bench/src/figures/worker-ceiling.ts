@@ -1,5 +1,5 @@
 import { keepLastCoreFree } from '../cores.ts';
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { sumOf } from '../load/cpu-watch.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import type { Burst } from '../load/drain-burst.ts';
@@ -19,21 +19,21 @@ export const workerCeiling: Figure = {
     'others are not, the rate is what one worker can do.',
   limitSeconds: 240,
   coresMin: 3, // everything else together costs as much as the worker, and on one core would be the limit
-  async run(ground) {
-    const lastCore = keepLastCoreFree([process.pid, ground.cluster.pid]);
+  async run(fixture) {
+    const lastCore = keepLastCoreFree([process.pid, fixture.cluster.pid]);
     try {
-      const drain = await prepare(ground, lastCore);
+      const drain = await prepare(fixture, lastCore);
       await drain();
       const bursts: Burst[] = [];
-      for (let number = 1; number <= ground.rounds; number += 1) {
+      for (let number = 1; number <= fixture.rounds; number += 1) {
         const burst = await drain();
         bursts.push(burst);
-        ground.say(
-          `round ${number} of ${ground.rounds}: ${(ground.sizes.burst / burst.seconds).toFixed(0)}/s, ` +
+        fixture.say(
+          `round ${number} of ${fixture.rounds}: ${(fixture.sizes.burst / burst.seconds).toFixed(0)}/s, ` +
             `its core busy for ${busy(burst, ['worker']).toFixed(0)} %`,
         );
       }
-      return measurement(bursts, ground.sizes.burst);
+      return measurement(bursts, fixture.sizes.burst);
     } finally {
       lastCore.end();
     }
@@ -41,16 +41,16 @@ export const workerCeiling: Figure = {
 };
 
 async function prepare(
-  ground: Ground,
+  fixture: Fixture,
   lastCore: ReturnType<typeof keepLastCoreFree>,
 ): Promise<() => Promise<Burst>> {
-  const { process: receiver, origins } = await ground.receiver();
-  const installation = await ground.install();
+  const { process: receiver, origins } = await fixture.receiver();
+  const installation = await fixture.install();
   const accountId = await installation.addAccount();
   const webhooks = await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
   await installation.start('relay');
   lastCore.give((await installation.start('worker')).pid);
-  return () => drainBurst(ground, installation, receiver, { webhooks, count: ground.sizes.burst });
+  return () => drainBurst(fixture, installation, receiver, { webhooks, count: fixture.sizes.burst });
 }
 
 function measurement(bursts: readonly Burst[], count: number): Measurement {

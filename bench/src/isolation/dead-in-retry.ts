@@ -1,4 +1,4 @@
-import { deadEndpoints } from '../ground/loopback.ts';
+import { deadEndpoints } from '../fixture/loopback.ts';
 import { isolationFigure } from './isolation-figure.ts';
 
 /** The first of the default retry delays: nothing is tried again more often. */

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { measureArrivals } from '../load/arrival-times.ts';
 import { watchCores } from '../load/core-use.ts';
-import { withInboundGround } from '../load/inbound-ground.ts';
-import type { InboundGround } from '../load/inbound-ground.ts';
+import { withInboundFixture } from '../load/inbound-fixture.ts';
+import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { floodIncoming } from '../load/incoming-mail.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { monotonicMs } from '../monotonic.ts';
@@ -35,19 +35,19 @@ export const inboundFlood: Figure = {
     'arrival is taken alone and beside the flood, in turn. Every run begins with empty tables, an empty Redis, and a relay ' +
     'and a worker that have just been started and warmed up.',
   limitSeconds: 300,
-  run: (ground) => withInboundGround((mail) => measure(ground, mail)),
+  run: (fixture) => withInboundFixture((mail) => measure(fixture, mail)),
 };
 
-async function measure(ground: Ground, mail: InboundGround): Promise<Measurement> {
-  const { process: receiver, origins } = await ground.receiver();
-  const installation = await ground.install();
+async function measure(fixture: Fixture, mail: InboundFixture): Promise<Measurement> {
+  const { process: receiver, origins } = await fixture.receiver();
+  const installation = await fixture.install();
   const accountId = await installation.addAccount();
   const healthy = await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
   const flooder = await installation.addAccount();
   await installation.addWebhooks(flooder, [`${origins[1] ?? ''}/at-once`]);
   const to = await mail.addInbox(installation, flooder);
-  const { eventsPerSecond: perSecond, isolation } = ground.sizes;
-  const caller = ground.caller(installation, CALLER_CONNECTIONS);
+  const { eventsPerSecond: perSecond, isolation } = fixture.sizes;
+  const caller = fixture.caller(installation, CALLER_CONNECTIONS);
   const load = (seconds: number) => measureArrivals({ receiver, caller, accountId, perSecond, seconds });
 
   async function oneRun(isFlooded: boolean): Promise<Omit<Round, 'alone' | 'beside'> & { p99: number }> {
@@ -71,12 +71,12 @@ async function measure(ground: Ground, mail: InboundGround): Promise<Measurement
   }
 
   const rounds: Round[] = [];
-  for (let round = 1; round <= ground.rounds; round += 1) {
+  for (let round = 1; round <= fixture.rounds; round += 1) {
     const { p99: alone } = await oneRun(false);
     const { p99: beside, ...rest } = await oneRun(true);
     rounds.push({ alone, beside, ...rest });
-    ground.say(
-      `round ${round} of ${ground.rounds}: p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ` +
+    fixture.say(
+      `round ${round} of ${fixture.rounds}: p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ` +
         `${rest.messagesPerSecond.toFixed(1)} messages/s; ${(rest.coresBusy * 100).toFixed(0)} % of the cores busy`,
     );
   }

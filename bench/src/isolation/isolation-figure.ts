@@ -1,6 +1,6 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
-import type { Figure, Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
 import { measureArrivals } from '../load/arrival-times.ts';
 import { watchCores } from '../load/core-use.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
@@ -54,30 +54,30 @@ export function isolationFigure(disturbance: Disturbance): Figure {
     group: 'isolation',
     how: `${disturbance.how} ${HOW}`,
     limitSeconds: 300,
-    async run(ground) {
-      const bed = await prepare(ground, disturbance);
+    async run(fixture) {
+      const prepared = await prepare(fixture, disturbance);
       const rounds: Round[] = [];
-      for (let round = 1; round <= ground.rounds; round += 1) {
-        const alone = await oneRun(ground, bed, null);
-        const beside = await oneRun(ground, bed, disturbance);
+      for (let round = 1; round <= fixture.rounds; round += 1) {
+        const alone = await oneRun(fixture, prepared, null);
+        const beside = await oneRun(fixture, prepared, disturbance);
         rounds.push({
           alone: alone.p99,
           beside: beside.p99,
           starving: beside.starving,
           coresBusy: beside.coresBusy,
         });
-        ground.say(
-          `round ${round} of ${ground.rounds}: p99 ${alone.p99.toFixed(1)} ms alone, ` +
+        fixture.say(
+          `round ${round} of ${fixture.rounds}: p99 ${alone.p99.toFixed(1)} ms alone, ` +
             `${beside.p99.toFixed(1)} ms beside it; ${beside.starving} starving; ` +
             `${(beside.coresBusy * 100).toFixed(0)} % of the cores busy`,
         );
       }
-      return measurement(rounds, bed.disturbing.length, disturbance);
+      return measurement(rounds, prepared.disturbing.length, disturbance);
     },
   };
 }
 
-interface Bed {
+interface Prepared {
   readonly installation: Installation;
   readonly receiver: RoleProcess<ReceiverCommands>;
   readonly caller: RoleProcess<CallerCommands>;
@@ -94,18 +94,18 @@ interface Round {
   readonly coresBusy: number;
 }
 
-async function prepare(ground: Ground, disturbance: Disturbance): Promise<Bed> {
-  const { process: receiver, origins } = await ground.receiver();
-  const { origins: disturbingOrigins } = await ground.receiver();
-  const installation = await ground.install();
+async function prepare(fixture: Fixture, disturbance: Disturbance): Promise<Prepared> {
+  const { process: receiver, origins } = await fixture.receiver();
+  const { origins: disturbingOrigins } = await fixture.receiver();
+  const installation = await fixture.install();
   const healthyAccount = await installation.addAccount();
   return {
     installation,
     receiver,
     healthyAccount,
-    caller: ground.caller(installation, CALLER_CONNECTIONS),
+    caller: fixture.caller(installation, CALLER_CONNECTIONS),
     healthy: await installation.addWebhooks(healthyAccount, [`${origins[0] ?? ''}/at-once`]),
-    disturbing: await addDisturbing(installation, disturbance, ground.sizes, disturbingOrigins),
+    disturbing: await addDisturbing(installation, disturbance, fixture.sizes, disturbingOrigins),
   };
 }
 
@@ -126,29 +126,29 @@ async function addDisturbing(
 
 /** @returns the healthy endpoint's p99 in milliseconds, how many webhooks of the disturbance starve, the cores' busy share */
 async function oneRun(
-  { sizes }: Ground,
-  bed: Bed,
+  { sizes }: Fixture,
+  prepared: Prepared,
   disturbance: Disturbance | null,
 ): Promise<{ p99: number; starving: number; coresBusy: number }> {
-  const { installation, receiver, caller, healthyAccount: accountId, healthy } = bed;
+  const { installation, receiver, caller, healthyAccount: accountId, healthy } = prepared;
   const { seconds } = sizes.isolation;
   const steady = { receiver, caller, accountId, perSecond: sizes.eventsPerSecond };
   await startAnew(installation);
   await warmUp(installation, healthy, (seconds) => measureArrivals({ ...steady, seconds }));
   if (disturbance !== null) {
-    await disturbance.queue(installation, bed.disturbing, sizes);
+    await disturbance.queue(installation, prepared.disturbing, sizes);
     const leadInSeconds = disturbance.leadInSeconds?.(sizes) ?? sizes.isolation.leadInSeconds;
     await new Promise((resolve) => setTimeout(resolve, leadInSeconds * 1000));
   }
   const busyShare = watchCores();
   const { sinceCommit } = await measureArrivals({ ...steady, seconds });
   const coresBusy = busyShare();
-  const starving = await countStarving(bed);
+  const starving = await countStarving(prepared);
   await installation.stopAll('at once');
   return { p99: quantile(sinceCommit, 0.99), starving, coresBusy };
 }
 
-async function countStarving({ installation, disturbing }: Bed): Promise<number> {
+async function countStarving({ installation, disturbing }: Prepared): Promise<number> {
   const [row] = await installation.database.query<{ n: number }>(
     `select count(*)::int as n
      from unnest($1::text[]) w (id)

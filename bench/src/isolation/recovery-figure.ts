@@ -1,6 +1,6 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
-import type { Figure, Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
 import { emptyAll, startAnew, warmUp } from '../load/start-anew.ts';
 import { measureLoads } from '../load/steady-load.ts';
 import type { Arrival, Ends } from '../load/steady-load.ts';
@@ -45,20 +45,20 @@ export function recoveryFigure(stumble: Stumble): Figure {
     group: 'load',
     how: `${stumble.how} ${HOW}`,
     limitSeconds: 360,
-    async run(ground) {
-      const bed = await prepare(ground);
+    async run(fixture) {
+      const prepared = await prepare(fixture);
       const rounds: Round[] = [];
-      const count = Math.min(ground.rounds, ROUNDS_MAX);
+      const count = Math.min(fixture.rounds, ROUNDS_MAX);
       for (let round = 1; round <= count; round += 1) {
-        rounds.push(await oneRound(ground, bed, stumble));
-        ground.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
+        rounds.push(await oneRound(fixture, prepared, stumble));
+        fixture.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
       }
       return measurement(stumble, rounds);
     },
   };
 }
 
-interface Bed extends Ends {
+interface Prepared extends Ends {
   readonly installation: Installation;
   readonly accounts: readonly AccountId[];
   readonly webhooks: readonly WebhookId[];
@@ -67,9 +67,9 @@ interface Bed extends Ends {
 /** Of each tenant. */
 type Round = readonly Recovery[];
 
-async function prepare(ground: Ground): Promise<Bed> {
-  const { process: receiver, origins } = await ground.receiver();
-  const installation = await ground.install();
+async function prepare(fixture: Fixture): Promise<Prepared> {
+  const { process: receiver, origins } = await fixture.receiver();
+  const installation = await fixture.install();
   const accounts: AccountId[] = [];
   const webhooks: WebhookId[] = [];
   for (const [index] of TENANTS.entries()) {
@@ -80,20 +80,20 @@ async function prepare(ground: Ground): Promise<Bed> {
   return {
     installation,
     receiver,
-    caller: ground.caller(installation, CALLER_CONNECTIONS),
+    caller: fixture.caller(installation, CALLER_CONNECTIONS),
     accounts,
     webhooks,
   };
 }
 
-async function oneRound({ sizes }: Ground, bed: Bed, disturbance: Stumble): Promise<Round> {
-  const { installation, webhooks } = bed;
+async function oneRound({ sizes }: Fixture, prepared: Prepared, disturbance: Stumble): Promise<Round> {
+  const { installation, webhooks } = prepared;
   const { recovery } = sizes;
   const load = (seconds: number): Promise<Arrival[][]> =>
     measureLoads(
-      bed,
+      prepared,
       TENANTS.map((tenant, index) => ({
-        accountIds: bed.accounts.slice(index, index + 1),
+        accountIds: prepared.accounts.slice(index, index + 1),
         perSecond: recovery.perSecond[tenant],
         seconds,
       })),

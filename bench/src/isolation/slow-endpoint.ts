@@ -1,6 +1,6 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
-import type { Figure, Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
+import type { Figure, Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { latenessMs, measureLoads } from '../load/steady-load.ts';
 import type { Arrival, Ends } from '../load/steady-load.ts';
@@ -42,22 +42,22 @@ export function slowEndpointFigure({ id, takesMs, perSecond }: SlowEndpoint): Fi
       "endpoint's p99 from commit to arrival is taken alone and beside the slow one, in turn. The slow endpoint's p50 from " +
       `commit to arrival may be ${ARRIVAL_P50_MS_MAX} ms: so its answers come within ${takesMs + ARRIVAL_P50_MS_MAX} ms.`,
     limitSeconds: 300,
-    async run(ground) {
-      const bed = await prepare(ground, takesMs);
+    async run(fixture) {
+      const prepared = await prepare(fixture, takesMs);
       const rounds: Round[] = [];
-      const count = Math.min(ground.rounds, ROUNDS_MAX);
+      const count = Math.min(fixture.rounds, ROUNDS_MAX);
       for (let round = 1; round <= count; round += 1) {
-        const [alone] = await oneRun(ground.sizes, bed, 0);
-        const [beside, slow] = await oneRun(ground.sizes, bed, perSecond);
+        const [alone] = await oneRun(fixture.sizes, prepared, 0);
+        const [beside, slow] = await oneRun(fixture.sizes, prepared, perSecond);
         rounds.push({ alone: p99(alone), beside: p99(beside), slow: slow.map(latenessMs) });
-        ground.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
+        fixture.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
       }
       return measurement(rounds);
     },
   };
 }
 
-interface Bed extends Ends {
+interface Prepared extends Ends {
   readonly installation: Installation;
   readonly quick: { readonly accountId: AccountId; readonly webhooks: readonly WebhookId[] };
   readonly slowAccountId: AccountId;
@@ -72,15 +72,15 @@ interface Round {
   readonly slow: readonly number[];
 }
 
-async function prepare(ground: Ground, takesMs: number): Promise<Bed> {
-  const { process: receiver, origins } = await ground.receiver();
-  const installation = await ground.install();
+async function prepare(fixture: Fixture, takesMs: number): Promise<Prepared> {
+  const { process: receiver, origins } = await fixture.receiver();
+  const installation = await fixture.install();
   const accountId = await installation.addAccount();
   const slowAccountId = await installation.addAccount();
   const quick = await installation.addWebhooks(accountId, [`${origins[0] ?? ''}/at-once`]);
   await installation.addWebhooks(slowAccountId, [`${origins[1] ?? ''}/after-${takesMs}-ms`]);
-  const caller = ground.caller(installation, CALLER_CONNECTIONS);
-  const leadInSeconds = leadInSecondsOf(ground.sizes, takesMs);
+  const caller = fixture.caller(installation, CALLER_CONNECTIONS);
+  const leadInSeconds = leadInSecondsOf(fixture.sizes, takesMs);
   return {
     installation,
     receiver,
@@ -94,12 +94,12 @@ async function prepare(ground: Ground, takesMs: number): Promise<Bed> {
 /** @returns what was committed after the lead-in, for the quick endpoint and for the slow one */
 async function oneRun(
   { slowEndpoint }: Sizes,
-  bed: Bed,
+  prepared: Prepared,
   slowPerSecond: number,
 ): Promise<[quick: Arrival[], slow: Arrival[]]> {
-  const { installation, quick, slowAccountId, leadInSeconds } = bed;
+  const { installation, quick, slowAccountId, leadInSeconds } = prepared;
   const load = (seconds: number, perSecond: number): Promise<Arrival[][]> =>
-    measureLoads(bed, [
+    measureLoads(prepared, [
       { accountIds: [quick.accountId], perSecond: slowEndpoint.quickPerSecond, seconds },
       { accountIds: [slowAccountId], perSecond, seconds },
     ]);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Figure, Ground } from '../figure.ts';
+import type { Figure, Fixture } from '../figure.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { checkOf, valueOf } from '../result/result.ts';
@@ -21,29 +21,29 @@ export const suppressionBatches: Figure = {
     'from the request to the whole answer. One API runs, and neither relay nor worker. Answers with a status of 500 or more ' +
     'are counted for both accounts, and for the other account any answer but 200.',
   limitSeconds: 180,
-  async run(ground) {
-    const installation = await ground.install();
+  async run(fixture) {
+    const installation = await fixture.install();
     const api = await installation.start('api');
     const base = `http://127.0.0.1:${api.port}/v1`;
     const [noisy, quiet] = [await addKey(installation), await addKey(installation)];
     const tally = { faults: 0, batches: 0 };
-    await listTimes(base, quiet, ground, tally);
+    await listTimes(base, quiet, fixture, tally);
 
     const rounds: { alone: number; beside: number; faults: number; batchesPerSecond: number }[] = [];
-    for (let round = 1; round <= ground.rounds; round += 1) {
+    for (let round = 1; round <= fixture.rounds; round += 1) {
       Object.assign(tally, { faults: 0, batches: 0 });
-      const alone = quantile(await listTimes(base, quiet, ground, tally), 0.99);
+      const alone = quantile(await listTimes(base, quiet, fixture, tally), 0.99);
       const over = new AbortController();
       const loops = Array.from({ length: LOOPS }, async () => suppress(base, noisy, tally, over.signal));
-      await delay(ground.sizes.isolation.leadInSeconds * 1000);
+      await delay(fixture.sizes.isolation.leadInSeconds * 1000);
       const before = { batches: tally.batches, atMs: monotonicMs() };
-      const beside = quantile(await listTimes(base, quiet, ground, tally), 0.99);
+      const beside = quantile(await listTimes(base, quiet, fixture, tally), 0.99);
       const batchesPerSecond = ((tally.batches - before.batches) * 1000) / (monotonicMs() - before.atMs);
       over.abort();
       await Promise.all(loops);
       rounds.push({ alone, beside, faults: tally.faults, batchesPerSecond });
-      ground.say(
-        `round ${round} of ${ground.rounds}: p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ` +
+      fixture.say(
+        `round ${round} of ${fixture.rounds}: p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ` +
           `${batchesPerSecond.toFixed(0)} batches/s; ${tally.faults} refused`,
       );
     }
@@ -82,11 +82,11 @@ export const suppressionBatches: Figure = {
 async function listTimes(
   base: string,
   key: string,
-  ground: Ground,
+  fixture: Fixture,
   tally: { faults: number },
 ): Promise<number[]> {
   const times: number[] = [];
-  const endsAtMs = monotonicMs() + ground.sizes.isolation.seconds * 1000;
+  const endsAtMs = monotonicMs() + fixture.sizes.isolation.seconds * 1000;
   while (monotonicMs() < endsAtMs) {
     const askedAtMs = monotonicMs();
     const answer = await fetch(`${base}/webhooks`, { headers: { authorization: `Bearer ${key}` } });

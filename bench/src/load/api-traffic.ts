@@ -1,6 +1,6 @@
 import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
-import type { Installation } from '../ground/installation.ts';
+import type { Installation } from '../fixture/installation.ts';
 
 /** Requests that an API answers meanwhile. */
 export interface ApiTraffic {

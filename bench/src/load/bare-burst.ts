@@ -1,4 +1,4 @@
-import { BARE_BODY } from '../ground/installation.ts';
+import { BARE_BODY } from '../fixture/installation.ts';
 import type { BareClientName } from '../roles/bare-client.ts';
 import type { BareCommands, BareCost } from '../roles/bare-posts.ts';
 import type { RoleProcess } from '../roles/role-process.ts';

@@ -1,7 +1,7 @@
-import type { Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
-import { cpuSecondsOf, requireProcessFigures } from '../ground/process-figures.ts';
-import type { Measured } from '../ground/process-figures.ts';
+import type { Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
+import { cpuSecondsOf, requireProcessFigures } from '../fixture/process-figures.ts';
+import type { Measured } from '../fixture/process-figures.ts';
 
 /** Seconds of CPU, by process. */
 export type CpuSeconds = Readonly<Record<string, number>>;
@@ -28,13 +28,13 @@ export function sumOf(cpu: CpuSeconds, names: readonly string[]): number {
 
 /** Everything a delivery passes through: the product's processes, its servers and the receiver. */
 export function everyProcess(
-  ground: Pick<Ground, 'cluster'>,
+  fixture: Pick<Fixture, 'cluster'>,
   installation: Installation,
   receiverPid: number,
 ): (readonly [string, Measured])[] {
   return [
     ...installation.processes.map(({ name, pid }) => [name, { pid }] as const),
-    ['Postgres', { pid: ground.cluster.pid, withChildren: true }],
+    ['Postgres', { pid: fixture.cluster.pid, withChildren: true }],
     ['Redis', { pid: installation.redis.pid }],
     ['receiver', { pid: receiverPid }],
   ];

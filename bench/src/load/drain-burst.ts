@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
-import type { Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
+import type { Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
 import { monotonicMs } from '../monotonic.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
@@ -18,7 +18,7 @@ const ARRIVAL_TIMEOUT_MS = 120_000;
 
 /** Queues fresh events in one transaction and waits until all have arrived and their outcomes are recorded. */
 export async function drainBurst(
-  { cluster }: Pick<Ground, 'cluster'>,
+  { cluster }: Pick<Fixture, 'cluster'>,
   installation: Installation,
   receiver: RoleProcess<ReceiverCommands>,
   { webhooks, count }: { readonly webhooks: readonly WebhookId[]; readonly count: number },

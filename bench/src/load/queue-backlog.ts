@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
-import type { BenchDatabase } from '../ground/cluster.ts';
-import { EVENT_DATA } from '../ground/installation.ts';
+import type { BenchDatabase } from '../fixture/cluster.ts';
+import { EVENT_DATA } from '../fixture/installation.ts';
 
 export interface Backlog {
   readonly count: number;

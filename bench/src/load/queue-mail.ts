@@ -1,6 +1,6 @@
 import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
-import type { Installation } from '../ground/installation.ts';
+import type { Installation } from '../fixture/installation.ts';
 
 const clock = { now: () => new Date() };
 

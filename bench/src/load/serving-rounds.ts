@@ -1,6 +1,6 @@
-import type { Ground } from '../figure.ts';
-import type { Installation } from '../ground/installation.ts';
-import { countCalls } from '../ground/cluster.ts';
+import type { Fixture } from '../figure.ts';
+import type { Installation } from '../fixture/installation.ts';
+import { countCalls } from '../fixture/cluster.ts';
 import { servingCost } from './serving-cost.ts';
 import type { ServingCost } from './serving-cost.ts';
 
@@ -26,7 +26,7 @@ export interface Serving {
 }
 
 /** What a request costs our API and a bare Express route, in turn, after one round of each that does not count. */
-export async function servingRounds(ground: Ground, serving: Serving): Promise<ServingRound[]> {
+export async function servingRounds(fixture: Fixture, serving: Serving): Promise<ServingRound[]> {
   const { installation, yardstick, ours, count, request, counted, noun } = serving;
   const { database } = installation;
   const load = ({ port, pid }: Serving['ours']): Promise<ServingCost> =>
@@ -35,13 +35,13 @@ export async function servingRounds(ground: Ground, serving: Serving): Promise<S
   await load(ours);
 
   const rounds: ServingRound[] = [];
-  for (let round = 1; round <= ground.rounds; round += 1) {
+  for (let round = 1; round <= fixture.rounds; round += 1) {
     const bare = await load(yardstick);
     await database.query('select pg_stat_statements_reset()');
     const own = await load(ours);
     rounds.push({ yardstick: bare, ours: own, calls: (await countCalls(database, counted)) / count });
-    ground.say(
-      `round ${round} of ${ground.rounds}: ${own.cpuMs.toFixed(2)} ms of CPU a ${noun}, ` +
+    fixture.say(
+      `round ${round} of ${fixture.rounds}: ${own.cpuMs.toFixed(2)} ms of CPU a ${noun}, ` +
         `${bare.cpuMs.toFixed(2)} ms bare`,
     );
   }

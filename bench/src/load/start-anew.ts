@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { WebhookId } from '@postrider/domain';
-import type { Installation } from '../ground/installation.ts';
+import type { Installation } from '../fixture/installation.ts';
 
 /** V8 has compiled what fresh processes do over and over only after some thousands of deliveries. */
 const WARM_UP_BURST = 3_000;

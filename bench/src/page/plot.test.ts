@@ -45,7 +45,7 @@ describe.each([
       expect(svg).toContain(`>${words}</text>`);
   });
 
-  test('leaves the ground to the reader’s page, and writes in a tone for light and dark', () => {
+  test('leaves the background to the reader’s page, and writes in a tone for light and dark', () => {
     expect(svg).not.toMatch(/<rect[^>]*fill="(#fff|white)/);
     expect(svg).not.toMatch(/<text[^>]*fill="#(000|333|fff)/);
   });

@@ -10,7 +10,7 @@ echarts.use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent
 
 const WIDTH = 760;
 const HEIGHT = 380;
-/** Mid-tones, readable on white and on black: the page shows the plot on the reader's own ground. */
+/** Mid-tones, readable on white and on black: the page shows the plot on the reader's own background. */
 const TEXT = '#7d8590';
 const GRID = '#7d859055';
 const COLOURS = ['#3b82f6', '#f59e0b', '#10b981', '#ef4444', '#8b5cf6', '#06b6d4', '#84cc16'];

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { startZoneServer } from '@postrider/testing';
-import type { BundleProcess } from '../ground/bundle-process.ts';
-import type { Installation } from '../ground/installation.ts';
+import type { BundleProcess } from '../fixture/bundle-process.ts';
+import type { Installation } from '../fixture/installation.ts';
 
 /** What the inbound process needs besides an installation. */
-export interface InboundGround {
+export interface InboundFixture {
   /** Starts one, on an empty blob store. Its port is the one that mail comes in on. */
   start(installation: Installation): Promise<BundleProcess>;
   /** Makes an inbox on the domain that all accounts share. @returns its address */
@@ -19,7 +19,7 @@ export interface InboundGround {
 const clock = { now: () => new Date() };
 
 /** Name servers on which no name is, and a folder for the bytes of mail. */
-async function openInboundGround(): Promise<InboundGround> {
+async function openInboundFixture(): Promise<InboundFixture> {
   const names = await startZoneServer();
   const folder = mkdtempSync(join(tmpdir(), 'postrider-bench-mail-'));
   const blobs = join(folder, 'blobs');
@@ -48,12 +48,12 @@ async function openInboundGround(): Promise<InboundGround> {
   };
 }
 
-/** Runs `work` on a ground that goes afterwards. */
-export async function withInboundGround<T>(work: (ground: InboundGround) => Promise<T>): Promise<T> {
-  const ground = await openInboundGround();
+/** Runs `work` on a fixture that goes afterwards. */
+export async function withInboundFixture<T>(work: (fixture: InboundFixture) => Promise<T>): Promise<T> {
+  const fixture = await openInboundFixture();
   try {
-    return await work(ground);
+    return await work(fixture);
   } finally {
-    await ground.close();
+    await fixture.close();
   }
 }
