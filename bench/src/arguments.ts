@@ -5,12 +5,12 @@ export type Wish =
 
 export interface RunWish {
   readonly action: 'run';
-  /** In the order of the registry. */
+  /** The chosen figures, in the order of the registry. */
   readonly only: readonly string[];
-  /** Null: three, or one with `quick`. */
+  /** Null: three rounds, or one with `quick`. */
   readonly rounds: number | null;
   readonly quick: boolean;
-  /** How many of the machine's cores everything is held to. Null: all. */
+  /** The number of cores that the run may use. Null: all. */
   readonly cores: number | null;
   readonly out: string;
   readonly publish: boolean;
@@ -34,10 +34,10 @@ const OPTIONS = {
   'page-of': { type: 'string' },
 } as const;
 
-/** Wrong input: its message is one line, fit to print. */
+/** Wrong input. The message is one line. */
 export class UsageError extends Error {}
 
-/** @param known the ids of all figures @throws UsageError */
+/** @param known the ids of all figures. @throws UsageError */
 export function parseWish(args: readonly string[], known: readonly string[]): Wish {
   const values = parsed(args);
   if (values.help) return { action: 'help' };
@@ -60,7 +60,7 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS }).values;
   } catch (error) {
-    // Node's own message is good, but for the advice on its second sentence.
+    // Node's message without its second sentence, which gives advice.
     throw new UsageError(error instanceof Error ? (error.message.split(/[.\n]/)[0] ?? '') : String(error));
   }
 }

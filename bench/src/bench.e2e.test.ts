@@ -12,7 +12,7 @@ import { FIGURES } from './registry.ts';
 import { readResult } from './publish.ts';
 import type { Check } from './result/result.ts';
 
-/* The tool as it is run, on small sizes: that it works and keeps its promises, never how fast anything was. */
+/* Runs the tool with small sizes. Tests that it works, not how fast the product is. */
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'dist', 'bench.js');
 

@@ -16,17 +16,20 @@ import { runFigures } from './run-figures.ts';
 import { FULL, QUICK } from './sizes.ts';
 
 export interface Places {
-  /** The repository's folder. */
+  /** The repository. */
   readonly root: string;
-  /** Where the product's bundles are. */
+  /** The folder of the product's bundles. */
   readonly bundles: string;
 }
 
 const ROUNDS = 3;
-/** With these: what a run may take on two cores. */
+/** The time limit of a run on two cores with these sizes. */
 const LIMIT_SECONDS = 60 * 60;
 
-/** Runs the figures, writes the result and the page. @returns whether every figure was measured and every aim reached */
+/**
+ * Runs the figures and writes result and page. @returns true when every figure was measured and every aim
+ * reached
+ */
 export async function runBenchmark(wish: RunWish, places: Places): Promise<boolean> {
   if (findRedisServer() === null) throw new Error('redis-server or valkey-server is needed on PATH');
   if (wish.cores !== null) holdToCores(wish.cores);
@@ -86,7 +89,7 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
   }
 }
 
-/** As somebody would type it to get the same, whatever the order they were given in. */
+/** The command that repeats this run, with the arguments in a fixed order. */
 function commandOf(wish: RunWish): string {
   const flags = [
     ...(wish.only.length === FIGURES.length ? [] : [`--only ${wish.only.join(',')}`]),

@@ -7,7 +7,7 @@ import { UsageError } from './arguments.ts';
 import { holdToCores, keepLastCoreFree, usableCores } from './cores.ts';
 
 test('the usable cores are those that the system lets this process run on', () => {
-  expect(usableCores().length).toBeGreaterThanOrEqual(availableParallelism()); // which may go by a quota, too
+  expect(usableCores().length).toBeGreaterThanOrEqual(availableParallelism()); // a quota may lower this number
   expect(usableCores().length).toBeLessThanOrEqual(cpus().length);
 });
 
@@ -47,7 +47,7 @@ function sleep(): { pid: number; kill(): void } {
   return { pid: child.pid ?? 0, kill: () => void child.kill() };
 }
 
-/** The numbers of the processors that it may run on. */
+/** The numbers of the processors that the process may use. */
 function coresOf(pid: number): number[] {
   const [, mask = ''] = /^Cpus_allowed:\s*(\S+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   const bits = BigInt(`0x${mask.replaceAll(',', '')}`);

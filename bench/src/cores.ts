@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs';
 import { type CpuInfo, cpus } from 'node:os';
 import { UsageError } from './arguments.ts';
 
-/** The processors that this process may run on, and so all that it starts: all, unless it was held to some. */
+/** The processors that this process and its children may use. */
 export function usableCores(): CpuInfo[] {
   const all = cpus();
   const usable = usableNumbers() ?? [];
-  // Where the system numbers them otherwise, as with a processor switched off, nobody can tell which are meant.
+  // A system may number its processors differently, for example with one switched off. Then all count.
   return usable.some((number) => number < all.length)
     ? all.filter((_, number) => usable.includes(number))
     : all;
 }
 
-/** Holds this process, and all that it starts from now on, to the first of its processors. @throws UsageError */
+/** Limits this process and its later children to the first processors. @throws UsageError */
 export function holdToCores(count: number): void {
   const usable = usableCoreNumbers();
   if (usable.length < count) {
@@ -27,10 +27,10 @@ export function holdToCores(count: number): void {
 }
 
 /**
- * Keeps processes, and all that they start from now on, off the last processor.
+ * Keeps processes and their later children off the last processor.
  *
- * @returns `give` holds a process to it, `end` lets `pids` run everywhere again. @throws Error without Linux,
- * taskset and two processors
+ * @returns `give` limits a process to that processor; `end` lets `pids` use all processors again.
+ * @throws Error without Linux, taskset and two processors
  */
 export function keepLastCoreFree(pids: readonly number[]): { give(pid: number): void; end(): void } {
   const usable = usableCoreNumbers();
@@ -50,14 +50,14 @@ function usableCoreNumbers(): number[] {
   return usableNumbers()?.filter((number) => number < cpus().length) ?? [];
 }
 
-/** Null where the system does not tell. */
+/** Returns null when the system does not report it. */
 function usableNumbers(): number[] | null {
   if (process.platform !== 'linux') return null;
   const [, list] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
   return list === undefined ? null : numbersOf(list);
 }
 
-/** @param list as `0-2,5` */
+/** @param list such as `0-2,5` */
 function numbersOf(list: string): number[] {
   return list.split(',').flatMap((range) => {
     const [first, last = first] = range.split('-').map(Number);

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 
 const children = new Set<ChildProcess>();
 
-/** A tool that ends, however, leaves nothing running. */
+/** Ends the started processes with this tool, however it ends. */
 export function endsWithUs(child: ChildProcess): void {
   if (children.size === 0) process.once('exit', killAll);
   children.add(child);

@@ -7,7 +7,9 @@ import { usableCores } from './cores.ts';
 import type { Cluster } from './fixture/cluster.ts';
 import type { Sizes } from './sizes.ts';
 
-/** What the page says of the machine. The load is that before the run: an idle machine has next to none. */
+/**
+ * The page's facts about the machine. The load is measured before the run: it is near 0 on an idle machine.
+ */
 export function machineFacts(): Record<string, string> {
   const usable = usableCores();
   const heldTo = usable.length < cpus().length ? `, of the ${cpus().length} that there are` : '';
@@ -21,7 +23,7 @@ export function machineFacts(): Record<string, string> {
   };
 }
 
-/** @param root of the repository */
+/** @param root the repository */
 export function versionFacts(root: string, cluster: Pick<Cluster, 'version'>): Record<string, string> {
   const dependency = (folder: string, name: string): string =>
     manifest(join(root, folder, 'package.json')).dependencies?.[name] ?? 'unknown';
@@ -36,7 +38,7 @@ export function versionFacts(root: string, cluster: Pick<Cluster, 'version'>): R
   };
 }
 
-/** What differs from the defaults, and what one would ask for. */
+/** The settings that differ from the defaults or that readers ask for. */
 export function configurationFacts(sizes: Sizes, cluster: Pick<Cluster, 'settings'>): Record<string, string> {
   const settings = Object.entries(cluster.settings).map(([name, value]) => `${name} = ${value}`);
   return {
@@ -68,7 +70,7 @@ function redisVersion(): string {
   return /v=(\S+)/.exec(execFileSync(binary, ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown';
 }
 
-/** `, commit 1a2b3c4`, with what is not committed yet; nothing in a copy without history. */
+/** `, commit 1a2b3c4`, with a note about uncommitted changes. Empty without a git history. */
 function commit(root: string): string {
   if (!existsSync(join(root, '.git'))) return '';
   const git = (...args: string[]): string =>
@@ -80,6 +82,6 @@ function commit(root: string): string {
     const changed = git('status', '--porcelain', '--untracked-files=no') === '' ? '' : ' and changes since';
     return `, commit ${git('rev-parse', '--short', 'HEAD')}${changed}`;
   } catch {
-    return ''; // no git on this machine, or a repository of somebody else's
+    return ''; // no git, or git refuses the repository of another user
   }
 }

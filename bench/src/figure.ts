@@ -10,45 +10,45 @@ import type { ReceiverCommands } from './roles/receiver.ts';
 import type { RoleProcess } from './roles/role-process.ts';
 import type { Sizes } from './sizes.ts';
 
-/** One thing that is measured, in a file of its own. */
+/** One measurement, in a file of its own. */
 export interface Figure {
-  /** Names it on the command line, its notes and its profile. */
+  /** The name on the command line, of its notes and of its profile. */
   readonly id: string;
   readonly title: string;
   readonly group: FigureResult['group'];
-  /** What is done and how it is measured, for the page. */
+  /** The procedure and the method, for the page. */
   readonly how: string;
-  /** With as many rounds as a run has by itself; it is given up after that. */
+  /** Time limit with the default number of rounds. */
   readonly limitSeconds: number;
-  /** With fewer it says nothing, and is left out. */
+  /** With fewer cores the figure is left out, because it would mean nothing. */
   readonly coresMin?: number;
-  /** @throws Error when it could not be measured, saying why */
+  /** @throws Error with the reason when it cannot be measured */
   run(fixture: Fixture): Promise<Measurement>;
 }
 
-/** What a figure is measured on. Whatever it starts there ends with it. */
+/** Starts processes and servers for one figure. All of them end with the figure. */
 export interface Fixture {
   readonly sizes: Sizes;
-  /** How often each thing is measured, its yardstick beside it. */
+  /** How often each value is measured, together with its yardstick. */
   readonly rounds: number;
   readonly cluster: Cluster;
-  /** One line of progress. */
+  /** Prints one line of progress. */
   readonly say: (line: string) => void;
-  /** The customers' side, on its origins: `https://127.0.1.1:40001`. */
+  /** Starts the customers' endpoints. An origin is such as `https://127.0.1.1:40001`. */
   receiver(): Promise<{
     readonly process: RoleProcess<ReceiverCommands>;
     readonly origins: readonly string[];
   }>;
-  /** The yardstick. */
+  /** The yardstick of deliveries: bare signed posts. */
   bare(): RoleProcess<BareCommands>;
-  /** The yardstick of the API. */
+  /** The yardstick of the API: bare Express. */
   bareExpress(): RoleProcess<BareExpressCommands>;
-  /** A part of the API around a bare Express route. */
+  /** Bare Express with some layers of the API. */
   apiLayers(): RoleProcess<ApiLayersCommands>;
-  /** The yardstick of the inbound process. */
+  /** The yardstick of the inbound process: a bare smtp-server. */
   bareSmtp(): RoleProcess<BareSmtpCommands>;
-  /** A service that records events of its own. */
+  /** A service that records events in its own transactions. */
   caller(installation: Installation, connections: number): RoleProcess<CallerCommands>;
-  /** A fresh installation of the product, none of its processes started. */
+  /** A new installation of the product without running processes. */
   install(): Promise<Installation>;
 }

@@ -13,7 +13,7 @@ import { receiverCommands } from './roles/receiver.ts';
 import type { Commands } from './roles/protocol.ts';
 import { serveRole } from './roles/serve-role.ts';
 
-// The program is dist/bench.js, beside the bundles of the product.
+// The program is dist/bench.js. The product's bundles are in the same folder.
 const bundles = dirname(fileURLToPath(import.meta.url));
 const root = dirname(bundles);
 
@@ -21,7 +21,7 @@ const [first, role] = process.argv.slice(2);
 if (first === 'role') serveRole(commandsOf(role ?? ''));
 else await main(process.argv.slice(2));
 
-/** This program again, as one of the processes that the tool needs. */
+/** Runs this program as one of the tool's own processes. */
 function commandsOf(name: string): Commands {
   switch (name) {
     case 'receiver':
@@ -44,10 +44,10 @@ function commandsOf(name: string): Commands {
   }
 }
 
-/** Exit codes: 0 all reached, 1 not, 2 wrong usage. */
+/** Exit codes: 0 all aims reached, 1 not, 2 wrong usage. */
 async function main(args: readonly string[]): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => process.exit(1)); // what it has started ends with it
+    process.once(signal, () => process.exit(1)); // its processes end with it
   }
   try {
     process.exitCode = await act(args);

@@ -1,6 +1,6 @@
 /**
- * Milliseconds of the machine's monotonic clock. Its start means nothing, but every process of the machine reads the
- * same one: a time of one process can be subtracted from that of another. `checkSharedClock` sees to that.
+ * Milliseconds of the machine's monotonic clock. All processes of the machine read the same clock, so times
+ * of two processes can be subtracted. `checkSharedClock` checks this.
  */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
@@ -8,7 +8,7 @@ export function monotonicMs(): number {
 
 /**
  * @param other reads the clock of another process
- * @throws Error when that clock is not ours: an answer then lies outside of the time between question and answer
+ * @throws Error when the answer is not between the times of question and answer: that clock is not ours
  */
 export async function checkSharedClock(other: () => Promise<number>): Promise<void> {
   for (let question = 0; question < 5; question += 1) {

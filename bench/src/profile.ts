@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { basename, join } from 'node:path';
 
-/** A CPU profile as Node writes it with --cpu-prof, as far as it is read here. */
+/** The used fields of a CPU profile that Node writes with --cpu-prof. */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
-  /** The node that each sample was in. */
+  /** The node of each sample. */
   readonly samples: readonly number[];
   /** Microseconds between a sample and the one before. */
   readonly timeDeltas: readonly number[];
@@ -17,7 +17,10 @@ interface ProfileNode {
   readonly children?: readonly number[];
 }
 
-/** A function; lines and columns count from 0. Node's own native code has no url, its modules have one like `node:net`. */
+/**
+ * A function. Lines and columns count from 0. Native code has no url; Node's modules have one like
+ * `node:net`.
+ */
 interface CallFrame {
   readonly functionName: string;
   readonly url: string;
@@ -25,7 +28,7 @@ interface CallFrame {
   readonly columnNumber: number;
 }
 
-/** The file that a place of a bundle was made from; lines and columns count from 0. */
+/** The source file of a position in a bundle. Lines and columns count from 0. */
 type FindSource = (bundle: string, lineNumber: number, columnNumber: number) => string | undefined;
 
 /** Microseconds by name. */
@@ -34,10 +37,10 @@ export type Micros = ReadonlyMap<string, number>;
 const LINES = 40;
 
 /**
- * Reads the profiles of a run, and writes beside each a text with the functions that took most time.
- * @param folder with a folder of profiles for each figure
- * @param bundles the folder of the programs that were profiled
- * @returns for each figure and process what took its time, by library
+ * Reads the profiles of a run. Writes beside each profile a text with the functions that took the most time.
+ * @param folder contains one folder of profiles per figure
+ * @param bundles the folder of the profiled programs
+ * @returns the time by library, per figure and process
  */
 export function readProfiles(folder: string, bundles: string): Map<string, Map<string, Micros>> {
   const findSource = createFindSource(bundles);
@@ -45,7 +48,7 @@ export function readProfiles(folder: string, bundles: string): Map<string, Map<s
   return new Map(figures.map((figure) => [figure, byProcess(join(folder, figure), findSource)]));
 }
 
-/** @param folder with a folder for each process, named like `worker-2`, of its profiles: one for each thread */
+/** @param folder contains one folder per process, such as `worker-2`, with one profile per thread */
 function byProcess(folder: string, findSource: FindSource): Map<string, Micros> {
   const processes = new Map<string, Micros>();
   for (const label of readdirSync(folder)) {
@@ -58,7 +61,7 @@ function byProcess(folder: string, findSource: FindSource): Map<string, Micros> 
   return processes;
 }
 
-/** Writes a text with the functions that took most time beside it. */
+/** Writes the functions that took the most time to a text beside the profile. */
 function readProfile(file: string): CpuProfile {
   const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
   writeFileSync(`${file}.txt`, `${selfTimes(profile).slice(0, LINES).join('\n')}\n`);
@@ -79,7 +82,7 @@ function createFindSource(bundles: string): FindSource {
   };
 }
 
-/** `12.3 %  post  worker.js:120`: the share of the busy time that was spent in a function itself, most first. */
+/** `12.3 %  post  worker.js:120`: the share of busy time in the function itself, largest first. */
 export function selfTimes(profile: CpuProfile): string[] {
   const names = new Map(
     profile.nodes.map(({ id, callFrame }) => [
@@ -92,8 +95,8 @@ export function selfTimes(profile: CpuProfile): string[] {
 }
 
 /**
- * The busy time by library. Native code, WebAssembly, and what all use alike, as events and buffers, count as the function's
- * that called them; Node's own modules, the collector and our code are libraries like others.
+ * The busy time by library. Native code, WebAssembly and common Node modules, such as events and buffers,
+ * count for their caller. Other Node modules, the garbage collector and our code are libraries, too.
  */
 export function libraryTimes(profile: CpuProfile, findSource: FindSource): Micros {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
@@ -112,7 +115,7 @@ export function libraryTimes(profile: CpuProfile, findSource: FindSource): Micro
   return busyTimes(profile, (id) => libraries.get(id) ?? EVENT_LOOP);
 }
 
-/** What nothing else has called. */
+/** Code without a caller. */
 const EVENT_LOOP = 'Node: event loop';
 
 const NODE_MODULES: readonly (readonly [RegExp, string])[] = [
@@ -125,7 +128,7 @@ const NODE_MODULES: readonly (readonly [RegExp, string])[] = [
   [/^node:internal\/(crypto|modules|vm|bootstrap|process\/esm)/, 'Node: crypto and loading'],
 ];
 
-/** Undefined for native code and WebAssembly, and for what all use alike, as Node's events and buffers. */
+/** Undefined for native code, WebAssembly and common Node modules, such as events and buffers. */
 function libraryOf(
   { functionName, url, lineNumber, columnNumber }: CallFrame,
   findSource: FindSource,
@@ -156,7 +159,7 @@ export function sum(all: readonly Micros[]): Micros {
   return micros;
 }
 
-/** Percents of the whole, most first. */
+/** Percents of the whole, largest first. */
 export function mostFirst(micros: Micros): [string, number][] {
   const total = [...micros.values()].reduce((before, each) => before + each, 0);
   return [...micros].sort(([, a], [, b]) => b - a).map(([name, took]) => [name, (took / total) * 100]);

@@ -4,7 +4,7 @@ export function duration(seconds: number): string {
   return `${String(Math.floor(whole / 60)).padStart(2, '0')}:${String(whole % 60).padStart(2, '0')}`;
 }
 
-/** @returns what writes a line of progress: time gone, time left at the most */
+/** @returns a function that writes a line of progress with the elapsed and the largest remaining time */
 export function startProgress(limitSeconds: number, write: (text: string) => void): (line: string) => void {
   const begun = performance.now();
   return (line) => {

@@ -7,13 +7,13 @@ import { plotSvg } from './page/plot.ts';
 import { resultSchema } from './result/result.ts';
 import type { Result } from './result/result.ts';
 
-/** A page is `NAME.md`, with `NAME/result.json` and a plot for each that it shows beside it. */
+/** Writes `NAME.md`, `NAME/result.json` and the plots of the page. */
 export interface PagePlace {
   readonly folder: string;
   readonly name: string;
 }
 
-/** @param notesFolder where the notes on the figures are */
+/** @param notesFolder the folder of the notes about the figures */
 export function writePage(measured: Result, { folder, name }: PagePlace, notesFolder: string): void {
   const result = rounded(measured);
   const assets = join(folder, name);
@@ -24,7 +24,7 @@ export function writePage(measured: Result, { folder, name }: PagePlace, notesFo
   writeFileSync(join(folder, `${name}.md`), pageOf(result, { notes: readNotes(notesFolder), name }));
 }
 
-/** To six digits that count: more are noise, and the file is read by people, too. */
+/** Rounds to six significant digits. More digits are noise, and people read the file, too. */
 function rounded(result: Result): Result {
   const text = JSON.stringify(result, (_, value: unknown) =>
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value,
@@ -32,7 +32,7 @@ function rounded(result: Result): Result {
   return resultSchema.parse(JSON.parse(text));
 }
 
-/** The page that a result was written with. @throws UsageError when there is none: its folder would be cleared for it */
+/** The page of a result. @throws UsageError when it is missing: publishing would clear its folder */
 export function placeOf(resultFile: string): PagePlace {
   const assets = dirname(resultFile);
   const place = { folder: dirname(assets), name: basename(assets) };
@@ -44,7 +44,7 @@ export function placeOf(resultFile: string): PagePlace {
   return place;
 }
 
-/** @throws ZodError when it is no result, or one of another format */
+/** @throws ZodError when the file is not a result of this format */
 export function readResult(file: string): Result {
   return resultSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }

@@ -32,7 +32,7 @@ import { neverAnswers } from './isolation/never-answers.ts';
 import { slowEndpoints } from './isolation/slow-endpoints.ts';
 import { suppressionBatches } from './isolation/suppression-batches.ts';
 
-/** Every figure, in the order of the page. */
+/** All figures, in the order of the page. */
 export const FIGURES: readonly Figure[] = [
   requestToArrival,
   drain,

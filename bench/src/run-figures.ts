@@ -5,18 +5,21 @@ import { duration } from './progress.ts';
 
 export interface RunOptions {
   readonly forFigure: (figure: Figure) => Fixture & { close(): Promise<void> };
-  /** For all of them together; what does not fit is not measured. */
+  /** The time limit of the run. Figures that do not fit are not measured. */
   readonly limitSeconds: number;
-  /** More rounds take more time: multiplies each figure's own limit. */
+  /** Multiplies each figure's time limit, because more rounds take more time. */
   readonly limitFactor: number;
   readonly say: (line: string) => void;
 }
 
-/** A timer may fire a little before its time: so much is no time left. */
+/** Remaining time up to this counts as none, because a timer may fire early. */
 const TIMER_SLACK_SECONDS = 0.005;
 const NOTHING: Measurement = { checks: [], values: [], tables: [], plots: [] };
 
-/** Measures one figure after the other. One that fails or takes too long is not measured; the others still are. */
+/**
+ * Measures the figures in order. After a figure that fails or takes too long, the next ones are still
+ * measured.
+ */
 export async function runFigures(figures: readonly Figure[], options: RunOptions): Promise<FigureResult[]> {
   const begun = performance.now();
   const results: FigureResult[] = [];
@@ -41,7 +44,7 @@ async function runOne(figure: Figure, limitSeconds: number, options: RunOptions)
     : { id, title, group, how, seconds, status: 'measured', reason: null, ...outcome };
 }
 
-/** @returns the measurement, or why there is none */
+/** @returns the measurement, or the reason why it is missing */
 async function measure(
   figure: Figure,
   limitSeconds: number,
@@ -54,7 +57,7 @@ async function measure(
     timer = setTimeout(() => resolve(`not done after ${duration(limitSeconds)}`), limitSeconds * 1000);
   });
   try {
-    // Given up, it fails by itself as soon as its processes are gone; nobody listens any more.
+    // After the time limit the figure fails when its processes end. Its error is ignored.
     return await Promise.race([figure.run(fixture), tooLong]);
   } catch (error) {
     say(error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -1,12 +1,12 @@
-/** How much of everything. The full sizes are the published ones; the quick ones try the tool. */
+/** The sizes of a run. The published pages use the full sizes; the quick ones try the tool. */
 export interface Sizes {
-  /** Fresh events of one drained burst, and posts of the yardstick's. */
+  /** New events of one burst, and posts of the yardstick. */
   readonly burst: number;
-  /** Where events are recorded at a steady rate. */
+  /** Figures with a steady rate of events. */
   readonly eventsPerSecond: number;
-  /** Of one run at that rate. */
+  /** The duration of one run at that rate. */
   readonly latencySeconds: number;
-  /** How long each number of workers has work. */
+  /** The duration per number of workers. */
   readonly scalingSeconds: number;
   readonly scalingWorkers: readonly number[];
   readonly scalingEndpoints: number;
@@ -14,75 +14,75 @@ export interface Sizes {
   readonly backlogWebhooks: number;
   readonly oldSnapshot: {
     readonly perSecond: number;
-    /** Of one round. */
+    /** The duration of one round. */
     readonly seconds: number;
-    /** Deliveries that come and go while the snapshot is held. */
+    /** Deliveries that begin and end while the snapshot is open. */
     readonly dead: number;
   };
-  /** Redis’ memory has settled when it has not risen for so long. */
+  /** Redis’ memory is stable when it has not risen for this time. */
   readonly redisSettledSeconds: number;
   readonly redisUntilDueSeconds: number;
   readonly memoryDeliveries: number;
   readonly commitSeconds: number;
-  /** Messages of one round, and requests of the yardstick's. */
+  /** Messages per round, and requests of the yardstick. */
   readonly sends: number;
-  /** Handed over in one round. */
+  /** Messages sent per round. */
   readonly mails: number;
-  /** How long its mail takes at best. */
+  /** The shortest possible time of its mail. */
   readonly slowProviderSeconds: number;
   readonly inbound: {
-    /** Messages of 20 KB in one round, and of 5 MB. */
+    /** Messages per round: of 20 KB, and of 5 MB. */
     readonly small: number;
     readonly large: number;
-    /** Messages of 20 KB, where they come at a steady rate. */
+    /** Messages of 20 KB at a steady rate. */
     readonly perSecond: number;
-    /** Of one run at that rate. */
+    /** The duration of one run at that rate. */
     readonly seconds: number;
   };
   readonly isolation: {
-    /** Of one run of the healthy endpoint. */
+    /** The duration of one run of the healthy endpoint. */
     readonly seconds: number;
-    /** How long the load lasts before that. */
+    /** The load's duration before that run. */
     readonly leadInSeconds: number;
     readonly oneEndpointQueue: number;
     readonly hangingEndpoints: number;
     readonly hangingQueue: number;
     readonly floodQueue: number;
     readonly deadEndpoints: number;
-    /** For each of the endpoints that answer late. */
+    /** Per endpoint that answers late. */
     readonly lateQueue: number;
-    /** Instead of `leadInSeconds`, beside these. */
+    /** Replaces `leadInSeconds` beside these endpoints. */
     readonly lateLeadInSeconds: number;
     readonly busyWebhooks: number;
-    /** For each of these. */
+    /** Per busy webhook. */
     readonly busyQueue: number;
   };
   readonly recovery: {
-    /** Events of the two tenants. */
+    /** Events per second of the two tenants. */
     readonly perSecond: { readonly A: number; readonly B: number };
-    /** How long the load lasts before it is disturbed. */
+    /** The load's duration before the disturbance. */
     readonly leadInSeconds: number;
-    /** How long a worker is frozen; a start takes less. */
+    /** How long a worker is frozen. A start takes less. */
     readonly stumbleSeconds: number;
-    /** After the disturbance; then it is to be over. */
+    /** The time after the disturbance in which the load must recover. */
     readonly withinSeconds: number;
-    /** Of what is compared. */
+    /** The duration of the compared load. */
     readonly windowSeconds: number;
   };
   readonly halfLoad: {
-    /** Events whose delivery tells the capacity. */
+    /** Events that measure the capacity. */
     readonly capacityBurst: number;
     readonly seconds: number;
   };
   readonly retries: {
-    /** Retries that are due within the time. */
+    /** Retries that become due within the time. */
     readonly pending: readonly number[];
     readonly withinSeconds: number;
     readonly webhooks: number;
   };
   readonly slowEndpoint: {
     readonly quickPerSecond: number;
-    /** How long the load lasts before it counts. */
+    /** The load's duration before the measurement. */
     readonly leadInSeconds: number;
     readonly windowSeconds: number;
   };

@@ -8,7 +8,7 @@ import { spreadOf } from '../result/statistics.ts';
 import { LAYERED_PATH } from '../roles/api-layers.ts';
 
 const CONCURRENCY = 16;
-/** A layer that costs more has a reason. */
+/** A layer above this cost needs a reason on the page. */
 const COST_MAX_US = 20;
 
 export const apiLayers: Figure = {
@@ -81,7 +81,7 @@ export const apiLayers: Figure = {
   },
 };
 
-/** After one round that does not count. */
+/** Measures after one warm-up round. */
 async function roundsOf(fixture: Fixture, measure: () => Promise<number[]>): Promise<number[][]> {
   await measure();
   const rounds: number[][] = [];

@@ -10,7 +10,7 @@ import { median } from '../result/statistics.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
-/** The relay's own measurements of its passes for deliveries, and of the rows it claimed. */
+/** The relay's metrics of its delivery passes and of claimed rows. */
 const ROUNDS_SECONDS = 'postrider_relay_pass_duration_seconds_sum{pass="deliveries"}';
 const NEWS_SECONDS = 'postrider_relay_pass_duration_seconds_sum{pass="news"}';
 const PASSES = 'postrider_relay_pass_duration_seconds_count{pass="deliveries"}';
@@ -61,9 +61,9 @@ interface Prepared {
 
 interface Drained {
   readonly perSecond: number;
-  /** Microseconds of the relay's turns for each delivery claimed. */
+  /** Microseconds of the relay's passes per claimed delivery. */
   readonly passMicros: number;
-  /** Milliseconds of a turn when nothing is due. */
+  /** Milliseconds of a pass when nothing is due. */
   readonly idlePassMs: number;
 }
 

@@ -10,19 +10,21 @@ import { BARE_CLIENTS } from '../roles/bare-client.ts';
 import type { BareClientName } from '../roles/bare-client.ts';
 import { median } from '../result/statistics.ts';
 
-/** The share of a burst that is sent beforehand: connections up, code compiled, the endpoint known to answer. */
+/**
+ * Share of a burst sent as warm-up: it opens connections, compiles code and shows that the endpoint answers.
+ */
 const WARM_UP_SHARE = 0.1;
-/** The processes that a delivery passes through on our side. */
+/** Our processes on the path of a delivery. */
 const SENDING = ['relay', 'worker', 'Postgres', 'Redis'];
 
-/** What one delivery, or one bare post, took. */
+/** The cost of one delivery or one bare post. */
 interface Cost {
   readonly perSecond: number;
-  /** Microseconds of CPU for each, by process. */
+  /** Microseconds of CPU per delivery, by process. */
   readonly cpuMicros: CpuSeconds;
 }
 
-/** Each sender's burst, one after the other. */
+/** Runs the senders' bursts one after the other. */
 type Round = Readonly<Record<BareClientName | 'Postrider', Cost>>;
 
 export const drain: Figure = {

@@ -10,7 +10,7 @@ import type { Measurement } from '../result/result.ts';
 import { quantile } from '../result/statistics.ts';
 import type { Behaviour } from '../roles/receiver.ts';
 
-/** Accounts whose endpoints answer at once, and perhaps one account more whose endpoint does not. */
+/** Accounts whose endpoints answer at once, with or without one account whose endpoint does not. */
 interface Scene {
   readonly name: string;
   readonly accounts: number;
@@ -34,7 +34,7 @@ const SCENES: readonly Scene[] = [
   { name: 'beside an endpoint that fails', accounts: 1, webhooksEach: 1, beside: 'fail' },
   { name: 'beside an endpoint that hangs', accounts: 1, webhooksEach: 1, beside: 'never' },
 ];
-/** The capacity is that of a fleet with several tenants. */
+/** Accounts that measure the capacity: several, as in a real fleet. */
 const CAPACITY_SCENE = 'ten accounts';
 const CALLER_CONNECTIONS = 8;
 const P50_MS_MAX = 100;
@@ -68,7 +68,7 @@ interface SceneBed {
   readonly scene: Scene;
   readonly accountIds: readonly AccountId[];
   readonly webhooks: readonly WebhookId[];
-  /** Of the endpoint that is named. */
+  /** The p99 of the named endpoint. */
   readonly besideId: AccountId | null;
 }
 
@@ -79,7 +79,7 @@ interface Prepared extends Ends {
 
 interface Round {
   readonly capacityPerSecond: number;
-  /** In the order of the scenes: of the webhook that has the longest, in milliseconds. */
+  /** The largest p99 of a webhook per scene, in milliseconds, in the order of the scenes. */
   readonly scenes: readonly { readonly p50: number; readonly p99: number }[];
 }
 
@@ -112,7 +112,7 @@ async function addScene(
   return { scene, accountIds, webhooks, besideId };
 }
 
-/** Several webhooks of an account get the same event: their endpoints have names. */
+/** Endpoints need names when several webhooks of an account get the same event. */
 function namesOf({ webhooksEach }: Scene): string[][] {
   return webhooksEach === 1 ? [[]] : Array.from({ length: webhooksEach }, (_, index) => [String(index)]);
 }
@@ -147,7 +147,7 @@ async function oneRound({ sizes }: Fixture, prepared: Prepared): Promise<Round> 
   return { capacityPerSecond, scenes: measured };
 }
 
-/** @returns the arrivals of each webhook that is judged */
+/** @returns the arrivals per judged webhook */
 async function runScene(
   prepared: Prepared,
   { scene, accountIds, webhooks, besideId }: SceneBed,
@@ -161,7 +161,7 @@ async function runScene(
     { accountIds, perSecond: share * accountIds.length, seconds, endpoints: names },
     ...(besideId === null ? [] : [{ accountIds: [besideId], perSecond: share, seconds, awaited: answers }]),
   ]);
-  // Accounts are served in turn, and each event is one delivery to each webhook of its account.
+  // Events rotate over the accounts. Each webhook of the account gets one delivery per event.
   const ofWebhook = webhooks.map((_, place) => plain.filter((_, index) => index % webhooks.length === place));
   return [...ofWebhook, beside].filter((arrivals) => arrivals.length > 0);
 }

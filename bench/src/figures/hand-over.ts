@@ -11,9 +11,9 @@ const WITHIN_MS = 120_000;
 
 interface Round {
   readonly perSecond: number;
-  /** For each mail, by process, in microseconds. */
+  /** Microseconds of CPU per mail, by process. */
   readonly cpu: CpuSeconds;
-  /** Of a bare got post. */
+  /** Microseconds of CPU of a bare got post. */
   readonly bareMicros: number;
 }
 

@@ -16,7 +16,7 @@ const WARM_UP_SECONDS = 4;
 const ARRIVED_WITHIN_MS = 60_000;
 
 interface Round {
-  /** From the end of DATA to the whole body at the endpoint. */
+  /** From the end of DATA until the endpoint has the whole body. */
   readonly arrivedMs: readonly number[];
   /** From the end of DATA to the 250. */
   readonly takenMs: readonly number[];
@@ -89,7 +89,7 @@ async function arrivals(
   };
 }
 
-/** @returns the event of each message, by `Message-ID` */
+/** @returns the event per message, by `Message-ID` */
 async function eventsOf({ database }: Installation, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await database.query<{ header: string; event: string }>(
     `select m.message_id as header, e.id as event

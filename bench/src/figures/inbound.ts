@@ -14,7 +14,7 @@ interface Kind {
   readonly name: string;
   readonly bytes: number;
   readonly count: (sizes: Sizes) => number;
-  /** CPU of the inbound process, against the yardstick’s, which reads and answers and nothing else. */
+  /** CPU of the inbound process divided by that of the yardstick, which only reads and answers. */
   readonly cpuTimesAtMost: number;
 }
 
@@ -23,7 +23,7 @@ const KINDS: readonly Kind[] = [
   { name: '5 MB', bytes: 5_000_000, count: ({ inbound }) => inbound.large, cpuTimesAtMost: 10 },
 ];
 
-/** What a message costs the process that takes it. */
+/** The cost of a message for the inbound process. */
 interface Cost {
   readonly cpuMs: number;
   readonly perSecond: number;
@@ -60,7 +60,7 @@ async function measure(fixture: Fixture, mail: InboundFixture): Promise<Measurem
       const load = (port: number, pid: number): Promise<Cost> =>
         costOf(pid, count, () => sendIncoming({ port, to, bytes: kind.bytes }, count, CONNECTIONS));
       const one = { bare: await load(barePort, bare.pid), ours: await load(ours.port, ours.pid) };
-      if (round === 0) continue; // warms both up
+      if (round === 0) continue; // warm-up
       rounds[index]?.push(one);
       fixture.say(`round ${round} of ${fixture.rounds}: ${kind.name}: ${describe(one)}`);
     }

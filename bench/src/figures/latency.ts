@@ -11,10 +11,10 @@ import { quantile } from '../result/statistics.ts';
 import { FULL } from '../sizes.ts';
 
 const CALLER_CONNECTIONS = 8;
-/** V8 has compiled what a process does over and over only after some thousands of deliveries. */
+/** V8 needs some thousands of deliveries to compile the hot code. */
 const WARM_UP_BURST = 5_000;
 const WARM_UP_SECONDS = 5;
-/** Shares of all events at which the plot shows how long they took, at the most. */
+/** The quantiles in the plot. */
 const PLOTTED_PERCENT = [1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 100];
 
 export const latency: Figure = {

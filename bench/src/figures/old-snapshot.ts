@@ -63,7 +63,7 @@ interface Prepared extends Ends {
   readonly relayPort: number;
 }
 
-/** Mean milliseconds of each pass, and the p99 from commit to arrival. */
+/** The mean milliseconds per pass, and the p99 from commit to arrival. */
 interface Round {
   readonly passMs: Readonly<Record<PassName, number>>;
   readonly p99Ms: number;
@@ -127,7 +127,10 @@ async function holdingSnapshot<T>(database: BenchDatabase, work: () => Promise<T
   }
 }
 
-/** Born and ended within a transaction each, so that no relay claims them: what they leave in the index is the same. */
+/**
+ * Makes and removes each delivery in one transaction, so that no relay claims it. It leaves the same index
+ * entries.
+ */
 async function comeAndGo(database: BenchDatabase, count: number): Promise<void> {
   for (let left = count; left > 0; left -= DEAD_AT_ONCE) {
     await database.query(

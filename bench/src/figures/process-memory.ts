@@ -13,16 +13,21 @@ const NAMES = ['api', 'relay', 'worker'] as const;
 type Name = (typeof NAMES)[number];
 const SAMPLE_EVERY_MS = 250;
 const MIB = 1024 * 1024;
-/** Events are queued in so many portions, so that the backlog stays the same from the beginning to the end. */
+/** The number of portions. Queueing in portions keeps the backlog constant. */
 const PORTIONS = 50;
-/** A run takes one to three minutes. What a heap takes between two collections makes the growth of a single one uncertain by 3 %. */
+/**
+ * A run takes one to three minutes. Garbage between collections makes the growth of one run uncertain by 3 %.
+ */
 const RUNS_MAX = 3;
-/** Of the API. Its heap is collected whole every fifth second then: with fewer, half the run would be two or three such waves. */
+/**
+ * Requests per second to the API. Its heap then has a full collection every 5 s; fewer would give too few
+ * waves.
+ */
 const REQUESTS_PER_SECOND = 250;
-/** Of the resident memory, over the second half: less is the noise of a heap that is collected now and then. */
+/** Allowed growth of resident memory over the second half. Less is noise of the garbage collector. */
 const GROWTH_PERCENT_MAX = 2;
 
-/** After so many deliveries, the resident bytes of each process. */
+/** The resident bytes per process after a number of deliveries. */
 interface Sample {
   readonly deliveries: number;
   readonly bytes: Readonly<Record<Name, number>>;
@@ -87,7 +92,7 @@ async function runOnce(fixture: Fixture, prepared: Prepared): Promise<Run> {
   return { samples, api: traffic.answers };
 }
 
-/** Always two portions in the table: one that is drained, and one more. */
+/** Keeps two portions in the table: one that is drained, and one more. */
 async function feed(fixture: Fixture, { installation, receiver, webhooks }: Prepared): Promise<void> {
   const portion = fixture.sizes.memoryDeliveries / PORTIONS;
   await installation.queue(webhooks, portion);
@@ -108,7 +113,7 @@ function measurement(runs: readonly Run[], count: number): Measurement {
     runs.map(({ samples }) => {
       const [first, ...others] = samples.filter(({ deliveries }) => deliveries >= from * count);
       return [
-        ...(first === undefined ? [] : [first]), // of a short run it may be the only one
+        ...(first === undefined ? [] : [first]), // a short run may have no other
         ...others.filter(({ deliveries }) => deliveries <= to * count),
       ].map(({ deliveries, bytes }) => [deliveries, bytes[name]] as const);
     });

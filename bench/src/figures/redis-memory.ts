@@ -8,16 +8,16 @@ import { FULL } from '../sizes.ts';
 
 interface Scene {
   readonly name: string;
-  /** When how many of so many deliveries are due. */
+  /** The due times of `count` deliveries. */
   readonly parts: (count: number) => readonly Backlog[];
   readonly withWorker: boolean;
-  /** Redis is watched until their time has come; else until the relay has put in all that it will. */
+  /** True: measures Redis until the deliveries are due. False: until the relay adds no more jobs. */
   readonly untilDue?: boolean;
-  /** How many times as many webhooks as in the other figures have a share in it. */
+  /** Multiplies the number of webhooks of the other figures. */
   readonly webhooksTimes: number;
 }
 
-/** Several times what the relay puts into the queue ahead of time, at the most. */
+/** Several times the relay's limit of delayed jobs. */
 const NEAR_MAX = 50_000;
 const later = (count: number): Backlog => ({ count, fromSeconds: 3_600, toSeconds: 7_200 });
 
@@ -34,9 +34,9 @@ const SCENES: readonly Scene[] = [
     withWorker: false,
     webhooksTimes: 1,
   },
-  // The relay puts what is due within a minute into the queue, up to a bound, and less far ahead the more there is: so it
-  // comes to the bound little by little, as the time of all comes nearer. This is the most it may ever hold. Those come
-  // last into the table, so that they are still due in the future when the relay starts.
+  // The relay adds deliveries that are due within a minute, up to a limit. With many deliveries it looks less
+  // far ahead, so it reaches the limit slowly as their due time comes. This is the largest queue. These
+  // deliveries are inserted last, so that their due time is still in the future when the relay starts.
   {
     name: 'many due within the next minute, all workers stopped',
     parts: (count) => {
@@ -48,10 +48,10 @@ const SCENES: readonly Scene[] = [
     webhooksTimes: 10,
   },
 ];
-/** The backlog is tried at a tenth, too: memory must not follow it. */
+/** A tenth of the backlog must need the same memory. */
 const SHARES = [0.1, 1];
 const SAMPLE_EVERY_MS = 250;
-/** Less is the breathing of its buffers. */
+/** Smaller differences come from Redis' buffers. */
 const RISE = 1.01;
 const SETTLED_AFTER_MS_MAX = 35_000;
 const MIB = 1024 * 1024;
@@ -107,7 +107,7 @@ async function peakOf(fixture: Fixture, scene: Scene, count: number): Promise<nu
   }
 }
 
-/** Asks until the answer has not risen for some time: then the relay has put in all that it will. */
+/** Polls until the value has stopped rising: the relay then adds no more jobs. */
 async function settledMemory(redis: Redis, settledMs: number): Promise<number> {
   const begun = performance.now();
   let highest = 0;

@@ -12,20 +12,20 @@ import { median, quantile } from '../result/statistics.ts';
 
 const CONCURRENCY = 16;
 const WITHIN_MS = 120_000;
-/** The processes that an event passes through on our side. */
+/** Our processes on the path of an event. */
 const OURS = ['api', 'relay', 'worker', 'Redis', 'Postgres'];
-/** Requests a second. */
+/** Requests per second. */
 const RATES = [100, 10] as const;
 
 interface Round {
   readonly perSecond: number;
-  /** Of each process, in microseconds for an event. */
+  /** Microseconds of CPU per event, by process. */
   readonly eventMicros: CpuSeconds;
-  /** Of a bare got post. */
+  /** Microseconds of CPU of a bare got post. */
   readonly bareMicros: number;
-  /** From the request to the whole body at the endpoint, at the higher rate. */
+  /** From the request until the endpoint has the whole body, at the higher rate. */
   readonly arrivedMs: readonly number[];
-  /** Each process at each rate, and with nothing to do, in percent of a core. */
+  /** Percent of a core, by process and rate. Rate 0 is idle. */
   readonly percent: readonly CpuSeconds[];
 }
 
@@ -68,14 +68,14 @@ async function prepare(fixture: Fixture): Promise<(count: number, seconds: numbe
   const bodyOf = (): Buffer => Buffer.from(JSON.stringify({ email: `someone${(made += 1)}@example.com` }));
   const request = { port, key: await addKey(installation, accountId), path: '/v1/suppressions', bodyOf };
 
-  /** @returns seconds of CPU of each process while it is done */
+  /** @returns seconds of CPU per process while the work runs */
   async function cpuOf(work: () => Promise<unknown>): Promise<CpuSeconds> {
     const cpu = watchCpu(everyProcess(fixture, installation, receiver.pid));
     await work();
     return cpu();
   }
 
-  /** @returns when the last of them arrived */
+  /** @returns the arrival time of the last event */
   async function arrivals(count: number): Promise<number> {
     const lastAtMs = await receiver.call('reached', { count, withinMs: WITHIN_MS });
     await installation.drained(webhooks);

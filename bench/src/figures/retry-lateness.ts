@@ -9,9 +9,9 @@ import type { Sizes } from '../sizes.ts';
 
 /** The contract: a due retry starts within 1 s while capacity is free. */
 const LATE_MS_MAX = 1_000;
-/** A retry may begin so much before its time: the log counts back from Postgres's clock in whole milliseconds. */
+/** A retry may seem this early: the log counts back from Postgres's clock in whole milliseconds. */
 const EARLY_MS_MAX = 50;
-/** A round takes some 40 s for each number of retries. */
+/** A round takes about 40 s per number of retries. */
 const ROUNDS_MAX = 3;
 
 const { webhooks: WEBHOOKS, withinSeconds } = FULL.retries;
@@ -70,7 +70,7 @@ export const retryLateness: Figure = {
   },
 };
 
-/** @returns how late each retry started, in milliseconds */
+/** @returns the lateness of each retry, in milliseconds */
 async function oneRun(
   installation: Installation,
   webhooks: readonly WebhookId[],
@@ -84,7 +84,8 @@ async function oneRun(
   await new Promise((resolve) => setTimeout(resolve, retries.withinSeconds * 1000));
   await installation.drained(webhooks);
   await installation.stopAll('gently');
-  // A delivery that has ended is gone, and its due time with it: `queue` makes the n-th of all due after n shares of the time.
+  // An ended delivery has no row and no due time. `queue` spreads the due times evenly, so they can be
+  // computed.
   const rows = await database.query<{ late: number }>(
     `select extract(epoch from a.started_at - e.created_at)::float8 * 1000
             - $1::float8 * 1000 * split_part(e.id, '_', 3)::int / $2::int as late
@@ -96,7 +97,7 @@ async function oneRun(
   return rows.map(({ late }) => latenessMs(late));
 }
 
-/** @throws Error for a retry that started before its time: it breaks the contract. */
+/** @throws Error for a retry that started too early, which breaks the contract. */
 export function latenessMs(late: number): number {
   if (late < -EARLY_MS_MAX) throw new Error(`a retry started ${Math.round(-late)} ms before it was due`);
   return Math.max(0, late);

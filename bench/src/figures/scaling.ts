@@ -8,15 +8,15 @@ import { median } from '../result/statistics.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
-/** Of each worker, in each lane. */
+/** Concurrency per worker and lane. */
 const CONCURRENCY = 8;
 const ENDPOINT_TAKES_SECONDS = 0.05;
-/** What one worker could do if nothing but the endpoints took time. */
+/** The rate of one worker if only the endpoints took time. */
 const CEILING_PER_SECOND = CONCURRENCY / ENDPOINT_TAKES_SECONDS;
-/** From this share on there is no core left for one more worker. */
+/** Above this busy share no core is left for another worker. */
 const CORES_FULL = 0.9;
 const EACH_WARM_UP = 4;
-/** The relay learns from the second that the endpoints have answered the first: then all goes to the fast lane. */
+/** The relay learns with the second event that the endpoints answer. Then all events use the fast lane. */
 const WARM_UPS = 2;
 
 export const scaling: Figure = {

@@ -7,7 +7,7 @@ import type { ServingRound } from '../load/serving-rounds.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 
 const CONCURRENCY = 16;
-/** Whatever opens a transaction, and whatever writes without one. */
+/** Statements that open a transaction, and writes outside of one. */
 const WRITES = String.raw`(s.query ~* '^\s*(begin|start transaction)' or s.query ~* '\m(insert into|update|delete from)\M')`;
 
 export const send: Figure = {

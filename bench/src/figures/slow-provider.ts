@@ -5,14 +5,14 @@ import { queueMail } from '../load/queue-mail.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 
-/** How long the provider takes for each message. */
+/** The provider's time per message. */
 const LATENCIES_MS = [50, 300] as const;
 /** The default of MAIL_CONCURRENCY. */
 const SLOTS = 16;
 const WITHIN_MS = 120_000;
 const POLL_MS = 10;
 
-/** Messages a second. */
+/** Messages per second. */
 interface Round {
   readonly perSecond: number;
   readonly barePerSecond: number;
@@ -33,7 +33,7 @@ export const slowProvider: Figure = {
     for (const latencyMs of LATENCIES_MS) {
       const { round, close } = await prepare(fixture, latencyMs);
       const count = Math.round(fixture.sizes.slowProviderSeconds * idealRate(latencyMs));
-      await round(count); // until the code of both is compiled and all connections stand
+      await round(count); // warm-up: compiles code and opens connections
       const measured: Round[] = [];
       for (let number = 1; number <= fixture.rounds; number += 1) {
         const one = await round(count);
@@ -85,7 +85,7 @@ function idealRate(latencyMs: number): number {
 }
 
 interface Prepared {
-  /** Hands over so many messages, and sends as many by the yardstick. */
+  /** Sends `count` messages with the product, and as many with the yardstick. */
   readonly round: (count: number) => Promise<Round>;
   readonly close: () => void;
 }

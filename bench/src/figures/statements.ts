@@ -6,7 +6,7 @@ import { checkOf, valueOf } from '../result/result.ts';
 
 const TABLE_ROWS = 12;
 
-/** What the server counted for one statement. */
+/** The server's counters of one statement. */
 interface Count {
   readonly query: string;
   readonly calls: number;
@@ -84,7 +84,7 @@ async function readCounts(database: BenchDatabase): Promise<Count[]> {
      group by s.queryid, s.query order by calls desc`,
     [PRODUCT_ROLE],
   );
-  // Without a single one, the counting was off: that is no good figure.
+  // Zero means that counting was off.
   if (rows.length === 0) throw new Error('pg_stat_statements has counted nothing');
   return rows.map(({ query, calls }) => ({ query: query.trim(), calls }));
 }

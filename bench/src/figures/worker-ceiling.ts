@@ -6,7 +6,7 @@ import type { Burst } from '../load/drain-burst.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
 
-/** What shares the other cores. */
+/** The processes on the other cores. */
 const OTHERS = ['relay', 'Postgres', 'Redis', 'receiver'];
 
 export const workerCeiling: Figure = {
@@ -18,7 +18,7 @@ export const workerCeiling: Figure = {
     'last core for itself, and relay, Redis, Postgres’ sessions and the receiver share the others. While its core is busy and the ' +
     'others are not, the rate is what one worker can do.',
   limitSeconds: 240,
-  coresMin: 3, // everything else together costs as much as the worker, and on one core would be the limit
+  coresMin: 3, // the other processes together cost as much as the worker: one core for them would be the limit
   async run(fixture) {
     const lastCore = keepLastCoreFree([process.pid, fixture.cluster.pid]);
     try {
@@ -87,7 +87,7 @@ function measurement(bursts: readonly Burst[], count: number): Measurement {
   };
 }
 
-/** In percent of a core. */
+/** Percent of a core. */
 function busy({ cpu, seconds }: Burst, names: readonly string[]): number {
   return (sumOf(cpu, names) / seconds) * 100;
 }

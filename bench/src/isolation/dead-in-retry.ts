@@ -1,7 +1,7 @@
 import { deadEndpoints } from '../fixture/loopback.ts';
 import { isolationFigure } from './isolation-figure.ts';
 
-/** The first of the default retry delays: nothing is tried again more often. */
+/** The first default retry delay: no delivery is retried more often. */
 const RETRY_WITHIN_SECONDS = 30;
 
 export const deadInRetry = isolationFigure({

@@ -14,14 +14,14 @@ import { FULL } from '../sizes.ts';
 
 const CALLER_CONNECTIONS = 8;
 const MAIL_CONNECTIONS = 8;
-/** The largest that are received. */
+/** The largest message that the product accepts. */
 const MAIL_BYTES = 10 * 1024 * 1024;
 
 interface Round {
   readonly alone: number;
   readonly beside: number;
   readonly messagesPerSecond: number;
-  /** Share of the cores, 0 to 1. */
+  /** Busy share of the cores, 0 to 1. */
   readonly coresBusy: number;
 }
 

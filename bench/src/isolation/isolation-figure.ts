@@ -13,30 +13,33 @@ import type { RoleProcess } from '../roles/role-process.ts';
 import { FULL } from '../sizes.ts';
 import type { Sizes } from '../sizes.ts';
 
-/** What disturbs the healthy endpoint. */
+/** A disturbance of the healthy endpoint. */
 export interface Disturbance {
   readonly id: string;
   readonly title: string;
-  /** One or more sentences on it, for the page. */
+  /** Sentences about it, for the page. */
   readonly how: string;
-  /** Its endpoints belong to so many accounts, in turn. Default: one. */
+  /** The number of accounts that own its endpoints, in turn. Default: 1. */
   readonly accounts?: number;
-  /** How long it lasts before it is measured. Default: that of the sizes. */
+  /** Its duration before the measurement. Default: that of the sizes. */
   readonly leadInSeconds?: (sizes: Sizes) => number;
-  /** @param origins of a receiver of its own, on the hosts of the healthy endpoint's */
+  /** @param origins of a second receiver, on the same hosts as the healthy endpoint */
   readonly endpoints: (sizes: Sizes, origins: readonly string[]) => string[];
-  /** Its p99 beside the disturbance is at most this many times that alone, where all cores are busy. Unset: {@link BESIDE_AT_MOST}. */
+  /**
+   * Limit of p99 beside the disturbance divided by p99 alone, when all cores are busy. Default: {@link
+   * BESIDE_AT_MOST}.
+   */
   readonly besideAtMostOnFullCores?: number;
-  /** Puts its deliveries into the table and wakes the relay. */
+  /** Inserts its deliveries and wakes the relay. */
   queue(installation: Installation, webhooks: readonly WebhookId[], sizes: Sizes): Promise<void>;
 }
 
-/** The healthy endpoint's p99 beside a disturbance, against its p99 alone. */
+/** The healthy endpoint's p99 beside a disturbance, divided by its p99 alone. */
 const BESIDE_AT_MOST = 2;
-/** From this share on no core is to spare. */
+/** Above this busy share no core is free. */
 const FULL_CORES_SHARE = 0.9;
 const CALLER_CONNECTIONS = 8;
-/** Due for longer than this without an attempt: starving. */
+/** A webhook starves when a delivery is due for longer without an attempt. */
 const STARVING_AFTER_SECONDS = 5;
 
 const HOW =
@@ -90,7 +93,7 @@ interface Round {
   readonly alone: number;
   readonly beside: number;
   readonly starving: number;
-  /** Share of the cores that was busy beside the disturbance, 0 to 1. */
+  /** Busy share of the cores beside the disturbance, 0 to 1. */
   readonly coresBusy: number;
 }
 
@@ -124,7 +127,10 @@ async function addDisturbing(
   return webhooks;
 }
 
-/** @returns the healthy endpoint's p99 in milliseconds, how many webhooks of the disturbance starve, the cores' busy share */
+/**
+ * @returns the healthy endpoint's p99 in ms, the starving webhooks of the disturbance, and the cores' busy
+ * share
+ */
 async function oneRun(
   { sizes }: Fixture,
   prepared: Prepared,

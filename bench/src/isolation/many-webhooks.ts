@@ -1,6 +1,8 @@
 import { isolationFigure } from './isolation-figure.ts';
 
-/** An account may have a quarter of all slots in flight: two fill the fast lane, which has a third. */
+/**
+ * An account may have a quarter of all slots in flight. Two accounts fill the fast lane, which has a third.
+ */
 const ACCOUNTS = 3;
 
 export const manyWebhooks = isolationFigure({

@@ -12,23 +12,23 @@ import type { Sizes } from '../sizes.ts';
 import { medianBySecond, NOT_MEASURED, P99_MS_MAX, recoveryOf, TIMES_UNDISTURBED_MAX } from './recovery.ts';
 import type { Recovery } from './recovery.ts';
 
-/** What the load is disturbed by. */
+/** A disturbance of the load. */
 export interface Stumble {
   readonly id: string;
   readonly title: string;
-  /** One or more sentences on it, for the page. */
+  /** Sentences about it, for the page. */
   readonly how: string;
-  /** The load begins with no process of the product running; else with those that were warmed up. */
+  /** True: the load begins without running processes. False: with warm processes. */
   readonly cold: boolean;
-  /** Begins under load. Resolves when the disturbance is over. */
+  /** Disturbs the running load. Resolves when the disturbance is over. */
   stumble(installation: Installation, sizes: Sizes): Promise<void>;
 }
 
 const TENANTS = ['A', 'B'] as const;
 const CALLER_CONNECTIONS = 8;
-/** A round takes the better part of a minute. */
+/** A round takes almost a minute. */
 const ROUNDS_MAX = 3;
-/** The load lasts so much longer than what is measured: a process takes a moment to start. */
+/** The load lasts this much longer than the measured window, because a process needs time to start. */
 const SPARE_SECONDS = 3;
 
 const { perSecond, leadInSeconds, withinSeconds, windowSeconds } = FULL.recovery;
@@ -64,7 +64,7 @@ interface Prepared extends Ends {
   readonly webhooks: readonly WebhookId[];
 }
 
-/** Of each tenant. */
+/** The load of each tenant. */
 type Round = readonly Recovery[];
 
 async function prepare(fixture: Fixture): Promise<Prepared> {

@@ -5,7 +5,7 @@ import { medianBySecond, NOT_MEASURED, recoveryOf } from './recovery.ts';
 const PER_SECOND = 10;
 const WINDOW = { withinSeconds: 3, windowSeconds: 2 };
 
-/** An event every 100 ms, so late as `lateMs` says for the second in which it is committed. */
+/** An event every 100 ms. `lateMs` gives the lateness for the second of its commit. */
 function arrivals(seconds: number, lateMs: (second: number) => number): Arrival[] {
   return Array.from({ length: seconds * PER_SECOND + 1 }, (_, index) => {
     const committedAtMs = 5_000 + (index * 1000) / PER_SECOND;
@@ -15,7 +15,7 @@ function arrivals(seconds: number, lateMs: (second: number) => number): Arrival[
 }
 
 const undisturbed = arrivals(2, () => 20);
-/** Disturbed in the second 1; over at the begin of the second 2. */
+/** The disturbance is in second 1 and ends when second 2 begins. */
 const overAtMs = 7_000;
 
 describe('the recovery of an endpoint', () => {

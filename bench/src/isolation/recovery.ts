@@ -3,19 +3,19 @@ import type { Arrival } from '../load/steady-load.ts';
 import { median, quantile } from '../result/statistics.ts';
 import type { Sizes } from '../sizes.ts';
 
-/** An endpoint is on time again when its p99 is no more than this, and no more than so many times the undisturbed one. */
+/** An endpoint is on time when its p99 is below this limit and below a multiple of the undisturbed p99. */
 export const P99_MS_MAX = 150;
 export const TIMES_UNDISTURBED_MAX = 2;
 
-/** How one endpoint's lateness recovered from a disturbance. */
+/** The recovery of one endpoint after a disturbance. */
 export interface Recovery {
-  /** p99 in milliseconds, undisturbed. */
+  /** The p99 in milliseconds without the disturbance. */
   readonly undisturbed: number;
-  /** p99 in milliseconds, over the window that is judged. */
+  /** The p99 in milliseconds over the judged window. */
   readonly after: number;
-  /** From the end of the disturbance to that of the last second that was late. */
+  /** From the end of the disturbance to the end of the last late second. */
   readonly lateSeconds: number;
-  /** p99 of each second of the load, in milliseconds. */
+  /** The p99 of each second of the load, in milliseconds. */
   readonly bySecond: readonly number[];
 }
 
@@ -28,13 +28,13 @@ export const NOT_MEASURED: Recovery = {
 
 export interface Observed {
   readonly undisturbed: readonly Arrival[];
-  /** Of the load that was disturbed, in the order of their commits. */
+  /** The arrivals of the disturbed load, in the order of their commits. */
   readonly disturbed: readonly Arrival[];
-  /** When the disturbance ended, by the machine's monotonic clock. */
+  /** The end of the disturbance, by the machine's monotonic clock. */
   readonly overAtMs: number;
 }
 
-/** Events count at their commit: one that was committed in the window and arrived long after it is late. */
+/** An event counts in the second of its commit, even if it arrives much later. */
 export function recoveryOf(
   { undisturbed, disturbed, overAtMs }: Observed,
   { withinSeconds, windowSeconds }: Pick<Sizes['recovery'], 'withinSeconds' | 'windowSeconds'>,
@@ -55,7 +55,7 @@ export function recoveryOf(
   };
 }
 
-/** The median of the rounds at each second that all of them have. */
+/** The median of the rounds per second, up to the shortest round. */
 export function medianBySecond(rounds: readonly Recovery[]): [second: number, ms: number][] {
   const seconds = Math.min(...rounds.map(({ bySecond }) => bySecond.length));
   return Array.from({ length: seconds }, (_, second) => [

@@ -10,7 +10,7 @@ import { quantile } from '../result/statistics.ts';
 import { FULL } from '../sizes.ts';
 import type { Sizes } from '../sizes.ts';
 
-/** An endpoint that answers 200, later than most. */
+/** A slow endpoint that answers 200. */
 interface SlowEndpoint {
   readonly id: string;
   readonly takesMs: number;
@@ -19,12 +19,12 @@ interface SlowEndpoint {
 
 const CALLER_CONNECTIONS = 8;
 const BESIDE_ALONE_MAX = 2;
-/** p50 from commit to arrival; the answer comes as much later as the endpoint takes. */
+/** The p50 from commit to arrival. The answer follows after the endpoint's own time. */
 const ARRIVAL_P50_MS_MAX = 100;
-/** A round takes the better part of a minute. */
+/** A round takes almost a minute. */
 const ROUNDS_MAX = 3;
 
-/** What an endpoint may have in flight is found out by its answers: they have been seen so often before the load counts. */
+/** Answers before the measurement: the relay learns an endpoint's limit from its answers. */
 const ANSWERS_BEFORE = 4;
 
 const { quickPerSecond, windowSeconds } = FULL.slowEndpoint;
@@ -65,10 +65,10 @@ interface Prepared extends Ends {
 }
 
 interface Round {
-  /** p99 of the quick endpoint, in milliseconds. */
+  /** The p99 of the quick endpoint, in milliseconds. */
   readonly alone: number;
   readonly beside: number;
-  /** How late each event of the slow endpoint arrived, in milliseconds. */
+  /** The lateness of each event of the slow endpoint, in milliseconds. */
   readonly slow: readonly number[];
 }
 
@@ -91,7 +91,7 @@ async function prepare(fixture: Fixture, takesMs: number): Promise<Prepared> {
   };
 }
 
-/** @returns what was committed after the lead-in, for the quick endpoint and for the slow one */
+/** @returns the arrivals after the lead-in, of the quick endpoint and of the slow one */
 async function oneRun(
   { slowEndpoint }: Sizes,
   prepared: Prepared,

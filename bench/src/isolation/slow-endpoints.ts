@@ -1,7 +1,7 @@
 import type { Figure } from '../figure.ts';
 import { slowEndpointFigure } from './slow-endpoint.ts';
 
-/** As ordinary serverless handlers: 60, 48 and 80 attempts of theirs are in flight when none of them waits. */
+/** Like ordinary serverless handlers. Without waiting, 60, 48 and 80 of their attempts are in flight. */
 export const slowEndpoints: readonly Figure[] = [
   slowEndpointFigure({ id: 'slow-600-ms', takesMs: 600, perSecond: 100 }),
   slowEndpointFigure({ id: 'slow-1200-ms', takesMs: 1_200, perSecond: 40 }),

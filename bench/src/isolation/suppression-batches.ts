@@ -7,10 +7,10 @@ import { quantile } from '../result/statistics.ts';
 
 const LOOPS = 12;
 const ADDRESSES = 100;
-/** Between two requests of the other account. */
+/** The pause between two requests of the other account. */
 const PAUSE_MS = 5;
 
-/** An account that asks without end for what has no request limit, beside one that lists its webhooks. */
+/** One account sends unlimited requests without a pause, while another lists its webhooks. */
 export const suppressionBatches: Figure = {
   id: 'suppression-batches',
   title: 'Beside an account that suppresses addresses without end',
@@ -78,7 +78,7 @@ export const suppressionBatches: Figure = {
   },
 };
 
-/** @returns how long each answer took, in milliseconds. */
+/** @returns the time of each answer, in milliseconds. */
 async function listTimes(
   base: string,
   key: string,
@@ -91,7 +91,7 @@ async function listTimes(
     const askedAtMs = monotonicMs();
     const answer = await fetch(`${base}/webhooks`, { headers: { authorization: `Bearer ${key}` } });
     await answer.text();
-    // 429 is what the limiter says when it has no answer in time.
+    // The API answers 429 when the limiter does not answer in time.
     if (answer.status === 200) times.push(monotonicMs() - askedAtMs);
     else tally.faults += 1;
     await delay(PAUSE_MS);

@@ -1,4 +1,6 @@
-/** What lies between Node and a route of the API, in the order in which the figure adds it to a bare Express route. */
+/**
+ * The layers between Node and a route of the API, in the order in which the figure adds them to bare Express.
+ */
 export const API_LAYERS = [
   { id: 'id', name: 'request id, common headers, context', reason: null },
   { id: 'answer', name: 'our answers instead of Express’s json', reason: null },

@@ -2,16 +2,16 @@ import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import type { Installation } from '../fixture/installation.ts';
 
-/** Requests that an API answers meanwhile. */
+/** Requests to an API during a measurement. */
 export interface ApiTraffic {
   /**
-   * Never resolves; rejects when a request is answered with neither 200 nor 429: the latter is what the API says when
-   * its limiter does not answer in time, as may be on busy cores.
+   * Never resolves. Rejects when an answer is neither 200 nor 429. The API answers 429 when its limiter does
+   * not answer in time, which may happen on busy cores.
    */
   readonly failed: Promise<never>;
   /** Makes `failed` reject. */
   readonly fail: (error: Error) => void;
-  /** How many requests were answered, and how many of them with 429. */
+  /** The number of answers, and of answers with 429. */
   readonly answers: { answered: number; refused: number };
   stop(): Promise<void>;
 }
@@ -24,7 +24,7 @@ const EMAIL = JSON.stringify({
   text: 'x'.repeat(500),
 });
 
-/** Lists webhooks at a steady rate; every tenth request sends mail, for an account that nobody listens to. */
+/** Lists webhooks at a steady rate. Every tenth request sends mail, for an account without webhooks. */
 export async function createApiTraffic(
   installation: Installation,
   { perSecond }: { readonly perSecond: number },
@@ -37,7 +37,7 @@ export async function createApiTraffic(
   };
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  failed.catch(() => undefined); // whoever stops before it is awaited does not want to know
+  failed.catch(() => undefined); // the caller may stop without awaiting it
   const underWay = new Set<Promise<void>>();
   let sent = 0;
   const answers = { answered: 0, refused: 0 };
@@ -72,7 +72,7 @@ export async function createApiTraffic(
   };
 }
 
-/** A live key that may send as much as it likes. @param account unset: one of its own */
+/** A live key without a practical limit. @param account default: a new one */
 export async function addKey(installation: Installation, account?: AccountId): Promise<string> {
   const clock = { now: () => new Date() };
   const key = newApiKey('live');

@@ -9,17 +9,17 @@ export interface AccountLoad extends Ends {
   readonly seconds: number;
 }
 
-/** Milliseconds that events took, one for each. */
+/** Milliseconds per event. */
 export interface ArrivalTimes {
-  /** From the commit, as the caller knows of it, to the arrival of the whole body. */
+  /** From the caller's commit to the arrival of the whole body. */
   readonly sinceCommit: readonly number[];
-  /** From the moment the caller began the transaction. */
+  /** From the start of the caller's transaction. */
   readonly sinceCall: readonly number[];
 }
 
 /**
- * Records events at a steady rate, a transaction each, and waits for all of them.
- * @throws Error when one of them does not arrive
+ * Records events at a steady rate, one transaction per event, and waits until all have arrived.
+ * @throws Error when an event does not arrive
  */
 export async function measureArrivals(load: AccountLoad): Promise<ArrivalTimes> {
   const { accountId, perSecond, seconds, ...ends } = load;

@@ -12,7 +12,7 @@ export interface BareBurst {
   readonly count: number;
 }
 
-/** Posts as many signed bodies of a delivery's size as fast as it can. */
+/** Posts signed bodies of a delivery's size as fast as possible. */
 export async function postBareBurst(bare: RoleProcess<BareCommands>, burst: BareBurst): Promise<BareCost> {
   return bare.call('burst', { ...burst, body: BARE_BODY, concurrency: BARE_CONCURRENCY });
 }

@@ -5,9 +5,9 @@ const FROM = 'bench@example.com';
 const TO = 'someone@example.com';
 const BYTES = 2_000;
 
-/** Sends messages of some 2 KB by nodemailer, over kept connections, and does nothing else. */
+/** Only sends messages of about 2 KB with nodemailer, over kept connections. */
 export interface BareMail {
-  /** @returns how many a second the server has answered. @throws Error when it refuses one */
+  /** @returns answered messages per second. @throws Error when the server refuses one */
   rate(count: number): Promise<number>;
   close(): void;
 }

@@ -4,16 +4,16 @@ import type { Ends } from './steady-load.ts';
 const ARRIVAL_TIMEOUT_MS = 120_000;
 
 export interface CapacityWish {
-  /** Each has one endpoint that answers at once. */
+  /** Each account has one endpoint that answers at once. */
   readonly accountIds: readonly AccountId[];
   readonly count: number;
-  /** Transactions at a time. */
+  /** Concurrent transactions. */
   readonly concurrency: number;
 }
 
 /**
- * Records events as fast as it can, a transaction each, while they are delivered.
- * @returns events per second, from the first transaction to the last arrival: what a steady load could be at the most
+ * Records events as fast as possible, one transaction per event, while they are delivered.
+ * @returns events per second from the first transaction to the last arrival: the largest steady load
  */
 export async function measureCapacity({ receiver, caller }: Ends, wish: CapacityWish): Promise<number> {
   await receiver.call('reset', null);

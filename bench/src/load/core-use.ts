@@ -1,6 +1,8 @@
 import { usableCores } from '../cores.ts';
 
-/** @returns what tells the share of the cores of this run that has been busy since this call, whoever kept them so; 0 to 1 */
+/**
+ * @returns a function that gives the busy share of this run's cores since this call, 0 to 1, by any process
+ */
 export function watchCores(): () => number {
   const before = coreTimes();
   return () => {

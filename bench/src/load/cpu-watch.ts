@@ -6,7 +6,7 @@ import type { Measured } from '../fixture/process-figures.ts';
 /** Seconds of CPU, by process. */
 export type CpuSeconds = Readonly<Record<string, number>>;
 
-/** @returns what tells the CPU that each has used since this call */
+/** @returns a function that gives the CPU of each process since this call */
 export function watchCpu(processes: readonly (readonly [name: string, Measured])[]): () => CpuSeconds {
   requireProcessFigures();
   const now = (): number[] => processes.map(([, measured]) => cpuSecondsOf(measured));
@@ -21,12 +21,12 @@ export function watchCpu(processes: readonly (readonly [name: string, Measured])
   };
 }
 
-/** @returns NaN when one of them was not watched */
+/** @returns NaN when a process was not watched */
 export function sumOf(cpu: CpuSeconds, names: readonly string[]): number {
   return names.reduce((sum, name) => sum + (cpu[name] ?? Number.NaN), 0);
 }
 
-/** Everything a delivery passes through: the product's processes, its servers and the receiver. */
+/** Everything on the path of a delivery: the product's processes, its servers and the receiver. */
 export function everyProcess(
   fixture: Pick<Fixture, 'cluster'>,
   installation: Installation,

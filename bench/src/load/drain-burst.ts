@@ -10,13 +10,13 @@ import type { CpuSeconds } from './cpu-watch.ts';
 export interface Burst {
   /** From the commit of the burst to the arrival of its last event. */
   readonly seconds: number;
-  /** Until the last delivery's outcome is recorded. */
+  /** From the commit until the last outcome is recorded. */
   readonly cpu: CpuSeconds;
 }
 
 const ARRIVAL_TIMEOUT_MS = 120_000;
 
-/** Queues fresh events in one transaction and waits until all have arrived and their outcomes are recorded. */
+/** Queues new events in one transaction. Waits until all have arrived and their outcomes are recorded. */
 export async function drainBurst(
   { cluster }: Pick<Fixture, 'cluster'>,
   installation: Installation,

@@ -7,18 +7,18 @@ import { startZoneServer } from '@postrider/testing';
 import type { BundleProcess } from '../fixture/bundle-process.ts';
 import type { Installation } from '../fixture/installation.ts';
 
-/** What the inbound process needs besides an installation. */
+/** What inbound processes need besides an installation. */
 export interface InboundFixture {
-  /** Starts one, on an empty blob store. Its port is the one that mail comes in on. */
+  /** Starts an inbound process with an empty blob store. Its port is the SMTP port. */
   start(installation: Installation): Promise<BundleProcess>;
-  /** Makes an inbox on the domain that all accounts share. @returns its address */
+  /** Makes an inbox on the shared domain. @returns its address */
   addInbox(installation: Installation, accountId: AccountId): Promise<string>;
   close(): Promise<void>;
 }
 
 const clock = { now: () => new Date() };
 
-/** Name servers on which no name is, and a folder for the bytes of mail. */
+/** Starts a name server without names, and makes a folder for the bytes of mail. */
 async function openInboundFixture(): Promise<InboundFixture> {
   const names = await startZoneServer();
   const folder = mkdtempSync(join(tmpdir(), 'postrider-bench-mail-'));
@@ -48,7 +48,7 @@ async function openInboundFixture(): Promise<InboundFixture> {
   };
 }
 
-/** Runs `work` on a fixture that goes afterwards. */
+/** Runs `work`, and closes the fixture afterwards. */
 export async function withInboundFixture<T>(work: (fixture: InboundFixture) => Promise<T>): Promise<T> {
   const fixture = await openInboundFixture();
   try {

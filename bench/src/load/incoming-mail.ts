@@ -7,26 +7,28 @@ import { atSteadyRate } from '../roles/steady-rate.ts';
 export interface MailTarget {
   readonly port: number;
   readonly to: string;
-  /** Of a message, at the most; some bytes less. */
+  /** The largest size of a message. The real size is some bytes less. */
   readonly bytes: number;
 }
 
-/** A message that was taken, in milliseconds of the machine's monotonic clock. */
+/** An accepted message. Times are milliseconds of the machine's monotonic clock. */
 export interface TakenMail {
   /** `Message-ID`, without brackets. */
   readonly id: string;
-  /** When its last byte was given to the system. */
+  /** When its last byte was written to the socket. */
   readonly endedAtMs: number;
-  /** When its 250 had come. */
+  /** When its 250 arrived. */
   readonly takenAtMs: number;
 }
 
-/** The product takes 100 messages in a session. */
+/** The product accepts 100 messages per session. */
 const MESSAGES_PER_SESSION = 100;
-/** The product takes 20 sessions from one address. */
+/** The product accepts 20 sessions from one address. */
 const LANES_MAX = 16;
 
-/** Sends messages over so many connections at a time, as fast as they are taken. @throws Error when one is not */
+/**
+ * Sends messages over parallel connections as fast as they are accepted. @throws Error when one is refused
+ */
 export async function sendIncoming(target: MailTarget, count: number, connections: number): Promise<void> {
   let left = count;
   await Promise.all(
@@ -41,7 +43,7 @@ export async function sendIncoming(target: MailTarget, count: number, connection
   );
 }
 
-/** Sends messages at a steady rate, as long as a connection is free. @returns all, in the order of their beginning */
+/** Sends messages at a steady rate while a connection is free. @returns all, in the order of their start */
 export async function paceIncoming(
   target: MailTarget,
   rate: { readonly perSecond: number; readonly seconds: number },
@@ -65,7 +67,7 @@ export async function paceIncoming(
   }
 }
 
-/** Sends messages over so many connections at a time until it is stopped. */
+/** Sends messages over parallel connections until stopped. */
 export function floodIncoming(
   target: MailTarget,
   connections: number,
@@ -104,7 +106,7 @@ async function withLane(
   }
 }
 
-/** A connection that is kept, and made anew when a session has had its messages. */
+/** A kept connection, renewed when its session has reached the limit of messages. */
 class Lane {
   readonly #target: MailTarget;
   #client: SmtpClient | null = null;
@@ -159,8 +161,8 @@ const LINE_BYTES = 57; // 76 characters of base64
 const fillers = new Map<number, string>();
 
 /**
- * A short text and an attachment that no other message has: bytes that were there before are not written again. Ends with the
- * final dot: in a write of its own it would wait for an acknowledgement.
+ * A short text and a unique attachment: the product does not store the same bytes twice. The message includes
+ * the final dot, which in a separate write would wait for an acknowledgement.
  */
 function newMail({ to, bytes }: MailTarget): { readonly id: string; readonly raw: Buffer } {
   const id = `${randomUUID()}@shop.example`;
@@ -188,7 +190,7 @@ function newMail({ to, bytes }: MailTarget): { readonly id: string; readonly raw
   return { id, raw: Buffer.from(head + fillerOf(bytes - head.length - tail.length) + tail) };
 }
 
-/** Whole lines of base64, so many bytes at the most. */
+/** Whole lines of base64, at most `bytes` long. */
 function fillerOf(bytes: number): string {
   const line = `${Buffer.alloc(LINE_BYTES, 'postrider').toString('base64')}\r\n`;
   const lines = Math.max(0, Math.floor(bytes / line.length));

@@ -8,14 +8,14 @@ export interface PostLoad {
   readonly path: string;
   /** The JSON of one request, by its number. */
   readonly bodyOf: (number: number) => Buffer;
-  /** What every request has to be answered with. */
+  /** The expected status of every answer. */
   readonly status: number;
   readonly count: number;
-  /** Requests in flight, each on a connection of its own that is kept. */
+  /** Requests in flight, each on its own kept connection. */
   readonly concurrency: number;
 }
 
-/** Makes requests as fast as that many in flight allow. @throws Error when one is answered with another status */
+/** Makes requests as fast as this concurrency allows. @throws Error for another status */
 export async function postRequests(load: PostLoad): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: load.concurrency });
   let made = 0;
@@ -29,7 +29,9 @@ export async function postRequests(load: PostLoad): Promise<void> {
   }
 }
 
-/** Makes requests at a steady rate, in an open loop. @returns when each was made @throws as `postRequests` */
+/**
+ * Makes requests at a steady rate, in an open loop. @returns the time of each. @throws like `postRequests`
+ */
 export async function postAtRate(
   load: Omit<PostLoad, 'count' | 'concurrency'>,
   rate: { readonly perSecond: number; readonly seconds: number },

@@ -4,14 +4,14 @@ import { EVENT_DATA } from '../fixture/installation.ts';
 
 export interface Backlog {
   readonly count: number;
-  /** Due that many seconds from now at the earliest, and at the latest; evenly in between. Negative: overdue. */
+  /** The earliest and latest due time in seconds from now, evenly spread. Negative: overdue. */
   readonly fromSeconds: number;
   readonly toSeconds: number;
 }
 
 /**
- * Writes outstanding deliveries straight into the table, dealt out to the webhooks in turn, and tidies up after so large
- * an insert as autovacuum would. All are of one event: nobody reads it before they are due.
+ * Inserts outstanding deliveries directly, in turn for the webhooks, and then vacuums the table as autovacuum
+ * would. All belong to one event: no process reads it before they are due.
  */
 export async function queueBacklog(
   database: BenchDatabase,

@@ -4,7 +4,7 @@ import type { Installation } from '../fixture/installation.ts';
 
 const clock = { now: () => new Date() };
 
-/** Queues messages of some 2 KB in one transaction, as `POST /v1/emails` does one at a time, and wakes the relay. */
+/** Queues messages of about 2 KB in one transaction, like many `POST /v1/emails`, and wakes the relay. */
 export async function queueMail(
   { database }: Installation,
   accountId: AccountId,

@@ -1,7 +1,7 @@
 import { postRequests } from './post-requests.ts';
 import type { PostLoad } from './post-requests.ts';
 
-/** A message of some 2 KB, as JSON. */
+/** A message of about 2 KB, as JSON. */
 export const MAIL_BODY = Buffer.from(
   JSON.stringify({
     from: 'Bench <bench@example.com>',
@@ -13,7 +13,7 @@ export const MAIL_BODY = Buffer.from(
   }),
 );
 
-/** Sends messages as fast as that many requests in flight allow. @throws Error when one is not answered with 200 */
+/** Sends messages as fast as this concurrency allows. @throws Error when an answer is not 200 */
 export async function sendMail(
   load: Pick<PostLoad, 'port' | 'key' | 'count' | 'concurrency'>,
 ): Promise<void> {

@@ -1,13 +1,13 @@
 import { monotonicMs } from '../monotonic.ts';
 import { watchCpu } from './cpu-watch.ts';
 
-/** What one request costs the process that serves it. */
+/** The cost of one request for the process that serves it. */
 export interface ServingCost {
   readonly cpuMs: number;
   readonly perSecond: number;
 }
 
-/** @param work makes `count` requests of the process. */
+/** @param work makes `count` requests to the process. */
 export async function servingCost(
   pid: number,
   count: number,

@@ -7,7 +7,7 @@ import type { ServingCost } from './serving-cost.ts';
 export interface ServingRound {
   readonly yardstick: ServingCost;
   readonly ours: ServingCost;
-  /** Counted statements of the product, for each request. */
+  /** Counted statements of the product per request. */
   readonly calls: number;
 }
 
@@ -15,17 +15,17 @@ export interface Serving {
   readonly installation: Installation;
   readonly yardstick: { readonly port: number; readonly pid: number };
   readonly ours: { readonly port: number; readonly pid: number };
-  /** Requests of one round. */
+  /** Requests per round. */
   readonly count: number;
-  /** Makes them. */
+  /** Makes the requests. */
   readonly request: (port: number) => Promise<void>;
-  /** Which statements count, as `countCalls` takes it. */
+  /** The statements that count; see `countCalls`. */
   readonly counted?: string;
-  /** What the progress calls a request. */
+  /** The word for a request in progress lines. */
   readonly noun: string;
 }
 
-/** What a request costs our API and a bare Express route, in turn, after one round of each that does not count. */
+/** The cost of a request to our API and to bare Express, in turn, after one warm-up round of each. */
 export async function servingRounds(fixture: Fixture, serving: Serving): Promise<ServingRound[]> {
   const { installation, yardstick, ours, count, request, counted, noun } = serving;
   const { database } = installation;

@@ -2,11 +2,11 @@ import { Redis } from 'ioredis';
 import type { WebhookId } from '@postrider/domain';
 import type { Installation } from '../fixture/installation.ts';
 
-/** V8 has compiled what fresh processes do over and over only after some thousands of deliveries. */
+/** V8 needs some thousands of deliveries to compile the hot code of new processes. */
 const WARM_UP_BURST = 3_000;
 const WARM_UP_SECONDS = 2;
 
-/** Nothing of the run before is left: no rows, no jobs, no health that was noted. No process may run. */
+/** Removes all rows, jobs and recorded health. No process may run. */
 export async function emptyAll(installation: Installation): Promise<void> {
   await installation.database.query('truncate deliveries, events, attempts, dead_letters');
   await installation.database.query(
@@ -17,14 +17,14 @@ export async function emptyAll(installation: Installation): Promise<void> {
   redis.disconnect();
 }
 
-/** As `emptyAll`, and one relay and one worker that have just been started. */
+/** Like `emptyAll`, and starts one relay and one worker. */
 export async function startAnew(installation: Installation): Promise<void> {
   await emptyAll(installation);
   await installation.start('relay');
   await installation.start('worker');
 }
 
-/** A burst for endpoints that answer, then some seconds of the load that is to be measured. */
+/** Sends a burst to endpoints that answer, then some seconds of the load that will be measured. */
 export async function warmUp(
   installation: Installation,
   webhooks: readonly WebhookId[],

@@ -3,27 +3,29 @@ import type { CallerCommands } from '../roles/caller.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
-/** Who causes events, and who receives them. */
+/** The caller and the receiver of a load. */
 export interface Ends {
   readonly receiver: RoleProcess<ReceiverCommands>;
   readonly caller: RoleProcess<CallerCommands>;
 }
 
 export interface SteadyLoad {
-  /** Each event belongs to one of them, in turn. */
+  /** The events belong to these accounts in turn. */
   readonly accountIds: readonly AccountId[];
   readonly perSecond: number;
   readonly seconds: number;
-  /** Names of the account's endpoints: the second part of each one's path. Default: one endpoint without a name. */
+  /**
+   * The names of the account's endpoints, the second part of the path. Default: one endpoint without a name.
+   */
   readonly endpoints?: readonly string[];
-  /** False: nothing waits for its events, which may not arrive for long, and none is returned. Default: true. */
+  /** False: does not wait for the events, which may arrive late, and returns none. Default: true. */
   readonly awaited?: boolean;
 }
 
-/** An event at an endpoint, in milliseconds of the machine's monotonic clock. */
+/** An event at an endpoint. Times are milliseconds of the machine's monotonic clock. */
 export interface Arrival {
   readonly begunAtMs: number;
-  /** When the caller knew of its commit. */
+  /** When the caller learned of the commit. */
   readonly committedAtMs: number;
   /** When the endpoint had the whole body. */
   readonly arrivedAtMs: number;
@@ -32,9 +34,9 @@ export interface Arrival {
 const ARRIVAL_TIMEOUT_MS = 120_000;
 
 /**
- * Records events at steady rates, a transaction each, and waits until all have arrived.
- * @returns the arrivals of each load, in the order of their commits
- * @throws Error when one of them does not arrive
+ * Records events at steady rates, one transaction per event, and waits until all have arrived.
+ * @returns the arrivals per load, in the order of their commits
+ * @throws Error when an event does not arrive
  */
 export async function measureLoads(
   { receiver, caller }: Ends,
@@ -63,7 +65,10 @@ export async function measureLoads(
   );
 }
 
-/** From the commit to the arrival. It may arrive before the caller has read the answer to its COMMIT: that is 0, not less. */
+/**
+ * From the commit to the arrival, at least 0: the event may arrive before the caller reads the answer to
+ * COMMIT.
+ */
 export function latenessMs({ committedAtMs, arrivedAtMs }: Arrival): number {
   return Math.max(0, arrivedAtMs - committedAtMs);
 }

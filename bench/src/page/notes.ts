@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Notes } from './page.ts';
 
-/** @param folder of files named by their figure: `drain.md` */
+/** @param folder contains one file per figure, such as `drain.md` */
 export function readNotes(folder: string): Notes {
   const files = readdirSync(folder).filter((name) => name.endsWith('.md') && name !== 'README.md');
   return new Map(

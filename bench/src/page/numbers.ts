@@ -1,6 +1,6 @@
 import type { Check, Value } from '../result/result.ts';
 
-/** Three digits that count, whole numbers above a thousand in groups: 0.012, 0.70, 1.31, 45.2, 1,150. */
+/** Three significant digits; large whole numbers in groups: 0.012, 0.70, 1.31, 45.2, 1,150. */
 export function number(value: number): string {
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString('en');

@@ -4,21 +4,21 @@ import { median } from '../result/statistics.ts';
 import { aim, number, spread } from './numbers.ts';
 import { table } from './table.ts';
 
-/** Notes by figure: where the time goes, and what was tried. Markdown, written by hand. */
+/** Notes by figure, written by hand in Markdown: where the time goes, and what was tried. */
 export type Notes = ReadonlyMap<string, string>;
 
-/** What a page has besides its result. */
+/** What a page needs besides its result. */
 interface Beside {
   readonly notes: Notes;
-  /** Of the page's file, and of the folder that its plots are in. */
+  /** The name of the page's file and of the folder with its plots. */
   readonly name: string;
 }
 
 const NOT_REACHED = '**not reached**';
 
 /**
- * The page of a result: nothing is in it but constant sentences, what the result says, and the notes. It shows each
- * plot of `plotsOf` as `NAME/ID.svg`.
+ * The page of a result. It contains only constant sentences, values of the result, and the notes. It shows
+ * each plot of `plotsOf` as `NAME/ID.svg`.
  */
 export function pageOf(result: Result, beside: Beside): string {
   return `${[
@@ -141,7 +141,7 @@ function verdict(check: Check): string {
   return check.holds ? 'yes' : NOT_REACHED;
 }
 
-/** The disturbances side by side. */
+/** A table that compares the disturbances. */
 function isolationPlot(figures: readonly FigureResult[]): Plot | null {
   const measured = figures.filter((figure) => figure.group === 'isolation' && figure.status === 'measured');
   if (measured.length === 0) return null;
@@ -165,7 +165,7 @@ function image({ id, title }: Plot, { name }: Pick<Beside, 'name'>): string {
   return `![${title}](${name}/${id}.svg)`;
 }
 
-/** As GitHub makes them. */
+/** The anchor of a heading, as GitHub makes it. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -177,7 +177,7 @@ function facts(record: Readonly<Record<string, string>>): string[][] {
   return Object.entries(record).map(([name, value]) => [name, value]);
 }
 
-/** Statements in a table are code; plain numbers are not. */
+/** Shows statements in a table as code, but not numbers. */
 function code(cell: string): string {
   return /^[\d.]+$/.test(cell) ? cell : `\`${cell}\``;
 }

@@ -10,16 +10,16 @@ echarts.use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent
 
 const WIDTH = 760;
 const HEIGHT = 380;
-/** Mid-tones, readable on white and on black: the page shows the plot on the reader's own background. */
+/** Mid-tones, readable on white and on black: the plot has no background of its own. */
 const TEXT = '#7d8590';
 const GRID = '#7d859055';
 const COLOURS = ['#3b82f6', '#f59e0b', '#10b981', '#ef4444', '#8b5cf6', '#06b6d4', '#84cc16'];
 
-/** The plot as an SVG document, without script or outside reference. */
+/** The plot as an SVG document without scripts or external references. */
 export function plotSvg(plot: Plot): string {
   const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height: HEIGHT });
   chart.setOption(optionOf(plot));
-  // What it does under a pointer: an image has none.
+  // Pointer effects: an image has no pointer.
   const svg = chart.renderToSVGString().replace(/<style[\s\S]*<\/style>\s*/, '');
   chart.dispose();
   return `${svg}\n`;

@@ -1,12 +1,12 @@
 import { mostFirst, type Micros, sum } from '../profile.ts';
 import { table } from './table.ts';
 
-/** Of one process at least; what has less everywhere is put together. */
+/** Libraries below this share in every process are put together. */
 const PERCENT_MIN = 1;
 
 /**
- * @param figures what took the time of each process, by library
- * @param command that measured it
+ * @param figures the time of each process, by library
+ * @param command the command of the measurement
  */
 export function profilesPage(
   figures: ReadonlyMap<string, ReadonlyMap<string, Micros>>,

@@ -1,4 +1,4 @@
-/** A Markdown table, its columns padded so that it reads as well unrendered. */
+/** A Markdown table with padded columns, so that it is readable as text, too. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows].map((row) => row.map(escapeCell));
   const widths = head.map((_, column) => Math.max(3, ...cells.map((row) => width(row[column] ?? ''))));
@@ -16,7 +16,7 @@ function pad(text: string, columns: number): string {
   return text + ' '.repeat(columns - width(text));
 }
 
-/** In characters as they are seen: × and µ are one. */
+/** The number of visible characters: × and µ count as one. */
 function width(text: string): number {
   return Array.from(text).length;
 }

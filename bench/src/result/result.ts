@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { spreadOf } from './statistics.ts';
 
 /*
- * What a run writes to result.json: all that the page shows. Whoever reads the file need not know the tool.
+ * The format of result.json. It contains everything that the page shows, so a reader need not know the tool.
  */
 
 const spread = z.object({
@@ -16,7 +16,7 @@ const value = z.object({ name: z.string(), unit: z.string(), measured: spread })
 
 const check = value.extend({
   aim: z.object({ bound: z.enum(['at most', 'at least']), value: z.number() }),
-  /** Which of the rounds is judged: the one in the middle, or the worst. */
+  /** The judged round: the median or the worst. */
   judged: z.enum(['median', 'worst']),
   holds: z.boolean(),
 });
@@ -55,10 +55,10 @@ const figure = measurement.extend({
   id: z.string(),
   title: z.string(),
   group: z.enum(['load', 'isolation']),
-  /** What is done and how it is measured. */
+  /** The procedure and the method. */
   how: z.string(),
   status: z.enum(['measured', 'not measured']),
-  /** Why it was not measured. */
+  /** The reason why it was not measured. */
   reason: z.string().nullable(),
   seconds: z.number(),
 });
@@ -68,14 +68,14 @@ export const resultSchema = z.object({
   command: z.string(),
   startedAt: z.iso.datetime(),
   seconds: z.number(),
-  /** Small sizes, to try the tool: the figures mean nothing. */
+  /** True: small sizes that only try the tool. The figures mean nothing. */
   quick: z.boolean(),
   rounds: z.int().positive(),
   machine: z.record(z.string(), z.string()),
   versions: z.record(z.string(), z.string()),
   configuration: z.record(z.string(), z.string()),
   figures: z.array(figure),
-  /** Every figure of the run was measured and every aim reached. */
+  /** True when every figure was measured and every aim reached. */
   holds: z.boolean(),
 });
 
@@ -86,7 +86,7 @@ export type Check = z.infer<typeof check>;
 export type Value = z.infer<typeof value>;
 export type Plot = z.infer<typeof plot>;
 
-/** Judges rounds by an aim. @param aim as `{ atMost: 1.5 }` */
+/** Judges rounds by an aim. @param aim such as `{ atMost: 1.5 }` */
 export function checkOf(
   name: string,
   unit: string,
@@ -107,7 +107,9 @@ export function valueOf(name: string, unit: string, values: readonly number[]): 
   return { name, unit, measured: spreadOf(values) };
 }
 
-/** A figure holds when it was measured and all its aims were reached; without an aim there is nothing to hold. */
+/**
+ * A figure holds when it was measured and has reached all its aims. A figure without an aim does not hold.
+ */
 export function figureHolds(result: Pick<FigureResult, 'status' | 'checks'>): boolean {
   return result.status === 'measured' && result.checks.length > 0 && result.checks.every((one) => one.holds);
 }

@@ -1,4 +1,4 @@
-/** What several measurements of one thing came to. */
+/** The median and the range of several measurements. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
@@ -6,7 +6,7 @@ export interface Spread {
   readonly samples: number;
 }
 
-/** @throws Error without a value: nothing measured is not zero. */
+/** @throws Error without a value: a missing measurement is not zero. */
 export function spreadOf(values: readonly number[]): Spread {
   if (values.length === 0 || values.some((value) => !Number.isFinite(value))) {
     throw new Error(`nothing to take a median of: [${values.join(', ')}]`);
@@ -15,7 +15,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: median(sorted), min: sorted[0] ?? 0, max: sorted.at(-1) ?? 0, samples: sorted.length };
 }
 
-/** The mean of the middle two where there is no middle one. */
+/** With an even count, the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = ascending(values);
   const middle = sorted.length / 2;
@@ -23,15 +23,15 @@ export function median(values: readonly number[]): number {
   return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
 }
 
-/** Nearest rank: the smallest value that at least the share `q` of all values does not exceed. */
+/** Nearest rank: the smallest value with at least the share `q` of all values at or below it. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = ascending(values);
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN;
 }
 
 /**
- * The slope of a line through points, as the median of the slopes of all pairs (Theil–Sen): a few outliers, such as a
- * heap just before its collection, do not turn it.
+ * The slope of a line through points: the median of the slopes of all pairs (Theil–Sen). A few outliers, such
+ * as a heap just before its collection, do not change it much.
  */
 export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
   const slopes: number[] = [];

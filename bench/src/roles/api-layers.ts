@@ -28,21 +28,21 @@ import type { ApiLayer } from '../load/api-layers.ts';
 export const LAYERED_PATH = '/v1/suppressions';
 
 interface LayersWish {
-  /** How many of `API_LAYERS`, from the first. */
+  /** The number of `API_LAYERS`, from the first. */
   readonly count: number;
-  /** Where the keys are. */
+  /** The database with the keys. */
   readonly databaseUrl: string;
 }
 
 export interface ApiLayersCommands extends Record<string, (argument: never) => unknown> {
-  /** @returns the port it listens on, on 127.0.0.1 */
+  /** @returns the port on 127.0.0.1 */
   readonly listen: (wish: LayersWish) => Promise<number>;
 }
 
 const CONNECTIONS = 10;
 const BASES = { service: 'https://problems.bench', platform: 'https://platform.bench' };
 
-/** An Express route that parses JSON and answers with an id, behind some of the layers that the API has around its routes. */
+/** An Express route that parses JSON and answers with an id, behind some layers of the API. */
 export function apiLayersCommands(): ApiLayersCommands {
   return {
     async listen({ count, databaseUrl }) {
@@ -122,7 +122,7 @@ function keysIn(databaseUrl: string): ApiKeyStore {
   return createApiKeyStore(openDatabase({ ...postgres, size: 1 }, createWakeUps(postgres)), systemClock);
 }
 
-/** Takes lines by one system call each, as a process that logs to a file. */
+/** Writes each line with one system call, like a process that logs to a file. */
 function nowhere(): Writable {
   const file = openSync('/dev/null', 'w');
   return new Writable({

@@ -2,16 +2,16 @@ import { Agent, request } from 'node:https';
 import got from 'got';
 import { Client } from 'undici';
 
-/** The HTTP clients that a bare post is made with. */
+/** The HTTP clients of bare posts. */
 export const BARE_CLIENTS = ['got', 'https.request', 'undici.dispatch'] as const;
 export type BareClientName = (typeof BARE_CLIENTS)[number];
 
-/** Posts one body and waits for the whole answer. @throws unless it is 200 */
+/** Posts one body and waits for the whole answer. @throws when the status is not 200 */
 export type BarePost = (url: string, body: Buffer, headers: Record<string, string>) => Promise<void>;
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
-/** Each as lean as its interface allows: kept connections over TLS, options merged once, no redirects, no retries. */
+/** Lean clients: kept TLS connections, options merged once, no redirects, no retries. */
 export const bareClients: Record<BareClientName, () => BarePost> = {
   got() {
     const client = got.extend({
@@ -44,7 +44,7 @@ export const bareClients: Record<BareClientName, () => BarePost> = {
       });
   },
 
-  /** A `Client` is one connection; the one that was free last is taken first. */
+  /** A `Client` is one connection. The connection that was freed last is used first. */
   'undici.dispatch'() {
     const idle: Client[] = [];
     return (url, body, headers) =>

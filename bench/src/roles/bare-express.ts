@@ -6,15 +6,15 @@ import { Pool } from 'pg';
 
 export interface BareExpressCommands extends Record<string, (argument: never) => unknown> {
   /**
-   * @param databaseUrl where `POST /v1/suppressions` inserts; null: it is not there.
-   * @returns the port it listens on, on 127.0.0.1
+   * @param databaseUrl the database for `POST /v1/suppressions`. Null: the route does not exist.
+   * @returns the port on 127.0.0.1
    */
   readonly listen: (databaseUrl: string | null) => Promise<number>;
 }
 
 /**
- * The yardstick: Express routes that parse the JSON of a request and answer with an id, and nothing else. That of
- * suppressions inserts one row before.
+ * The yardstick: Express routes that only parse the JSON of a request and answer with an id. The route of
+ * suppressions also inserts one row.
  */
 export function bareExpressCommands(): BareExpressCommands {
   return {
@@ -40,7 +40,7 @@ export function bareExpressCommands(): BareExpressCommands {
   };
 }
 
-/** One prepared statement, committed to disk, on as many connections as the API's stores have. */
+/** One prepared statement, committed to disk, on as many connections as the API has. */
 async function insertInto(databaseUrl: string): Promise<(email: string) => Promise<string>> {
   const pool = new Pool({ connectionString: databaseUrl, max: 10 });
   await pool.query('create table bench_inserts (id text primary key, email text not null)');

@@ -4,15 +4,15 @@ import { bareClients } from './bare-client.ts';
 import type { BareClientName, BarePost } from './bare-client.ts';
 import { atSteadyRate } from './steady-rate.ts';
 
-/** What one burst cost. */
+/** The cost of one burst. */
 export interface BareCost {
   readonly seconds: number;
-  /** CPU of this one process, user and system, all its threads. */
+  /** User and system CPU of this process, all threads. */
   readonly cpuSeconds: number;
 }
 
 export interface BareCommands extends Record<string, (argument: never) => unknown> {
-  /** Posts `count` events as fast as `concurrency` posts in flight allow. */
+  /** Posts `count` events as fast as `concurrency` allows. */
   readonly burst: (wish: {
     readonly client: BareClientName;
     readonly url: string;
@@ -20,7 +20,7 @@ export interface BareCommands extends Record<string, (argument: never) => unknow
     readonly count: number;
     readonly concurrency: number;
   }) => Promise<BareCost>;
-  /** Posts events at a steady rate by got. @returns each one's id, and when its post was called */
+  /** Posts events at a steady rate with got. @returns the id and the start time of each */
   readonly pace: (wish: {
     readonly url: string;
     readonly body: string;
@@ -31,7 +31,7 @@ export interface BareCommands extends Record<string, (argument: never) => unknow
 
 const SECRET = `whsec_${'b'.repeat(43)}`;
 
-/** The yardsticks: signed bodies of a delivery's size, and no post waits for anything but the receiver. */
+/** The yardsticks: posts of signed bodies of a delivery's size. A post waits only for the receiver. */
 export function bareCommands(): BareCommands {
   const clients = new Map<BareClientName, BarePost>();
   let posted = 0;

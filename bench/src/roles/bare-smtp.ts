@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
 export interface BareSmtpCommands extends Record<string, (argument: never) => unknown> {
-  /** @returns the port it listens on, on 127.0.0.1 */
+  /** @returns the port on 127.0.0.1 */
   readonly listen: (wish: { readonly latencyMs: number }) => Promise<number>;
 }
 
-/** The yardstick: smtp-server, which answers 250 to every message, at once or after a time, and throws it away, and nothing else. */
+/** The yardstick: smtp-server discards every message and answers 250, at once or after a delay. */
 export function bareSmtpCommands(): BareSmtpCommands {
   return {
     async listen({ latencyMs }) {
@@ -24,7 +24,7 @@ export function bareSmtpCommands(): BareSmtpCommands {
           });
         },
       });
-      server.on('error', () => undefined); // a client that is gone
+      server.on('error', () => undefined); // a client has disconnected
       server.listen(0, '127.0.0.1');
       await once(server.server, 'listening');
       return (server.server.address() as AddressInfo).port;

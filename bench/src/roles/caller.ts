@@ -5,23 +5,23 @@ import type { Transaction } from '@postrider/store';
 import { monotonicMs } from '../monotonic.ts';
 import { atSteadyRate } from './steady-rate.ts';
 
-/** An event that was recorded: when its transaction was begun, and when its commit was known. */
+/** A recorded event, with the start of its transaction and the time of the known commit. */
 export type Recorded = readonly [id: string, begunAtMs: number, committedAtMs: number];
 
 export interface CallerCommands extends Record<string, (argument: never) => unknown> {
-  /** Records events of these accounts, in turn, at a steady rate, a transaction each. */
+  /** Records events of these accounts, in turn, at a steady rate, one transaction per event. */
   readonly record: (wish: {
     readonly accountIds: readonly AccountId[];
     readonly perSecond: number;
     readonly seconds: number;
   }) => Promise<Recorded[]>;
-  /** Records so many events of these accounts, in turn, as fast as `concurrency` transactions at a time allow. */
+  /** Records `count` events of these accounts, in turn, as fast as `concurrency` transactions allow. */
   readonly flood: (wish: {
     readonly accountIds: readonly AccountId[];
     readonly count: number;
     readonly concurrency: number;
   }) => Promise<Recorded[]>;
-  /** Commits one cause after the other on `concurrency` connections. @returns commits per second */
+  /** Commits causes on `concurrency` connections. @returns commits per second */
   readonly commits: (wish: {
     readonly accountId: AccountId;
     readonly withEvent: boolean;
@@ -32,7 +32,7 @@ export interface CallerCommands extends Record<string, (argument: never) => unkn
 
 const clock = { now: () => new Date() };
 
-/** A service whose own changes cause events: it writes them in its transactions, by the product's own code. */
+/** A service that records events in its own transactions, with the product's code. */
 export function callerCommands(databaseUrl: string, connections: number): CallerCommands {
   const connection = {
     databaseUrl,
@@ -83,7 +83,7 @@ function inTurn(accountIds: readonly AccountId[], index: number): AccountId {
   return accountId;
 }
 
-/** The cause of an event: a row of some 300 bytes in a table of the caller's own. */
+/** The cause of an event: a row of about 300 bytes in the caller's table. */
 async function writeCause({ client }: Transaction): Promise<void> {
   await client.$executeRaw`insert into bench_causes (body) values (${'x'.repeat(300)})`;
 }

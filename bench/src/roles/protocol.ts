@@ -1,8 +1,8 @@
 /*
- * What the tool and its own processes say to each other, over Node's channel between parent and child.
+ * The messages between the tool and its own processes, over Node's IPC channel.
  */
 
-/** What a process of the tool can be asked to do. */
+/** The commands of a process of the tool. */
 export type Commands = Readonly<Record<string, (argument: never) => unknown>>;
 
 export interface Request {

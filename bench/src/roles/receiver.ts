@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { monotonicMs } from '../monotonic.ts';
 
-/** What an endpoint does, chosen by the first part of its path. */
+/** The behaviour of an endpoint, chosen by the first part of its path. */
 export type Behaviour = 'at-once' | `after-${number}-ms` | 'tail' | 'fail' | 'never' | 'drip';
 
 const DRIP_EVERY_MS = 1_000;
@@ -14,13 +14,13 @@ const DRIP_EVERY_MS = 1_000;
 const TAIL_EVERY = 100;
 const TAIL_MS = 2_000;
 
-/** By address, in PEM. */
+/** Keys and certificates by address, in PEM. */
 export type Certificates = Record<string, { readonly key: string; readonly cert: string }>;
 
 /**
- * The customers' side: HTTPS servers on many loopback addresses. They answer 200 as soon as the body is read, or
- * misbehave as the path says, and note when each event arrived for the first time. Several endpoints of one account have
- * names, as in `/at-once/second`: their arrivals are noted as `evt_…/second`.
+ * The customers' endpoints: HTTPS servers on many loopback addresses. They answer 200 after the body, or
+ * misbehave as the path says, and record the first arrival of each event. Endpoints of one account have
+ * names, such as `/at-once/second`; an arrival there is recorded as `evt_…/second`.
  */
 export function receiverCommands(): ReceiverCommands {
   const log = new ArrivalLog();
@@ -58,16 +58,16 @@ export function receiverCommands(): ReceiverCommands {
 export interface ReceiverCommands extends Record<string, (argument: never) => unknown> {
   /** @returns its monotonic clock, in milliseconds */
   readonly clock: (argument: null) => number;
-  /** @returns the origin, `https://127.0.1.1:40001`, at each address */
+  /** @returns the origin at each address, such as `https://127.0.1.1:40001` */
   readonly listen: (addresses: readonly string[]) => Promise<string[]>;
-  /** Forgets what has arrived so far. */
+  /** Forgets all arrivals. */
   readonly reset: (argument: null) => void;
-  /** Resolves with the time at which so many different events had arrived. */
+  /** Resolves when `count` different events have arrived, with the time of the last. */
   readonly reached: (wish: { readonly count: number; readonly withinMs: number }) => Promise<number>;
-  /** Resolves when all of these events have arrived. */
+  /** Resolves when all these events have arrived. */
   readonly arrived: (wish: { readonly ids: readonly string[]; readonly withinMs: number }) => Promise<number>;
   readonly counts: (argument: null) => { requests: number; events: number };
-  /** First arrival of each event: its id, and when. */
+  /** The id and the first arrival of each event. */
   readonly arrivals: (argument: null) => [id: string, atMs: number][];
 }
 
@@ -88,7 +88,7 @@ class ArrivalLog {
     this.requests = 0;
   }
 
-  /** @returns when it became true. One wait at a time. */
+  /** @returns the time when it became true. Only one wait at a time. */
   until(isTrue: () => boolean, wait: { withinMs: number; what: string }): Promise<number> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -134,7 +134,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   }
 }
 
-/** Sends the head of a good answer, a byte a second. */
+/** Sends the head of a good answer, one byte per second. */
 function drip({ socket }: IncomingMessage): void {
   const bytes = Buffer.from(`HTTP/1.1 200 OK\r\nx-slow: ${'z'.repeat(200)}\r\ncontent-length: 0\r\n\r\n`);
   let sent = 0;

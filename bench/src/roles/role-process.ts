@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { endsWithUs } from '../ends-with-us.ts';
 import type { Answer, Commands, Request } from './protocol.ts';
 
-/** A process of the tool itself, kept apart so that its CPU time is not taken for somebody else's. */
+/** A process of the tool. It is separate, so that its CPU time can be measured. */
 export interface RoleProcess<C extends Commands> {
   readonly pid: number;
-  /** @throws Error what the process threw, or that it ended */
+  /** @throws Error the error of the process, or that it has ended */
   call<K extends keyof C & string>(
     command: K,
     argument: Parameters<C[K]>[0],
@@ -18,7 +18,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Starts this very program in another role. @param program its bundle @param env added to our own environment */
+/** Starts this program in another role. @param program its bundle. @param env is added to our environment */
 export function startRole<C extends Commands>(
   program: string,
   role: string,

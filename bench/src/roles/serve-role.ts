@@ -1,6 +1,6 @@
 import type { Answer, Commands, Request } from './protocol.ts';
 
-/** Does what the parent asks, until the parent is gone. Commands may overlap. */
+/** Runs the parent's commands until the parent ends. Commands may overlap. */
 export function serveRole(commands: Commands): void {
   const answer = (message: Answer): void => void process.send?.(message);
   process.on('message', ({ id, command, argument }: Request) => {

@@ -1,11 +1,11 @@
 import { monotonicMs } from '../monotonic.ts';
 
 /**
- * Begins a piece of work at every beat of a steady rate, whether the ones before have ended or not: an open loop, so
- * that a slow answer does not thin out the load.
+ * Starts work at a steady rate, even while earlier work still runs. This is an open loop: a slow answer does
+ * not reduce the load.
  *
- * @returns the results in the order of their beginning
- * @throws the first error of any of them, once all have ended
+ * @returns the results in the order of their start
+ * @throws the first error, once all have ended
  */
 export async function atSteadyRate<T>(
   { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
