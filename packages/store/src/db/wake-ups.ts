@@ -60,7 +60,7 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
           values: [CHANNEL, payloadsOf(parts)],
         });
         const sinceMs = performance.now() - sentAt;
-        await new Promise((resolve) => setTimeout(resolve, WAKE_UP_INTERVAL_MS - sinceMs));
+        await new Promise((resolve) => setTimeout(resolve, Math.max(0, WAKE_UP_INTERVAL_MS - sinceMs)));
       }
     } catch (error) {
       options.onError(asError(error));
