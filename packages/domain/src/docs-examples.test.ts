@@ -20,7 +20,7 @@ function page(name: string): string {
   return readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
 }
 
-/** The example of each section of docs/events.md whose title is an event type, by that title. */
+/** The examples in docs/events.md, by event type. A section's title is the type. */
 function examplesByTitle(): Map<string, Example> {
   const sections = page('events.md').matchAll(/^### (\S+)\n([^#]*?)```json\n(.*?)```/gms);
   return new Map([...sections].map(([, title = '', , json = '']) => [title, JSON.parse(json) as Example]));

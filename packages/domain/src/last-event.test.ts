@@ -34,7 +34,8 @@ test('what tells as much as an event, or more, stays', () => {
 });
 
 describe('whatever the order', () => {
-  // Of one rank with `rejected`, and never of the same message: what the provider rejects it had accepted.
+  // `failed` and `rejected` share a rank. A message never has both: the provider rejects only mail that it
+  // had accepted.
   const possible = REPORTS.filter((type) => type !== 'email.failed');
 
   test('the last word is the same', () => {

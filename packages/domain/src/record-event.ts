@@ -50,7 +50,11 @@ export async function recordEvent(tx: OutboxTransaction, draft: EventDraft, cloc
   return id;
 }
 
-/** Writes any number of events with the same kind in one round trip. @returns their ids, in the order of `data`. */
+/**
+ * Writes any number of events with the same kind in one round trip.
+ *
+ * @returns their ids, in the order of `data`.
+ */
 export async function recordEvents<T extends EventType>(
   tx: OutboxTransaction,
   { accountId, type, inboundRule }: EventKind<T>,

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { CONTRACT_RETRY_DELAYS_SECONDS, delayAfter, retrySchedule } from './retry-schedule.ts';
 
 /**
- * What a schedule means. To change the contract's: change `CONTRACT_RETRY_DELAYS_SECONDS` and the first row;
- * the total tells how long a customer may be away before events give up.
+ * The meaning of a schedule. To change the contract's schedule, change `CONTRACT_RETRY_DELAYS_SECONDS` and
+ * the first row. The total is the longest outage of an endpoint before its events become dead letters.
  */
 test.each([
   {

@@ -15,7 +15,7 @@ function rows(page: string): string[][] {
   );
 }
 
-/** What each recipient makes, as `bounced@ email.bounced`. */
+/** The event that each recipient causes, as `bounced@ email.bounced`. */
 const MADE = REPORTING_NAMES.flatMap((name) =>
   sandboxRecipients({ to: [`${name}@${SANDBOX_DOMAIN}`], cc: [], bcc: [] }).notifications.map(
     ({ type }) => `${name}@ ${type}`,

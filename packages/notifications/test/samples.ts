@@ -1,7 +1,7 @@
 import { expectedSesEvents, sesSampleText, snsSamples } from '@postrider/testing';
 import type { SnsFields } from '@postrider/testing';
 
-/** By the name of the sample; null: it makes no event. */
+/** The events by the sample's name. Null: the sample causes no event. */
 export const expectedEvents = expectedSesEvents();
 
 /** A sample to change at will. */

@@ -14,17 +14,20 @@ import { EndpointClient, type EndpointClientOptions, HTTP_CLIENTS, type HttpClie
 import { AddressGuard } from '../src/guard/address-guard.ts';
 import { NameResolver } from '../src/resolve/name-resolver.ts';
 
-/** The name that certificates of the fixture's receivers are made for, beside their address. */
+/** The name in the certificates of the fixture's receivers, beside their address. */
 export const NAME = 'hooks.example.com';
 
-/** What the tests of one HTTP client work with. All that it opens is closed after the test, the last first. */
+/**
+ * The test fixture for one HTTP client. After each test it closes everything that it opened, in reverse
+ * order.
+ */
 export interface ClientFixture {
   readonly httpClient: HttpClient;
   readonly authority: TestAuthority;
-  /** Unless told otherwise: to loopback, within 20 s, 4 connections to a host. */
+  /** Default: loopback only, a time limit of 20 s, 4 connections per host. */
   createClient(options?: Partial<EndpointClientOptions>): EndpointClient;
   startReceiver(options?: Partial<ScriptedReceiverOptions>): Promise<ScriptedReceiver>;
-  /** A client whose names are answered by a name server of the test's own. */
+  /** A client that uses the test's own name server. */
   createClientWithNames(
     reply: Parameters<typeof startNameServer>[0],
     options?: Partial<EndpointClientOptions>,
@@ -34,7 +37,7 @@ export interface ClientFixture {
   atEnd(close: () => unknown): void;
 }
 
-/** Runs a suite for each HTTP client that attempts can be made with. What it promises holds whichever is chosen. */
+/** Runs a suite for each HTTP client. Every client must pass it. */
 export function forEachHttpClient(suite: (fixture: ClientFixture) => void): void {
   describe.each(HTTP_CLIENTS)('over %s', (httpClient) => suite(useClientFixture(httpClient)));
 }
@@ -102,7 +105,7 @@ export function createGate(): [Promise<void>, () => void] {
   return [gate, open];
 }
 
-/** A port that nothing listens on, whatever else the machine runs meanwhile: tcpmux's. */
+/** The port of tcpmux, on which no program listens. */
 export const UNUSED_PORT = 1;
 
 /** A port of 127.0.0.1 and ::1 that nothing listens on. */

@@ -2,17 +2,20 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { TestAuthority } from '@postrider/testing';
 
-/** An HTTPS receiver on a thread of its own: it also answers while the test's event loop is held. */
+/** An HTTPS receiver on a worker thread. It answers even while the test's event loop is blocked. */
 export interface ThreadedReceiver {
   /** @param hostname one that leads to it; its address when absent */
   url(hostname?: string): string;
   openSockets(): number;
-  /** Holds the event loop of this thread until so many answers have been given in all, or for some seconds: it may be what they wait for. */
+  /**
+   * Blocks the event loop of the calling thread until the receiver has given `count` answers in total, for at
+   * most 5 s.
+   */
   holdUntilAnswered(count: number): void;
   close(): Promise<void>;
 }
 
-/** Places of the counts that both threads see. */
+/** Indexes of the counters that both threads share. */
 const ANSWERS = 0;
 const OPEN_SOCKETS = 1;
 

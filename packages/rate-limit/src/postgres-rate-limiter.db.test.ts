@@ -13,7 +13,7 @@ describe('the rate limiter on Postgres', () => {
   beforeAll(async () => void (database = await createTestDatabase()));
   afterAll(() => database.drop());
 
-  /** Many connections, as in production: charges of one key meet in the database. */
+  /** Many connections, as in production, so that charges for one key meet in the database. */
   const startPool = (connectionString: string): { query: Query; end: () => Promise<void> } => {
     const pool = new Pool({ connectionString, max: 20 });
     pool.on('error', () => undefined); // idle connections break when the store is taken away

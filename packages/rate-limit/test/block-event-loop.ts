@@ -1,4 +1,4 @@
-/** Keeps this process from everything else for so long, as a long computation would, without taking the processor. */
+/** Blocks the event loop for this time, as a long computation does, without using the CPU. */
 export function blockEventLoop(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -6,7 +6,7 @@ import { waitFor } from '@postrider/testing';
 /** One limiter on a store that can be taken away from it. */
 export interface LimiterUnderTest {
   readonly limiter: RateLimiter;
-  /** What `onUnavailable` was told so far. */
+  /** The errors that `onUnavailable` has received. */
   readonly faults: readonly Error[];
   /** The store accepts connections and says nothing. */
   hold(): void;

@@ -5,11 +5,13 @@ import type { AddressInfo, Socket } from 'node:net';
 /** A TCP proxy that stands between a limiter and its store, to take the store away. */
 export interface HoldingProxy {
   readonly port: number;
-  /** From now on no byte passes, either way; connections are accepted and stay open, as with a stopped process. */
+  /**
+   * Stops all bytes in both directions. Connections are accepted and stay open, as with a stopped process.
+   */
   hold(): void;
-  /** What was held passes on. */
+  /** Forwards the held bytes and all later ones. */
   release(): void;
-  /** Connections that stand now never pass a byte again, nor end; new ones are not touched: a half-open network. */
+  /** Existing connections never pass a byte again and never end, as in a half-open network. New ones work. */
   strand(): void;
   /** Breaks every connection and refuses new ones. */
   cut(): Promise<void>;

@@ -5,7 +5,7 @@ import type { FakeSes } from '@postrider/testing';
 import { sdkTimeouts, SesClient } from './client.ts';
 import type { SdkTimeouts } from './client.ts';
 
-/** Of an operation: far longer than any exchange here takes. */
+/** The time limit of an operation, far longer than any exchange here. */
 const LONG_MS = 20_000;
 const DOMAIN = 'mail.example.com';
 

@@ -10,7 +10,7 @@ import type { SesEvent } from './ses-event.ts';
 const publishedAt = '2026-11-20T10:15:36.675Z';
 const clock = fakeClock();
 
-/** What an endpoint would be sent, through the domain's own check of `data`. */
+/** The `data` that an endpoint would get, checked by the domain's schema. */
 async function sentEvent({ emailId, event }: SesEvent): Promise<{ type: string; data: unknown }> {
   const batches: EventBatch[] = [];
   const email = {
@@ -25,7 +25,7 @@ async function sentEvent({ emailId, event }: SesEvent): Promise<{ type: string; 
   return { type: batches[0]?.type ?? '', data: JSON.parse(batches[0]?.events[0]?.data ?? '') };
 }
 
-/** What is read, with its event's own fields beside the rest. */
+/** The reading, with the event's fields beside its other fields. */
 function eventOf(notification: unknown): SesEvent & ReportedEvent {
   const reading = readSesNotification(JSON.stringify(notification), publishedAt);
   if (reading.kind === 'ignored') throw new Error(`ignored: ${reading.why}`);

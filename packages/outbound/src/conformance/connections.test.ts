@@ -48,8 +48,8 @@ forEachHttpClient((fixture) => {
       const client = fixture.createClient();
       const connectionsSoFar: (string | undefined)[] = [];
       for (let count = 1; count <= 4; count += 1) {
-        // Written by one immediate: Node tells of it in the next round of the event loop, after it has read
-        // what came meanwhile.
+        // One immediate writes the body. Node reports the end of the write in the next turn of the event loop,
+        // after it has read the answer.
         const posting = new Promise<EndpointAnswer>((resolve) => {
           setImmediate(() => resolve(post(client, threaded.url())));
           if (count > 1) setImmediate(() => threaded.holdUntilAnswered(count));
@@ -198,7 +198,8 @@ forEachHttpClient((fixture) => {
       expect(answers.map((one) => 'error' in one && one.error)).toEqual(
         Array(10).fill('timeout after 400 ms'),
       );
-      // On a busy machine some get the place of one whose time was over a moment before theirs.
+      // On a busy machine, some requests get a slot that another request freed at its time limit a moment
+      // before.
       expect(receiver.requests.length).toBeLessThan(10);
     });
 

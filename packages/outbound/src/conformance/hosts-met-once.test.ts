@@ -32,7 +32,7 @@ async function heapBytes(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-/** Posts once to each of so many hosts. @returns the kinds and causes of what came of it */
+/** Posts once to each host. @returns the kinds and causes of the answers. */
 async function meet(
   client: EndpointClient,
   port: number | string,

@@ -52,7 +52,7 @@ describe.each(HTTP_CLIENTS)('every endpoint that must be refused, over %s', (htt
   test.each(refused)('$url: $why', async (row) => {
     const lookups = answersOf(row);
     const resolver = createScriptedResolver(lookups, row.ipv4only);
-    // Whoever asked before, at registration or in a check, used up all answers but the last.
+    // Earlier lookups, at registration or in a check, used all answers except the last.
     for (let asked = 1; asked < lookups.length; asked += 1) await resolver.resolve('earlier.example.net');
     const client = new EndpointClient({
       httpClient,
