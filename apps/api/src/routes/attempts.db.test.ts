@@ -55,7 +55,7 @@ async function log(eventId: string, startedAt: string, count: number, webhookId 
 
 const newEvent = () => newId('event', systemClock);
 
-test('answers what the endpoint answered, the newest first, in every field', async () => {
+test('answers every field of each attempt, newest first', async () => {
   const eventId = newEvent();
   await api.database.query(
     `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
@@ -108,7 +108,7 @@ test('a webhook without attempts has an empty list', async () => {
   expect(await read()).toEqual({ object: 'list', has_more: false, next_cursor: null, data: [] });
 });
 
-test('pages lead through the log, each attempt once, also those of one microsecond and those of other days', async () => {
+test('pages show each attempt once, also those of the same microsecond and of other days', async () => {
   await api.database.query(
     `create table attempts_20261121 partition of attempts for values from ('2026-11-21Z') to ('2026-11-22Z')`,
   );
@@ -138,7 +138,7 @@ test('a page has 20 unless the request says otherwise', async () => {
   expect((await read('?limit=100')).data).toHaveLength(25);
 });
 
-test('event_id chooses the attempts of one event, in pages too', async () => {
+test('event_id selects the attempts of one event, also across pages', async () => {
   const [wanted, other] = [newEvent(), newEvent()];
   await log(wanted, '2026-11-20T10:00:00Z', 3);
   await log(other, '2026-11-20T10:00:00Z', 3);
@@ -152,7 +152,7 @@ test('event_id chooses the attempts of one event, in pages too', async () => {
   expect((await read(`?event_id=${newEvent()}`)).data).toEqual([]);
 });
 
-test('shows nothing of another webhook, of one event neither, and nothing of another account', async () => {
+test('shows no attempts of another webhook or account, also with event_id', async () => {
   const eventId = newEvent();
   const second = await newWebhook();
   await log(eventId, '2026-11-20T10:00:00Z', 1, second);
@@ -177,7 +177,7 @@ test('a malformed id, a missing webhook, a deleted one and another account’s g
   expect(answers.size).toBe(1);
 });
 
-test('a cursor of any moment is read, down to 1970 and up to the last that is one', async () => {
+test('a cursor of any time is valid, from 1970 to the last time that a cursor can hold', async () => {
   await log(newEvent(), '2026-11-20T10:00:00Z', 1);
   const last = { deliveryId: 2n ** 63n - 1n, attempt: 2 ** 15 - 1 };
   const from = (startedUs: bigint) => read(`?after=${writeCursor({ ...last, startedUs })}`);

@@ -90,14 +90,14 @@ describe('a blocked sender', () => {
     await blocked('ann@shop.example', other);
   });
 
-  test('asked for ten times at once is made once, and all are told its id', async () => {
+  test('is made once by ten requests at once, and each gets its id', async () => {
     const keys = await tenKeys();
     const answers = await Promise.all(keys.map(async (by) => post({ sender: 'shop.example' }, by)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(new Set(answers.map(({ body }) => (body as { id: string }).id)).size).toBe(1);
   });
 
-  test('stands in pages, the newest first', async () => {
+  test('is listed in pages, newest first', async () => {
     const ids = [];
     for (let n = 0; n < 3; n += 1) ids.unshift(await blocked(`n${n}.example`));
     const page = async (query: string) => {
@@ -117,7 +117,7 @@ describe('a blocked sender', () => {
 describe('the limit of an account', () => {
   const full = `The account has as many blocked senders as it may have: ${LIMITS.blockedSenders}.`;
 
-  test('one more is 422; what is blocked already is not, and other accounts are left alone', async () => {
+  test('one more is 422; a sender that is blocked already is not, and other accounts are not affected', async () => {
     await fill(LIMITS.blockedSenders - 1);
     await blocked('last.example');
     expect(expectProblem(await post({ sender: 'more.example' }), 'validation-failed')).toBe(full);
@@ -142,7 +142,7 @@ describe('a body', () => {
     expectPlainText(await post(body), 422);
   });
 
-  test('that is no JSON is refused in plain text, and one that is too large as such', async () => {
+  test('that is not JSON is refused in plain text, and one that is too large with 413', async () => {
     const raw = (body: string) =>
       request(api.url).post(ALL).set('authorization', caller.authorization).send(body);
     expectPlainText(await raw('{'), 400);
@@ -165,7 +165,7 @@ describe('a body', () => {
   });
 });
 
-test('to another account an entry is missing, in the same bytes as one that is nowhere', async () => {
+test('another account gets the same bytes for an entry as for one that does not exist', async () => {
   const id = await blocked('shop.example');
   const nowhere = withoutInstance(await ask('get', `/${newId('blockedSender', systemClock)}`));
   for (const method of ['get', 'delete'] as const) {
@@ -196,7 +196,7 @@ describe('a key', () => {
     }
   });
 
-  test('with inbound:manage alone may do everything; one that is missing or has spent its limit, nothing', async () => {
+  test('with inbound:manage alone may do everything; a missing key or one over its limit may do nothing', async () => {
     const { accountId } = caller;
     const manager = await api.newCaller({ accountId, scopes: ['inbound:manage'] });
     const spent = await api.newCaller({ accountId, scopes: ['inbound:manage'], rateLimitPerMinute: 1 });

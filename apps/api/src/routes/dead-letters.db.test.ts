@@ -112,7 +112,7 @@ describe('the query of GET /v1/webhooks/dead-letters', () => {
     return (response.body as { data: { id: string }[] }).data.map(({ id }) => id);
   };
 
-  test('narrows the list by webhook, type and reason, and goes on after a letter', async () => {
+  test('filters the list by webhook, type and reason, and continues after a dead letter', async () => {
     const first = await api.newDeadLetter(caller.accountId, webhook);
     const second = await api.newDeadLetter(caller.accountId, webhook);
     await change(second, 'email.opened', 'rejected');
@@ -125,7 +125,7 @@ describe('the query of GET /v1/webhooks/dead-letters', () => {
     expect(await idsOf('?limit=1&before=x&more=')).toEqual([second, first]);
   });
 
-  test('another account’s webhook has as few letters as one that is not there', async () => {
+  test('another account’s webhook has an empty list, like one that does not exist', async () => {
     await api.newDeadLetter(caller.accountId, webhook);
     const stranger = await api.newCaller();
     const foreign = await list(stranger, `?webhook=${webhook}`);
@@ -151,7 +151,7 @@ describe('the query of GET /v1/webhooks/dead-letters', () => {
     expect(textOf(response)).not.toContain('"errors"');
   });
 
-  test('a cursor that is not there and another account’s are refused in the same words', async () => {
+  test('an unknown cursor and another account’s get the same refusal', async () => {
     const foreign = await api.newDeadLetter(caller.accountId, webhook);
     const stranger = await api.newCaller();
     for (const id of [foreign, newId('deadLetter', systemClock)]) {
@@ -163,7 +163,7 @@ describe('the query of GET /v1/webhooks/dead-letters', () => {
 });
 
 describe('POST /v1/webhooks/dead-letters/replay', () => {
-  test('replays what matches, and says how many it was and how many are left', async () => {
+  test('replays the dead letters that match, and answers how many were replayed and how many remain', async () => {
     const first = await api.newDeadLetter(caller.accountId, webhook);
     const second = await api.newDeadLetter(caller.accountId, webhook);
     await change(second, 'email.opened', 'rejected');
@@ -237,7 +237,7 @@ describe('POST /v1/webhooks/dead-letters/replay', () => {
     expect(expectProblem(await replayMany(body), 'validation-failed')).toBe(detail);
   });
 
-  test('a `before` that is not there is refused, and nothing is replayed', async () => {
+  test('an unknown `before` is refused, and nothing is replayed', async () => {
     await api.newDeadLetter(caller.accountId, webhook);
     const before = newId('deadLetter', systemClock);
     expect(expectProblem(await replayMany({ webhook, before }), 'validation-failed')).toBe(
@@ -246,7 +246,7 @@ describe('POST /v1/webhooks/dead-letters/replay', () => {
     expect(await queued()).toEqual([]);
   });
 
-  test('another account’s webhook, a missing one, a deleted one and what is no id give the same 404', async () => {
+  test('another account’s webhook, a missing one, a deleted one and a malformed id give the same 404', async () => {
     await api.newDeadLetter(caller.accountId, webhook);
     const stranger = await api.newCaller();
     const answers = [];
@@ -279,7 +279,7 @@ describe('POST /v1/webhooks/dead-letters/{id}/replay', () => {
     expect(await queued()).toEqual([{ event_id: expect.stringMatching(/^evt_/), attempts: 0 }]);
   });
 
-  test('of fifty at once exactly one is answered 200, and the event is queued once', async () => {
+  test('exactly one of fifty requests at once gets 200, and the event is queued once', async () => {
     const id = await api.newDeadLetter(caller.accountId, webhook);
     const responses = await Promise.all(Array.from({ length: 50 }, async () => replay(id)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);

@@ -55,7 +55,7 @@ async function fill(): Promise<string[]> {
   return ids;
 }
 
-test('of thirty additions at once, in two processes, as many are made as the account may have', async () => {
+test('thirty additions at once, in two processes, make as many domains as the limit allows', async () => {
   const answers = await Promise.all(
     Array.from({ length: 30 }, async (_, n) => add(`n${n}.example`, { process: n % 2 })),
   );
@@ -66,7 +66,7 @@ test('of thirty additions at once, in two processes, as many are made as the acc
   expect(fake.ses.identities.size).toBe(MAX);
 }, 60_000);
 
-test('one more is 422, and the provider is not asked; other accounts have theirs', async () => {
+test('one more is 422 without a call to the provider; other accounts are not affected', async () => {
   await fill();
   const asked = fake.ses.requests.length;
   expect(expectProblem(await add('more.example'), 'validation-failed')).toBe(DETAIL);
@@ -74,7 +74,7 @@ test('one more is 422, and the provider is not asked; other accounts have theirs
   expect((await add('more.example', { by: await newCaller() })).status).toBe(200);
 });
 
-test('a domain that is verified or deleted makes room for another, as docs/problems.md says', async () => {
+test('after a domain is verified or deleted the account may add another, as docs/problems.md says', async () => {
   expect(problemsPage().replaceAll(/\s+/g, ' ')).toContain(
     '"The account has as many domains that are not verified as it may have", once one is verified or deleted.',
   );
@@ -89,7 +89,7 @@ test('a domain that is verified or deleted makes room for another, as docs/probl
   expect((await add('b.example')).status).toBe(200);
 });
 
-test('names below a domain of its own give an account no more than all that it may have', async () => {
+test('names below a domain of the account count against its limit', async () => {
   const above = await add('own.example');
   const identity = fake.ses.identities.get('own.example');
   if (identity !== undefined) publishKeys(identity);
@@ -107,20 +107,20 @@ test('names below a domain of its own give an account no more than all that it m
   expect(fake.ses.requests).toHaveLength(asked);
 });
 
-test('one that the provider refuses takes no room', async () => {
+test('a domain that the provider refuses does not count', async () => {
   fake.ses.script('CreateEmailIdentity', [sesError(400, 'BadRequestException', 'no')]);
   expectProblem(await add('no.example'), 'ses-refused');
   await fill();
 });
 
-test('an account goes by a limit of its own', async () => {
+test('an account’s own limit replaces the default', async () => {
   await apis[0]?.database.query('update accounts set unverified_domains_max = 0 where id = $1', [
     caller.accountId,
   ]);
   expectProblem(await add('a.example'), 'validation-failed');
 });
 
-test('of one account one call at a time is at the provider, and another account’s goes out meanwhile', async () => {
+test('an account has one call at the provider at a time; another account’s call does not wait for it', async () => {
   fake.ses.script('CreateEmailIdentity', [sesHang]);
   const before = fake.ses.requests.length;
   const slow = Array.from({ length: 5 }, (_, n) => {

@@ -178,7 +178,7 @@ describe('POST /v1/domains', () => {
     expect(ses.requests).toHaveLength(asked);
   });
 
-  test('of two accounts that come at once one has it, there and here; the other gets 409', async () => {
+  test('one of two accounts that ask at once gets the domain, at the provider and here; the other gets 409', async () => {
     for (let round = 0; round < 5; round += 1) {
       const callers = [await newCaller(), await newCaller(), await newCaller()];
       const name = `race${round}.example`;
@@ -203,7 +203,7 @@ describe('POST /v1/domains', () => {
     },
   );
 
-  test('after a crash between the provider’s yes and our row, the same account goes on where it stopped', async () => {
+  test('after a crash between the provider’s answer and our row, the same account can add the domain again', async () => {
     const left = newIdentity([{ Key: 'postrider-account', Value: caller.accountId }]);
     ses.identities.set(NAME, left);
     await api.database.query(`insert into domain_turns values ($1, 'crashed', now() + interval '300 ms')`, [
@@ -214,7 +214,7 @@ describe('POST /v1/domains', () => {
     expect(identity()).toBe(left);
   });
 
-  test('an identity of somebody else at the provider stays theirs: 502', async () => {
+  test('an identity that another customer has at the provider is 502', async () => {
     const theirs = newIdentity([]);
     ses.identities.set(NAME, theirs);
     expectProblem(await post({ name: NAME }), 'ses-refused');
@@ -248,7 +248,7 @@ describe('GET /v1/domains', () => {
 });
 
 describe('POST /v1/domains/{id}/verify', () => {
-  test('asks the provider at once; whether it sends for the domain decides', async () => {
+  test('asks the provider at once; the domain is verified when the provider sends for it', async () => {
     const id = await created();
     expect((await verify(id)).body).toEqual({ object: 'domain', id });
     expect(await statusOf(id)).toBe('pending');
@@ -303,7 +303,7 @@ describe('POST /v1/domains/{id}/verify', () => {
 });
 
 describe('DELETE /v1/domains/{id}', () => {
-  test('removes it at the provider and here; then the name is free for anybody', async () => {
+  test('removes it at the provider and here; then any account may add the name', async () => {
     const id = await created();
     const response = await remove(id);
     expect({ status: response.status, body: response.body as unknown }).toEqual({
@@ -315,14 +315,14 @@ describe('DELETE /v1/domains/{id}', () => {
     await created(NAME, await newCaller());
   });
 
-  test('goes on where a crash has left it: gone at the provider, still here', async () => {
+  test('completes a deletion after a crash: gone at the provider, still here', async () => {
     const id = await created();
     ses.identities.clear();
     expect((await remove(id)).status).toBe(200);
     expect(await stored()).toEqual([]);
   });
 
-  test('does not touch a new domain of the same name that came while it waited', async () => {
+  test('does not touch a new domain of the same name that was added while it waited', async () => {
     const old = await created();
     const both = await Promise.all([remove(old), remove(old), remove(old)]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 404, 404]);
@@ -352,7 +352,7 @@ test('a malformed id, a missing one and another account’s give the same 404, a
   expect(ses.requests).toHaveLength(asked);
 });
 
-test('work on a domain that others never end is 503', async () => {
+test('when other work on the domain never ends, the answer is 503', async () => {
   const impatient = await startApi({
     domainProvider: { region: 'r', create: never, get: never, delete: never },
     domainTurn: { operationMs: 50, marginMs: 50 },
@@ -397,7 +397,7 @@ function never(): Promise<never> {
   throw new Error('the provider was asked');
 }
 
-test('on a deployment without domains every route says so', async () => {
+test('every route answers 503 on a deployment without domains', async () => {
   const plain = await startApi();
   try {
     const { authorization } = await plain.newCaller({ scopes: ['domains:manage'] });

@@ -45,7 +45,7 @@ async function used({ keyId }: Caller): Promise<number> {
   return row?.used ?? 0;
 }
 
-test('answers 200 with the ids in the order of the messages, all of them stored and in the outbox', async () => {
+test('answers 200 with the ids in the order of the messages; all are stored and in the outbox', async () => {
   const caller = await api.newCaller();
   const response = await send(caller, batchOf(100));
   expect(response.status).toBe(200);
@@ -54,7 +54,7 @@ test('answers 200 with the ids in the order of the messages, all of them stored 
   expect(await used(caller)).toBe(100);
 });
 
-test('a batch of a test key is stored and goes no further', async () => {
+test('a batch of a test key is stored and not sent', async () => {
   const tester = await api.newCaller({ kind: 'test' });
   expect((await send(tester, batchOf(2))).status).toBe(200);
   expect(await stored(tester)).toEqual([]);
@@ -64,7 +64,7 @@ test('a batch of a test key is stored and goes no further', async () => {
   expect(rows).toEqual([{ status: 'stored' }, { status: 'stored' }]);
 });
 
-test('one fault refuses the whole batch; every fault is told under its path, unknown topics among them', async () => {
+test('one fault refuses the whole batch; the answer lists every fault under its path, also unknown topics', async () => {
   const caller = await api.newCaller();
   const batch: object[] = batchOf(8);
   batch[2] = { ...MESSAGE, topic_id: newId('topic', systemClock) };
@@ -110,7 +110,7 @@ describe('what it costs', () => {
 });
 
 describe('a window', () => {
-  test('that has less left than there are messages refuses all of them and keeps what it has left', async () => {
+  test('with less left than the batch has messages refuses all and is not charged', async () => {
     const caller = await api.newCaller({ rateLimitPerMinute: 10 });
     expect((await send(caller, batchOf(8))).status).toBe(200);
     expect(expectProblem(await send(caller, batchOf(3)), 'rate-limited')).toBe(
@@ -120,13 +120,13 @@ describe('a window', () => {
     expect(await stored(caller)).toHaveLength(10);
   });
 
-  test('that is untouched takes a batch over the whole limit, and none after it', async () => {
+  test('that is unused accepts a batch over the whole limit, and no batch after it', async () => {
     const caller = await api.newCaller({ rateLimitPerMinute: 10 });
     expect((await send(caller, batchOf(100))).status).toBe(200);
     expectProblem(await send(caller, batchOf(1)), 'rate-limited');
   });
 
-  test('that is spent refuses a batch before its body is read, whatever that is', async () => {
+  test('that is used up refuses a batch before its body is read', async () => {
     const caller = await api.newCaller({ rateLimitPerMinute: 1 });
     expect((await send(caller, batchOf(1))).status).toBe(200);
     for (const body of ['{', MESSAGE, batchOf(101), `[${' '.repeat(32 * MIB)}]`]) {

@@ -29,7 +29,7 @@ async function stored(accountId = caller.accountId): Promise<number> {
   return (await api.database.query('select 1 from emails where account_id = $1', [accountId])).length;
 }
 
-test('a repetition that says the same, however it is written, gets the first answer again', async () => {
+test('a repetition with the same meaning, in any notation, gets the first answer again', async () => {
   const first = await send('k');
   expect(first.status).toBe(200);
   const again = await send(
@@ -41,14 +41,14 @@ test('a repetition that says the same, however it is written, gets the first ans
   expect(await stored()).toBe(1);
 });
 
-test('so does one of a batch', async () => {
+test('a repetition of a batch gets the first answer again', async () => {
   const first = await send('k', [MESSAGE, MESSAGE], '/v1/emails/batch');
   expect(first.body).toEqual({ data: [{ id: expect.any(String) }, { id: expect.any(String) }] });
   expect((await send('k', [MESSAGE, MESSAGE], '/v1/emails/batch')).body).toEqual(first.body);
   expect(await stored()).toBe(2);
 });
 
-test('another request under the key is a 409, also one that only leaves a field out', async () => {
+test('another request under the key is 409, also one that only omits a field', async () => {
   await send('k');
   for (const body of [
     { ...MESSAGE, subject: 'Ho' },
@@ -62,7 +62,7 @@ test('another request under the key is a 409, also one that only leaves a field 
   expect(await stored()).toBe(1);
 });
 
-test('a key is its account’s, its key kind’s and its route’s own', async () => {
+test('accounts, kinds of key and routes each have their own idempotency keys', async () => {
   const [stranger, tester] = [
     await api.newCaller(),
     await api.newCaller({ accountId: caller.accountId, kind: 'test' }),
@@ -77,7 +77,7 @@ test('a key is its account’s, its key kind’s and its route’s own', async (
   expect(new Set(answers.map(({ text }) => text)).size).toBe(4);
 });
 
-test('another key of the account and kind shares it', async () => {
+test('all keys of one account and kind share their idempotency keys', async () => {
   const first = await send('k');
   const second = await send('k', MESSAGE, '/v1/emails', await api.newCaller({ accountId: caller.accountId }));
   expect(second.body).toEqual(first.body);
@@ -103,7 +103,7 @@ describe('only a 200 is remembered', () => {
   });
 });
 
-test('a repeated answer is charged like any request', async () => {
+test('a repetition costs as much as the first request', async () => {
   const limited = await api.newCaller({ rateLimitPerMinute: 2 });
   const sendOne = async () => send('k', MESSAGE, '/v1/emails', limited);
   const answers = [await sendOne(), await sendOne(), await sendOne()];
@@ -126,7 +126,7 @@ test.each(['', 'x'.repeat(257)])('%j is none: 422, told with every other fault',
   expect(await stored()).toBe(0);
 });
 
-test('of 50 same requests at once one message is stored, and the others are answered with it or a 409', async () => {
+test('50 equal requests at once store one message; the others get its id or 409', async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, async () => send('k')));
   expect(await stored()).toBe(1);
   const ok = answers.filter(({ status }) => status === 200);

@@ -67,7 +67,7 @@ test('an account without mail has an empty list', async () => {
   expect(response.body).toEqual({ object: 'list', has_more: false, data: [] });
 });
 
-test('a limit that is none is a 422, without a list of faults', async () => {
+test('a malformed limit is 422, without a list of faults', async () => {
   const response = await list('?limit=101');
   expect(expectProblem(response, 'validation-failed')).toBe(
     'limit "101" is not a whole number from 1 to 100.',
@@ -75,7 +75,7 @@ test('a limit that is none is a 422, without a list of faults', async () => {
   expect(JSON.parse(textOf(response))).not.toHaveProperty('errors');
 });
 
-test('a cursor that is malformed, unknown or another account’s is refused in the same words', async () => {
+test('a malformed cursor, an unknown one and another account’s get the same refusal', async () => {
   const id = await sent('mine');
   const stranger = await api.newCaller();
   const cursors = [id, newId('email', systemClock), 'x'];

@@ -45,13 +45,13 @@ async function listedTo(by: Caller): Promise<string[]> {
 }
 
 describe('a test key', () => {
-  test('lists mail sent with test keys only, whichever of them', async () => {
+  test('lists the mail of all test keys of the account, and no live mail', async () => {
     const second = await api.newCaller({ accountId: live.accountId, kind: 'test' });
     expect(await listedTo(tester)).toEqual([testMail]);
     expect(await listedTo(second)).toEqual([testMail]);
   });
 
-  test('is answered about live mail as about mail that is not there', async () => {
+  test('gets the same answer for live mail as for mail that does not exist', async () => {
     expect((await read(`/${testMail}`, tester)).status).toBe(200);
     const foreign = await read(`/${liveMail}`, tester);
     expectProblem(foreign, 'not-found');
@@ -69,7 +69,7 @@ describe('a test key', () => {
   );
 });
 
-test('a live key sees all mail of its account, that of test keys too', async () => {
+test('a live key sees all mail of its account, also that of test keys', async () => {
   expect(await listedTo(live)).toEqual([testMail, liveMail]);
   expect((await read(`/${testMail}`, live)).status).toBe(200);
 });
@@ -78,7 +78,7 @@ test('a live key sees all mail of its account, that of test keys too', async () 
 const NOT_OF_MAIL = KEYED_ROUTES.filter(({ contract }) => contract.ofMail !== true);
 
 describe.each(titled(NOT_OF_MAIL))('%s', (_, route) => {
-  test('refuses a test key that was given its scope, as one without, and changes nothing', async () => {
+  test('refuses a test key with the scope like a key without it, and changes nothing', async () => {
     const before = await everythingStored(api.database);
     const response = await requestOf(api.url, route).set('authorization', tester.authorization);
     expect(expectProblem(response, 'api-key-forbidden')).toBe(

@@ -50,7 +50,7 @@ test.each(['a@pending.example', 'a@foreign.example', 'a@sub.mine.example', 'a@un
   },
 );
 
-test('a request that breaks a rule is told that first', async () => {
+test('a request with another fault is refused for that fault first', async () => {
   expectProblem(await post('/v1/emails', { ...message('a@unknown.example'), to: 'x' }), 'validation-failed');
 });
 
@@ -65,12 +65,12 @@ test('one such message refuses its whole batch', async () => {
   expect((await post('/v1/emails/batch', batch.slice(0, 1))).status).toBe(200);
 });
 
-test('a test key sends from anywhere', async () => {
+test('a test key may send from any domain', async () => {
   const tester = await api.newCaller({ accountId: caller.accountId, kind: 'test' });
   expect((await post('/v1/emails', message('a@unknown.example'), tester)).status).toBe(200);
 });
 
-test('the same request is taken once the domain is verified, under the same idempotency key', async () => {
+test('the same request succeeds once the domain is verified, under the same idempotency key', async () => {
   const other = await api.newCaller();
   const send = async () => post('/v1/emails', message('a@late.example'), other).set('idempotency-key', 'k');
   expectProblem(await send(), 'domain-not-verified');

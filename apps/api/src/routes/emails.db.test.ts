@@ -63,7 +63,7 @@ describe('POST /v1/emails', () => {
     expect(await countOf('email_sends', 'email_id', id)).toBe(1);
   });
 
-  test('a message of a test key is stored, never sent out, and makes no event', async () => {
+  test('a message of a test key is stored, never sent, and makes no event', async () => {
     const tester = await api.newCaller({ kind: 'test' });
     const id = await sent(MESSAGE, tester);
     expect(await countOf('emails', 'id', id)).toBe(1);
@@ -153,7 +153,7 @@ describe('POST /v1/emails', () => {
     expect((await get(id)).body).toMatchObject({ tags: [{ name: 'order', value: '17' }] });
   });
 
-  test('a topic of the account is kept; another account’s is a fault, told with all others', async () => {
+  test('a topic of the account is kept; another account’s is a fault, listed with all others', async () => {
     const [own, foreign] = [await newTopic(caller), await newTopic(await api.newCaller())];
     const id = await sent({ ...MESSAGE, topic_id: own });
     expect((await get(id)).body).toMatchObject({ topic_id: own });
@@ -206,7 +206,7 @@ describe('GET /v1/emails/{id}', () => {
     });
   });
 
-  test('tells under which id a message was handed over: the provider’s, else its Message-ID', async () => {
+  test('answers the Message-ID of a sent message: the provider’s, else ours', async () => {
     const id = await sent(MESSAGE);
     const told = async () => ((await get(id)).body as { message_id: unknown }).message_id;
     await api.database.query("update emails set status = 'sent' where id = $1", [id]);
@@ -215,14 +215,17 @@ describe('GET /v1/emails/{id}', () => {
     expect(await told()).toBe('p-1');
   });
 
-  test('once its contents are past their days it is answered with html and text null, all else as before', async () => {
+  test('after retention has removed the contents html and text are null, and the rest is unchanged', async () => {
     const id = await sent({ ...MESSAGE, html: '<p>Hi</p>' });
     const before = await get(id);
     expect(before.body).toMatchObject({ html: '<p>Hi</p>', text: 'Hi' });
     await api.database.query('delete from email_sends where email_id = $1', [id]);
     await api.database.query(`update emails set created_at = now() - interval '31 days' where id = $1`, [id]);
     const pool = createPool({
-      ...{ databaseUrl: api.database.url, size: 1, applicationName: 'retention', durableCommits: false },
+      databaseUrl: api.database.url,
+      size: 1,
+      applicationName: 'retention',
+      durableCommits: false,
       onError: () => undefined,
     });
     expect(await dropMailContents(pool, 30)).toBe(1);
@@ -231,7 +234,9 @@ describe('GET /v1/emails/{id}', () => {
     expect(after.status).toBe(200);
     expect(after.body).toEqual({
       ...(before.body as object),
-      ...{ html: null, text: null, created_at: expect.any(String) },
+      html: null,
+      text: null,
+      created_at: expect.any(String),
     });
   });
 

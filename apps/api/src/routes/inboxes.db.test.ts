@@ -80,7 +80,7 @@ describe('an inbox', () => {
     });
   });
 
-  test('may stand on a domain that the account has verified, by that exact name', async () => {
+  test('may have an address on a domain that the account has verified, by that exact name', async () => {
     const domainId = await ownDomain(caller.accountId, 'shop.example');
     const id = await made({ email_address: 'a@shop.example' });
     expect((await ask('get', `/${id}`)).body).toMatchObject({ domain_id: domainId });
@@ -91,7 +91,7 @@ describe('an inbox', () => {
     }
   });
 
-  test('stands in pages of the key’s account and kind, the newest first', async () => {
+  test('is listed in pages of the key’s account and kind, newest first', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 3; n += 1) ids.unshift(await made({ email_address: `a${n}@${SHARED_DOMAIN}` }));
     const page = async (query: string) => {
@@ -142,7 +142,7 @@ describe('an inbox', () => {
 describe('an address', () => {
   const address = `a@${SHARED_DOMAIN}`;
 
-  test('is one inbox’s, of whatever account and kind, however it is written', async () => {
+  test('belongs to one inbox of all accounts and kinds, in any notation', async () => {
     await made({ email_address: address });
     const test = await api.newCaller({
       accountId: caller.accountId,
@@ -155,7 +155,7 @@ describe('an address', () => {
     }
   });
 
-  test('that ten accounts want at once goes to one of them', async () => {
+  test('that ten accounts request at once goes to one of them', async () => {
     const callers = await Promise.all(Array.from({ length: 10 }, () => api.newCaller({ scopes: SCOPES })));
     const statuses = await Promise.all(
       callers.map(async (by) => (await post({ email_address: address }, by)).status),
@@ -163,7 +163,7 @@ describe('an address', () => {
     expect(statuses.sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
   });
 
-  test('of a domain that has changed hands is the new owner’s to take', async () => {
+  test('on a domain with a new owner is free for that owner', async () => {
     await ownDomain(caller.accountId, 'shop.example');
     const id = await made({ email_address: 'a@shop.example' });
     await api.database.query('delete from domains');
@@ -176,7 +176,7 @@ describe('an address', () => {
 });
 
 describe('to a key of the other kind', () => {
-  test('an inbox is missing, in the same bytes as one that is nowhere', async () => {
+  test('an inbox gives the same bytes as one that does not exist', async () => {
     const test = await api.newCaller({ accountId: caller.accountId, kind: 'test', scopes: SCOPES });
     const live = await made({ email_address: `live@${SHARED_DOMAIN}` });
     const own = await made({ email_address: `test@${SHARED_DOMAIN}` }, test);

@@ -65,7 +65,7 @@ async function send(by: Caller | undefined, from: string) {
   return call(by, 'post', '/v1/emails').send({ from, to: 'b@b.example', subject: 'Hi', text: 'Hi' });
 }
 
-test('a name below a domain that is now another account’s sends no more', async () => {
+test('a name below a domain that now belongs to another account may not send', async () => {
   const shop = await verified(first, 'shop.example');
   const below = await added(first, 'sub.shop.example');
   expect((await send(first, 'x@sub.shop.example')).status).toBe(200);
@@ -77,7 +77,7 @@ test('a name below a domain that is now another account’s sends no more', asyn
   expect(await statusOf(first, below)).toBe('pending');
 });
 
-test('keys that were found and cannot be looked up for a while leave a domain verified, as the provider has it', async () => {
+test('DKIM keys that were found before and cannot be looked up now leave a domain verified', async () => {
   const id = await verified(first, 'b.example');
   identity('b.example').DkimAttributes.Status = 'TEMPORARY_FAILURE';
   for (let n = 0; n < 2; n += 1) {
@@ -90,7 +90,7 @@ test('keys that were found and cannot be looked up for a while leave a domain ve
   expectProblem(await send(first, 'x@b.example'), 'domain-not-verified');
 });
 
-test('keys that were never found prove nothing while they cannot be looked up', async () => {
+test('DKIM keys that were never found do not verify a domain while they cannot be looked up', async () => {
   await verified(second, 'shop.example');
   const id = await added(first, 'sub.shop.example');
   identity('sub.shop.example').DkimAttributes.Status = 'TEMPORARY_FAILURE';

@@ -58,7 +58,7 @@ const lineAbout = (words: string) =>
     .filter((line) => line.includes(words));
 
 describe('a stream', () => {
-  test('is read no further than its client reads, and closed when that goes away', async () => {
+  test('is read only as fast as its client reads, and closed when the client goes away', async () => {
     const source = new Source();
     opening = () => source;
     const raw = await openRaw(api.port);
@@ -80,7 +80,7 @@ describe('a stream', () => {
     expect(lineAbout('broken off')).toEqual([]);
   });
 
-  test('that a client leaves before its first byte is closed, too', async () => {
+  test('is also closed when its client goes away before the first byte', async () => {
     const source = new Readable({ read: () => undefined });
     opening = () => source;
     const raw = await openRaw(api.port);
@@ -90,7 +90,7 @@ describe('a stream', () => {
     await waitFor(() => source.destroyed, { what: 'the stream to be closed' });
   });
 
-  test('that fails in the middle breaks the connection off, and is logged', async () => {
+  test('that fails in the middle resets the connection, and is logged', async () => {
     const source = new Readable({ read: () => undefined });
     opening = () => source;
     const raw = await openRaw(api.port);
@@ -106,7 +106,7 @@ describe('a stream', () => {
     expect(lineAbout(id).find((line) => line.includes('broken off'))).toContain('"level":"warn"');
   });
 
-  test('comes whole to a client that is still sending, and whose connection ends then', async () => {
+  test('arrives whole at a client that is still sending; then the connection ends', async () => {
     const small = Buffer.alloc(100_000, 'y');
     opening = () => Readable.from([small]);
     const raw = await openRaw(api.port);
@@ -116,7 +116,7 @@ describe('a stream', () => {
     expect(await raw.closed()).toMatch(/\r\nConnection: close\r\n/i);
   });
 
-  test('is not opened for a HEAD, behind which the connection goes on', async () => {
+  test('is not opened for a HEAD, and the connection stays open', async () => {
     const source = new Source();
     opening = () => source;
     const raw = await openRaw(api.port);
@@ -136,7 +136,7 @@ describe('while the blob store is away', () => {
     });
   };
 
-  test('a link is 503, whole, in part and to a HEAD, and the log says why', async () => {
+  test('a link is 503, also for a range and a HEAD, and the log says why', async () => {
     opening = away;
     expectProblem(await request(api.url).get(path), 'not-ready');
     expectProblem(await request(api.url).get(path).set('range', 'bytes=0-1'), 'not-ready');
@@ -146,7 +146,7 @@ describe('while the blob store is away', () => {
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level: 'warn' });
   });
 
-  test('it is good again once the store is', async () => {
+  test('it works again once the blob store does', async () => {
     opening = () => new Source();
     const response = await fetch(`${api.url}${path}`);
     expect(response.status).toBe(200);

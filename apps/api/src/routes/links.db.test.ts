@@ -71,7 +71,7 @@ async function open(path: string, headers: Record<string, string> = {}, method =
 }
 
 describe('a link', () => {
-  test('to a raw message gives its bytes to whoever has it, to be saved and nothing else', async () => {
+  test('to a raw message gives its bytes without a key, only as a download', async () => {
     const id = await message();
     const { status, headers, body } = await open(await linked(id, 'raw'), {
       authorization: 'Bearer nonsense',
@@ -89,7 +89,7 @@ describe('a link', () => {
     expect(headers).not.toHaveProperty('transfer-encoding');
   });
 
-  test('to an attachment gives that one’s bytes, type and name', async () => {
+  test('to an attachment gives its bytes, type and name', async () => {
     const other = await api.blobs.put(randomBytes(100_000));
     const mine = randomBytes(200_000);
     const [id, wrong] = [newId('attachment', systemClock), newId('attachment', systemClock)];
@@ -159,7 +159,7 @@ describe('a link', () => {
     }
   });
 
-  test('stands in no line of the log', async () => {
+  test('is in no line of the log', async () => {
     const path = await rawLink();
     await open(path);
     await open(`${path}x`);
@@ -168,10 +168,10 @@ describe('a link', () => {
   });
 });
 
-describe('a link that leads nowhere', () => {
+describe('an invalid link', () => {
   const at = (ms: number) => createLinkTokens(SECRET_KEYS, { now: () => new Date(Date.now() + ms) });
 
-  test('is one and the same 404, whatever is wrong with it', async () => {
+  test('gets the same 404 for every cause', async () => {
     const id = newId('attachment', systemClock);
     const messageId = await message([{ id, blob }]);
     const other = await message([{ blob }]);
@@ -192,7 +192,8 @@ describe('a link that leads nowhere', () => {
       'to an attachment that is none': tokens.seal({ messageId, attachmentId: 'x' as AttachmentId }).token,
       'whose bytes were removed': await linked(lost, 'raw'),
       'with another key': createLinkTokens([Buffer.alloc(32, 9)], systemClock).seal({
-        ...{ messageId, attachmentId: null },
+        messageId,
+        attachmentId: null,
       }).token,
       'an id of the message': messageId,
       empty: '%20',
@@ -210,13 +211,13 @@ describe('a link that leads nowhere', () => {
     }
   });
 
-  test('was good until its seven days were over', async () => {
+  test('was valid until its seven days were over', async () => {
     const messageId = await message();
     const { token } = at(60_000 - SEVEN_DAYS_MS).seal({ messageId, attachmentId: null });
     expect((await open(`/links/${token}`)).status).toBe(200);
   });
 
-  test('is 404 to a HEAD and with a range, too', async () => {
+  test('is 404 also for a HEAD and for a range', async () => {
     const id = await createRows(api.database).message({ accountId: owner.accountId });
     const path = await linked(id, 'raw');
     expect((await open(path, {}, 'HEAD')).status).toBe(404);
@@ -243,14 +244,14 @@ describe('a part of the bytes', () => {
     expect(got.headers['content-disposition']).toMatch(/^attachment; /);
   });
 
-  test('asked for with If-Range is the whole: no answer has named a version', async () => {
+  test('with If-Range gives the whole file: no answer has named a version', async () => {
     const path = await rawLink();
     for (const version of ['"etag"', 'Thu, 01 Jan 2026 00:00:00 GMT']) {
       expect((await open(path, { range: 'bytes=0-3', 'if-range': version })).status).toBe(200);
     }
   });
 
-  test('none to a HEAD, which answers as the GET of the whole', async () => {
+  test('a HEAD ignores the range and answers like the GET of the whole file', async () => {
     const path = await rawLink();
     const whole = await open(path);
     for (const headers of [{}, { range: 'bytes=0-3' }]) {

@@ -49,16 +49,33 @@ async function idsOf(query: string, by = manager): Promise<string[]> {
 }
 
 const record = (id: MessageId, more: object = {}) => ({
-  ...{ object: 'message', id, status: 'received', inbox_id: null, thread_id: null, rule_id: null },
-  ...{ message_id: `<${id}@mail.example>`, in_reply_to: null, from: 'Ann <ann@shop.example>' },
-  ...{ to: ['a@in.example'], cc: [], reply_to: [], received_for: ['a@in.example'], subject: 'Hi' },
-  ...{ text: 'Hello', text_truncated: false, received_at: TIME, size: 1_000, attachments: [] },
-  ...{ auth: { spf: 'pass', dkim: 'none', dmarc: 'none' }, automatic: false, held_reason: null },
+  object: 'message',
+  id,
+  status: 'received',
+  inbox_id: null,
+  thread_id: null,
+  rule_id: null,
+  message_id: `<${id}@mail.example>`,
+  in_reply_to: null,
+  from: 'Ann <ann@shop.example>',
+  to: ['a@in.example'],
+  cc: [],
+  reply_to: [],
+  received_for: ['a@in.example'],
+  subject: 'Hi',
+  text: 'Hello',
+  text_truncated: false,
+  received_at: TIME,
+  size: 1_000,
+  attachments: [],
+  auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
+  automatic: false,
+  held_reason: null,
   ...more,
 });
 
 describe('GET /v1/inbound/messages', () => {
-  test('lists the records of all but held messages, the newest first', async () => {
+  test('lists the records of all messages that are not held, newest first', async () => {
     const first = await message();
     await message({ held: true });
     const last = await message({ text: 'x'.repeat(20_000), attachments: [{ filename: null }] });
@@ -69,7 +86,8 @@ describe('GET /v1/inbound/messages', () => {
       has_more: false,
       data: [
         record(last, {
-          ...{ text: 'x'.repeat(16 * 1024), text_truncated: true },
+          text: 'x'.repeat(16 * 1024),
+          text_truncated: true,
           attachments: [{ ...attachment, content_id: null, size: 3 }],
         }),
         record(first),
@@ -77,7 +95,7 @@ describe('GET /v1/inbound/messages', () => {
     });
   });
 
-  test('lists those of a status, of an inbox, or of a page', async () => {
+  test('filters by status and by inbox, and pages', async () => {
     const inboxId = await inbox();
     const first = await message({ inboxId });
     const second = await message();
@@ -104,7 +122,7 @@ describe('GET /v1/inbound/messages', () => {
     expect(expectProblem(await ask(query), 'validation-failed')).toBe(detail);
   });
 
-  test('has no cursor of another account, nor any that was never there', async () => {
+  test('refuses a cursor of another account and an unknown one', async () => {
     const foreign = await message({ accountId: (await api.newCaller()).accountId });
     const answers = [];
     for (const id of [foreign, newId('message', systemClock)]) {
@@ -117,7 +135,7 @@ describe('GET /v1/inbound/messages', () => {
 });
 
 describe('GET /v1/inbound/messages/{id}', () => {
-  test('answers all of it: text and lists beyond what an event holds, html and headers', async () => {
+  test('answers the whole message: text and lists beyond the limits of an event, html and headers', async () => {
     const files = Array.from({ length: 101 }, () => ({ filename: 'x'.repeat(1_000) }));
     const id = await message({ text: 'é'.repeat(20_000), html: '<p>', attachments: files });
     const response = await ask(`/${id}`, reader);
@@ -126,18 +144,22 @@ describe('GET /v1/inbound/messages/{id}', () => {
       status: 200,
       rest: {
         ...record(id, { text: 'é'.repeat(20_000) }),
-        ...{ html: '<p>', headers: [{ name: 'Subject', value: 'Hi' }], released_at: null },
+        html: '<p>',
+        headers: [{ name: 'Subject', value: 'Hi' }],
+        released_at: null,
       },
     });
     expect(attachments.map(({ filename }) => filename.length)).toEqual(Array<number>(101).fill(1_000));
   });
 
-  test('says of a released one when and why it was held', async () => {
+  test('answers when a message was released and why it was held', async () => {
     const id = await message({ held: true });
     expect((await ask(`/${id}`)).body).toMatchObject({ status: 'held', released_at: null });
     await ask(`/${id}/release`, manager, 'post');
     expect((await ask(`/${id}`, reader)).body).toMatchObject({
-      ...{ status: 'released', held_reason: 'spam', released_at: TIME },
+      status: 'released',
+      held_reason: 'spam',
+      released_at: TIME,
     });
   });
 });
@@ -148,7 +170,7 @@ const LINK = {
 };
 
 describe('a message’s links', () => {
-  test('are to it as it came, and to each of its attachments', async () => {
+  test('lead to its original bytes and to each of its attachments', async () => {
     const id = await message({
       attachments: [{ filename: 'é.txt' }, { contentType: 'a/b', filename: null }],
     });
@@ -177,7 +199,7 @@ describe('a message’s links', () => {
     expect(Date.parse(end) - SEVEN_DAYS_MS).toBeLessThanOrEqual(Date.now());
   });
 
-  test('go to where the request was sent, unless the deployment says where', async () => {
+  test('have the origin of the request, unless the deployment sets a public URL', async () => {
     const id = await message();
     const urlOf = async (host: string) => {
       const response = await ask(`/${id}/raw`).set('host', host);
@@ -197,7 +219,7 @@ describe('a message’s links', () => {
     await other.stop();
   });
 
-  test('an attachment is its message’s alone: any other is missing in the same bytes', async () => {
+  test('an attachment of another message gives the same bytes as one that does not exist', async () => {
     const mine = await message({ attachments: [{}] });
     const other = await message({ attachments: [{}] });
     const list = await ask(`/${other}/attachments`);
@@ -237,7 +259,7 @@ describe('POST /v1/inbound/messages/{id}/release', () => {
     expect((await idsOf('', reader)).at(-1)).toBe(id);
   });
 
-  test('of two at once answers one 200 and the other 409', async () => {
+  test('two requests at once get 200 and 409', async () => {
     const id = await message({ held: true, inboxId: await inbox() });
     const both = await Promise.all([0, 1].map(async () => ask(`/${id}/release`, manager, 'post')));
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
@@ -255,7 +277,7 @@ describe('held mail', () => {
     expectProblem(await ask(`/${id}${path}`, stranger), 'not-found');
   });
 
-  test('in a list needs inbound:manage, and inbound:read besides nothing', async () => {
+  test('needs inbound:manage to be listed; other mail needs inbound:read', async () => {
     expectProblem(await ask('?status=held', reader), 'held-needs-manage');
     const both = { accountId: manager.accountId, scopes: ['inbound:read', 'inbound:manage'] as const };
     expect(await idsOf('?status=held', await api.newCaller(both))).toEqual([]);
@@ -276,7 +298,7 @@ describe('held mail', () => {
   });
 });
 
-test('a key of the other kind finds nothing, in the same bytes as what is nowhere', async () => {
+test('a key of the other kind gets the same bytes as for a message that does not exist', async () => {
   const testing = await api.newCaller({ accountId: manager.accountId, kind: 'test', scopes: SCOPES });
   const live = await message({ held: true });
   const own = await message({ kind: 'test', held: true });

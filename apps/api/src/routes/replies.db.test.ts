@@ -45,7 +45,9 @@ async function received(
     .send({ email_address: address });
   expect(made.status).toBe(201);
   const message = await intake.receive({
-    ...{ recipients: [address], from: 'ann@shop.example', to: [address] },
+    recipients: [address],
+    from: 'ann@shop.example',
+    to: [address],
     ...more,
   });
   const [row] = await api.database.query('select thread_id from messages where id = $1', [message]);
@@ -67,7 +69,7 @@ describe('a reply where live mail leaves from verified domains only', () => {
     expect(await everythingStored(api.database)).toEqual(before);
   });
 
-  test('is taken from a domain that the account has verified, until that is lost', async () => {
+  test('is accepted from a verified domain, until the account loses it', async () => {
     await createRows(api.database).domain(caller.accountId, 'mine.example');
     const path = await received('agent@mine.example');
     expect((await reply(path, { text: 'Hi' })).status).toBe(202);
@@ -75,7 +77,7 @@ describe('a reply where live mail leaves from verified domains only', () => {
     expectProblem(await reply(path, { text: 'Hi' }), 'domain-not-verified');
   });
 
-  test('with a test key is taken from any', async () => {
+  test('is accepted from any domain with a test key', async () => {
     const tester = await api.newCaller({ kind: 'test', scopes: SCOPES });
     const path = await received(`agent@${SHARED_DOMAIN}`, { by: tester });
     expect((await reply(path, { text: 'Hi' }, tester)).status).toBe(202);
@@ -98,7 +100,7 @@ describe('the body of a reply', () => {
     expectProblem(await reply(path, most.padEnd(FOUR_MIB + 1, ' ')), 'request-too-large');
   });
 
-  test('that is no JSON is refused in plain text', async () => {
+  test('that is not JSON is refused in plain text', async () => {
     expectPlainText(await reply(await received('agent@mine.example'), '{'), 400);
   });
 });
@@ -110,18 +112,21 @@ describe('a reply to a message that has no References', () => {
   const referencesOf = async (answer: request.Response) =>
     (await storedEmail(api.database, (answer.body as { id: string }).id))?.headers['References'];
 
-  test('refers to what that answers, and to it', async () => {
+  test('refers to that message and to the one before it', async () => {
     const path = await received('agent@mine.example', { messageId: '2@x', inReplyTo: '1@x' });
     expect(await referencesOf(await reply(path, { text: 'Hi' }))).toBe('<1@x> <2@x>');
   });
 
-  test('also when the inbox sent it', async () => {
+  test('does so also when the inbox sent the message', async () => {
     const path = await received('agent@mine.example', { messageId: '1@x' });
     const sent = await request(api.url)
       .post('/v1/emails')
       .set('authorization', caller.authorization)
       .send({
-        ...{ from: 'agent@mine.example', to: 'ann@shop.example', subject: 'Hi', text: 'Hi' },
+        from: 'agent@mine.example',
+        to: 'ann@shop.example',
+        subject: 'Hi',
+        text: 'Hi',
         headers: { 'In-Reply-To': '<1@x>' },
       });
     const { id } = sent.body as { id: string };

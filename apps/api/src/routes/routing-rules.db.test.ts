@@ -56,7 +56,7 @@ async function made(body: object, by = caller): Promise<Rule> {
 
 const ownDomain: Rows['domain'] = async (...domain) => createRows(api.database).domain(...domain);
 
-describe('a rule', () => {
+describe('a routing rule', () => {
   test('is made with its secret, read and listed without it, and deleted', async () => {
     const asked = { match: `Sup.Port+x@${SHARED_DOMAIN}`, endpoint: 'HTTPS://Hooks.Example.com:443/in#x' };
     const response = await post({ ...asked, events: ['message.held', 'message.held'], name: 'Shop' });
@@ -77,7 +77,9 @@ describe('a rule', () => {
     const entry = { ...shown, id, webhook, name: 'Shop' };
     expect((await ask('get', one(id))).body).toEqual(entry);
     expect((await ask('get', '/v1/inbound/routes')).body).toEqual({
-      ...{ object: 'list', has_more: false, data: [entry] },
+      object: 'list',
+      has_more: false,
+      data: [entry],
     });
     const deleted = await ask('delete', one(id));
     expect({ status: deleted.status, body: deleted.body as unknown }).toEqual({
@@ -118,13 +120,13 @@ describe('a rule', () => {
     }
   });
 
-  test('takes never all mail of a shared domain, not even where the account has verified it', async () => {
+  test('never takes all mail of a shared domain, also when the account has verified it', async () => {
     expectProblem(await post(rule(`*@${SHARED_DOMAIN}`)), 'validation-failed');
     await ownDomain(caller.accountId, SHARED_DOMAIN);
     expectProblem(await post(rule(`*@${SHARED_DOMAIN}`)), 'validation-failed');
   });
 
-  test('stands in pages, the newest first', async () => {
+  test('is listed in pages, newest first', async () => {
     const ids = [];
     for (let n = 0; n < 3; n += 1) ids.unshift((await made(rule(`a${n}@${SHARED_DOMAIN}`))).id);
     const page = async (query: string) => {
@@ -139,7 +141,7 @@ describe('a rule', () => {
     expectProblem(foreign, 'validation-failed');
   });
 
-  test('of a domain that is lost stays readable, and blocks no later owner', async () => {
+  test('stays readable when the account loses the domain, and does not block a later owner', async () => {
     await ownDomain(caller.accountId, 'shop.example');
     const { id } = await made(rule('a@shop.example'));
     await api.database.query('delete from domains');
@@ -159,7 +161,7 @@ describe('a body', () => {
     expectPlainText(await post(body), 422);
   });
 
-  test('that is no JSON is refused in plain text, and one that is too large as such', async () => {
+  test('that is not JSON is refused in plain text, and one that is too large with 413', async () => {
     const raw = (body: string) =>
       request(api.url).post('/v1/inbound/routes').set('authorization', caller.authorization).send(body);
     expectPlainText(await raw('{'), 400);
@@ -188,7 +190,7 @@ describe('a body', () => {
 describe('an address on a shared domain', () => {
   const inbox = (by: Caller) => send('/v1/inboxes', { email_address: ADDRESS }, by);
 
-  test('is one account’s, by rule or by inbox, which may have both', async () => {
+  test('belongs to one account, which may have a rule and an inbox for it', async () => {
     const { id } = await made(rule(ADDRESS));
     const before = await everythingStored(api.database);
     expectProblem(await post(rule(ADDRESS.toUpperCase())), 'route-exists');
@@ -219,7 +221,7 @@ describe('an address on a shared domain', () => {
     },
   );
 
-  test('that one account wants ten times at once has one rule, and one webhook', async () => {
+  test('gets one rule and one webhook from ten requests of one account at once', async () => {
     const keys = await Promise.all(
       Array.from({ length: 10 }, () => api.newCaller({ accountId: caller.accountId, scopes: SCOPES })),
     );
@@ -232,7 +234,7 @@ describe('an address on a shared domain', () => {
 });
 
 describe('the webhook of a rule', () => {
-  test('counts, with the account’s own; a refusal for that comes behind faults and before route-exists', async () => {
+  test('counts against the account’s limit; faults are refused before it and route-exists after it', async () => {
     const { id } = await made(rule(ADDRESS));
     while ((await send('/v1/webhooks', { endpoint: ENDPOINT })).status === 201);
     const before = await everythingStored(api.database);
@@ -257,7 +259,7 @@ describe('the webhook of a rule', () => {
     expectProblem(await ask('get', attempts, other), 'not-found');
   });
 
-  test('has dead letters as any, which are listed, replayed, and gone with the rule', async () => {
+  test('has dead letters that can be listed and replayed and that are deleted with the rule', async () => {
     const [{ id, webhook }, standing] = [await made(rule(ADDRESS)), await made(rule(`b@${SHARED_DOMAIN}`))];
     const dead: string[] = [];
     for (let n = 0; n < 2; n += 1) dead.push(await api.newDeadLetter(caller.accountId, webhook));
@@ -279,7 +281,7 @@ describe('the webhook of a rule', () => {
   });
 });
 
-test('of ten deletions at once one finds the rule', async () => {
+test('one of ten deletions at once finds the rule', async () => {
   const { id } = await made(rule(ADDRESS));
   const keys = await Promise.all(
     Array.from({ length: 10 }, () => api.newCaller({ accountId: caller.accountId, scopes: SCOPES })),
@@ -289,7 +291,7 @@ test('of ten deletions at once one finds the rule', async () => {
   expect(statuses).toEqual([200, ...Array.from({ length: 9 }, () => 404)]);
 });
 
-test('to another account a rule is missing, in the same bytes as one that is nowhere', async () => {
+test('another account gets the same bytes for a rule as for one that does not exist', async () => {
   const { id } = await made(rule(ADDRESS));
   const nowhere = withoutInstance(await ask('get', one(newId('routingRule', systemClock))));
   for (const method of ['get', 'delete'] as const) {
@@ -321,7 +323,7 @@ describe('a key', () => {
     }
   });
 
-  test('with inbound:manage alone may do everything; one that is missing or has spent its limit, nothing', async () => {
+  test('with inbound:manage alone may do everything; a missing key or one over its limit may do nothing', async () => {
     const { accountId } = caller;
     const manager = await api.newCaller({ accountId, scopes: ['inbound:manage'] });
     const spent = await api.newCaller({ accountId, scopes: ['inbound:manage'], rateLimitPerMinute: 1 });

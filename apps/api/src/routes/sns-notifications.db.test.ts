@@ -145,7 +145,7 @@ test('the samples cover every event of a notification', () => {
   expect(new Set(types).size).toBe(9);
 });
 
-test('the same notification again, also at once and after another, changes nothing', async () => {
+test('a repeated notification changes nothing, also at once and after another', async () => {
   const bounce = sns.notification(sample('05-bounce-permanent-general'));
   const recorded = await counted('recorded');
   const repeated = await counted('repeated');
@@ -157,14 +157,14 @@ test('the same notification again, also at once and after another, changes nothi
   expect([await counted('recorded'), await counted('repeated')]).toEqual([recorded + 2, repeated + 5]);
 });
 
-test('it is looked for by the provider’s id where the tag names no message of ours', async () => {
+test('a message is found by the provider’s id when the tag names none of ours', async () => {
   const { mail } = JSON.parse(sesSampleText('15-open')) as { mail: { messageId: string } };
   await api.database.query('update emails set provider_message_id = $1', [mail.messageId]);
   await expectTaken(sns.notification(sesSampleText('15-open')));
   expect(await events()).toMatchObject([{ type: 'email.opened', data: { email_id: emailId } }]);
 });
 
-test('it is looked for by the Message-ID of the mail where it has no tag, and the answer with the provider’s id was lost', async () => {
+test('a message without a tag is found by its Message-ID when the provider’s answer was lost', async () => {
   const { eventType, mail, ...rest } = JSON.parse(sample('05-bounce-permanent-general')) as {
     eventType: string;
     mail: { tags?: object };
@@ -174,7 +174,7 @@ test('it is looked for by the Message-ID of the mail where it has no tag, and th
   expect(await events()).toMatchObject([{ type: 'email.bounced', data: { email_id: emailId } }]);
 });
 
-test('a notification for unknown mail is taken, and changes nothing until its mail is known', async () => {
+test('a notification for unknown mail gets 200, and changes nothing until its mail is known', async () => {
   const unknown = sns.notification(sesSampleText('05-bounce-permanent-general'), { MessageId: 'unknown-1' });
   await expectTaken(unknown);
   expect([await events(), await suppressions()]).toEqual([[], []]);
@@ -182,7 +182,7 @@ test('a notification for unknown mail is taken, and changes nothing until its ma
   expect(lines().at(-1)).toMatchObject({ result: 'unknown_mail', message_id: 'unknown-1', level: 'info' });
 });
 
-test('one that is there before the answer of SES has been committed makes its event with that commit', async () => {
+test('one that arrives before the answer of SES is committed makes its event with that commit', async () => {
   const { eventType, mail, ...rest } = JSON.parse(sesSampleText('05-bounce-permanent-general')) as {
     eventType: string;
     mail: { messageId: string; tags?: object };
@@ -216,13 +216,13 @@ async function acceptedAs(providerMessageId: string): Promise<void> {
   }
 }
 
-test('mail of a test key makes no event and suppresses nobody', async () => {
+test('mail of a test key makes no event and suppresses no address', async () => {
   emailId = await send(await api.newCaller({ accountId: caller.accountId, kind: 'test' }));
   await expectTaken(sns.notification(sample('05-bounce-permanent-general')));
   expect([await events(), await suppressions(), await lastEvent()]).toEqual([[], [], 'stored']);
 });
 
-describe('what is authentic and not understood is taken, and changes nothing', () => {
+describe('an authentic message that is not understood gets 200, and changes nothing', () => {
   test.each([
     ['plain text', 'Successfully validated SNS topic for Amazon SES event publishing.'],
     ['nothing', ' '],
@@ -241,7 +241,7 @@ describe('what is authentic and not understood is taken, and changes nothing', (
   });
 });
 
-describe('refused for good, one answer for all, and nothing stored', () => {
+describe('refused with the same 400, and nothing stored', () => {
   const bounce = () => sns.notification(sample('05-bounce-permanent-general'));
   const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 60 * 60_000).toISOString();
   afterAll(async () => {
@@ -280,12 +280,12 @@ describe('refused for good, one answer for all, and nothing stored', () => {
     expect(sns.asked).toEqual([]);
   });
 
-  test('a signature by somebody else’s key', async () => {
+  test('a signature by another key', async () => {
     const other = await createSnsSigner();
     await expectRefused(other.sign(snsSamples().notification));
   });
 
-  test('every one, where no topic is allowed', async () => {
+  test('every message, when no topic is allowed', async () => {
     const closed = await startApi({
       sns: { ...sns.access, trust: { ...sns.access.trust, topics: new Set() } },
     });
@@ -310,7 +310,7 @@ describe('a body', () => {
   });
 });
 
-test('while the certificate cannot be fetched SNS is asked to come again, and what it then brings is taken', async () => {
+test('while the certificate cannot be fetched the answer is 503, and the next try succeeds', async () => {
   let answers = 0;
   const get: typeof sns.access.get = async () => {
     answers += 1;
@@ -328,7 +328,7 @@ test('while the certificate cannot be fetched SNS is asked to come again, and wh
   }
 });
 
-test('while Postgres is away SNS is asked to come again, and that is counted and logged as any other result', async () => {
+test('while Postgres is away the answer is 503, which is counted and logged like every result', async () => {
   const proxy = await startTcpProxy(adminDatabaseUrl());
   const away = await startApi({ sns: sns.access, through: (url) => proxy.url(url) });
   try {
@@ -365,12 +365,12 @@ describe('a subscription', () => {
     expect(lines().at(-1)).toMatchObject({ result: 'confirmation_refused' });
   });
 
-  test('that SNS cannot confirm now is to be sent again', async () => {
+  test('that SNS cannot confirm now gets 503, and SNS sends it again', async () => {
     sns.answerWith({ kind: 'failed', error: 'timeout after 5000 ms' });
     expectProblem(await post(sns.confirmation()), 'not-ready');
   });
 
-  test('that has ended is told to the operator, and never renewed', async () => {
+  test('that has ended is logged as a warning, and never renewed', async () => {
     const before = sns.asked.length;
     await expectTaken(sns.confirmation({ Type: 'UnsubscribeConfirmation' }));
     expect(sns.asked).toHaveLength(before);
@@ -378,7 +378,7 @@ describe('a subscription', () => {
   });
 });
 
-test('the log says what became of which notification, and nothing of what it holds', async () => {
+test('the log names each notification and its result, and no content', async () => {
   await expectTaken(sns.notification({ ...(JSON.parse(sample('16-click')) as object), more: MARK }));
   expect(lines().at(-1)).toEqual({
     time: expect.any(String),

@@ -50,7 +50,7 @@ const lastLine = () => {
   return JSON.parse(line) as unknown;
 };
 
-test('mail that SES has put into an allowed bucket makes one row, which is due', async () => {
+test('mail in an allowed bucket makes one row, which is due', async () => {
   const verdicts = { spamVerdict: 'FAIL', dmarcVerdict: 'FAIL', dmarcPolicy: 'reject' };
   const before = await counted('received');
   await expectTaken(
@@ -62,29 +62,36 @@ test('mail that SES has put into an allowed bucket makes one row, which is due',
   const fail = { status: 'FAIL' };
   expect(await rows()).toEqual([
     {
-      ...{
-        notification_id: 'sns-1',
-        provider_message_id: 'ses-1',
-        source: '',
-        recipients,
-        claim: 0,
-        due: true,
-      },
-      ...{ content: null, bucket: MAIL_BUCKET, key: object.key },
+      notification_id: 'sns-1',
+      provider_message_id: 'ses-1',
+      source: '',
+      recipients,
+      claim: 0,
+      due: true,
+      content: null,
+      bucket: MAIL_BUCKET,
+      key: object.key,
       verdicts: {
-        ...{ spamVerdict: fail, virusVerdict: pass, spfVerdict: pass, dkimVerdict: pass, dmarcVerdict: fail },
+        spamVerdict: fail,
+        virusVerdict: pass,
+        spfVerdict: pass,
+        dkimVerdict: pass,
+        dmarcVerdict: fail,
         dmarcPolicy: 'reject',
       },
     },
   ]);
   expect(await counted('received')).toBe(before + 1);
   expect(lastLine()).toMatchObject({
-    ...{ level: 'info', result: 'received', message_id: 'sns-1', ses_message_id: 'ses-1' },
+    level: 'info',
+    result: 'received',
+    message_id: 'sns-1',
+    ses_message_id: 'ses-1',
   });
   expect(api.log()).not.toContain(MARK);
 });
 
-test('150 KB that the SNS action brings are kept as they are, in either encoding', async () => {
+test('150 KB of mail in the notification itself are kept unchanged, in either encoding', async () => {
   const head = Buffer.from('Subject: Hi\r\n\r\n');
   const bytes = Buffer.concat([head, Buffer.alloc(150 * 1024 - head.length, 'ü"\\\r\n')]);
   for (const encoding of ['base64', 'utf8'] as const) {
@@ -94,7 +101,7 @@ test('150 KB that the SNS action brings are kept as they are, in either encoding
   expect(await rows()).toMatchObject([{ content: bytes }, { content: bytes }]);
 });
 
-test('the same notification again, also at once, keeps nothing twice', async () => {
+test('a repeated notification stores nothing twice, also at once', async () => {
   const notification = sns.notification(sesReceived({ recipients, object }));
   const before = await counted('repeated');
   await Promise.all(Array.from({ length: 5 }, () => expectTaken(notification)));
@@ -105,26 +112,28 @@ test('the same notification again, also at once, keeps nothing twice', async () 
   expect(await counted('repeated')).toBe(before + 5);
 });
 
-test('mail in a bucket that is not allowed is answered, counted, told of, and not kept', async () => {
+test('mail in a bucket that is not allowed gets 200, is counted and logged, and not stored', async () => {
   const before = await counted('bucket_refused');
   const foreign = { bucket: `${MAIL_BUCKET}-2`, key: object.key };
   await expectTaken(sns.notification(sesReceived({ recipients, object: foreign, messageId: 'ses-2' })));
   expect(await rows()).toEqual([]);
   expect(await counted('bucket_refused')).toBe(before + 1);
   expect(lastLine()).toMatchObject({
-    ...{ level: 'warn', result: 'bucket_refused', ses_message_id: 'ses-2' },
+    level: 'warn',
+    result: 'bucket_refused',
+    ses_message_id: 'ses-2',
     reason: 'the bucket is not one of INBOUND_S3_BUCKETS',
   });
 });
 
-test('received mail without content, or of nobody, is ignored', async () => {
+test('received mail without content or without recipients is ignored', async () => {
   await expectTaken(sns.notification(sesReceived({ recipients })));
   await expectTaken(sns.notification(sesReceived({ recipients: [], object })));
   expect(await rows()).toEqual([]);
   expect(lastLine()).toMatchObject({ result: 'ignored', level: 'info' });
 });
 
-test('while Postgres is away SNS is asked to come again, and what it then brings is kept', async () => {
+test('while Postgres is away the answer is 503, and the next try stores the mail', async () => {
   const proxy = await startTcpProxy(adminDatabaseUrl());
   const away = await startApi({ sns: sns.access, through: (url) => proxy.url(url) });
   try {

@@ -68,7 +68,7 @@ async function eventsOf({ accountId }: Caller): Promise<unknown[]> {
 }
 
 describe('POST /v1/suppressions', () => {
-  test('answers 201 with the id, and tells the account’s webhooks', async () => {
+  test('answers 201 with the id, and makes an event for the account’s webhooks', async () => {
     const owner = await newCaller();
     const response = await post({ email: 'Bob@B.Example' }, owner);
     expect(response.status).toBe(201);
@@ -96,7 +96,7 @@ describe('POST /v1/suppressions', () => {
     ]);
   });
 
-  test('of an address that has one answers 200 with its id, and makes no second event', async () => {
+  test('for an address that has one answers 200 with its id, and makes no second event', async () => {
     const owner = await newCaller();
     const id = await added('bob@bücher.example', owner);
     for (const email of ['BOB@BÜCHER.example', 'bob@xn--bcher-kva.example']) {
@@ -138,7 +138,7 @@ describe('POST /v1/suppressions', () => {
 describe('POST /v1/suppressions/batch/add', () => {
   const add = (body: unknown, by = caller) => post(body, by, '/batch/add');
 
-  test('suppresses each, and answers an entry for each in the order of the request', async () => {
+  test('suppresses each address, and answers an entry for each in the order of the request', async () => {
     const owner = await newCaller();
     const old = await added('old@b.example', owner);
     const response = await add({ emails: ['A@b.example', 'old@b.example', 'a@b.example'] }, owner);
@@ -171,14 +171,14 @@ describe('POST /v1/suppressions/batch/add', () => {
     expect(await eventsOf(owner)).toEqual([]);
   });
 
-  test('without its field, or no JSON, is refused in plain text', async () => {
+  test('without its field, or not JSON, is refused in plain text', async () => {
     expectPlainText(await add({}), 422);
     expectPlainText(await add('emails'), 400);
   });
 });
 
 describe('GET /v1/suppressions', () => {
-  test('answers them page by page, the newest first; an origin chooses', async () => {
+  test('answers pages, newest first; `origin` filters', async () => {
     const owner = await newCaller();
     const [first, second] = [await added('a@b.example', owner), await insertComplaint(owner, 'c@b.example')];
     const entry = { topic_id: null, created_at: TIME };
@@ -202,7 +202,7 @@ describe('GET /v1/suppressions', () => {
 });
 
 describe('GET /v1/suppressions/{id or address}', () => {
-  test('finds by an address however it is written', async () => {
+  test('finds a suppression by its address in any notation', async () => {
     const id = await added('carol@bücher.example');
     for (const written of ['carol@xn--bcher-kva.example', 'CAROL@BÜCHER.EXAMPLE', 'carol@bücher.example']) {
       const response = await get(`/${encodeURIComponent(written)}`);
@@ -215,7 +215,7 @@ describe('GET /v1/suppressions/{id or address}', () => {
     }
   });
 
-  test('what is malformed, missing or another account’s gives the same 404, for GET and DELETE', async () => {
+  test('a malformed id, a missing one and another account’s give the same 404, for GET and DELETE', async () => {
     const owner = await newCaller();
     const id = await added('dave@b.example', owner);
     const complaint = await insertComplaint(owner, 'eve@b.example');
@@ -244,7 +244,7 @@ describe('DELETE /v1/suppressions/{id or address}', () => {
     }
   });
 
-  test('what a complaint has made goes with a reason alone', async () => {
+  test('a suppression after a complaint is removed only with a reason', async () => {
     const owner = await newCaller();
     const id = await insertComplaint(owner, 'gail@b.example');
     const without = [
@@ -274,7 +274,7 @@ describe('DELETE /v1/suppressions/{id or address}', () => {
     ]);
   });
 
-  test('a blank reason in the query leaves the word to the body, one that is not blank has it', async () => {
+  test('a reason in the query wins over the body, unless it is blank', async () => {
     const owner = await newCaller();
     for (const query of ['reason=', 'reason=%20', 'reason=Hers']) {
       const id = await insertComplaint(owner, 'ivy@b.example');
@@ -299,7 +299,7 @@ describe('DELETE /v1/suppressions/{id or address}', () => {
     expect((await get(`/${id}`, owner)).status).toBe(200);
   });
 
-  test('a reason that cannot be kept is 400, whatever it is for; a body that is no JSON is plain text', async () => {
+  test('an invalid reason is 400 for every suppression; a body that is not JSON is refused in plain text', async () => {
     const id = await added('hugh@b.example');
     for (const body of ['{"reason":7}', '{"reason":"a\\u0000"}', `{"reason":"${'x'.repeat(501)}"}`]) {
       expectProblem(await remove(id).send(body), 'validation-failed', 400);
@@ -314,7 +314,7 @@ describe('DELETE /v1/suppressions/{id or address}', () => {
 describe('POST /v1/suppressions/batch/remove', () => {
   const removeAll = (body: unknown, by = caller, query = '') => post(body, by, `/batch/remove${query}`);
 
-  test('removes those that are there, by addresses or by ids', async () => {
+  test('removes those that exist, by addresses or by ids', async () => {
     const owner = await newCaller();
     const [a, b] = [await added('a@b.example', owner), await added('b@b.example', owner)];
     const gone = await removeAll({ emails: ['A@b.example', 'nobody@b.example'] }, owner);
@@ -326,7 +326,7 @@ describe('POST /v1/suppressions/batch/remove', () => {
     });
   });
 
-  test('with a complaint among them, all stay until there is a reason', async () => {
+  test('removes none without a reason when one of them came from a complaint', async () => {
     const owner = await newCaller();
     const [manual, complaint] = [
       await added('a@b.example', owner),
@@ -350,7 +350,7 @@ describe('POST /v1/suppressions/batch/remove', () => {
     expect(expectProblem(await removeAll(body), 'validation-failed', 400)).toBe(detail);
   });
 
-  test('with neither, or no JSON, is refused in plain text', async () => {
+  test('with neither field, or not JSON, is refused in plain text', async () => {
     expectPlainText(await removeAll({}), 422);
     expectPlainText(await removeAll('[]'), 422);
     expectPlainText(await removeAll(''), 400);

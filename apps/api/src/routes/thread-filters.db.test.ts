@@ -50,8 +50,8 @@ async function twoThreads(): Promise<[string, string]> {
   return [newest, oldest];
 }
 
-describe('a list of threads', () => {
-  test('has those that are read, those that are not, or both', async () => {
+describe('a list of mail threads', () => {
+  test('has the mail threads that are read, those that are not, or both', async () => {
     const [newest, oldest] = await twoThreads();
     await request(api.url)
       .patch(`/v1/inboxes/${inbox}/threads/${oldest}`)
@@ -62,7 +62,7 @@ describe('a list of threads', () => {
     expect(await idsOf('')).toEqual([newest, oldest]);
   });
 
-  test('has all of the folder inbox, and none of another one or of a label, on every page', async () => {
+  test('has all mail threads for the folder inbox, and none for another folder or a label, on every page', async () => {
     const [newest, oldest] = await twoThreads();
     const all = ['?folders=inbox', '?folders=inbox&folders=spam', '?folders=spam,inbox', '?folders=&labels='];
     for (const query of all) {

@@ -71,8 +71,8 @@ async function onlyThread(id: string): Promise<string> {
 
 const emailOf = (id: string) => storedEmail(api.database, id);
 
-describe('a thread', () => {
-  test('is listed with its newest message first, and says what it holds', async () => {
+describe('a mail thread', () => {
+  test('is listed by its newest message, with its contents', async () => {
     const id = await inbox();
     await received({
       messageId: '1@x',
@@ -174,7 +174,7 @@ describe('a thread', () => {
 });
 
 describe('a reply', () => {
-  test('goes to who wrote, in the thread, with the whole chain of references', async () => {
+  test('goes to the sender, in the mail thread, with all references', async () => {
     const id = await inbox();
     const first = await received({
       messageId: '2@x',
@@ -190,16 +190,16 @@ describe('a reply', () => {
     const reply = (response.body as { id: string }).id;
     expect(response.body).toEqual({ id: reply });
     expect(await emailOf(reply)).toMatchObject({
-      ...{
-        from_address: `"The \\"Agent\\"" <${ADDRESS}>`,
-        to_addresses: ['Desk <desk@shop.example>'],
-        cc_addresses: ['boss@in.example'],
-      },
-      ...{ subject: 'Re: Order', headers: { 'In-Reply-To': '<2@x>', References: '<0@x> <1@x> <2@x>' } },
+      from_address: `"The \\"Agent\\"" <${ADDRESS}>`,
+      to_addresses: ['Desk <desk@shop.example>'],
+      cc_addresses: ['boss@in.example'],
+      subject: 'Re: Order',
+      headers: { 'In-Reply-To': '<2@x>', References: '<0@x> <1@x> <2@x>' },
     });
     const again = await ask('post', `${id}/threads/${thread}/emails/${reply}/reply`, { text: 'And?' });
     expect(await emailOf((again.body as { id: string }).id)).toMatchObject({
-      ...{ to_addresses: ['Desk <desk@shop.example>'], subject: 'Re: Order' },
+      to_addresses: ['Desk <desk@shop.example>'],
+      subject: 'Re: Order',
       headers: {
         'In-Reply-To': `<${reply}@${SHARED_DOMAIN}>`,
         References: `<0@x> <1@x> <2@x> <${reply}@${SHARED_DOMAIN}>`,
@@ -214,7 +214,7 @@ describe('a reply', () => {
     expect((await threadsOf(id)).data).toMatchObject([{ email_count: 3 }]);
   });
 
-  test('to all goes to the others, too, and not to the inbox', async () => {
+  test('to all goes also to the other recipients, and not to the inbox', async () => {
     const id = await inbox();
     const first = await received({
       to: [`Agent+1@${SHARED_DOMAIN}`, 'b@b.example'],
@@ -251,7 +251,7 @@ describe('a reply', () => {
     expect(response.body).not.toHaveProperty('errors');
   });
 
-  test('of 512 KiB is taken', async () => {
+  test('of 512 KiB is accepted', async () => {
     const id = await inbox();
     const first = await received();
     const path = `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`;
@@ -260,7 +260,7 @@ describe('a reply', () => {
     ).toBe(202);
   });
 
-  test('to a message that names no address to answer is a fault', async () => {
+  test('to a message without an address to answer is refused', async () => {
     const id = await inbox();
     const first = await received({ from: '' });
     expectProblem(
@@ -269,7 +269,7 @@ describe('a reply', () => {
     );
   });
 
-  test('is answered alike under its idempotency key, however the inbox is written, and in conflict with another', async () => {
+  test('gets the same answer under its idempotency key, by id or address of the inbox; another reply is 409', async () => {
     const id = await inbox();
     const [first, second] = [await received({ messageId: '1@x' }), await received({ inReplyTo: '1@x' })];
     const thread = await onlyThread(id);
@@ -314,7 +314,7 @@ describe('a reply', () => {
     },
   );
 
-  test('whose thread goes while its repetition waits is answered alike', async () => {
+  test('gets the same answer when its mail thread is deleted while the repetition waits', async () => {
     const id = await inbox();
     const first = await received();
     const path = `${id}/threads/${await onlyThread(id)}/emails/${first}/reply`;
@@ -332,7 +332,7 @@ describe('a reply', () => {
     expect([again.status, again.body]).toEqual([202, answer.body]);
   });
 
-  test('whose message never was conflicts under the idempotency key of another', async () => {
+  test('to a message that never existed is 409 under the idempotency key of another reply', async () => {
     const id = await inbox();
     const first = await received();
     const path = `${id}/threads/${await onlyThread(id)}/emails`;
@@ -370,7 +370,7 @@ describe('a reply', () => {
     expectProblem(await send(), 'inbox-rate-limited');
   });
 
-  test('with a test key is stored and goes nowhere', async () => {
+  test('with a test key is stored and not sent', async () => {
     const tester = await api.newCaller({
       accountId: caller.accountId,
       kind: 'test' as KeyKind,
@@ -394,7 +394,7 @@ describe('a reply', () => {
   });
 });
 
-test('what is another inbox’s, another account’s or nowhere is missing in the same bytes', async () => {
+test('resources of another inbox or account give the same bytes as missing ones', async () => {
   const id = await inbox();
   const other = await inbox(caller, { email_address: `other@${SHARED_DOMAIN}` });
   const first = await received();

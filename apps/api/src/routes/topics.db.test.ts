@@ -60,7 +60,7 @@ describe('POST /v1/topics', () => {
     });
   });
 
-  test('takes as many characters as the limits say, and a description of null as none', async () => {
+  test('accepts as many characters as the limits allow, and null as no description', async () => {
     const name = '😀'.repeat(50);
     const long = await created({ name, description: 'é'.repeat(200), default_subscription: 'opt_out' });
     expect((await get(`/${long}`)).body).toMatchObject({ name, default_subscription: 'opt_out' });
@@ -114,7 +114,7 @@ describe('GET /v1/topics', () => {
     });
   });
 
-  test('a page that cannot be had is 400, also with another account’s topic for a cursor', async () => {
+  test('an invalid page is 400, also with another account’s topic as a cursor', async () => {
     const foreign = await created(NEWS, await newCaller());
     for (const query of ['?limit=0', '?after=x', `?after=${foreign}`]) {
       expectProblem(await get(query), 'validation-failed', 400);

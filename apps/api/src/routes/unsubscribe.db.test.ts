@@ -80,14 +80,14 @@ describe('POST /u/{token}', () => {
     ]);
   });
 
-  test('from the page answers a page, and says so in the event', async () => {
+  test('from the page answers a page, and the event names the page as its source', async () => {
     const response = await post('source=page');
     expect(response.status).toBe(200);
     expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(await events()).toMatchObject([{ source: 'page' }]);
   });
 
-  test('again is as good, and makes no second event', async () => {
+  test('a second time succeeds, and makes no second event', async () => {
     const bodies = ['List-Unsubscribe=One-Click', 'source=page', null];
     const responses = await Promise.all([...bodies, ...bodies].map(async (body) => post(body)));
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
@@ -95,14 +95,14 @@ describe('POST /u/{token}', () => {
     expect(await events()).toHaveLength(1);
   });
 
-  test('about a topic that is gone is answered so, too', async () => {
+  test('for a deleted topic succeeds as well', async () => {
     await request(api.url).delete(`/v1/topics/${topicId}`).set('authorization', owner.authorization);
     expect((await post(null)).status).toBe(200);
     expect((await get()).status).toBe(200);
     expect([await suppressions(), await events()]).toEqual([[], []]);
   });
 
-  test('a body over 64 KiB is 413, a compressed one 400, and nobody is unsubscribed', async () => {
+  test('a body over 64 KiB is 413, a compressed one 400, and the address stays subscribed', async () => {
     expectProblem(await post('x'.repeat(65_537)), 'request-too-large');
     expectPlainText(await post('x').set('content-encoding', 'gzip'), 400);
     expect(await suppressions()).toEqual([]);
@@ -110,7 +110,7 @@ describe('POST /u/{token}', () => {
 });
 
 describe('GET /u/{token}', () => {
-  test('asks, and changes nothing; no more does a HEAD', async () => {
+  test('asks and changes nothing, like a HEAD', async () => {
     const response = await get();
     expect(response.status).toBe(200);
     expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
@@ -120,14 +120,14 @@ describe('GET /u/{token}', () => {
     expect([await suppressions(), await events()]).toEqual([[], []]);
   });
 
-  test('shows what the token and the topic hold as text, never as markup', async () => {
+  test('shows the address and the topic as text, never as markup', async () => {
     const { text } = await get();
     expect(text).toContain('o&#39;neil&amp;sons@b.example');
     expect(text).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;');
     expect(text).not.toContain('<script');
   });
 
-  test('may load and run nothing, be framed nowhere, and be kept nowhere', async () => {
+  test('loads and runs nothing, and may be neither framed nor cached', async () => {
     const { headers, text } = await get();
     const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? [];
     const digest = Buffer.from(
@@ -146,7 +146,7 @@ describe('GET /u/{token}', () => {
   });
 });
 
-test('whatever is no token gives the same 404, to GET and to POST', async () => {
+test('every invalid token gives the same 404, for GET and POST', async () => {
   const others = createUnsubscribeTokens([Buffer.alloc(32, 9)]);
   const foreign = others.seal({ accountId: owner.accountId, topicId, address: ADDRESS });
   const last = token.endsWith('A') ? 'B' : 'A';

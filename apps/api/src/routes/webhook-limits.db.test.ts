@@ -31,7 +31,7 @@ async function fill(): Promise<string> {
   return last;
 }
 
-test('of fifty creations at once as many are answered 201 as the account may have, the others 422', async () => {
+test('fifty creations at once get 201 up to the limit, and 422 beyond it', async () => {
   // Charges of one key wait for each other: with a key each the creations meet.
   const keys: Caller[] = [];
   while (keys.length < 50) keys.push(await api.newCaller({ accountId: caller.accountId }));
@@ -44,7 +44,7 @@ test('of fifty creations at once as many are answered 201 as the account may hav
   expect((listed.body as { data: unknown[] }).data).toHaveLength(MAX);
 });
 
-test('one more is 422 with a detail that says so, stores nothing, and leaves other accounts alone', async () => {
+test('one more is 422 with a detail that says so, and stores nothing; other accounts are not affected', async () => {
   await fill();
   const before = await everythingStored(api.database);
   const response = await post();
@@ -56,7 +56,7 @@ test('one more is 422 with a detail that says so, stores nothing, and leaves oth
   expect((await post(WEBHOOK, await api.newCaller())).status).toBe(201);
 });
 
-test('a deleted webhook makes room for another at once, as docs/problems.md says', async () => {
+test('after a webhook is deleted the account may have another at once, as docs/problems.md says', async () => {
   expect(problemsPage()).toContain('"The account has as many webhooks as it may have", once one is deleted.');
   const id = await fill();
   const removal = request(api.url).delete(`/v1/webhooks/${id}`);
@@ -65,7 +65,7 @@ test('a deleted webhook makes room for another at once, as docs/problems.md says
   expectProblem(await post(), 'validation-failed');
 });
 
-test('an account goes by a limit of its own', async () => {
+test('an account’s own limit replaces the default', async () => {
   await api.database.query('update accounts set webhooks_max = 1 where id = $1', [caller.accountId]);
   expect((await post()).status).toBe(201);
   expect(expectProblem(await post(), 'validation-failed')).toBe(
@@ -73,7 +73,7 @@ test('an account goes by a limit of its own', async () => {
   );
 });
 
-test('it is looked at last: of a request that is wrong besides, the other fault is told', async () => {
+test('the limit is checked last: a request with another fault is refused for that fault', async () => {
   await fill();
   expectPlainText(await post({}), 422);
   const wrong = await post({ endpoint: 'http://a.example' });

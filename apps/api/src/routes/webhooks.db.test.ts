@@ -46,7 +46,7 @@ async function created(body: unknown = { endpoint: ENDPOINT }, by = caller): Pro
 }
 
 describe('POST /v1/webhooks', () => {
-  test('answers 201 with the webhook and, this once, its signing secret', async () => {
+  test('answers 201 with the webhook and its signing secret', async () => {
     const response = await post({ endpoint: ENDPOINT, events: ['email.sent', 'email.bounced'] });
     expect(response.status).toBe(201);
     expect(response.headers['content-type']).toBe('application/json');
@@ -101,7 +101,7 @@ describe('POST /v1/webhooks', () => {
     expect(response.status).toBe(201);
   });
 
-  test('fields that it does not know are ignored, also dangerous ones', async () => {
+  test('unknown fields are ignored, also dangerous ones', async () => {
     const body = `{"endpoint":"${ENDPOINT}","other":1,"__proto__":{"events":["x"]},"constructor":{"prototype":{"a":1}}}`;
     expect((await created(body)).events).toEqual(EVENT_TYPES);
     expect(({} as Record<string, unknown>)['a']).toBeUndefined();
@@ -164,7 +164,7 @@ describe('POST /v1/webhooks', () => {
     expect(textOf(response)).not.toContain('"errors"');
   });
 
-  test('a value of any length is named by its beginning', async () => {
+  test('the detail quotes the first part of a long value', async () => {
     const long = await post({ endpoint: ENDPOINT, events: ['😀'.repeat(9_000)] });
     const detail = expectProblem(long, 'validation-failed');
     expect(detail).toBe(`events[0] "${'😀'.repeat(99)}… is not a known event type.`);
@@ -183,7 +183,7 @@ describe('POST /v1/webhooks', () => {
 });
 
 describe('GET /v1/webhooks', () => {
-  test('answers all of the account, newest first, without secrets', async () => {
+  test('answers all webhooks of the account, newest first, without secrets', async () => {
     const owner = await api.newCaller();
     const first = await created({ endpoint: ENDPOINT, events: ['email.sent'] }, owner);
     const second = await created({ endpoint: ENDPOINT }, owner);
@@ -234,7 +234,7 @@ describe('GET /v1/webhooks/{id}', () => {
     expect(new Set(responses.map(withoutInstance)).size).toBe(1);
   });
 
-  test('the webhook of an inbound rule is not the account’s own: it reads as missing', async () => {
+  test('the webhook of a routing rule gets the answer of a missing one', async () => {
     const { id } = await created();
     await api.database.query(`update webhooks set subject = 'a/inbound/b' where id = $1`, [id]);
     expectProblem(await get(id), 'not-found');
