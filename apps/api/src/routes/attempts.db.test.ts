@@ -43,7 +43,7 @@ async function read(query = ''): Promise<Answered> {
   return response.body as Answered;
 }
 
-/** Logs attempts of one delivery, the first at `startedAt`, each a second after the one before. */
+/** Logs attempts of one delivery, one second apart. The first is at `startedAt`. */
 async function log(eventId: string, startedAt: string, count: number, webhookId = webhook): Promise<void> {
   await api.database.query(
     `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, type)

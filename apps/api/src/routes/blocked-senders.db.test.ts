@@ -35,13 +35,13 @@ async function blocked(sender: string, by = caller): Promise<string> {
   return (response.body as { id: string }).id;
 }
 
-/** With keys of its own, that no charge makes them wait for each other. */
+/** Ten keys of the account: charges of one key wait for each other. */
 async function tenKeys(): Promise<Caller[]> {
   const { accountId } = caller;
   return Promise.all(Array.from({ length: 10 }, () => api.newCaller({ accountId, scopes: SCOPES })));
 }
 
-/** Blocks as many senders as are given. */
+/** Stores `count` blocked senders of the account. */
 const fill = (count: number) =>
   api.database.query(
     `insert into blocked_senders (id, account_id, sender, created_at)

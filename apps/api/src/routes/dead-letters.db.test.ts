@@ -42,7 +42,7 @@ function replayMany(body: unknown, by = caller) {
     .send(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** Makes the letter another than the factory's, which are email.sent and attempts_exhausted, and younger. */
+/** Changes the type and reason that the factory gives (email.sent, attempts_exhausted), and makes the letter newer. */
 async function change(id: string, type: string, reason: string): Promise<void> {
   await api.database.query(
     `update dead_letters set type = $2, reason = $3::dead_letter_reason, created_at = created_at + interval '1 s'
@@ -225,7 +225,7 @@ describe('POST /v1/webhooks/dead-letters/replay', () => {
     ],
     ...[
       '2026-02-30T00:00:00Z',
-      // In UTC the years 0 and 10000: Postgres does not read them.
+      // These are the years 0 and 10000 in UTC. Postgres does not read them.
       '0000-01-01T00:00:00Z',
       '0001-01-01T00:00:00+23:59',
       '9999-12-31T23:59:59-23:59',

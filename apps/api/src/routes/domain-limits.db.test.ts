@@ -20,7 +20,7 @@ beforeAll(async () => {
   fake = await startFakeDomains();
   const options = { domainProvider: fake.provider, domainLimits: { all: ALL_MAX, unverified: MAX } };
   const first = await startApi(options);
-  // Another process on the same database.
+  // This is a second process on the same database.
   apis = [first, await startApi({ ...options, through: () => first.database.url })];
 });
 afterAll(async () => {

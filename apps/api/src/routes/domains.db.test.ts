@@ -78,7 +78,7 @@ async function created(name = NAME, by = caller): Promise<string> {
   return (response.body as { id: string }).id;
 }
 
-/** The identity that the provider has, to be changed by a test. */
+/** The provider's identity. A test may change it. */
 function identity(name = NAME) {
   const found = ses.identities.get(name);
   if (found === undefined) throw new Error(`the provider has no ${name}`);
@@ -93,7 +93,7 @@ async function statusOf(id: string): Promise<string> {
   return ((await get(`/${id}`)).body as { status: string }).status;
 }
 
-/** What the provider can do in place of an answer, and what the API says then. */
+/** Each fault of the provider, and the API's answer to it. */
 const FAILURES: readonly [string, SesReaction, 'ses-refused' | 'ses-unavailable'][] = [
   ['a 4xx', sesError(400, 'BadRequestException', 'no'), 'ses-refused'],
   ['a limit', sesError(400, 'LimitExceededException', 'enough'), 'ses-refused'],

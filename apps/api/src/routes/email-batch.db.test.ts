@@ -36,7 +36,7 @@ async function stored({ accountId }: Caller): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** What is used of the key's window. */
+/** The used part of the key's window. */
 async function used({ keyId }: Caller): Promise<number> {
   const [row] = await api.database.query<{ used: number }>(
     'select used from rate_limits where key = $1 and ends_at > now()',

@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 beforeEach(async () => void (caller = await api.newCaller()));
 
-/** @param body text is sent as it is. */
+/** @param body a string is sent unchanged */
 async function send(key: string, body: unknown = MESSAGE, path = '/v1/emails', by = caller) {
   return request(api.url)
     .post(path)

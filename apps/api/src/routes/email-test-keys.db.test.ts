@@ -12,7 +12,7 @@ const MESSAGE = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: '
 
 let api: TestApi;
 let live: Caller;
-/** Keys of one account that were given every scope, as an earlier version allowed. */
+/** Keys of one account with every scope. An earlier version could make such test keys. */
 let tester: Caller;
 let liveMail: string;
 let testMail: string;
@@ -74,7 +74,7 @@ test('a live key sees all mail of its account, also that of test keys', async ()
   expect((await read(`/${testMail}`, live)).status).toBe(200);
 });
 
-/** Those that a test key may ask are of mail: sent, or received. */
+/** A test key may use the routes of sent and of received mail only. */
 const NOT_OF_MAIL = KEYED_ROUTES.filter(({ contract }) => contract.ofMail !== true);
 
 describe.each(titled(NOT_OF_MAIL))('%s', (_, route) => {

@@ -16,7 +16,7 @@ const CHUNK = Buffer.alloc(64 * 1024, 'x');
 const HUGE_CHUNKS = 16 * 1024;
 const HUGE = HUGE_CHUNKS * CHUNK.length;
 
-/** A gigabyte that is made as it is read. */
+/** A stream of one gigabyte. It makes its bytes while they are read. */
 class Source extends Readable {
   chunks = 0;
   override _read(): void {
@@ -27,7 +27,7 @@ class Source extends Readable {
 
 let api: TestApi;
 let path: string;
-/** What the store gives for every blob, or does. */
+/** The blob store gives this stream, or this failure, for every blob. */
 let opening: () => Readable;
 let opened: Readable[];
 
@@ -64,7 +64,7 @@ describe('a stream', () => {
     const raw = await openRaw(api.port);
     raw.socket.pause();
     raw.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    // What fits into the buffers of both sides is read; then nothing moves any more.
+    // The API reads until the buffers of both sides are full. Then it reads nothing more.
     let before = -1;
     await waitFor(
       () => {

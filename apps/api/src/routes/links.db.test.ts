@@ -36,8 +36,9 @@ async function message(attachments: AttachmentWish[] = []): Promise<MessageId> {
 }
 
 /**
- * The path of a link that the API has made. @param what behind the message's path: `raw`,
- * `attachments/att_…`.
+ * Asks for a link and returns its path.
+ *
+ * @param what the last part of the request's path: `raw`, `attachments/att_…`
  */
 async function linked(messageId: MessageId, what: string): Promise<string> {
   const response = await request(api.url)
@@ -49,7 +50,7 @@ async function linked(messageId: MessageId, what: string): Promise<string> {
 
 const rawLink = async () => linked(await message(), 'raw');
 
-/** A message with one attachment, and the path of the link to it. */
+/** Stores a message with one attachment and asks for the link to the attachment. */
 async function attachmentLink(attachment: AttachmentWish): Promise<string> {
   const id = newId('attachment', systemClock);
   return linked(await message([{ blob, ...attachment, id }]), `attachments/${id}`);
@@ -61,7 +62,7 @@ interface Got {
   readonly body: Buffer;
 }
 
-/** Without a key. */
+/** Requests the path without a key. */
 async function open(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(`${api.url}${path}`, { headers, method, agent: false }, resolve).on('error', reject);

@@ -14,7 +14,7 @@ const SEVEN_DAYS_MS = 7 * 24 * 60 * 60 * 1000;
 
 let api: TestApi;
 let manager: Caller;
-/** Of the same account. */
+/** Another key of the same account. */
 let reader: Caller;
 
 beforeAll(async () => void (api = await startApi()));

@@ -12,7 +12,7 @@ import type { Caller, TestApi } from '../../test/start-api.ts';
 import { storedEmail } from '../../test/stored-email.ts';
 
 /*
- * Replies where live mail leaves from verified domains only, how large they may be, and what they refer to.
+ * Tests replies: verified domains, the size of the body, and References.
  */
 
 const FOUR_MIB = 4 * 1024 * 1024;
@@ -34,7 +34,7 @@ beforeEach(async () => {
   caller = await api.newCaller({ scopes: SCOPES });
 });
 
-/** A message to a new inbox. @returns the path of replies to it */
+/** Stores a message to a new inbox. @returns the path of replies to it */
 async function received(
   address: string,
   { by = caller, ...more }: Partial<IncomingMessage> & { by?: Caller } = {},
@@ -105,7 +105,7 @@ describe('the body of a reply', () => {
   });
 });
 
-/** RFC 5322, 3.6.4. */
+/** RFC 5322, 3.6.4 */
 describe('a reply to a message that has no References', () => {
   beforeEach(() => createRows(api.database).domain(caller.accountId, 'mine.example'));
 

@@ -98,7 +98,7 @@ describe('a routing rule', () => {
   ])('whose events are %s is told of those alone, and of its own mail alone', async (_, more, events) => {
     const { id, webhook } = await made(rule(ADDRESS, more));
     expect((await ask('get', one(id))).body).toMatchObject({ events, name: null });
-    // None would be every type to a webhook.
+    // An empty list of a webhook means every type.
     expect(await api.database.query('select subject, events from webhooks where id = $1', [webhook])).toEqual(
       [{ subject: inboundSubject(caller.accountId, id), events }],
     );

@@ -48,7 +48,7 @@ async function send({ authorization }: Caller): Promise<string> {
   return (sent.body as { id: string }).id;
 }
 
-/** As SNS does: JSON that calls itself text. */
+/** Posts like SNS: JSON with the Content-Type of plain text. */
 function post(body: unknown, to: TestApi = api) {
   return request(to.url)
     .post('/internal/ses/sns')
@@ -57,7 +57,7 @@ function post(body: unknown, to: TestApi = api) {
     .send(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** A sample about the message of the test. */
+/** A sample that names the message of the test. */
 function sample(name: string): string {
   return sesSampleText(name).replaceAll(SAMPLE_ID, emailId);
 }
@@ -101,7 +101,7 @@ async function counted(result: string, by: TestApi = api): Promise<number> {
   );
 }
 
-/** The notification's lines of the log. */
+/** The log lines of the notification. */
 function lines(by: TestApi = api): Record<string, unknown>[] {
   return by
     .log()
@@ -198,7 +198,7 @@ test('one that arrives before the answer of SES is committed makes its event wit
   expect(await suppressions()).toMatchObject([{ address: 'jane@example.net', email_id: emailId }]);
 });
 
-/** As a worker ends a hand-over. */
+/** Marks the message as sent, as a worker does. */
 async function acceptedAs(providerMessageId: string): Promise<void> {
   const connection = { databaseUrl: api.database.url, applicationName: 'worker', onError: () => undefined };
   const db = openDatabase(

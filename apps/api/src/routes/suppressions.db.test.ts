@@ -35,7 +35,7 @@ function get(path: string, by = caller) {
   return request(api.url).get(`/v1/suppressions${path}`).set('authorization', by.authorization);
 }
 
-/** As the SDK asks: JSON is announced, and no body sent. */
+/** Asks like the SDK: the Content-Type is JSON, and there is no body. */
 function remove(idOrAddress: string, by = caller) {
   return request(api.url)
     .delete(`/v1/suppressions/${idOrAddress}`)

@@ -42,7 +42,7 @@ async function idsOf(query: string): Promise<string[]> {
   return (response.body as { data: { id: string }[] }).data.map(({ id }) => id);
 }
 
-/** Two threads of one message each. @returns their ids, the newest first. */
+/** Makes two mail threads with one message each. @returns their ids, newest first */
 async function twoThreads(): Promise<[string, string]> {
   for (const from of ['ann@a.example', 'bob@b.example'])
     await intake.receive({ recipients: [ADDRESS], from, to: [ADDRESS] });

@@ -32,7 +32,7 @@ async function fill(): Promise<string> {
 }
 
 test('fifty creations at once get 201 up to the limit, and 422 beyond it', async () => {
-  // Charges of one key wait for each other: with a key each the creations meet.
+  // Charges of one key wait for each other. Each creation has its own key, so that they run at once.
   const keys: Caller[] = [];
   while (keys.length < 50) keys.push(await api.newCaller({ accountId: caller.accountId }));
   const answers = await Promise.all(keys.map(async (key) => post(WEBHOOK, key)));
