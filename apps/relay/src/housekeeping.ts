@@ -1,5 +1,5 @@
 import type { Logger, RelayPass } from '@postrider/runtime';
-import type { AttemptLog, Housekeeping } from '@postrider/store';
+import type { AttemptLog, ErasureStore, Housekeeping } from '@postrider/store';
 import type { RelayConfig } from './config.ts';
 
 const STEP_EVERY_MS = 60 * 60 * 1000;
@@ -8,6 +8,7 @@ const STEP_EVERY_MS = 60 * 60 * 1000;
  * that.
  */
 export const STEP_RETRY_AFTER_ERROR_MS = 20_000;
+const ERASURES_EVERY_MS = 15_000;
 const REMOVALS_EVERY_MS = 60 * 1000;
 /** Pause while rows of a removal are left. The database rests at least as long as it worked. */
 const REMOVALS_CONTINUE_AFTER_MS = 1000;
@@ -67,4 +68,15 @@ export async function inboxRemovalsPass(
   const { removed, underWay } = await housekeeping.removeInboxes();
   if (removed > 0) logger.info('removals finished', { inboxes: removed });
   return underWay > 0 ? REMOVALS_CONTINUE_AFTER_MS : REMOVALS_EVERY_MS;
+}
+
+/** Continues erasures that wait for deliveries or mail to end. @returns the pause before the next run. */
+export async function erasuresPass(erasures: Pick<ErasureStore, 'resume'>, logger: Logger): Promise<number> {
+  for (const { accountId, requestedAt, erased, pending, pendingIds, finished } of await erasures.resume()) {
+    // The log must not contain the address, because the erasure is meant to forget it.
+    const names = { account_id: accountId, requested_at: requestedAt, erased };
+    if (finished) logger.info('person erased', names);
+    else logger.info('erasure waits', { ...names, pending, pending_ids: pendingIds });
+  }
+  return ERASURES_EVERY_MS;
 }

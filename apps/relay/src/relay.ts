@@ -19,10 +19,9 @@ import { DeliveryClaims } from './delivery-claims.ts';
 import { createWakeUpPass } from './delivery-wake-up-pass.ts';
 import { PollingPass } from './delivery-polling-pass.ts';
 import { createSweepPass } from './delivery-sweep-pass.ts';
-import { erasuresPass } from './erasures.ts';
-import { createEvictionWatch } from './eviction-policy.ts';
 import { createFleetWatch } from './fleet-watch.ts';
 import {
+  erasuresPass,
   housekeepingSteps,
   housekeepingPass,
   inboxRemovalsPass,
@@ -31,7 +30,7 @@ import {
 } from './housekeeping.ts';
 import { mailPass } from './mail-pass.ts';
 import { createPass } from './pass.ts';
-import { REPORT_EVERY_MS, reportPass } from './reports.ts';
+import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
 
 export interface RelayParts {

@@ -6,8 +6,7 @@ import type { Backlog } from '@postrider/store';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
-import { createEvictionWatch } from './eviction-policy.ts';
-import { REPORT_EVERY_MS, reportPass } from './reports.ts';
+import { createEvictionWatch, REPORT_EVERY_MS, reportPass } from './reports.ts';
 
 const BACKLOG: Backlog = {
   outstanding: 12,

@@ -1,6 +1,6 @@
 import type { QueueDepth, QueueKey, Producer } from '@postrider/queue';
-import { QUEUE_KEYS } from '@postrider/queue';
-import type { Metrics } from '@postrider/runtime';
+import { evicts, QUEUE_KEYS } from '@postrider/queue';
+import type { Logger, Metrics } from '@postrider/runtime';
 import type { Outstanding } from '@postrider/store';
 
 /** Time between two reports: gauges are at most this old. */
@@ -38,4 +38,25 @@ export async function reportPass(
 function setDepth(metrics: Metrics<'relay'>, queue: QueueKey, depth: QueueDepth): void {
   metrics.queueDepth.set({ queue, state: 'waiting' }, depth.waiting);
   metrics.queueDepth.set({ queue, state: 'delayed' }, depth.delayed);
+}
+
+/**
+ * Reports a Redis that may evict jobs: in the gauge, and once in the log per new policy. Each evicted job is
+ * a delivery that waits for its lease to expire.
+ */
+export function createEvictionWatch(
+  metrics: Pick<Metrics<'relay'>, 'redisEvicts'>,
+  logger: Logger,
+): (policy: string | null) => void {
+  let last: string | null = null;
+  return (policy) => {
+    const mayEvict = evicts(policy);
+    metrics.redisEvicts.set(mayEvict ? 1 : 0);
+    if (mayEvict && policy !== last) {
+      logger.warn('Redis may evict jobs: set its maxmemory-policy to noeviction', {
+        maxmemory_policy: policy,
+      });
+    }
+    last = policy;
+  };
 }

@@ -4,11 +4,10 @@ import type { z } from 'zod';
 import { batchOf } from './batches.ts';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
-import { JobFetcher } from './job-fetcher.ts';
+import { JobFetcher, pause } from './job-fetcher.ts';
 import type { JobSource } from './job-fetcher.ts';
 import { QUEUES } from './jobs.ts';
 import type { JobOf, QueueKey } from './jobs.ts';
-import { pause } from './pause.ts';
 import type { Consumer, ConsumerOptions } from './job-queue.ts';
 
 /** The part of BullMQ's worker that we use. Both back-ends have it. */

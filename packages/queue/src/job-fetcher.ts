@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Job } from 'bullmq';
 import type { JobJson } from 'bullmq';
-import { pause } from './pause.ts';
 
 /** The part of BullMQ's worker that fetches. Both back-ends have it. */
 export interface JobSource {
@@ -216,4 +216,9 @@ export class JobFetcher {
 function isNoLongerOurs(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'number' && code < 0;
+}
+
+/** Waits. Resolves early when `stopped` is aborted. */
+export async function pause(ms: number, stopped: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal: stopped }).catch(() => undefined);
 }
