@@ -5,7 +5,7 @@ import type { Database } from '@postrider/store';
 import { Failure, UsageError } from './failure.ts';
 import type { Io } from './io.ts';
 
-/** @throws UsageError when `text` is not an id of that noun. */
+/** @throws UsageError when `text` is not an id of this noun. */
 export function requireId<N extends Noun>(noun: N, text: string, inWords: string): Id<N> {
   const id = parseId(noun, text);
   if (id === null) throw new UsageError(`"${text}" is not the id of ${inWords}`);

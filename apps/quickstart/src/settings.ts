@@ -103,7 +103,7 @@ export function logsDirOf(settings: Settings): string {
   return join(settings.dataDir, 'logs');
 }
 
-/** A name for the state of one database. It does not reveal the URL. */
+/** A name for the state of a database. It does not reveal the URL. */
 export function databaseName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'embedded';
   const { host, pathname } = new URL(databaseUrl);

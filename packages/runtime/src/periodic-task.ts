@@ -14,11 +14,11 @@ export interface PeriodicTaskOptions {
 /**
  * Repeats `run`, one run at a time.
  *
- * - Interval: the first run begins at `start`. Each later run begins one pause after the end of the run before.
+ * - Interval: the first run begins at `start`. Each later run begins one pause after the last run ended.
  *   `wake` skips the pause.
  * - Errors: `onError` gets the error, and the task pauses for `pauseMs`. `wake` does not shorten this pause:
  *   Postgres or the queue may be away or overloaded, and more requests would not help.
- * - Stop: no further run begins. The run under way continues to its end; it may watch `stopping` to end early.
+ * - Stop: no further run begins. The run under way continues to its end; it may watch `stopping`.
  */
 export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTaskOptions) {
   const stopped = new AbortController();

@@ -22,7 +22,7 @@ interface Options {
 const LIMIT_MAX = 10_000;
 
 /**
- * `account limit`: sets limits of one account that replace the installation's. Without an option it shows
+ * `account limit`: sets an account's limits, which replace the installation's. Without an option it shows
  * them.
  */
 export function addAccountLimit(account: Command, io: Io): void {

@@ -34,7 +34,7 @@ export interface DemonstrationParts {
   readonly terminal: Terminal;
 }
 
-/** The customer's part: a receiver, and one mail whose event arrives there. */
+/** The customer's part: a receiver, and one mail with its event. */
 export function createDemonstration({
   settings,
   prerequisites,

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { noteworthy } from './log-line.ts';
 
 export interface ChildLog {
-  /** Records the output of one run of the process. */
+  /** Records the output until the process ends. */
   follow(stdout: Readable, stderr: Readable): void;
   /** The last line on stderr, or null. */
   lastComplaint(): string | null;

@@ -43,7 +43,7 @@ const leaseOutlastsAttempt: Rule = ({ leaseSeconds, deliveryTimeoutMs }) =>
 
 /**
  * The relay counts the fast lane's slots twice, because parked attempts count as slots, and adds the slow
- * lane's. This rule limits slow endpoints to half of that sum.
+ * lane's. This rule limits slow endpoints to half the sum.
  */
 const slowLaneIsHalfAtMost: Rule = ({ deliveryConcurrency, slowLaneConcurrency }) =>
   deliveryConcurrency !== undefined &&

@@ -31,7 +31,7 @@ export class Lifecycle {
   readonly #deadlineMs: number;
   readonly #control: ProcessControl;
   readonly #parts: { name: string; part: Part }[] = [];
-  /** The number of parts whose start has begun. */
+  /** The number of parts that have begun to start. */
   #begun = 0;
   #stopping = false;
 
