@@ -67,17 +67,17 @@ export class BlobSweep {
     await sweep(this.#parts, this.#counts, stopping);
     if (stopping.aborted) return; // the next sweep does the rest
     metrics.blobSweeps.inc({ result: 'done' });
-    logger.info('blob sweep done', namesOf(this.#counts));
+    logger.info('blob sweep done', logFieldsOf(this.#counts));
   }
 
   #reportFailure(error: unknown): void {
     const { logger, metrics } = this.#parts;
     metrics.blobSweeps.inc({ result: 'failed' });
-    logger.warn('blob sweep failed', { ...namesOf(this.#counts), error });
+    logger.warn('blob sweep failed', { ...logFieldsOf(this.#counts), error });
   }
 }
 
-function namesOf({ removed, stepsSkipped }: Counts) {
+function logFieldsOf({ removed, stepsSkipped }: Counts) {
   return { removed, steps_skipped: stepsSkipped };
 }
 

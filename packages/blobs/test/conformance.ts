@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf, BlobStoreUnavailableError } from '../src/index.ts';
 import type { BlobId, BlobStore, ListedBlob } from '../src/index.ts';
@@ -149,7 +149,7 @@ function streamTests(setup: Setup): void {
     let heldMost = 0;
     for await (const chunk of opened.stream as AsyncIterable<Buffer>) {
       total += chunk.length;
-      await nextTurn();
+      await nextIteration();
       heldMost = Math.max(heldMost, chunk.length + opened.stream.readableLength);
     }
     expect(total).toBe(10 * MIB);

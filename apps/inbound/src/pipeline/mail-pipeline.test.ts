@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { blobIdOf, BlobStoreUnavailableError } from '@postrider/blobs';
 import type { AccountId, MessageId } from '@postrider/domain';
@@ -53,7 +53,7 @@ beforeEach(() => {
   metrics = createMetrics('inbound', { processMetrics: false });
 });
 
-interface Wish {
+interface Options {
   readonly mail?: Partial<Mail>;
   readonly receive?: () => Promise<Reception>;
   readonly put?: (bytes: Buffer) => Promise<void>;
@@ -66,7 +66,7 @@ async function take({
   receive = async () => RECEIVED,
   put = async () => undefined,
   parse = async (raw) => parseMessage(raw),
-}: Wish = {}) {
+}: Options = {}) {
   const stream = new Writable({
     write: (line: Buffer, _encoding, done) => {
       lines.push(line.toString('utf8'));
@@ -98,7 +98,7 @@ async function take({
     content: CONTENT,
     mailFrom: 'bounce@mailer.example',
     recipients: ['a@in.example'],
-    names: { session_id: 's1' },
+    logFields: { session_id: 's1' },
     screen: async () => CLEAN,
     ...mail,
   });
@@ -168,7 +168,7 @@ describe('a message', () => {
 });
 
 describe('the result of a message is counted and logged, with ids and no content', () => {
-  test.each<[string, Wish, (string | number)[][], string]>([
+  test.each<[string, Options, (string | number)[][], string]>([
     ['received', {}, [['received', '', 1]], 'message.received'],
     [
       'received once and held once',
@@ -233,7 +233,7 @@ describe('the bytes of a message that cannot be stored count until the last read
     String(CONTENT).replace('--b--', '--b\r\nContent-Type: application/pdf; name=b.pdf\r\n\r\n%FDP\r\n--b--'),
   );
 
-  test.each<[string, (held: Promise<void>) => Wish]>([
+  test.each<[string, (held: Promise<void>) => Options]>([
     [
       'the blob store is away, and a scanner reads',
       (held) => ({ put: isAway, mail: { screen: async () => held.then(() => CLEAN) } }),
@@ -277,7 +277,7 @@ describe('the bytes of a message that cannot be stored count until the last read
     let letGo: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (letGo = resolve));
     const taking = take(wish(held));
-    expect(await Promise.race([taking, turn('held')])).toBe('held');
+    expect(await Promise.race([taking, nextIteration('held')])).toBe('held');
     letGo();
     expect(await taking).toEqual({ kind: 'later' });
   });

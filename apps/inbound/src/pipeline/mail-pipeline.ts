@@ -41,7 +41,7 @@ export interface Mail {
   /** The claim on the row, for mail from SES. */
   readonly claim?: SesMailClaim;
   /** Log fields that identify the message. */
-  readonly names: LogFields;
+  readonly logFields: LogFields;
 }
 
 /** `later`: nothing that a customer can see is stored. A later try may succeed. */
@@ -68,27 +68,27 @@ export class MailPipeline {
       const reception = await receive(this.#parts, mail);
       if (reception.kind === 'nobody') {
         this.#count('nobody');
-        logger.info('message.nobody', { ...mail.names });
+        logger.info('message.nobody', { ...mail.logFields });
         return reception;
       }
-      for (const message of reception.messages) this.#report(message, mail.names);
+      for (const message of reception.messages) this.#report(message, mail.logFields);
       if (reception.messages.length === 0) this.#count('repeated');
       return reception;
     } catch (error) {
       const reason = reasonOf(error);
       this.#count('later', reason);
-      logger.warn('message not stored', { reason, ...mail.names, error });
+      logger.warn('message not stored', { reason, ...mail.logFields, error });
       return { kind: 'later' };
     }
   }
 
-  #report({ id, accountId, status, heldReason }: StoredMessage, names: LogFields): void {
+  #report({ id, accountId, status, heldReason }: StoredMessage, logFields: LogFields): void {
     this.#count(status, heldReason ?? '');
     this.#parts.logger.info(`message.${status}`, {
       message_id: id,
       account_id: accountId,
       held_reason: heldReason,
-      ...names,
+      ...logFields,
     });
   }
 

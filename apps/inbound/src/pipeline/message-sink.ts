@@ -78,7 +78,7 @@ export class MessageSink {
       content,
       mailFrom,
       recipients,
-      names: { session_id: sessionId },
+      logFields: { session_id: sessionId },
       screen: (timer) => screening.screen(content, { ...envelope, rcptTo: recipients }, timer),
     });
     switch (outcome.kind) {

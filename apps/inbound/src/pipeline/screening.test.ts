@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { createMetrics } from '@postrider/runtime';
 import { ScreeningUnavailableError } from '@postrider/screening';
@@ -53,7 +53,7 @@ test.each<[string, (held: Promise<void>) => Readers]>([
   const stages = new StageTimer(createMetrics('inbound', { processMetrics: false }));
   const screened = screening.screen(Buffer.from('\r\n'), { ...ENVELOPE, rcptTo: ['b@b.example'] }, stages);
   const failed = screened.catch((error: unknown) => error);
-  expect(await Promise.race([failed, turn('held')])).toBe('held');
+  expect(await Promise.race([failed, nextIteration('held')])).toBe('held');
   letGo();
   expect(await failed).toBe(AWAY);
 });

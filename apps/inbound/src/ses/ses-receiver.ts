@@ -86,7 +86,7 @@ export class SesReceiver {
     const { work, logger } = this.#parts;
     const receiving = (this.#task.stopping.aborted ? work.defer(mail, 0) : receiveOnce(this.#parts, mail))
       .catch((error: unknown) => {
-        logger.warn('mail of SES left to its lease', { ...namesOf(mail), error });
+        logger.warn('mail of SES left to its lease', { ...logFieldsOf(mail), error });
       })
       .finally(() => {
         this.#inFlight.delete(receiving);
@@ -125,7 +125,7 @@ async function withLease<T>(
       await delay(leaseMs / RENEWALS_PER_LEASE, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       await work.defer(mail, leaseMs).catch((error: unknown) => {
-        logger.warn('lease of mail of SES not renewed', { ...namesOf(mail), error });
+        logger.warn('lease of mail of SES not renewed', { ...logFieldsOf(mail), error });
       });
     }
   })();
@@ -162,7 +162,7 @@ async function fetchContent(
   } catch (error) {
     if (!(error instanceof BlobStoreUnavailableError)) throw error;
     metrics.inboundMessages.inc({ result: 'later', reason: 's3' });
-    logger.warn('message not stored', { reason: 's3', ...namesOf(mail), error });
+    logger.warn('message not stored', { reason: 's3', ...logFieldsOf(mail), error });
     return null;
   }
 }
@@ -181,7 +181,7 @@ async function store(
     mailFrom,
     recipients,
     claim: mail,
-    names: namesOf(mail),
+    logFields: logFieldsOf(mail),
     screen: async () => screened,
   });
 }
@@ -193,11 +193,11 @@ async function refuse(
 ): Promise<void> {
   if (!(await work.end(mail))) return;
   metrics.inboundMessages.inc({ result: 'refused', reason });
-  logger.warn('message.refused', { reason, ...namesOf(mail) });
+  logger.warn('message.refused', { reason, ...logFieldsOf(mail) });
 }
 
 /** Log fields that find the message at SES and SNS. */
-function namesOf({ providerMessageId, notificationId }: ClaimedSesMail) {
+function logFieldsOf({ providerMessageId, notificationId }: ClaimedSesMail) {
   return { ses_message_id: providerMessageId, sns_message_id: notificationId };
 }
 
