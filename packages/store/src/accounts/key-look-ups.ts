@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { apiKeyDigest } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
+import type { Statement } from '../db/statement.ts';
 import type { ApiKey as ApiKeyRow } from '../generated/client.ts';
-import { findApiKeys } from './sql/find-api-keys.ts';
 
 /** How long the row of a found key may be used again, counted from the sending of the statement that found it. */
 const FOUND_FOR_MS = 1_000;
@@ -29,6 +29,16 @@ interface LookUp {
   readonly digests: Map<string, Buffer>;
   readonly rows: Promise<ReadonlyMap<string, FoundKey>>;
 }
+
+/** The keys with these digests that are not revoked. $1 the SHA-256 of each key, each once. */
+const FIND_KEYS: Statement = {
+  name: 'find-api-keys',
+  text: `
+    select id, account_id as "accountId", digest, kind, scopes, rate_limit_per_minute as "rateLimitPerMinute",
+           created_at as "createdAt", revoked_at as "revokedAt"
+    from api_keys
+    where digest = any ($1::bytea[]) and revoked_at is null`,
+};
 
 /**
  * Finds the row behind the text of a key; null when the key is unknown or revoked.
@@ -58,7 +68,7 @@ export function createKeyLookUps(
 
   async function ask(digests: readonly Buffer[]): Promise<ReadonlyMap<string, FoundKey>> {
     const sentAtMs = nowMs();
-    const rows = await runOn<ApiKeyRow>(pool, findApiKeys, [digests]);
+    const rows = await runOn<ApiKeyRow>(pool, FIND_KEYS, [digests]);
     const byDigest = new Map<string, FoundKey>();
     for (const { digest, ...row } of rows) {
       const text = Buffer.from(digest).toString('base64');

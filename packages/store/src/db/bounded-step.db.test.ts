@@ -6,7 +6,7 @@ import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
-import { dropExpired } from '../retention/expired-records.ts';
+import { dropExpired } from '../retention/housekeeping.ts';
 import { dropStrayAttempts } from '../retention/old-attempts.ts';
 import { dropOldDeadLetters, dropSurplusDeadLetters } from '../retention/old-dead-letters.ts';
 import { dropOldEvents } from '../retention/old-events.ts';

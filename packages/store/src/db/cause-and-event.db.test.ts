@@ -13,7 +13,7 @@ import { createMailWork } from '../mail/mail-work.ts';
 import type { MailWork, TakenEmail } from '../mail/mail-work.ts';
 import { createProviderNotificationStore } from '../mail/provider-notifications.ts';
 import type { ProviderReport } from '../mail/provider-notifications.ts';
-import { addSuppressions } from '../mail/sql/add-suppressions.ts';
+import { addSuppressions } from '../mail/sql/suppressions.ts';
 import { createSuppressionStore } from '../mail/suppressions.ts';
 import { createTopicStore } from '../mail/topics.ts';
 import { createUnsubscribeStore } from '../mail/unsubscribes.ts';

@@ -2,7 +2,7 @@ import type { AccountId } from '@postrider/domain';
 import type { PoolClient } from 'pg';
 import { lockAccount } from '../db/sql/lock-account.ts';
 import { run } from '../db/statement.ts';
-import { countDomains } from './sql/count-domains.ts';
+import { countDomains } from './sql/domains.ts';
 
 /** How many domains an account may have at the most. */
 export interface DomainLimits {

@@ -5,9 +5,9 @@ import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { isUnavailable, mappingUnavailable } from '../db/errors.ts';
 import { inTransaction } from '../db/pool.ts';
+import type { Statement } from '../db/statement.ts';
 import { reachedDomainLimit } from './domain-limits.ts';
 import type { DomainLimitReached, DomainLimits } from './domain-limits.ts';
-import { takeDomainTurn } from './sql/take-domain-turn.ts';
 
 export type TurnResult<T> = { readonly kind: 'done'; readonly value: T } | { readonly kind: 'busy' };
 
@@ -52,6 +52,23 @@ export interface TurnLength {
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 
+/**
+ * Takes the turn of work on one domain at the provider, if nobody has it or has had it for too long.
+ *
+ * Guarantee: a turn has one holder at a time. It ends by itself: a holder that crashed is in nobody's way for longer.
+ *
+ * $1 domain, $2 holder, $3 seconds until the turn ends by itself. Returns the domain, or no row when another has the turn.
+ */
+const TAKE_TURN: Statement = {
+  name: 'take-domain-turn',
+  text: `
+    insert into domain_turns as t (name, holder, ends_at)
+    values ($1, $2, now() + make_interval(secs => $3::float8))
+    on conflict (name) do update set holder = excluded.holder, ends_at = excluded.ends_at, account_id = null
+    where t.ends_at <= now()
+    returning t.name`,
+};
+
 export function createDomainTurns(db: Database, { operationMs, marginMs }: TurnLength): DomainTurns {
   const turnMs = operationMs + marginMs;
   return {
@@ -89,7 +106,7 @@ async function taken(db: Database, name: string, holder: string, turnMs: number)
 }
 
 async function take(db: Database, name: string, holder: string, turnMs: number): Promise<boolean> {
-  const rows = await runOn(db.pool, takeDomainTurn, [name, holder, turnMs / 1000]);
+  const rows = await runOn(db.pool, TAKE_TURN, [name, holder, turnMs / 1000]);
   return rows.length > 0;
 }
 

@@ -12,13 +12,15 @@ import { run } from '../db/statement.ts';
 import type { Domain as DomainRow, DomainStatus } from '../generated/client.ts';
 import { reachedDomainLimit } from './domain-limits.ts';
 import type { DomainLimitReached, DomainLimits } from './domain-limits.ts';
-import { addDomain } from './sql/add-domain.ts';
-import { beginDomainClaims } from './sql/begin-domain-claims.ts';
-import { expiredDomainClaim } from './sql/expired-domain-claim.ts';
-import { releaseDomain } from './sql/release-domain.ts';
-import { releasedDomain } from './sql/released-domain.ts';
-import { markVerified, settleDomains } from './sql/settle-domains.ts';
-import { updateDomain } from './sql/update-domain.ts';
+import { beginDomainClaims, expiredDomainClaim } from './sql/domain-claims.ts';
+import {
+  addDomain,
+  markVerified,
+  releasedDomain,
+  releaseDomain,
+  settleDomains,
+  updateDomain,
+} from './sql/domains.ts';
 
 /** What the provider says of a domain. */
 export interface DomainState {

@@ -11,7 +11,7 @@ import type { TestStore } from '../../test/open-store.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
 import type { ReceivedMessageStore } from './received-message-store.ts';
-import { judgeMessage } from './sql/judge-message.ts';
+import { judgeMessage } from './sql/receive-message.ts';
 
 let store: TestStore;
 let rows: Rows;

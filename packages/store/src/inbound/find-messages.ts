@@ -1,7 +1,7 @@
 import type { ReceivedMessage } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { findMessagesByAddress, findMessagesById } from './sql/find-messages.ts';
+import { findMessagesByAddress, findMessagesById } from './sql/read-messages.ts';
 
 /** What an operator may know of a message: the id of its header without brackets, or who sent it or got it. */
 export type MessageSearch = { readonly messageId: string } | { readonly address: string };

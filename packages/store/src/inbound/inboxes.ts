@@ -9,12 +9,9 @@ import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
 import { lockAccount } from '../db/sql/lock-account.ts';
 import { run } from '../db/statement.ts';
-import { ownsDomain } from '../domains/sql/owns-domain.ts';
+import { ownsDomain } from '../domains/sql/domains.ts';
 import type { Inbox as InboxRow } from '../generated/client.ts';
-import { addInbox } from './sql/add-inbox.ts';
-import { deleteInbox } from './sql/delete-inbox.ts';
-import { lockInboundAddress } from './sql/lock-inbound-address.ts';
-import { readInboxes } from './sql/read-inboxes.ts';
+import { addInbox, deleteInbox, lockInboundAddress, readInboxes } from './sql/inboxes.ts';
 
 export interface NewInbox {
   readonly accountId: AccountId;

@@ -2,13 +2,13 @@ import { LIMITS, newId } from '@postrider/domain';
 import type {
   AttachmentId,
   Clock,
-  RoutingRuleId,
   InboxId,
   LinkTarget,
   MailReader,
   MessageId,
   ReceivedAttachment,
   ReceivedMessage,
+  RoutingRuleId,
   ThreadId,
 } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
@@ -20,15 +20,15 @@ import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import type { Message as MessageRow, MessageAttachment as AttachmentRow } from '../generated/client.ts';
 import { recordReception } from './received-message-store.ts';
+import { lockInbox } from './sql/inboxes.ts';
 import {
   accountMessagesAfter,
   accountMessagesBefore,
   inboxMessagesAfter,
   inboxMessagesBefore,
-} from './sql/list-messages.ts';
-import { lockInbox } from './sql/lock-inbox.ts';
-import { readRecords } from './sql/read-records.ts';
-import { releaseMessage } from './sql/release-message.ts';
+  readRecords,
+} from './sql/read-messages.ts';
+import { releaseMessage } from './sql/receive-message.ts';
 import { threadOf } from './thread-of.ts';
 
 /** A message with all that is stored of it. */

@@ -4,11 +4,11 @@ import type {
   AuthResult,
   Clock,
   HeldReason,
-  RoutingRuleId,
   InboxId,
   KeyKind,
   MessageId,
   ReceivedMessage,
+  RoutingRuleId,
 } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
@@ -16,10 +16,8 @@ import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { endInTransaction } from './ses-mail.ts';
 import type { SesMailClaim } from './ses-mail.ts';
-import { addMessage } from './sql/add-message.ts';
-import { findRecipients } from './sql/find-recipients.ts';
-import { judgeMessage } from './sql/judge-message.ts';
-import { lockInbox } from './sql/lock-inbox.ts';
+import { lockInbox } from './sql/inboxes.ts';
+import { addMessage, findRecipients, judgeMessage } from './sql/receive-message.ts';
 import { forgetSwept, SweptBlobsError } from './swept-blobs.ts';
 import type { SweptBlob } from './swept-blobs.ts';
 import { threadOf } from './thread-of.ts';

@@ -14,13 +14,12 @@ import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
-import { ownsDomain } from '../domains/sql/owns-domain.ts';
+import { ownsDomain } from '../domains/sql/domains.ts';
 import type { InboundRoute as RuleRow, Prisma } from '../generated/client.ts';
 import { insertWebhook, webhookLimitReached } from '../webhooks/insert-webhook.ts';
 import { removeAfterMark } from '../webhooks/remove-webhook.ts';
-import { addRoutingRule } from './sql/add-routing-rule.ts';
-import { deleteRoutingRule } from './sql/delete-routing-rule.ts';
-import { lockInboundAddress } from './sql/lock-inbound-address.ts';
+import { lockInboundAddress } from './sql/inboxes.ts';
+import { addRoutingRule, deleteRoutingRule } from './sql/routing-rules.ts';
 
 export interface NewRoutingRule {
   readonly accountId: AccountId;

@@ -3,10 +3,7 @@ import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
-import { addSesMail } from './sql/add-ses-mail.ts';
-import { claimSesMail } from './sql/claim-ses-mail.ts';
-import { deferSesMail } from './sql/defer-ses-mail.ts';
-import { endSesMail } from './sql/end-ses-mail.ts';
+import { addSesMail, claimSesMail, deferSesMail, endSesMail } from './sql/ses-mail.ts';
 
 export interface SesMailStore {
   /**

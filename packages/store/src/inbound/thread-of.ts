@@ -1,7 +1,7 @@
 import type { InboxId, ThreadId } from '@postrider/domain';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
-import { findThread } from './sql/find-thread.ts';
+import { findThread } from './sql/threads.ts';
 
 /** The ids that a message's headers name, without brackets. `references` has the order of the header. */
 interface HeaderIds {

@@ -12,7 +12,7 @@ import {
   readThreadEmails,
   threadsAfter,
   threadsBefore,
-} from './sql/read-threads.ts';
+} from './sql/threads.ts';
 
 export interface Thread {
   readonly id: ThreadId;

@@ -1,18 +1,18 @@
 import {
   blamedAddresses,
-  reportedEventDraft,
   lastEventAfter,
   lastEventsAtLeast,
   newEvents,
   parseEmailAddress,
   plainAddress,
   recordEvent,
+  reportedEventDraft,
   senderDomain,
 } from '@postrider/domain';
 import type {
   AccountId,
-  Clock,
   AttachmentDraft,
+  Clock,
   EmailDraft,
   EmailId,
   EmailTag,
@@ -29,14 +29,8 @@ import { eventValues } from '../db/sql/event-ctes.ts';
 import { run, runForRow, runIn } from '../db/statement.ts';
 import type { Statement } from '../db/statement.ts';
 import { releaseUnbegunEmails } from './sql/claim-emails.ts';
-import { endEmails } from './sql/end-emails.ts';
-import { fillFromDomain } from './sql/fill-from-domain.ts';
-import { forgiveFault } from './sql/forgive-fault.ts';
-import { awaitEmail, lockEmails } from './sql/lock-emails.ts';
-import { readContents } from './sql/read-contents.ts';
-import { retryEmails } from './sql/retry-emails.ts';
-import { suppressedAmong } from './sql/suppressed-among.ts';
-import { takeEmails } from './sql/take-emails.ts';
+import { awaitEmail, endEmails, forgiveFault, lockEmails, retryEmails } from './sql/end-emails.ts';
+import { fillFromDomain, readContents, suppressedAmong, takeEmails } from './sql/take-emails.ts';
 import { suppressBlamed } from './suppress-blamed.ts';
 import { claimReports } from './unclaimed-notifications.ts';
 import type { ReportedChange } from './unclaimed-notifications.ts';

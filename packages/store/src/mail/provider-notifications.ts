@@ -1,9 +1,9 @@
 import {
-  reportedEventData,
-  reportedEventDraft,
   lastEventAfter,
   lastEventsAtLeast,
   newEvents,
+  reportedEventData,
+  reportedEventDraft,
 } from '@postrider/domain';
 import type { AccountId, Clock, EmailId, EventDraft, KeyKind, WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
@@ -12,8 +12,7 @@ import { eventValues } from '../db/sql/event-ctes.ts';
 import type { EventsOfCause } from '../db/sql/event-ctes.ts';
 import { run, runForRow } from '../db/statement.ts';
 import type { Queryable } from '../db/statement.ts';
-import { lockNotifiedEmail } from './sql/lock-notified-email.ts';
-import { takeReport } from './sql/take-report.ts';
+import { lockNotifiedEmail, takeReport } from './sql/provider-reports.ts';
 import { suppressionValues } from './suppress-blamed.ts';
 import { keepUntilAcceptance, waitForAcceptance } from './unclaimed-notifications.ts';
 import type { ReportedChange } from './unclaimed-notifications.ts';

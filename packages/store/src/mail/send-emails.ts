@@ -5,8 +5,7 @@ import { runOn } from '../db/database.ts';
 import { sendFromInboxes } from './inbox-sends.ts';
 import { inboxAddressOf, outcomeOf, recalledOf } from './send-request.ts';
 import type { Idempotency, KnownAnswer, Recalled, SendOutcome, SendRequest, Sent } from './send-request.ts';
-import { readKnownAnswer } from './sql/known-answer.ts';
-import { sendEmails } from './sql/send-emails.ts';
+import { readKnownAnswer, sendEmails } from './sql/send-emails.ts';
 
 /** A second time finds what the first conflicted with, unless it was dropped in between: each such time is a day. */
 const TRIES_MAX = 3;

@@ -1,8 +1,8 @@
-import { newId, addressesToSuppress } from '@postrider/domain';
+import { addressesToSuppress, newId } from '@postrider/domain';
 import type { AccountId, BlamedAddress, Clock, EmailId } from '@postrider/domain';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
-import { suppressReported } from './sql/suppress-reported.ts';
+import { suppressReported } from './sql/provider-reports.ts';
 
 /**
  * Of each address that reports blame: an id for its suppression, the address, and the suppression's origin.

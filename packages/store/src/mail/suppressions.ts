@@ -7,8 +7,7 @@ import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { recordCause } from '../db/record-cause.ts';
 import type { Suppression as SuppressionRow, SuppressionOrigin } from '../generated/client.ts';
-import { addSuppressions } from './sql/add-suppressions.ts';
-import { removeSuppressions } from './sql/remove-suppressions.ts';
+import { addSuppressions, removeSuppressions } from './sql/suppressions.ts';
 
 export type { SuppressionOrigin };
 

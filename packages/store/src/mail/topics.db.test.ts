@@ -4,7 +4,7 @@ import { untilWaitingForLock } from '@postrider/testing';
 import { openTestStore } from '../../test/open-store.ts';
 import type { TestStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
-import { unsubscribe } from './sql/unsubscribe.ts';
+import { unsubscribe } from './sql/suppressions.ts';
 import { createSuppressionStore } from './suppressions.ts';
 import type { SuppressionStore } from './suppressions.ts';
 import { createTopicStore } from './topics.ts';

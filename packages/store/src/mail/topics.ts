@@ -7,7 +7,7 @@ import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
 import { run } from '../db/statement.ts';
 import type { Topic as TopicRow } from '../generated/client.ts';
-import { removeSuppressionsOfTopic } from './sql/remove-suppressions-of-topic.ts';
+import { removeSuppressionsOfTopic } from './sql/suppressions.ts';
 
 export interface NewTopic {
   readonly name: string;

@@ -2,10 +2,8 @@ import type { BlamedAddress, ReportedEvent } from '@postrider/domain';
 import { run, runIn } from '../db/statement.ts';
 import type { Queryable } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
-import { claimNotifications } from './sql/claim-notifications.ts';
-import { keepNotification } from './sql/keep-notification.ts';
-import { lockProviderMessage } from './sql/lock-provider-message.ts';
-import { takeNotification } from './sql/take-notification.ts';
+import { lockProviderMessage } from './sql/end-emails.ts';
+import { claimNotifications, keepNotification, takeNotification } from './sql/unclaimed-notifications.ts';
 
 /*
  * The provider may report of a message before its own answer, with its id of the message, has been committed here. Such

@@ -2,7 +2,7 @@ import { newEvents, newId } from '@postrider/domain';
 import type { Clock, EventData, UnsubscribeTarget } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { recordCause } from '../db/record-cause.ts';
-import { unsubscribe } from './sql/unsubscribe.ts';
+import { unsubscribe } from './sql/suppressions.ts';
 
 /** How a recipient asked: with a mail program's button, or on the page behind the link. */
 export type UnsubscribeSource = Exclude<EventData<'email.unsubscribed'>['source'], 'api'>;

@@ -2,7 +2,7 @@ import { namesAddress } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { inBoundedStep, MESSAGES_PER_STEP, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { isLockTimeout } from '../db/errors.ts';
-import { lockInbox } from '../inbound/sql/lock-inbox.ts';
+import { lockInbox } from '../inbound/sql/inboxes.ts';
 import { dropEmptyThreads } from './empty-threads.ts';
 import { needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure } from './erasure.ts';

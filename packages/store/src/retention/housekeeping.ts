@@ -1,9 +1,21 @@
+import { NOTIFICATION_ID_HOURS, UNCLAIMED_NOTIFICATION_HOURS } from '@postrider/domain';
 import type { Pool } from 'pg';
+import { dropAged } from '../db/bounded-step.ts';
+import { mappingUnavailable } from '../db/errors.ts';
 import { finishRemovals } from '../webhooks/remove-webhook.ts';
 import type { Removals } from '../webhooks/remove-webhook.ts';
-import { dropExpired } from './expired-records.ts';
 import { removeInboxes } from './remove-inboxes.ts';
 import type { InboxRemovals } from './remove-inboxes.ts';
+
+/**
+ * An answer is remembered for 24 hours (contract 7.3). A notification is kept until its age makes it refused.
+ * An unclaimed one is kept until its mail can no longer become known.
+ */
+const LIFETIMES = [
+  { table: 'idempotency_keys', age: 'created_at', hours: 24 },
+  { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
+  { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
+] as const;
 
 export type Housekeeping = ReturnType<typeof createHousekeeping>;
 
@@ -16,4 +28,16 @@ export function createHousekeeping(pool: Pool) {
     /** Deletes rows of deleted inboxes, some of each inbox. */
     removeInboxes: async (): Promise<InboxRemovals> => removeInboxes(pool),
   };
+}
+
+/** Deletes records whose lifetime is over. @returns how many. */
+export async function dropExpired(pool: Pool): Promise<number> {
+  return mappingUnavailable(async () => {
+    let dropped = 0;
+    for (const { table, age, hours } of LIFETIMES) {
+      const kept = `make_interval(hours => ${hours})`;
+      dropped += await dropAged(pool, 'expired records', { table, age, kept });
+    }
+    return dropped;
+  });
 }

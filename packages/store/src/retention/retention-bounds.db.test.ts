@@ -6,7 +6,7 @@ import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { createPool } from '../db/pool.ts';
 import { createSweptBlobs } from '../inbound/swept-blobs.ts';
 import { createErasureStore } from './erasures.ts';
-import { dropExpired } from './expired-records.ts';
+import { dropExpired } from './housekeeping.ts';
 import { dropStrayAttempts } from './old-attempts.ts';
 import { dropOldDeadLetters, dropSurplusDeadLetters } from './old-dead-letters.ts';
 import { dropOldEvents } from './old-events.ts';

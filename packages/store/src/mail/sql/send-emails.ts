@@ -1,5 +1,24 @@
 import type { Statement } from '../../db/statement.ts';
-import { knownAnswer } from './known-answer.ts';
+
+/**
+ * What was answered under an idempotency key in the last 24 hours, and whether the same request was. A select of no row or one.
+ *
+ * @param parameters account, kind, route, key and digest.
+ */
+function knownAnswer(...parameters: readonly `$${number}`[]): string {
+  const [account, kind, route, key, digest] = parameters;
+  return `
+      select k.request_digest = ${digest}::bytea as same, k.answer
+      from idempotency_keys k
+      where k.account_id = ${account}::text and k.kind = ${kind}::key_kind and k.route = ${route}::text and k.key = ${key}::text
+        and k.created_at > now() - interval '24 hours'`;
+}
+
+/** $1 account, $2 kind, $3 route, $4 idempotency key, $5 digest of the request. */
+export const readKnownAnswer: Statement = {
+  name: 'read-known-answer',
+  text: knownAnswer('$1', '$2', '$3', '$4', '$5'),
+};
 
 /**
  * Takes messages in for sending: each with its attachments, its place in the outbox (live mail), and the answer

@@ -1,5 +1,27 @@
 import type { Statement } from '../../db/statement.ts';
-import { SENDER_VERIFIED } from './sender-verified.ts';
+
+/**
+ * A condition on a message `e`: its account has verified the domain in From, by that exact name. False for a message
+ * whose domain is null. Not `exists`, which a plan for several messages answers by reading all domains.
+ */
+const SENDER_VERIFIED = `((
+  select true from domains d
+  where d.name = e.from_domain and d.account_id = e.account_id and d.status = 'verified') is not null)`;
+
+/**
+ * Fills the domain in From of a message that was stored without one, and judges it as take-email does.
+ *
+ * $1 email id, $2 domain, $3 whether mail leaves from verified domains only. Returns one row, or none when the message
+ * is gone.
+ */
+export const fillFromDomain: Statement = {
+  name: 'fill-from-domain',
+  text: `
+    update emails e
+    set from_domain = $2
+    where e.id = $1
+    returning $3::boolean and not ${SENDER_VERIFIED} as domain_unverified`,
+};
 
 /**
  * Takes messages in hand for a hand-over to the provider each; the guarantee of take-deliveries.
@@ -40,4 +62,43 @@ export const takeEmails: Statement = {
            greatest(0, ceil(extract(epoch from t.due_at - now()) * 1000))::int as early_ms
     from taken t
     cross join lateral (select * from emails where id = t.email_id offset 0) e`,
+};
+
+/**
+ * Reads the contents of a message's attachments, one behind the other: apart from the take, as one message's may be as long
+ * as those of a thousand others.
+ *
+ * $1 email id. Returns one row; null without attachments.
+ */
+export const readContents: Statement = {
+  name: 'read-contents',
+  text: `
+    select string_agg(a.content, '' order by a.position) as contents from email_attachments a where a.email_id = $1`,
+};
+
+/**
+ * Who of the recipients of messages is not to be written to: about anything, or about the message's topic.
+ *
+ * Guarantee: the topic is looked for in the snapshot of the suppressions about it. They go together, so either they are
+ * found, or it is said that the topic is gone.
+ *
+ * For each message: $1 account, $2 topic or null, $3 addresses (lower case, the domain in ASCII) as a list of JSON.
+ * Returns one row for each, in their order; in it each address once.
+ */
+export const suppressedAmong: Statement = {
+  name: 'suppressed-among',
+  text: `
+    select
+      array(
+        select distinct s.address
+        from suppressions s
+        where s.account_id = m.account_id
+          and s.address = any (array(select json_array_elements_text(m.addresses)))
+          and s.topic_id in ('', coalesce(m.topic_id, ''))
+        order by s.address
+      ) as addresses,
+      m.topic_id is not null
+        and (select t.id from topics t where t.id = m.topic_id and t.account_id = m.account_id) is null as topic_gone
+    from unnest($1::text[], $2::text[], $3::json[]) with ordinality as m (account_id, topic_id, addresses, at)
+    order by m.at`,
 };

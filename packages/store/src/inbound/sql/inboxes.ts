@@ -1,0 +1,90 @@
+import type { Statement } from '../../db/statement.ts';
+
+/**
+ * Locks an address on a shared domain, which inboxes and rules of all accounts may want, until the transaction ends.
+ *
+ * Guarantee: a later statement of the same transaction sees what the former holder of the lock added.
+ *
+ * $1 address as inboundAddress writes it.
+ */
+export const lockInboundAddress: Statement = {
+  name: 'lock-inbound-address',
+  // Prisma cannot read a result of type void.
+  text: `select 1 as locked from pg_advisory_xact_lock(hashtextextended('inbound/' || $1::text, 0))`,
+};
+
+/**
+ * Locks an inbox, or a rule where there is no inbox: messages for it are stored one at a time.
+ *
+ * Guarantee: a later statement of the same transaction sees what the former holder of the lock stored.
+ *
+ * $1 inbox or null, $2 rule or null. No row when it is gone.
+ */
+export const lockInbox: Statement = {
+  name: 'lock-inbox',
+  text: `
+    with inbox as (select i.id from inboxes i where i.id = $1::text for no key update),
+    rule as (select r.id from inbound_routes r where $1::text is null and r.id = $2::text for no key update)
+    select id from inbox union all select id from rule`,
+};
+
+/**
+ * Adds an inbox, unless its account has one with the address, or the domain is shared and another account has the
+ * address, by inbox or by rule. On a domain of the account's own, others' entries are those of former owners.
+ *
+ * Guarantee: run under the account's lock and, on a shared domain, the address's. Then the address is one inbox's.
+ *
+ * $1 id, $2 account, $3 kind, $4 address, $5 name, $6 from name or null, $7 created at, $8 whether the domain is shared.
+ * Returns the id; no row when the address is taken.
+ */
+export const addInbox: Statement = {
+  name: 'add-inbox',
+  text: `
+    insert into inboxes (id, account_id, kind, address, name, from_name, created_at, updated_at)
+    select $1, $2, $3::key_kind, $4, $5, $6, $7::timestamptz, $7::timestamptz
+    where not $8::bool
+       or not exists (select from inboxes i where i.address = $4 and i.account_id <> $2)
+      and not exists (select from inbound_routes r where r.match = $4 and r.account_id <> $2)
+    on conflict (address, account_id) do nothing
+    returning id`,
+};
+
+/**
+ * What an inbox has received: how many messages are unread, and when the last one came. Held messages do not count.
+ *
+ * $1 inboxes. Returns a row for each that there is, with the id of its verified domain (null: the domain is shared, or
+ * no longer the account's).
+ */
+export const readInboxes: Statement = {
+  name: 'read-inboxes',
+  text: `
+    select i.id,
+           (select count(*) from messages m where m.inbox_id = i.id and not m.read and m.status <> 'held')::int as unread,
+           (select max(newest.created_at)
+            from unnest('{received,released}'::message_status[]) s (status)
+            cross join lateral (
+              select m.created_at from messages m where m.inbox_id = i.id and m.status = s.status
+              order by m.created_at desc limit 1
+            ) newest) as "lastReceived",
+           (select d.id from domains d
+            where d.name = split_part(i.address, '@', 2) and d.account_id = i.account_id and d.status = 'verified') as "domainId"
+    from inboxes i
+    where i.id = any ($1::text[])`,
+};
+
+/**
+ * Deletes an inbox. Its messages and threads are missing from then on; their rows, and the notes of what it sent, are a
+ * relay's to delete. Mail that it sent stays.
+ *
+ * Guarantee: waits for whoever holds the lock of the inbox, so that no row comes to it afterwards.
+ *
+ * $1 account, $2 kind, $3 id or null, $4 address or null. Returns its id; no row when there is none.
+ */
+export const deleteInbox: Statement = {
+  name: 'delete-inbox',
+  text: `
+    with gone as (
+      delete from inboxes where account_id = $1 and kind = $2::key_kind and (id = $3 or address = $4) returning id
+    )
+    insert into removed_inboxes (id) select id from gone returning id`,
+};

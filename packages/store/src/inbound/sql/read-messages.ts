@@ -1,0 +1,100 @@
+import type { Statement } from '../../db/statement.ts';
+
+/** That a message `m` is not of a deleted inbox. The rows of one may stay until a relay has deleted them. */
+const INBOX_IS_THERE = '(m.inbox_id = any (array(select id from removed_inboxes))) is not true';
+
+const SEARCH = `
+  select m.id, m.account_id as "accountId", m.kind::text as kind, m.inbox_id as "inboxId", m.rule_id as "ruleId",
+         m.status::text as status, m.held_reason as "heldReason", m.created_at as "receivedAt", m.size
+  from messages m
+  where ${INBOX_IS_THERE}`;
+const NEWEST = 'order by m.created_at desc, m.id desc limit $2';
+
+/** The newest messages with a Message-ID, of every account. $1 the id without brackets, $2 how many. */
+export const findMessagesById: Statement = {
+  name: 'find-messages-by-id',
+  text: `${SEARCH} and m.message_id = $1 ${NEWEST}`,
+};
+
+/**
+ * The newest messages that an address sent, or that came for it. Reads the whole table where the address is rare.
+ *
+ * $1 the address in lower case, $2 how many.
+ */
+export const findMessagesByAddress: Statement = {
+  name: 'find-messages-by-address',
+  text: `
+    ${SEARCH}
+    and (exists (select from unnest(m.received_for) recipient where lower(recipient) = $1)
+      or lower(m.from_address) = $1
+      or right(lower(m.from_address), length($1) + 2) = '<' || $1 || '>')
+    ${NEWEST}`,
+};
+
+/**
+ * A page of an account's messages, or of one inbox's. Each status is a walk over one index, which ends where the page does.
+ *
+ * $1 account, $2 kind, $3 statuses, $4 and $5 time and id beyond which the page begins, $6 messages, of an inbox $7 the inbox.
+ */
+function pageOfMessages(
+  name: string,
+  ofReader: string,
+  { beyond, order }: { readonly beyond: '<' | '>'; readonly order: 'desc' | 'asc' },
+): Statement {
+  return {
+    name,
+    text: `
+      select p.id
+      from unnest($3::message_status[]) s (status)
+      cross join lateral (
+        select m.id, m.created_at from messages m
+        where ${ofReader} and m.status = s.status and (m.created_at, m.id) ${beyond} ($4::timestamptz, $5::text)
+        order by m.created_at ${order}, m.id ${order}
+        limit $6
+      ) p
+      order by p.created_at ${order}, p.id ${order}
+      limit $6`,
+  };
+}
+
+const OF_ACCOUNT = `m.account_id = $1 and m.kind = $2::key_kind and ${INBOX_IS_THERE}`;
+/** Messages of an inbox are of its account and its kind. */
+const OF_INBOX = `
+  m.inbox_id = (select i.id from inboxes i where i.id = $7 and i.account_id = $1 and i.kind = $2::key_kind)`;
+
+const AFTER = { beyond: '<', order: 'desc' } as const;
+const BEFORE = { beyond: '>', order: 'asc' } as const;
+
+export const accountMessagesAfter = pageOfMessages('account-messages-after', OF_ACCOUNT, AFTER);
+export const accountMessagesBefore = pageOfMessages('account-messages-before', OF_ACCOUNT, BEFORE);
+export const inboxMessagesAfter = pageOfMessages('inbox-messages-after', OF_INBOX, AFTER);
+export const inboxMessagesBefore = pageOfMessages('inbox-messages-before', OF_INBOX, BEFORE);
+
+/**
+ * Of each message what its record holds, and no more: a message may be 10 MiB.
+ *
+ * $1 messages, $2 characters of a text, $3 entries of a list, $4 characters of a name.
+ * Returns a row for each that there is, in no order.
+ */
+export const readRecords: Statement = {
+  name: 'read-records',
+  text: `
+    select m.id, m.account_id as "accountId", m.kind::text as kind, m.status::text as status, m.inbox_id as "inboxId",
+           m.thread_id as "threadId", m.rule_id as "ruleId", left(m.message_id, $4::int) as "messageId",
+           left(m.in_reply_to, $4::int) as "inReplyTo", m.from_address as "from", m.to_addresses[:$3::int] as "to",
+           m.cc_addresses[:$3::int] as cc, m.reply_to_addresses[:$3::int] as "replyTo",
+           m.received_for[:$3::int] as "receivedFor", left(m.subject, $4::int) as subject, left(m.text, $2::int) as text,
+           m.created_at as "receivedAt", m.size,
+           json_build_object('spf', m.spf, 'dkim', m.dkim, 'dmarc', m.dmarc) as auth, m.automatic,
+           m.held_reason as "heldReason",
+           (select coalesce(json_agg(json_build_object('id', a.id, 'filename', a.filename, 'contentType', a.content_type,
+                                                       'contentId', a.content_id, 'size', a.size) order by a.position), '[]')
+            from (select a.id, left(a.filename, $4::int) as filename, left(a.content_type, $4::int) as content_type,
+                         left(a.content_id, $4::int) as content_id, a.size, a.position
+                  from message_attachments a
+                  where a.message_id = m.id
+                  order by a.position
+                  limit $3::int) a) as attachments
+    from messages m
+    where m.id = any ($1::text[])`,
+};

@@ -1,0 +1,75 @@
+import type { Statement } from '../../db/statement.ts';
+
+/**
+ * Keeps a message of SES until it is taken in.
+ *
+ * Guarantee: of many that bring the same notification, exactly one that commits makes a row, also when the row has ended since.
+ *
+ * $1 SNS's id of the notification, $2 SES's id of the message, $3 envelope's sender, $4 recipients, $5 verdicts (JSON),
+ * $6 content, $7 bucket, $8 key: content, or bucket and key. Returns the notification's id if nobody had taken it before.
+ */
+export const addSesMail: Statement = {
+  name: 'add-ses-mail',
+  text: `
+    with taken as (
+      insert into provider_notifications (message_id) values ($1)
+      on conflict (message_id) do nothing
+      returning message_id
+    )
+    insert into ses_mail (notification_id, provider_message_id, source, recipients, verdicts, content, bucket, key)
+    select t.message_id, $2, $3, $4::text[], $5::json, $6::bytea, $7, $8 from taken t
+    returning notification_id`,
+};
+
+/**
+ * Leases messages of SES that are due, the longest due first.
+ *
+ * Guarantee: two claims never hold the same row at a time. A row whose lease ran out is due again, and its next claim ends the
+ * former one.
+ *
+ * $1 rows at the most, $2 lease in seconds. Returns the messages, each with its claim.
+ */
+export const claimSesMail: Statement = {
+  name: 'claim-ses-mail',
+  text: `
+    with mine as materialized (
+      select m.notification_id
+      from ses_mail m
+      where m.due_at <= now()
+      order by m.due_at, m.notification_id
+      limit $1
+      for update of m skip locked
+    )
+    update ses_mail m
+    set claim = m.claim + 1, due_at = now() + make_interval(secs => $2)
+    where m.notification_id = any (array(select notification_id from mine))
+    returning m.notification_id as "notificationId", m.claim, m.provider_message_id as "providerMessageId", m.source,
+              m.recipients, m.verdicts, m.content, m.bucket, m.key`,
+};
+
+/**
+ * Puts a message of SES back, due again after the delay. Fenced by the claim.
+ *
+ * $1 SNS's id of the notification, $2 claim held, $3 delay in ms.
+ */
+export const deferSesMail: Statement = {
+  name: 'defer-ses-mail',
+  text: `
+    update ses_mail
+    set due_at = now() + make_interval(secs => $3::float8 / 1000)
+    where notification_id = $1 and claim = $2`,
+};
+
+/**
+ * Ends a message of SES, if its claim is still the one held. Run in the transaction that stores the message, it is taken in
+ * exactly when its row is gone.
+ *
+ * $1 SNS's id of the notification, $2 claim held. Returns when it was kept, or no row when the claim is no longer held.
+ */
+export const endSesMail: Statement = {
+  name: 'end-ses-mail',
+  text: `
+    delete from ses_mail
+    where notification_id = $1 and claim = $2
+    returning created_at as "keptAt"`,
+};
