@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { describeWithRedis } from '@postrider/testing';
+import { describeWithRedis, runs } from '@postrider/testing';
 import { apiKilledBetweenCommitAndAnswer } from './experiments/02-api-killed-between-commit-and-answer.ts';
 import { relayKilledAtEveryStage } from './experiments/03-relay-killed-at-every-stage.ts';
 import { workerKilledAtEveryStage } from './experiments/05-worker-killed-at-every-stage.ts';
@@ -17,7 +17,7 @@ import type { Servers } from './harness/servers/servers.ts';
  * The most telling experiments, at a third of their size. All of them: `npm run torture`. A failure names its seed, and
  * leaves its evidence in .data/torture-short.
  */
-const SCALE = 1 / 3;
+const SCALE = runs({ usual: 1 / 3, long: 1 });
 const EXPERIMENTS = [
   apiKilledBetweenCommitAndAnswer,
   relayKilledAtEveryStage,
@@ -63,6 +63,6 @@ describeWithRedis('torture', () => {
       });
       expect(result.figures?.events).toBeGreaterThan(0);
     },
-    420_000,
+    runs({ usual: 420_000, long: 1_800_000 }),
   );
 });

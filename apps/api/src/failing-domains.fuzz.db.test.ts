@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { sesDrop, sesError, sesPage, sesThrottle } from '@postrider/testing';
+import { runs, sesDrop, sesError, sesPage, sesThrottle } from '@postrider/testing';
 import type { SesOperation, SesReaction } from '@postrider/testing';
 import fc from 'fast-check';
 import { startFuzzFixture } from '../test/fuzz/fuzz-fixture.ts';
@@ -13,8 +13,8 @@ import type { RequestSpec } from '../test/fuzz/request-spec.ts';
 import { allowedKinds, ROUTE_CONTRACTS } from '../test/fuzz/route-contracts.ts';
 import type { Caller } from '../test/start-api.ts';
 
-const RUNS = 40;
-const TIMEOUT_MS = 120_000;
+const RUNS = runs({ usual: 40, long: 2_000 });
+const TIMEOUT_MS = runs({ usual: 120_000, long: 3_600_000 });
 const DOMAIN_ROUTES = Object.entries(ROUTE_CONTRACTS).filter(([name]) => name.includes(' /v1/domains'));
 /** The SES operations that the routes call. */
 const OPERATIONS: readonly SesOperation[] = [

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runs } from '@postrider/testing';
 import fc from 'fast-check';
 import { startFuzzFixture } from '../test/fuzz/fuzz-fixture.ts';
 import type { FuzzFixture } from '../test/fuzz/fuzz-fixture.ts';
@@ -9,8 +10,8 @@ import { goodRequest, requests } from '../test/fuzz/request-spec.ts';
 import type { RequestSpec } from '../test/fuzz/request-spec.ts';
 import { allowedKinds, ROUTE_CONTRACTS } from '../test/fuzz/route-contracts.ts';
 
-const RUNS = 60;
-const TIMEOUT_MS = 120_000;
+const RUNS = runs({ usual: 60, long: 3_000 });
+const TIMEOUT_MS = runs({ usual: 120_000, long: 3_600_000 });
 const SENDS = Object.entries(ROUTE_CONTRACTS).filter(([, { listsFaults }]) => listsFaults === true);
 
 let fixture: FuzzFixture;

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { runs } from '@postrider/testing';
 import fc from 'fast-check';
 import { mutated } from '../test/mutated.ts';
 import { ADDRESSES_MAX, HEADERS_MAX, LINE_CHARACTERS_MAX, PARTS_MAX, REFERENCES_MAX } from './limits.ts';
@@ -6,7 +7,7 @@ import { parseMessage } from './parse-message.ts';
 import type { ParsedMessage } from './parsed-message.ts';
 
 /** Each message takes about 2 ms. */
-const MESSAGES = 1_500;
+const MESSAGES = runs({ usual: 1_500, long: 50_000 });
 
 /** Every one-line text in a message. */
 function linesOf(message: ParsedMessage): string[] {

@@ -12,7 +12,14 @@ import { MessageParser } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { SenderAuthentication } from '@postrider/screening';
 import { createReceivedMessageStore, openDatabase } from '@postrider/store';
-import { bundleScript, createRows, createTestDatabase, startZoneServer, waitFor } from '@postrider/testing';
+import {
+  bundleScript,
+  createRows,
+  createTestDatabase,
+  runs,
+  startZoneServer,
+  waitFor,
+} from '@postrider/testing';
 import type { Rows, SmtpClient, TestDatabase } from '@postrider/testing';
 import { mutated } from '../../../../packages/received-mail/test/mutated.ts';
 import { testServers, type TestServer } from '../../test/test-server.ts';
@@ -22,7 +29,7 @@ import { Screening } from './screening.ts';
 
 const SHARED = 'in.example';
 /** Each session has its own inbox and sends 10 to 20 messages. */
-const SESSIONS = 20;
+const SESSIONS = runs({ usual: 20, long: 1_000 });
 /** Some of the messages are larger than this. */
 const MESSAGE_BYTES_MAX = 32 * 1024;
 /**

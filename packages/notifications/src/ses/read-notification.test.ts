@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AccountId, EmailId, EventBatch, ReportedEvent } from '@postrider/domain';
 import { reportedEventDraft, recordEvent } from '@postrider/domain';
-import { fakeClock, sesSampleText } from '@postrider/testing';
+import { fakeClock, runs, sesSampleText } from '@postrider/testing';
 import fc from 'fast-check';
 import { envelopes, expectedEvents, sample } from '../../test/samples.ts';
 import { readSesNotification } from './read-notification.ts';
@@ -361,7 +361,7 @@ describe('hostile texts', () => {
           await sentEvent(reading);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs({ usual: 500, long: 50_000 }) },
     );
     expect(events).toBeGreaterThan(50);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { sesReceived, sesSampleText } from '@postrider/testing';
+import { runs, sesReceived, sesSampleText } from '@postrider/testing';
 import fc from 'fast-check';
 import { expectedEvents } from '../../test/samples.ts';
 import { readReceivedMail } from './received-mail.ts';
@@ -116,6 +116,6 @@ test('whatever its fields hold, nothing is thrown, and what is read can be store
       const words = JSON.stringify(location.kind === 'object' ? { location, ...mail } : mail);
       expect(words).not.toMatch(/\\u0000|\\ud[89a-f]/);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs({ usual: 2_000, long: 100_000 }) },
   );
 });
