@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from '@jest/globals';
 import { createSecretBox } from '@postrider/domain';
 import type { SecretBox } from '@postrider/domain';
 import { createTestDatabase, fakeClock } from '@postrider/testing';
@@ -20,7 +21,19 @@ export interface TestStore {
   close(): Promise<void>;
 }
 
-export async function openTestStore(): Promise<TestStore> {
+/**
+ * Registers hooks that open one store for the test file and close it at the end.
+ *
+ * @returns the store. Its properties exist in later hooks and in tests.
+ */
+export function setupStore(): TestStore {
+  const store = {} as TestStore;
+  beforeAll(async () => void Object.assign(store, await openTestStore()));
+  afterAll(() => store.close());
+  return store;
+}
+
+async function openTestStore(): Promise<TestStore> {
   const outside = await createTestDatabase();
   const clock = fakeClock('2026-03-01T12:00:00.000Z');
   const wakeUps: WakeUp[] = [];

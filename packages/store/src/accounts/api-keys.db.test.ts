@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { apiKeyDigest, newApiKey, newId, SCOPES } from '@postrider/domain';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createApiKeyStore } from './api-keys.ts';
 import type { ApiKeyStore, NewApiKey } from './api-keys.ts';
 
-let store: TestStore;
+const store = setupStore();
 let keys: ApiKeyStore;
 let wish: NewApiKey;
 
 beforeAll(async () => {
-  store = await openTestStore();
   keys = createApiKeyStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   wish = {
     accountId: await store.newAccount(),

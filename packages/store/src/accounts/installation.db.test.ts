@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { beforeEach, expect, test } from '@jest/globals';
+import { setupStore } from '../../test/open-store.ts';
 import { agreeOnMailProvider, MAIL_PROVIDERS, setMailProvider } from './installation.ts';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
+const store = setupStore();
 beforeEach(() => store.outside.query('truncate installation'));
 
 const kept = () => store.outside.query('select mail_provider from installation');

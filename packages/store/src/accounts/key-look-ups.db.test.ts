@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
 import type { AccountId, ApiKeyId } from '@postrider/domain';
 import { untilWaitingForLock } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { watchedPool } from '../../test/watched-pool.ts';
 import { createApiKeyStore } from './api-keys.ts';
@@ -14,7 +13,7 @@ import { createKeyLookUps } from './key-look-ups.ts';
 const SECOND_MS = 1_000;
 const KEPT_MAX = 10_000;
 
-let store: TestStore;
+const store = setupStore();
 let operator: ApiKeyStore;
 let accountId: AccountId;
 
@@ -25,11 +24,9 @@ let find: ReturnType<typeof createKeyLookUps>;
 let sent: readonly string[];
 
 beforeAll(async () => {
-  store = await openTestStore();
   operator = createApiKeyStore(store.db, store.clock);
   accountId = await store.newAccount();
 });
-afterAll(() => store.close());
 beforeEach(() => {
   const watched = watchedPool(store.db.pool);
   nowMs = 5_000;

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRows } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { dropExpired } from '../retention/housekeeping.ts';
 import { dropStrayAttempts } from '../retention/old-attempts.ts';
@@ -14,10 +13,9 @@ import { dropMailContents, dropOldMail } from '../retention/old-mail.ts';
 import { inSoleStep } from './bounded-step.ts';
 import type { Chore } from './bounded-step.ts';
 
-let store: TestStore;
+const store = setupStore();
 
 beforeAll(async () => {
-  store = await openTestStore();
   const rows = createRows(store.outside);
   const webhookId = await rows.webhook();
   for (let n = 0; n < 2; n += 1) {
@@ -29,7 +27,6 @@ beforeAll(async () => {
   await store.outside.query(`update emails set created_at = now() - interval '400 days'`);
   await store.outside.query('delete from email_sends');
 });
-afterAll(() => store.close());
 
 const lettersOf = async (pool: Pool) =>
   (await dropSurplusDeadLetters(pool, 1)).reduce((sum, { letters }) => sum + letters, 0);

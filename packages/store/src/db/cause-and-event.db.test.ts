@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, TopicId, WebhookId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { createMailWork } from '../mail/mail-work.ts';
@@ -26,7 +25,7 @@ import { eventCtes } from './sql/event-ctes.ts';
 const NEWS = { name: 'News', description: null, defaultSubscription: 'opt_in' } as const;
 const ADDRESS = 'n@b.example';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let webhooks: WebhookStore;
 let mail: MailWork;
@@ -38,12 +37,10 @@ let topicId: TopicId;
 let webhookId: WebhookId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   webhooks = createWebhookStore(store.db, store.secrets, store.clock);
   mail = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   messages = new Map();
   emailId = await rows.email();

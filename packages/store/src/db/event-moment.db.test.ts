@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { readEventMoment } from './event-moment.ts';
 
 const AT = new Date('2026-02-01T00:00:00.123Z');
 
-let store: TestStore;
-
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
+const store = setupStore();
 
 // The other case, a Postgres that keeps them, is that of `npm start` and stands in its end-to-end test.
 test('is the event’s own time where Postgres keeps no commit times', async () => {

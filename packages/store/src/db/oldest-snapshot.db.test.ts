@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createSnapshotWatch } from './oldest-snapshot.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let nowMs: number;
 let oldestSeconds: () => Promise<number>;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
 });
-afterAll(() => store.close());
 beforeEach(() => {
   nowMs = 5_000_000;
   oldestSeconds = createSnapshotWatch(store.db.pool, () => nowMs);

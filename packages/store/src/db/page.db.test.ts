@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, EmailId, KeyKind } from '@postrider/domain';
 import { statementsOf } from '../../test/counted-statements.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createEmailStore } from '../mail/emails.ts';
 import type { EmailStore } from '../mail/emails.ts';
 import type { PageRequest } from './page.ts';
 
-let store: TestStore;
+const store = setupStore();
 let emails: EmailStore;
 let accountId: AccountId;
 let kind: KeyKind;
 
 beforeAll(async () => {
-  store = await openTestStore();
   emails = createEmailStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   accountId = await store.newAccount();
   kind = 'live';

@@ -1,24 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { EVENT_TYPES, inboundSubject, newId } from '@postrider/domain';
 import type { AccountId, EventId, EventType, WebhookId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { recordEvents } from './sql/record-events.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
 });
-afterAll(() => store.close());
 beforeEach(async () => void (accountId = await rows.account()));
 
 /** The values of the statement, and the id of the event they make. */

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft, EventType, WebhookId } from '@postrider/domain';
 import { newWebhook as createWebhook } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import type { Transaction } from './transaction.ts';
 
-let store: TestStore;
+const store = setupStore();
 let accountId: AccountId;
 
-beforeAll(async () => void (store = await openTestStore()));
-afterAll(() => store.close());
 beforeEach(async () => void (accountId = await store.newAccount()));
 
 async function newWebhook(events: EventType[] = [], subject?: string, owner = accountId): Promise<WebhookId> {

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { AccountId, InboxId, KeyKind, WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import type { PageRequest } from '../db/page.ts';
 import { createMessageStore } from '../inbound/messages.ts';
 import { createThreadStore } from '../inbound/threads.ts';
@@ -25,7 +24,7 @@ interface Owner {
   readonly inboxId: InboxId;
 }
 
-let store: TestStore;
+const store = setupStore();
 let first: Owner;
 
 async function owner(name: string): Promise<Owner> {
@@ -91,7 +90,6 @@ async function fill({ accountId, webhookId, inboxId }: Owner, from: number, to: 
 const TABLES = ['messages', 'inbox_threads', 'emails', 'dead_letters', 'attempts_default'];
 
 beforeAll(async () => {
-  store = await openTestStore();
   for (const table of TABLES)
     await store.outside.query(`alter table ${table} set (autovacuum_enabled = false)`);
   first = await owner('1');
@@ -103,7 +101,6 @@ beforeAll(async () => {
   await fillTestMail(first);
   await store.outside.query('select pg_stat_force_next_flush()'); // what this has read
 }, 120_000);
-afterAll(() => store.close());
 
 const FIRST_PAGE = { limit: LIMIT, cursor: null };
 /** In the middle of what was counted. */

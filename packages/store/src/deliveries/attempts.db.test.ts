@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { migrate } from '../schema/migrate.ts';
 import { createAttemptStore } from './attempts.ts';
 import type { AttemptRequest } from './attempts.ts';
@@ -13,19 +12,17 @@ import type { AttemptRequest } from './attempts.ts';
 const BUSY_ATTEMPTS = 20_000;
 const READ_MAX = 1_000;
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let accountId: AccountId;
 let busy: WebhookId;
 let quiet: WebhookId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   accountId = await store.newAccount();
   [busy, quiet] = [await rows.webhook({ accountId }), await rows.webhook({ accountId })];
 });
-afterAll(() => store.close());
 
 const log = (webhookId: WebhookId, eventId: string, count: number, day: string) =>
   store.outside.query(

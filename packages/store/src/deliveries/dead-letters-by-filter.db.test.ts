@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import { newWebhook, untilWaitingForLock } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
@@ -11,7 +10,7 @@ import type { DeadLetterFilter, DeadLetterStore, ReplayRequest } from './dead-le
 
 const BEGAN = Date.parse('2026-02-01T00:00:00.000Z');
 
-let store: TestStore;
+const store = setupStore();
 let deadLetters: DeadLetterStore;
 let accountId: AccountId;
 let noisy: WebhookId;
@@ -19,10 +18,8 @@ let quiet: WebhookId;
 let made: number;
 
 beforeAll(async () => {
-  store = await openTestStore();
   deadLetters = createDeadLetterStore(store.db);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   accountId = await store.newAccount();
   [noisy, quiet] = [await webhook(), await webhook()];

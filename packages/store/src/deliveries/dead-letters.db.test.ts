@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, DeadLetterId, EventId, WebhookId } from '@postrider/domain';
 import { newWebhook } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
 import type { DeadLetterStore } from './dead-letters.ts';
@@ -11,16 +10,14 @@ import type { DeadLetterStore } from './dead-letters.ts';
 const EVENT_AT = new Date('2026-02-01T00:00:00.123Z');
 const DATA = '{"b":1, "a":2}';
 
-let store: TestStore;
+const store = setupStore();
 let deadLetters: DeadLetterStore;
 let accountId: AccountId;
 let webhookId: WebhookId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   deadLetters = createDeadLetterStore(store.db);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   accountId = await store.newAccount();
   const webhooks = createWebhookStore(store.db, store.secrets, store.clock);

@@ -1,25 +1,22 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeliveryWork } from './delivery-work.ts';
 import type { DeliveryWork } from './delivery-work.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let work: DeliveryWork;
 let webhookId: WebhookId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   work = createDeliveryWork(store.db.pool, store.db.pool);
 });
-afterAll(() => store.close());
 beforeEach(async () => void (webhookId = await rows.webhook()));
 
 test('writes and names only the webhooks whose state changes', async () => {

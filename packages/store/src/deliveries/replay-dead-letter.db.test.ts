@@ -1,24 +1,21 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { replayDeadLetter } from './sql/replay-dead-letters.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let accountId: AccountId;
 let webhookId: WebhookId;
 let letter: DeadLetterId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   accountId = await rows.account();

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { statementsOf } from '../../test/counted-statements.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createDomainTurns } from './domain-turns.ts';
 
 const LONG_MS = 60_000;
@@ -10,9 +9,7 @@ const SHORT_MS = 200;
 const LONG = { operationMs: LONG_MS / 2, marginMs: LONG_MS / 2 };
 const SHORT = { operationMs: SHORT_MS / 2, marginMs: SHORT_MS / 2 };
 
-let store: TestStore;
-beforeAll(async () => void (store = await openTestStore()));
-afterAll(() => store.close());
+const store = setupStore();
 
 /** What a process leaves that ends in the middle of its turn. */
 async function abandoned(name: string, endsInMs: number): Promise<void> {

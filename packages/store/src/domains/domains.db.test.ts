@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createDomainStore } from './domains.ts';
 import type { Domain, DomainStore, NewDomain } from './domains.ts';
 
@@ -11,15 +10,13 @@ const KEYS = [{ record: 'DKIM', status: 'verified' }];
 const MANY = { all: 1_000, unverified: 1_000 };
 const RECORD = { record: 'SPF', name: 'send.b.example', value: 'v=spf1' };
 
-let store: TestStore;
+const store = setupStore();
 let domains: DomainStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   domains = createDomainStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await store.outside.query('delete from domains');
   accountId = await store.newAccount();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, senderPatterns } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
@@ -6,24 +6,21 @@ import type { Rows } from '@postrider/testing';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
 import type { ReceivedMessageStore } from './received-message-store.ts';
 import { judgeMessage } from './sql/receive-message.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let intake: ReceivedMessageStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   accountId = await store.newAccount();

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { expect, test } from '@jest/globals';
+import { setupStore } from '../../test/open-store.ts';
 import { createInboxStore } from './inboxes.ts';
 
-let store: TestStore;
-
-beforeAll(async () => void (store = await openTestStore()));
-afterAll(() => store.close());
+const store = setupStore();
 
 test('the limit is exact, however many are made at once, and comes before what an address is', async () => {
   const inboxes = createInboxStore(store.db, store.clock, {

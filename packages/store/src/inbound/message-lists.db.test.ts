@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { AccountId, InboxId, MessageId } from '@postrider/domain';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import type { Database } from '../db/database.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createMessageStore } from './messages.ts';
@@ -23,7 +22,7 @@ const PAGES_MAX = 10;
 
 const [INBOX, ALL_READ, ALL_UNREAD] = ['ibx_1', 'ibx_2', 'ibx_3'] as [InboxId, InboxId, InboxId];
 
-let store: TestStore;
+const store = setupStore();
 let seen: ExplainedStatement[];
 let db: Database;
 const reader = { accountId: '' as AccountId, kind: 'live' as const };
@@ -65,7 +64,6 @@ async function threads(inbox: InboxId, read: boolean): Promise<void> {
 }
 
 beforeAll(async () => {
-  store = await openTestStore();
   // Postgres counts when the test says so, and not while the tables are being filled.
   for (const table of ['messages', 'inbox_threads', 'inboxes'])
     await store.outside.query(`alter table ${table} set (autovacuum_enabled = false)`);
@@ -85,7 +83,6 @@ beforeAll(async () => {
   await threads(ALL_UNREAD, false);
   await fill('msg_c', 'received', MANY); // newer than the few that were released
 }, 120_000);
-afterAll(() => store.close());
 
 const FILTERS: readonly [string, MessageFilter][] = (['account', 'inbox'] as const).flatMap((of) =>
   ([null, 'held', 'received', 'released'] as const).map((status): [string, MessageFilter] => [

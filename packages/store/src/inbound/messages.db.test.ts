@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LIMITS, messageRecord, newId } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind, MessageId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createInboxStore } from './inboxes.ts';
 import { createMessageStore } from './messages.ts';
 import type { MessageStore } from './messages.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
 import type { IncomingMessage, ReceivedMessageStore } from './received-message-store.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let intake: ReceivedMessageStore;
 let messages: MessageStore;
@@ -20,12 +19,10 @@ let reader: { accountId: AccountId; kind: KeyKind };
 let inboxId: InboxId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
   messages = createMessageStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   reader = { accountId: await store.newAccount(), kind: 'live' };

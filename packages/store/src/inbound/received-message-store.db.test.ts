@@ -1,29 +1,26 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, InboxId, KeyKind } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createInboxStore } from './inboxes.ts';
 import type { InboxStore } from './inboxes.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
 import type { IncomingMessage, ReceivedMessageStore, Reception } from './received-message-store.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let inboxes: InboxStore;
 let intake: ReceivedMessageStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED], perAccountMax: 100 });
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   accountId = await store.newAccount();

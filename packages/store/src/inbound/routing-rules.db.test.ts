@@ -1,10 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { parseInboundMatch, recordEvent } from '@postrider/domain';
 import type { AccountId, EventType } from '@postrider/domain';
 import { untilWaitingForLock } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createReceivedMessageStore } from './received-message-store.ts';
 import type { IncomingMessage, ReceivedMessageStore } from './received-message-store.ts';
@@ -14,18 +13,16 @@ import type { RoutingRule, RoutingRuleStore } from './routing-rules.ts';
 const SHARED = 'in.example';
 const BOTH: readonly EventType[] = ['message.received', 'message.held'];
 
-let store: TestStore;
+const store = setupStore();
 let rules: RoutingRuleStore;
 let intake: ReceivedMessageStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   const limits = { sharedDomains: [SHARED], webhooksPerAccountMax: 3 };
   rules = createRoutingRuleStore(store.db, store.secrets, store.clock, limits);
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   for (const table of ['inbound_routes', 'webhooks', 'deliveries', 'events']) {
     await store.outside.query(`delete from ${table}`);

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SesMail } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN as SHARED } from '../../test/incoming.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createHousekeeping } from '../retention/housekeeping.ts';
 import { createInboxStore } from './inboxes.ts';
@@ -20,18 +19,16 @@ const MAIL: SesMail = {
   location: { kind: 'object', bucket: 'mail-in', key: 'a/b' },
 };
 
-let store: TestStore;
+const store = setupStore();
 let kept: SesMailStore;
 let work: SesMailWork;
 let intake: ReceivedMessageStore;
 
 beforeAll(async () => {
-  store = await openTestStore();
   kept = createSesMailStore(store.db);
   work = createSesMailWork(store.db);
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED]);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await createRows(store.outside).clear();
   await store.outside.query('truncate ses_mail, provider_notifications');

@@ -1,10 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { openDatabase } from '../db/database.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
@@ -19,13 +18,12 @@ import type { SweptBlob, SweptBlobs } from './swept-blobs.ts';
 const STOP_SWEEP = 71;
 const STOP_MESSAGE = 72;
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let swept: SweptBlobs;
 let intake: ReceivedMessageStore;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   swept = createSweptBlobs(store.db);
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
@@ -43,7 +41,6 @@ beforeAll(async () => {
     );
   }
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   await store.outside.query('truncate swept_blobs, blob_sweeps');

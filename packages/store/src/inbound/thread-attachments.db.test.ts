@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { InboxId } from '@postrider/domain';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createThreadStore } from './threads.ts';
 
 /* Postgres last counted one attachment, and messages that were all of one thread. */
@@ -9,9 +8,7 @@ import { createThreadStore } from './threads.ts';
 const COUNTED = 2_000;
 const SINCE = 5_000;
 
-let store: TestStore;
-beforeAll(async () => void (store = await openTestStore()));
-afterAll(() => store.close());
+const store = setupStore();
 
 /** Messages of one inbox: the first are of one thread, those since of a thread each. */
 async function fill(inboxId: string, from: number, to: number): Promise<void> {

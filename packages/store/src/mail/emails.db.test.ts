@@ -1,23 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, EmailId, KeyKind } from '@postrider/domain';
 import { draftOf } from '../../test/draft.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { openDatabase } from '../db/database.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createEmailStore } from './emails.ts';
 import type { EmailStore } from './emails.ts';
 
-let store: TestStore;
+const store = setupStore();
 let emails: EmailStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   emails = createEmailStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => void (accountId = await store.newAccount()));
 
 async function sent(kind: KeyKind = 'live', draft = draftOf()): Promise<EmailId> {

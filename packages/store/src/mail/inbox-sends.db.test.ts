@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { requestDigest } from '@postrider/domain';
 import type { AccountId, EmailDraft, InboxId, KeyKind } from '@postrider/domain';
 import { createRows, untilWaitingForLock, withClient } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createInboxStore } from '../inbound/inboxes.ts';
 import { removeInboxes } from '../retention/remove-inboxes.ts';
 import { storeMail } from './send-emails.ts';
@@ -13,15 +12,13 @@ import type { SendRequest } from './send-request.ts';
 
 const ADDRESS = 'agent@in.example';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   accountId = await store.newAccount();

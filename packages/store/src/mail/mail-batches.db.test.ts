@@ -1,25 +1,22 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { EmailId, WebhookId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld, takeOne } from '../../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
 import type { MailWork, TakenEmail } from './mail-work.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let work: MailWork;
 let emailId: EmailId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   emailId = await rows.email();

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { EmailId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
 import type { MailWork } from './mail-work.ts';
 
-let store: TestStore;
+const store = setupStore();
 let work: MailWork;
 let emailId: EmailId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   emailId = await createRows(store.outside).email();
 });

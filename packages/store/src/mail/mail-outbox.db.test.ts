@@ -1,25 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, EmailId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld, takeOne } from '../../test/taken-email.ts';
 import { createMailOutbox } from './mail-outbox.ts';
 import type { ClaimedEmail, MailOutbox } from './mail-outbox.ts';
 import { createMailWork } from './mail-work.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let outbox: MailOutbox;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   outbox = createMailOutbox(store.db.pool);
 });
-afterAll(() => store.close());
 beforeEach(() => rows.clear());
 
 async function claim(rowsMax = 100, lookAheadSeconds = 60): Promise<ClaimedEmail[]> {

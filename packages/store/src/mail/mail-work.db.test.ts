@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld, takeOne } from '../../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
@@ -12,17 +11,15 @@ import type { AcceptedAnswer, MailWork, TakenEmail } from './mail-work.ts';
 
 const ACCEPTED: AcceptedAnswer = { providerMessageId: 'p-1', notifications: [] };
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let work: MailWork;
 let emailId: EmailId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   emailId = await rows.email();

@@ -1,26 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, ReportedEvent } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { watchedPool } from '../../test/watched-pool.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let notifications: ProviderNotificationStore;
 let emailId: EmailId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   notifications = createProviderNotificationStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   await store.outside.query('truncate provider_notifications');

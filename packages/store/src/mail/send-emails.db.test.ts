@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, EmailDraft, KeyKind } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import { statementsOf } from '../../test/counted-statements.ts';
 import { draftOf } from '../../test/draft.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { storeMail } from './send-emails.ts';
 import type { Idempotency, SendOutcome, SendRequest } from './send-request.ts';
 
-let store: TestStore;
+const store = setupStore();
 let accountId: AccountId;
 
-beforeAll(async () => void (store = await openTestStore()));
-afterAll(() => store.close());
 beforeEach(async () => void (accountId = await store.newAccount()));
 
 function send(request: Partial<SendRequest> = {}): Promise<SendOutcome> {

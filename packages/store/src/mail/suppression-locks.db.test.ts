@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
 import type { AccountId, EmailId, TopicId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderReport } from './provider-notifications.ts';
@@ -17,17 +16,15 @@ const LAST = '\u{1f600}@b.example';
 const MANY = Array.from({ length: 30 }, (_, n) => `n${n + 10}@b.example`);
 const NEWS = { name: 'News', description: null, defaultSubscription: 'opt_in' } as const;
 
-let store: TestStore;
+const store = setupStore();
 let suppressions: SuppressionStore;
 let accountId: AccountId;
 let emailId: EmailId;
 let topicId: TopicId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   suppressions = createSuppressionStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   emailId = await createRows(store.outside).email();
   const [owner] = await store.outside.query<{ account_id: AccountId }>(

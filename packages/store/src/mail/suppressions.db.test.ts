@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, SuppressionId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { watchedPool } from '../../test/watched-pool.ts';
 import { createSuppressionStore } from './suppressions.ts';
 import type { SuppressionOrigin, SuppressionStore } from './suppressions.ts';
@@ -12,15 +11,13 @@ const BOB = 'bob@b.example';
 const EVE = 'eve@e.example';
 const FIRST_PAGE = { limit: 100, cursor: null };
 
-let store: TestStore;
+const store = setupStore();
 let suppressions: SuppressionStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   suppressions = createSuppressionStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => void (accountId = await store.newAccount()));
 
 async function insert(address: string, origin: SuppressionOrigin, topicId = ''): Promise<SuppressionId> {

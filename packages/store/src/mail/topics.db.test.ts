@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId } from '@postrider/domain';
 import { untilWaitingForLock } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { unsubscribe } from './sql/suppressions.ts';
 import { createSuppressionStore } from './suppressions.ts';
@@ -15,19 +14,17 @@ import type { UnsubscribeStore } from './unsubscribes.ts';
 const NEWS = { name: 'News', description: null, defaultSubscription: 'opt_in' } as const;
 const ADDRESS = 'bob@b.example';
 
-let store: TestStore;
+const store = setupStore();
 let topics: TopicStore;
 let unsubscribes: UnsubscribeStore;
 let suppressions: SuppressionStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   topics = createTopicStore(store.db, store.clock);
   unsubscribes = createUnsubscribeStore(store.db, store.clock);
   suppressions = createSuppressionStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => void (accountId = await store.newAccount()));
 
 function rowsOf(id: string) {

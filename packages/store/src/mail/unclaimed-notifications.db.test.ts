@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { notificationDetailOf } from '@postrider/domain';
 import type { EmailId, ReportedEvent } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
@@ -19,19 +18,17 @@ import type { ProviderNotificationStore, ProviderReport } from './provider-notif
 
 const ACCEPTED = { providerMessageId: 'p-1', notifications: [] };
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let work: MailWork;
 let notifications: ProviderNotificationStore;
 let emailId: EmailId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
   notifications = createProviderNotificationStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   await store.outside.query('truncate provider_notifications, unclaimed_notifications');

@@ -1,26 +1,23 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import type { AccountId, TopicId, UnsubscribeTarget } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { watchedPool } from '../../test/watched-pool.ts';
 import { createSuppressionStore } from './suppressions.ts';
 import { createTopicStore } from './topics.ts';
 import { createUnsubscribeStore } from './unsubscribes.ts';
 import type { UnsubscribeStore } from './unsubscribes.ts';
 
-let store: TestStore;
+const store = setupStore();
 let unsubscribes: UnsubscribeStore;
 let accountId: AccountId;
 let topicId: TopicId;
 let target: UnsubscribeTarget;
 
 beforeAll(async () => {
-  store = await openTestStore();
   unsubscribes = createUnsubscribeStore(store.db, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   accountId = await store.newAccount();
   const topic = { name: 'News', description: null, defaultSubscription: 'opt_out' } as const;

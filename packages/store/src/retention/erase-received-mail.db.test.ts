@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, EmailId, WebhookId } from '@postrider/domain';
 import { createRows, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createPool } from '../db/pool.ts';
 import { createReceivedMessageStore } from '../inbound/received-message-store.ts';
@@ -19,18 +18,16 @@ import type { ErasureStore } from './erasures.ts';
 
 const BOB = 'bob@xn--bcher-kva.example';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let erasures: ErasureStore;
 let accountId: AccountId;
 let webhookId: WebhookId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   erasures = createErasureStore(store.db.pool);
 });
-afterAll(() => store.close());
 
 async function sent(change: Parameters<typeof sendMail>[2]): Promise<void> {
   await sendToProvider(store, await sendMail(store, accountId, change));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { plainAddress, recordEvent } from '@postrider/domain';
 import type { AccountId, EmailDraft, EmailId, WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
@@ -6,8 +6,7 @@ import type { Rows } from '@postrider/testing';
 import type { Pool } from 'pg';
 import { endDeliveries, sendToProvider, sendMail } from '../../test/ended-mail.ts';
 import { letTimePass } from '../../test/let-time-pass.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeOne } from '../../test/taken-email.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
@@ -19,18 +18,16 @@ import type { ErasureStore } from './erasures.ts';
 
 const BOB = 'bob@xn--bcher-kva.example';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let erasures: ErasureStore;
 let accountId: AccountId;
 let webhookId: WebhookId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   erasures = createErasureStore(store.db.pool);
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   store.clock.set(new Date('2026-03-01T12:00:00.000Z'));

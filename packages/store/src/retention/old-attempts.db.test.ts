@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { explainedPool } from '../../test/explained-pool.ts';
 import type { ExplainedStatement } from '../../test/explained-pool.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { dropStrayAttempts } from './old-attempts.ts';
 
-let store: TestStore;
-beforeAll(async () => void (store = await openTestStore()));
-afterAll(() => store.close());
+const store = setupStore();
 
 test('attempts of days without a partition go past their days, in bounded steps', async () => {
   await store.outside.query(

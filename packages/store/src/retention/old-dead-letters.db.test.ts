@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
 import { dropOldDeadLetters, dropSurplusDeadLetters } from './old-dead-letters.ts';
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
 });
-afterAll(() => store.close());
 beforeEach(() => rows.clear());
 
 /** @param ages in days, one dead letter each. Their ids end in the place in the list. */

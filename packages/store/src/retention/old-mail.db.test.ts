@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, EmailId } from '@postrider/domain';
 import { draftOf } from '../../test/draft.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld, takeOne } from '../../test/taken-email.ts';
 import { createEmailStore } from '../mail/emails.ts';
 import { createMailWork } from '../mail/mail-work.ts';
 import { dropMailContents, dropOldMail } from './old-mail.ts';
 
-let store: TestStore;
+const store = setupStore();
 let accountId: AccountId;
 
-beforeAll(async () => void (store = await openTestStore()));
-afterAll(() => store.close());
 beforeEach(async () => {
   await store.outside.query('truncate accounts, events, deliveries cascade');
   accountId = await store.newAccount();

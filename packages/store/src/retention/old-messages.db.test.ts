@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AccountId, InboxId, MessageId, ThreadId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createInboxStore } from '../inbound/inboxes.ts';
 import type { InboxStore } from '../inbound/inboxes.ts';
@@ -18,7 +17,7 @@ import { dropOldThreads, dropReceivedMail } from './old-messages.ts';
 const ADDRESS = `a@${SHARED_DOMAIN}`;
 const FILE = { filename: 'a', contentType: 'a/b', contentId: null, size: 1, blob: 'c'.repeat(64) };
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let intake: ReceivedMessageStore;
 let inboxes: InboxStore;
@@ -26,12 +25,10 @@ let accountId: AccountId;
 let inboxId: InboxId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
   inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED_DOMAIN], perAccountMax: 9 });
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await rows.clear();
   accountId = await store.newAccount();

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { AccountId, InboxId, MessageId, ThreadId } from '@postrider/domain';
 import { createRows } from '@postrider/testing';
 import { draftOf } from '../../test/draft.ts';
 import { incoming, SHARED_DOMAIN } from '../../test/incoming.ts';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { findMessages } from '../inbound/find-messages.ts';
 import { createInboxStore } from '../inbound/inboxes.ts';
@@ -20,18 +19,16 @@ const FILE = { filename: 'a', contentType: 'a/b', contentId: null, size: 1, blob
 const FIRST_PAGE = { limit: 10, cursor: null } as const;
 const ALL = { status: null, inboxId: null } as const;
 
-let store: TestStore;
+const store = setupStore();
 let intake: ReceivedMessageStore;
 let inboxes: InboxStore;
 let reader: { readonly accountId: AccountId; readonly kind: 'live' };
 let inboxId: InboxId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   intake = createReceivedMessageStore(store.db, store.clock, [SHARED_DOMAIN]);
   inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [SHARED_DOMAIN], perAccountMax: 1 });
 });
-afterAll(() => store.close());
 beforeEach(async () => {
   await createRows(store.outside).clear();
   reader = { accountId: await store.newAccount(), kind: 'live' };

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { expect, test } from '@jest/globals';
+import { setupStore } from '../../test/open-store.ts';
 import { migrationFiles } from './migration-files.ts';
 import { statementsOf } from './migration-statements.ts';
 
@@ -8,9 +7,7 @@ import { statementsOf } from './migration-statements.ts';
 
 const NAME = '20261125003000_message_bodies';
 
-let store: TestStore;
-beforeAll(async () => void (store = await openTestStore()));
-afterAll(() => store.close());
+const store = setupStore();
 
 test('bodies of received mail are compressed by lz4 where Postgres has it', async () => {
   const [settings] = await store.outside.query<{ lz4: boolean }>(

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { Prisma } from '../generated/client.ts';
 
 /** The names that design and operators rely on, and those that came with mail and without Redis. */
@@ -20,14 +19,12 @@ const TABLES = [
   'suppressions',
 ];
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
 });
-afterAll(() => store.close());
 beforeEach(() => rows.clear());
 
 async function columnsOf(table: string): Promise<{ name: string; nullable: boolean }[]> {

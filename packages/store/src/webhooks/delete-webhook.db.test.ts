@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSecretBox, recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
 import { createRows, fakeClock, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { createPool } from '../db/pool.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
@@ -19,16 +18,14 @@ import type { WebhookStore } from './webhooks.ts';
 const clock = fakeClock('2026-03-01T12:00:00.000Z');
 const SECRETS = createSecretBox([Buffer.alloc(32, 1)]);
 
-let store: TestStore;
+const store = setupStore();
 let rows: Rows;
 let webhooks: WebhookStore;
 
 beforeAll(async () => {
-  store = await openTestStore();
   rows = createRows(store.outside);
   webhooks = createWebhookStore(store.db, SECRETS, clock);
 });
-afterAll(() => store.close());
 beforeEach(() => rows.clear());
 
 /** Causes one after another, each holding the account's webhooks for a while, until told to end. */

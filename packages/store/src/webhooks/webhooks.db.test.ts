@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, recordEvent } from '@postrider/domain';
 import type { AccountId, EventType } from '@postrider/domain';
 import { newWebhook, waitFor } from '@postrider/testing';
-import { openTestStore } from '../../test/open-store.ts';
-import type { TestStore } from '../../test/open-store.ts';
+import { setupStore } from '../../test/open-store.ts';
 import { createAccountStore } from '../accounts/accounts.ts';
 import { openDatabase } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
@@ -12,15 +11,13 @@ import type { WebhookStore } from './webhooks.ts';
 
 const ENDPOINT = 'https://hooks.example.com/in';
 
-let store: TestStore;
+const store = setupStore();
 let webhooks: WebhookStore;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  store = await openTestStore();
   webhooks = createWebhookStore(store.db, store.secrets, store.clock);
 });
-afterAll(() => store.close());
 beforeEach(async () => void (accountId = await store.newAccount()));
 
 async function created(events: EventType[] = []) {
