@@ -116,24 +116,28 @@ test('the provider’s operations both failed and succeeded', () => {
   }
 });
 
-test('once the provider answers again, every leftover domain can be created and deleted', async () => {
-  const { live, other } = fixture.callers;
-  const asked = await requestDomain(other, '', 'POST', { name: 'of-another-account.example' });
-  expect(asked.status).toBe(200);
-  for (const caller of [live, other]) {
-    for (const name of identitiesOf(caller)) {
-      expect([200, 409]).toContain((await requestDomain(caller, '', 'POST', { name })).status);
-    }
-    for (;;) {
-      const { data } = (await requestDomain(caller, '?limit=100')).json;
-      for (const { id } of data) {
-        expect((await requestDomain(caller, `/${id}`, 'DELETE')).status).toBe(200);
+test(
+  'once the provider answers again, every leftover domain can be created and deleted',
+  async () => {
+    const { live, other } = fixture.callers;
+    const asked = await requestDomain(other, '', 'POST', { name: 'of-another-account.example' });
+    expect(asked.status).toBe(200);
+    for (const caller of [live, other]) {
+      for (const name of identitiesOf(caller)) {
+        expect([200, 409]).toContain((await requestDomain(caller, '', 'POST', { name })).status);
       }
-      if (data.length === 0) break;
+      for (;;) {
+        const { data } = (await requestDomain(caller, '?limit=100')).json;
+        for (const { id } of data) {
+          expect((await requestDomain(caller, `/${id}`, 'DELETE')).status).toBe(200);
+        }
+        if (data.length === 0) break;
+      }
     }
-  }
-  expect(fixture.ses.identities).toEqual(new Map());
-});
+    expect(fixture.ses.identities).toEqual(new Map());
+  },
+  TIMEOUT_MS,
+);
 
 async function requestDomain({ authorization }: Caller, path: string, method = 'GET', body?: object) {
   const response = await fetch(`${fixture.api.url}/v1/domains${path}`, {
