@@ -19,7 +19,7 @@ export default {
   modulePathIgnorePatterns: ['/dist/', '/.data/', '/.node/'],
   globalSetup: '<rootDir>/scripts/jest/global-setup.ts',
   globalTeardown: '<rootDir>/scripts/jest/global-teardown.ts',
-  testTimeout: 30_000,
+  testTimeout: process.env.TEST_LONG === '1' ? 600_000 : 30_000,
   maxWorkers: 4, // many files wait for processes and timers, so two cores serve four
   workerIdleMemoryLimit: '1200MB', // a worker above it is replaced before its next file
 };

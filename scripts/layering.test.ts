@@ -151,7 +151,7 @@ interface Report {
 
 /** `rule: file` for everything found; a cycle belongs to each of its files. */
 function cruise(): Set<string> {
-  const binary = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+  const binary = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   const config = join(ROOT, '.dependency-cruiser.cjs');
   const { stdout, stderr } = spawnSync(
     process.execPath,

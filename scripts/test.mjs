@@ -15,7 +15,7 @@ const STATIC_CHECKS = [
   ['lint', join(MODULES, 'eslint/bin/eslint.js'), '--max-warnings', '0', '.'],
   [
     'dependencies',
-    join(MODULES, 'dependency-cruiser/bin/dependency-cruise.mjs'),
+    join(MODULES, 'dependency-cruiser/bin/dependency-cruiser.mjs'),
     ...['--config', '.dependency-cruiser.cjs', 'apps', 'packages', 'e2e', 'bench'],
   ],
   ['unused', join(MODULES, 'knip/bin/knip.js')],

@@ -4,10 +4,12 @@ const Sequencer = require('@jest/test-sequencer').default;
 
 /** The files that take longest, the longest first. One that began last would run alone on one core. */
 const SLOWEST = [
-  'every-route',
+  'inbound-routes.fuzz',
+  'outbound-routes.fuzz',
   'hosts-met-once',
   'faults.e2e',
   'quickstart.e2e',
+  'torture.e2e',
   'retention-bounds',
   'plans.db',
 ];
