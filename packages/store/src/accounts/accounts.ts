@@ -9,7 +9,7 @@ export interface Account {
   readonly createdAt: Date;
 }
 
-/** What an account may have at the most; null: as much as the installation's setting says. */
+/** An account's own maximums. null: the installation's setting applies. */
 export interface AccountLimits {
   readonly webhooks: number | null;
   /** Sending domains. */
@@ -18,25 +18,24 @@ export interface AccountLimits {
   readonly unverifiedDomains: number | null;
 }
 
-export interface AccountStore {
-  create(name: string): Promise<Account>;
-  find(id: AccountId): Promise<Account | null>;
-  /** Sets the limits that are named. @returns all of them, or null when there is no such account. */
-  limit(id: AccountId, limits: Partial<AccountLimits>): Promise<AccountLimits | null>;
-}
+export type AccountStore = ReturnType<typeof createAccountStore>;
 
-export function createAccountStore(db: Database, clock: Clock): AccountStore {
+export function createAccountStore(db: Database, clock: Clock) {
   return {
-    async create(name) {
+    async create(name: string): Promise<Account> {
       const account: Account = { id: newId('account', clock), name, createdAt: clock.now() };
       await mappingUnavailable(() => db.prisma.account.create({ data: account }));
       return account;
     },
-    async find(id) {
+    async find(id: AccountId): Promise<Account | null> {
       const row = await mappingUnavailable(() => db.prisma.account.findUnique({ where: { id } }));
       return row === null ? null : { id: row.id as AccountId, name: row.name, createdAt: row.createdAt };
     },
-    async limit(id, { webhooks, domains, unverifiedDomains }) {
+    /** Sets the given limits. @returns all limits, or null when the account does not exist. */
+    async limit(
+      id: AccountId,
+      { webhooks, domains, unverifiedDomains }: Partial<AccountLimits>,
+    ): Promise<AccountLimits | null> {
       const data = {
         ...(webhooks === undefined ? {} : { webhooksMax: webhooks }),
         ...(domains === undefined ? {} : { domainsMax: domains }),

@@ -6,14 +6,14 @@ import { mappingUnavailable } from '../db/errors.ts';
 import { createKeyLookUps, SERVED_AFTER_REVOCATION_MS } from './key-look-ups.ts';
 import type { FoundKey } from './key-look-ups.ts';
 
-/** An API key as it is known after its making: never the key itself. */
+/** An API key without its secret text. */
 export interface ApiKey {
   readonly id: ApiKeyId;
   readonly accountId: AccountId;
   readonly kind: KeyKind;
-  /** Those that count: a scope that a key of its kind cannot have is absent here. */
+  /** The effective scopes. A scope that keys of this kind cannot have is left out. */
   readonly scopes: readonly Scope[];
-  /** The key's own limit; null: the deployment's. */
+  /** The key's own limit; null: the installation's setting applies. */
   readonly rateLimitPerMinute: number | null;
   readonly createdAt: Date;
   readonly revokedAt: Date | null;
@@ -26,24 +26,13 @@ export interface NewApiKey {
   readonly rateLimitPerMinute: number | null;
 }
 
-export interface ApiKeyStore {
-  /** @returns the stored key and, this once, the key itself. */
-  create(request: NewApiKey): Promise<{ apiKey: ApiKey; key: string }>;
-  /** The key behind the text of a request, unless unknown or revoked. One found by this store within a second is not asked for. */
-  findActive(key: string): Promise<ApiKey | null>;
-  list(accountId: AccountId): Promise<ApiKey[]>;
-  /**
-   * Revokes a key. Resolves a second after the commit: no store finds the key any more, whatever it had found before.
-   *
-   * @returns null when there is no such key; a key revoked before keeps its time.
-   */
-  revoke(id: ApiKeyId): Promise<ApiKey | null>;
-}
+export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
 
-export function createApiKeyStore(db: Database, clock: Clock): ApiKeyStore {
+export function createApiKeyStore(db: Database, clock: Clock) {
   const lookUp = createKeyLookUps(db.pool);
   return {
-    async create(request) {
+    /** @returns the stored key and its secret text, which is shown only here. */
+    async create(request: NewApiKey): Promise<{ apiKey: ApiKey; key: string }> {
       const key = newApiKey(request.kind);
       const data = {
         ...request,
@@ -55,17 +44,26 @@ export function createApiKeyStore(db: Database, clock: Clock): ApiKeyStore {
       const row = await mappingUnavailable(() => db.prisma.apiKey.create({ data }));
       return { apiKey: apiKeyOf(row), key };
     },
-    async findActive(key) {
+    /**
+     * Finds a key by its secret text. It may answer from memory for a second. @returns null when the key is
+     * unknown or revoked.
+     */
+    async findActive(key: string): Promise<ApiKey | null> {
       const row = await lookUp(key);
       return row === null ? null : apiKeyOf(row);
     },
-    async list(accountId) {
+    async list(accountId: AccountId): Promise<ApiKey[]> {
       const rows = await mappingUnavailable(() =>
         db.prisma.apiKey.findMany({ where: { accountId }, orderBy: [{ createdAt: 'desc' }, { id: 'desc' }] }),
       );
       return rows.map(apiKeyOf);
     },
-    async revoke(id) {
+    /**
+     * Revokes a key. Resolves 1.01 s after the commit: then no process accepts the key any more.
+     *
+     * @returns null when the key does not exist. A key that was revoked earlier keeps its time.
+     */
+    async revoke(id: ApiKeyId): Promise<ApiKey | null> {
       const row = await mappingUnavailable(async () => {
         await db.prisma.apiKey.updateMany({
           where: { id, revokedAt: null },
@@ -74,7 +72,8 @@ export function createApiKeyStore(db: Database, clock: Clock): ApiKeyStore {
         return db.prisma.apiKey.findUnique({ where: { id } });
       });
       if (row === null) return null;
-      // Of a key that was revoked before, too: whoever revoked it may have been stopped while waiting.
+      // Also for a key that was revoked earlier: the process that revoked it may have stopped before this
+      // wait ended.
       await setTimeout(SERVED_AFTER_REVOCATION_MS);
       return apiKeyOf(row);
     },

@@ -2,14 +2,14 @@ import type { Pool } from 'pg';
 import type { Database } from '../db/database.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 
-/** As `MAIL_PROVIDER` names them. */
+/** The values of the setting `MAIL_PROVIDER`. */
 export const MAIL_PROVIDERS = ['sandbox', 'smtp', 'ses'] as const;
 export type MailProviderName = (typeof MAIL_PROVIDERS)[number];
 
-/** What an installation uses that keeps nothing. */
+/** Used when no provider is stored. */
 const MAIL_PROVIDER_DEFAULT: MailProviderName = 'sandbox';
 
-/** Who says which provider a process uses: its environment, Postgres, or nobody. */
+/** Where a process got its provider from. `kept`: from Postgres. */
 export type MailProviderOrigin = 'environment' | 'kept' | 'default';
 
 export interface AgreedMailProvider {
@@ -18,10 +18,10 @@ export interface AgreedMailProvider {
 }
 
 /**
- * The one provider of the installation. Of any number of processes that name one at the same time, the first decides.
+ * Finds the installation's one provider. The first process that names a provider stores it for all.
  *
- * @param given what this process's environment names; undefined: nothing.
- * @throws Error naming the command that changes it, when the installation keeps another one.
+ * @param given the provider in this process's environment; undefined: none.
+ * @throws Error when another provider is stored. The message names the command that changes it.
  * @throws StoreUnavailableError
  */
 export async function agreeOnMailProvider(
@@ -46,9 +46,9 @@ export async function agreeOnMailProvider(
 }
 
 /**
- * Changes what the installation keeps. Processes that run go on with what they found at their start.
+ * Changes the stored provider. Running processes keep the provider that they read at their start.
  *
- * @returns what was kept before, or null.
+ * @returns the provider that was stored before, or null.
  */
 export async function setMailProvider(
   db: Database,
@@ -65,10 +65,10 @@ export async function setMailProvider(
   return before;
 }
 
-/** Null: nothing is kept. @throws StoreUnavailableError */
+/** @returns the stored provider, or null. @throws StoreUnavailableError */
 export async function keptMailProvider(pool: Pool): Promise<MailProviderName | null> {
   const { rows } = await mappingUnavailable(() =>
-    pool.query<{ mail_provider: MailProviderName }>('select mail_provider from installation'),
+    pool.query<{ name: MailProviderName }>('select mail_provider as name from installation'),
   );
-  return rows[0]?.mail_provider ?? null;
+  return rows[0]?.name ?? null;
 }

@@ -5,17 +5,20 @@ import { runOn } from '../db/database.ts';
 import type { Statement } from '../db/statement.ts';
 import type { ApiKey as ApiKeyRow } from '../generated/client.ts';
 
-/** How long the row of a found key may be used again, counted from the sending of the statement that found it. */
+/** A found row is reused for this long. The time counts from when the statement was sent. */
 const FOUND_FOR_MS = 1_000;
-/** Rows kept at most. */
+/** Maximum number of rows in memory. */
 const FOUND_MAX = 10_000;
-/** Clocks of two machines differ by 0.5 ms in a second at most (NTP slews by 500 ppm); a timer of Node's may end 1 ms early. */
+/**
+ * The clocks of two machines drift apart by at most 0.5 ms per second (NTP slews by 500 ppm). A Node timer
+ * may fire 1 ms early.
+ */
 const CLOCK_MARGIN_MS = 10;
 
-/** How long after its revocation a key may still be served by a process that had found it before. */
+/** After a revocation, a process that had found the key may accept it for this long. */
 export const SERVED_AFTER_REVOCATION_MS = FOUND_FOR_MS + CLOCK_MARGIN_MS;
 
-/** A key's row. The digest has done its work. */
+/** A key's row without the digest, which is needed only to find it. */
 export type FoundKey = Omit<ApiKeyRow, 'digest'>;
 
 interface FoundBefore {
@@ -23,14 +26,14 @@ interface FoundBefore {
   readonly sentAtMs: number;
 }
 
-/** Look-ups that become one statement. */
+/** Look-ups that run as one statement. */
 interface LookUp {
-  /** By their text in base64. */
+  /** Keyed by the digest in base64. */
   readonly digests: Map<string, Buffer>;
   readonly rows: Promise<ReadonlyMap<string, FoundKey>>;
 }
 
-/** The keys with these digests that are not revoked. $1 the SHA-256 of each key, each once. */
+/** Finds the keys with these digests that are not revoked. $1 SHA-256 digests of the keys, each once. */
 const FIND_KEYS: Statement = {
   name: 'find-api-keys',
   text: `
@@ -41,19 +44,20 @@ const FIND_KEYS: Statement = {
 };
 
 /**
- * Finds the row behind the text of a key; null when the key is unknown or revoked.
+ * Makes a function that finds the row of a key by its secret text. The function returns null when the key is
+ * unknown or revoked.
  *
- * Look-ups that begin in one turn of the event loop are one statement. None joins a statement that has been sent: that one
- * may be older than a revocation that has returned. A row that was found is used again for a second. A key that was not
- * found is asked for every time.
+ * Look-ups that begin in one turn of the event loop run as one statement. A later look-up never joins a
+ * statement that was already sent: its snapshot may be older than a finished revocation. A found row is
+ * reused for a second. A key that was not found is read every time.
  *
- * @param nowMs a clock that never goes back.
+ * @param nowMs a monotonic clock.
  */
 export function createKeyLookUps(
   pool: Pool,
   nowMs = () => performance.now(),
 ): (key: string) => Promise<FoundKey | null> {
-  /** By digest; those of the oldest statement first. */
+  /** Keyed by digest. Rows of the oldest statement come first. */
   const found = new Map<string, FoundBefore>();
   let next: LookUp | null = null;
 
@@ -82,7 +86,7 @@ export function createKeyLookUps(
     return byDigest;
   }
 
-  /** The answer to an older statement may be the later one. */
+  /** Answers may arrive out of order, so an older statement never replaces a newer one. */
   function keep(text: string, one: FoundBefore): void {
     if ((found.get(text)?.sentAtMs ?? 0) > one.sentAtMs) return;
     found.delete(text);
