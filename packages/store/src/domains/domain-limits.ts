@@ -4,15 +4,15 @@ import { lockAccount } from '../db/sql/lock-account.ts';
 import { run } from '../db/statement.ts';
 import { countDomains } from './sql/domains.ts';
 
-/** How many domains an account may have at the most. */
+/** The maximum number of domains of one account. */
 export interface DomainLimits {
-  /** Each of them is an identity of the provider, which gives all accounts together only so many. */
+  /** Each domain is an identity at the provider, which limits the identities of all accounts together. */
   readonly all: number;
-  /** Of those: not verified. */
+  /** Domains that are not verified. */
   readonly unverified: number;
 }
 
-/** The account has `max` such domains, or more. */
+/** The account already has `max` such domains or more. */
 export interface DomainLimitReached {
   readonly kind: 'limit-reached';
   readonly limit: keyof DomainLimits;
@@ -20,10 +20,11 @@ export interface DomainLimitReached {
 }
 
 /**
- * Locks the account, then counts: it sees what those who held the lock before have added and reserved.
+ * Locks the account, then counts. The count includes everything that earlier holders of the lock added or
+ * reserved.
  *
- * @param name that is to be added, and does not count itself.
- * @param limits of an account that has none of its own.
+ * @param name the domain to add. It does not count itself.
+ * @param limits apply to an account that has no limits of its own.
  */
 export async function reachedDomainLimit(
   client: PoolClient,

@@ -11,41 +11,27 @@ import type { DomainLimitReached, DomainLimits } from './domain-limits.ts';
 
 export type TurnResult<T> = { readonly kind: 'done'; readonly value: T } | { readonly kind: 'busy' };
 
-/** What the holder of a turn knows of it. */
+/** A turn, as its holder sees it. */
 export interface DomainTurn {
   /**
-   * Whether an operation at the provider that begins now is over before the turn is. One that was not might do its work
-   * in another's turn, and take away what that one has made.
+   * True when an operation at the provider that begins now ends before the turn does. A later operation could
+   * run during the next holder's turn, and delete what that holder made.
    */
   hasTimeLeft(): boolean;
   /**
-   * Counts its name among the account's domains that are not verified, until the turn is given on.
+   * Counts the name among the account's unverified domains until the turn ends.
    *
-   * @param limits of an account that has none of its own.
-   * @returns the limit that the account has reached already; else null.
+   * @param limits apply to an account that has no limits of its own.
+   * @returns the limit that the account has already reached; else null.
    */
   reserve(accountId: AccountId, limits: DomainLimits): Promise<DomainLimitReached | null>;
 }
 
-/**
- * Work on a domain at the provider, one at a time for each name, in all processes together: what two requests do there
- * and here cannot mix, if each asks its turn before it asks the provider. Nothing is locked and no connection held
- * meanwhile.
- */
-export interface DomainTurns {
-  /**
-   * Waits for the turn, then runs `work`, and gives the turn on.
-   *
-   * @returns busy when others have had it for as long as two turns can last.
-   */
-  during<T>(name: string, work: (turn: DomainTurn) => Promise<T>): Promise<TurnResult<T>>;
-}
-
-/** A turn ends by itself after both together: then it is another's, whether or not its work is done. */
+/** A turn expires after the sum of both. Another request may take it then, even if the work has not ended. */
 export interface TurnLength {
-  /** Of one operation at the provider: it takes no longer. */
+  /** The longest time that one operation at the provider takes. */
   readonly operationMs: number;
-  /** For what passes beside it. */
+  /** Time for everything else. */
   readonly marginMs: number;
 }
 
@@ -53,11 +39,13 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Takes the turn of work on one domain at the provider, if nobody has it or has had it for too long.
+ * Takes the turn for one domain, if it is free or has expired.
  *
- * Guarantee: a turn has one holder at a time. It ends by itself: a holder that crashed is in nobody's way for longer.
+ * Guarantee: a turn has one holder at a time. It expires, so a holder that crashed does not block the others
+ * for longer.
  *
- * $1 domain, $2 holder, $3 seconds until the turn ends by itself. Returns the domain, or no row when another has the turn.
+ * $1 domain, $2 holder, $3 seconds until the turn expires. Returns the domain, or no row when the turn is
+ * taken.
  */
 const TAKE_TURN: Statement = {
   name: 'take-domain-turn',
@@ -69,10 +57,22 @@ const TAKE_TURN: Statement = {
     returning t.name`,
 };
 
-export function createDomainTurns(db: Database, { operationMs, marginMs }: TurnLength): DomainTurns {
+/**
+ * A turn is a lease on a domain name: only its holder changes that domain at the provider. It covers all
+ * processes. A request takes the turn before it calls the provider, so two requests for one name never mix.
+ * The holder keeps no row lock and no connection meanwhile.
+ */
+export type DomainTurns = ReturnType<typeof createDomainTurns>;
+
+export function createDomainTurns(db: Database, { operationMs, marginMs }: TurnLength) {
   const turnMs = operationMs + marginMs;
   return {
-    async during(name, work) {
+    /**
+     * Waits for the turn, runs `work`, and ends the turn.
+     *
+     * @returns busy when the turn did not come free within the length of two turns.
+     */
+    async during<T>(name: string, work: (turn: DomainTurn) => Promise<T>): Promise<TurnResult<T>> {
       const holder = randomUUID();
       const endsAtMs = await taken(db, name, holder, turnMs);
       if (endsAtMs === null) return { kind: 'busy' };
@@ -83,17 +83,18 @@ export function createDomainTurns(db: Database, { operationMs, marginMs }: TurnL
         };
         return { kind: 'done', value: await work(turn) };
       } finally {
-        // Where that fails the turn ends by itself, and what the work came to still holds.
-        await giveOn(db, name, holder).catch(unlessUnavailable);
+        // If this fails, the turn expires. The result of the work stays valid.
+        await endTurn(db, name, holder).catch(unlessUnavailable);
       }
     },
   };
 }
 
 /**
- * Asks for the turn until it is there, less and less often.
+ * Polls for the turn, with growing pauses.
  *
- * @returns when it ends, on this process' clock and no later than it does in Postgres; null after two turns' time.
+ * @returns when the turn expires by this process's clock, which is never later than in Postgres; null when
+ * the turn did not come free within the length of two turns.
  */
 async function taken(db: Database, name: string, holder: string, turnMs: number): Promise<number | null> {
   const givesUpAtMs = performance.now() + 2 * turnMs;
@@ -130,7 +131,7 @@ function unlessUnavailable(error: unknown): void {
   if (!isUnavailable(error)) throw error;
 }
 
-async function giveOn(db: Database, name: string, holder: string): Promise<void> {
+async function endTurn(db: Database, name: string, holder: string): Promise<void> {
   await mappingUnavailable(() =>
     db.pool.query('delete from domain_turns where name = $1 and holder = $2', [name, holder]),
   );

@@ -12,9 +12,10 @@ import { run } from '../db/statement.ts';
 import type { Domain as DomainRow, DomainStatus } from '../generated/client.ts';
 import { reachedDomainLimit } from './domain-limits.ts';
 import type { DomainLimitReached, DomainLimits } from './domain-limits.ts';
-import { beginDomainClaims, expiredDomainClaim } from './sql/domain-claims.ts';
 import {
   addDomain,
+  beginDomainClaims,
+  expiredDomainClaim,
   markVerified,
   releasedDomain,
   releaseDomain,
@@ -22,16 +23,19 @@ import {
   updateDomain,
 } from './sql/domains.ts';
 
-/** What the provider says of a domain. */
+/** A domain's state at the provider. */
 export interface DomainState {
-  /** Verified, it is kept as pending when it has neither keys of its own nor a verified domain above it in the account. */
+  /**
+   * The store may write `pending` for `verified`: a verified domain needs DKIM keys of its own, or a verified
+   * parent domain in the account that has them.
+   */
   readonly status: DomainStatus;
-  /** What its owner publishes in the DNS, as the API answers it. */
+  /** The DNS records that the owner publishes, as the API returns them. */
   readonly records: readonly object[];
 }
 
 export interface NewDomain extends DomainState {
-  /** As `parseDomainName` writes it. */
+  /** Normalised by `parseDomainName`. */
   readonly name: string;
   readonly region: string;
 }
@@ -39,17 +43,17 @@ export interface NewDomain extends DomainState {
 export interface Domain extends NewDomain {
   readonly id: DomainId;
   readonly createdAt: Date;
-  /** Null: never. */
+  /** null: it was never verified. */
   readonly firstVerifiedAt: Date | null;
 }
 
 export type DomainAddition =
   | { readonly kind: 'added'; readonly domain: Domain }
-  /** The name is taken, by whomever. */
+  /** An account already has the name. */
   | { readonly kind: 'taken' }
   | DomainLimitReached;
 
-/** A domain that keeps its name from others although nobody has proved to own it. */
+/** A claim on a name: other accounts cannot add it, although no owner has proved the domain. */
 export interface DomainClaim {
   readonly accountId: AccountId;
   readonly id: DomainId;
@@ -57,52 +61,28 @@ export interface DomainClaim {
 }
 
 /**
- * Sending domains: a name belongs to one account of all. Another account's domain reads as missing. Those that are verified
- * by the one above them are so as long as that is.
+ * Sending domains. A name belongs to at most one account. Another account's domain reads as missing. A
+ * subdomain may be verified through its parent domain: it stays verified only as long as the parent does.
  */
-export interface DomainStore {
-  /** @param limits of an account that has none of its own. */
-  add(accountId: AccountId, domain: NewDomain, limits: DomainLimits): Promise<DomainAddition>;
-  find(accountId: AccountId, id: DomainId): Promise<Domain | null>;
-  isTaken(name: string): Promise<boolean>;
-  /** The newest first. @returns null when the cursor is none of the account's domains. */
-  list(accountId: AccountId, request: PageRequest<'domain'>): Promise<Page<Domain> | null>;
-  /** @returns false when there is none. */
-  update(accountId: AccountId, id: DomainId, state: DomainState): Promise<boolean>;
-  /** @returns false when there is none. */
-  delete(accountId: AccountId, id: DomainId): Promise<boolean>;
-  /** Begins the claims of `max` domains at the most that were stored before claims had a beginning. */
-  beginClaims(max: number): Promise<void>;
-  /** One of those that were never verified and are claimed since before then, at random. @returns null when there is none. */
-  expiredClaim(claimedBefore: Date): Promise<DomainClaim | null>;
-  /**
-   * Frees a name at once, whoever has it, and notes that the provider may still have it.
-   *
-   * @returns whose it was; null when nobody has it.
-   */
-  release(name: string): Promise<DomainClaim | null>;
-  /** One of the names that are noted, at random. @returns null when there is none. */
-  releasedName(): Promise<string | null>;
-  isReleased(name: string): Promise<boolean>;
-  /** The provider does not have it any more. */
-  forgetReleased(name: string): Promise<void>;
-}
+export type DomainStore = ReturnType<typeof createDomainStore>;
 
-export function createDomainStore(db: Database, clock: Clock): DomainStore {
-  const { domain: domains } = db.prisma;
-
-  async function find(accountId: AccountId, id: DomainId): Promise<Domain | null> {
-    const row = await mappingUnavailable(() => domains.findFirst({ where: { id, accountId } }));
-    return row === null ? null : domainOf(row);
-  }
+export function createDomainStore(db: Database, clock: Clock) {
+  const { domain: domains, releasedDomain: released } = db.prisma;
 
   return {
-    add: (accountId, domain, limits) => add(db, clock, accountId, domain, limits),
-    find,
-    async isTaken(name) {
+    /** @param limits apply to an account that has no limits of its own. */
+    async add(accountId: AccountId, domain: NewDomain, limits: DomainLimits): Promise<DomainAddition> {
+      return add(db, clock, accountId, domain, limits);
+    },
+    async find(accountId: AccountId, id: DomainId): Promise<Domain | null> {
+      const row = await mappingUnavailable(() => domains.findFirst({ where: { id, accountId } }));
+      return row === null ? null : domainOf(row);
+    },
+    async isTaken(name: string): Promise<boolean> {
       return (await mappingUnavailable(() => domains.count({ where: { name } }))) > 0;
     },
-    async list(accountId, request) {
+    /** The newest first. @returns null when the cursor is not a domain of the account. */
+    async list(accountId: AccountId, request: PageRequest<'domain'>): Promise<Page<Domain> | null> {
       return mappingUnavailable(() =>
         readPage(request, {
           cursor: (id) => domains.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
@@ -113,14 +93,16 @@ export function createDomainStore(db: Database, clock: Clock): DomainStore {
         }),
       );
     },
-    async update(accountId, id, { status, records }) {
+    /** @returns false when the domain does not exist. */
+    async update(accountId: AccountId, id: DomainId, { status, records }: DomainState): Promise<boolean> {
       const name = await changing(db, clock, accountId, async (client) => {
         const values = [accountId, id, status, JSON.stringify(records), clock.now()];
         return (await run<Named>(client, updateDomain, values))[0]?.name ?? null;
       });
       return name !== null;
     },
-    async delete(accountId, id) {
+    /** @returns false when the domain does not exist. */
+    async delete(accountId: AccountId, id: DomainId): Promise<boolean> {
       const name = await changing(db, clock, accountId, async (client) => {
         const gone = 'delete from domains where account_id = $1 and id = $2 returning name';
         const { rows } = await client.query<Named>(gone, [accountId, id]);
@@ -128,29 +110,34 @@ export function createDomainStore(db: Database, clock: Clock): DomainStore {
       });
       return name !== null;
     },
-    async beginClaims(max) {
+    /** Starts the claims of at most `max` domains that an older version stored without a start time. */
+    async beginClaims(max: number): Promise<void> {
       await runOn(db.pool, beginDomainClaims, [max]);
     },
-    async expiredClaim(before) {
-      const [claim] = await runOn<DomainClaim>(db.pool, expiredDomainClaim, [before]);
+    /** @returns a random domain that was never verified and was claimed before the given time; or null. */
+    async expiredClaim(claimedBefore: Date): Promise<DomainClaim | null> {
+      const [claim] = await runOn<DomainClaim>(db.pool, expiredDomainClaim, [claimedBefore]);
       return claim ?? null;
     },
-    release: (name) => release(db, clock, name),
-    ...releasedNamesOf(db),
-  };
-}
-
-function releasedNamesOf(db: Database) {
-  const { releasedDomain: notes } = db.prisma;
-  return {
+    /**
+     * Frees a name at once, whichever account has it. It also lists the name as released, because the
+     * provider may still have it.
+     *
+     * @returns the domain that had the name; null when the name was free.
+     */
+    async release(name: string): Promise<DomainClaim | null> {
+      return release(db, clock, name);
+    },
+    /** @returns a random released name, or null. */
     async releasedName(): Promise<string | null> {
       return (await runOn<Named>(db.pool, releasedDomain, []))[0]?.name ?? null;
     },
     async isReleased(name: string): Promise<boolean> {
-      return (await mappingUnavailable(() => notes.count({ where: { name } }))) > 0;
+      return (await mappingUnavailable(() => released.count({ where: { name } }))) > 0;
     },
+    /** Call it when the provider no longer has the name. */
     async forgetReleased(name: string): Promise<void> {
-      await mappingUnavailable(() => notes.deleteMany({ where: { name } }));
+      await mappingUnavailable(() => released.deleteMany({ where: { name } }));
     },
   };
 }
@@ -192,7 +179,11 @@ async function release(db: Database, clock: Clock, name: string): Promise<Domain
   return released[0] ?? null;
 }
 
-/** @param change gives the name that it has changed, or null when there is none. */
+/**
+ * Changes a domain under the account's lock, then updates the domains that depend on it.
+ *
+ * @param change returns the name of the domain that it changed, or null.
+ */
 async function changing(
   db: Database,
   clock: Clock,

@@ -1,9 +1,9 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Whether an account has verified a domain, by that exact name.
+ * Finds a domain that the account has verified. The name must match exactly.
  *
- * $1 account, $2 domain. Returns a row when it has.
+ * $1 account, $2 domain. Returns one row, or none.
  */
 export const ownsDomain: Statement = {
   name: 'owns-domain',
@@ -11,12 +11,12 @@ export const ownsDomain: Statement = {
 };
 
 /**
- * Counts the account's domains, and those of them that are not verified. Those that are being added for it in a turn that
- * lasts count as both.
+ * Counts the account's domains, and those that are not verified. A name that the account adds now, in a turn
+ * that has not ended, counts as both.
  *
- * Guarantee: behind `lock-account`, in the same transaction, nothing is missing and nothing counts twice.
+ * Guarantee: after `lock-account` in the same transaction, no domain is missing and none counts twice.
  *
- * $1 account, $2 the name that it is counted for, which does not count itself. Returns one row.
+ * $1 account, $2 the name to add, which does not count itself. Returns one row.
  */
 export const countDomains: Statement = {
   name: 'count-domains',
@@ -35,7 +35,8 @@ export const countDomains: Statement = {
 /**
  * Stores a domain that the provider has accepted.
  *
- * Guarantee: a name belongs to one account. Of any number of concurrent additions exactly one returns a row.
+ * Guarantee: a name belongs to one account. When requests add one name at the same time, exactly one gets a
+ * row.
  *
  * $1 id, $2 account, $3 name, $4 region, $5 status, $6 records (JSON), $7 created at.
  */
@@ -49,11 +50,13 @@ export const addDomain: Statement = {
 };
 
 /**
- * Keeps what the provider says of a domain.
+ * Stores a domain's state at the provider.
  *
- * Guarantee: one that stood as verified counts as verified once, also where a process of the last release verified it.
+ * Guarantee: a domain whose status was `verified` gets a time of first verification. A process of the
+ * previous release verifies domains without that time.
  *
- * $1 account, $2 id, $3 status, $4 records (JSON), $5 now. Returns its name, or no row when there is none.
+ * $1 account, $2 id, $3 status, $4 records (JSON), $5 now. Returns the name, or no row when the domain is
+ * missing.
  */
 export const updateDomain: Statement = {
   name: 'update-domain',
@@ -66,13 +69,14 @@ export const updateDomain: Statement = {
 };
 
 /**
- * Withdraws, after a change of a domain, what it and those below it owe to a domain above them.
+ * After a change of a domain, sets the domain and its subdomains back to `pending` if no domain verifies them
+ * any more.
  *
- * Guarantee: behind `lock-account`, in the same transaction, and after the change: of the name and all names below it none is
- * verified that has not keys of its own, or a verified domain with keys of its own above it in the account. Keys that were
- * found, and cannot be looked up for a while, still count.
+ * Guarantee: run it after the change and after `lock-account`, in the same transaction. Then each of these
+ * names is verified only with DKIM keys of its own, or through a verified parent domain in the account that
+ * has its own keys. Keys that the provider found and temporarily cannot look up still count.
  *
- * Those below it stood as verified: each of them counts as verified once.
+ * The subdomains were verified, so each gets a time of first verification.
  *
  * $1 account, $2 name, $3 now.
  */
@@ -97,9 +101,9 @@ export const settleDomains: Statement = {
 };
 
 /**
- * Keeps when a domain was first verified. It is marked for good: such a domain is never taken away.
+ * Stores when a domain was first verified. The mark is permanent: such a domain never expires.
  *
- * $1 account, $2 name, $3 now. Run behind `settle-domains`, in the same transaction.
+ * $1 account, $2 name, $3 now. Run it after `settle-domains`, in the same transaction.
  */
 export const markVerified: Statement = {
   name: 'mark-verified',
@@ -109,11 +113,11 @@ export const markVerified: Statement = {
 };
 
 /**
- * Takes a domain from its account, and notes its name: the provider may still have it.
+ * Removes a domain from its account and lists its name as released: the provider may still have it.
  *
- * Guarantee: the name is free and noted, or neither.
+ * Guarantee: the name is free and listed, or neither.
  *
- * $1 account, $2 name. Returns its id, or no row where the account has no such domain.
+ * $1 account, $2 name. Returns the id, or no row when the account has no such domain.
  */
 export const releaseDomain: Statement = {
   name: 'release-domain',
@@ -127,8 +131,48 @@ export const releaseDomain: Statement = {
     select id from gone`,
 };
 
-/** One of the names that operators have released and the provider may still have, at random. Returns it, or no row. */
+/**
+ * Finds a random name that an operator released and the provider may still have. Returns the name, or no row.
+ */
 export const releasedDomain: Statement = {
   name: 'released-domain',
   text: `select name from released_domains order by random() limit 1`,
+};
+
+/**
+ * Starts the claims of domains that an older version stored without a start time. A domain that is not
+ * pending may have been verified, so it gets a time of first verification.
+ *
+ * Guarantee: a row changes once, in however many processes this runs. Locked rows are skipped.
+ *
+ * $1 maximum number of rows.
+ */
+export const beginDomainClaims: Statement = {
+  name: 'begin-domain-claims',
+  text: `
+    update domains
+    set claimed_at = now(), first_verified_at = case when status <> 'pending' then now() end
+    where id in (
+      select id from domains
+      where claimed_at is null and first_verified_at is null
+      limit $1
+      for update skip locked)`,
+};
+
+/**
+ * Finds a random domain that was never verified within the days that an account has for it. The choice is
+ * random so that a domain without an answer from the provider does not block the rest. A domain with status
+ * `verified` is not found: a process of the previous release verifies domains without the time of first
+ * verification.
+ *
+ * $1 latest start of the claim. Returns account, id and name, or no row.
+ */
+export const expiredDomainClaim: Statement = {
+  name: 'expired-domain-claim',
+  text: `
+    select account_id as "accountId", id, name
+    from domains
+    where first_verified_at is null and status <> 'verified' and claimed_at < $1::timestamptz
+    order by random()
+    limit 1`,
 };
