@@ -8,39 +8,28 @@ import { lockAccount } from '../db/sql/lock-account.ts';
 import { runIn } from '../db/statement.ts';
 import type { BlockedSender as BlockedRow } from '../generated/client.ts';
 
-/** A sender whose mail an account has held. */
+/** A sender on an account's block list. Mail from it is held. */
 export interface BlockedSender {
   readonly id: BlockedSenderId;
-  /** As `senderPattern` writes it: an address, or a domain with its subdomains. */
+  /** An address, or a domain with its subdomains, as `senderPattern` returns it. */
   readonly sender: string;
   readonly createdAt: Date;
 }
 
 export type Blocking =
-  /** Where it was blocked already, nothing was written. */
+  /** If the sender was already blocked, nothing was written. */
   | { readonly kind: 'blocked'; readonly blocked: BlockedSender }
-  /** The account has as many as it may have. */
+  /** The account has the maximum number of entries. */
   | { readonly kind: 'limit-reached' };
 
 /** Block lists. Another account's entries read as missing. */
-export interface BlockedSenderStore {
-  /** The limit is exact, however many are added at once. */
-  add(accountId: AccountId, sender: string): Promise<Blocking>;
-  find(accountId: AccountId, id: BlockedSenderId): Promise<BlockedSender | null>;
-  /** The newest first. @returns null when the cursor is no entry of the account's. */
-  list(accountId: AccountId, request: PageRequest<'blockedSender'>): Promise<Page<BlockedSender> | null>;
-  /** Mail that is held stays so. @returns false when there is none. */
-  delete(accountId: AccountId, id: BlockedSenderId): Promise<boolean>;
-}
+export type BlockedSenderStore = ReturnType<typeof createBlockedSenderStore>;
 
-export function createBlockedSenderStore(
-  db: Database,
-  clock: Clock,
-  perAccountMax: number,
-): BlockedSenderStore {
+export function createBlockedSenderStore(db: Database, clock: Clock, perAccountMax: number) {
   const { blockedSender: senders } = db.prisma;
   return {
-    async add(accountId, sender) {
+    /** The limit is exact, also for concurrent requests. */
+    async add(accountId: AccountId, sender: string): Promise<Blocking> {
       return db.transactions.run(async ({ client }): Promise<Blocking> => {
         await runIn(client, lockAccount, [accountId]);
         const known = await client.blockedSender.findFirst({ where: { accountId, sender } });
@@ -54,11 +43,15 @@ export function createBlockedSenderStore(
         return { kind: 'blocked', blocked: blockedOf(row) };
       });
     },
-    async find(accountId, id) {
+    async find(accountId: AccountId, id: BlockedSenderId): Promise<BlockedSender | null> {
       const row = await mappingUnavailable(() => senders.findFirst({ where: { accountId, id } }));
       return row === null ? null : blockedOf(row);
     },
-    async list(accountId, request) {
+    /** The newest first. @returns null when the cursor is not an entry of the account. */
+    async list(
+      accountId: AccountId,
+      request: PageRequest<'blockedSender'>,
+    ): Promise<Page<BlockedSender> | null> {
       return mappingUnavailable(() =>
         readPage(request, {
           cursor: (id) => senders.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
@@ -69,7 +62,8 @@ export function createBlockedSenderStore(
         }),
       );
     },
-    async delete(accountId, id) {
+    /** Held mail stays held. @returns false when the entry does not exist. */
+    async delete(accountId: AccountId, id: BlockedSenderId): Promise<boolean> {
       const { count } = await mappingUnavailable(() => senders.deleteMany({ where: { accountId, id } }));
       return count > 0;
     },

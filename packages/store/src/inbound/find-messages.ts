@@ -3,10 +3,10 @@ import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { findMessagesByAddress, findMessagesById } from './sql/read-messages.ts';
 
-/** What an operator may know of a message: the id of its header without brackets, or who sent it or got it. */
+/** A Message-ID without brackets, or the address of the sender or a recipient. */
 export type MessageSearch = { readonly messageId: string } | { readonly address: string };
 
-/** Where a message is and what became of it; nothing of what it says. */
+/** A message's place and state, without its content. */
 export type FoundMessage = Pick<
   ReceivedMessage,
   'id' | 'accountId' | 'kind' | 'inboxId' | 'ruleId' | 'status' | 'heldReason' | 'receivedAt' | 'size'

@@ -15,26 +15,26 @@ import { addInbox, deleteInbox, lockInboundAddress, readInboxes } from './sql/in
 
 export interface NewInbox {
   readonly accountId: AccountId;
-  /** Of the key: the inbox's mail is of the same kind. */
+  /** The kind of the key that creates it. All mail of the inbox has this kind. */
   readonly kind: KeyKind;
-  /** As `inboundAddress` writes it. */
+  /** Normalised by `inboundAddress`. */
   readonly address: string;
   readonly name: string;
   readonly fromName: string | null;
 }
 
-/** Which inbox it is, without what it has received. */
+/** An inbox without the counts of its mail. */
 export type InboxIdentity = Pick<Inbox, 'id' | 'address' | 'fromName'>;
 
 export interface Inbox extends Omit<NewInbox, 'accountId'> {
   readonly id: InboxId;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** Received messages that nobody has marked as read. */
+  /** The number of received messages that are not marked as read. */
   readonly unread: number;
-  /** Null: it has received nothing. */
+  /** null: it has received no message. */
   readonly lastReceived: Date | null;
-  /** The account's verified domain; null on a shared one. */
+  /** The account's verified domain; null when the domain is shared, or no longer verified by the account. */
   readonly domainId: DomainId | null;
 }
 
@@ -42,37 +42,32 @@ export type InboxCreation =
   | { readonly kind: 'created'; readonly id: InboxId }
   /** The domain is neither shared nor verified by the account. */
   | { readonly kind: 'foreign-domain' }
-  /** The account has as many as it may have. */
+  /** The account has the maximum number of inboxes. */
   | { readonly kind: 'limit-reached' }
   | { readonly kind: 'exists' };
 
-/** Addresses that receive mail. An inbox of another account, or of the other kind of keys, reads as missing. */
-export interface InboxStore {
-  /** The limit is exact, however many are created at once. */
-  create(inbox: NewInbox): Promise<InboxCreation>;
-  /** @param idOrAddress as the customer wrote it. */
-  find(reader: MailReader, idOrAddress: string): Promise<Inbox | null>;
-  /** As `find`, without counting its mail. */
-  identify(reader: MailReader, idOrAddress: string): Promise<InboxIdentity | null>;
-  /** The newest first. @returns null when the cursor is none of the reader's inboxes. */
-  list(reader: MailReader, request: PageRequest<'inbox'>): Promise<Page<Inbox> | null>;
-  /** Frees the address and the place; messages and threads are missing from then on. Their rows go later. @returns its id; null when there is none. */
-  delete(reader: MailReader, idOrAddress: string): Promise<InboxId | null>;
-}
-
 export interface InboxRules {
-  /** Every account may have inboxes on these. */
+  /** Every account may have inboxes on these domains. */
   readonly sharedDomains: readonly string[];
-  /** How many inboxes an account may have, of both kinds of keys together. */
+  /** The maximum number of inboxes of an account, live and test together. */
   readonly perAccountMax: number;
 }
 
-export function createInboxStore(db: Database, clock: Clock, rules: InboxRules): InboxStore {
+/**
+ * Addresses that receive mail. An inbox of another account, or of the other kind of key, reads as missing.
+ */
+export type InboxStore = ReturnType<typeof createInboxStore>;
+
+export function createInboxStore(db: Database, clock: Clock, rules: InboxRules) {
   const { inbox: inboxes } = db.prisma;
 
   return {
-    create: (inbox) => create(db, clock, rules, inbox),
-    async find(reader, idOrAddress) {
+    /** The limit is exact, also for concurrent requests. */
+    async create(inbox: NewInbox): Promise<InboxCreation> {
+      return create(db, clock, rules, inbox);
+    },
+    /** @param idOrAddress as the customer wrote it. */
+    async find(reader: MailReader, idOrAddress: string): Promise<Inbox | null> {
       const where = whereIs(reader, idOrAddress);
       if (where === null) return null;
       const row = await mappingUnavailable(() => inboxes.findFirst({ where }));
@@ -80,14 +75,16 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules):
       const [inbox] = await withMail(db, [row]);
       return inbox ?? null;
     },
-    async identify(reader, idOrAddress) {
+    /** Like `find`, but does not count the mail. */
+    async identify(reader: MailReader, idOrAddress: string): Promise<InboxIdentity | null> {
       const where = whereIs(reader, idOrAddress);
       if (where === null) return null;
       const select = { id: true, address: true, fromName: true };
       const row = await mappingUnavailable(() => inboxes.findFirst({ where, select }));
       return row === null ? null : { ...row, id: row.id as InboxId };
     },
-    async list({ accountId, kind }, request) {
+    /** The newest first. @returns null when the cursor is not an inbox of the reader. */
+    async list({ accountId, kind }: MailReader, request: PageRequest<'inbox'>): Promise<Page<Inbox> | null> {
       return mappingUnavailable(() =>
         readPage(request, {
           cursor: (id) => inboxes.findFirst({ where: { id, accountId, kind }, select: { createdAt: true } }),
@@ -98,7 +95,13 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules):
         }),
       );
     },
-    async delete({ accountId, kind }, idOrAddress) {
+    /**
+     * Frees the address and lowers the account's count. Messages and threads read as missing at once; a relay
+     * deletes their rows later.
+     *
+     * @returns the id; null when the inbox does not exist.
+     */
+    async delete({ accountId, kind }: MailReader, idOrAddress: string): Promise<InboxId | null> {
       const [gone] = await runOn<{ id: InboxId }>(db.pool, deleteInbox, [
         accountId,
         kind,
@@ -140,7 +143,7 @@ async function countOf(client: PoolClient, accountId: AccountId): Promise<number
   return rows[0]?.n ?? 0;
 }
 
-/** @returns null when it is neither an id nor an address. */
+/** @returns null when the text is neither an id nor an address. */
 function whereIs({ accountId, kind }: MailReader, idOrAddress: string) {
   const id = parseId('inbox', idOrAddress);
   if (id !== null) return { accountId, kind, id };
@@ -148,7 +151,7 @@ function whereIs({ accountId, kind }: MailReader, idOrAddress: string) {
   return address === null ? null : { accountId, kind, address };
 }
 
-/** What `read-inboxes` says of each. */
+/** A row of `read-inboxes`. */
 interface InboxMail {
   readonly id: string;
   readonly unread: number;
@@ -160,8 +163,8 @@ async function withMail(db: Database, rows: readonly InboxRow[]): Promise<Inbox[
   const mail = await runOn<InboxMail>(db.pool, readInboxes, [rows.map(({ id }) => id)]);
   const byId = new Map(mail.map((each) => [each.id, each]));
   return rows.flatMap((row) => {
-    const of = byId.get(row.id);
-    return of === undefined ? [] : [inboxOf(row, of)]; // deleted meanwhile
+    const found = byId.get(row.id);
+    return found === undefined ? [] : [inboxOf(row, found)]; // deleted meanwhile
   });
 }
 
@@ -169,7 +172,14 @@ function inboxOf(row: InboxRow, { unread, lastReceived, domainId }: InboxMail): 
   const { id, kind, address, name, fromName, createdAt, updatedAt } = row;
   return {
     id: id as InboxId,
-    ...{ kind, address, name, fromName, createdAt, updatedAt },
-    ...{ unread, lastReceived, domainId },
+    kind,
+    address,
+    name,
+    fromName,
+    createdAt,
+    updatedAt,
+    unread,
+    lastReceived,
+    domainId,
   };
 }

@@ -31,15 +31,15 @@ import {
 import { releaseMessage } from './sql/receive-message.ts';
 import { threadOf } from './thread-of.ts';
 
-/** A message with all that is stored of it. */
+/** A message with all its stored fields. */
 export interface WholeMessage extends ReceivedMessage {
   readonly html: string | null;
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  /** Ids of the header, without brackets, in its order. */
+  /** The ids of the References header without brackets, in the order of the header. */
   readonly references: readonly string[];
-  /** Null: it was never held, or is. */
+  /** null: it was never held, or is held now. */
   readonly releasedAt: Date | null;
-  /** The raw bytes in the blob store. */
+  /** The id of the raw bytes in the blob store. */
   readonly blob: string;
   readonly attachments: readonly MessageAttachment[];
 }
@@ -48,59 +48,59 @@ export interface MessageAttachment extends ReceivedAttachment {
   readonly blob: string;
 }
 
-/** Which messages a list has. */
 export interface MessageFilter {
-  /** Null: all but held ones. */
+  /** null: all messages except held ones. */
   readonly status: ReceivedMessage['status'] | null;
-  /** Null: of every inbox, and of none. */
+  /** null: messages of every inbox, and those without an inbox. */
   readonly inboxId: InboxId | null;
 }
 
-/** What a link leads to. */
+/** The bytes behind a link: a raw message or an attachment. */
 export interface LinkedBytes {
   readonly blob: string;
-  /** Null of an attachment that has none, and of the raw message. */
+  /** null for the raw message, and for an attachment without a name. */
   readonly filename: string | null;
-  /** Of an attachment, as its sender wrote it; null: the raw message. */
+  /** An attachment's type as its sender wrote it; null for the raw message. */
   readonly contentType: string | null;
 }
 
-/** Received mail. A message of another account, or of the other kind of keys, reads as missing. */
-export interface MessageStore {
-  find(reader: MailReader, id: MessageId): Promise<WholeMessage | null>;
-  /** The newest first; of each what its record holds. @returns null when the cursor is none of the reader's messages. */
-  list(
-    reader: MailReader,
-    filter: MessageFilter,
-    request: PageRequest<'message'>,
-  ): Promise<Page<ReceivedMessage> | null>;
-  /** Puts a held message into its thread, with its event. Of several at once one releases it. */
-  release(reader: MailReader, id: MessageId): Promise<'released' | 'not-held' | 'missing'>;
-  /** For whoever has a link: nobody is asked whose the message is. @returns null when it is gone. */
-  findLinked(target: LinkTarget): Promise<LinkedBytes | null>;
-}
+type ReleaseResult = 'released' | 'not-held' | 'missing';
 
-export function createMessageStore(db: Database, clock: Clock): MessageStore {
+/** Received mail. A message of another account, or of the other kind of key, reads as missing. */
+export type MessageStore = ReturnType<typeof createMessageStore>;
+
+export function createMessageStore(db: Database, clock: Clock) {
   const { message: messages, messageAttachment: attachments } = db.prisma;
 
   return {
-    async find({ accountId, kind }, id) {
+    async find({ accountId, kind }: MailReader, id: MessageId): Promise<WholeMessage | null> {
       const row = await mappingUnavailable(() =>
         messages.findFirst({
           where: { id, accountId, kind },
           include: { attachments: { orderBy: { position: 'asc' } } },
         }),
       );
-      return row === null || !(await inboxIsThere(db, row.inboxId)) ? null : wholeOf(row);
+      return row === null || !(await inboxExists(db, row.inboxId)) ? null : wholeOf(row);
     },
-    list: (reader, filter, request) => list(db, reader, filter, request),
-    release: async (reader, id) => db.transactions.run((tx) => release(tx, clock, reader, id)),
-    async findLinked({ messageId, attachmentId }) {
+    /** The newest first, each as its record. @returns null when the cursor is not a message of the reader. */
+    async list(
+      reader: MailReader,
+      filter: MessageFilter,
+      request: PageRequest<'message'>,
+    ): Promise<Page<ReceivedMessage> | null> {
+      return list(db, reader, filter, request);
+    },
+    /** Adds a held message to its thread and records its event. Of concurrent calls, one releases it. */
+    async release(reader: MailReader, id: MessageId): Promise<ReleaseResult> {
+      return db.transactions.run((tx) => release(tx, clock, reader, id));
+    },
+    /** The link is the permission, so no account is checked. @returns null when the bytes are deleted. */
+    async findLinked({ messageId, attachmentId }: LinkTarget): Promise<LinkedBytes | null> {
       if (attachmentId === null) {
         const row = await mappingUnavailable(() =>
           messages.findUnique({ where: { id: messageId }, select: { blob: true, inboxId: true } }),
         );
-        if (row === null || !(await inboxIsThere(db, row.inboxId))) return null;
+        if (row === null || !(await inboxExists(db, row.inboxId))) return null;
         return { blob: row.blob, filename: null, contentType: null };
       }
       const file = await mappingUnavailable(() =>
@@ -109,14 +109,14 @@ export function createMessageStore(db: Database, clock: Clock): MessageStore {
           select: { blob: true, filename: true, contentType: true, message: { select: { inboxId: true } } },
         }),
       );
-      if (file === null || !(await inboxIsThere(db, file.message.inboxId))) return null;
+      if (file === null || !(await inboxExists(db, file.message.inboxId))) return null;
       return { blob: file.blob, filename: file.filename, contentType: file.contentType };
     },
   };
 }
 
-/** Asked after the message was read: the rows of a deleted inbox may stay until a relay has deleted them. */
-async function inboxIsThere({ prisma }: Database, inboxId: string | null): Promise<boolean> {
+/** Check this after reading a message: the rows of a deleted inbox stay until a relay deletes them. */
+async function inboxExists({ prisma }: Database, inboxId: string | null): Promise<boolean> {
   if (inboxId === null) return true;
   return (await mappingUnavailable(() => prisma.inbox.count({ where: { id: inboxId } }))) > 0;
 }
@@ -139,7 +139,7 @@ async function list(
     const row = await mappingUnavailable(() =>
       db.prisma.message.findFirst({ where, select: { createdAt: true, inboxId: true } }),
     );
-    if (row === null || !(await inboxIsThere(db, row.inboxId))) return null;
+    if (row === null || !(await inboxExists(db, row.inboxId))) return null;
     position = { at: row.createdAt, id: cursor.id };
   }
   const statuses = status === null ? NOT_HELD : [status];
@@ -154,10 +154,13 @@ async function list(
   return { entries: await recordsOf(db, entries), hasMore };
 }
 
-/** Of `read-records`. One character more than the bytes of the longest text tells that there is more. */
+/**
+ * Limits for `read-records`. It reads one character more than a record may have bytes, so a longer text is
+ * recognised.
+ */
 const RECORD = [LIMITS.recordTextBytes + 1, LIMITS.recordEntries, LIMITS.recordNameLength] as const;
 
-/** In their order. Those that are gone meanwhile are left out. */
+/** Keeps the order. Messages that were deleted meanwhile are left out. */
 async function recordsOf(
   db: Database,
   messages: readonly { readonly id: string }[],
@@ -173,51 +176,67 @@ async function release(
   clock: Clock,
   { accountId, kind }: MailReader,
   id: MessageId,
-): Promise<'released' | 'not-held' | 'missing'> {
+): Promise<ReleaseResult> {
   const held = await tx.client.message.findFirst({
     where: { id, accountId, kind },
     select: {
-      ...{ status: true, inboxId: true, ruleId: true },
-      ...{ messageId: true, inReplyTo: true, references: true },
+      status: true,
+      inboxId: true,
+      ruleId: true,
+      messageId: true,
+      inReplyTo: true,
+      references: true,
     },
   });
   if (held === null) return 'missing';
   if (held.status !== 'held') return 'not-held';
   const inboxId = held.inboxId as InboxId | null;
   const locked = await runIn(tx.client, lockInbox, [inboxId, held.ruleId]);
-  // Its inbox is gone, and the message with it, whose row may stay for a while. A rule may go before its messages.
+  // The inbox was deleted, so the message counts as deleted, although its row may stay for a while. A deleted
+  // rule keeps its messages.
   if (inboxId !== null && locked.length === 0) return 'missing';
   const joined = inboxId === null ? null : await threadOf(tx, inboxId, held);
   const newThread = inboxId === null || joined !== null ? null : newId('thread', clock);
-  const released = await runIn(tx.client, releaseMessage, [
-    ...[id, joined, newThread],
-    clock.now().toISOString(),
-  ]);
-  if (released.length === 0) return (await isThere(tx, id)) ? 'not-held' : 'missing';
+  const released = await runIn(tx.client, releaseMessage, [id, joined, newThread, clock.now().toISOString()]);
+  if (released.length === 0) return (await exists(tx, id)) ? 'not-held' : 'missing';
   const [record] = await runIn<ReceivedMessage>(tx.client, readRecords, [[id], ...RECORD]);
   if (record === undefined) throw new Error(`${id} was released and is gone`);
   await recordReception(tx, clock, record);
   return 'released';
 }
 
-async function isThere(tx: Transaction, id: MessageId): Promise<boolean> {
+async function exists(tx: Transaction, id: MessageId): Promise<boolean> {
   return (await tx.client.message.findUnique({ where: { id }, select: { id: true } })) !== null;
 }
 
 function wholeOf(row: MessageRow & { readonly attachments: readonly AttachmentRow[] }): WholeMessage {
   const { spf, dkim, dmarc } = row;
   return {
-    ...{ id: row.id as MessageId, accountId: row.accountId as WholeMessage['accountId'], kind: row.kind },
-    ...{ status: row.status, heldReason: row.heldReason as WholeMessage['heldReason'] },
+    id: row.id as MessageId,
+    accountId: row.accountId as WholeMessage['accountId'],
+    kind: row.kind,
+    status: row.status,
+    heldReason: row.heldReason as WholeMessage['heldReason'],
     inboxId: row.inboxId as InboxId | null,
     threadId: row.threadId as ThreadId | null,
     ruleId: row.ruleId as RoutingRuleId | null,
-    ...{ messageId: row.messageId, inReplyTo: row.inReplyTo, references: row.references },
-    ...{ from: row.from, to: row.to, cc: row.cc, replyTo: row.replyTo, receivedFor: row.receivedFor },
-    ...{ subject: row.subject, text: row.text, html: row.html },
+    messageId: row.messageId,
+    inReplyTo: row.inReplyTo,
+    references: row.references,
+    from: row.from,
+    to: row.to,
+    cc: row.cc,
+    replyTo: row.replyTo,
+    receivedFor: row.receivedFor,
+    subject: row.subject,
+    text: row.text,
+    html: row.html,
     headers: row.headers as unknown as WholeMessage['headers'],
     auth: { spf, dkim, dmarc } as WholeMessage['auth'],
-    ...{ receivedAt: row.createdAt, releasedAt: row.releasedAt, size: row.size, blob: row.blob },
+    receivedAt: row.createdAt,
+    releasedAt: row.releasedAt,
+    size: row.size,
+    blob: row.blob,
     automatic: row.automatic,
     attachments: row.attachments.map(attachmentOf),
   };

@@ -23,27 +23,27 @@ import type { SweptBlob } from './swept-blobs.ts';
 import { threadOf } from './thread-of.ts';
 
 /**
- * Senders whom a block list is asked for. Each has up to 128 names, 17 KB together, and up to 50 targets ask
- * in one transaction. A message has one author, seldom two.
+ * The block list is checked for at most this many senders. Each sender has up to 128 names, 17 KB together,
+ * and one transaction checks up to 50 targets. A message has one author, seldom two.
  */
 const SENDERS_MAX = 20;
 
-/** Mail as the pipeline has read and judged it. */
+/** Mail that the pipeline has parsed and screened. */
 export interface IncomingMessage {
-  /** SHA-256 of the bytes as the sender gave them. */
+  /** SHA-256 of the bytes as the sender sent them. */
   readonly contentDigest: Buffer;
-  /** The raw bytes in the blob store. */
+  /** The id of the raw bytes in the blob store. */
   readonly blob: string;
-  /** In bytes. */
+  /** Bytes. */
   readonly size: number;
-  /** Of the envelope, as written. */
+  /** The recipients of the envelope, as written. */
   readonly recipients: readonly string[];
-  /** Addresses that a block list is asked for: From's and the envelope's. Null when they are not all known. */
+  /** The addresses in From and the envelope, for the block list. null: not all of them are known. */
   readonly senders: readonly string[] | null;
-  /** Ids of headers have no brackets. */
+  /** Message-IDs have no brackets. */
   readonly messageId: string | null;
   readonly inReplyTo: string | null;
-  /** In the order of the header. */
+  /** The order is that of the header. */
   readonly references: readonly string[];
   readonly from: string;
   readonly to: readonly string[];
@@ -56,7 +56,7 @@ export interface IncomingMessage {
   readonly attachments: readonly IncomingAttachment[];
   readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
   readonly automatic: boolean;
-  /** What screening says; a block list is asked here. */
+  /** The result of screening. The store checks the block list itself. */
   readonly heldReason: HeldReason | null;
 }
 
@@ -68,7 +68,7 @@ export interface IncomingAttachment {
   readonly blob: string;
 }
 
-/** Where a message of one envelope went. */
+/** The message as it was stored for one inbox or rule. */
 export interface StoredMessage {
   readonly id: MessageId;
   readonly accountId: AccountId;
@@ -77,40 +77,34 @@ export interface StoredMessage {
 }
 
 export type Reception =
-  /** Committed. `messages` is without those that the same bytes had made before. */
+  /** Committed. `messages` leaves out targets that already had the same bytes. */
   | { readonly kind: 'stored'; readonly messages: readonly StoredMessage[] }
-  /** None of the recipients leads anywhere any more. */
+  /** No recipient has an inbox or a rule any more. */
   | { readonly kind: 'nobody' };
 
-export interface ReceivedMessageStore {
-  /** Whether mail to the address leads anywhere just now. @throws StoreUnavailableError */
-  accepts(recipient: string): Promise<boolean>;
-  /**
-   * Stores a message for each inbox, or rule where there is no inbox, in one transaction with its events.
-   *
-   * @param claim of mail that SES told of: it ends in the same transaction, or stores nothing when it is no longer held
-   * @throws StoreUnavailableError; whether it had committed is then unknown. A repetition of the same bytes stores nothing twice.
-   * @throws SweptBlobsError when the sweep took blobs that the message names
-   */
-  receive(message: IncomingMessage, claim?: SesMailClaim): Promise<Reception>;
-  /** Says that the bytes of swept blobs were put again. @throws StoreUnavailableError */
-  forgetSwept(blobs: readonly SweptBlob[]): Promise<void>;
-}
+export type ReceivedMessageStore = ReturnType<typeof createReceivedMessageStore>;
 
-export function createReceivedMessageStore(
-  db: Database,
-  clock: Clock,
-  sharedDomains: readonly string[],
-): ReceivedMessageStore {
+export function createReceivedMessageStore(db: Database, clock: Clock, sharedDomains: readonly string[]) {
   const find = async (addresses: readonly string[]) =>
     runOn<Recipient>(db.pool, findRecipients, [addresses, sharedDomains]);
 
   return {
-    async accepts(recipient) {
+    /** True when the address has an inbox or a rule now. @throws StoreUnavailableError */
+    async accepts(recipient: string): Promise<boolean> {
       const address = inboundAddress(recipient);
       return address !== null && (await find([address])).length > 0;
     },
-    async receive(message, claim) {
+    /**
+     * Stores a message for each inbox, and for each rule without an inbox, in one transaction with its
+     * events.
+     *
+     * @param claim the claim on mail from SES. It ends in the same transaction. Nothing is stored when it is
+     * no longer held.
+     * @throws StoreUnavailableError; the transaction may have committed. Receiving the same bytes again
+     * stores nothing twice.
+     * @throws SweptBlobsError when the sweep took blobs that the message names.
+     */
+    async receive(message: IncomingMessage, claim?: SesMailClaim): Promise<Reception> {
       const written = addressesOf(message.recipients);
       const targets = targetsOf(await find([...written.keys()]), written);
       const senderNames = namesToAsk(message);
@@ -130,7 +124,10 @@ export function createReceivedMessageStore(
         return taken === 0 ? { kind: 'nobody' } : { kind: 'stored', messages };
       });
     },
-    forgetSwept: (blobs) => forgetSwept(db.pool, blobs),
+    /** Call it after the bytes of swept blobs were stored again. @throws StoreUnavailableError */
+    async forgetSwept(blobs: readonly SweptBlob[]): Promise<void> {
+      await forgetSwept(db.pool, blobs);
+    },
   };
 }
 
@@ -142,12 +139,12 @@ interface Recipient {
   readonly ruleId: RoutingRuleId | null;
 }
 
-/** An inbox, or a rule without one, with the recipients that lead to it. */
+/** An inbox, or a rule without an inbox, with the recipients that it matched. */
 interface Target extends Omit<Recipient, 'address'> {
   readonly receivedFor: string[];
 }
 
-/** What was written, by the address that it means. */
+/** The recipients as written, keyed by the normalised address. */
 function addressesOf(recipients: readonly string[]): Map<string, string[]> {
   const written = new Map<string, string[]>();
   for (const recipient of recipients) {
@@ -157,7 +154,7 @@ function addressesOf(recipients: readonly string[]): Map<string, string[]> {
   return written;
 }
 
-/** In one order for all, so that two messages never wait for each other's locks. */
+/** Sorted, so that two transactions take the locks in the same order and never deadlock. */
 function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, readonly string[]>): Target[] {
   const targets = new Map<string, Target>();
   for (const { address, ...recipient } of found) {
@@ -169,7 +166,7 @@ function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, rea
   return [...targets].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target);
 }
 
-/** @returns null when the senders cannot be compared; none when the message is held anyway */
+/** @returns null when the senders cannot be compared; an empty list when the message is held anyway. */
 function namesToAsk({ senders, heldReason }: IncomingMessage): readonly string[] | null {
   if (heldReason !== null) return [];
   return senders === null || senders.length > SENDERS_MAX ? null : senderPatterns(senders);
@@ -181,10 +178,10 @@ interface MessageToStore extends IncomingMessage {
 }
 
 /**
- * Blocked senders are live only: mail to a test inbox is not held by them.
+ * The block list applies to live mail only. It does not hold mail to a test inbox.
  *
- * @param bodyOf a message that this transaction made of the same bytes, if there is one: its body is copied
- * @returns null when the same bytes were stored before
+ * @param bodyOf a message that this transaction stored from the same bytes: its body is copied.
+ * @returns null when the target already had the same bytes.
  */
 async function store(
   tx: Transaction,
@@ -194,7 +191,10 @@ async function store(
   bodyOf: MessageId | undefined,
 ): Promise<StoredMessage | null> {
   const [judged] = await runIn<{ repeated: boolean; blocked: boolean }>(tx.client, judgeMessage, [
-    ...[accountId, inboxId, ruleId, message.contentDigest],
+    accountId,
+    inboxId,
+    ruleId,
+    message.contentDigest,
     kind === 'live' ? message.senderNames : [],
     clock.now().toISOString(),
   ]);
@@ -206,7 +206,12 @@ async function store(
   const { blob, references, html, headers, contentDigest, notifiedAt } = message;
   const record: ReceivedMessage = {
     ...recordPartOf(message),
-    ...{ accountId, kind, inboxId, ruleId, receivedFor, heldReason },
+    accountId,
+    kind,
+    inboxId,
+    ruleId,
+    receivedFor,
+    heldReason,
     id: newId('message', clock),
     status: heldReason === null ? 'received' : 'held',
     threadId: joined ?? newThread,
@@ -214,8 +219,13 @@ async function store(
     attachments: message.attachments.map((file) => ({ ...file, id: newId('attachment', clock) })),
   };
   const row = {
-    ...{ ...record, ...record.auth, threadId: joined },
-    ...{ blob, references, notifiedAt, contentDigest: contentDigest.toString('hex') },
+    ...record,
+    ...record.auth,
+    threadId: joined,
+    blob,
+    references,
+    notifiedAt,
+    contentDigest: contentDigest.toString('hex'),
     ...(bodyOf === undefined ? { html, headers } : { bodyOf, text: null }),
   };
   const swept = await runIn<SweptBlob & { isOver: boolean }>(tx.client, addMessage, [
@@ -228,13 +238,13 @@ async function store(
   return { id: record.id, accountId, status: heldReason === null ? 'received' : 'held', heldReason };
 }
 
-/** What a message says of itself. */
+/** The fields of the record that come from the message itself. */
 function recordPartOf(message: IncomingMessage) {
   const { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic } = message;
   return { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic };
 }
 
-/** The event of a message that came, or was released. Mail to a test inbox makes none. */
+/** Records the event of a message that arrived or was released. Mail to a test inbox has no event. */
 export async function recordReception(
   tx: Transaction,
   clock: Clock,

@@ -27,71 +27,68 @@ export interface NewRoutingRule {
   readonly name: string | null;
   /** Normalised by parseEndpoint. */
   readonly endpoint: string;
-  /** One at the least: to a webhook none would mean every type. */
+  /** At least one: a webhook without types would get every type. */
   readonly events: readonly EventType[];
 }
 
-/** A rule that takes received mail to an endpoint of its own. */
+/** A rule that delivers received mail to its own endpoint. */
 export interface RoutingRule {
   readonly id: RoutingRuleId;
-  /** An address as `inboundAddress` writes it, or `*@` and a domain. */
+  /** An address, normalised by `inboundAddress`; or `*@` and a domain. */
   readonly match: string;
   readonly name: string | null;
   readonly endpoint: string;
   readonly events: readonly EventType[];
-  /** Its subject names the rule. It is deleted with the rule only. */
+  /** The webhook's subject names the rule. Only deleting the rule deletes it. */
   readonly webhookId: WebhookId;
   readonly createdAt: Date;
 }
 
 export type RoutingRuleCreation =
-  /** This once with the signing secret of its webhook. */
+  /** The signing secret of the webhook is shown only here. */
   | { readonly kind: 'created'; readonly rule: RoutingRule; readonly signingSecret: string }
-  /** The domain is neither shared nor verified by the account, or all mail of a shared one was asked for. */
+  /**
+   * The domain is neither shared nor verified by the account, or the rule matches all addresses of a shared
+   * domain.
+   */
   | { readonly kind: 'foreign-domain' }
   /** The account has `max` webhooks or more. */
   | { readonly kind: 'limit-reached'; readonly max: number }
   | { readonly kind: 'exists' };
 
-/** Routing rules, each with its webhook. Another account's read as missing. */
-export interface RoutingRuleStore {
-  /** Rule and webhook, or neither. The limit of webhooks is exact, however many are created at once. */
-  create(rule: NewRoutingRule): Promise<RoutingRuleCreation>;
-  find(accountId: AccountId, id: RoutingRuleId): Promise<RoutingRule | null>;
-  /** The newest first. @returns null when the cursor is none of the account's rules. */
-  list(accountId: AccountId, request: PageRequest<'routingRule'>): Promise<Page<RoutingRule> | null>;
-  /**
-   * Deletes it with its webhook, queued deliveries and dead letters. Of a large backlog the rows go later.
-   *
-   * @returns false when there is none.
-   */
-  delete(accountId: AccountId, id: RoutingRuleId): Promise<boolean>;
-}
-
 export interface RoutingRuleLimits {
-  /** An address on these belongs to one account; no rule takes all of their mail. */
+  /**
+   * An address on a shared domain belongs to one account. No rule matches all addresses of a shared domain.
+   */
   readonly sharedDomains: readonly string[];
-  /** How many webhooks an account may have that has no limit of its own. */
+  /** Applies to an account that has no limit of its own. */
   readonly webhooksPerAccountMax: number;
 }
+
+/** Routing rules, each with its webhook. Another account's rules read as missing. */
+export type RoutingRuleStore = ReturnType<typeof createRoutingRuleStore>;
 
 export function createRoutingRuleStore(
   db: Database,
   secrets: SecretBox,
   clock: Clock,
   limits: RoutingRuleLimits,
-): RoutingRuleStore {
+) {
   const { inboundRoute: table } = db.prisma;
   return {
-    create: (rule) => db.transactions.run(({ client }) => create(client, secrets, clock, limits, rule)),
-    async find(accountId, id) {
+    /** Creates rule and webhook, or neither. The limit of webhooks is exact, also for concurrent requests. */
+    async create(rule: NewRoutingRule): Promise<RoutingRuleCreation> {
+      return db.transactions.run(({ client }) => create(client, secrets, clock, limits, rule));
+    },
+    async find(accountId: AccountId, id: RoutingRuleId): Promise<RoutingRule | null> {
       return mappingUnavailable(async () => {
         const row = await table.findFirst({ where: { accountId, id } });
         const [rule] = await withWebhooks(db, row === null ? [] : [row]);
         return rule ?? null;
       });
     },
-    async list(accountId, request) {
+    /** The newest first. @returns null when the cursor is not a rule of the account. */
+    async list(accountId: AccountId, request: PageRequest<'routingRule'>): Promise<Page<RoutingRule> | null> {
       return mappingUnavailable(() =>
         readPage(request, {
           cursor: (id) => table.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
@@ -100,7 +97,13 @@ export function createRoutingRuleStore(
         }),
       );
     },
-    async delete(accountId, id) {
+    /**
+     * Deletes the rule with its webhook, queued deliveries and dead letters. The rows of a large backlog are
+     * deleted later.
+     *
+     * @returns false when the rule does not exist.
+     */
+    async delete(accountId: AccountId, id: RoutingRuleId): Promise<boolean> {
       const values = [accountId, id, clock.now()];
       const [gone] = await runOn<{ webhookId: WebhookId }>(db.pool, deleteRoutingRule, values);
       if (gone === undefined) return false;
@@ -118,10 +121,10 @@ async function create(
   { accountId, match: { match, domain, isWholeDomain }, name, endpoint, events }: NewRoutingRule,
 ): Promise<RoutingRuleCreation> {
   const isShared = sharedDomains.includes(domain);
-  const isTheirs = isShared
+  const isAllowed = isShared
     ? !isWholeDomain
     : (await runIn(client, ownsDomain, [accountId, domain])).length > 0;
-  if (!isTheirs) return { kind: 'foreign-domain' };
+  if (!isAllowed) return { kind: 'foreign-domain' };
   const max = await webhookLimitReached(client, accountId, webhooksPerAccountMax);
   if (max !== null) return { kind: 'limit-reached', max };
   if (isShared) await runIn(client, lockInboundAddress, [match]);
@@ -129,7 +132,11 @@ async function create(
   const values = [id, accountId, match, name, webhookId, createdAt.toISOString(), isShared];
   if ((await runIn(client, addRoutingRule, values)).length === 0) return { kind: 'exists' };
   const { signingSecret } = await insertWebhook(client, secrets, {
-    ...{ id: webhookId, accountId, endpoint, events, createdAt },
+    id: webhookId,
+    accountId,
+    endpoint,
+    events,
+    createdAt,
     subject: inboundSubject(accountId, id),
   });
   return {
@@ -149,8 +156,13 @@ async function withWebhooks(db: Database, rows: readonly RuleRow[]): Promise<Rou
     const webhook = byId.get(webhookId);
     if (webhook === undefined) return []; // deleted meanwhile
     return {
-      ...{ id: id as RoutingRuleId, match, name, webhookId: webhookId as WebhookId, createdAt },
-      ...{ endpoint: webhook.endpoint, events: webhook.events.filter(isEventType) },
+      id: id as RoutingRuleId,
+      match,
+      name,
+      webhookId: webhookId as WebhookId,
+      createdAt,
+      endpoint: webhook.endpoint,
+      events: webhook.events.filter(isEventType),
     };
   });
 }

@@ -3,19 +3,9 @@ import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
-import { addSesMail, claimSesMail, deferSesMail, endSesMail } from './sql/ses-mail.ts';
+import { addSesMail, claimSesMail, countSesMail, deferSesMail, endSesMail } from './sql/ses-mail.ts';
 
-export interface SesMailStore {
-  /**
-   * Keeps the message until it is taken in.
-   *
-   * @param notificationId SNS's id: the same on every repetition. @returns false: that one was kept before.
-   * @throws StoreUnavailableError; a repetition keeps nothing twice
-   */
-  add(notificationId: string, mail: SesMail): Promise<boolean>;
-}
-
-/** A claim on a row; a later claim ends it. */
+/** A claim on a row. A later claim ends it. */
 export interface SesMailClaim {
   readonly notificationId: string;
   readonly claim: number;
@@ -23,26 +13,30 @@ export interface SesMailClaim {
 
 export type ClaimedSesMail = SesMail & SesMailClaim;
 
-/** An inbound process's view. All methods throw StoreUnavailableError. A message that is stored ends with `ReceivedMessageStore.receive`. */
-export interface SesMailWork {
-  /** What is not ended within the lease is claimed by the next one. */
-  claim(limits: { readonly rowsMax: number; readonly leaseSeconds: number }): Promise<ClaimedSesMail[]>;
-  /** Ends a message that is not stored. @returns false: the claim is no longer held */
-  end(claim: SesMailClaim): Promise<boolean>;
-  /** Due again after the delay, which renews a lease, too. */
-  defer(claim: SesMailClaim, delayMs: number): Promise<void>;
-  /** @returns how many wait or are held */
-  count(): Promise<number>;
-}
+export type SesMailStore = ReturnType<typeof createSesMailStore>;
 
-export function createSesMailStore(db: Database): SesMailStore {
+export function createSesMailStore(db: Database) {
   return {
-    async add(notificationId, { providerMessageId, source, recipients, verdicts, location }) {
-      const placed =
-        location.kind === 'content' ? [location.bytes, null, null] : [null, location.bucket, location.key];
+    /**
+     * Stores the mail until an inbound process has received it.
+     *
+     * @param notificationId SNS's id, which is the same on every repetition.
+     * @returns false when the notification was stored before.
+     * @throws StoreUnavailableError; a repetition stores nothing twice.
+     */
+    async add(
+      notificationId: string,
+      { providerMessageId, source, recipients, verdicts, location }: SesMail,
+    ): Promise<boolean> {
       const added = await runOn(db.pool, addSesMail, [
-        ...[notificationId, providerMessageId, source, recipients, JSON.stringify(verdicts)],
-        ...placed,
+        notificationId,
+        providerMessageId,
+        source,
+        recipients,
+        JSON.stringify(verdicts),
+        location.kind === 'content' ? location.bytes : null,
+        location.kind === 'object' ? location.bucket : null,
+        location.kind === 'object' ? location.key : null,
       ]);
       return added.length > 0;
     },
@@ -55,29 +49,48 @@ type ClaimedRow = Omit<ClaimedSesMail, 'location'> & {
   readonly key: string;
 };
 
-export function createSesMailWork(db: Database): SesMailWork {
+/**
+ * The mail of SES as an inbound process sees it. A message that is stored ends with
+ * `ReceivedMessageStore.receive`. All methods throw StoreUnavailableError.
+ */
+export type SesMailWork = ReturnType<typeof createSesMailWork>;
+
+export function createSesMailWork(db: Database) {
   return {
-    async claim({ rowsMax, leaseSeconds }) {
+    /** A message that does not end within the lease is claimed again. */
+    async claim({
+      rowsMax,
+      leaseSeconds,
+    }: {
+      readonly rowsMax: number;
+      readonly leaseSeconds: number;
+    }): Promise<ClaimedSesMail[]> {
       const rows = await runOn<ClaimedRow>(db.pool, claimSesMail, [rowsMax, leaseSeconds]);
       return rows.map(({ content, bucket, key, ...mail }) => ({
         ...mail,
         location: content === null ? { kind: 'object', bucket, key } : { kind: 'content', bytes: content },
       }));
     },
-    async end({ notificationId, claim }) {
+    /** Ends a message that is not stored. @returns false when the claim is no longer held. */
+    async end({ notificationId, claim }: SesMailClaim): Promise<boolean> {
       return (await runOn(db.pool, endSesMail, [notificationId, claim])).length > 0;
     },
-    async defer({ notificationId, claim }, delayMs) {
+    /** Makes the message due again after the delay. This also renews a lease. */
+    async defer({ notificationId, claim }: SesMailClaim, delayMs: number): Promise<void> {
       await runOn(db.pool, deferSesMail, [notificationId, claim, delayMs]);
     },
-    async count() {
-      const [row] = await runOn<{ n: number }>(db.pool, COUNT, []);
-      return row?.n ?? 0;
+    /** Counts waiting and claimed messages. */
+    async count(): Promise<number> {
+      const [row] = await runOn<{ count: number }>(db.pool, countSesMail, []);
+      return row?.count ?? 0;
     },
   };
 }
 
-/** In the transaction that stores the message. @returns when it was kept; null: the claim is no longer held */
+/**
+ * Run it in the transaction that stores the message. @returns when the notification was stored; null when the
+ * claim is no longer held.
+ */
 export async function endInTransaction(
   tx: Transaction,
   { notificationId, claim }: SesMailClaim,
@@ -85,5 +98,3 @@ export async function endInTransaction(
   const [ended] = await runIn<{ keptAt: Date }>(tx.client, endSesMail, [notificationId, claim]);
   return ended?.keptAt ?? null;
 }
-
-const COUNT = { name: 'count-ses-mail', text: 'select count(*)::int as n from ses_mail' };

@@ -7,15 +7,15 @@ import { isLockTimeout, mappingUnavailable } from '../db/errors.ts';
 /** A blob that the sweep took. */
 export interface SweptBlob {
   readonly id: string;
-  /** As text. Until then the sweep may remove the bytes. */
+  /** A time as text. Until then the sweep may remove the bytes. */
   readonly leasedUntil: string;
 }
 
-/** A message names blobs that the sweep took after their bytes were put, or before. Nothing of it was stored. */
+/** The message names blobs that the sweep took, so nothing was stored. */
 export class SweptBlobsError extends Error {
   override readonly name = 'SweptBlobsError';
   readonly blobs: readonly SweptBlob[];
-  /** The sweep removes none of them any more: their bytes may be put again. Else it is to be tried later. */
+  /** True: every lease has ended, so the bytes may be stored again. False: try again later. */
   readonly isOver: boolean;
 
   constructor(blobs: readonly (SweptBlob & { readonly isOver: boolean })[]) {
@@ -25,41 +25,42 @@ export class SweptBlobsError extends Error {
   }
 }
 
-/**
- * What of the blob store no message names. Rows are locked in the order of their ids, also by `add-message`. All methods throw
- * StoreUnavailableError.
- */
-export interface SweptBlobs {
-  /** Takes the sweep when it is due, of many processes in one. Forgets what was swept more than a day ago. */
-  begin(): Promise<boolean>;
-  /**
-   * Takes those blobs that no message names. From then on no message can come to name one, until it is settled or
-   * `SWEEP_LEASE_MS` are over.
-   *
-   * @returns their ids; null when messages that are being stored left no gap: the next sweep takes them.
-   */
-  take(ids: readonly string[]): Promise<string[] | null>;
-  /** Ends the lease on blobs that are removed, or that this sweep removes no more. */
-  settle(ids: readonly string[]): Promise<void>;
-}
-
-/** A process that died in a sweep keeps messages with these bytes waiting for so long. */
+/** If a process dies during a sweep, messages with these blobs wait this long. */
 export const SWEEP_LEASE_MS = 10 * 60 * 1000;
 const SWEEP_EVERY = `interval '6 hours'`;
-/** All who store a message queue behind a wait for the lock. It covers those that are being stored (milliseconds). */
+/**
+ * While the sweep waits for the table lock, every transaction that stores a message queues behind it. The
+ * timeout is long enough for transactions that store a message now (milliseconds).
+ */
 const LOCK_TIMEOUT_MS = 100;
 
-export function createSweptBlobs({ pool }: Pick<Database, 'pool'>): SweptBlobs {
+/**
+ * The blobs that no message names, and their removal from the blob store. Rows are locked in the order of
+ * their ids, also by `add-message`. All methods throw StoreUnavailableError.
+ */
+export type SweptBlobs = ReturnType<typeof createSweptBlobs>;
+
+export function createSweptBlobs({ pool }: Pick<Database, 'pool'>) {
   return {
-    begin: () =>
+    /**
+     * Starts the sweep if it is due; only one process gets it. Also deletes the rows of blobs that were swept
+     * more than a day ago.
+     */
+    begin: (): Promise<boolean> =>
       mappingUnavailable(async () => {
-        // Before the sweep is taken: one that fails here is still due.
+        // This runs before the sweep is started. If it fails, the sweep is still due.
         const kept = `interval '1 day'`;
         await dropAged(pool, 'swept blobs', { table: 'swept_blobs', age: 'leased_until', kept });
         const { rowCount } = await pool.query(BEGIN);
         return rowCount !== 0;
       }),
-    take: (ids) =>
+    /**
+     * Leases the blobs that no message names. No message can name one of them until the blob is settled or
+     * `SWEEP_LEASE_MS` have passed.
+     *
+     * @returns their ids; null when the table lock was not free in time. The next sweep takes them.
+     */
+    take: (ids: readonly string[]): Promise<string[] | null> =>
       mappingUnavailable(async () => {
         const { rows } = await pool.query<{ id: string }>(unnamedAmong('$1::text[]'), [ids]);
         return rows.length === 0
@@ -69,14 +70,18 @@ export function createSweptBlobs({ pool }: Pick<Database, 'pool'>): SweptBlobs {
               rows.map(({ id }) => id),
             );
       }),
-    settle: (ids) =>
+    /** Ends the lease on blobs that were removed, or that this sweep will not remove. */
+    settle: (ids: readonly string[]): Promise<void> =>
       mappingUnavailable(async () => {
         await pool.query(SETTLE, [ids]);
       }),
   };
 }
 
-/** Forgets that blobs were swept, after their bytes were put again. A blob that was swept once more since is left. */
+/**
+ * Deletes the rows of swept blobs after their bytes were stored again. A blob that was swept again meanwhile
+ * stays.
+ */
 export async function forgetSwept(pool: Pool, blobs: readonly SweptBlob[]): Promise<void> {
   await mappingUnavailable(() =>
     pool.query(FORGET, [blobs.map(({ id }) => id), blobs.map(({ leasedUntil }) => leasedUntil)]),
@@ -111,9 +116,11 @@ function unnamedAmong(ids: string): string {
 }
 
 /**
- * Each `add-message` holds this table's lock until its transaction ends. So one that has run is waited for, and its rows are
- * seen here; one that runs later sees what is written here. Lock, statement and commit are one message to Postgres: a process
- * that stood still between them would keep all others from storing messages.
+ * Each `add-message` locks this table until its transaction ends. The exclusive lock waits for statements
+ * that have run, so their rows are visible here. A statement that runs later sees the rows written here.
+ *
+ * Lock, statement and commit go to Postgres in one message. A process that stopped between them would block
+ * every transaction that stores a message.
  */
 async function takeUnderLock(pool: Pool, ids: readonly string[]): Promise<string[] | null> {
   const until = `now() + make_interval(secs => ${SWEEP_LEASE_MS / 1000})`;

@@ -3,14 +3,14 @@ import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { findThread } from './sql/threads.ts';
 
-/** The ids that a message's headers name, without brackets. `references` has the order of the header. */
+/** The Message-IDs in a message's headers, without brackets. `references` keeps the order of the header. */
 interface HeaderIds {
   readonly messageId: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
 }
 
-/** The thread of the inbox that a message with these ids joins. @returns null when it joins none */
+/** Finds the inbox's thread that a message with these ids joins. @returns null when it joins none */
 export async function threadOf(
   tx: Transaction,
   inboxId: InboxId,

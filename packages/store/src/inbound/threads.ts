@@ -17,7 +17,7 @@ import {
 export interface Thread {
   readonly id: ThreadId;
   readonly subject: string | null;
-  /** Of its newest message, in or out. */
+  /** Sender and recipients of the newest message, received or sent. */
   readonly from: string | null;
   readonly to: readonly string[] | null;
   readonly cc: readonly string[] | null;
@@ -25,7 +25,7 @@ export interface Thread {
   readonly lastAt: Date;
   readonly emailCount: number;
   readonly hasAttachment: boolean;
-  /** Whether all that it received is. */
+  /** True when every received message is read. */
   readonly read: boolean;
 }
 
@@ -39,11 +39,11 @@ export interface ThreadEmail {
   readonly bcc: readonly string[];
   readonly replyTo: readonly string[];
   readonly subject: string | null;
-  /** Of the header, without brackets; null without one, and where it was sent. */
+  /** The Message-ID header without brackets. null: the message has none, or the inbox sent it. */
   readonly messageId: string | null;
-  /** Without brackets. Of `In-Reply-To` where there are none. */
+  /** The References header without brackets; if it is empty, `In-Reply-To`. */
   readonly references: readonly string[];
-  /** Of what was sent: by which the provider knows it. */
+  /** The provider's id of a sent message. */
   readonly providerMessageId: string | null;
   readonly html: string | null;
   readonly text: string | null;
@@ -56,36 +56,33 @@ export interface ThreadEmail {
   readonly createdAt: Date;
 }
 
-export interface ThreadStore {
-  /** By the newest message, the newest first. @returns null when the cursor is none of the inbox's threads. */
-  list(inboxId: InboxId, read: boolean | null, request: PageRequest<'thread'>): Promise<Page<Thread> | null>;
-  find(inboxId: InboxId, id: ThreadId): Promise<Thread | null>;
-  /** Marks what it received. @returns false when there is none. */
-  mark(inboxId: InboxId, id: ThreadId, read: boolean): Promise<boolean>;
-  /**
-   * The newest first. A page ends early where text and HTML would be over `LIMITS.threadPageBytes`.
-   *
-   * @param cursor of the page, of either noun. @returns null when it is none of the thread's messages.
-   */
-  emails(threadId: ThreadId, request: ThreadEmailsRequest): Promise<Page<ThreadEmail> | null>;
-  email(threadId: ThreadId, id: string): Promise<ThreadEmail | null>;
-}
-
 export interface ThreadEmailsRequest {
   readonly limit: number;
+  /** The id is a received message or a sent email. */
   readonly cursor: { readonly side: 'after' | 'before'; readonly id: string } | null;
 }
 
-export function createThreadStore(db: Database): ThreadStore {
-  const email = async (threadId: ThreadId, id: string) =>
+export type ThreadStore = ReturnType<typeof createThreadStore>;
+
+export function createThreadStore(db: Database) {
+  const email = async (threadId: ThreadId, id: string): Promise<ThreadEmail | null> =>
     (await runOn<ThreadEmail>(db.pool, readThreadEmails, [threadId, [id]]))[0] ?? null;
-  const find = async (inboxId: InboxId, id: ThreadId) =>
+  const find = async (inboxId: InboxId, id: ThreadId): Promise<Thread | null> =>
     (await runOn<Thread>(db.pool, readThread, [inboxId, id]))[0] ?? null;
 
   return {
     find,
     email,
-    async list(inboxId, read, { limit, cursor }) {
+    /**
+     * The thread with the newest message first.
+     *
+     * @param read null: read and unread threads. @returns null when the cursor is not a thread of the inbox.
+     */
+    async list(
+      inboxId: InboxId,
+      read: boolean | null,
+      { limit, cursor }: PageRequest<'thread'>,
+    ): Promise<Page<Thread> | null> {
       const at = cursor === null ? null : await find(inboxId, cursor.id);
       if (cursor !== null && at === null) return null;
       const upwards = cursor?.side === 'before';
@@ -93,10 +90,19 @@ export function createThreadStore(db: Database): ThreadStore {
       const rows = await runOn<Thread>(db.pool, upwards ? threadsBefore : threadsAfter, values);
       return pageOf(rows, limit, upwards);
     },
-    async mark(inboxId, id, read) {
+    /** Marks all received messages as read or unread. @returns false when the thread does not exist. */
+    async mark(inboxId: InboxId, id: ThreadId, read: boolean): Promise<boolean> {
       return (await runOn(db.pool, markThread, [inboxId, id, read])).length > 0;
     },
-    async emails(threadId, { limit, cursor }) {
+    /**
+     * The newest first. A page ends early when text and HTML would exceed `LIMITS.threadPageBytes`.
+     *
+     * @returns null when the cursor is not a message of the thread.
+     */
+    async emails(
+      threadId: ThreadId,
+      { limit, cursor }: ThreadEmailsRequest,
+    ): Promise<Page<ThreadEmail> | null> {
       const at = cursor === null ? null : await email(threadId, cursor.id);
       if (cursor !== null && at === null) return null;
       const upwards = cursor?.side === 'before';
@@ -111,7 +117,7 @@ export function createThreadStore(db: Database): ThreadStore {
   };
 }
 
-/** Whether a text can be the id of a message of a thread. */
+/** True when the text has the form of a message id or an email id. */
 export function isThreadEmailId(text: string): boolean {
   return parseId('message', text) !== null || parseId('email', text) !== null;
 }
@@ -121,7 +127,7 @@ interface Sized {
   readonly bytes: number;
 }
 
-/** How many of the messages a page holds: as many as asked for, while they fit; one at the least. */
+/** The number of messages on a page: up to `limit` while their bytes fit, and at least one. */
 function fitting(found: readonly Sized[], limit: number): number {
   let bytes = 0;
   const over = found.findIndex((each) => (bytes += each.bytes) > LIMITS.threadPageBytes);

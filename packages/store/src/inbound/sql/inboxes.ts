@@ -1,11 +1,12 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Locks an address on a shared domain, which inboxes and rules of all accounts may want, until the transaction ends.
+ * Locks an address on a shared domain until the transaction ends: inboxes and rules of all accounts may
+ * compete for it.
  *
- * Guarantee: a later statement of the same transaction sees what the former holder of the lock added.
+ * Guarantee: a later statement of the same transaction sees the rows that the last holder of the lock added.
  *
- * $1 address as inboundAddress writes it.
+ * $1 address, normalised by inboundAddress.
  */
 export const lockInboundAddress: Statement = {
   name: 'lock-inbound-address',
@@ -16,9 +17,9 @@ export const lockInboundAddress: Statement = {
 /**
  * Locks an inbox, or a rule where there is no inbox: messages for it are stored one at a time.
  *
- * Guarantee: a later statement of the same transaction sees what the former holder of the lock stored.
+ * Guarantee: a later statement of the same transaction sees the rows that the last holder of the lock stored.
  *
- * $1 inbox or null, $2 rule or null. No row when it is gone.
+ * $1 inbox or null, $2 rule or null. Returns no row when it is deleted.
  */
 export const lockInbox: Statement = {
   name: 'lock-inbox',
@@ -29,13 +30,15 @@ export const lockInbox: Statement = {
 };
 
 /**
- * Adds an inbox, unless its account has one with the address, or the domain is shared and another account has the
- * address, by inbox or by rule. On a domain of the account's own, others' entries are those of former owners.
+ * Adds an inbox, unless the address is taken. An inbox of the same account takes it. On a shared domain, an
+ * inbox or a rule of another account takes it, too. On an account's own domain, entries of other accounts do
+ * not count: they belong to former owners.
  *
- * Guarantee: run under the account's lock and, on a shared domain, the address's. Then the address is one inbox's.
+ * Guarantee: an address belongs to one inbox. Run it under the account's lock and, on a shared domain, under
+ * the address's lock.
  *
- * $1 id, $2 account, $3 kind, $4 address, $5 name, $6 from name or null, $7 created at, $8 whether the domain is shared.
- * Returns the id; no row when the address is taken.
+ * $1 id, $2 account, $3 kind, $4 address, $5 name, $6 from name or null, $7 created at, $8 true for a shared
+ * domain. Returns the id, or no row when the address is taken.
  */
 export const addInbox: Statement = {
   name: 'add-inbox',
@@ -50,10 +53,10 @@ export const addInbox: Statement = {
 };
 
 /**
- * What an inbox has received: how many messages are unread, and when the last one came. Held messages do not count.
+ * Counts the unread messages of inboxes and reads when the last message arrived. Held messages do not count.
  *
- * $1 inboxes. Returns a row for each that there is, with the id of its verified domain (null: the domain is shared, or
- * no longer the account's).
+ * $1 inboxes. Returns a row for each inbox that exists, with the id of its verified domain. The id is null
+ * when the domain is shared, or no longer verified by the account.
  */
 export const readInboxes: Statement = {
   name: 'read-inboxes',
@@ -73,12 +76,13 @@ export const readInboxes: Statement = {
 };
 
 /**
- * Deletes an inbox. Its messages and threads are missing from then on; their rows, and the notes of what it sent, are a
- * relay's to delete. Mail that it sent stays.
+ * Deletes an inbox. Its messages and threads read as missing at once. A relay deletes their rows later, and
+ * the rows in `inbox_sends`. The mail that the inbox sent stays.
  *
- * Guarantee: waits for whoever holds the lock of the inbox, so that no row comes to it afterwards.
+ * Guarantee: the statement waits for the lock of the inbox, so no row is added to the inbox afterwards.
  *
- * $1 account, $2 kind, $3 id or null, $4 address or null. Returns its id; no row when there is none.
+ * $1 account, $2 kind, $3 id or null, $4 address or null. Returns the id, or no row when the inbox is
+ * missing.
  */
 export const deleteInbox: Statement = {
   name: 'delete-inbox',

@@ -1,6 +1,9 @@
 import type { Statement } from '../../db/statement.ts';
 
-/** That a message `m` is not of a deleted inbox. The rows of one may stay until a relay has deleted them. */
+/**
+ * True for a message `m` whose inbox was not deleted. The rows of a deleted inbox stay until a relay deletes
+ * them.
+ */
 const INBOX_IS_THERE = '(m.inbox_id = any (array(select id from removed_inboxes))) is not true';
 
 const SEARCH = `
@@ -10,16 +13,20 @@ const SEARCH = `
   where ${INBOX_IS_THERE}`;
 const NEWEST = 'order by m.created_at desc, m.id desc limit $2';
 
-/** The newest messages with a Message-ID, of every account. $1 the id without brackets, $2 how many. */
+/**
+ * Finds the newest messages with a Message-ID, of all accounts. $1 the id without brackets, $2 maximum number
+ * of messages.
+ */
 export const findMessagesById: Statement = {
   name: 'find-messages-by-id',
   text: `${SEARCH} and m.message_id = $1 ${NEWEST}`,
 };
 
 /**
- * The newest messages that an address sent, or that came for it. Reads the whole table where the address is rare.
+ * Finds the newest messages that an address sent or received. If the address is rare, this reads the whole
+ * table.
  *
- * $1 the address in lower case, $2 how many.
+ * $1 the address in lower case, $2 maximum number of messages.
  */
 export const findMessagesByAddress: Statement = {
   name: 'find-messages-by-address',
@@ -32,9 +39,11 @@ export const findMessagesByAddress: Statement = {
 };
 
 /**
- * A page of an account's messages, or of one inbox's. Each status is a walk over one index, which ends where the page does.
+ * A page of the messages of an account or of one inbox. Each status is one index scan that stops at the end
+ * of the page.
  *
- * $1 account, $2 kind, $3 statuses, $4 and $5 time and id beyond which the page begins, $6 messages, of an inbox $7 the inbox.
+ * $1 account, $2 kind, $3 statuses, $4 and $5 time and id after which the page begins, $6 number of messages,
+ * $7 the inbox (only for a page of an inbox).
  */
 function pageOfMessages(
   name: string,
@@ -58,7 +67,7 @@ function pageOfMessages(
 }
 
 const OF_ACCOUNT = `m.account_id = $1 and m.kind = $2::key_kind and ${INBOX_IS_THERE}`;
-/** Messages of an inbox are of its account and its kind. */
+/** All messages of an inbox have its account and kind. */
 const OF_INBOX = `
   m.inbox_id = (select i.id from inboxes i where i.id = $7 and i.account_id = $1 and i.kind = $2::key_kind)`;
 
@@ -71,10 +80,10 @@ export const inboxMessagesAfter = pageOfMessages('inbox-messages-after', OF_INBO
 export const inboxMessagesBefore = pageOfMessages('inbox-messages-before', OF_INBOX, BEFORE);
 
 /**
- * Of each message what its record holds, and no more: a message may be 10 MiB.
+ * Reads the fields of each message's record, shortened: a message may have 10 MiB.
  *
- * $1 messages, $2 characters of a text, $3 entries of a list, $4 characters of a name.
- * Returns a row for each that there is, in no order.
+ * $1 messages, $2 maximum characters of a text, $3 entries of a list, $4 characters of a name. Returns a row
+ * for each message that exists, in any order.
  */
 export const readRecords: Statement = {
   name: 'read-records',

@@ -1,12 +1,11 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Who receives mail for an address: its inbox, and the one rule that takes it, the exact one before that of the domain. On a
- * domain that is not shared only the account counts that has verified it at this moment.
+ * Finds the inbox and the rule for each address. A rule for the exact address comes before a rule for the
+ * domain. On a domain that is not shared, only the account counts that has verified the domain now.
  *
- * $1 addresses as inboundAddress writes them, $2 shared domains.
- * Returns a row for each address that leads somewhere: address, account, kind of the inbox (live without one), inbox or
- * null, rule or null.
+ * $1 addresses, normalised by inboundAddress, $2 shared domains. Returns a row for each address that has an
+ * inbox or a rule: address, account, kind of the inbox (live without an inbox), inbox or null, rule or null.
  */
 export const findRecipients: Statement = {
   name: 'find-recipients',
@@ -34,11 +33,11 @@ export const findRecipients: Statement = {
 };
 
 /**
- * What has to be known before a message is stored for an inbox, or for a rule where there is no inbox: whether the same
- * bytes came in the last 24 hours, and whether the account blocks one of the senders.
+ * Checks a message before it is stored for an inbox, or for a rule without an inbox. `repeated`: the same
+ * bytes arrived in the last 24 hours. `blocked`: the account blocks one of the senders.
  *
- * $1 account, $2 inbox or null, $3 rule or null, $4 digest of the bytes, $5 senders: addresses and domains,
- * $6 now. Null senders cannot be compared: an account that blocks anybody blocks them.
+ * $1 account, $2 inbox or null, $3 rule or null, $4 digest of the bytes, $5 senders (addresses and domains),
+ * $6 now. If the senders are null, they are unknown, and an account with a block list blocks the message.
  */
 export const judgeMessage: Statement = {
   name: 'judge-message',
@@ -56,10 +55,10 @@ export const judgeMessage: Statement = {
 };
 
 /**
- * What a message does to its thread, in a statement with a row `given` ("inboxId", "threadId", subject, "receivedAt"): it
- * begins the thread `newThread`, or else it is the newest message of the thread that it joins.
+ * CTEs that start the thread `newThread`, or update the time of the thread that the message joins. The
+ * statement needs a CTE `given` with one row ("inboxId", "threadId", subject, "receivedAt").
  *
- * @param newThread the parameter with the id of the thread that it begins, or null.
+ * @param newThread the parameter with the id of the new thread, or null.
  */
 function intoThread(newThread: `$${number}`): string {
   return `
@@ -73,18 +72,22 @@ function intoThread(newThread: `$${number}`): string {
 }
 
 /**
- * Stores a received message with its attachments. Without a thread to join it begins one, unless it is held or has no inbox.
+ * Stores a received message with its attachments. A message that joins no thread starts one, unless it is
+ * held or has no inbox.
  *
- * Guarantee: run under the lock of its inbox or rule. No blob that it names is swept as long as the transaction lasts, but for
- * those that it returns: then the transaction has to be undone. `for key share` waits for a sweep that is choosing blobs, and lets
- * the next one wait for this transaction.
+ * Guarantee: until the transaction ends, the sweep takes no blob that the message names. Run it under the
+ * lock of the inbox or rule. If it returns blobs, the sweep has taken them, and the transaction must be
+ * rolled back. `for key share` waits for a sweep that leases blobs now, and makes the next sweep wait for
+ * this transaction.
  *
- * With "bodyOf", text, html and headers are copied from that message. It must be of this transaction: nothing else can delete it
- * then. Postgres copies a compressed value as it is, so that a body of 10 MiB is sent, parsed and compressed once for 50 inboxes.
- * A value that did not shrink it tries to compress again for each, which lz4 does in time (docs/decisions/0024).
+ * With "bodyOf", the statement copies text, html and headers from that message. This transaction must have
+ * stored it, so that nothing can delete it. Postgres copies a compressed value unchanged: a body of 10 MiB is
+ * sent, parsed and compressed once for 50 inboxes. For a value that did not shrink, Postgres tries the
+ * compression again for each copy. lz4 is fast enough for this (docs/decisions/0024).
  *
- * $1 message and $2 attachments (JSON arrays of the records below), $3 a new thread's id, or null.
- * Returns blobs that the sweep has taken, with the time as text until which it may still remove the bytes, and whether that is over.
+ * $1 message and $2 attachments (JSON, see the records below), $3 id of a new thread, or null. Returns the
+ * blobs that the sweep has taken. `leasedUntil`, as text: until then the sweep may remove the bytes.
+ * `isOver`: that time has passed.
  */
 export const addMessage: Statement = {
   name: 'add-message',
@@ -124,11 +127,13 @@ export const addMessage: Statement = {
 };
 
 /**
- * Releases a held message into its thread.
+ * Releases a held message and adds it to its thread.
  *
- * Guarantee: of several at once one releases it. Run under the lock of its inbox, if it has one.
+ * Guarantee: of concurrent calls, exactly one releases it. Run it under the lock of the inbox, if there is
+ * one.
  *
- * $1 message, $2 the thread that it joins or null, $3 a new thread's id or null, $4 now. No row when it is not held.
+ * $1 message, $2 the thread that it joins or null, $3 id of a new thread or null, $4 now. Returns no row when
+ * the message is not held.
  */
 export const releaseMessage: Statement = {
   name: 'release-message',

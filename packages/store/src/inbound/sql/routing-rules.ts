@@ -1,14 +1,15 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Adds a rule, unless its account has one with the match, or the domain is shared and another account has the
- * address, by inbox or by rule. On a domain of the account's own, others' entries are those of former owners.
+ * Adds a rule, unless the match is taken. A rule of the same account takes it. On a shared domain, an inbox
+ * or a rule of another account takes it, too. On an account's own domain, entries of other accounts do not
+ * count: they belong to former owners.
  *
- * Guarantee: run under the account's lock and, on a shared domain, the address's. Then the address is one
- * account's.
+ * Guarantee: an address belongs to one account. Run it under the account's lock and, on a shared domain,
+ * under the address's lock.
  *
- * $1 id, $2 account, $3 match, $4 name or null, $5 webhook, $6 created at, $7 whether the domain is shared.
- * Returns the id; no row when the match is taken.
+ * $1 id, $2 account, $3 match, $4 name or null, $5 webhook, $6 created at, $7 true for a shared domain.
+ * Returns the id, or no row when the match is taken.
  */
 export const addRoutingRule: Statement = {
   name: 'add-routing-rule',
@@ -23,10 +24,10 @@ export const addRoutingRule: Statement = {
 };
 
 /**
- * Deletes a rule and marks its webhook as removed: from then on it receives nothing. Messages that the rule
- * took stay.
+ * Deletes a rule and marks its webhook as removed. The webhook gets nothing from then on. The messages that
+ * the rule received stay.
  *
- * $1 account, $2 id, $3 removed at. Returns the webhook; no row when there is no such rule.
+ * $1 account, $2 id, $3 removed at. Returns the webhook, or no row when the rule is missing.
  */
 export const deleteRoutingRule: Statement = {
   name: 'delete-routing-rule',

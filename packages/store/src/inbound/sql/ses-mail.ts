@@ -1,12 +1,14 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Keeps a message of SES until it is taken in.
+ * Stores a message from SES until an inbound process has received it.
  *
- * Guarantee: of many that bring the same notification, exactly one that commits makes a row, also when the row has ended since.
+ * Guarantee: however often a notification arrives, exactly one committed transaction adds a row for it. This
+ * holds also after the row was deleted.
  *
- * $1 SNS's id of the notification, $2 SES's id of the message, $3 envelope's sender, $4 recipients, $5 verdicts (JSON),
- * $6 content, $7 bucket, $8 key: content, or bucket and key. Returns the notification's id if nobody had taken it before.
+ * $1 SNS's id of the notification, $2 SES's id of the message, $3 sender of the envelope, $4 recipients, $5
+ * verdicts (JSON), $6 content, or $7 bucket and $8 key. Returns the notification's id, or no row when it was
+ * stored before.
  */
 export const addSesMail: Statement = {
   name: 'add-ses-mail',
@@ -22,12 +24,12 @@ export const addSesMail: Statement = {
 };
 
 /**
- * Leases messages of SES that are due, the longest due first.
+ * Leases messages from SES that are due, the longest due first.
  *
- * Guarantee: two claims never hold the same row at a time. A row whose lease ran out is due again, and its next claim ends the
- * former one.
+ * Guarantee: two claims never hold one row at the same time. A row whose lease has expired is due again, and
+ * its next claim ends the earlier one.
  *
- * $1 rows at the most, $2 lease in seconds. Returns the messages, each with its claim.
+ * $1 maximum number of rows, $2 lease in seconds. Returns the messages, each with its claim.
  */
 export const claimSesMail: Statement = {
   name: 'claim-ses-mail',
@@ -48,7 +50,7 @@ export const claimSesMail: Statement = {
 };
 
 /**
- * Puts a message of SES back, due again after the delay. Fenced by the claim.
+ * Makes a message from SES due again after the delay, if its claim is still held.
  *
  * $1 SNS's id of the notification, $2 claim held, $3 delay in ms.
  */
@@ -61,10 +63,13 @@ export const deferSesMail: Statement = {
 };
 
 /**
- * Ends a message of SES, if its claim is still the one held. Run in the transaction that stores the message, it is taken in
- * exactly when its row is gone.
+ * Ends a message from SES, if its claim is still held.
  *
- * $1 SNS's id of the notification, $2 claim held. Returns when it was kept, or no row when the claim is no longer held.
+ * Guarantee: run it in the transaction that stores the message. Then the message is stored exactly when the
+ * row is deleted.
+ *
+ * $1 SNS's id of the notification, $2 claim held. Returns when the notification was stored, or no row when
+ * the claim is no longer held.
  */
 export const endSesMail: Statement = {
   name: 'end-ses-mail',
@@ -72,4 +77,9 @@ export const endSesMail: Statement = {
     delete from ses_mail
     where notification_id = $1 and claim = $2
     returning created_at as "keptAt"`,
+};
+
+export const countSesMail: Statement = {
+  name: 'count-ses-mail',
+  text: 'select count(*)::int as "count" from ses_mail',
 };

@@ -1,19 +1,21 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * The thread that a message belongs to: that of the first of its references that the inbox has received or sent, else that
- * of an answer to it which came first. What the inbox sent is known by the email's id, which is the local part of our
- * Message-ID, and by the id that SES gave it, whatever its domain.
+ * Finds the thread that a message joins. The first reference that the inbox received or sent decides. If
+ * there is none, a reply that arrived before the message decides.
  *
- * $1 inbox, $2 ids of messages without brackets, the likeliest first, $3 the message's own id or null.
- * Returns the thread; no row when there is none.
+ * A sent message is found by the email's id, which is the local part of our Message-ID. It is also found by
+ * the id from SES, in any of the SES domains.
+ *
+ * $1 inbox, $2 Message-IDs without brackets, the likeliest first, $3 the message's own Message-ID or null.
+ * Returns one row with the thread, or null when the message joins none.
  */
 export const findThread: Statement = {
   name: 'find-thread',
   text: `
     select coalesce(
       (select found.thread_id
-       from unnest($2::text[]) with ordinality c (id, place)
+       from unnest($2::text[]) with ordinality c (id, position)
        cross join lateral (
          select m.thread_id from messages m
          where m.inbox_id = $1 and m.message_id = c.id and m.thread_id is not null
@@ -26,7 +28,7 @@ export const findThread: Statement = {
            and s.inbox_id = $1
          limit 1
        ) found
-       order by c.place
+       order by c.position
        limit 1),
       (select m.thread_id from messages m
        where m.inbox_id = $1 and m.in_reply_to = $3::text and m.thread_id is not null
@@ -35,8 +37,9 @@ export const findThread: Statement = {
 };
 
 /**
- * What is said of each thread `t`. Of its newest message it is sender and recipients. Not by `exists`, nor by a join: Postgres may
- * answer these from a hash of the whole table, or from its other end, and then reads all accounts' messages.
+ * The columns of a thread `t`. Sender and recipients are those of its newest message. The subqueries avoid
+ * `exists` and joins: Postgres may plan those as a hash of the whole table, or from the other table, and then
+ * read the messages of all accounts.
  */
 const THREAD = `
   t.id, t.subject, t.last_at as "lastAt", newest."from", newest."to", newest.cc, newest.bcc,
@@ -63,10 +66,13 @@ const NEWEST = `
   ) newest on true`;
 
 /**
- * A page of an inbox's threads, by when their newest message came: what such a page holds is found in the index alone. Whether
- * they are read is asked of one inbox (no message of a thread is held): else all accounts' unread messages would be read.
+ * A page of an inbox's threads, ordered by their newest message. The index alone finds the page.
  *
- * $1 inbox, $2 whether they are read (null: either), $3 and $4 time and id of the cursor (nulls: none), $5 threads.
+ * The filter on read threads names the inbox, although the thread implies it. Without the inbox, Postgres
+ * would read the unread messages of all accounts. It also leaves out held messages, which no thread has.
+ *
+ * $1 inbox, $2 read or unread threads (null: both), $3 and $4 time and id of the cursor (nulls: none), $5
+ * number of threads.
  */
 function pageOfThreads(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
   return {
@@ -90,13 +96,16 @@ function pageOfThreads(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): 
 export const threadsAfter = pageOfThreads('threads-after', '<', 'desc');
 export const threadsBefore = pageOfThreads('threads-before', '>', 'asc');
 
-/** One thread. $1 inbox, $2 thread. */
+/** Reads one thread. $1 inbox, $2 thread. */
 export const readThread: Statement = {
   name: 'read-thread',
   text: `select ${THREAD} from inbox_threads t ${NEWEST} where t.inbox_id = $1 and t.id = $2`,
 };
 
-/** Marks what a thread has received. $1 inbox, $2 thread, $3 whether it is read. No row when there is no such thread. */
+/**
+ * Marks a thread's received messages. $1 inbox, $2 thread, $3 true for read. Returns the thread, or no row
+ * when it does not exist.
+ */
 export const markThread: Statement = {
   name: 'mark-thread',
   text: `
@@ -109,9 +118,9 @@ export const markThread: Statement = {
 };
 
 /**
- * Which messages a page of a thread holds, in and out, and how many bytes of text and HTML each has.
+ * Finds a page of a thread's messages, received and sent, with the bytes of text and HTML of each.
  *
- * $1 thread, $2 and $3 time and id of the cursor (nulls: none), $4 messages.
+ * $1 thread, $2 and $3 time and id of the cursor (nulls: none), $4 number of messages.
  */
 function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
   const range = (at: string, id: string) =>
@@ -135,16 +144,17 @@ function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): S
 export const emailsAfter = pageOfEmails('emails-of-thread-after', '<', 'desc');
 export const emailsBefore = pageOfEmails('emails-of-thread-before', '>', 'asc');
 
-/** The ids that a header of a sent message `e` names. */
+/** The Message-IDs in a header of a sent message `e`. */
 const idsOfHeader = (name: string): string => `
   array(select r[1] from json_each_text(e.headers) h, regexp_matches(h.value, '<([^<>\\s]+)>', 'g') r
         where lower(h.key) = '${name}')`;
 
 /**
- * Messages of a thread, in and out, whole. One without References refers to what it answers (RFC 5322,
- * 3.6.4). Of several ids there all that were sent are kept, and the first that was received.
+ * Reads whole messages of a thread, received and sent. A message without References uses its In-Reply-To (RFC
+ * 5322, 3.6.4). If In-Reply-To has several ids, a sent message keeps all of them, and a received message has
+ * only the first.
  *
- * $1 thread, $2 ids. In no order.
+ * $1 thread, $2 ids. Returns the messages in any order.
  */
 export const readThreadEmails: Statement = {
   name: 'read-thread-emails',
