@@ -111,16 +111,9 @@ export type { MailProviderName } from './accounts/installation.ts';
 export { createMailOutbox } from './mail/mail-outbox.ts';
 export type { ClaimedEmail, MailOutbox } from './mail/mail-outbox.ts';
 export { createMailWork } from './mail/mail-work.ts';
-export type {
-  AcceptedAnswer,
-  EndedEmail,
-  RetriedEmail,
-  MailClaim,
-  MailRules,
-  MailWork,
-  StoredAttachment,
-  TakenEmail,
-} from './mail/mail-work.ts';
+export type { MailWork } from './mail/mail-work.ts';
+export type { AcceptedAnswer, EndedEmail, RetriedEmail } from './mail/end-mail.ts';
+export type { MailClaim, MailRules, StoredAttachment, TakenEmail } from './mail/take-mail.ts';
 export { migrate, pendingMigrations } from './schema/migrate.ts';
 export { dropStrayAttempts } from './retention/old-attempts.ts';
 export { dropOldDeadLetters, dropSurplusDeadLetters } from './retention/old-dead-letters.ts';

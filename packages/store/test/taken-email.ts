@@ -1,4 +1,5 @@
-import type { MailClaim, MailWork, TakenEmail } from '../src/mail/mail-work.ts';
+import type { MailWork } from '../src/mail/mail-work.ts';
+import type { MailClaim, TakenEmail } from '../src/mail/take-mail.ts';
 
 /** Takes one message. @returns null when it is not there for this job. */
 export async function takeOne(work: MailWork, job: MailClaim): Promise<TakenEmail | null> {

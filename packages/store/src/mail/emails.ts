@@ -13,48 +13,71 @@ import type { Database } from '../db/database.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
+import type { Statement } from '../db/statement.ts';
 import type { Email as EmailRow } from '../generated/client.ts';
 import { recallAnswer, storeMail } from './send-emails.ts';
 import type { Idempotency, Recalled, SendOutcome, SendRequest } from './send-request.ts';
-import { testEmailsAfter, testEmailsBefore } from './sql/list-test-emails.ts';
+
+/**
+ * A page of an account's mail of test keys, without bodies. There may be few test rows among many live ones.
+ *
+ * Guarantee: it reads as many rows as the page has, whatever the table statistics say.
+ * `greatest(e.account_id, '')` equals the account, and only one index is on this expression. With the plain
+ * column, and statistics that know only live mail, Postgres may read the index of all mail.
+ *
+ * $1 account, $2 and $3 time and id after which the page begins, $4 number of messages.
+ */
+function pageOfTestEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
+  return {
+    name,
+    text: `
+      select e.id, e.account_id as "accountId", e.kind, e.status, e.last_event as "lastEvent", e.from_address as "from",
+             e.to_addresses as "to", e.cc_addresses as cc, e.bcc_addresses as bcc, e.reply_to_addresses as "replyTo", e.subject,
+             e.headers, e.tags, e.topic_id as "topicId", e.error, e.provider_message_id as "providerMessageId",
+             e.created_at as "createdAt", e.sent_at as "sentAt"
+      from emails e
+      where greatest(e.account_id, '') = $1 and e.kind = 'test' and (e.created_at, e.id) ${beyond} ($2::timestamptz, $3::text)
+      order by e.created_at ${order}, e.id ${order}
+      limit $4`,
+  };
+}
+
+const TEST_EMAILS_AFTER = pageOfTestEmails('test-emails-after', '<', 'desc');
+const TEST_EMAILS_BEFORE = pageOfTestEmails('test-emails-before', '>', 'asc');
 
 export type EmailStatus = 'queued' | 'sent' | 'failed' | 'stored';
 
-/** A message without its attachments, which only the provider is given. */
+/** A message without its attachments, which only the provider gets. */
 export interface Email extends Omit<EmailDraft, 'attachments'> {
   readonly id: EmailId;
   readonly accountId: AccountId;
   readonly kind: KeyKind;
   readonly status: EmailStatus;
-  /** What last happened to it: `queued`, `sent`, `failed`, or what the provider reported, as `delivered`. */
+  /** `queued`, `sent`, `failed`, or the provider's last report, for example `delivered`. */
   readonly lastEvent: string;
   readonly error: string | null;
-  /** By which the provider knows it; null when it says none, or has not accepted it. */
+  /** The provider's id. null: the provider gave none, or has not accepted the message. */
   readonly providerMessageId: string | null;
   readonly createdAt: Date;
   readonly sentAt: Date | null;
 }
 
-export interface EmailStore {
-  /** Stores messages and, unless they are a test key's, their places in the outbox to the provider. */
-  send(request: SendRequest): Promise<SendOutcome>;
-  /** What a repetition is told, without sending anything. @returns null when the key is unknown. */
-  recall(sender: MailReader, idempotency: Idempotency): Promise<Recalled | null>;
-  /** Which of the topics are none of the account's. */
-  unknownTopics(accountId: AccountId, ids: readonly TopicId[]): Promise<TopicId[]>;
-  /** A message that the reader may not see reads as missing. */
-  find(reader: MailReader, id: EmailId): Promise<Email | null>;
-  /** The reader's messages without their bodies, the newest first. @returns null when the cursor is none of them. */
-  list(reader: MailReader, request: PageRequest<'email'>): Promise<Page<ListedEmail> | null>;
-}
-
 export type ListedEmail = Omit<Email, 'html' | 'text'>;
 
-export function createEmailStore(db: Database, clock: Clock): EmailStore {
+export type EmailStore = ReturnType<typeof createEmailStore>;
+
+export function createEmailStore(db: Database, clock: Clock) {
   return {
-    send: (request) => storeMail(db, clock, request),
-    recall: (sender, idempotency) => recallAnswer(db, sender, idempotency),
-    async unknownTopics(accountId, ids) {
+    /** Stores messages, and queues live ones for the provider. */
+    async send(request: SendRequest): Promise<SendOutcome> {
+      return storeMail(db, clock, request);
+    },
+    /** Reads the answer of an earlier request. Sends nothing. @returns null when the key is unknown. */
+    async recall(sender: MailReader, idempotency: Idempotency): Promise<Recalled | null> {
+      return recallAnswer(db, sender, idempotency);
+    },
+    /** @returns the ids that are not topics of the account. */
+    async unknownTopics(accountId: AccountId, ids: readonly TopicId[]): Promise<TopicId[]> {
       if (ids.length === 0) return [];
       const rows = await mappingUnavailable(() =>
         db.prisma.topic.findMany({ where: { accountId, id: { in: [...ids] } }, select: { id: true } }),
@@ -62,14 +85,20 @@ export function createEmailStore(db: Database, clock: Clock): EmailStore {
       const known = new Set(rows.map((row) => row.id));
       return ids.filter((id) => !known.has(id));
     },
-    async find(reader, id) {
+    /** A message that the reader may not see reads as missing. */
+    async find(reader: MailReader, id: EmailId): Promise<Email | null> {
       const row = await mappingUnavailable(() =>
-        db.prisma.email.findFirst({ where: { id, ...seenBy(reader) } }),
+        db.prisma.email.findFirst({ where: { id, ...visibleTo(reader) } }),
       );
       return row === null ? null : emailOf(row);
     },
-    list: (reader, request) =>
-      reader.kind === 'test' ? listOfTestKey(db, reader, request) : listOfLiveKey(db, reader, request),
+    /**
+     * The reader's messages without bodies, the newest first. @returns null when the cursor is not one of
+     * them.
+     */
+    async list(reader: MailReader, request: PageRequest<'email'>): Promise<Page<ListedEmail> | null> {
+      return reader.kind === 'test' ? listOfTestKey(db, reader, request) : listOfLiveKey(db, reader, request);
+    },
   };
 }
 
@@ -102,7 +131,7 @@ async function listOfTestKey(
     readPage(request, {
       cursor: (id) => createdAtOf(db, reader, id),
       read: ({ take }, { cursor, upwards }) =>
-        runOn<ListedEmail>(db.pool, upwards ? testEmailsBefore : testEmailsAfter, [
+        runOn<ListedEmail>(db.pool, upwards ? TEST_EMAILS_BEFORE : TEST_EMAILS_AFTER, [
           reader.accountId,
           cursor?.createdAt ?? 'infinity',
           cursor?.id ?? '',
@@ -113,10 +142,10 @@ async function listOfTestKey(
 }
 
 function createdAtOf({ prisma }: Database, reader: MailReader, id: EmailId) {
-  return prisma.email.findFirst({ where: { id, ...seenBy(reader) }, select: { createdAt: true } });
+  return prisma.email.findFirst({ where: { id, ...visibleTo(reader) }, select: { createdAt: true } });
 }
 
-function seenBy({ accountId, kind }: MailReader) {
+function visibleTo({ accountId, kind }: MailReader) {
   return kind === 'test' ? { accountId, kind } : { accountId };
 }
 

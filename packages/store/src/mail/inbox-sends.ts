@@ -6,10 +6,9 @@ import type { Transaction } from '../db/transaction.ts';
 import { threadOf } from '../inbound/thread-of.ts';
 import { inboxAddressOf, outcomeOf } from './send-request.ts';
 import type { SendOutcome, SendRequest, Sent } from './send-request.ts';
-import { addInboxSends, judgeInboxSends, lockInboxSenders } from './sql/inbox-senders.ts';
-import { sendEmails } from './sql/send-emails.ts';
+import { addInboxSends, judgeInboxSends, lockInboxSenders, sendEmails } from './sql/send-emails.ts';
 
-/** Undoes what was stored. */
+/** Rolls the transaction back. */
 class OverLimit extends Error {
   readonly outcome: SendOutcome;
 
@@ -20,8 +19,9 @@ class OverLimit extends Error {
 }
 
 /**
- * Sends mail of which some comes from inboxes' addresses, under their locks: it is stored, noted in its threads, and undone
- * where an inbox or a thread has then sent more in an hour than it may. Mail of test keys is not counted.
+ * Sends mail when some of it has an inbox's address in From. Under the locks of the inboxes, it stores the
+ * mail and adds it to its threads. If an inbox or a thread then exceeds its hourly limit, it rolls back. Mail
+ * of test keys is not counted.
  */
 export async function sendFromInboxes(
   db: Database,
@@ -48,10 +48,12 @@ async function send(
   const { accountId, kind, drafts, reply } = request;
   const addresses = drafts.map(({ from }) => inboxAddressOf(from));
   const inboxes = await runIn<{ id: InboxId; address: string }>(tx.client, lockInboxSenders, [
-    ...[accountId, kind, addresses.filter((address) => address !== null)],
+    accountId,
+    kind,
+    addresses.filter((address) => address !== null),
   ]);
   const idOf = new Map(inboxes.map(({ id, address }) => [address, id]));
-  if (reply !== undefined && !(await isThere(tx, reply, [...idOf.values()]))) return { kind: 'missing' };
+  if (reply !== undefined && !(await threadExists(tx, reply, [...idOf.values()]))) return { kind: 'missing' };
   const [sent] = await runIn<Sent>(tx.client, sendEmails, [...values, true]);
   if (sent === undefined) throw new Error('the statement did not answer');
   const outcome = outcomeOf(sent, ids);
@@ -70,8 +72,11 @@ async function send(
   return outcome;
 }
 
-/** @param inboxIds those that are locked: threads of a deleted one have rows for a while. */
-async function isThere(
+/**
+ * @param inboxIds the locked inboxes. A deleted inbox is not among them, although its threads still have
+ * rows.
+ */
+async function threadExists(
   { client }: Transaction,
   { inboxId, threadId }: NonNullable<SendRequest['reply']>,
   inboxIds: readonly InboxId[],
@@ -98,7 +103,7 @@ async function refuseOverLimit(
 
 const MESSAGE_ID = /<([^<>\s]+)>/g;
 
-/** The ids of messages that a draft's own headers name. */
+/** The Message-IDs in a draft's own headers. */
 function headerIdsOf({ headers }: EmailDraft) {
   const idsIn = (name: string): string[] => {
     const value = Object.entries(headers).find(([written]) => written.toLowerCase() === name)?.[1] ?? '';

@@ -6,7 +6,8 @@ import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld, takeOne } from '../../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
-import type { MailWork, TakenEmail } from './mail-work.ts';
+import type { MailWork } from './mail-work.ts';
+import type { TakenEmail } from './take-mail.ts';
 
 const store = setupStore();
 let rows: Rows;

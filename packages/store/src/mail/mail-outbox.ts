@@ -3,49 +3,35 @@ import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import { claimEmails, releaseEmails } from './sql/claim-emails.ts';
 
-/** A message leased for the way through the queue. */
+/** A message that the relay leased, to add its job to the queue. */
 export interface ClaimedEmail {
   readonly emailId: EmailId;
   readonly claim: number;
   readonly accountId: AccountId;
   readonly delayMs: number;
-  /** Earlier hand-overs of which no outcome was recorded. */
+  /** Earlier send attempts whose outcome was not recorded. */
   readonly faults: number;
 }
 
-interface ClaimedEmailRow {
-  readonly email_id: EmailId;
-  readonly claim: number;
-  readonly account_id: AccountId;
-  readonly delay_ms: number;
-  readonly unrecorded: number;
-}
+/** The outstanding mail as the relay sees it. */
+export type MailOutbox = ReturnType<typeof createMailOutbox>;
 
-/** The relay's view of the mail that has still to reach the provider. */
-export interface MailOutbox {
-  claim(limits: { lookAheadSeconds: number; rowsMax: number; leaseSeconds: number }): Promise<ClaimedEmail[]>;
-  /** Gives back what was claimed and could not be queued. */
-  release(claimed: readonly ClaimedEmail[]): Promise<void>;
-}
-
-/** @param pool commits need not be durable: a lost lease is a free row. */
-export function createMailOutbox(pool: Pool): MailOutbox {
+/** @param pool its commits need not be durable: when a lease is lost, the row is free. */
+export function createMailOutbox(pool: Pool) {
   return {
-    async claim(limits) {
-      const rows = await runOn<ClaimedEmailRow>(pool, claimEmails, [
+    async claim(limits: {
+      lookAheadSeconds: number;
+      rowsMax: number;
+      leaseSeconds: number;
+    }): Promise<ClaimedEmail[]> {
+      return runOn<ClaimedEmail>(pool, claimEmails, [
         limits.lookAheadSeconds,
         limits.rowsMax,
         limits.leaseSeconds,
       ]);
-      return rows.map((row) => ({
-        emailId: row.email_id,
-        claim: row.claim,
-        accountId: row.account_id,
-        delayMs: row.delay_ms,
-        faults: row.unrecorded,
-      }));
     },
-    async release(claimed) {
+    /** Frees messages that were claimed and could not be added to the queue. */
+    async release(claimed: readonly ClaimedEmail[]): Promise<void> {
       const ids = claimed.map((email) => email.emailId);
       await runOn(pool, releaseEmails, [ids, claimed.map((email) => email.claim)]);
     },

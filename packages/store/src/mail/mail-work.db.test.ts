@@ -7,7 +7,9 @@ import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld, takeOne } from '../../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
-import type { AcceptedAnswer, MailWork, TakenEmail } from './mail-work.ts';
+import type { AcceptedAnswer } from './end-mail.ts';
+import type { MailWork } from './mail-work.ts';
+import type { TakenEmail } from './take-mail.ts';
 
 const ACCEPTED: AcceptedAnswer = { providerMessageId: 'p-1', notifications: [] };
 

@@ -17,50 +17,51 @@ import { suppressionValues } from './suppress-blamed.ts';
 import { keepUntilAcceptance, waitForAcceptance } from './unclaimed-notifications.ts';
 import type { ReportedChange } from './unclaimed-notifications.ts';
 
-/** What the provider has reported of one message. */
+/** A report of the provider about one message. */
 export interface ProviderReport extends ReportedChange {
-  /** The provider's id of the notification itself: the same on every repetition of it. */
+  /** The provider's id of the notification itself. It is the same on every repetition. */
   readonly messageId: string;
-  /** Whose notification it is: our id of the message decides, else the provider's, else ours in the message's header. */
+  /** Our id of the message. If it names no message, `providerMessageId` decides, then `writtenEmailId`. */
   readonly emailId: string | null;
   readonly providerMessageId: string | null;
+  /** Our id in the header of the message. */
   readonly writtenEmailId: string | null;
 }
 
 /**
- * `unknown-mail`: of somebody else, or of a hand-over that is not committed yet. `test-mail`: sent with a test key, so
- * nothing is told of it; it was never handed over either.
+ * `unknown-mail`: the message is not ours, or the provider's id of it is not committed yet. `test-mail`: the
+ * message is of a test key, so it has no events; it was never sent to the provider.
  */
 export type ReportOutcome = 'recorded' | 'repeated' | 'unknown-mail' | 'test-mail';
 
-export interface ProviderNotificationStore {
-  /**
-   * Takes a report in: its event, what is last known of the message, and the suppressed addresses, in one transaction
-   * with the notification's id. One that was taken before changes nothing. One of unknown mail is not taken: it is kept
-   * for as long as the mail may yet become known by the provider's id, and then taken in by whatever makes it known.
-   *
-   * @throws StoreUnavailableError; then nothing has changed, or all of it and the repetition will change nothing.
-   */
-  record(report: ProviderReport): Promise<ReportOutcome>;
-}
-
-interface NotifiedEmailRow {
+interface NotifiedEmail {
   readonly id: EmailId;
-  readonly account_id: AccountId;
-  readonly from_address: string;
+  readonly accountId: AccountId;
+  readonly from: string;
   readonly subject: string;
 }
 
-interface TakenReportRow {
+interface TakenReport {
   readonly kind: KeyKind;
-  /** False: it had been taken before. */
+  /** False: the notification was recorded before. */
   readonly taken: boolean;
   readonly webhooks: readonly WebhookId[];
 }
 
-export function createProviderNotificationStore(db: Database, clock: Clock): ProviderNotificationStore {
+export type ProviderNotificationStore = ReturnType<typeof createProviderNotificationStore>;
+
+export function createProviderNotificationStore(db: Database, clock: Clock) {
   return {
-    async record(report) {
+    /**
+     * Records a report: one transaction writes its event, the last event of the message, the suppressed
+     * addresses, and the id of the notification. A notification that was recorded before changes nothing.
+     *
+     * A report with a provider's id and no known message is stored. The transaction that stores this
+     * provider's id for a message records the report.
+     *
+     * @throws StoreUnavailableError; then all of it is recorded, or nothing. A repetition is safe.
+     */
+    async record(report: ProviderReport): Promise<ReportOutcome> {
       const taken = (await recordAtOnce(db, clock, report)) ?? (await recordLocked(db, clock, report));
       if (taken === undefined) return 'unknown-mail';
       if (!taken.taken) return 'repeated';
@@ -70,19 +71,19 @@ export function createProviderNotificationStore(db: Database, clock: Clock): Pro
 }
 
 /**
- * One statement: for a report that names our id, and whose event tells nothing that only the message knows.
+ * Records a report with one statement. This needs our id, and an event that has no fields of the message.
  *
- * @returns undefined when the report is none of these, no message has the id, or another has locked it.
+ * @returns undefined when the report does not fit, no message has the id, or the message is locked.
  */
 async function recordAtOnce(
   db: Database,
   clock: Clock,
   report: ProviderReport,
-): Promise<TakenReportRow | undefined> {
+): Promise<TakenReport | undefined> {
   const { emailId, event } = report;
   if (emailId === null || event.type === 'email.failed') return undefined;
   const draft = { type: event.type, data: reportedEventData(event, emailId as EmailId) };
-  return recordCause<TakenReportRow>(
+  return recordCause<TakenReport>(
     db,
     takeReport,
     eventOf(draft, clock),
@@ -91,38 +92,39 @@ async function recordAtOnce(
 }
 
 /**
- * Locks, then sees what their holders have committed: a kept report, a hand-over that makes the message
- * known.
+ * Takes the locks first. Then it sees the rows that their last holders committed, such as the provider's id
+ * of the message.
  *
- * @returns undefined when no message is known; the report may be kept then.
+ * @returns undefined when no message is known. The report is then stored, if it has a provider's id.
  */
 async function recordLocked(
   db: Database,
   clock: Clock,
   report: ProviderReport,
-): Promise<TakenReportRow | undefined> {
+): Promise<TakenReport | undefined> {
   return recordBehindLocks(db, async (client) => {
-    const email = (await emailOf(client, report)) ?? (await emailJustHandedOver(client, report));
+    const email = (await emailOf(client, report)) ?? (await emailJustAccepted(client, report));
     if (email === undefined) return undefined;
-    const { id, account_id: accountId, from_address: from, subject } = email;
-    const draft = reportedEventDraft(report.event, { id, accountId, from, subject });
-    const values = [...eventValues(eventOf(draft, clock)), ...reportValues(report, id, clock)];
-    return runForRow<TakenReportRow>(client, takeReport, values);
+    const draft = reportedEventDraft(report.event, email);
+    const values = [...eventValues(eventOf(draft, clock)), ...reportValues(report, email.id, clock)];
+    return runForRow<TakenReport>(client, takeReport, values);
   });
 }
 
-async function emailOf(client: Queryable, report: ProviderReport): Promise<NotifiedEmailRow | undefined> {
+async function emailOf(client: Queryable, report: ProviderReport): Promise<NotifiedEmail | undefined> {
   const { emailId, providerMessageId, writtenEmailId } = report;
   const ids = [emailId, providerMessageId, writtenEmailId];
-  const [email] = await run<NotifiedEmailRow>(client, lockNotifiedEmail, ids);
+  const [email] = await run<NotifiedEmail>(client, lockNotifiedEmail, ids);
   return email;
 }
 
-/** Of a report that has met no message: the message, if it becomes known at this very moment; else the report is kept. */
-async function emailJustHandedOver(
+/**
+ * Waits for a transaction that stores the provider's id now. If there is still no message, stores the report.
+ */
+async function emailJustAccepted(
   client: Queryable,
   report: ProviderReport,
-): Promise<NotifiedEmailRow | undefined> {
+): Promise<NotifiedEmail | undefined> {
   const { messageId, providerMessageId } = report;
   if (providerMessageId === null) return undefined;
   await waitForAcceptance(client, providerMessageId);
@@ -135,7 +137,7 @@ function eventOf({ type, data }: Pick<EventDraft, 'type' | 'data'>, clock: Clock
   return { accountId: null, inboundSubject: null, ...newEvents(type, [data], clock) };
 }
 
-/** What `take-report` takes from $7 on. */
+/** The values of `take-report` from $7 on. */
 function reportValues({ messageId, event, suppress }: ProviderReport, emailId: string, clock: Clock) {
   return [
     emailId,

@@ -7,12 +7,15 @@ import { inboxAddressOf, outcomeOf, recalledOf } from './send-request.ts';
 import type { Idempotency, KnownAnswer, Recalled, SendOutcome, SendRequest, Sent } from './send-request.ts';
 import { readKnownAnswer, sendEmails } from './sql/send-emails.ts';
 
-/** A second time finds what the first conflicted with, unless it was dropped in between: each such time is a day. */
+/**
+ * A second try finds the row that the first one conflicted with. The row may have expired in between, which
+ * happens at most once in 24 hours.
+ */
 const TRIES_MAX = 3;
 
 /** @throws StoreUnavailableError */
 export async function storeMail(db: Database, clock: Clock, request: SendRequest): Promise<SendOutcome> {
-  // Sorted: messages of one moment are listed, and handed over, in the order in which they were asked for.
+  // Sorted ids: messages created in the same millisecond are listed and sent in the order of the request.
   const ids = request.drafts.map(() => newId('email', clock)).sort();
   const values = valuesOf(request, ids, clock.now());
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -36,7 +39,7 @@ export async function recallAnswer(
   return known === undefined ? null : recalledOf(known);
 }
 
-/** One statement; mail from inboxes takes the longer way. */
+/** Stores the mail with one statement. Mail from inboxes needs locks, and goes through `sendFromInboxes`. */
 async function sendAtOnce(
   db: Database,
   clock: Clock,
@@ -77,7 +80,7 @@ function valuesOf(request: SendRequest, ids: readonly EmailId[], at: Date): unkn
   ];
 }
 
-/** All contents in one buffer: each is decoded into its place, and none is copied once more for the wire. */
+/** Decodes all attachments into one buffer, so that no content is copied again on the way to Postgres. */
 function filesOf(drafts: readonly EmailDraft[], ids: readonly EmailId[]) {
   const contents = Buffer.allocUnsafe(
     sumOf(drafts.flatMap(({ attachments }) => attachments).map(decodedBytes)),
@@ -93,7 +96,7 @@ function filesOf(drafts: readonly EmailDraft[], ids: readonly EmailId[]) {
   return { files, contents };
 }
 
-/** Three bytes to four characters, less what the padding says. */
+/** Base64 encodes three bytes as four characters. Each `=` at the end stands for one byte less. */
 function decodedBytes({ content }: AttachmentDraft): number {
   const padding = content.endsWith('==') ? 2 : content.endsWith('=') ? 1 : 0;
   return (content.length / 4) * 3 - padding;

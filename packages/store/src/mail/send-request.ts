@@ -1,66 +1,70 @@
 import { inboundAddress, parseEmailAddress } from '@postrider/domain';
 import type { AccountId, EmailDraft, EmailId, InboxId, KeyKind, ThreadId, TopicId } from '@postrider/domain';
 
-/** Messages that one request asks to be sent: all of them or none. */
+/** The messages of one request. All of them are stored, or none. */
 export interface SendRequest {
   readonly accountId: AccountId;
-  /** Mail of a test key is stored and goes no further. */
+  /** Mail of a test key is stored and not sent. */
   readonly kind: KeyKind;
   readonly drafts: readonly EmailDraft[];
-  /** Names in ASCII and lower case: the account must have verified each. */
+  /** The domains that the account must have verified, in ASCII and lower case. */
   readonly domains: readonly string[];
-  /** Null: a repetition is a second request. */
+  /** null: a repetition sends again. */
   readonly idempotency: Idempotency | null;
-  /** Of a reply: where its one message goes. */
+  /** Set for a reply: the thread of its one message. */
   readonly reply?: { readonly inboxId: InboxId; readonly threadId: ThreadId };
 }
 
 export interface Idempotency {
-  /** Keys of one route are no keys of another. */
+  /** The HTTP route. The same key on another route is another key. */
   readonly route: string;
   readonly key: string;
-  /** Of the request's meaning: two requests with the same digest are the same. */
+  /** Two requests with the same digest mean the same. */
   readonly digest: Buffer;
 }
 
 export type SendOutcome =
-  /** In the order of the drafts. `repeated`: what the first request was answered, and nothing stored now. */
+  /** In the order of the drafts. `repeated`: the ids of the first request; nothing was stored now. */
   | { readonly kind: 'stored' | 'repeated'; readonly ids: readonly EmailId[] }
-  /** The idempotency key belongs to another request, or to one that is not finished. */
+  /** Another request, or one that still runs, has the idempotency key. */
   | { readonly kind: 'conflict'; readonly why: 'another request' | 'unfinished' }
   | { readonly kind: 'unknown-topics'; readonly ids: readonly TopicId[] }
   | { readonly kind: 'unverified-domains'; readonly names: readonly string[] }
-  /** An inbox, or one of its threads, has sent as much as it may in an hour. */
+  /** An inbox or one of its threads has reached its hourly limit. */
   | { readonly kind: 'inbox-over-limit' | 'thread-over-limit' }
-  /** Of a reply: its inbox or its thread is gone. */
+  /** The inbox or the thread of a reply does not exist. */
   | { readonly kind: 'missing' };
 
-/** What `read-known-answer` answers, and `send-emails` with nulls where no answer is remembered. */
+/** A row of `read-known-answer`. In `send-emails`, nulls mean that no answer is stored. */
 export interface KnownAnswer {
   readonly same: boolean | null;
   readonly answer: readonly EmailId[] | null;
 }
 
-/** What `send-emails` answers. */
+/** The row of `send-emails`. */
 export interface Sent extends KnownAnswer {
   readonly stored: boolean;
-  /** The account has an inbox with the address of a sender: nothing is stored without its lock. */
+  /** From has the address of an inbox. Nothing was stored, because that needs the inbox's lock. */
   readonly fromInbox: boolean;
+  /** False: another request holds the lock of the idempotency key. */
   readonly mine: boolean;
   readonly unknownTopics: readonly TopicId[];
   readonly unverifiedDomains: readonly string[];
 }
 
-/** What a request is told whose idempotency key is known. */
+/** The outcome of a request whose idempotency key is known. */
 export type Recalled = Extract<SendOutcome, { readonly kind: 'stored' | 'repeated' | 'conflict' }>;
 
-/** @returns null when no answer is remembered. */
+/** @returns null when no answer is stored. */
 export function recalledOf({ same, answer }: KnownAnswer): Recalled | null {
   if (same === null) return null;
   return same ? { kind: 'repeated', ids: answer ?? [] } : { kind: 'conflict', why: 'another request' };
 }
 
-/** @returns null when another request was first, too late for this one to see what it stored. */
+/**
+ * @returns null when another request was first, and its rows are not visible in this snapshot. Try again
+ * then.
+ */
 export function outcomeOf(sent: Sent, ids: readonly EmailId[]): SendOutcome | null {
   const recalled = recalledOf(sent);
   if (recalled !== null) return recalled;
@@ -70,7 +74,7 @@ export function outcomeOf(sent: Sent, ids: readonly EmailId[]): SendOutcome | nu
   return sent.stored ? { kind: 'stored', ids } : null;
 }
 
-/** The address in From as inboxes have it. */
+/** The address in From, normalised as the addresses of inboxes are. */
 export function inboxAddressOf(from: string): string | null {
   const parsed = parseEmailAddress(from);
   return parsed === null ? null : inboundAddress(parsed.address);

@@ -5,7 +5,8 @@ import type { Transaction } from '../db/transaction.ts';
 import { suppressReported } from './sql/provider-reports.ts';
 
 /**
- * Of each address that reports blame: an id for its suppression, the address, and the suppression's origin.
+ * For each address that reports blame: an id for the suppression, the address, and the origin of the
+ * suppression.
  */
 export function suppressionValues(
   blamed: readonly BlamedAddress[],
@@ -19,7 +20,7 @@ export function suppressionValues(
   ];
 }
 
-/** Suppresses, for anything, the addresses that reports about a message blame: in the transaction of their events. */
+/** Suppresses, for all mail, the addresses that reports blame. Run it in the transaction of their events. */
 export async function suppressBlamed(
   tx: Transaction,
   blamed: readonly BlamedAddress[],

@@ -11,15 +11,15 @@ import { addSuppressions, removeSuppressions } from './sql/suppressions.ts';
 
 export type { SuppressionOrigin };
 
-/** Somebody who is not to be written to any more. */
+/** An address that gets no more mail from the account. */
 export interface Suppression {
   readonly id: SuppressionId;
-  /** As `plainAddress` writes it, as every address here. */
+  /** Normalised by `plainAddress`, as every address here. */
   readonly address: string;
-  /** Null: about anything. */
+  /** null: the suppression applies to all mail. */
   readonly topicId: TopicId | null;
   readonly origin: SuppressionOrigin;
-  /** The message that it came of, where there is one. */
+  /** The message that caused it, if there is one. */
   readonly emailId: EmailId | null;
   readonly createdAt: Date;
 }
@@ -27,60 +27,51 @@ export interface Suppression {
 export interface AddedSuppression {
   readonly id: SuppressionId;
   readonly address: string;
-  /** False: the address was suppressed already, and nothing was written. */
+  /** False: the address was already suppressed, and nothing was written. */
   readonly isNew: boolean;
 }
 
-/** By address, a suppression about anything is meant; one about a topic is reached by its id alone. */
+/** An address names its suppression for all mail. A suppression for one topic has only its id. */
 export type SuppressionKey =
   | { readonly id: SuppressionId; readonly address?: never }
   | { readonly address: string; readonly id?: never };
 
 export type Removal =
-  | { readonly kind: 'removed'; /** of those that were there */ readonly ids: readonly SuppressionId[] }
-  /** One of them came of a complaint, and no reason was given: all of them are still there. */
+  /** The ids of the suppressions that existed. */
+  | { readonly kind: 'removed'; readonly ids: readonly SuppressionId[] }
+  /** A complaint caused one of them, and no reason was given. Nothing was removed. */
   | { readonly kind: 'reason-missing' };
 
-/** Whom an account does not write to. Another account's suppressions read as missing. */
-export interface SuppressionStore {
-  /**
-   * Suppresses addresses by the account's own hand. Each new one has its `email.unsubscribed`, in one statement.
-   *
-   * @param addresses each once. @returns one entry for each, in their order.
-   */
-  add(accountId: AccountId, addresses: readonly string[]): Promise<AddedSuppression[]>;
-  find(accountId: AccountId, key: SuppressionKey): Promise<Suppression | null>;
-  /** The newest first. @returns null when the cursor is none of the account's suppressions. */
-  list(
-    accountId: AccountId,
-    request: PageRequest<'suppression'>,
-    origin: SuppressionOrigin | null,
-  ): Promise<Page<Suppression> | null>;
-  /** All of those that are there, or none. @param reason kept, for each that came of a complaint. */
-  remove(accountId: AccountId, keys: readonly SuppressionKey[], reason: string | null): Promise<Removal>;
-}
+/** The addresses that an account does not send to. Another account's suppressions read as missing. */
+export type SuppressionStore = ReturnType<typeof createSuppressionStore>;
 
-/** The addresses in any order, and the id of each. */
-interface AddedRow {
-  readonly addresses: readonly string[];
-  readonly ids: readonly SuppressionId[];
-}
-
-interface RemovedRow {
-  readonly id: SuppressionId;
-  readonly removed: boolean;
-}
-
-export function createSuppressionStore(db: Database, clock: Clock): SuppressionStore {
+export function createSuppressionStore(db: Database, clock: Clock) {
   const { suppression: suppressions } = db.prisma;
   return {
-    add: (accountId, addresses) => addByHand(db, clock, accountId, addresses),
-    async find(accountId, { id, address }) {
+    /**
+     * Suppresses addresses at the account's own request. One statement writes them, with an
+     * `email.unsubscribed` for each new one.
+     *
+     * @param addresses each once. @returns one entry for each, in their order.
+     */
+    async add(accountId: AccountId, addresses: readonly string[]): Promise<AddedSuppression[]> {
+      return add(db, clock, accountId, addresses);
+    },
+    async find(accountId: AccountId, { id, address }: SuppressionKey): Promise<Suppression | null> {
       const where = id === undefined ? { address, topicId: '' } : { id };
       const row = await mappingUnavailable(() => suppressions.findFirst({ where: { accountId, ...where } }));
       return row === null ? null : suppressionOf(row);
     },
-    async list(accountId, request, origin) {
+    /**
+     * The newest first.
+     *
+     * @param origin null: all. @returns null when the cursor is not a suppression of the account.
+     */
+    async list(
+      accountId: AccountId,
+      request: PageRequest<'suppression'>,
+      origin: SuppressionOrigin | null,
+    ): Promise<Page<Suppression> | null> {
       const mine = { accountId, ...(origin === null ? {} : { origin }) };
       return mappingUnavailable(() =>
         readPage(request, {
@@ -92,11 +83,20 @@ export function createSuppressionStore(db: Database, clock: Clock): SuppressionS
         }),
       );
     },
-    async remove(accountId, keys, reason) {
+    /**
+     * Removes all of these suppressions that exist, or none.
+     *
+     * @param reason is stored for each suppression that a complaint caused.
+     */
+    async remove(
+      accountId: AccountId,
+      keys: readonly SuppressionKey[],
+      reason: string | null,
+    ): Promise<Removal> {
       const ids = keys.flatMap((key) => key.id ?? []);
       const addresses = keys.flatMap((key) => key.address ?? []);
       const values = [accountId, ids, addresses, reason, clock.now()];
-      const rows = await runOn<RemovedRow>(db.pool, removeSuppressions, values);
+      const rows = await runOn<{ id: SuppressionId; removed: boolean }>(db.pool, removeSuppressions, values);
       const left = rows.filter((row) => !row.removed);
       return left.length > 0
         ? { kind: 'reason-missing' }
@@ -105,17 +105,17 @@ export function createSuppressionStore(db: Database, clock: Clock): SuppressionS
   };
 }
 
-async function addByHand(
+async function add(
   db: Database,
   clock: Clock,
   accountId: AccountId,
   addresses: readonly string[],
 ): Promise<AddedSuppression[]> {
   const now = clock.now();
-  const told = addresses.map((address) => unsubscribed(address, now));
-  const events = newEvents('email.unsubscribed', told, clock);
+  const data = addresses.map((address) => unsubscribed(address, now));
+  const events = newEvents('email.unsubscribed', data, clock);
   const given = addresses.map(() => newId('suppression', clock));
-  const row = await recordCause<AddedRow>(
+  const row = await recordCause<{ addresses: readonly string[]; ids: readonly SuppressionId[] }>(
     db,
     addSuppressions,
     { accountId, inboundSubject: null, ...events },

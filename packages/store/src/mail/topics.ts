@@ -20,30 +20,27 @@ export interface Topic extends NewTopic {
   readonly createdAt: Date;
 }
 
-/** What mail can be about, so that a recipient can do without that alone. Another account's topic reads as missing. */
-export interface TopicStore {
-  create(accountId: AccountId, topic: NewTopic): Promise<TopicId>;
-  find(accountId: AccountId, id: TopicId): Promise<Topic | null>;
-  /** The newest first. @returns null when the cursor is none of the account's topics. */
-  list(accountId: AccountId, request: PageRequest<'topic'>): Promise<Page<Topic> | null>;
-  /** Removes the topic with the suppressions about it; its mail stays, but none is handed over. @returns false when there is none. */
-  delete(accountId: AccountId, id: TopicId): Promise<boolean>;
-}
+/**
+ * Topics of mail. A recipient can unsubscribe from one topic and still get the rest. Another account's topic
+ * reads as missing.
+ */
+export type TopicStore = ReturnType<typeof createTopicStore>;
 
-export function createTopicStore(db: Database, clock: Clock): TopicStore {
+export function createTopicStore(db: Database, clock: Clock) {
   const { topic: topics } = db.prisma;
   return {
-    async create(accountId, topic) {
+    async create(accountId: AccountId, topic: NewTopic): Promise<TopicId> {
       const id = newId('topic', clock);
       const data = { id, accountId, ...topic, createdAt: clock.now() };
       await mappingUnavailable(() => topics.create({ data, select: { id: true } }));
       return id;
     },
-    async find(accountId, id) {
+    async find(accountId: AccountId, id: TopicId): Promise<Topic | null> {
       const row = await mappingUnavailable(() => topics.findFirst({ where: { id, accountId } }));
       return row === null ? null : topicOf(row);
     },
-    async list(accountId, request) {
+    /** The newest first. @returns null when the cursor is not a topic of the account. */
+    async list(accountId: AccountId, request: PageRequest<'topic'>): Promise<Page<Topic> | null> {
       return mappingUnavailable(() =>
         readPage(request, {
           cursor: (id) => topics.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
@@ -54,10 +51,15 @@ export function createTopicStore(db: Database, clock: Clock): TopicStore {
         }),
       );
     },
-    async delete(accountId, id) {
+    /**
+     * Deletes the topic and its suppressions. Its mail stays, but queued mail about it is not sent.
+     *
+     * @returns false when the topic does not exist.
+     */
+    async delete(accountId: AccountId, id: TopicId): Promise<boolean> {
       return mappingUnavailable(() =>
         inTransaction(db.pool, async (client) => {
-          // First the topic: who is unsubscribing from it is waited for, and who comes later finds none.
+          // The topic first: this waits for running unsubscribes, and later ones find no topic.
           const gone = await client.query('delete from topics where id = $1 and account_id = $2', [
             id,
             accountId,

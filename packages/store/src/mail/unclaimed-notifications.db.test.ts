@@ -7,7 +7,8 @@ import { setupStore } from '../../test/open-store.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { takeHeld } from '../../test/taken-email.ts';
 import { createMailWork } from './mail-work.ts';
-import type { AcceptedAnswer, MailWork } from './mail-work.ts';
+import type { AcceptedAnswer } from './end-mail.ts';
+import type { MailWork } from './mail-work.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';
 

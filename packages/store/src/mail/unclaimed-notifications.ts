@@ -3,26 +3,29 @@ import { run, runIn } from '../db/statement.ts';
 import type { Queryable } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { lockProviderMessage } from './sql/end-emails.ts';
-import { claimNotifications, keepNotification, takeNotification } from './sql/unclaimed-notifications.ts';
+import { claimNotifications, keepNotification, takeNotification } from './sql/provider-reports.ts';
 
-/*
- * The provider may report of a message before its own answer, with its id of the message, has been committed here. Such
- * a report is kept, and taken in by the transaction that makes the message known.
+/**
+ * The provider may report on a message before we have committed its answer with its id of the message. Such a
+ * report is stored. The transaction that stores the provider's id records it.
  */
 
-/** What a report changes. Nothing but JSON. */
+/** The changes that a report makes. It holds only JSON values. */
 export interface ReportedChange {
   readonly event: ReportedEvent;
-  /** Nothing more may be sent to them. */
+  /** The addresses to suppress. */
   readonly suppress: readonly BlamedAddress[];
 }
 
-/** Waits for the hand-over that makes this id known, if one is about to commit; none can until this transaction ends. */
+/**
+ * Waits for a transaction that stores this provider's id now. No other transaction can store it until this
+ * one ends.
+ */
 export async function waitForAcceptance(client: Queryable, providerMessageId: string): Promise<void> {
   await run(client, lockProviderMessage, [providerMessageId]);
 }
 
-/** Keeps a report for a message that is not known, once `waitForAcceptance` has returned. */
+/** Stores a report about an unknown message. Call it after `waitForAcceptance`. */
 export async function keepUntilAcceptance(
   client: Queryable,
   { messageId, providerMessageId }: { readonly messageId: string; readonly providerMessageId: string },
@@ -33,21 +36,21 @@ export async function keepUntilAcceptance(
 }
 
 /**
- * Takes out what was kept for a message that becomes known in this transaction, each report once for all time; behind
- * `await-email`, so that none can be kept any more.
+ * Removes and returns the reports that were stored for a message. Each report is returned once, ever. Call it
+ * after `await-email`, in the same transaction: then no further report can be stored.
  *
- * @param providerMessageId null: the provider gave none, and there can be no report that names it.
+ * @param providerMessageId null: the provider gave no id, so no report can name it.
  */
 export async function claimReports(
   tx: Transaction,
   providerMessageId: string | null,
 ): Promise<ReportedChange[]> {
   if (providerMessageId === null) return [];
-  const kept = await runIn<{ message_id: string; report: string }>(tx.client, claimNotifications, [
+  const kept = await runIn<{ messageId: string; report: string }>(tx.client, claimNotifications, [
     providerMessageId,
   ]);
   const claimed: ReportedChange[] = [];
-  for (const { message_id: messageId, report } of kept) {
+  for (const { messageId, report } of kept) {
     const taken = await runIn(tx.client, takeNotification, [messageId]);
     if (taken.length > 0) claimed.push(JSON.parse(report) as ReportedChange);
   }

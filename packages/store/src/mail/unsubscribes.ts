@@ -4,20 +4,22 @@ import type { Database } from '../db/database.ts';
 import { recordCause } from '../db/record-cause.ts';
 import { unsubscribe } from './sql/suppressions.ts';
 
-/** How a recipient asked: with a mail program's button, or on the page behind the link. */
+/** Where the recipient unsubscribed: with a button of the mail program, or on the linked page. */
 export type UnsubscribeSource = Exclude<EventData<'email.unsubscribed'>['source'], 'api'>;
 
-export interface UnsubscribeStore {
-  /**
-   * Suppresses the address about the topic. If that is new, `email.unsubscribed` exists, by the same statement.
-   * About a topic that is gone there is nothing to do: new mail cannot name it, and what still waits is not handed over.
-   */
-  unsubscribe(target: UnsubscribeTarget, source: UnsubscribeSource): Promise<void>;
-}
+export type UnsubscribeStore = ReturnType<typeof createUnsubscribeStore>;
 
-export function createUnsubscribeStore(db: Database, clock: Clock): UnsubscribeStore {
+export function createUnsubscribeStore(db: Database, clock: Clock) {
   return {
-    async unsubscribe({ accountId, topicId, address }, source) {
+    /**
+     * Suppresses the address for the topic. If that is new, the same statement records `email.unsubscribed`.
+     * For a deleted topic it does nothing: new mail cannot name the topic, and queued mail about it is not
+     * sent.
+     */
+    async unsubscribe(
+      { accountId, topicId, address }: UnsubscribeTarget,
+      source: UnsubscribeSource,
+    ): Promise<void> {
       const occurredAt = clock.now().toISOString();
       const data = {
         email_id: null,

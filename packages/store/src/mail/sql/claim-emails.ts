@@ -2,10 +2,12 @@ import { endLeases } from '../../db/sql/end-leases.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Leases mail that is due soon to be handed to the provider. Same guarantee as claim-deliveries, without
- * fairness: an account's rate limit bounds what it can queue.
+ * Leases mail that is due within the look-ahead.
  *
- * $1 look-ahead in seconds, $2 rows at the most, $3 lease in seconds.
+ * Guarantee, one owner: as in claim-deliveries. There is no fairness between accounts: an account's rate
+ * limit bounds the mail that it can queue.
+ *
+ * $1 look-ahead in seconds, $2 maximum number of rows, $3 lease in seconds.
  */
 export const claimEmails: Statement = {
   name: 'claim-emails',
@@ -25,11 +27,14 @@ export const claimEmails: Statement = {
     from mine
     cross join lateral (select account_id from emails where id = mine.email_id offset 0) e
     where s.email_id = mine.email_id
-    returning s.email_id, s.claim, s.unrecorded, e.account_id,
-              greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as delay_ms`,
+    returning s.email_id as "emailId", s.claim, s.unrecorded as faults, e.account_id as "accountId",
+              greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "delayMs"`,
 };
 
-/** Gives leases back whose jobs could not be queued. It waits for rows that are locked. */
+/**
+ * Frees mail whose jobs the relay could not add to the queue. It waits for locked rows. $1 email ids, $2
+ * claims.
+ */
 export const releaseEmails: Statement = {
   name: 'release-emails',
   text: `
@@ -40,9 +45,9 @@ export const releaseEmails: Statement = {
 };
 
 /**
- * Ends the leases of mail that a worker was given and has not taken. The relay leases it again under a new
- * claim, as mail whose lease expired: the job that carried it may still be in the queue, which drops another
- * job of the same id.
+ * Ends the leases of mail whose jobs a worker got and did not take. The relay leases it again under a new
+ * claim, as after an expired lease: the old job may still be in the queue, which would drop a second job of
+ * the same id. $1 email ids, $2 claims: see `endLeases`.
  */
 export const releaseUnbegunEmails: Statement = {
   name: 'release-unbegun-emails',

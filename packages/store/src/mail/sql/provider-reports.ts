@@ -3,18 +3,18 @@ import type { Statement } from '../../db/statement.ts';
 import { lockOrder } from './suppressions.ts';
 
 /**
- * Finds the message that a notification is about, and holds it until the transaction ends.
+ * Finds the message that a notification is about, and locks it until the transaction ends.
  *
- * Guarantee: our own id decides; the provider's is asked only when ours names no message, and the id in the message's own
- * header only when the provider's names none either. Reports about one message
- * follow each other, so that each sees the last event that the one before has left.
+ * Guarantee: our id decides. The provider's id counts only when our id names no message, and our id in the
+ * header only when the provider's id names none, too. Reports about one message run one after another, so
+ * each sees the last event that the report before it wrote.
  *
- * $1 our id or null, $2 the provider's id or null, $3 our id in the header or null. Returns no row, or one.
+ * $1 our id or null, $2 the provider's id or null, $3 our id in the header or null. Returns one row, or none.
  */
 export const lockNotifiedEmail: Statement = {
   name: 'lock-notified-email',
   text: `
-    select id, account_id, from_address, subject
+    select id, account_id as "accountId", from_address as "from", subject
     from emails
     where id = coalesce(
       (select id from emails where id = $1),
@@ -27,12 +27,12 @@ export const lockNotifiedEmail: Statement = {
 type Parameter = `$${number}`;
 
 /**
- * The insert that suppresses, for anything, the addresses that a notification blames.
+ * The insert that suppresses, for all mail, the addresses that a notification blames.
  *
- * Guarantee: one row an address, locked in the order of `lockOrder`. One that is there keeps its id and time; but a
- * complaint, which is not taken back as easily, takes the place of what was there.
+ * Guarantee: one row for each address, locked in the order of `lockOrder`. An existing suppression keeps its
+ * id and time. A complaint replaces its origin, because a customer can remove a complaint only with a reason.
  *
- * @param email a FROM item with `account_id` and `email_id`; without a row nobody is suppressed.
+ * @param email a FROM item with `account_id` and `email_id`; without a row, nothing is suppressed.
  * @param parameters suppression ids, addresses (each once), origins, created at.
  */
 function insertReported(
@@ -51,7 +51,7 @@ function insertReported(
 }
 
 /**
- * Suppresses the addresses that notifications blame. The guarantee is that of `insertReported`.
+ * Suppresses the addresses that notifications blame. Guarantee: see `insertReported`.
  *
  * $1 suppression ids, $2 addresses, each once, $3 origins, $4 account, $5 email, $6 created at.
  */
@@ -61,18 +61,19 @@ export const suppressReported: Statement = {
 };
 
 /**
- * Takes in a report about a message that is known by our id: the notification's id, what is last known of the
- * message, the suppressed addresses, and the event.
+ * Records a report about the message with this id: the id of the notification, the last event of the message,
+ * the suppressed addresses, and the event.
  *
- * Guarantee: all of it or nothing; alone it is its own transaction. Locks come in the order message,
- * notification, suppressions, webhooks. A message that another has locked is passed over: whoever waits for
- * it has to see anew which webhooks there are, and runs this behind `lock-notified-email`, in one
- * transaction. A notification that was taken before changes nothing.
+ * Guarantee: it writes all of this or nothing. Locks are taken in the order message, notification,
+ * suppressions, webhooks. A notification that was recorded before changes nothing.
  *
- * $1 to $6 as `eventCtes` has them, one event and no account; $7 our id, $8 id of the notification, $9 last
- * event, $10 the last events that stay, $11 error of a message that was never sent, or null; $12 suppression
- * ids, $13 addresses, each once, $14 origins. Returns no row when no message has the id, or another has
- * locked it.
+ * A locked message is skipped: after waiting for the lock, the statement's snapshot of the webhooks would be
+ * too old. The caller then runs it after `lock-notified-email`, in one transaction.
+ *
+ * $1 to $6 as in `eventCtes`, with one event and no account; $7 our id, $8 id of the notification, $9 new
+ * last event, $10 last events that are not replaced, $11 error of a message that was never sent, or null; $12
+ * suppression ids, $13 addresses, each once, $14 origins. Returns no row when no message has the id, or the
+ * message is locked.
  */
 export const takeReport: Statement = {
   name: 'take-report',
@@ -80,14 +81,14 @@ export const takeReport: Statement = {
     with email as materialized (
       select id, account_id, kind, last_event from emails where id = $7::text for no key update skip locked
     ),
-    taken as (
+    first_report as (
       insert into provider_notifications (message_id)
       select $8::text from email
       on conflict (message_id) do nothing
       returning message_id
     ),
     live as materialized (
-      select e.id as email_id, e.account_id, e.last_event from email e, taken where e.kind = 'live'
+      select e.id as email_id, e.account_id, e.last_event from email e, first_report where e.kind = 'live'
     ),
     moved as (
       update emails
@@ -102,9 +103,57 @@ export const takeReport: Statement = {
     fresh as materialized (
       select t.id, coalesce($2::text, l.account_id) as account_id, t.data
       from live l, unnest($1::text[], $5::text[]) as t (id, data)
-      where (select count(*) from suppressed) >= 0 -- so all of them are locked before a webhook is
+      where (select count(*) from suppressed) >= 0 -- locks all suppressions before the webhooks
     ),
     ${eventCtes('fresh')}
-    select e.kind, exists (select from taken) as taken, array(select m.id from matching m) as webhooks
+    select e.kind, exists (select from first_report) as taken, array(select m.id from matching m) as webhooks
     from email e`,
+};
+
+/**
+ * Stores a notification about an unknown message.
+ *
+ * Guarantee: run it after `lock-provider-message`, in the same transaction. Then the transaction that stores
+ * the provider's id finds the notification.
+ *
+ * $1 id of the notification, $2 the provider's id of the message, $3 the report.
+ */
+export const keepNotification: Statement = {
+  name: 'keep-notification',
+  text: `
+    insert into unclaimed_notifications (message_id, provider_message_id, report) values ($1, $2, $3)
+    on conflict (message_id) do nothing`,
+};
+
+/**
+ * Deletes and returns the notifications that were stored for a message.
+ *
+ * Guarantee: run it after `await-email`, in the same transaction. Then it misses none: a later notification
+ * sees the rows that this transaction commits.
+ *
+ * $1 the provider's id of the message. Returns the id and the report of each notification, in any order.
+ */
+export const claimNotifications: Statement = {
+  name: 'claim-notifications',
+  text: `
+    delete from unclaimed_notifications
+    where provider_message_id = $1
+    returning message_id as "messageId", report`,
+};
+
+/**
+ * Marks a notification as recorded.
+ *
+ * Guarantee: however often a notification arrives, exactly one committed transaction gets a row; the others
+ * wait for it. Run it in the transaction that makes the notification's changes. After a rollback, the
+ * notification can be recorded again.
+ *
+ * $1 id of the notification. Returns the id, or no row when the notification was recorded before.
+ */
+export const takeNotification: Statement = {
+  name: 'take-notification',
+  text: `
+    insert into provider_notifications (message_id) values ($1)
+    on conflict (message_id) do nothing
+    returning message_id`,
 };

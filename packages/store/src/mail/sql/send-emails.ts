@@ -1,7 +1,8 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * What was answered under an idempotency key in the last 24 hours, and whether the same request was. A select of no row or one.
+ * Selects the answer that an idempotency key got in the last 24 hours, and whether the request was the same.
+ * One row or none.
  *
  * @param parameters account, kind, route, key and digest.
  */
@@ -21,22 +22,22 @@ export const readKnownAnswer: Statement = {
 };
 
 /**
- * Takes messages in for sending: each with its attachments, its place in the outbox (live mail), and the answer
- * remembered for a repetition.
+ * Stores messages with their attachments, queues live ones for the provider, and stores the answer for the
+ * idempotency key.
  *
- * Guarantee: one statement, its own transaction: all of it is stored or nothing. Of any number of concurrent requests
- * with one idempotency key at most one stores anything in 24 hours. The others see its row, or that somebody holds the
- * key's lock, or, where their snapshot is older than that row and the lock free again, conflict with it and return
- * nothing but `mine`: they ask again.
+ * Guarantee: all of this is stored, or nothing. Among concurrent requests with one idempotency key, at most
+ * one stores anything within 24 hours. The others find its row, or they find the key's lock taken (`mine` is
+ * false). A request whose snapshot is older than the row, and that finds the lock free again, conflicts with
+ * the row. It returns no answer, and must try again.
  *
- * The answer is remembered under the request's own digest; another request under the key is told so (`same` is false).
- * A domain or topic that is missing stores nothing, and so leaves the key free.
+ * The answer is stored under the digest of the request. Another request with the same key gets `same` =
+ * false. If a domain or a topic is missing, nothing is stored, and the key stays free.
  *
- * $1 account, $2 key kind, $3 messages, $4 attachments without their content (JSON arrays of the records below),
- * $5 the contents of all attachments one behind the other, $6 names of domains that have to be verified,
- * $7 topics that have to be the account's, $8 created at, $9 route, $10 idempotency key or null, $11 digest of the request,
- * $12 answer (JSON), $13 addresses in From that may be inboxes': where one is, live mail is not stored, unless $14 says that it is locked.
- * Returns one row.
+ * $1 account, $2 key kind, $3 messages, $4 attachments without their content (JSON arrays of the records
+ * below), $5 the contents of all attachments, concatenated, $6 domains that must be verified, $7 topics that
+ * must belong to the account, $8 created at, $9 HTTP route, $10 idempotency key or null, $11 digest of the
+ * request, $12 answer (JSON), $13 addresses in From. If an inbox has one of these, nothing is stored, unless
+ * $14 says that the inboxes are locked. Returns one row.
  */
 export const sendEmails: Statement = {
   name: 'send-emails',
@@ -72,7 +73,7 @@ export const sendEmails: Statement = {
       from judged j
       where j.unknown_topics = '{}' and j.unverified = '{}' and not j.from_inbox and ($10 is null or exists (select from remembered))
     ),
-    stored as (
+    stored_emails as (
       insert into emails (id, account_id, kind, status, last_event, from_address, from_domain, to_addresses,
                           cc_addresses, bcc_addresses, reply_to_addresses, subject, html, text, headers, tags, topic_id, created_at)
       select m.id, $1, $2::key_kind,
@@ -93,9 +94,71 @@ export const sendEmails: Statement = {
         "emailId" text, position int, filename text, begins int, bytes int, "contentType" text, "contentId" text)
     ),
     queued as (
-      insert into email_sends (email_id) select id from stored where $2::key_kind = 'live'
+      insert into email_sends (email_id) select id from stored_emails where $2::key_kind = 'live'
     )
     select exists (select from agreed) as stored, j.mine, j.unknown_topics as "unknownTopics",
            j.unverified as "unverifiedDomains", j.from_inbox as "fromInbox", k.same, k.answer
     from judged j left join known k on true`,
+};
+
+/**
+ * Locks the inboxes that send mail, so that one transaction at a time counts and adds their sent mail.
+ *
+ * Guarantee: a later statement of the same transaction sees the mail that the last holder of the lock sent.
+ *
+ * $1 account, $2 kind, $3 addresses, normalised by inboundAddress. Returns id and address of each, locked in
+ * the order of the ids.
+ */
+export const lockInboxSenders: Statement = {
+  name: 'lock-inbox-senders',
+  text: `
+    select i.id, i.address from inboxes i
+    where i.account_id = $1 and i.kind = $2::key_kind and i.address = any ($3::text[])
+    order by i.id
+    for no key update`,
+};
+
+/**
+ * Adds sent mail to the threads of its inboxes, and starts new threads. Run it under the locks of the
+ * inboxes.
+ *
+ * $1 records (JSON array: email, inbox, thread, and the subject of a new thread), $2 now.
+ */
+export const addInboxSends: Statement = {
+  name: 'add-inbox-sends',
+  text: `
+    with given as materialized (
+      select * from json_to_recordset($1::json) as g ("emailId" text, "inboxId" text, "threadId" text, "isNew" boolean, subject text)
+    ),
+    begun as (
+      insert into inbox_threads (id, inbox_id, subject, created_at, last_at)
+      select g."threadId", g."inboxId", g.subject, $2::timestamptz, $2::timestamptz from given g where g."isNew"
+    ),
+    joined as (
+      update inbox_threads t set last_at = greatest(t.last_at, $2::timestamptz)
+      from given g where t.id = g."threadId" and not g."isNew"
+    )
+    insert into inbox_sends (email_id, inbox_id, thread_id, created_at)
+    select g."emailId", g."inboxId", g."threadId", $2::timestamptz from given g`,
+};
+
+/**
+ * Checks if inboxes or threads sent more in the last hour than their limits.
+ *
+ * $1 inboxes, $2 limit of an inbox in messages per hour, $3 threads, $4 limit of a thread in messages per
+ * hour, $5 now.
+ */
+export const judgeInboxSends: Statement = {
+  name: 'judge-inbox-sends',
+  text: `
+    select exists (
+             select from unnest($1::text[]) i (id)
+             where (select count(*) from inbox_sends s
+                    where s.inbox_id = i.id and s.created_at > $5::timestamptz - interval '1 hour') > $2
+           ) as "inboxIsOver",
+           exists (
+             select from unnest($3::text[]) t (id)
+             where (select count(*) from inbox_sends s
+                    where s.thread_id = t.id and s.created_at > $5::timestamptz - interval '1 hour') > $4
+           ) as "threadIsOver"`,
 };

@@ -14,18 +14,19 @@ export function lockOrder(...columns: readonly [address: string, topic?: string]
 }
 
 /**
- * Suppresses addresses by an account's own hand, about anything, with an event for each that is new. One that is
- * suppressed already stays as it is.
+ * Suppresses addresses for all mail, at the account's request, with an event for each new suppression. An
+ * existing suppression stays as it is.
  *
- * Guarantee: one statement, its own transaction: every new suppression with its event and deliveries, or nothing. Of any
- * number of concurrent additions of one address exactly one makes it, and its event; the others wait for it. Rows are locked
- * in the order of `lockOrder`, then the webhooks.
+ * Guarantee: every new suppression is written with its event and deliveries, or nothing is. When requests add
+ * one address at the same time, exactly one creates the suppression and its event; the others wait for it.
+ * Rows are locked in the order of `lockOrder`, then the webhooks.
  *
- * The no-op update on conflict makes a row come back that another transaction has committed meanwhile. A row is new where
- * it has the id that was given.
+ * The no-op update on conflict returns a row that another transaction has committed meanwhile. A row is new
+ * when it has the given id.
  *
- * $1 to $6 as `eventCtes` has them, the events in the order of the addresses; $7 addresses, each once, $8 ids to give,
- * $9 created at. Returns one row: of each address, in any order, the id; and the webhooks that got deliveries.
+ * $1 to $6 as in `eventCtes`, with the events in the order of the addresses; $7 addresses, each once, $8 ids
+ * for new suppressions, $9 created at. Returns one row: the addresses in any order, the id of each, and the
+ * webhooks that got deliveries.
  */
 export const addSuppressions: Statement = {
   name: 'add-suppressions',
@@ -53,13 +54,14 @@ export const addSuppressions: Statement = {
 };
 
 /**
- * Removes suppressions by their ids, or by addresses those that are about anything.
+ * Removes suppressions by id. An address removes its suppression for all mail.
  *
- * Guarantee: all of those found, or none. Without a reason none is removed if one of them came of a complaint; with
- * one, it is kept for each complaint. Of concurrent removals of one suppression exactly one returns it as removed. Rows
- * are locked in the order of `lockOrder`.
+ * Guarantee: it removes all suppressions that it finds, or none. If a complaint caused one of them, a reason
+ * is needed, and is stored for each complaint. When requests remove one suppression at the same time, exactly
+ * one gets it as removed. Rows are locked in the order of `lockOrder`.
  *
- * $1 account, $2 ids, $3 addresses, $4 reason or null, $5 removed at. Returns those found, each with whether it went.
+ * $1 account, $2 ids, $3 addresses, $4 reason or null, $5 removed at. Returns the suppressions that it found;
+ * `removed` is true for those that it removed.
  */
 export const removeSuppressions: Statement = {
   name: 'remove-suppressions',
@@ -88,9 +90,10 @@ export const removeSuppressions: Statement = {
 };
 
 /**
- * Removes the suppressions about one topic.
+ * Removes the suppressions for one topic.
  *
- * Guarantee: rows are locked in the order of `lockOrder`. Run once the topic is gone, so that no more can come.
+ * Guarantee: rows are locked in the order of `lockOrder`. Run it after the topic is deleted: then no
+ * suppression is added meanwhile.
  *
  * $1 topic.
  */
@@ -108,14 +111,14 @@ export const removeSuppressionsOfTopic: Statement = {
 };
 
 /**
- * Suppresses one address about one topic, with its event.
+ * Suppresses one address for one topic, with its event.
  *
- * Guarantee: one statement, its own transaction: the suppression with its event and deliveries, or nothing. Of any number of
- * concurrent requests for one address and topic exactly one returns a row. A topic that is gone, or goes meanwhile, is left
- * alone: mail about it that still waits is refused at its hand-over, and no row is left without a topic.
+ * Guarantee: it writes the suppression with its event and deliveries, or nothing. When requests suppress one
+ * address for one topic at the same time, exactly one gets a row. For a deleted topic nothing is written, so
+ * no suppression is left without its topic. The worker does not send queued mail about a deleted topic.
  *
- * $1 to $6 as `eventCtes` has them, one event; $7 address, $8 id to give, $9 created at, $10 topic. Returns a row if the
- * suppression is new: the webhooks that got deliveries.
+ * $1 to $6 as in `eventCtes`, with one event; $7 address, $8 id, $9 created at, $10 topic. Returns a row if
+ * the suppression is new: the webhooks that got deliveries.
  */
 export const unsubscribe: Statement = {
   name: 'unsubscribe',

@@ -1,18 +1,18 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * A condition on a message `e`: its account has verified the domain in From, by that exact name. False for a message
- * whose domain is null. Not `exists`, which a plan for several messages answers by reading all domains.
+ * True for a message `e` whose account has verified exactly the domain in From. False when the domain is
+ * null. It avoids `exists`: a plan for several messages would read all domains.
  */
 const SENDER_VERIFIED = `((
   select true from domains d
   where d.name = e.from_domain and d.account_id = e.account_id and d.status = 'verified') is not null)`;
 
 /**
- * Fills the domain in From of a message that was stored without one, and judges it as take-email does.
+ * Fills the domain in From of a message that was stored without one, and checks it as `take-emails` does.
  *
- * $1 email id, $2 domain, $3 whether mail leaves from verified domains only. Returns one row, or none when the message
- * is gone.
+ * $1 email id, $2 domain, $3 true when mail is sent from verified domains only. Returns one row, or none when
+ * the message is deleted.
  */
 export const fillFromDomain: Statement = {
   name: 'fill-from-domain',
@@ -20,19 +20,22 @@ export const fillFromDomain: Statement = {
     update emails e
     set from_domain = $2
     where e.id = $1
-    returning $3::boolean and not ${SENDER_VERIFIED} as domain_unverified`,
+    returning $3::boolean and not ${SENDER_VERIFIED} as "domainUnverified"`,
 };
 
 /**
- * Takes messages in hand for a hand-over to the provider each; the guarantee of take-deliveries.
+ * Takes messages for one send attempt each.
  *
- * It also judges the domain in From: `domain_unverified` says that the message must not be handed over. A null
- * `from_domain` is judged so, too, until `fill-from-domain` has judged it anew.
+ * Guarantee: as in take-deliveries, exactly one job with a claim gets the row.
  *
- * It counts the hand-over as unrecorded: retry-emails and forgive-fault take that back, and a message that ends has no row.
+ * "domainUnverified" means that the message must not be sent. It is also true when `from_domain` is null,
+ * until `fill-from-domain` has checked the domain.
  *
- * $1 email ids, $2 their claims, $3 lease in seconds (it begins when the row is due), $4 whether mail leaves from verified
- * domains only. Of attachments it gives all but their contents, which may be long.
+ * The take counts the attempt as unrecorded. `retry-emails` and `forgive-fault` uncount it. A message that
+ * ends has no row any more.
+ *
+ * $1 email ids, $2 their claims, $3 lease in seconds (from the due time on), $4 true when mail is sent from
+ * verified domains only. Attachments are returned without their contents, which may be large.
  */
 export const takeEmails: Statement = {
   name: 'take-emails',
@@ -52,23 +55,25 @@ export const takeEmails: Statement = {
       where s.email_id = any (array(select email_id from mine))
       returning s.email_id, s.claim, s.attempts, s.unrecorded, s.due_at
     )
-    select t.claim, t.attempts, t.unrecorded, e.id, e.account_id, e.from_address, e.from_domain,
-           $4::boolean and not ${SENDER_VERIFIED} as domain_unverified, e.to_addresses, e.cc_addresses, e.bcc_addresses,
-           e.reply_to_addresses, e.subject, e.html, e.text, e.headers, e.tags, e.topic_id, e.created_at,
+    select t.claim, t.attempts as "attemptsMade", t.unrecorded - 1 as faults, e.id as "emailId",
+           e.account_id as "accountId", e.from_address as "from", e.from_domain as "fromDomain",
+           $4::boolean and not ${SENDER_VERIFIED} as "domainUnverified", e.to_addresses as "to", e.cc_addresses as cc,
+           e.bcc_addresses as bcc, e.reply_to_addresses as "replyTo", e.subject, e.html, e.text, e.headers, e.tags,
+           e.topic_id as "topicId", e.created_at as "createdAt",
            (select coalesce(json_agg(json_build_object(
                      'filename', a.filename, 'contentType', a.content_type, 'contentId', a.content_id,
                      'bytes', length(a.content)) order by a.position), '[]')
             from email_attachments a where a.email_id = e.id) as attachments,
-           greatest(0, ceil(extract(epoch from t.due_at - now()) * 1000))::int as early_ms
+           greatest(0, ceil(extract(epoch from t.due_at - now()) * 1000))::int as "earlyMs"
     from taken t
     cross join lateral (select * from emails where id = t.email_id offset 0) e`,
 };
 
 /**
- * Reads the contents of a message's attachments, one behind the other: apart from the take, as one message's may be as long
- * as those of a thousand others.
+ * Reads the contents of a message's attachments, concatenated. This is not part of the take: one message may
+ * have as many bytes as a thousand others.
  *
- * $1 email id. Returns one row; null without attachments.
+ * $1 email id. Returns one row; its value is null without attachments.
  */
 export const readContents: Statement = {
   name: 'read-contents',
@@ -77,13 +82,13 @@ export const readContents: Statement = {
 };
 
 /**
- * Who of the recipients of messages is not to be written to: about anything, or about the message's topic.
+ * Finds the suppressed recipients of messages, for all mail or for the message's topic.
  *
- * Guarantee: the topic is looked for in the snapshot of the suppressions about it. They go together, so either they are
- * found, or it is said that the topic is gone.
+ * Guarantee: one snapshot reads the topic and its suppressions. They are deleted together, so the statement
+ * either finds the suppressions, or reports that the topic is deleted.
  *
- * For each message: $1 account, $2 topic or null, $3 addresses (lower case, the domain in ASCII) as a list of JSON.
- * Returns one row for each, in their order; in it each address once.
+ * For each message: $1 account, $2 topic or null, $3 addresses (lower case, the domain in ASCII) as a JSON
+ * list. Returns one row for each message, in their order, with each address once.
  */
 export const suppressedAmong: Statement = {
   name: 'suppressed-among',
@@ -96,9 +101,9 @@ export const suppressedAmong: Statement = {
           and s.address = any (array(select json_array_elements_text(m.addresses)))
           and s.topic_id in ('', coalesce(m.topic_id, ''))
         order by s.address
-      ) as addresses,
+      ) as suppressed,
       m.topic_id is not null
-        and (select t.id from topics t where t.id = m.topic_id and t.account_id = m.account_id) is null as topic_gone
-    from unnest($1::text[], $2::text[], $3::json[]) with ordinality as m (account_id, topic_id, addresses, at)
-    order by m.at`,
+        and (select t.id from topics t where t.id = m.topic_id and t.account_id = m.account_id) is null as "topicGone"
+    from unnest($1::text[], $2::text[], $3::json[]) with ordinality as m (account_id, topic_id, addresses, message_order)
+    order by m.message_order`,
 };

@@ -1,0 +1,162 @@
+import {
+  blamedAddresses,
+  lastEventAfter,
+  lastEventsAtLeast,
+  newEvents,
+  recordEvent,
+  reportedEventDraft,
+} from '@postrider/domain';
+import type {
+  Clock,
+  EmailId,
+  EventType,
+  ProviderNotification,
+  ReportedEvent,
+  WebhookId,
+} from '@postrider/domain';
+import type { Database } from '../db/database.ts';
+import { runOn } from '../db/database.ts';
+import { recordBehindLocks } from '../db/record-cause.ts';
+import { eventValues } from '../db/sql/event-ctes.ts';
+import { run, runForRow, runIn } from '../db/statement.ts';
+import type { Statement } from '../db/statement.ts';
+import { awaitEmail, endEmails, retryEmails } from './sql/end-emails.ts';
+import { suppressBlamed } from './suppress-blamed.ts';
+import { fenceOf } from './take-mail.ts';
+import type { MailClaim, TakenEmail } from './take-mail.ts';
+import { claimReports } from './unclaimed-notifications.ts';
+import type { ReportedChange } from './unclaimed-notifications.ts';
+
+/** A message whose last send attempt has ended. */
+export interface EndedEmail {
+  readonly email: TakenEmail;
+  readonly providerMessageId: string | null;
+  readonly error: string | null;
+}
+
+/** A message that the provider deferred. */
+export interface RetriedEmail {
+  readonly email: TakenEmail;
+  readonly delayMs: number;
+}
+
+/** The provider's answer when it accepts a message. */
+export interface AcceptedAnswer {
+  readonly providerMessageId: string | null;
+  /** Notifications that came with the answer. */
+  readonly notifications: readonly ProviderNotification[];
+}
+
+interface Ending {
+  /** `lockEmails` or `awaitEmail`. */
+  readonly locks: Statement;
+  readonly status: 'sent' | 'failed';
+  readonly ends: readonly EndedEmail[];
+}
+
+interface EndedRow {
+  readonly ended: readonly EmailId[];
+  readonly webhooks: readonly WebhookId[];
+}
+
+/**
+ * Ends messages with two statements: the first takes the locks, so the second sees the rows that others
+ * committed.
+ */
+export async function end(
+  db: Database,
+  clock: Clock,
+  { locks, status, ends: all }: Ending,
+): Promise<ReadonlySet<TakenEmail>> {
+  const ends = new Map(all.map((one) => [one.email.emailId, one]));
+  const { ended } = await recordBehindLocks(db, async (client) => {
+    const locked = await run<{ emailId: EmailId }>(client, locks, lockValues([...ends.values()]));
+    const held = locked.flatMap(({ emailId }) => ends.get(emailId) ?? []);
+    return runForRow<EndedRow>(client, endEmails, endValues(status, held, clock));
+  });
+  return new Set(ended.flatMap((id) => ends.get(id)?.email ?? []));
+}
+
+/** Ends one message with all reports of the provider about it. Each report has its event. */
+export async function endReported(
+  db: Database,
+  clock: Clock,
+  email: TakenEmail,
+  { providerMessageId, notifications }: AcceptedAnswer,
+): Promise<boolean> {
+  const ends = [{ email, providerMessageId, error: null }];
+  const { emailId: id, accountId, draft } = email;
+  return db.transactions.run(async (tx) => {
+    const held = await runIn(tx.client, awaitEmail, lockValues(ends));
+    if (held.length === 0) return false;
+    const sentAt = clock.now().toISOString();
+    const atOnce = notifications.map((notification) => reportedAt(sentAt, notification));
+    const reports = [...atOnce, ...(await claimReports(tx, providerMessageId))];
+    const blamed = reports.flatMap(({ suppress }) => suppress);
+    await suppressBlamed(tx, blamed, { id, accountId }, clock);
+    const events = reports.map(({ event }) => event);
+    const [ended] = await runIn<EndedRow>(tx.client, endEmails, endValues('sent', ends, clock, events));
+    if (ended?.ended.length !== 1) throw new Error('a message that was held did not end');
+    for (const webhook of ended.webhooks) tx.wakeWebhook(webhook);
+    const { from, subject } = draft;
+    for (const event of events) {
+      await recordEvent(tx, reportedEventDraft(event, { id, accountId, from, subject }), clock);
+    }
+    return true;
+  });
+}
+
+export async function retryTogether(
+  db: Database,
+  retries: readonly RetriedEmail[],
+): Promise<ReadonlySet<TakenEmail>> {
+  const emails = new Map(retries.map(({ email }) => [fenceOf(email), email]));
+  const rows = await runOn<MailClaim>(db.pool, retryEmails, [
+    retries.map(({ email }) => email.emailId),
+    retries.map(({ email }) => email.claim),
+    retries.map(({ delayMs }) => delayMs),
+  ]);
+  return new Set(rows.flatMap((row) => emails.get(fenceOf(row)) ?? []));
+}
+
+function lockValues(ends: readonly EndedEmail[]): unknown[] {
+  return [
+    ends.map(({ email }) => email.emailId),
+    ends.map(({ email }) => email.claim),
+    ends.map(({ providerMessageId }) => providerMessageId),
+  ];
+}
+
+/** @param reports the provider's reports so far, when a single message ends. */
+function endValues(
+  status: Ending['status'],
+  ends: readonly EndedEmail[],
+  clock: Clock,
+  reports: readonly ReportedEvent[] = [],
+): unknown[] {
+  const events = newEvents(
+    `email.${status}` as const,
+    ends.map(({ email: { emailId, draft }, error }) => {
+      return { email_id: emailId, from: draft.from, subject: draft.subject, error };
+    }),
+    clock,
+  );
+  const lastEvent = reports.map(({ type }) => type).reduce<string>(lastEventAfter, status);
+  const failure = reports.findLast((event) => event.type === 'email.failed');
+  return [
+    ...eventValues({ accountId: null, inboundSubject: null, ...events }),
+    ends.map(({ email }) => email.emailId),
+    ends.map(({ providerMessageId }) => providerMessageId),
+    ends.map(({ error }) => failure?.error ?? error),
+    ends.map(({ email }) => JSON.stringify(email.suppressed)),
+    failure === undefined ? status : 'failed',
+    lastEvent,
+    lastEventsAtLeast(`email.${lastEvent}` as EventType),
+    status === 'sent' ? events.createdAt.toISOString() : null,
+  ];
+}
+
+/** A report that came with the provider's answer. */
+function reportedAt(occurredAt: string, notification: ProviderNotification): ReportedChange {
+  return { event: { ...notification, occurredAt }, suppress: blamedAddresses(notification) };
+}
