@@ -5,7 +5,7 @@ import { createAccountStore } from './accounts.ts';
 
 const store = setupStore();
 
-test('an account is found as it was made', async () => {
+test('find returns the created account', async () => {
   const accounts = createAccountStore(store.db, store.clock);
   const account = await accounts.create('Ada & Söhne');
   expect(account).toEqual({
@@ -16,7 +16,7 @@ test('an account is found as it was made', async () => {
   expect(await accounts.find(account.id)).toEqual(account);
 });
 
-test('an account that does not exist is null', async () => {
+test('find returns null for a missing account', async () => {
   const accounts = createAccountStore(store.db, store.clock);
   expect(await accounts.find(newId('account', store.clock))).toBeNull();
 });

@@ -20,7 +20,7 @@ beforeEach(async () => {
   };
 });
 
-test('a key is found by its text, with what it may do', async () => {
+test('a key is found by its secret text, with its kind, scopes and rate limit', async () => {
   const { apiKey, key } = await keys.create(wish);
   expect(key).toMatch(/^pr_live_/);
   expect(apiKey).toEqual({
@@ -32,13 +32,13 @@ test('a key is found by its text, with what it may do', async () => {
   expect(await keys.findActive(key)).toEqual(apiKey);
 });
 
-test('a test key says so in its text', async () => {
+test('the text of a test key begins with pr_test_', async () => {
   const { apiKey, key } = await keys.create({ ...wish, kind: 'test', rateLimitPerMinute: null });
   expect(key).toMatch(/^pr_test_/);
   expect(apiKey).toMatchObject({ kind: 'test', rateLimitPerMinute: null });
 });
 
-test('of a key only the SHA-256 is stored', async () => {
+test('only the SHA-256 of a key is stored', async () => {
   const { apiKey, key } = await keys.create(wish);
   const [row] = await store.outside.query<{ digest: Buffer; row: string }>(
     'select digest, api_keys::text as row from api_keys where id = $1',
@@ -48,14 +48,14 @@ test('of a key only the SHA-256 is stored', async () => {
   expect(row?.row).not.toContain(key.slice(8));
 });
 
-test('an unknown key and a revoked one are not found', async () => {
+test('unknown and revoked keys are not found', async () => {
   const { apiKey, key } = await keys.create(wish);
   expect(await keys.findActive(newApiKey('live'))).toBeNull();
   await keys.revoke(apiKey.id);
   expect(await keys.findActive(key)).toBeNull();
 });
 
-test('a key that is revoked twice keeps the first time', async () => {
+test('a second revocation keeps the time of the first', async () => {
   const { apiKey } = await keys.create(wish);
   const revokedAt = store.clock.now();
   expect(await keys.revoke(apiKey.id)).toEqual({ ...apiKey, revokedAt });
@@ -63,11 +63,11 @@ test('a key that is revoked twice keeps the first time', async () => {
   expect(await keys.revoke(apiKey.id)).toEqual({ ...apiKey, revokedAt });
 });
 
-test('a key that does not exist cannot be revoked', async () => {
+test('revoking a missing key returns null', async () => {
   expect(await keys.revoke(newId('apiKey', store.clock))).toBeNull();
 });
 
-test('the list has the account’s keys only, revoked ones too, newest first', async () => {
+test('the list has only the account’s keys, also revoked ones, newest first', async () => {
   await keys.create({ ...wish, accountId: await store.newAccount() });
   const first = await keys.create(wish);
   store.clock.advance(1);
@@ -77,7 +77,7 @@ test('the list has the account’s keys only, revoked ones too, newest first', a
   expect(list.map(({ id }) => id)).toEqual([second.apiKey.id, first.apiKey.id]);
 });
 
-test('a scope that this version does not know gives nothing', async () => {
+test('a scope that this version does not know is left out', async () => {
   const { apiKey, key } = await keys.create(wish);
   await store.outside.query(`update api_keys set scopes = '{webhooks:manage,moon:land}' where id = $1`, [
     apiKey.id,
@@ -87,7 +87,7 @@ test('a scope that this version does not know gives nothing', async () => {
 
 const OF_MAIL = ['emails:send', 'emails:read', 'inbound:read', 'inbound:send', 'inbound:manage'];
 
-test('a test key that was given other scopes than those of mail is found without them', async () => {
+test('a test key is found without scopes that test keys cannot have', async () => {
   const scopes = SCOPES;
   const { apiKey, key } = await keys.create({ ...wish, scopes, kind: 'test' });
   const [stored] = await store.outside.query('select scopes from api_keys where id = $1', [apiKey.id]);

@@ -7,7 +7,7 @@ beforeEach(() => store.outside.query('truncate installation'));
 
 const kept = () => store.outside.query('select mail_provider from installation');
 
-test('a process that names no provider takes the sandbox where nothing is kept, and keeps nothing itself', async () => {
+test('a process that names no provider uses the stored one, or else the sandbox, and stores nothing', async () => {
   expect(await agreeOnMailProvider(store.db, undefined)).toEqual({ name: 'sandbox', origin: 'default' });
   expect(await kept()).toEqual([]);
 });
@@ -22,7 +22,7 @@ test.each(MAIL_PROVIDERS)(
   },
 );
 
-test('a process that names another one is refused with the command that changes it, and changes nothing', async () => {
+test('a process that names another provider fails with the command to change it, and changes nothing', async () => {
   await agreeOnMailProvider(store.db, 'sandbox');
   await expect(agreeOnMailProvider(store.db, 'ses')).rejects.toThrow(
     'MAIL_PROVIDER is ses, and this installation keeps sandbox; to change that, run ' +
@@ -31,7 +31,7 @@ test('a process that names another one is refused with the command that changes 
   expect(await kept()).toEqual([{ mail_provider: 'sandbox' }]);
 });
 
-test('of many that name different ones at the same time, exactly one decides', async () => {
+test('when processes name different providers at once, exactly one is stored', async () => {
   const given = Array.from({ length: 9 }, (_, index) => MAIL_PROVIDERS[index % 3] ?? 'ses');
   const results = await Promise.allSettled(given.map((name) => agreeOnMailProvider(store.db, name)));
   const [row, ...others] = await kept();
@@ -40,7 +40,7 @@ test('of many that name different ones at the same time, exactly one decides', a
   expect(agreed).toEqual(given.map((name) => (name === row?.['mail_provider'] ? name : null)));
 });
 
-test('what the operator sets is kept, and what was kept before is told', async () => {
+test('setMailProvider stores the provider and returns the earlier one', async () => {
   expect(await setMailProvider(store.db, 'smtp')).toBeNull();
   expect(await setMailProvider(store.db, 'ses')).toBe('smtp');
   expect(await agreeOnMailProvider(store.db, undefined)).toMatchObject({ name: 'ses' });

@@ -17,9 +17,9 @@ const store = setupStore();
 let operator: ApiKeyStore;
 let accountId: AccountId;
 
-/** A clock that is moved by hand. */
+/** A clock that the test sets. */
 let nowMs: number;
-/** The look-ups of one process, and what they have sent. */
+/** The look-ups of one process, and the statements that they sent. */
 let find: ReturnType<typeof createKeyLookUps>;
 let sent: readonly string[];
 
@@ -41,13 +41,13 @@ async function newKey(): Promise<{ id: ApiKeyId; key: string }> {
   return { id: apiKey.id, key };
 }
 
-/** As `revoke` does, without its wait: so that a test's own clock decides. */
+/** Like `revoke`, but without its wait, so that the clock of the test decides. */
 async function markRevoked(key: string): Promise<void> {
   await store.outside.query('update api_keys set revoked_at = now() where digest = $1', [apiKeyDigest(key)]);
 }
 
-describe('a key that was found', () => {
-  test('is not asked for again within a second of the sending, and is after it', async () => {
+describe('a found key', () => {
+  test('is not read again within a second after the statement was sent, and is read again later', async () => {
     const { id, key } = await newKey();
     expect(await find(key)).toMatchObject({ id, accountId });
     await markRevoked(key);
@@ -59,7 +59,7 @@ describe('a key that was found', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('by a statement that took a second is asked for again at once', async () => {
+  test('is read again at once when its statement took a second', async () => {
     const { id, key } = await newKey();
     await inUndoneTransaction(store.db.pool, async (session) => {
       await session.query('lock table api_keys in access exclusive mode');
@@ -73,7 +73,7 @@ describe('a key that was found', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('says nothing of another', async () => {
+  test('does not answer for another key', async () => {
     const [known, other] = [await newKey(), await newKey()];
     await find(known.key);
     expect(await find(other.key)).toMatchObject({ id: other.id });
@@ -81,7 +81,7 @@ describe('a key that was found', () => {
     expect(sent).toHaveLength(3);
   });
 
-  test('is one of 10,000 at most; the oldest go first', async () => {
+  test('is one of at most 10,000 in memory; the oldest are dropped first', async () => {
     const keys = await manyKeys(KEPT_MAX);
     const first = await newKey();
     await find(first.key);
@@ -95,7 +95,7 @@ describe('a key that was found', () => {
   });
 });
 
-test('an unknown key and a revoked one are asked for every time', async () => {
+test('unknown and revoked keys are read every time', async () => {
   const { key } = await newKey();
   await markRevoked(key);
   for (const text of [newApiKey('live'), key]) {
@@ -104,7 +104,7 @@ test('an unknown key and a revoked one are asked for every time', async () => {
   expect(sent).toHaveLength(6);
 });
 
-test('look-ups that begin in one turn are one statement, and each gets its own answer', async () => {
+test('look-ups of one turn of the event loop are one statement, and each gets its own answer', async () => {
   const [one, two] = [await newKey(), await newKey()];
   const asked = [one.key, newApiKey('live'), two.key, one.key];
   const found = await Promise.all(asked.map(find));
@@ -112,7 +112,7 @@ test('look-ups that begin in one turn are one statement, and each gets its own a
   expect(sent).toEqual(['find-api-keys']);
 });
 
-test('a look-up joins no statement that has been sent: it sees what was revoked since', async () => {
+test('a look-up joins no statement that was already sent, so it sees later revocations', async () => {
   const { key } = await newKey();
   await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query('lock table api_keys in access exclusive mode');
@@ -128,7 +128,7 @@ test('a look-up joins no statement that has been sent: it sees what was revoked 
   expect(sent).toHaveLength(2);
 });
 
-test('a look-up that Postgres does not answer fails, and the next one asks anew', async () => {
+test('a look-up fails when Postgres does not answer, and the next one runs a new statement', async () => {
   const { id, key } = await newKey();
   await store.outside.query('alter table api_keys rename to away');
   const failed = await Promise.allSettled([find(key), find(key)]);
@@ -137,7 +137,7 @@ test('a look-up that Postgres does not answer fails, and the next one asks anew'
   expect(await find(key)).toMatchObject({ id });
 });
 
-test('nothing is found with a key once its revocation has returned, in any process, however busy', async () => {
+test('once a revocation has returned, no process finds the key, even under load', async () => {
   const processes = Array.from({ length: 4 }, () => createApiKeyStore(store.db, store.clock));
   const { id, key } = await newKey();
   for (const one of processes) expect(await one.findActive(key)).toMatchObject({ id });
@@ -160,7 +160,7 @@ test('nothing is found with a key once its revocation has returned, in any proce
   expect(foundAfter).toEqual([]);
 });
 
-/** So many keys, in one statement. */
+/** Adds `count` keys with one statement. */
 async function manyKeys(count: number): Promise<string[]> {
   const keys = Array.from({ length: count }, () => newApiKey('live'));
   await store.outside.query(

@@ -11,7 +11,7 @@ const SHORT = { operationMs: SHORT_MS / 2, marginMs: SHORT_MS / 2 };
 
 const store = setupStore();
 
-/** What a process leaves that ends in the middle of its turn. */
+/** The row that a process leaves when it dies during its turn. */
 async function abandoned(name: string, endsInMs: number): Promise<void> {
   await store.outside.query(
     `insert into domain_turns (name, holder, ends_at)
@@ -20,7 +20,7 @@ async function abandoned(name: string, endsInMs: number): Promise<void> {
   );
 }
 
-test('work on one name is done by one at a time, whichever process it is in', async () => {
+test('one holder at a time works on a name, across processes', async () => {
   const processes = [createDomainTurns(store.db, LONG), createDomainTurns(store.db, LONG)];
   let running = 0;
   let most = 0;
@@ -36,13 +36,13 @@ test('work on one name is done by one at a time, whichever process it is in', as
   expect(await store.outside.query('select * from domain_turns')).toEqual([]);
 });
 
-test('another name has a turn of its own', async () => {
+test('each name has its own turn', async () => {
   const turns = createDomainTurns(store.db, LONG);
   const inner = await turns.during('b.example', async () => turns.during('c.example', async () => 'c'));
   expect(inner).toEqual({ kind: 'done', value: { kind: 'done', value: 'c' } });
 });
 
-test('work that fails gives its turn on', async () => {
+test('the turn ends when the work fails', async () => {
   const turns = createDomainTurns(store.db, LONG);
   await expect(
     turns.during('b.example', async () => {
@@ -52,19 +52,19 @@ test('work that fails gives its turn on', async () => {
   expect(await turns.during('b.example', async () => 1)).toEqual({ kind: 'done', value: 1 });
 });
 
-test('a turn that nobody gives back ends by itself', async () => {
+test('a turn that is never ended expires', async () => {
   await abandoned('crashed.example', 2 * SHORT_MS);
   const turns = createDomainTurns(store.db, LONG);
   expect(await turns.during('crashed.example', async () => 1)).toEqual({ kind: 'done', value: 1 });
 });
 
-test('who has waited for as long as two turns last is told so', async () => {
+test('waiting ends as busy after the length of two turns', async () => {
   await abandoned('b.example', LONG_MS);
   const turns = createDomainTurns(store.db, SHORT);
   expect(await turns.during('b.example', async () => 1)).toEqual({ kind: 'busy' });
 });
 
-test('a turn has time for an operation until less than that is left of it, and lasts on', async () => {
+test('hasTimeLeft is false when an operation could outlast the turn, which still lasts', async () => {
   const long = createDomainTurns(store.db, LONG);
   expect(await long.during('long.example', async (turn) => turn.hasTimeLeft())).toMatchObject({
     value: true,
@@ -80,16 +80,16 @@ test('a turn has time for an operation until less than that is left of it, and l
   });
 });
 
-test('who waits asks less and less often', async () => {
+test('the pauses between polls grow', async () => {
   await abandoned('asked.example', LONG_MS);
   const turns = createDomainTurns(store.db, { operationMs: 1_000, marginMs: 0 });
   const asked = await statementsOf(store.db, async () => turns.during('asked.example', async () => 1));
-  // In the 2 s that two turns last: at 0, 0.1, 0.3, 0.7, 1.5 and 2.5 s at the soonest.
+  // Two turns last 2 s. The earliest polls are at 0, 0.1, 0.3, 0.7, 1.5 and 2.5 s.
   expect(asked.length).toBeGreaterThan(1);
   expect(asked.length).toBeLessThanOrEqual(6);
 });
 
-test('a turn that another has taken over stays the other’s', async () => {
+test('a holder whose turn expired does not end the next holder’s turn', async () => {
   const turns = createDomainTurns(store.db, LONG);
   await turns.during('slow.example', async () => {
     await store.outside.query(`update domain_turns set holder = 'other' where name = 'slow.example'`);

@@ -5,7 +5,7 @@ import { setupStore } from '../../test/open-store.ts';
 import { createDomainStore } from './domains.ts';
 import type { Domain, DomainStore, NewDomain } from './domains.ts';
 
-/** The account's own keys, found in the DNS. */
+/** The account's own DKIM keys, which the provider found in the DNS. */
 const KEYS = [{ record: 'DKIM', status: 'verified' }];
 const MANY = { all: 1_000, unverified: 1_000 };
 const RECORD = { record: 'SPF', name: 'send.b.example', value: 'v=spf1' };
@@ -49,13 +49,13 @@ describe('a domain', () => {
     expect([await domains.isTaken('b.example'), await domains.isTaken('c.example')]).toEqual([true, false]);
   });
 
-  test('takes what the provider says of it later', async () => {
+  test('stores a later state from the provider', async () => {
     const { id } = await added('b.example');
     expect(await domains.update(accountId, id, { status: 'verified', records: KEYS })).toBe(true);
     expect(await domains.find(accountId, id)).toMatchObject({ status: 'verified', records: KEYS });
   });
 
-  test('is no more once deleted, and its name is free', async () => {
+  test('is missing after its deletion, and its name is free', async () => {
     const { id } = await added('b.example');
     expect([await domains.delete(accountId, id), await domains.delete(accountId, id)]).toEqual([true, false]);
     expect(await domains.update(accountId, id, { status: 'verified', records: [] })).toBe(false);
@@ -74,20 +74,20 @@ describe('a domain', () => {
   });
 });
 
-describe('that a domain was verified once is kept', () => {
+describe('the time of the first verification is kept', () => {
   const firstOf = async ({ id }: Domain) => (await domains.find(accountId, id))?.firstVerifiedAt;
-  /** As a process of the last release does. */
+  /** Verifies a domain as a process of the previous release does. */
   const verifiedBefore = (name: string) =>
     store.outside.query(`update domains set status = 'verified' where name = $1`, [name]);
 
-  test('when it fails, also where a process of the last release had verified it', async () => {
+  test('when the domain fails, also if a process of the previous release verified it', async () => {
     const domain = await added('b.example');
     await verifiedBefore('b.example');
     await domains.update(accountId, domain.id, { status: 'failed', records: [] });
     expect(await firstOf(domain)).toEqual(store.clock.now());
   });
 
-  test('when the one above it goes, also where a process of the last release had verified it', async () => {
+  test('when the parent domain is deleted, also if a process of the previous release verified it', async () => {
     const [above, below] = [await added('b.example'), await added('mail.b.example')];
     await domains.update(accountId, above.id, { status: 'verified', records: KEYS });
     await verifiedBefore('mail.b.example');
@@ -98,7 +98,7 @@ describe('that a domain was verified once is kept', () => {
     });
   });
 
-  test('not of one that SES verifies because of a domain above it in another account', async () => {
+  test('but not for a domain that SES verifies through another account’s parent domain', async () => {
     const domain = await added('b.example');
     for (const status of ['verified', 'failed'] as const) {
       await domains.update(accountId, domain.id, { status, records: [] });
@@ -106,7 +106,7 @@ describe('that a domain was verified once is kept', () => {
     expect(await firstOf(domain)).toBeNull();
   });
 
-  test('of domains of the last release that are not pending; the claims of the others begin', async () => {
+  test('for domains of the previous release that are not pending; claims start for the others', async () => {
     const statuses = ['verified', 'temporary_failure', 'failed', 'pending'] as const;
     for (const status of statuses) {
       await added(`${status}.example`);
@@ -131,7 +131,7 @@ describe('that a domain was verified once is kept', () => {
   });
 });
 
-test('a name has one owner, however many ask at once', async () => {
+test('a name has one owner, also after concurrent additions', async () => {
   const owners = await Promise.all(Array.from({ length: 6 }, async () => store.newAccount()));
   const request = { name: 'b.example', region: 'eu-central-1', status: 'pending', records: [] } as const;
   const answers = await Promise.all(owners.map(async (owner) => domains.add(owner, request, MANY)));
@@ -201,7 +201,7 @@ describe('a domain without keys of its own', () => {
     expect(statuses).toEqual(['pending', 'pending', 'verified', 'verified']);
   });
 
-  test('is not verified by one that goes at the same moment', async () => {
+  test('is not verified by a parent domain that is deleted at the same time', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [above, below] = [await added(`${round}.example`), await added(`a.${round}.example`)];
       await verify(above, KEYS);

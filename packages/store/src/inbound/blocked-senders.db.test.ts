@@ -67,7 +67,7 @@ describe('a message of a blocked sender', () => {
     expect(await stored()).toMatchObject([{ reason: 'blocked_sender' }]);
   });
 
-  test('is not held for a name that only ends alike, nor in another account', async () => {
+  test('is not held for a name with the same ending, nor in another account', async () => {
     await inbox('a');
     await inbox('b', 'live', await store.newAccount());
     await block('hop.example');
@@ -78,14 +78,14 @@ describe('a message of a blocked sender', () => {
     expect(await stored()).toMatchObject([{ status: 'received' }, { status: 'received' }]);
   });
 
-  test('is held for what screening says before that', async () => {
+  test('is held with the reason of screening, if there is one', async () => {
     await inbox('a');
     await block('shop.example');
     await intake.receive(incoming({ heldReason: 'virus' }));
     expect(await stored()).toMatchObject([{ reason: 'virus' }]);
   });
 
-  test('is held in a test inbox for what screening says alone: blocked senders are live only', async () => {
+  test('is held in a test inbox only by screening, because the block list is for live mail', async () => {
     await inbox('a', 'test');
     await inbox('b');
     await block('shop.example');
@@ -103,10 +103,10 @@ describe('a message of a blocked sender', () => {
   });
 });
 
-describe('a message of a crowd of senders', () => {
+describe('a message with many senders', () => {
   const crowd = (count: number) => Array.from({ length: count }, (_, n) => `x@mail${n}.other.example`);
 
-  test('is compared with the block list up to twenty, the last one, too', async () => {
+  test('is compared with the block list for up to 20 senders, including the last', async () => {
     await inbox('a');
     await block('shop.example');
     await intake.receive(incoming({ senders: crowd(20) }));
@@ -139,7 +139,7 @@ describe('a message of a crowd of senders', () => {
     );
   });
 
-  test('is held for what screening says before that', async () => {
+  test('is held with the reason of screening, if there is one', async () => {
     await inbox('a');
     await block('shop.example');
     await intake.receive(incoming({ heldReason: 'auth_failed', senders: crowd(1_000) }));
@@ -147,7 +147,7 @@ describe('a message of a crowd of senders', () => {
   });
 });
 
-test('the names of senders are made once for all inboxes of a message, and not for one that is held anyway', async () => {
+test('sender names are computed once for all inboxes of a message, and not for a message that is held anyway', async () => {
   await inbox('a');
   await inbox('b');
   let reads = 0;
@@ -165,7 +165,7 @@ test('the names of senders are made once for all inboxes of a message, and not f
   expect(reads).toBe(1);
 });
 
-test('a long block list is asked by its index, however many names a message brings', async () => {
+test('a long block list is read by its index, however many names a message has', async () => {
   await store.outside.query(
     `insert into blocked_senders
      select 'bs_' || n, $1, 'n' || n || '.example', now() from generate_series(1, 10000) n`,

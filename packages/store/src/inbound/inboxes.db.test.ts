@@ -4,7 +4,7 @@ import { createInboxStore } from './inboxes.ts';
 
 const store = setupStore();
 
-test('the limit is exact, however many are made at once, and comes before what an address is', async () => {
+test('the limit is exact for concurrent requests, and is checked before the address', async () => {
   const inboxes = createInboxStore(store.db, store.clock, {
     sharedDomains: ['in.example'],
     perAccountMax: 3,

@@ -15,9 +15,9 @@ const MANY = 100_000;
 const FEW = 30;
 const THREADS = 20_000;
 const LIMIT = 20;
-/** Two statuses, and one entry more than is shown, each twice: read, and looked up. */
+/** Two statuses, and one more entry than the page shows. Each row is read twice: in the scan, and by its id. */
 const ROWS_MAX = 4 * (LIMIT + 1);
-/** To find that an index holds nothing: its depth. */
+/** The pages of an empty index scan: the depth of the index. */
 const PAGES_MAX = 10;
 
 const [INBOX, ALL_READ, ALL_UNREAD] = ['ibx_1', 'ibx_2', 'ibx_3'] as [InboxId, InboxId, InboxId];
@@ -27,7 +27,7 @@ let seen: ExplainedStatement[];
 let db: Database;
 const reader = { accountId: '' as AccountId, kind: 'live' as const };
 
-/** The oldest first: `few` of the status, or `MANY`. */
+/** Adds messages, the oldest first: a few of the status, or `MANY`. */
 async function fill(prefix: string, status: string, count: number): Promise<void> {
   await store.outside.query(
     `insert into messages (id, account_id, kind, inbox_id, status, created_at, content_digest, blob, size, from_address,
@@ -39,13 +39,13 @@ async function fill(prefix: string, status: string, count: number): Promise<void
   );
 }
 
-/** The most of one step. */
+/** The maximum of one step. */
 function rowsRead(): number {
   if (seen.length === 0) throw new Error('no statement was explained');
   return Math.max(...seen.map(({ rowsMax }) => rowsMax));
 }
 
-/** Threads of an inbox of its own, with one message each. */
+/** Adds threads to a new inbox, with one message each. */
 async function threads(inbox: InboxId, read: boolean): Promise<void> {
   await store.outside.query(`insert into inboxes values ($1, $2, 'live', $3, 'A', null, now(), now())`, [
     ...[inbox, await store.newAccount(), `${inbox}@a.example`],
@@ -64,7 +64,7 @@ async function threads(inbox: InboxId, read: boolean): Promise<void> {
 }
 
 beforeAll(async () => {
-  // Postgres counts when the test says so, and not while the tables are being filled.
+  // The test runs ANALYZE itself. Autovacuum must not run it while the tables are filled.
   for (const table of ['messages', 'inbox_threads', 'inboxes'])
     await store.outside.query(`alter table ${table} set (autovacuum_enabled = false)`);
   const accountId = await store.newAccount();
@@ -91,14 +91,14 @@ const FILTERS: readonly [string, MessageFilter][] = (['account', 'inbox'] as con
   ]),
 );
 
-describe.each(['not counted yet', 'counted'])(
-  'a list of messages, of tables that Postgres has %s',
+describe.each(['not analyzed yet', 'analyzed'])(
+  'a list of messages, with tables that Postgres has %s',
   (when) => {
     beforeAll(async () => {
-      if (when === 'counted') await store.outside.query('analyze');
+      if (when === 'analyzed') await store.outside.query('analyze');
     });
 
-    test.each(FILTERS)('that are %s is a walk over an index, wherever it begins', async (_, filter) => {
+    test.each(FILTERS)('with filter %s is an index scan, wherever the page begins', async (_, filter) => {
       seen = [];
       const messages = createMessageStore(db, store.clock);
       const page = async (side: 'after' | 'before', id: string) =>
@@ -111,7 +111,7 @@ describe.each(['not counted yet', 'counted'])(
       expect(seen.flatMap(({ readWhole }) => readWhole)).toEqual([]);
     });
 
-    test('and that of unread threads reads no message that is read, nor any of another inbox', async () => {
+    test('of unread threads reads no read message and no message of another inbox', async () => {
       seen = [];
       const list = await createThreadStore(db).list(ALL_READ, false, { limit: LIMIT, cursor: null });
       expect(list?.entries).toEqual([]);
@@ -123,7 +123,7 @@ describe.each(['not counted yet', 'counted'])(
       expect(seen.flatMap(({ readWhole }) => readWhole)).not.toContain('messages');
     });
 
-    test('and when an inbox received last, however much it holds', async () => {
+    test('and the time of an inbox’s last message reads few rows, however many the inbox has', async () => {
       seen = [];
       const inboxes = createInboxStore(db, store.clock, { sharedDomains: [], perAccountMax: 9 });
       const inbox = await inboxes.find(reader, 'a@a.example');

@@ -49,7 +49,7 @@ async function received(message: Partial<IncomingMessage> = {}): Promise<Message
 }
 const held = (message: Partial<IncomingMessage> = {}) => received({ heldReason: 'spam', ...message });
 
-/** A message for a rule that is gone: it has neither inbox nor thread. */
+/** A message of a deleted rule. It has no inbox and no thread. */
 async function heldWithoutInbox(): Promise<MessageId> {
   const ruleId = newId('routingRule', store.clock);
   const webhookId = await rows.webhook({ ...reader, subject: `${reader.accountId}/inbound/${ruleId}` });
@@ -78,7 +78,7 @@ const ATTACHMENT = { filename: 'a.pdf', contentType: 'application/pdf', contentI
 const attached = { attachments: [{ ...ATTACHMENT, blob: 'c'.repeat(64) }] };
 
 describe('a message', () => {
-  test('is read with all that is stored of it', async () => {
+  test('is read with all its stored fields', async () => {
     const message = incoming({ ...attached, html: '<p>', references: ['r1@x', 'r2@x'], inReplyTo: 'r2@x' });
     const cameAt = store.clock.now();
     const id = await received(message);
@@ -93,7 +93,7 @@ describe('a message', () => {
     });
   });
 
-  test('of another account, or of the other kind of keys, is missing', async () => {
+  test('of another account, or of the other kind of key, is missing', async () => {
     const ids = [await received(), await held()];
     const strangers = [
       { ...reader, kind: 'test' as const },
@@ -147,7 +147,7 @@ describe('a list', () => {
     return page?.entries.map(({ id }) => id);
   };
 
-  test('has all but held messages, or those of one status, and of one inbox', async () => {
+  test('has all messages except held ones, or those of one status or inbox', async () => {
     const b = await inbox('b', reader);
     const first = await received();
     const second = await held();
@@ -163,7 +163,7 @@ describe('a list', () => {
     expect(await idsOf({ inboxId: b, status: 'received' })).toEqual([]);
   });
 
-  test('goes on from a message, also from one that has left it since', async () => {
+  test('continues after a message, also after one that no longer matches', async () => {
     const ids = [await held(), await held(), await held()];
     await messages.release(reader, ids[1] as MessageId);
     const page = (side: 'after' | 'before') =>
@@ -179,7 +179,7 @@ describe('a list', () => {
     expect((await page('before'))?.entries.map(({ id }) => id)).toEqual([ids[2]]);
   });
 
-  test('reads of each what its record holds, which is the event’s', async () => {
+  test('reads the fields of each record, the same as in the event', async () => {
     const many = Array.from({ length: 120 }, (_, n) => `a${n}@x.example`);
     const name = '\u{1f389}'.repeat(1_200);
     const message = {
@@ -201,7 +201,7 @@ describe('a list', () => {
 });
 
 describe('releasing a message', () => {
-  test('puts it into a thread, and makes message.received with its id and reason', async () => {
+  test('adds it to a thread, and records message.received with its id and reason', async () => {
     const webhookId = await rows.webhook(reader);
     const id = await held();
     expect(await threads()).toEqual([]);
@@ -224,7 +224,7 @@ describe('releasing a message', () => {
     expect(await events()).toHaveLength(3);
   });
 
-  test('counts it in its inbox, and not before', async () => {
+  test('counts it in its inbox, which did not count it before', async () => {
     const inboxes = createInboxStore(store.db, store.clock, { sharedDomains: [], perAccountMax: 9 });
     const mailOf = async () => {
       const { unread, lastReceived } = (await inboxes.find(reader, inboxId)) ?? {};
@@ -253,7 +253,7 @@ describe('releasing a message', () => {
     expect(await threads()).toMatchObject([{ id: thread, last_at: cameAt }]);
   });
 
-  test('is known to its answers only from then on', async () => {
+  test('lets its replies join its thread only after the release', async () => {
     const id = await held({ messageId: 'held@x' });
     const early = await received({ inReplyTo: 'held@x' });
     await messages.release(reader, id);
@@ -262,7 +262,7 @@ describe('releasing a message', () => {
     expect(await threads()).toHaveLength(1);
   });
 
-  test('of one without an inbox makes the event alone', async () => {
+  test('without an inbox only records the event', async () => {
     const id = await heldWithoutInbox();
     expect(await messages.release(reader, id)).toBe('released');
     expect(await threads()).toEqual([]);
@@ -271,7 +271,7 @@ describe('releasing a message', () => {
     });
   });
 
-  test('of a test inbox makes no event', async () => {
+  test('in a test inbox records no event', async () => {
     const testing = { ...reader, kind: 'test' as const };
     await inbox('t', testing);
     const id = await held({ recipients: [`t@${SHARED_DOMAIN}`] });
@@ -291,7 +291,7 @@ describe('releasing a message', () => {
     expect((await threads()).length).toBeLessThanOrEqual(1);
   });
 
-  test('of a message and its answer at once makes one thread', async () => {
+  test('and its reply at the same time makes one thread', async () => {
     const first = await held({ messageId: 'one@x' });
     const second = await held({ inReplyTo: 'one@x' });
     await Promise.all([messages.release(reader, second), messages.release(reader, first)]);
@@ -299,7 +299,7 @@ describe('releasing a message', () => {
     expect(await threadOf(first)).toBe(await threadOf(second));
   });
 
-  test('whose event cannot be written is not released', async () => {
+  test('rolls back when the event cannot be written', async () => {
     const id = await held();
     await store.outside.query('update messages set size = -1'); // no event can say that
     await expect(messages.release(reader, id)).rejects.toThrow();
@@ -307,7 +307,7 @@ describe('releasing a message', () => {
     expect(await threads()).toEqual([]);
   });
 
-  test('while its inbox is being deleted finds it missing', async () => {
+  test('finds it missing while its inbox is being deleted', async () => {
     const id = await held();
     await store.outside.query('begin');
     await store.outside.query('delete from inboxes');

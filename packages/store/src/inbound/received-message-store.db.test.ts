@@ -80,7 +80,7 @@ async function threadOf(id: string): Promise<string | null> {
 }
 
 describe('a message', () => {
-  test('is there exactly with its event, which the account’s webhooks get', async () => {
+  test('is stored together with its event, which the account’s webhooks get', async () => {
     const inboxId = await inbox('a');
     const webhookId = await rows.webhook({ accountId });
     const attachments = [
@@ -101,7 +101,7 @@ describe('a message', () => {
     expect(store.wakeUps).toContainEqual({ webhooks: [webhookId], mail: false });
   });
 
-  test('whose event cannot be written is not there', async () => {
+  test('is not stored when its event cannot be written', async () => {
     await inbox('a');
     const message = incoming({ size: -1 }); // no event can say that
     await expect(intake.receive(message)).rejects.toThrow();
@@ -109,7 +109,7 @@ describe('a message', () => {
     expect(await store.outside.query('select from inbox_threads')).toEqual([]);
   });
 
-  test('for several recipients makes one record for each inbox, and one for each rule without', async () => {
+  test('for several recipients is stored once for each inbox, and once for each rule without an inbox', async () => {
     await ownDomain('shop.example');
     const [a, b] = [await inbox('a'), await inbox('b')];
     const ruleId = await rule('*@shop.example');
@@ -127,7 +127,7 @@ describe('a message', () => {
     expect(await events()).toHaveLength(3);
   });
 
-  test('that inbox and rule both take is one, and reaches the rule’s endpoint, too', async () => {
+  test('that matches an inbox and a rule is stored once, and also reaches the rule’s endpoint', async () => {
     const inboxId = await inbox('a');
     const own = await rows.webhook({ accountId });
     const ruleId = await rule(`a@${SHARED}`);
@@ -139,7 +139,7 @@ describe('a message', () => {
     expect(told).toMatchObject([{ webhook_id: own }, { subject: `${accountId}/inbound/${ruleId}` }]);
   });
 
-  test('of which the exact rule and that of the domain could take it goes to the exact one', async () => {
+  test('that matches an exact rule and a domain rule goes to the exact rule', async () => {
     await ownDomain('shop.example');
     await rule('*@shop.example');
     const exact = await rule('a@shop.example');
@@ -147,7 +147,7 @@ describe('a message', () => {
     expect(await stored()).toMatchObject([{ rule_id: exact }]);
   });
 
-  test('to a test inbox is kept and makes no event', async () => {
+  test('to a test inbox is stored without an event', async () => {
     await inbox('a', 'test');
     await received(incoming());
     expect(await stored()).toHaveLength(1);
@@ -156,7 +156,7 @@ describe('a message', () => {
 });
 
 describe('an address', () => {
-  test('is known only while an inbox or a rule has it, and its domain is the account’s', async () => {
+  test('is accepted only while an inbox or a rule has it, and the account has its domain', async () => {
     await ownDomain('shop.example');
     expect(await intake.accepts('a@shop.example')).toBe(false);
     await rule('*@shop.example');
@@ -172,7 +172,7 @@ describe('an address', () => {
     }
   });
 
-  test('of a domain that changed hands leads to the new owner’s inbox alone, and to none until there is one', async () => {
+  test('of a domain with a new owner leads only to the new owner’s inbox, or to none', async () => {
     const address = 'a@shop.example';
     const made = async (owner: AccountId) => {
       await ownDomain('shop.example', owner);
@@ -193,7 +193,7 @@ describe('an address', () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  test('that lost its inbox while the message was on its way leads to nobody', async () => {
+  test('whose inbox was deleted meanwhile leads to no inbox', async () => {
     await inbox('a');
     await inboxes.delete({ accountId, kind: 'live' }, `a@${SHARED}`);
     expect(await intake.receive(incoming())).toEqual({ kind: 'nobody' });
@@ -215,7 +215,7 @@ describe('a long message for 50 inboxes', () => {
     message = incoming({ ...body, recipients: locals.map((local) => `${local}@${SHARED}`) });
   });
 
-  /** Once for each inbox: its body, its event. */
+  /** The bodies and the events, one for each inbox. */
   async function expectAll() {
     const found = await store.outside.query<typeof body & { id: string; inbox_id: string }>(
       'select id, inbox_id, text, html, headers from messages order by id',
@@ -227,18 +227,18 @@ describe('a long message for 50 inboxes', () => {
     expect(told.toSorted()).toEqual(found.map(({ id }) => id).toSorted());
   }
 
-  test('is whole in each of them, with one event each', async () => {
+  test('is complete in each of them, with one event each', async () => {
     expect(idsOf(await intake.receive(message))).toHaveLength(50);
     await expectAll();
   });
 
-  test('is whole in those, too, that come after one that has it already', async () => {
+  test('is complete also in inboxes after one that already has it', async () => {
     await intake.receive({ ...message, recipients: message.recipients.slice(20, 30) });
     expect(idsOf(await intake.receive(message))).toHaveLength(40);
     await expectAll();
   });
 
-  test('has no text in any when it has none', async () => {
+  test('without text has no text in any inbox', async () => {
     await intake.receive({ ...message, text: null });
     const found = await store.outside.query<{ text: string | null; html: string | null }>(
       'select distinct text, html from messages',
@@ -246,7 +246,7 @@ describe('a long message for 50 inboxes', () => {
     expect(found).toEqual([{ text: null, html: body.html }]);
   });
 
-  test('that failed half-way is nowhere; its repetition is once in each', async () => {
+  test('that fails half-way is in no inbox; a repetition stores it once in each', async () => {
     await store.outside.query(`
       create function refuse() returns trigger language plpgsql as $$
         begin if (select count(*) from messages) >= 25 then raise 'refused'; end if; return new; end $$`);
@@ -267,7 +267,7 @@ describe('a long message for 50 inboxes', () => {
 });
 
 describe('the same bytes', () => {
-  test('again within 24 hours change nothing, for this inbox alone', async () => {
+  test('again within 24 hours change nothing in the same inbox', async () => {
     await inbox('a');
     const message = incoming();
     await received(message);
@@ -280,7 +280,7 @@ describe('the same bytes', () => {
     expect(await events()).toHaveLength(3);
   });
 
-  test('again within 24 hours change nothing for a rule without an inbox, either', async () => {
+  test('again within 24 hours change nothing for a rule without an inbox', async () => {
     await ownDomain('shop.example');
     await rule('*@shop.example');
     const message = incoming({ recipients: ['x@shop.example'] });
@@ -295,7 +295,7 @@ describe('the same bytes', () => {
     expect(await events()).toHaveLength(3);
   });
 
-  test.each(['an inbox', 'a rule'])('ten times at once for %s are one message', async (taker) => {
+  test.each(['an inbox', 'a rule'])('ten times at once for %s are stored as one message', async (taker) => {
     if (taker === 'an inbox') await inbox('a');
     else await rule(`a@${SHARED}`);
     const message = incoming();
@@ -310,7 +310,7 @@ describe('a thread', () => {
     await inbox('a');
   });
 
-  test('is joined by In-Reply-To, else by the last of the references that the inbox knows', async () => {
+  test('is found by In-Reply-To, else by the last reference that the inbox knows', async () => {
     const [first, second] = [incoming({ messageId: '1@x' }), incoming({ messageId: '2@x' })];
     const threads = [await threadOf(await received(first)), await threadOf(await received(second))];
     expect(threads[0]).not.toBe(threads[1]);
@@ -324,7 +324,7 @@ describe('a thread', () => {
     expect(joined).toEqual([threads[0], threads[1], threads[0]]);
   });
 
-  test('is never joined by a subject, nor across inboxes', async () => {
+  test('is never found by the subject, nor across inboxes', async () => {
     await inbox('b');
     const first = await threadOf(await received(incoming({ messageId: '1@x' })));
     expect(await threadOf(await received(incoming()))).not.toBe(first);
@@ -332,7 +332,7 @@ describe('a thread', () => {
     expect(await threadOf(await received(other))).not.toBe(first);
   });
 
-  test('is not shared by two answers to what the inbox does not know, unless one names the other', async () => {
+  test('is not shared by two replies to an unknown message, unless one names the other', async () => {
     const [one, two] = [
       await threadOf(await received(incoming({ messageId: '1@x', inReplyTo: '0@x', references: ['0@x'] }))),
       await threadOf(await received(incoming({ messageId: '2@x', inReplyTo: '0@x', references: ['0@x'] }))),
@@ -345,7 +345,7 @@ describe('a thread', () => {
     expect(await store.outside.query('select from inbox_threads')).toHaveLength(2);
   });
 
-  test('of a message and an answer to it that come at once is one, whichever is first', async () => {
+  test('is one for a message and its reply that arrive at once, in either order', async () => {
     for (let pair = 0; pair < 10; pair += 1) {
       const first = incoming({ messageId: `${pair}@x` });
       const answer = incoming({ inReplyTo: `${pair}@x`, references: [`${pair}@x`] });

@@ -53,7 +53,7 @@ function incoming(local: string, more: Partial<IncomingMessage> = {}): IncomingM
   };
 }
 
-/** The types of the deliveries that each webhook has. */
+/** The event types of the deliveries of each webhook. */
 async function deliveries(): Promise<Record<string, string[]>> {
   const found = await store.outside.query<{ webhookId: string; types: string[] }>(
     `select d.webhook_id as "webhookId", array_agg(e.type order by e.type) as types
@@ -62,7 +62,7 @@ async function deliveries(): Promise<Record<string, string[]>> {
   return Object.fromEntries(found.map(({ webhookId, types }) => [webhookId, types]));
 }
 
-test('a rule’s webhook gets the events that it wants of its rule’s mail, and nothing else', async () => {
+test('a rule’s webhook gets only its event types, and only for mail of its rule', async () => {
   const both = await made('a');
   const held = await made('b', ['message.held']);
   for (const local of ['a', 'b']) {
@@ -79,7 +79,7 @@ test('a rule’s webhook gets the events that it wants of its rule’s mail, and
   });
 });
 
-test('a rule that is deleted takes no more mail, and its webhook has no delivery left', async () => {
+test('a deleted rule receives no mail, and its webhook has no delivery left', async () => {
   const { id, webhookId } = await made('a');
   await intake.receive(incoming('a'));
   expect(await deliveries()).toEqual({ [webhookId]: ['message.received'] });
@@ -92,7 +92,7 @@ test('a rule that is deleted takes no more mail, and its webhook has no delivery
   expect(await store.outside.query('select from messages where rule_id = $1', [id])).toHaveLength(1);
 });
 
-test('a rule and the mark of its webhook go together, or stay together', async () => {
+test('deleting the rule and marking its webhook happen together, or not at all', async () => {
   const { id, webhookId } = await made('a');
   await store.outside.query(`create function refuse() returns trigger language plpgsql as $$
     begin raise exception 'not now'; end $$`);
@@ -106,7 +106,7 @@ test('a rule and the mark of its webhook go together, or stay together', async (
   }
 });
 
-test('without its webhook a rule is not there either', async () => {
+test('a rule is not stored when its webhook cannot be stored', async () => {
   await store.outside.query(`create function refuse() returns trigger language plpgsql as $$
     begin raise exception 'not now'; end $$`);
   await store.outside.query(`create trigger refuse before insert on webhooks for each row
@@ -120,7 +120,7 @@ test('without its webhook a rule is not there either', async () => {
   await made('a');
 });
 
-test('its secret is sealed for its webhook', async () => {
+test('the signing secret is sealed for its webhook', async () => {
   const { webhookId, secret } = await made('a');
   const [row] = await store.outside.query<{ keyId: string; sealed: Buffer }>(
     'select secret_key_id as "keyId", secret_sealed as sealed from webhooks where id = $1',
@@ -129,14 +129,14 @@ test('its secret is sealed for its webhook', async () => {
   expect(store.secrets.open(row ?? { keyId: '', sealed: Buffer.alloc(0) }, webhookId)).toBe(secret);
 });
 
-test('the limit of webhooks is exact, however many rules are made at once', async () => {
+test('the limit of webhooks is exact for concurrent requests', async () => {
   const kinds = await Promise.all(Array.from({ length: 8 }, async (_, n) => (await create(`a${n}`)).kind));
   expect(kinds.filter((kind) => kind === 'created')).toHaveLength(3);
   expect(kinds.filter((kind) => kind === 'limit-reached')).toHaveLength(5);
   expect(await create('a0')).toEqual({ kind: 'limit-reached', max: 3 });
 });
 
-test('a deletion waits for mail that is being stored, and takes its delivery along', async () => {
+test('a deletion waits for mail that is being stored, and deletes its delivery, too', async () => {
   const { id, webhookId } = await made('a');
   await inUndoneTransaction(store.db.pool, async (storing) => {
     await storing.query('select from inbound_routes where id = $1 for no key update', [id]);

@@ -37,7 +37,7 @@ beforeEach(async () => {
 const claim = (rowsMax = 10) => work.claim({ rowsMax, leaseSeconds: 60 });
 const expireLeases = () => store.outside.query(`update ses_mail set due_at = now() - interval '1 ms'`);
 
-/** Keeps a message and claims it. */
+/** Stores a message and claims it. */
 async function claimed(): Promise<ClaimedSesMail> {
   await kept.add('sns-1', MAIL);
   const [mail] = await claim();
@@ -60,19 +60,19 @@ const counts = async () => {
 };
 
 describe('a notification', () => {
-  test('is kept once', async () => {
+  test('is stored once', async () => {
     const added = await Promise.all(Array.from({ length: 5 }, () => kept.add('sns-1', MAIL)));
     expect(added.filter(Boolean)).toHaveLength(1);
     expect(await work.count()).toBe(1);
   });
 
-  test('is not kept again after its end', async () => {
+  test('is not stored again after its mail has ended', async () => {
     await work.end(await claimed());
     expect(await kept.add('sns-1', MAIL)).toBe(false);
     expect(await claim()).toEqual([]);
   });
 
-  test('of the same message for other recipients is kept as well', async () => {
+  test('of the same message for other recipients is stored, too', async () => {
     await kept.add('sns-1', MAIL);
     expect(await kept.add('sns-2', { ...MAIL, recipients: ['b@in.example'] })).toBe(true);
     expect(await claim()).toHaveLength(2);
@@ -87,7 +87,7 @@ describe('a notification', () => {
     expect(await claim()).toEqual([{ ...mail, notificationId: 'sns-1', claim: 1 }]);
   });
 
-  test('that is forgotten by its age leaves its mail alone', async () => {
+  test('that retention deletes leaves its mail', async () => {
     await kept.add('sns-1', MAIL);
     await store.outside.query(`update provider_notifications set received_at = now() - interval '30 days'`);
     await createHousekeeping(store.db.pool).dropExpired();
@@ -96,7 +96,7 @@ describe('a notification', () => {
 });
 
 describe('a claim', () => {
-  test('takes what is due, the longest due first, no more than asked for, and each once', async () => {
+  test('leases due mail once, the longest due first, and no more than requested', async () => {
     for (const id of ['sns-1', 'sns-2', 'sns-3']) await kept.add(id, MAIL);
     await store.outside.query(
       `update ses_mail set due_at = now() - interval '1 h' where notification_id = 'sns-2'`,
@@ -112,7 +112,7 @@ describe('a claim', () => {
     expect(await work.count()).toBe(3);
   });
 
-  test('waits for nobody: a row that another one is at is passed over', async () => {
+  test('skips a locked row and does not wait', async () => {
     for (const id of ['sns-1', 'sns-2']) await kept.add(id, MAIL);
     await inUndoneTransaction(store.db.pool, async (holder) => {
       await holder.query(`select from ses_mail where notification_id = 'sns-1' for update`);
@@ -120,7 +120,7 @@ describe('a claim', () => {
     });
   });
 
-  test('is over with its lease: the next one holds the message, and the former can do nothing', async () => {
+  test('ends with its lease: the next claim holds the message, and the old one changes nothing', async () => {
     await inbox();
     const former = await claimed();
     expect(await claim()).toEqual([]);
@@ -135,7 +135,7 @@ describe('a claim', () => {
     expect(await work.count()).toBe(1);
   });
 
-  test('that is deferred is due again after the delay', async () => {
+  test('makes mail due again after the delay when it is deferred', async () => {
     await work.defer(await claimed(), 60_000);
     expect(await claim()).toEqual([]);
     const [row] = await store.outside.query(
@@ -150,7 +150,7 @@ describe('a claim', () => {
 });
 
 describe('the transaction that stores a message', () => {
-  test('ends it, with one event', async () => {
+  test('ends the mail, with one event', async () => {
     await inbox();
     expect(await intake.receive(incoming(), await claimed())).toMatchObject({
       messages: [{ status: 'received' }],
@@ -159,12 +159,12 @@ describe('the transaction that stores a message', () => {
     expect(await work.count()).toBe(0);
   });
 
-  test('ends it when it leads nowhere', async () => {
+  test('ends the mail when no inbox or rule matches', async () => {
     expect(await intake.receive(incoming(), await claimed())).toEqual({ kind: 'nobody' });
     expect(await work.count()).toBe(0);
   });
 
-  test('that is undone leaves it to its lease', async () => {
+  test('leaves the mail to its lease when it rolls back', async () => {
     await inbox();
     const mail = await claimed();
     await expect(intake.receive(incoming({ size: -1 }), mail)).rejects.toThrow(); // no event can say that
@@ -173,7 +173,7 @@ describe('the transaction that stores a message', () => {
     expect(await claim()).toMatchObject([{ notificationId: 'sns-1', claim: 2 }]);
   });
 
-  test('stores the same bytes of another notification no second time', async () => {
+  test('does not store the same bytes of another notification again', async () => {
     await inbox();
     const message = incoming();
     await intake.receive(message, await claimed());

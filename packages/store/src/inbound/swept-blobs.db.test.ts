@@ -14,7 +14,7 @@ import type { ReceivedMessageStore, Reception } from './received-message-store.t
 import { createSweptBlobs, SweptBlobsError } from './swept-blobs.ts';
 import type { SweptBlob, SweptBlobs } from './swept-blobs.ts';
 
-/** Of locks that keep a statement of these tests where it is. */
+/** Locks that make a statement of these tests wait. */
 const STOP_SWEEP = 71;
 const STOP_MESSAGE = 72;
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
     ['events', STOP_MESSAGE],
   ] as const) {
     await store.outside.query(
-      // Without the sweep's own limit on waits for locks: it would give up here, too.
+      // Without the lock timeout of the sweep, which would also end this wait.
       `create function stop_${key}() returns trigger language plpgsql set lock_timeout = 0 as
        $$ begin perform pg_advisory_xact_lock(${key}); return new; end $$`,
     );
@@ -56,7 +56,7 @@ const newBlob = () => createHash('sha256').update(randomUUID()).digest('hex');
 const file = (blob: string) => ({ filename: 'a', contentType: 'a/b', contentId: null, size: 1, blob });
 const messages = () => store.outside.query('select id from messages');
 
-/** Names the blob as the raw bytes, or as an attachment. */
+/** A message that names the blob as its raw bytes, or as an attachment. */
 async function receive(blob: string, as: 'raw' | 'attachment' = 'raw'): Promise<Reception> {
   return intake.receive(incoming(as === 'raw' ? { blob } : { blob: newBlob(), attachments: [file(blob)] }));
 }
@@ -78,7 +78,7 @@ async function stopping<T>(key: number, work: (goOn: () => Promise<unknown>) => 
 }
 
 describe('a sweep', () => {
-  test('is due at once, then after hours, and is one process’s', async () => {
+  test('is due at once, then after hours, and starts in one process', async () => {
     const begun = await Promise.all(Array.from({ length: 5 }, () => swept.begin()));
     expect(begun.filter(Boolean)).toHaveLength(1);
     expect(await swept.begin()).toBe(false);
@@ -86,7 +86,7 @@ describe('a sweep', () => {
     expect(await swept.begin()).toBe(true);
   });
 
-  test('takes what neither a message nor an attachment names, and each blob once', async () => {
+  test('takes each blob once that no message and no attachment names', async () => {
     const [raw, attached, one, other] = [newBlob(), newBlob(), newBlob(), newBlob()];
     await receive(raw);
     await receive(attached, 'attachment');
@@ -97,7 +97,7 @@ describe('a sweep', () => {
     expect(await swept.take([raw])).toEqual([]);
   });
 
-  test('forgets a day later what it took', async () => {
+  test('deletes its rows after a day', async () => {
     const [old, young] = [newBlob(), newBlob()];
     await swept.take([old, young]);
     await store.outside.query(
@@ -108,7 +108,7 @@ describe('a sweep', () => {
     expect(await store.outside.query('select id from swept_blobs')).toEqual([{ id: young }]);
   });
 
-  test('that could not forget what was swept is still due', async () => {
+  test('is still due when it could not delete old rows', async () => {
     await store.outside.query('alter table swept_blobs rename to away');
     await expect(swept.begin()).rejects.toThrow('swept_blobs');
     await store.outside.query('alter table away rename to swept_blobs');
@@ -116,11 +116,11 @@ describe('a sweep', () => {
   });
 
   test.each(['settle', 'forget', 'receive'] as const)(
-    'locks blobs in the order of their ids, also where no index gives it (%s)',
+    'locks blobs in the order of their ids, also without an index (%s)',
     async (how) => {
       const blobs = Array.from({ length: 8 }, newBlob).sort();
       const [first = ''] = blobs;
-      // The last id lies first in the table, which is read whole.
+      // The last id comes first in the table, and a sequential scan reads it first.
       await store.outside.query(
         `insert into swept_blobs (id, leased_until) select u.id, now() from unnest($1::text[]) u (id)`,
         [blobs.toReversed()],
@@ -172,7 +172,7 @@ describe.each(['raw', 'attachment'] as const)('a message that names a swept blob
   });
 
   test.each(['is settled', 'has lost its lease'])(
-    'is told to put the bytes again once it %s',
+    'is stored after its bytes are stored again, once the blob %s',
     async (how) => {
       const blob = newBlob();
       await swept.take([blob]);
@@ -186,7 +186,7 @@ describe.each(['raw', 'attachment'] as const)('a message that names a swept blob
     },
   );
 
-  test('does not forget that it was swept once more', async () => {
+  test('keeps the row of a blob that was swept again', async () => {
     const blob = newBlob();
     await swept.take([blob]);
     await swept.settle([blob]);
@@ -199,7 +199,7 @@ describe.each(['raw', 'attachment'] as const)('a message that names a swept blob
 });
 
 describe('a sweep and a message at the same time', () => {
-  test('of which the message is stored first: the sweep sees it', async () => {
+  test('the message is stored first: the sweep sees it', async () => {
     const blob = newBlob();
     await stopping(STOP_MESSAGE, async (goOn) => {
       const receiving = receive(blob);
@@ -212,13 +212,13 @@ describe('a sweep and a message at the same time', () => {
     expect(await messages()).toHaveLength(1);
   });
 
-  test('of which the message is stored while the sweep waits for its lock: the sweep sees it', async () => {
+  test('the message is stored while the sweep waits for its lock: the sweep sees it', async () => {
     const blob = newBlob();
     await stopping(STOP_MESSAGE, async (goOn) => {
       const receiving = receive(blob);
       await untilWaitingForLock(store.outside);
       const taking = swept.take([blob]);
-      // Null: the lock's 100 ms were over before the commit.
+      // null: the lock timeout of 100 ms passed before the commit.
       await Promise.race([taking, untilWaitingForLock(store.outside, 2)]);
       await goOn();
       await receiving;
@@ -226,7 +226,7 @@ describe('a sweep and a message at the same time', () => {
     });
   });
 
-  test('of which the sweep is first: the message sees it, though neither had committed', async () => {
+  test('the sweep is first: the message sees it, although neither had committed', async () => {
     const blob = newBlob();
     await stopping(STOP_SWEEP, async (goOn) => {
       const taking = swept.take([blob]);
@@ -240,7 +240,7 @@ describe('a sweep and a message at the same time', () => {
     expect(await messages()).toEqual([]);
   });
 
-  test('in any order, many times over: a blob that is taken is named by no message', async () => {
+  test('in any order, many times: no message names a taken blob', async () => {
     for (let round = 0; round < 40; round += 1) {
       const blob = newBlob();
       const receiving = receive(blob).then(
@@ -253,7 +253,7 @@ describe('a sweep and a message at the same time', () => {
   });
 });
 
-test('a Postgres that is away is said to be', async () => {
+test('an unreachable Postgres is a StoreUnavailableError', async () => {
   const pool = createPool({
     ...{ databaseUrl: 'postgres://nobody@127.0.0.1:9/none', size: 1, applicationName: 'away' },
     ...{ durableCommits: true, onError: () => undefined },

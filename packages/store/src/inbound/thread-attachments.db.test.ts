@@ -10,7 +10,7 @@ const SINCE = 5_000;
 
 const store = setupStore();
 
-/** Messages of one inbox: the first are of one thread, those since of a thread each. */
+/** Adds messages to one inbox. The first share one thread; each later message has its own. */
 async function fill(inboxId: string, from: number, to: number): Promise<void> {
   await store.outside.query(
     `insert into messages (id, account_id, kind, inbox_id, thread_id, status, created_at, content_digest, blob, size, from_address,
@@ -30,7 +30,7 @@ async function attach(from: number, to: number): Promise<void> {
   );
 }
 
-/** Entries of the indexes of attachments that were read so far. */
+/** The number of entries read so far from the indexes of attachments. */
 async function attachmentsRead(): Promise<number> {
   await store.db.pool.query('select pg_stat_force_next_flush()');
   const [read] = await store.outside.query<{ n: number }>(
@@ -39,7 +39,7 @@ async function attachmentsRead(): Promise<number> {
   return read?.n ?? NaN;
 }
 
-test('whether a thread has an attachment is found without a look at those of others', async () => {
+test('hasAttachment of a thread is found without reading the attachments of others', async () => {
   const { outside } = store;
   for (const table of ['messages', 'message_attachments', 'inbox_threads'])
     await outside.query(`alter table ${table} set (autovacuum_enabled = false)`);

@@ -30,7 +30,7 @@ async function outbox(id: string) {
   );
 }
 
-test('about no topics Postgres is not asked', async () => {
+test('without topics no statement runs', async () => {
   const away = openDatabase(
     {
       databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
@@ -49,7 +49,7 @@ test('about no topics Postgres is not asked', async () => {
 });
 
 describe('send', () => {
-  test('stores the message and its place in the outbox, due now, and wakes the relay', async () => {
+  test('stores the message and its row in the outbox, due now, and wakes the relay', async () => {
     const id = await sent();
     expect(await outbox(id)).toEqual([{ attempts: 0, claim: 0, due: true }]);
     expect(store.wakeUps.at(-1)).toEqual({ webhooks: [], mail: true });
@@ -67,7 +67,7 @@ describe('send', () => {
     });
   });
 
-  test('a message of a test key is stored and nothing else', async () => {
+  test('a message of a test key is only stored', async () => {
     const asked = store.wakeUps.length;
     const id = await sent('test');
     expect(await outbox(id)).toEqual([]);

@@ -82,7 +82,7 @@ describe('live mail from an inbox’s address', () => {
     expect(await counted('inbox_threads')).toBe(2);
   });
 
-  test('is none where another account sends it: that joins no thread and counts for nothing', async () => {
+  test('of another account joins no thread and is not counted', async () => {
     await inbox();
     const first = await send();
     const id = 'ids' in first ? String(first.ids[0]) : '';
@@ -102,7 +102,7 @@ describe('live mail from an inbox’s address', () => {
     expect(await send()).toEqual({ kind: 'inbox-over-limit' });
   });
 
-  test('goes out 60 times an hour, however many come at once, alone or in batches', async () => {
+  test('is accepted 60 times an hour, also for concurrent requests, alone or in batches', async () => {
     await inbox();
     const outcomes = await Promise.all([
       ...Array.from({ length: 40 }, () => send()),
@@ -115,7 +115,7 @@ describe('live mail from an inbox’s address', () => {
     expect(await send()).toMatchObject({ kind: 'stored' });
   });
 
-  test('in a batch that does not fit stores nothing of it', async () => {
+  test('stores nothing of a batch that exceeds the limit', async () => {
     await inbox();
     expect(await send({ drafts: Array.from({ length: 59 }, () => draft()) })).toMatchObject({
       kind: 'stored',
@@ -129,7 +129,7 @@ describe('live mail from an inbox’s address', () => {
     expect(await send()).toMatchObject({ kind: 'stored' });
   });
 
-  test('goes into one thread 10 times an hour, however many come at once', async () => {
+  test('is accepted 10 times an hour for one thread, also for concurrent requests', async () => {
     const inboxId = await inbox();
     await send();
     const [thread] = await store.outside.query<{ id: string }>('select id from inbox_threads');
@@ -138,7 +138,7 @@ describe('live mail from an inbox’s address', () => {
     expect(kindsOf(outcomes)).toEqual({ stored: 9, 'thread-over-limit': 11 });
   });
 
-  test('repeated under an idempotency key costs nothing, also when nothing is left', async () => {
+  test('repeated under an idempotency key is not counted, also at the limit', async () => {
     await inbox();
     const idempotency = { route: 'r', key: randomUUID(), digest: requestDigest({}) };
     const first = await send({ idempotency });
@@ -152,7 +152,7 @@ describe('live mail from an inbox’s address', () => {
   });
 });
 
-test('mail of a test inbox is threaded and not counted; the other kind’s address is no inbox', async () => {
+test('mail of a test inbox joins a thread and is not counted; an address of the other kind is no inbox', async () => {
   await inbox(ADDRESS, 'test');
   await send();
   expect(await counted('inbox_sends')).toBe(0);
@@ -163,7 +163,7 @@ test('mail of a test inbox is threaded and not counted; the other kind’s addre
   });
 });
 
-test('mail that is being sent while its inbox is deleted stays, and nothing else of it', async () => {
+test('mail that is sent while its inbox is deleted stays, without a row in a thread', async () => {
   const id = await inbox();
   const done = await withClient(store.outside.url, async (session) => {
     await session.query('begin; lock table inbox_threads in share mode');
@@ -183,7 +183,7 @@ test('mail that is being sent while its inbox is deleted stays, and nothing else
   }).toEqual({ emails: 1, sends: 0, threads: 0 });
 });
 
-test('a reply into a thread that is gone stores nothing', async () => {
+test('a reply into a deleted thread stores nothing', async () => {
   const inboxId = await inbox();
   const threadId = 'thr_01jd0000000000000000000001' as NonNullable<SendRequest['reply']>['threadId'];
   expect(await send({ reply: { inboxId, threadId } })).toEqual({ kind: 'missing' });

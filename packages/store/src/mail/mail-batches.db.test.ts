@@ -38,7 +38,7 @@ const endOf = (held: TakenEmail, providerMessageId: string | null = null) => ({
   error: null,
 });
 
-/** Messages of as many accounts, each with a webhook. */
+/** One message for each of `count` accounts. Each account has a webhook. */
 async function takenOfAccounts(count: number): Promise<{ held: TakenEmail; webhookId: WebhookId }[]> {
   await rows.clear();
   const jobs = [];
@@ -58,7 +58,7 @@ const told = () =>
      from events e left join deliveries d on d.event_id = e.id order by email_id`,
   );
 
-test('takes each message for one job, in the order of the jobs', async () => {
+test('each message is taken for one job, in the order of the jobs', async () => {
   const other = await rows.email();
   const jobs = [other, emailId, other].map((id) => ({ emailId: id, claim: 0 }));
   const given = await Promise.all(await work.take([...jobs, { emailId, claim: 1 }], 30));
@@ -66,7 +66,7 @@ test('takes each message for one job, in the order of the jobs', async () => {
 });
 
 test.each(['sent', 'failed'] as const)(
-  '%s: ends messages of several accounts, and tells each account of its own alone',
+  '%s: ends messages of several accounts, and each account gets only its own events',
   async (status) => {
     const all = await takenOfAccounts(3);
     const ends = all.map(({ held }, n) => ({
@@ -97,7 +97,7 @@ test.each(['sent', 'failed'] as const)(
   },
 );
 
-test('leaves what another has taken or locked, and what a kept report waits for, and ends the others', async () => {
+test('leaves messages that are taken, locked or have a stored report, and ends the others', async () => {
   const [stale, locked, reported, other] = (await takenOfAccounts(4)).map(({ held }) => held) as [
     TakenEmail,
     TakenEmail,
@@ -118,7 +118,7 @@ test('leaves what another has taken or locked, and what a kept report waits for,
   await store.outside.query('delete from unclaimed_notifications');
 });
 
-test('puts messages back, each after its own delay, and leaves what another has taken', async () => {
+test('makes messages due after their own delays, and leaves messages that another worker took', async () => {
   const [stale, soon, later] = (await takenOfAccounts(3)).map(({ held }) => held) as [
     TakenEmail,
     TakenEmail,
@@ -139,12 +139,12 @@ test('puts messages back, each after its own delay, and leaves what another has 
     { email_id: soon.emailId, ...oneOn, minutes: 1 },
     { email_id: later.emailId, ...oneOn, minutes: 60 },
   ]);
-  // Both hand-overs of one message at the same time: by the lease that ran out, and by the one after it.
+  // Two takes of one message at the same time: the first has an expired lease, the second is the next one.
   const both = [stale, again].map((email) => ({ email, delayMs: 0 }));
   expect(await work.retry(both)).toEqual(new Set([again]));
 });
 
-test('does not take back a report that came before it, nor that a message has failed', async () => {
+test('does not undo an earlier report, nor a failure', async () => {
   const held = await taken();
   await store.outside.query(
     "update emails set status = 'failed', last_event = 'complained', error = 'no such key'",
@@ -155,7 +155,7 @@ test('does not take back a report that came before it, nor that a message has fa
   });
 });
 
-test('sees a report that is kept while it waits for the report', async () => {
+test('sees a report that is stored while it waits', async () => {
   const held = await taken();
   const ended = await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query("select pg_advisory_xact_lock(hashtextextended('provider-message/p-1', 0))");

@@ -19,14 +19,14 @@ beforeEach(async () => {
 
 const taken = async (claim: number) => takeHeld(work, { emailId, claim });
 
-describe('hand-overs of which no outcome is recorded', () => {
-  test('are counted by the take, and those before this one are told', async () => {
+describe('send attempts without a recorded outcome', () => {
+  test('are counted by the take, which returns the earlier ones', async () => {
     expect((await taken(0)).faults).toBe(0);
     expect((await taken(1)).faults).toBe(1);
     expect((await taken(2)).faults).toBe(2);
   });
 
-  test('do not count when the outcome is a further try, or when the message was not the cause', async () => {
+  test('do not count after a retry, or when the message was not the cause', async () => {
     await work.retry([{ email: await taken(0), delayMs: 0 }]);
     const again = await taken(2);
     expect(again.faults).toBe(0);
@@ -35,13 +35,13 @@ describe('hand-overs of which no outcome is recorded', () => {
     expect((await taken(4)).faults).toBe(1);
   });
 
-  test('are never fewer than none, however often they are taken back', async () => {
+  test('never fall below zero, however often they are uncounted', async () => {
     await taken(0);
     for (let time = 0; time < 3; time += 1) await work.forgiveFault({ emailId, claim: 0 });
     expect((await taken(1)).faults).toBe(0);
   });
 
-  test('are not taken back by a job whose take never committed', async () => {
+  test('are not uncounted by a job whose take never committed', async () => {
     await taken(0);
     await work.forgiveFault({ emailId, claim: 1 });
     expect((await taken(1)).faults).toBe(1);

@@ -30,7 +30,7 @@ async function expireLeases(): Promise<void> {
 const idsOf = (claimed: readonly ClaimedEmail[]) => claimed.map(({ emailId }) => emailId).sort();
 
 describe('claim', () => {
-  test('leases what is due within the look-ahead, once, with its account and the time that is left', async () => {
+  test('leases mail due within the look-ahead once, with its account and the delay', async () => {
     const due = await rows.email();
     const [owner] = await store.outside.query<{ id: AccountId }>('select account_id as id from emails');
     const soon = await rows.email(50_000);
@@ -51,21 +51,21 @@ describe('claim', () => {
     expect(leases).toEqual([{ from_due: true }]);
   });
 
-  test('takes the oldest first, and no more than asked for', async () => {
+  test('leases the oldest first, and no more than requested', async () => {
     const later = await rows.email(-1_000);
     const first = await rows.email(-5_000);
     expect(idsOf(await claim(1))).toEqual([first]);
     expect(idsOf(await claim(1))).toEqual([later]);
   });
 
-  test('leases again what ran out untaken, under a new claim', async () => {
+  test('leases mail again whose lease expired before a take, under a new claim', async () => {
     await rows.email();
     const [first] = await claim();
     await expireLeases();
     expect(await claim()).toEqual([{ ...first, claim: 1 }]);
   });
 
-  test('leases again what ran out in a worker’s hands under the claim that it holds, and no longer once it lapses again', async () => {
+  test('leases taken mail again after its lease under the same claim, and under a new one after the next', async () => {
     const emailId = await rows.email();
     await claim();
     const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
@@ -76,7 +76,7 @@ describe('claim', () => {
     expect(await claim()).toMatchObject([{ claim: 2 }]);
   });
 
-  test('at the same time shares no message and waits for nobody', async () => {
+  test('running at the same time shares no message and does not wait', async () => {
     const ids: EmailId[] = [];
     for (let n = 0; n < 30; n += 1) ids.push(await rows.email());
     const claims = await Promise.all(Array.from({ length: 6 }, async () => claim(10)));
@@ -92,7 +92,7 @@ describe('claim', () => {
 });
 
 describe('release', () => {
-  test('makes the messages free at once, but not those taken since', async () => {
+  test('frees the messages at once, but not those that were taken since', async () => {
     await rows.email();
     const taken = await rows.email();
     const claimed = await claim();
@@ -102,10 +102,10 @@ describe('release', () => {
   });
 });
 
-describe('what a worker gives back untaken', () => {
+describe('mail that a worker releases untaken', () => {
   const work = () => createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
 
-  test('is free at once, under a new claim: its old job may still be in the queue. No fault of it counts', async () => {
+  test('is free at once, under a new claim, and counts no fault', async () => {
     await rows.email();
     await store.outside.query('update email_sends set unrecorded = 1');
     const claimed = await claim();
@@ -113,7 +113,7 @@ describe('what a worker gives back untaken', () => {
     expect(await claim()).toEqual(claimed.map((email) => ({ ...email, claim: 1 })));
   });
 
-  test('is not what another has taken, has put back or has leased since', async () => {
+  test('is left alone if another worker or relay took, retried or leased it since', async () => {
     const [taken, retried, leased] = [await rows.email(), await rows.email(), await rows.email()];
     const claimed = await claim();
     await takeOne(work(), { emailId: taken, claim: 0 });
@@ -129,7 +129,7 @@ describe('what a worker gives back untaken', () => {
     expect(await store.outside.query('select * from email_sends')).toEqual(before);
   });
 
-  test('is not waited for where another has locked it', async () => {
+  test('is skipped when it is locked', async () => {
     const locked = await rows.email();
     const free = await rows.email();
     const claimed = await claim();

@@ -40,7 +40,7 @@ async function email() {
 
 const sends = () => store.outside.query('select * from email_sends');
 
-/** Each event with its data, oldest first. */
+/** All events with their data, oldest first. */
 async function events(): Promise<[string, unknown][]> {
   const found = await store.outside.query<{ type: string; data: string }>(
     'select type, data from events order by id',
@@ -55,7 +55,7 @@ async function webhookOfAccount(): Promise<WebhookId> {
 }
 
 describe('take', () => {
-  test('gives the message as it was stored, under the next claim', async () => {
+  test('returns the message as it was stored, under the next claim', async () => {
     const row = await email();
     expect(await taken()).toEqual({
       emailId,
@@ -86,7 +86,7 @@ describe('take', () => {
     expect(await sends()).toMatchObject([{ claim: 1, attempts: 0 }]);
   });
 
-  test('brings the attachments byte for byte, in their order, the tags and the topic', async () => {
+  test('returns the attachments byte for byte, in their order, the tags and the topic', async () => {
     const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const insert = 'insert into email_attachments values ($1, $2, $3, $4, $5, $6)';
     await store.outside.query(insert, [emailId, 1, 'b', every.subarray(7), 'image/png', 'logo']);
@@ -105,7 +105,7 @@ describe('take', () => {
     expect(draft).toMatchObject({ topicId, tags: [{ name: 'a', value: 'b' }] });
   });
 
-  test('names the recipients that are suppressed for the account or the topic, however they are written', async () => {
+  test('returns the recipients suppressed for the account or the topic, however they are written', async () => {
     const accountId = String((await email())?.['account_id']);
     const [topic, other] = [newId('topic', store.clock), newId('topic', store.clock)];
     const suppress = async (address: string, about = '', owner = accountId) =>
@@ -131,7 +131,7 @@ describe('take', () => {
     expect((await taken(1)).suppressed).toEqual(['all@b.example']);
   });
 
-  test('says of a topic that it is gone when the account has none of that id', async () => {
+  test('reports a topic as gone when the account has no topic with that id', async () => {
     const accountId = String((await email())?.['account_id']);
     const own = newId('topic', store.clock);
     const add = `insert into topics (id, account_id, name, default_subscription, created_at)
@@ -145,7 +145,7 @@ describe('take', () => {
     expect(await taken(2)).toMatchObject({ topicGone: true });
   });
 
-  describe('where mail leaves from verified domains only', () => {
+  describe('when only verified domains may send', () => {
     const strict = async (claim: number) => {
       const strictly = createMailWork(store.db, store.clock, { verifiedDomainsOnly: true });
       return (await takeOne(strictly, { emailId, claim }))?.unverifiedDomain;
@@ -160,7 +160,7 @@ describe('take', () => {
       await from('a@a.example', 'a.example');
     });
 
-    test('a message from one that the account has not verified, or not any more, is told by its name', async () => {
+    test('the domain of a message is returned when the account has not verified it, or no longer', async () => {
       expect(await strict(0)).toBe('a.example');
       await domain('a.example', 'verified');
       expect(await strict(1)).toBeNull();
@@ -168,7 +168,7 @@ describe('take', () => {
       expect(await strict(2)).toBe('a.example');
     });
 
-    test('a domain that is pending, another account’s, or above it does not help', async () => {
+    test('a pending domain, another account’s domain or a parent domain does not count', async () => {
       await from('a@b.a.example', 'b.a.example');
       await domain('a.example', 'verified');
       await domain('b.a.example', 'verified', await rows.account());
@@ -177,7 +177,7 @@ describe('take', () => {
       expect(await strict(1)).toBe('b.a.example');
     });
 
-    test('an older message, stored without the column, is judged by what its From says, which is kept', async () => {
+    test('an older message without the column is checked by its From, and the domain is stored', async () => {
       await from('Ann <ann@BÜCHER.example>', null);
       expect(await strict(0)).toBe('xn--bcher-kva.example');
       expect(await email()).toMatchObject({ from_domain: 'xn--bcher-kva.example' });
@@ -187,32 +187,32 @@ describe('take', () => {
       expect(await email()).toMatchObject({ from_domain: 'xn--bcher-kva.example' });
     });
 
-    test('one whose From is no address is from no verified domain', async () => {
+    test('a message whose From is no address has no verified domain', async () => {
       await from('nobody', null);
       expect(await strict(0)).toBe('');
     });
   });
 
-  test('elsewhere it may be from any, and an older one gets its column all the same', async () => {
+  test('otherwise any domain may send, and an older message still gets its column', async () => {
     await store.outside.query('update emails set from_domain = null');
     expect(await taken()).toMatchObject({ unverifiedDomain: null });
     expect(await email()).toMatchObject({ from_domain: 'a.example' });
   });
 
-  test('of one hand-over succeeds for exactly one of many at once', async () => {
+  test('succeeds for exactly one of many concurrent jobs with one claim', async () => {
     const all = await Promise.all(
       Array.from({ length: 10 }, async () => takeOne(work, { emailId, claim: 0 })),
     );
     expect(all.filter((one) => one !== null)).toHaveLength(1);
   });
 
-  test('before it is due gets it too, told how early', async () => {
+  test('before the message is due returns it, with the time that is left', async () => {
     const later = await rows.email(20_000);
     const email = await takeOne(work, { emailId: later, claim: 0 });
     expect(email?.earlyMs).toBeGreaterThan(0);
   });
 
-  test('gets nothing with another claim, or of a message that is gone', async () => {
+  test('returns null for another claim, and for a deleted message', async () => {
     expect(await takeOne(work, { emailId, claim: 1 })).toBeNull();
     await store.outside.query('delete from emails');
     expect(await takeOne(work, { emailId, claim: 0 })).toBeNull();
@@ -220,7 +220,7 @@ describe('take', () => {
 });
 
 describe('sent', () => {
-  test('marks the message, ends its send and records email.sent, for the account’s webhooks', async () => {
+  test('marks the message, deletes its row in the outbox and records email.sent for the account’s webhooks', async () => {
     const webhookId = await webhookOfAccount();
     expect(await work.sent(await taken(), ACCEPTED)).toBe(true);
     expect(await email()).toMatchObject({
@@ -240,7 +240,7 @@ describe('sent', () => {
     expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhookId], mail: false });
   });
 
-  test('records as well what the provider reports at once', async () => {
+  test('also records reports that come with the provider’s answer', async () => {
     const detail = notificationDetailOf({ smtp_response: '250 ok' });
     const notification = { type: 'email.delivered', recipients: ['b@b.example'], detail } as const;
     await work.sent(await taken(), { providerMessageId: null, notifications: [notification] });
@@ -277,7 +277,7 @@ describe('sent', () => {
     expect(found).toEqual(origin === null ? [] : [row]);
   });
 
-  test('does not take back a report that came before it', async () => {
+  test('does not undo an earlier report', async () => {
     const held = await taken();
     await store.outside.query("update emails set last_event = 'delivered'");
     await work.sent(held, ACCEPTED);
@@ -285,7 +285,7 @@ describe('sent', () => {
     expect(await events()).toHaveLength(1);
   });
 
-  test('leaves a message failed that the provider has reported as failed before its own yes', async () => {
+  test('leaves a message failed that the provider reported as failed before it accepted', async () => {
     const held = await taken();
     await store.outside.query(
       "update emails set status = 'failed', last_event = 'failed', error = 'no such key'",
@@ -299,7 +299,7 @@ describe('sent', () => {
     });
   });
 
-  test('leaves nothing when its event cannot be written: message, send and event stand or fall together', async () => {
+  test('changes nothing when its event cannot be written', async () => {
     const before = await email();
     const held = await taken();
     const broken = { type: 'email.delivered', recipients: [], detail: notificationDetailOf({}) } as const;
@@ -312,7 +312,7 @@ describe('sent', () => {
 });
 
 describe('failed', () => {
-  test('marks the message with the reason, ends its send and records email.failed', async () => {
+  test('marks the message with the reason, deletes its row in the outbox and records email.failed', async () => {
     expect(await work.failed(await taken(), 'no such domain')).toBe(true);
     expect(await email()).toMatchObject({ status: 'failed', last_event: 'failed', error: 'no such domain' });
     expect(await sends()).toEqual([]);
@@ -338,11 +338,14 @@ test.each([
   expect(await email()).toMatchObject({ status, last_event: 'complained' });
 });
 
-test.each(['sent', 'failed'] as const)('%s: who was left out stands in the message', async (end) => {
-  const held = { ...(await taken()), suppressed: ['b@b.example'] };
-  expect(await (end === 'sent' ? work.sent(held, ACCEPTED) : work.failed(held, 'x'))).toBe(true);
-  expect(await email()).toMatchObject({ status: end, suppressed_addresses: ['b@b.example'] });
-});
+test.each(['sent', 'failed'] as const)(
+  '%s: the message keeps the addresses that were left out',
+  async (end) => {
+    const held = { ...(await taken()), suppressed: ['b@b.example'] };
+    expect(await (end === 'sent' ? work.sent(held, ACCEPTED) : work.failed(held, 'x'))).toBe(true);
+    expect(await email()).toMatchObject({ status: end, suppressed_addresses: ['b@b.example'] });
+  },
+);
 
 describe('a transaction that cannot be committed', () => {
   const detail = notificationDetailOf({});
@@ -352,7 +355,7 @@ describe('a transaction that cannot be committed', () => {
     ['failed', async (held) => work.failed(held, 'no')],
   ];
 
-  test.each(ends)('%s: leaves no event, and the message as it was', async (_, end) => {
+  test.each(ends)('%s: writes no event, and leaves the message as it was', async (_, end) => {
     await store.outside.query(
       `create function refuse() returns trigger language plpgsql as $$ begin raise 'no commit'; end $$`,
     );
@@ -372,7 +375,7 @@ describe('a transaction that cannot be committed', () => {
 });
 
 describe('retry', () => {
-  test('makes the message due after the delay, in nobody’s hands, one attempt on', async () => {
+  test('makes the message due after the delay, without a lease, with one more attempt', async () => {
     expect(await retry(await taken(), 3_600_000)).toBe(true);
     const [row] = await store.outside.query(
       `select claim, attempts, leased_until, due_at > now() + interval '59 minutes' as later,
@@ -403,7 +406,7 @@ describe('the fence', () => {
     },
   );
 
-  test('of two who end the same hand-over at once one succeeds, and one event exists', async () => {
+  test('of two concurrent ends of one take one succeeds, and one event exists', async () => {
     for (let round = 0; round < 10; round += 1) {
       emailId = await rows.email();
       const held = await taken();

@@ -52,7 +52,7 @@ const suppressions = () =>
   store.outside.query('select address, topic_id, origin, email_id from suppressions order by address');
 const taken = () => store.outside.query('select message_id from provider_notifications');
 
-test('a report makes its event for the account’s webhooks, and is the last that is known', async () => {
+test('a report makes its event for the account’s webhooks, and becomes the last event', async () => {
   const [row] = await store.outside.query<{ account_id: AccountId }>('select account_id from emails');
   const webhook = await rows.webhook({ accountId: row?.account_id as AccountId });
   const one = report('email.delivered');
@@ -66,21 +66,21 @@ test('a report makes its event for the account’s webhooks, and is the last tha
   expect(await taken()).toEqual([{ message_id: one.messageId }]);
 });
 
-test('of twenty of the same at once, exactly one is recorded', async () => {
+test('of twenty copies at once, exactly one is recorded', async () => {
   const same = report('email.bounced', { suppress: [{ address: 'b@b.example', reason: 'bounce' }] });
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => notifications.record(same)));
   expect(outcomes.sort()).toEqual(['recorded', ...Array<string>(19).fill('repeated')]);
   expect(await eventTypes()).toEqual(['email.bounced']);
 });
 
-test('many about one message at once: each makes its event, and the message ends at the most telling', async () => {
+test('many reports about one message at once: each makes its event, and the highest-ranked is the last event', async () => {
   const types: Reported[] = ['email.clicked', 'email.delivered', 'email.complained', 'email.delivered'];
   await Promise.all(types.map((type) => notifications.record(report(type))));
   expect((await eventTypes()).sort()).toEqual([...types].sort());
   expect(await lastEvent()).toBe('complained');
 });
 
-test('a report that suppresses nobody is one statement', async () => {
+test('a report that suppresses no address is one statement', async () => {
   const { pool, sent } = watchedPool(store.db.pool);
   const atOnce = createProviderNotificationStore({ ...store.db, pool }, store.clock);
   const one = report('email.clicked');
@@ -89,7 +89,7 @@ test('a report that suppresses nobody is one statement', async () => {
   expect([await eventTypes(), await lastEvent()]).toEqual([['email.clicked'], 'clicked']);
 });
 
-test('a bounce that names our id is one statement as well, with the address that it suppresses', async () => {
+test('a bounce that names our id is one statement, including the suppression', async () => {
   const { pool, sent } = watchedPool(store.db.pool);
   const atOnce = createProviderNotificationStore({ ...store.db, pool }, store.clock);
   const one = report('email.bounced', { suppress: [{ address: 'b@b.example', reason: 'bounce' }] });
@@ -101,7 +101,7 @@ test('a bounce that names our id is one statement as well, with the address that
   ]);
 });
 
-test('a report by the provider’s id is two statements in one transaction, and wakes the relay behind it', async () => {
+test('a report by the provider’s id is two statements in one transaction, then wakes the relay', async () => {
   const [row] = await store.outside.query<{ account_id: AccountId }>('select account_id from emails');
   const webhook = await rows.webhook({ accountId: row?.account_id as AccountId });
   const { pool, sent } = watchedPool(store.db.pool);
@@ -118,7 +118,7 @@ test('a report by the provider’s id is two statements in one transaction, and 
   expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhook], mail: false });
 });
 
-test('a report that waits for another sees the last event that it leaves', async () => {
+test('a report that waits for another sees the last event that the other wrote', async () => {
   await inUndoneTransaction(store.db.pool, async (other) => {
     await other.query("update emails set last_event = 'delivered' where id = $1", [emailId]);
     await other.query("update emails set last_event = 'bounced' where id = $1", [emailId]);
@@ -130,7 +130,7 @@ test('a report that waits for another sees the last event that it leaves', async
   expect([await eventTypes(), await lastEvent()]).toEqual([['email.clicked'], 'bounced']);
 });
 
-test('a report that waits for another reaches a webhook that was registered meanwhile', async () => {
+test('a report that waits for another reaches a webhook created meanwhile', async () => {
   const [row] = await store.outside.query<{ account_id: AccountId }>('select account_id from emails');
   await inUndoneTransaction(store.db.pool, async (other) => {
     await other.query("update emails set last_event = 'delivered' where id = $1", [emailId]);
@@ -143,7 +143,7 @@ test('a report that waits for another reaches a webhook that was registered mean
   expect(await store.outside.query('select from deliveries')).toHaveLength(1);
 });
 
-test('a report that waits for one that leaves less is the last that is known', async () => {
+test('a report that waits for a lower-ranked one becomes the last event', async () => {
   await inUndoneTransaction(store.db.pool, async (other) => {
     await other.query("update emails set last_event = 'delivered' where id = $1", [emailId]);
     const recorded = notifications.record(report('email.clicked'));
@@ -172,14 +172,14 @@ test.each([
   },
 );
 
-test('what comes late is told, and takes nothing back', async () => {
+test('a late report makes its event, and does not undo a later state', async () => {
   await notifications.record(report('email.clicked'));
   await notifications.record(report('email.delivered'));
   expect(await eventTypes()).toHaveLength(2);
   expect(await lastEvent()).toBe('clicked');
 });
 
-describe('whose it is', () => {
+describe('the message of a report', () => {
   test.each([
     ['our id', () => ({ emailId, providerMessageId: null }), 'recorded'],
     ['the provider’s id', () => ({ emailId: null, providerMessageId: 'p-1' }), 'recorded'],
@@ -200,21 +200,21 @@ describe('whose it is', () => {
     expect(await taken()).toHaveLength(outcome === 'recorded' ? 1 : 0);
   });
 
-  test('the provider’s id outranks ours in the header', async () => {
+  test('the provider’s id comes before our id in the header', async () => {
     const other = await rows.email();
     const named = { emailId: null, providerMessageId: 'p-1', writtenEmailId: other };
     await notifications.record(report('email.delivered', named));
     expect(await lastEvent()).toBe('delivered');
   });
 
-  test('our id outranks the provider’s', async () => {
+  test('our id comes before the provider’s id', async () => {
     const other = await rows.email();
     await notifications.record(report('email.delivered', { emailId: other, providerMessageId: 'p-1' }));
     expect(await lastEvent()).toBe('sent');
   });
 });
 
-test('mail of a test key: no event, no suppression, nothing known of it', async () => {
+test('mail of a test key gets no event, no suppression and no last event', async () => {
   await store.outside.query("update emails set kind = 'test'");
   const outcome = await notifications.record(
     report('email.bounced', { suppress: [{ address: 'b@b.example', reason: 'bounce' }] }),
@@ -224,7 +224,7 @@ test('mail of a test key: no event, no suppression, nothing known of it', async 
 });
 
 describe('suppression', () => {
-  test('each address once, in lower case, about anything, with the message it came of', async () => {
+  test('writes each address once, in lower case, for all mail, with its message', async () => {
     const suppress = [
       { address: 'Zoe@B.example', reason: 'bounce' as const },
       { address: 'ann@b.example', reason: 'bounce' as const },
@@ -255,7 +255,7 @@ describe('suppression', () => {
     expect(await suppressions()).toMatchObject([{ address: 'b@b.example', origin: after }]);
   });
 
-  test('two reports that name the same addresses in opposite order do not stop each other', async () => {
+  test('two reports with the same addresses in opposite order do not deadlock', async () => {
     const addresses = Array.from({ length: 50 }, (_, n) => `r${n}@b.example`);
     const wishes = (all: string[]) => all.map((address) => ({ address, reason: 'complaint' as const }));
     const reports = Array.from({ length: 10 }, async (_, n) => {
@@ -271,14 +271,14 @@ describe('suppression', () => {
   });
 });
 
-test('a template that could not be rendered: the message has failed, with the reason', async () => {
+test('a template that could not be rendered makes the message failed, with the reason', async () => {
   const failed = { type: 'email.failed', error: 'no such attribute' } as const;
   await notifications.record(report('email.delivered', { event: failed }));
   const [row] = await store.outside.query('select status, last_event, error from emails');
   expect(row).toEqual({ status: 'failed', last_event: 'failed', error: 'no such attribute' });
 });
 
-test('one that could not be rendered has failed also where more is known of it, which stays', async () => {
+test('a template failure marks the message failed, and keeps a higher-ranked last event', async () => {
   await notifications.record(report('email.bounced'));
   const failed = { type: 'email.failed', error: 'no such attribute' } as const;
   await notifications.record(report('email.delivered', { event: failed }));
@@ -287,7 +287,7 @@ test('one that could not be rendered has failed also where more is known of it, 
   expect((await eventTypes()).sort()).toEqual(['email.bounced', 'email.failed']);
 });
 
-test('when the event cannot be written nothing has changed, and the repetition can be taken', async () => {
+test('when the event cannot be written nothing changes, and a repetition is recorded', async () => {
   const one = report('email.bounced', { suppress: [{ address: 'b@b.example', reason: 'bounce' }] });
   const broken: ProviderReport = { ...one, event: eventOf('email.bounced', []) };
   await expect(notifications.record(broken)).rejects.toThrow();

@@ -40,7 +40,7 @@ async function counts() {
 
 const NOTHING = { emails: 0, sends: 0, keys: 0 };
 
-/** A file whose content is `bytes`. */
+/** An attachment with these bytes. */
 function file(filename: string, bytes: Buffer, more: Partial<EmailDraft['attachments'][number]> = {}) {
   return { filename, content: bytes.toString('base64'), contentType: null, contentId: null, ...more };
 }
@@ -85,7 +85,7 @@ describe('attachments', () => {
 });
 
 test.each<KeyKind>(['live', 'test'])(
-  'each message of a %s key keeps the domain of its From, as sending domains are written',
+  'each message of a %s key stores the domain of its From, normalised as sending domains are',
   async (kind) => {
     const written = ['a@a.example', 'Ann <ann@MAIL.Example>', '"x@y.example" <b@bücher.example>'];
     await send({ kind, drafts: written.map((from) => draftOf({ from })) });
@@ -134,7 +134,7 @@ describe('topics', () => {
     return id;
   }
 
-  test('of the account are kept with the message; unknown and foreign ones store nothing', async () => {
+  test('of the account are stored with the message; with unknown and foreign ones nothing is stored', async () => {
     const [own, foreign, unknown] = [
       await topic(),
       await topic(await store.newAccount()),
@@ -156,7 +156,7 @@ describe('domains', () => {
   const domain = async (name: string, status = 'verified', owner = accountId) =>
     createRows(store.outside).domain(owner, name, status);
 
-  test('that the account has not verified store nothing, whoever else has, and leave the key free', async () => {
+  test('that the account has not verified store nothing, even if another account has, and leave the key free', async () => {
     await domain('mine.example');
     await domain('pending.example', 'pending');
     await domain('foreign.example', 'verified', await store.newAccount());
@@ -170,13 +170,13 @@ describe('domains', () => {
   });
 });
 
-/** A request under this key; `says` stands for its body. */
+/** A request with this key. `says` stands for its body. */
 function keyed(key: string, says = 'x', route = 'POST /v1/emails'): Idempotency {
   return { route, key, digest: Buffer.alloc(32, says) };
 }
 
 describe('an idempotency key', () => {
-  test('gives the same request the first answer again, and nothing is stored or queued twice', async () => {
+  test('returns the first answer for the same request, and stores and queues nothing twice', async () => {
     const drafts = [draftOf(), draftOf()];
     const first = await send({ drafts, idempotency: keyed('k') });
     expect(first).toMatchObject({ kind: 'stored' });
@@ -186,7 +186,7 @@ describe('an idempotency key', () => {
     expect(store.wakeUps).toHaveLength(woken);
   });
 
-  test('gives another request a conflict', async () => {
+  test('is a conflict for another request', async () => {
     await send({ idempotency: keyed('k') });
     expect(await send({ idempotency: keyed('k', 'y') })).toEqual({
       kind: 'conflict',
@@ -195,7 +195,7 @@ describe('an idempotency key', () => {
     expect(await counts()).toEqual({ emails: 1, sends: 1, keys: 1 });
   });
 
-  test('is another one for another account, key kind or route', async () => {
+  test('is separate for each account, key kind and HTTP route', async () => {
     const first = await send({ idempotency: keyed('k') });
     const requests: Partial<SendRequest>[] = [
       { accountId: await store.newAccount(), idempotency: keyed('k') },
@@ -210,7 +210,7 @@ describe('an idempotency key', () => {
     }
   });
 
-  test('that is 24 hours old is free again, swept or not', async () => {
+  test('is free again after 24 hours, deleted or not', async () => {
     const first = await send({ idempotency: keyed('k') });
     const age = (age: string) =>
       store.outside.query(
@@ -226,7 +226,7 @@ describe('an idempotency key', () => {
     expect(await counts()).toEqual({ emails: 2, sends: 2, keys: 1 });
   });
 
-  test('of 50 same requests at once one message is stored; each other repeats its answer or is a conflict', async () => {
+  test('stores one message for 50 equal requests at once; the others repeat the answer or conflict', async () => {
     const kinds: KeyKind[] = ['live', 'test'];
     for (const kind of kinds) {
       const all = await Promise.all(
@@ -244,7 +244,7 @@ describe('an idempotency key', () => {
     expect(await counts()).toEqual({ emails: 2, sends: 1, keys: 2 });
   });
 
-  test('of 50 different requests at once exactly one is stored, and every other is a conflict', async () => {
+  test('stores exactly one of 50 different requests at once; the others conflict', async () => {
     const all = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         send({ idempotency: keyed('race', String.fromCharCode(65 + index)) }),
@@ -255,7 +255,7 @@ describe('an idempotency key', () => {
     expect(await counts()).toEqual({ emails: 1, sends: 1, keys: 1 });
   });
 
-  test('of a request that is not finished is a conflict at once, without waiting for it', async () => {
+  test('of an unfinished request is a conflict at once, without waiting', async () => {
     const blocker = await store.db.pool.connect();
     try {
       await blocker.query('begin');
@@ -271,7 +271,7 @@ describe('an idempotency key', () => {
     }
   });
 
-  test('that another request takes at this very moment, unseen, is looked at again: its answer is repeated', async () => {
+  test('is read again when another request takes it unseen: the answer is repeated', async () => {
     const first = newId('email', store.clock);
     const other = await store.db.pool.connect();
     try {
@@ -292,7 +292,7 @@ describe('an idempotency key', () => {
     }
   });
 
-  test('is free again when its send failed: neither is stored without the other', async () => {
+  test('is free again when the send failed: both are stored, or neither', async () => {
     await store.outside.query('alter table email_sends rename to away');
     await expect(send({ idempotency: keyed('k') })).rejects.toThrow();
     await store.outside.query('alter table away rename to email_sends');

@@ -10,7 +10,7 @@ import { createSuppressionStore } from './suppressions.ts';
 import type { SuppressionStore } from './suppressions.ts';
 import { createTopicStore } from './topics.ts';
 
-/** The first by its bytes (EF BD 9E, F0 9F 98 80), the last by its UTF-16 code units (FF5E, D83D DE00). */
+/** Sorted by bytes (EF BD 9E, F0 9F 98 80). By UTF-16 code units the order is the opposite (FF5E, D83D DE00). */
 const FIRST = '\uff5e@b.example';
 const LAST = '\u{1f600}@b.example';
 const MANY = Array.from({ length: 30 }, (_, n) => `n${n + 10}@b.example`);
@@ -35,7 +35,7 @@ beforeEach(async () => {
   topicId = await createTopicStore(store.db, store.clock).create(accountId, NEWS);
 });
 
-/** With ids, and places in the table, that run against the order of the addresses. */
+/** The ids and the positions in the table are in the opposite order of the addresses. */
 async function suppressed(addresses: readonly string[], about: string): Promise<void> {
   for (const [index, address] of addresses.toReversed().entries()) {
     await store.outside.query(
@@ -88,7 +88,7 @@ test.each(statements)('%s locks the addresses in the order of their bytes', asyn
   await working;
 });
 
-test('of many that add and remove the same addresses at once none fails', async () => {
+test('concurrent additions and removals of the same addresses all succeed', async () => {
   for (let round = 0; round < 8; round += 1) {
     await suppressed(MANY, '');
     const works = Array.from({ length: 10 }, async (_, n) => {

@@ -44,7 +44,7 @@ async function unsubscribedAddresses(): Promise<string[]> {
 }
 
 describe('add', () => {
-  test('suppresses each address and tells it in an event, in one transaction', async () => {
+  test('suppresses each address and records its event, in one transaction', async () => {
     const webhookId = await createRows(store.outside).webhook({ accountId });
     const added = await suppressions.add(accountId, [EVE, BOB]);
     expect(added).toEqual([
@@ -76,7 +76,7 @@ describe('add', () => {
     ]);
   });
 
-  test('of many addresses writes all of them, their events and deliveries in one statement', async () => {
+  test('writes many addresses, their events and deliveries in one statement', async () => {
     const rows = createRows(store.outside);
     const webhooks = [await rows.webhook({ accountId }), await rows.webhook({ accountId })];
     await rows.webhook({ accountId, events: ['email.sent'] });
@@ -85,7 +85,7 @@ describe('add', () => {
     await createSuppressionStore({ ...store.db, pool }, store.clock).add(accountId, all);
     expect(sent).toEqual(['add-suppressions']);
     expect(await unsubscribedAddresses()).toEqual([...all].sort());
-    // `cmin` counts the statements of a transaction.
+    // `cmin` is the number of the statement within its transaction.
     const written = await store.outside.query(
       `select count(distinct (s.xmin::text, s.cmin::text, e.xmin::text, e.cmin::text, d.xmin::text, d.cmin::text))::int
                 as statements,
@@ -101,7 +101,7 @@ describe('add', () => {
     expect(store.wakeUps.at(-1)?.webhooks.toSorted()).toEqual([...webhooks].sort());
   });
 
-  test('of what is suppressed already answers the old id, leaves the origin, and makes no second event', async () => {
+  test('returns the old id of a suppressed address, keeps its origin, and makes no second event', async () => {
     const old = await insert(BOB, 'complaint');
     const added = await suppressions.add(accountId, [BOB, EVE]);
     expect(added[0]).toEqual({ id: old, address: BOB, isNew: false });
@@ -109,7 +109,7 @@ describe('add', () => {
     expect(await unsubscribedAddresses()).toEqual([EVE]);
   });
 
-  test('many at once, in any order: each address is new to exactly one, and none waits for another for ever', async () => {
+  test('many at once, in any order: each address is new to exactly one, without deadlock', async () => {
     const all = Array.from({ length: 12 }, (_, n) => `n${n}@b.example`);
     const runs = await Promise.all(
       Array.from({ length: 8 }, async (_, n) =>
@@ -125,7 +125,7 @@ describe('add', () => {
     }
   });
 
-  test('without its event is undone', async () => {
+  test('rolls back when its event cannot be written', async () => {
     await store.outside.query('alter table events rename to away');
     try {
       await expect(suppressions.add(accountId, [BOB])).rejects.toThrow();
@@ -137,7 +137,7 @@ describe('add', () => {
 });
 
 describe('find and list', () => {
-  test('by address, the one about anything is found; the others by their id', async () => {
+  test('an address finds its suppression for all mail; the others are found by id', async () => {
     const about = await insert(BOB, 'unsubscribe', 'top_1');
     expect(await suppressions.find(accountId, { address: BOB })).toBeNull();
     expect(await suppressions.find(accountId, { id: about })).toMatchObject({ topicId: 'top_1' });
@@ -145,7 +145,7 @@ describe('find and list', () => {
     expect(await suppressions.find(accountId, { address: BOB })).toMatchObject({ id: all, topicId: null });
   });
 
-  test('an origin chooses, also where a page begins', async () => {
+  test('an origin filters the list, also from a cursor on', async () => {
     const bounce = await insert(BOB, 'bounce');
     const manual = await insert(EVE, 'manual');
     const page = await suppressions.list(accountId, FIRST_PAGE, 'bounce');
@@ -154,7 +154,7 @@ describe('find and list', () => {
     expect(await suppressions.list(accountId, beyond, 'bounce')).toBeNull();
   });
 
-  test('another account’s read as missing', async () => {
+  test('another account’s suppressions read as missing', async () => {
     const id = await insert(BOB, 'manual');
     const stranger = await store.newAccount();
     expect(await suppressions.find(stranger, { id })).toBeNull();
@@ -168,7 +168,7 @@ describe('find and list', () => {
 });
 
 describe('remove', () => {
-  test('takes ids, and addresses with the suppression about anything; those about a topic stay', async () => {
+  test('accepts ids, and addresses for the suppression of all mail; those for a topic stay', async () => {
     const [id, all] = [await insert(EVE, 'bounce'), await insert(BOB, 'manual')];
     const about = await insert(BOB, 'unsubscribe', 'top_1');
     const removal = await suppressions.remove(accountId, [{ id }, { address: BOB }], null);
@@ -177,7 +177,7 @@ describe('remove', () => {
     expect(await addresses()).toEqual([BOB]);
   });
 
-  test('a complaint goes with a reason alone, which is kept; without one all of them stay', async () => {
+  test('a complaint is removed only with a reason, which is stored; without one all stay', async () => {
     const [complaint, manual] = [await insert(BOB, 'complaint'), await insert(EVE, 'manual')];
     const keys = [{ address: BOB }, { id: manual }];
     expect(await suppressions.remove(accountId, keys, null)).toEqual({ kind: 'reason-missing' });
@@ -198,7 +198,7 @@ describe('remove', () => {
     ]);
   });
 
-  test('of concurrent removals one has removed it', async () => {
+  test('of concurrent removals exactly one removes it', async () => {
     const id = await insert(BOB, 'complaint');
     const removals = await Promise.all(
       Array.from({ length: 8 }, async () => suppressions.remove(accountId, [{ id }], 'r')),

@@ -31,7 +31,7 @@ function rowsOf(id: string) {
   return store.outside.query('select 1 from suppressions where topic_id = $1', [id]);
 }
 
-test('a topic is found and listed by its own account alone', async () => {
+test('a topic is found and listed only by its own account', async () => {
   const id = await topics.create(accountId, { ...NEWS, description: 'Every Friday ☃' });
   const topic = { ...NEWS, id, description: 'Every Friday ☃', createdAt: store.clock.now() };
   expect(await topics.find(accountId, id)).toEqual(topic);
@@ -47,8 +47,8 @@ test('a topic is found and listed by its own account alone', async () => {
   expect(await topics.find(accountId, id)).toEqual(topic);
 });
 
-describe('a topic that is deleted', () => {
-  test('takes the suppressions about it along, and no others', async () => {
+describe('deleting a topic', () => {
+  test('deletes its suppressions, and no others', async () => {
     const [gone, kept] = [await topics.create(accountId, NEWS), await topics.create(accountId, NEWS)];
     for (const topicId of [gone, kept]) {
       await unsubscribes.unsubscribe({ accountId, topicId, address: ADDRESS }, 'page');
@@ -59,7 +59,7 @@ describe('a topic that is deleted', () => {
     expect([await rowsOf(gone), await rowsOf(kept), await rowsOf('')]).toMatchObject([[], [{}], [{}]]);
   });
 
-  test('leaves no suppression of somebody who is unsubscribing at that moment', async () => {
+  test('leaves no suppression of a concurrent unsubscribe', async () => {
     const id = await topics.create(accountId, NEWS);
     const deleting = await inUndoneTransaction(store.db.pool, async (session) => {
       const now = store.clock.now();

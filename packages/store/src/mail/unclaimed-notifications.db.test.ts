@@ -13,8 +13,8 @@ import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';
 
 /*
- * A report may be faster than the commit of the provider's own answer. What names the message by the provider's id alone
- * cannot be told then from a report of somebody else's mail.
+ * A report may arrive before the provider's own answer is committed. If it names only the provider's id, it looks like a
+ * report about mail that is not ours.
  */
 
 const ACCEPTED = { providerMessageId: 'p-1', notifications: [] };
@@ -55,7 +55,7 @@ async function sendToProvider(answer: AcceptedAnswer = ACCEPTED): Promise<void> 
   expect(await work.sent(await takenEmail(), answer)).toBe(true);
 }
 
-/** In the order of their types: those of one moment have no other. */
+/** Sorted by type, because events of the same moment have no other order. */
 async function events(): Promise<{ type: string; data: unknown }[]> {
   const found = await store.outside.query<{ type: string; data: string }>(
     'select type, data from events order by type',
@@ -69,8 +69,8 @@ const known = async () => (await store.outside.query('select status, last_event,
 const taken = () => store.outside.query('select message_id from provider_notifications order by 1');
 const kept = () => store.outside.query('select message_id from unclaimed_notifications order by 1');
 
-describe('a report that is there before its hand-over is committed', () => {
-  test('makes its event with that commit, suppresses whom it blames, and is told to the webhooks', async () => {
+describe('a report that arrives before the provider’s id is committed', () => {
+  test('makes its event with that commit, suppresses the blamed addresses, and reaches the webhooks', async () => {
     const [owner] = await store.outside.query<{ account_id: never }>('select account_id from emails');
     const webhook = await rows.webhook({ accountId: owner?.account_id as never });
     expect(await notifications.record(report())).toBe('unknown-mail');
@@ -96,7 +96,7 @@ describe('a report that is there before its hand-over is committed', () => {
     expect([await taken(), await kept()]).toEqual([[{ message_id: 'n-1' }], []]);
   });
 
-  test('of a template that could not be rendered leaves the message failed, with the reason', async () => {
+  test('about a template that could not be rendered leaves the message failed, with the reason', async () => {
     await notifications.record(
       report({ event: { type: 'email.failed', error: 'no such key' }, suppress: [] }),
     );
@@ -105,7 +105,7 @@ describe('a report that is there before its hand-over is committed', () => {
     expect(await eventTypes()).toEqual(['email.failed', 'email.sent']);
   });
 
-  test('of both a failure and a bounce leaves the message failed, and the bounce as what is known of it', async () => {
+  test('about a failure and a bounce leaves the message failed, with the bounce as last event', async () => {
     const failed: ReportedEvent = { type: 'email.failed', error: 'no such key' };
     await notifications.record(report({ messageId: 'n-0' }));
     await notifications.record(report({ event: failed, suppress: [] }));
@@ -114,14 +114,14 @@ describe('a report that is there before its hand-over is committed', () => {
     expect(await eventTypes()).toEqual(['email.bounced', 'email.failed', 'email.sent']);
   });
 
-  test('is recorded once, however often it comes before and after', async () => {
+  test('is recorded once, however often it arrives before and after', async () => {
     for (let n = 0; n < 3; n += 1) expect(await notifications.record(report())).toBe('unknown-mail');
     await sendToProvider();
     expect(await notifications.record(report())).toBe('repeated');
     expect(await eventTypes()).toEqual(['email.bounced', 'email.sent']);
   });
 
-  test('and of which a repetition has named our own id meanwhile is recorded once', async () => {
+  test('is recorded once when a repetition names our own id meanwhile', async () => {
     await notifications.record(report());
     expect(await notifications.record(report({ emailId }))).toBe('recorded');
     await sendToProvider();
@@ -129,14 +129,14 @@ describe('a report that is there before its hand-over is committed', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test('is one of several, and each makes its event', async () => {
+  test('can be one of several, and each makes its event', async () => {
     const messageIds = ['n-1', 'n-2', 'n-3'];
     await Promise.all(messageIds.map((messageId) => notifications.record(report({ messageId }))));
     await sendToProvider();
     expect(await eventTypes()).toEqual([...messageIds.map(() => 'email.bounced'), 'email.sent']);
   });
 
-  test('waits on when that hand-over cannot be committed, and for the one that can', async () => {
+  test('stays stored when that commit fails, until one succeeds', async () => {
     await notifications.record(report());
     const broken = { type: 'email.delivered', recipients: [], detail: notificationDetailOf({}) } as const;
     const email = await takenEmail();
@@ -147,7 +147,7 @@ describe('a report that is there before its hand-over is committed', () => {
   });
 });
 
-describe('a report that comes while its hand-over is being committed', () => {
+describe('a report that arrives while the provider’s id is being committed', () => {
   test('finds the message', async () => {
     const reporting = await inUndoneTransaction(store.db.pool, async (session) => {
       await session.query("select pg_advisory_xact_lock(hashtextextended('provider-message/p-1', 0))");
@@ -161,7 +161,7 @@ describe('a report that comes while its hand-over is being committed', () => {
     expect([await eventTypes(), await kept()]).toEqual([['email.bounced'], []]);
   });
 
-  test('is found by the hand-over, if it was first', async () => {
+  test('is found by that transaction, if the report was first', async () => {
     const email = await takenEmail();
     const handing = await inUndoneTransaction(store.db.pool, async (session) => {
       await session.query("select pg_advisory_xact_lock(hashtextextended('provider-message/p-1', 0))");
@@ -176,7 +176,7 @@ describe('a report that comes while its hand-over is being committed', () => {
     expect(await eventTypes()).toEqual(['email.bounced', 'email.sent']);
   });
 
-  test('makes its event whoever is first, at any moment', async () => {
+  test('makes its event in any order, at any moment', async () => {
     for (let n = 1; n <= 20; n += 1) {
       emailId = await rows.email();
       const providerMessageId = `p-${n}`;
@@ -193,7 +193,7 @@ describe('a report that comes while its hand-over is being committed', () => {
   });
 });
 
-test('a report of a message that others know of stays for them, also where its id is of any length', async () => {
+test('a report about another message stays stored, whatever the length of its id', async () => {
   const providerMessageId = 'x'.repeat(100_000);
   expect(await notifications.record(report({ providerMessageId }))).toBe('unknown-mail');
   await sendToProvider();
@@ -201,7 +201,7 @@ test('a report of a message that others know of stays for them, also where its i
   expect(await kept()).toEqual([{ message_id: 'n-1' }]);
 });
 
-test('a report that names a message in no way of the provider’s is not kept', async () => {
+test('a report without a provider’s id is not stored', async () => {
   expect(await notifications.record(report({ emailId: 'x', providerMessageId: null }))).toBe('unknown-mail');
   expect([await kept(), await taken()]).toEqual([[], []]);
 });

@@ -39,7 +39,7 @@ function rows() {
   );
 }
 
-test('the suppression and its one event exist together, whoever asks again, and with whatever source', async () => {
+test('the suppression and its one event exist together, also after repetitions from any source', async () => {
   const webhookId = await createRows(store.outside).webhook({ accountId });
   await Promise.all(Array.from({ length: 8 }, async () => unsubscribes.unsubscribe(target, 'one_click')));
   await unsubscribes.unsubscribe(target, 'page');
@@ -70,7 +70,7 @@ test('is one statement', async () => {
   expect([(await rows()).length, (await events()).length]).toEqual([1, 1]);
 });
 
-test('an event that cannot be written undoes the suppression', async () => {
+test('the suppression rolls back when its event cannot be written', async () => {
   await store.outside.query('alter table events rename to away');
   try {
     await expect(unsubscribes.unsubscribe(target, 'page')).rejects.toThrow();
@@ -80,13 +80,13 @@ test('an event that cannot be written undoes the suppression', async () => {
   expect(await rows()).toEqual([]);
 });
 
-test('whoever is suppressed about anything can still leave a topic', async () => {
+test('an address suppressed for all mail can still unsubscribe from a topic', async () => {
   await createSuppressionStore(store.db, store.clock).add(accountId, [target.address]);
   await unsubscribes.unsubscribe(target, 'page');
   expect(await rows()).toHaveLength(2);
 });
 
-test('about a topic that is gone, or another account’s, nothing is written and nothing fails', async () => {
+test('for a deleted topic, or another account’s, nothing is written and nothing fails', async () => {
   await unsubscribes.unsubscribe({ ...target, topicId: newId('topic', store.clock) }, 'page');
   await unsubscribes.unsubscribe({ ...target, accountId: await store.newAccount() }, 'page');
   expect([await rows(), await events()]).toEqual([[], []]);
