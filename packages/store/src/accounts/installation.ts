@@ -9,7 +9,7 @@ export type MailProviderName = (typeof MAIL_PROVIDERS)[number];
 /** Used when no provider is stored. */
 const MAIL_PROVIDER_DEFAULT: MailProviderName = 'sandbox';
 
-/** Where a process got its provider from. `kept`: from Postgres. */
+/** The source of a process's provider. `kept`: from Postgres. */
 export type MailProviderOrigin = 'environment' | 'kept' | 'default';
 
 export interface AgreedMailProvider {

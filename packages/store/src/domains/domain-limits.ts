@@ -4,7 +4,7 @@ import { lockAccount } from '../db/sql/lock-account.ts';
 import { run } from '../db/statement.ts';
 import { countDomains } from './sql/domains.ts';
 
-/** The maximum number of domains of one account. */
+/** The maximum number of domains for one account. */
 export interface DomainLimits {
   /** Each domain is an identity at the provider, which limits the identities of all accounts together. */
   readonly all: number;

@@ -31,7 +31,7 @@ export interface DomainTurn {
 export interface TurnLength {
   /** The longest time that one operation at the provider takes. */
   readonly operationMs: number;
-  /** Time for everything else. */
+  /** Time for all other steps. */
   readonly marginMs: number;
 }
 

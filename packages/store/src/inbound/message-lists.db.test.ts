@@ -15,7 +15,9 @@ const MANY = 100_000;
 const FEW = 30;
 const THREADS = 20_000;
 const LIMIT = 20;
-/** Two statuses, and one more entry than the page shows. Each row is read twice: in the scan, and by its id. */
+/**
+ * Two statuses, and one more entry than the page shows. Each row is read twice: in the scan, and by its id.
+ */
 const ROWS_MAX = 4 * (LIMIT + 1);
 /** The pages of an empty index scan: the depth of the index. */
 const PAGES_MAX = 10;

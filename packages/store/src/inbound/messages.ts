@@ -90,7 +90,10 @@ export function createMessageStore(db: Database, clock: Clock) {
     ): Promise<Page<ReceivedMessage> | null> {
       return list(db, reader, filter, request);
     },
-    /** Adds a held message to its thread and records its event. Of concurrent calls, one releases it. */
+    /**
+     * Adds a held message to its thread and records its event. When calls run at the same time, one releases
+     * it.
+     */
     async release(reader: MailReader, id: MessageId): Promise<ReleaseResult> {
       return db.transactions.run((tx) => release(tx, clock, reader, id));
     },

@@ -38,7 +38,7 @@ export interface IncomingMessage {
   readonly size: number;
   /** The recipients of the envelope, as written. */
   readonly recipients: readonly string[];
-  /** The addresses in From and the envelope, for the block list. null: not all of them are known. */
+  /** The addresses in From and the envelope, for the block list. null: some are unknown. */
   readonly senders: readonly string[] | null;
   /** Message-IDs have no brackets. */
   readonly messageId: string | null;

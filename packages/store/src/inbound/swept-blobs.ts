@@ -55,7 +55,7 @@ export function createSweptBlobs({ pool }: Pick<Database, 'pool'>) {
         return rowCount !== 0;
       }),
     /**
-     * Leases the blobs that no message names. No message can name one of them until the blob is settled or
+     * Leases the blobs that no message names. No message can name such a blob until it is settled or
      * `SWEEP_LEASE_MS` have passed.
      *
      * @returns their ids; null when the table lock was not free in time. The next sweep takes them.

@@ -93,8 +93,8 @@ export function createEmailStore(db: Database, clock: Clock) {
       return row === null ? null : emailOf(row);
     },
     /**
-     * The reader's messages without bodies, the newest first. @returns null when the cursor is not one of
-     * them.
+     * The reader's messages without bodies, the newest first. @returns null when the cursor is not such a
+     * message.
      */
     async list(reader: MailReader, request: PageRequest<'email'>): Promise<Page<ListedEmail> | null> {
       return reader.kind === 'test' ? listOfTestKey(db, reader, request) : listOfLiveKey(db, reader, request);

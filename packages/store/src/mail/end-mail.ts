@@ -27,7 +27,7 @@ import type { MailClaim, TakenEmail } from './take-mail.ts';
 import { claimReports } from './unclaimed-notifications.ts';
 import type { ReportedChange } from './unclaimed-notifications.ts';
 
-/** A message whose last send attempt has ended. */
+/** A message after its last send attempt. */
 export interface EndedEmail {
   readonly email: TakenEmail;
   readonly providerMessageId: string | null;

@@ -19,9 +19,9 @@ class OverLimit extends Error {
 }
 
 /**
- * Sends mail when some of it has an inbox's address in From. Under the locks of the inboxes, it stores the
- * mail and adds it to its threads. If an inbox or a thread then exceeds its hourly limit, it rolls back. Mail
- * of test keys is not counted.
+ * Sends a request's mail when at least one message has an inbox's address in From. Under the locks of the
+ * inboxes, it stores the mail and adds it to its threads. If an inbox or a thread then exceeds its hourly
+ * limit, it rolls back. Mail of test keys is not counted.
  */
 export async function sendFromInboxes(
   db: Database,

@@ -9,7 +9,7 @@ export interface ClaimedEmail {
   readonly claim: number;
   readonly accountId: AccountId;
   readonly delayMs: number;
-  /** Earlier send attempts whose outcome was not recorded. */
+  /** Earlier send attempts without a recorded outcome. */
   readonly faults: number;
 }
 

@@ -29,7 +29,7 @@ export interface ProviderReport extends ReportedChange {
 }
 
 /**
- * `unknown-mail`: the message is not ours, or the provider's id of it is not committed yet. `test-mail`: the
+ * `unknown-mail`: the message is not ours, or its provider's id is not committed yet. `test-mail`: the
  * message is of a test key, so it has no events; it was never sent to the provider.
  */
 export type ReportOutcome = 'recorded' | 'repeated' | 'unknown-mail' | 'test-mail';
@@ -59,7 +59,7 @@ export function createProviderNotificationStore(db: Database, clock: Clock) {
      * A report with a provider's id and no known message is stored. The transaction that stores this
      * provider's id for a message records the report.
      *
-     * @throws StoreUnavailableError; then all of it is recorded, or nothing. A repetition is safe.
+     * @throws StoreUnavailableError; then everything is recorded, or nothing. A repetition is safe.
      */
     async record(report: ProviderReport): Promise<ReportOutcome> {
       const taken = (await recordAtOnce(db, clock, report)) ?? (await recordLocked(db, clock, report));

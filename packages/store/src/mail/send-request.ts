@@ -1,7 +1,7 @@
 import { inboundAddress, parseEmailAddress } from '@postrider/domain';
 import type { AccountId, EmailDraft, EmailId, InboxId, KeyKind, ThreadId, TopicId } from '@postrider/domain';
 
-/** The messages of one request. All of them are stored, or none. */
+/** The messages that one request sends. All are stored, or none. */
 export interface SendRequest {
   readonly accountId: AccountId;
   /** Mail of a test key is stored and not sent. */
@@ -44,7 +44,9 @@ export interface KnownAnswer {
 /** The row of `send-emails`. */
 export interface Sent extends KnownAnswer {
   readonly stored: boolean;
-  /** From has the address of an inbox. Nothing was stored, because that needs the inbox's lock. */
+  /**
+   * From has an address that belongs to an inbox. Nothing was stored, because that needs the inbox's lock.
+   */
   readonly fromInbox: boolean;
   /** False: another request holds the lock of the idempotency key. */
   readonly mine: boolean;
@@ -52,7 +54,7 @@ export interface Sent extends KnownAnswer {
   readonly unverifiedDomains: readonly string[];
 }
 
-/** The outcome of a request whose idempotency key is known. */
+/** The outcome of a request with a known idempotency key. */
 export type Recalled = Extract<SendOutcome, { readonly kind: 'stored' | 'repeated' | 'conflict' }>;
 
 /** @returns null when no answer is stored. */

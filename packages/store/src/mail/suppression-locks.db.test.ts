@@ -10,7 +10,9 @@ import { createSuppressionStore } from './suppressions.ts';
 import type { SuppressionStore } from './suppressions.ts';
 import { createTopicStore } from './topics.ts';
 
-/** Sorted by bytes (EF BD 9E, F0 9F 98 80). By UTF-16 code units the order is the opposite (FF5E, D83D DE00). */
+/**
+ * Sorted by bytes (EF BD 9E, F0 9F 98 80). By UTF-16 code units the order is the opposite (FF5E, D83D DE00).
+ */
 const FIRST = '\uff5e@b.example';
 const LAST = '\u{1f600}@b.example';
 const MANY = Array.from({ length: 30 }, (_, n) => `n${n + 10}@b.example`);

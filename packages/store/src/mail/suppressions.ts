@@ -39,7 +39,7 @@ export type SuppressionKey =
 export type Removal =
   /** The ids of the suppressions that existed. */
   | { readonly kind: 'removed'; readonly ids: readonly SuppressionId[] }
-  /** A complaint caused one of them, and no reason was given. Nothing was removed. */
+  /** At least one came from a complaint, and no reason was given. Nothing was removed. */
   | { readonly kind: 'reason-missing' };
 
 /** The addresses that an account does not send to. Another account's suppressions read as missing. */

@@ -14,7 +14,7 @@ export interface MailClaim {
 export interface TakenEmail extends MailClaim {
   readonly accountId: AccountId;
   readonly attemptsMade: number;
-  /** Earlier send attempts whose outcome was not recorded, because of an internal fault. */
+  /** Earlier send attempts without a recorded outcome, because of an internal fault. */
   readonly faults: number;
   readonly draft: Omit<EmailDraft, 'attachments'>;
   readonly attachments: readonly StoredAttachment[];
@@ -23,7 +23,7 @@ export interface TakenEmail extends MailClaim {
    */
   readonly suppressed: readonly string[];
   /**
-   * The message's topic was deleted, and its unsubscribes with it. Nobody knows any more who unsubscribed.
+   * The message's topic was deleted, and its unsubscribes with it. It is no longer known who unsubscribed.
    */
   readonly topicGone: boolean;
   /**
@@ -84,7 +84,7 @@ export function fenceOf({ emailId, claim }: MailClaim): string {
   return `${emailId} ${claim}`;
 }
 
-/** Reads the rest of one message. The other messages do not wait for it. */
+/** Reads the rest of a message. The other messages do not wait for it. */
 async function read(
   db: Database,
   rules: MailRules,

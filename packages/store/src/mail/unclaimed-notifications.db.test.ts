@@ -12,9 +12,9 @@ import type { MailWork } from './mail-work.ts';
 import { createProviderNotificationStore } from './provider-notifications.ts';
 import type { ProviderNotificationStore, ProviderReport } from './provider-notifications.ts';
 
-/*
- * A report may arrive before the provider's own answer is committed. If it names only the provider's id, it looks like a
- * report about mail that is not ours.
+/**
+ * A report may arrive before the provider's own answer is committed. If it names only the provider's id, it
+ * looks like a report about mail that is not ours.
  */
 
 const ACCEPTED = { providerMessageId: 'p-1', notifications: [] };

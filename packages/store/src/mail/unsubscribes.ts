@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import { recordCause } from '../db/record-cause.ts';
 import { unsubscribe } from './sql/suppressions.ts';
 
-/** Where the recipient unsubscribed: with a button of the mail program, or on the linked page. */
+/** How the recipient unsubscribed: with a button of the mail program, or on the linked page. */
 export type UnsubscribeSource = Exclude<EventData<'email.unsubscribed'>['source'], 'api'>;
 
 export type UnsubscribeStore = ReturnType<typeof createUnsubscribeStore>;

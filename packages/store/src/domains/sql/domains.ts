@@ -52,7 +52,7 @@ export const addDomain: Statement = {
 /**
  * Stores a domain's state at the provider.
  *
- * Guarantee: a domain whose status was `verified` gets a time of first verification. A process of the
+ * Guarantee: a domain with the old status `verified` gets a time of first verification. A process of the
  * previous release verifies domains without that time.
  *
  * $1 account, $2 id, $3 status, $4 records (JSON), $5 now. Returns the name, or no row when the domain is

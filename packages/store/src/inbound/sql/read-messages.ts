@@ -1,7 +1,7 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * True for a message `m` whose inbox was not deleted. The rows of a deleted inbox stay until a relay deletes
+ * True for a message `m` unless its inbox was deleted. The rows of a deleted inbox stay until a relay deletes
  * them.
  */
 const INBOX_IS_THERE = '(m.inbox_id = any (array(select id from removed_inboxes))) is not true';
@@ -39,7 +39,7 @@ export const findMessagesByAddress: Statement = {
 };
 
 /**
- * A page of the messages of an account or of one inbox. Each status is one index scan that stops at the end
+ * A page of messages in an account or an inbox. Each status is one index scan that stops at the end
  * of the page.
  *
  * $1 account, $2 kind, $3 statuses, $4 and $5 time and id after which the page begins, $6 number of messages,

@@ -26,7 +26,7 @@ export const addSesMail: Statement = {
 /**
  * Leases messages from SES that are due, the longest due first.
  *
- * Guarantee: two claims never hold one row at the same time. A row whose lease has expired is due again, and
+ * Guarantee: two claims never hold one row at the same time. A row with an expired lease is due again, and
  * its next claim ends the earlier one.
  *
  * $1 maximum number of rows, $2 lease in seconds. Returns the messages, each with its claim.

@@ -38,8 +38,8 @@ export const findThread: Statement = {
 
 /**
  * The columns of a thread `t`. Sender and recipients are those of its newest message. The subqueries avoid
- * `exists` and joins: Postgres may plan those as a hash of the whole table, or from the other table, and then
- * read the messages of all accounts.
+ * `exists` and joins: Postgres may plan those as a hash of the whole table, or start at the other table. Then
+ * it reads the messages of all accounts.
  */
 const THREAD = `
   t.id, t.subject, t.last_at as "lastAt", newest."from", newest."to", newest.cc, newest.bcc,
@@ -151,7 +151,7 @@ const idsOfHeader = (name: string): string => `
 
 /**
  * Reads whole messages of a thread, received and sent. A message without References uses its In-Reply-To (RFC
- * 5322, 3.6.4). If In-Reply-To has several ids, a sent message keeps all of them, and a received message has
+ * 5322, 3.6.4). If In-Reply-To has several ids, a sent message keeps every id, and a received message has
  * only the first.
  *
  * $1 thread, $2 ids. Returns the messages in any order.

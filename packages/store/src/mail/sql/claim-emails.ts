@@ -32,7 +32,7 @@ export const claimEmails: Statement = {
 };
 
 /**
- * Frees mail whose jobs the relay could not add to the queue. It waits for locked rows. $1 email ids, $2
+ * Frees mail when the relay could not add its jobs to the queue. It waits for locked rows. $1 email ids, $2
  * claims.
  */
 export const releaseEmails: Statement = {
@@ -45,7 +45,7 @@ export const releaseEmails: Statement = {
 };
 
 /**
- * Ends the leases of mail whose jobs a worker got and did not take. The relay leases it again under a new
+ * Ends the leases of mail that a worker got jobs for and did not take. The relay leases it again under a new
  * claim, as after an expired lease: the old job may still be in the queue, which would drop a second job of
  * the same id. $1 email ids, $2 claims: see `endLeases`.
  */

@@ -103,7 +103,7 @@ export const endEmails: Statement = {
 /**
  * Makes messages due again after their delays, because the provider deferred them.
  *
- * Guarantee: only messages whose claim is still held change. Rows are locked in the order of ids.
+ * Guarantee: a message changes only while its claim is held. Rows are locked in the order of ids.
  *
  * $1 email ids, $2 claims held, $3 delays in ms. Returns the ids and held claims of the messages that
  * changed.
@@ -131,7 +131,7 @@ export const retryEmails: Statement = {
 };
 
 /**
- * Uncounts a send attempt whose outcome was not recorded, when the message was not the cause. If the take
+ * Uncounts a send attempt without a recorded outcome, when the message was not the cause. If the take
  * never committed, the claim is unchanged, and the statement does nothing. A later claim also matches,
  * because another worker may have taken the message meanwhile.
  *

@@ -5,9 +5,9 @@ import { lockOrder } from './suppressions.ts';
 /**
  * Finds the message that a notification is about, and locks it until the transaction ends.
  *
- * Guarantee: our id decides. The provider's id counts only when our id names no message, and our id in the
- * header only when the provider's id names none, too. Reports about one message run one after another, so
- * each sees the last event that the report before it wrote.
+ * Guarantee: our id decides. The provider's id counts only when our id names no message. Our id in the header
+ * counts only when both name none. Reports about one message run one after another, so each sees the last
+ * event that the report before it wrote.
  *
  * $1 our id or null, $2 the provider's id or null, $3 our id in the header or null. Returns one row, or none.
  */

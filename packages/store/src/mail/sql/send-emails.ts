@@ -27,8 +27,8 @@ export const readKnownAnswer: Statement = {
  *
  * Guarantee: all of this is stored, or nothing. Among concurrent requests with one idempotency key, at most
  * one stores anything within 24 hours. The others find its row, or they find the key's lock taken (`mine` is
- * false). A request whose snapshot is older than the row, and that finds the lock free again, conflicts with
- * the row. It returns no answer, and must try again.
+ * false). A request may have a snapshot older than the row, and find the lock free again. Then it conflicts
+ * with the row, returns no answer, and must try again.
  *
  * The answer is stored under the digest of the request. Another request with the same key gets `same` =
  * false. If a domain or a topic is missing, nothing is stored, and the key stays free.

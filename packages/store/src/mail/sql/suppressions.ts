@@ -56,9 +56,9 @@ export const addSuppressions: Statement = {
 /**
  * Removes suppressions by id. An address removes its suppression for all mail.
  *
- * Guarantee: it removes all suppressions that it finds, or none. If a complaint caused one of them, a reason
- * is needed, and is stored for each complaint. When requests remove one suppression at the same time, exactly
- * one gets it as removed. Rows are locked in the order of `lockOrder`.
+ * Guarantee: it removes all suppressions that it finds, or none. To remove a complaint, a reason is needed.
+ * It is stored for each complaint. When requests remove one suppression at the same time, exactly one gets it
+ * as removed. Rows are locked in the order of `lockOrder`.
  *
  * $1 account, $2 ids, $3 addresses, $4 reason or null, $5 removed at. Returns the suppressions that it found;
  * `removed` is true for those that it removed.

@@ -1,7 +1,7 @@
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * True for a message `e` whose account has verified exactly the domain in From. False when the domain is
+ * True for a message `e` if its account has verified exactly the domain in From. False when the domain is
  * null. It avoids `exists`: a plan for several messages would read all domains.
  */
 const SENDER_VERIFIED = `((
