@@ -10,7 +10,7 @@ import { fillLargeTables } from './many-rows.ts';
 
 const ROWS = 1_000_000;
 const OUTCOME_MS_MAX = 300;
-/** Workers before relays, as docs/operations.md says: an older worker does not read a job of several deliveries. */
+/** Workers before relays, as docs/operations/deploy.md says: an older worker does not read a job of several deliveries. */
 const PROCESSES: readonly ProcessName[] = ['api', 'worker', 'relay'];
 const PER_SECOND = 20;
 const LEASE_MS = TIMES.leaseSeconds * 1_000;

@@ -23,7 +23,7 @@ const MEMORY_MIB_MAX = 1_024;
  * hosts; an API: 500 clients at once. The rest, to 1,200, are its files, its servers, and what is just being closed.
  */
 const OPEN_FILES_MAX = 1_200;
-/** Those of DATABASE_POOL_SIZE, its defaults, and of relay and worker one for wake-ups (docs/operations.md). */
+/** Those of DATABASE_POOL_SIZE, its defaults, and of relay and worker one for wake-ups (docs/operations/README.md). */
 const CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = { api: 10, relay: 7, worker: 7, inbound: 7 };
 /** Those of the queue, where it is in Postgres. */
 const QUEUE_CONNECTIONS_MAX: Readonly<Record<ProcessName, number>> = {
