@@ -3,7 +3,7 @@ import { createProducer, evicts, queueLocation, queueSchemaIsCurrent } from '@po
 import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
-import { keptMailProvider, mappingUnavailable, pendingMigrations, readBacklog } from '@postrider/store';
+import { storedMailProvider, mappingUnavailable, pendingMigrations, readBacklog } from '@postrider/store';
 import type { Backlog, MailProviderName } from '@postrider/store';
 import { withPool } from './session.ts';
 
@@ -49,7 +49,7 @@ async function readStore(
       const pending = await mappingUnavailable(() => pendingMigrations(pool));
       const current = pending.length === 0;
       const backlog = current ? await readBacklog(pool) : null;
-      const mailProvider = current ? await keptMailProvider(pool) : null;
+      const mailProvider = current ? await storedMailProvider(pool) : null;
       if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
         pending.push(QUEUE_TABLES);
       }

@@ -103,7 +103,7 @@ export type {
 } from './inbound/messages.ts';
 export {
   agreeOnMailProvider,
-  keptMailProvider,
+  storedMailProvider,
   MAIL_PROVIDERS,
   setMailProvider,
 } from './accounts/installation.ts';

@@ -32,15 +32,15 @@ export async function agreeOnMailProvider(
     const data = { mailProvider: given };
     await mappingUnavailable(() => db.prisma.installation.createMany({ data, skipDuplicates: true }));
   }
-  const kept = await keptMailProvider(db.pool);
+  const stored = await storedMailProvider(db.pool);
   if (given === undefined) {
-    return kept === null
+    return stored === null
       ? { name: MAIL_PROVIDER_DEFAULT, origin: 'default' }
-      : { name: kept, origin: 'kept' };
+      : { name: stored, origin: 'kept' };
   }
-  if (given === kept) return { name: given, origin: 'environment' };
+  if (given === stored) return { name: given, origin: 'environment' };
   throw new Error(
-    `MAIL_PROVIDER is ${given}, and this installation keeps ${kept}; to change that, run ` +
+    `MAIL_PROVIDER is ${given}, and this installation keeps ${stored}; to change that, run ` +
       `\`postrider installation set mail-provider ${given}\`, then restart every API and worker`,
   );
 }
@@ -54,7 +54,7 @@ export async function setMailProvider(
   db: Database,
   name: MailProviderName,
 ): Promise<MailProviderName | null> {
-  const before = await keptMailProvider(db.pool);
+  const before = await storedMailProvider(db.pool);
   await mappingUnavailable(() =>
     db.prisma.installation.upsert({
       where: { single: true },
@@ -66,7 +66,7 @@ export async function setMailProvider(
 }
 
 /** @returns the stored provider, or null. @throws StoreUnavailableError */
-export async function keptMailProvider(pool: Pool): Promise<MailProviderName | null> {
+export async function storedMailProvider(pool: Pool): Promise<MailProviderName | null> {
   const { rows } = await mappingUnavailable(() =>
     pool.query<{ name: MailProviderName }>('select mail_provider as name from installation'),
   );

@@ -35,13 +35,13 @@ describe('send attempts without a recorded outcome', () => {
     expect((await taken(4)).faults).toBe(1);
   });
 
-  test('never fall below zero, however often they are uncounted', async () => {
+  test('never fall below zero, however often they are forgiven', async () => {
     await taken(0);
     for (let time = 0; time < 3; time += 1) await work.forgiveFault({ emailId, claim: 0 });
     expect((await taken(1)).faults).toBe(0);
   });
 
-  test('are not uncounted by a job whose take never committed', async () => {
+  test('are not forgiven by a job whose take never committed', async () => {
     await taken(0);
     await work.forgiveFault({ emailId, claim: 1 });
     expect((await taken(1)).faults).toBe(1);

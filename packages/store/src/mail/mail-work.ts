@@ -64,7 +64,7 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
       const ids = jobs.map(({ emailId }) => emailId);
       await runOn(db.pool, releaseUnbegunEmails, [ids, jobs.map(({ claim }) => claim)]);
     },
-    /** Uncounts a send attempt without a recorded outcome, when the message was not the cause. */
+    /** Subtracts one from the faults of a message, when the message was not the cause. */
     async forgiveFault(job: MailClaim): Promise<void> {
       await runOn(db.pool, forgiveFault, [job.emailId, job.claim]);
     },

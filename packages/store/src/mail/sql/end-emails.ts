@@ -131,8 +131,8 @@ export const retryEmails: Statement = {
 };
 
 /**
- * Uncounts a send attempt without a recorded outcome, when the message was not the cause. If the take
- * never committed, the claim is unchanged, and the statement does nothing. A later claim also matches,
+ * Subtracts one from the unrecorded send attempts of a message, when the message was not the cause. If the
+ * take never committed, the claim is unchanged, and the statement does nothing. A later claim also matches,
  * because another worker may have taken the message meanwhile.
  *
  * $1 email id, $2 claim of the job.

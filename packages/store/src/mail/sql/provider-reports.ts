@@ -30,7 +30,8 @@ type Parameter = `$${number}`;
  * The insert that suppresses, for all mail, the addresses that a notification blames.
  *
  * Guarantee: one row for each address, locked in the order of `lockOrder`. An existing suppression keeps its
- * id and time. A complaint replaces its origin, because a customer can remove a complaint only with a reason.
+ * id and time. A complaint replaces its origin and its message, because a customer can remove a complaint
+ * only with a reason.
  *
  * @param email a FROM item with `account_id` and `email_id`; without a row, nothing is suppressed.
  * @param parameters suppression ids, addresses (each once), origins, created at.

@@ -31,8 +31,8 @@ export const fillFromDomain: Statement = {
  * "domainUnverified" means that the message must not be sent. It is also true when `from_domain` is null,
  * until `fill-from-domain` has checked the domain.
  *
- * The take counts the attempt as unrecorded. `retry-emails` and `forgive-fault` uncount it. A message that
- * ends has no row any more.
+ * The take counts the attempt as unrecorded. `retry-emails` and `forgive-fault` subtract it again. A message
+ * that ends has no row any more.
  *
  * $1 email ids, $2 their claims, $3 lease in seconds (from the due time on), $4 true when mail is sent from
  * verified domains only. Attachments are returned without their contents, which may be large.
