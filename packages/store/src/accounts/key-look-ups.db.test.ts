@@ -36,7 +36,10 @@ beforeEach(() => {
 
 async function newKey(): Promise<{ id: ApiKeyId; key: string }> {
   const { apiKey, key } = await operator.create({
-    ...{ accountId, kind: 'live', scopes: ['emails:send'], rateLimitPerMinute: null },
+    accountId,
+    kind: 'live',
+    scopes: ['emails:send'],
+    rateLimitPerMinute: null,
   });
   return { id: apiKey.id, key };
 }

@@ -83,12 +83,31 @@ describe('a message', () => {
     const cameAt = store.clock.now();
     const id = await received(message);
     expect(await messages.find(reader, id)).toEqual({
-      ...{ id, ...reader, inboxId, ruleId: null, threadId: expect.stringMatching(/^thr_/) },
-      ...{ status: 'received', heldReason: null, receivedAt: cameAt, releasedAt: null },
-      ...{ messageId: message.messageId, inReplyTo: 'r2@x', references: ['r1@x', 'r2@x'] },
-      ...{ from: message.from, to: message.to, cc: [], replyTo: [], receivedFor: message.recipients },
-      ...{ subject: 'Hi', text: 'Hello', html: '<p>', headers: [{ name: 'Subject', value: 'Hi' }] },
-      ...{ auth: message.auth, automatic: false, size: 1_000, blob: message.blob },
+      id,
+      ...reader,
+      inboxId,
+      ruleId: null,
+      threadId: expect.stringMatching(/^thr_/),
+      status: 'received',
+      heldReason: null,
+      receivedAt: cameAt,
+      releasedAt: null,
+      messageId: message.messageId,
+      inReplyTo: 'r2@x',
+      references: ['r1@x', 'r2@x'],
+      from: message.from,
+      to: message.to,
+      cc: [],
+      replyTo: [],
+      receivedFor: message.recipients,
+      subject: 'Hi',
+      text: 'Hello',
+      html: '<p>',
+      headers: [{ name: 'Subject', value: 'Hi' }],
+      auth: message.auth,
+      automatic: false,
+      size: 1_000,
+      blob: message.blob,
       attachments: [{ id: expect.stringMatching(/^att_/), ...ATTACHMENT, blob: 'c'.repeat(64) }],
     });
   });
@@ -126,11 +145,15 @@ describe('a message', () => {
     const other = await received();
     const attachmentId = (await messages.find(reader, messageId))?.attachments[0]?.id ?? null;
     expect(await messages.findLinked({ messageId, attachmentId: null })).toEqual({
-      ...{ blob: message.blob, filename: null, contentType: null },
+      blob: message.blob,
+      filename: null,
+      contentType: null,
     });
     const { filename, contentType } = ATTACHMENT;
     expect(await messages.findLinked({ messageId, attachmentId })).toEqual({
-      ...{ blob: 'c'.repeat(64), filename, contentType },
+      blob: 'c'.repeat(64),
+      filename,
+      contentType,
     });
     expect(await messages.findLinked({ messageId: other, attachmentId })).toBeNull();
     await store.outside.query('delete from messages');
@@ -183,7 +206,12 @@ describe('a list', () => {
     const many = Array.from({ length: 120 }, (_, n) => `a${n}@x.example`);
     const name = '\u{1f389}'.repeat(1_200);
     const message = {
-      ...{ to: many, cc: many, replyTo: many, subject: name, messageId: `${name}@x`, inReplyTo: `${name}@y` },
+      to: many,
+      cc: many,
+      replyTo: many,
+      subject: name,
+      messageId: `${name}@x`,
+      inReplyTo: `${name}@y`,
       text: 'é'.repeat(2 * LIMITS.recordTextBytes),
       attachments: many.map((filename) => ({ ...ATTACHMENT, filename: filename + name, blob: 'b' })),
     };
@@ -267,7 +295,8 @@ describe('releasing a message', () => {
     expect(await messages.release(reader, id)).toBe('released');
     expect(await threads()).toEqual([]);
     expect((await events()).at(-1)).toMatchObject({
-      ...{ type: 'message.received', data: { id, status: 'released', thread_id: null, inbox_id: null } },
+      type: 'message.received',
+      data: { id, status: 'released', thread_id: null, inbox_id: null },
     });
   });
 

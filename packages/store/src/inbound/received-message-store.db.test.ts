@@ -95,7 +95,12 @@ describe('a message', () => {
     expect(event?.type).toBe('message.received');
     const thread = await threadOf(id);
     expect(JSON.parse(event?.data ?? '')).toMatchObject({
-      ...{ object: 'message', id, status: 'received', inbox_id: inboxId, thread_id: thread, text: 'Hello' },
+      object: 'message',
+      id,
+      status: 'received',
+      inbox_id: inboxId,
+      thread_id: thread,
+      text: 'Hello',
       attachments: [{ filename: 'a.pdf', content_type: 'application/pdf', size: 3 }],
     });
     expect(store.wakeUps).toContainEqual({ webhooks: [webhookId], mail: false });
@@ -177,7 +182,11 @@ describe('an address', () => {
     const made = async (owner: AccountId) => {
       await ownDomain('shop.example', owner);
       const creation = await inboxes.create({
-        ...{ accountId: owner, kind: 'live', address, name: address, fromName: null },
+        accountId: owner,
+        kind: 'live',
+        address,
+        name: address,
+        fromName: null,
       });
       if (creation.kind !== 'created') throw new Error(creation.kind);
       return creation.id;

@@ -48,7 +48,11 @@ beforeEach(async () => {
   const address = `a@${SHARED_DOMAIN}`;
   const rules = { sharedDomains: [SHARED_DOMAIN], perAccountMax: 9 };
   await createInboxStore(store.db, store.clock, rules).create({
-    ...{ accountId, kind: 'live', address, name: address, fromName: null },
+    accountId,
+    kind: 'live',
+    address,
+    name: address,
+    fromName: null,
   });
 });
 
@@ -255,8 +259,11 @@ describe('a sweep and a message at the same time', () => {
 
 test('an unreachable Postgres is a StoreUnavailableError', async () => {
   const pool = createPool({
-    ...{ databaseUrl: 'postgres://nobody@127.0.0.1:9/none', size: 1, applicationName: 'away' },
-    ...{ durableCommits: true, onError: () => undefined },
+    databaseUrl: 'postgres://nobody@127.0.0.1:9/none',
+    size: 1,
+    applicationName: 'away',
+    durableCommits: true,
+    onError: () => undefined,
   });
   const away = createSweptBlobs({ pool });
   for (const call of [away.begin(), away.take([newBlob()]), away.settle([newBlob()])]) {

@@ -29,7 +29,11 @@ const inboxStore = () =>
 
 async function inbox(address = ADDRESS, kind: KeyKind = 'live', owner = accountId): Promise<InboxId> {
   const creation = await inboxStore().create({
-    ...{ accountId: owner, kind, address, name: address, fromName: null },
+    accountId: owner,
+    kind,
+    address,
+    name: address,
+    fromName: null,
   });
   if (creation.kind !== 'created') throw new Error(creation.kind);
   return creation.id;
@@ -37,8 +41,18 @@ async function inbox(address = ADDRESS, kind: KeyKind = 'live', owner = accountI
 
 function draft(more: Partial<EmailDraft> = {}): EmailDraft {
   return {
-    ...{ from: `"An Agent" <Agent+x@in.example>`, to: ['bob@b.example'], cc: [], bcc: [], replyTo: [] },
-    ...{ subject: 'Hi', html: null, text: 'Hi', headers: {}, attachments: [], tags: [], topicId: null },
+    from: `"An Agent" <Agent+x@in.example>`,
+    to: ['bob@b.example'],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: 'Hi',
+    html: null,
+    text: 'Hi',
+    headers: {},
+    attachments: [],
+    tags: [],
+    topicId: null,
     ...more,
   };
 }

@@ -86,7 +86,10 @@ test.each(['sent', 'failed'] as const)(
     for (const { email: ended, providerMessageId, error } of ends) {
       const [row] = await store.outside.query('select * from emails where id = $1', [ended.emailId]);
       expect(row).toMatchObject({
-        ...{ status, last_event: status, error, provider_message_id: providerMessageId },
+        status,
+        last_event: status,
+        error,
+        provider_message_id: providerMessageId,
         suppressed_addresses: ended.suppressed,
         sent_at: status === 'sent' ? store.clock.now() : null,
       });
@@ -151,7 +154,9 @@ test('does not undo an earlier report, nor a failure', async () => {
   );
   await work.endTogether('sent', [endOf(held)]);
   expect(await email()).toMatchObject({
-    ...{ status: 'failed', last_event: 'complained', error: 'no such key' },
+    status: 'failed',
+    last_event: 'complained',
+    error: 'no such key',
   });
 });
 

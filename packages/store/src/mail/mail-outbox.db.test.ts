@@ -38,7 +38,10 @@ describe('claim', () => {
     const claimed = new Map((await claim()).map((email) => [email.emailId, email]));
     expect([...claimed.keys()].sort()).toEqual([due, soon].sort());
     expect(claimed.get(due)).toEqual({
-      ...{ emailId: due, claim: 0, faults: 0, delayMs: 0 },
+      emailId: due,
+      claim: 0,
+      faults: 0,
+      delayMs: 0,
       accountId: owner?.id,
     });
     expect(claimed.get(soon)?.delayMs).toBeGreaterThan(0);
