@@ -113,7 +113,7 @@ describe('the polling pass', () => {
     await store.rows.deliveries(webhookId, { count: 20 });
     await fixture.poll();
     const [first = '', ...others] = byNumber(fixture.idsQueued());
-    for (let n = 0; n < 12; n += 1) await fixture.poll(); // the room is full: nothing to claim
+    for (let n = 0; n < 12; n += 1) await fixture.poll(); // at its limit: nothing to claim
     await store.database.query('delete from deliveries where id = any ($1)', [others]);
     const before = fixture.claims.flat().length;
     await fixture.untilScanned();
@@ -125,7 +125,7 @@ describe('the polling pass', () => {
   test('claims from the first due delivery of a webhook at its limit; a sweep finds earlier ones', async () => {
     const webhookId = await store.rows.webhook();
     const ids = await store.rows.deliveries(webhookId, { count: 40 });
-    await fixture.poll(); // sweeps, scans, and fills the room
+    await fixture.poll(); // sweeps, scans, and reaches the limit
     const [early = ''] = await store.rows.deliveries(webhookId, { dueInMs: -60_000 });
     await Promise.all([fixture.work('fast'), fixture.work('slow')]);
     const { scans } = fixture;

@@ -7,7 +7,7 @@ export interface FleetWatch {
   run(): Promise<number>;
 }
 
-/** Workers announce themselves as often. */
+/** Workers announce themselves at the same interval. */
 const EVERY_MS = 1_000;
 
 /** @param slotsPerWorker used while no worker has announced itself, as when everything starts together */

@@ -49,7 +49,7 @@ export interface RelayParts {
 
 const PASS_PAUSE_AFTER_ERROR_MS = 500;
 const CLEANUP_PAUSE_AFTER_ERROR_MS = 60_000;
-/** A turn may hang when Postgres does not answer. */
+/** A pass may hang when Postgres does not answer. */
 const STOP_TIMEOUT_MS = 5_000;
 
 type StartPass = (name: RelayPass, run: () => Promise<number>, pauseAfterErrorMs: number) => PeriodicTask;

@@ -92,7 +92,7 @@ export class DeliveryFixture {
     };
   }
 
-  /** A wake-up for these arrives. @returns the pause that the turn asks for. */
+  /** A wake-up names these webhooks. @returns the pause before the next run, in milliseconds. */
   async wakeUp(...webhooks: WebhookId[]): Promise<number> {
     this.wakeUps.add(webhooks);
     return this.wakeUps.run();

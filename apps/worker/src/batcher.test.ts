@@ -35,7 +35,7 @@ async function settled(action: () => void): Promise<void> {
   await elapse(0);
 }
 
-/** One call for each letter, all in this turn. */
+/** One call per letter, all before the event loop continues. */
 async function addAll(letters: string): Promise<string[]> {
   return Promise.all(letters.split('').map(async (letter) => batcher.add(letter)));
 }

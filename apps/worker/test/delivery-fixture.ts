@@ -65,7 +65,7 @@ export interface DeliveryFixture {
   endpoint(address: string): Promise<EndpointRow>;
   /** One due delivery, as the job that the relay makes of it. */
   job(webhookId: WebhookId, options?: DeliveryWish): Promise<DeliveryClaim>;
-  /** The job of the next hand-over; what was retried is made due, a lease is made to run out. */
+  /** The job of the next claim. A retry becomes due first; a lease runs out first. */
   nextJob(webhookId: WebhookId): Promise<DeliveryClaim>;
   /** A worker's whole way from job to report. */
   worker(options?: WorkerOptions): (job: DeliveryClaim) => Promise<void>;

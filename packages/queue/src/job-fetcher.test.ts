@@ -313,7 +313,7 @@ describe('batches that arrive where single jobs were expected', () => {
     run = intake.run(queue);
   }
 
-  /** Ends the work in hand again and again until all that was added has been begun. */
+  /** Ends the jobs in flight repeatedly, until every added job has started. */
   async function workThrough(count: number): Promise<void> {
     await waitFor(
       () => {

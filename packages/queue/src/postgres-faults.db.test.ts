@@ -67,7 +67,7 @@ describe('broken sessions of the queue', () => {
     const { opened, open: letGo } = gate();
     open(database.url, () => (seen.at(-1) === '2' ? opened : Promise.resolve()));
     await takes('1');
-    await takes('2'); // stays in hand
+    await takes('2'); // stays in flight
     for (const id of ['3', '4', '5', '6']) {
       await cutAll();
       await takes(id);
@@ -99,7 +99,7 @@ describe('a Postgres that', () => {
     const { opened, open: letGo } = gate();
     open(postgres.url, () => (seen.at(-1) === '2' ? opened : Promise.resolve()));
     await takes('1');
-    await takes('2'); // stays in hand
+    await takes('2'); // stays in flight
     await postgres.stop();
     await refuses();
     letGo();
@@ -120,7 +120,7 @@ describe('a Postgres that', () => {
     const { opened, open: letGo } = gate();
     open(postgres.url, () => (seen.length > 1 ? opened : Promise.resolve()));
     await takes('1');
-    await takes('2'); // stays in hand
+    await takes('2'); // stays in flight
     await postgres.stop();
     const stopped = consumer.stop(20_000);
     letGo();

@@ -4,9 +4,9 @@ import type { EndedEmail, MailClaim, MailWork, RetriedEmail, TakenEmail } from '
 import { createBatcher } from '../batcher.ts';
 import type { Batcher } from '../batcher.ts';
 
-/** The job of a message's hand-over. */
+/** The job for one claim of a message. */
 export interface SendJob extends MailClaim {
-  /** Earlier hand-overs of which no outcome was recorded. */
+  /** Earlier claims without a recorded outcome. */
   readonly faults?: number | undefined;
 }
 

@@ -108,7 +108,7 @@ async function aboutTopic(id: string): Promise<void> {
   await database.query('update emails set topic_id = $1', [id]);
 }
 
-/** The job of the next hand-over: what was put back is made due, a lease is made to run out. */
+/** The job of the next claim. A retry becomes due first; a lease runs out first. */
 async function nextJob(): Promise<MailClaim> {
   await database.query('update email_sends set due_at = least(due_at, now()), leased_until = null');
   const limits = { lookAheadSeconds: 0, rowsMax: 1, leaseSeconds: 30 };
