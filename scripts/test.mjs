@@ -19,6 +19,7 @@ const STATIC_CHECKS = [
     ...['--config', '.dependency-cruiser.cjs', 'apps', 'packages', 'e2e', 'bench'],
   ],
   ['unused', join(MODULES, 'knip/bin/knip.js')],
+  ['prose', join(ROOT, 'scripts/check-prose.mjs')],
   ['generated', join(ROOT, 'scripts/check-generated.mjs')],
   ['format', join(MODULES, 'prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'],
 ];

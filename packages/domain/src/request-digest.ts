@@ -30,7 +30,8 @@ export function requestDigest(body: unknown): Buffer {
     innermost.before = innermost.between;
     if (done === true) text += open.pop()?.end ?? '';
     else if (typeof value === 'object' && value !== null) open.push(containerOf(value));
-    else text += typeof value === 'string' ? stringText(value) : String(value); // JSON has no infinity, but 1e999 reads as one
+    // JSON has no infinity, but `JSON.parse` reads 1e999 as one.
+    else text += typeof value === 'string' ? stringText(value) : String(value);
     if (text.length < PIECE_LENGTH) continue;
     hash.update(text, 'utf16le');
     text = '';

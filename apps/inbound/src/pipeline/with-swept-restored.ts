@@ -21,7 +21,7 @@ export async function withSweptRestored<T>(
     } catch (error) {
       if (!(error instanceof SweptBlobsError) || !error.isOver || tries === TRIES_MAX) throw error;
       await putAgain();
-      await store.forgetSwept(error.blobs); // only after the put: another message may rely on these blobs then
+      await store.forgetSwept(error.blobs); // after the put: then another message may rely on them
     }
   }
 }

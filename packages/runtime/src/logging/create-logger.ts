@@ -33,7 +33,8 @@ export function createLogger({ level, service, stream, clock = systemClock }: Lo
     // Not on the transport: a logger without a format first builds its own JSON.
     format: renderedLine(clock, service),
     transports: [
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston's own types disagree
+      // winston's own types disagree.
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment
       new winston.transports.Stream({ stream: output, eol: '\n' }),
     ],
   });

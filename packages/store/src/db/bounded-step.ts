@@ -50,7 +50,7 @@ export type Chore =
   | 'surplus dead letters';
 
 /**
- * Runs one step of a chore, unless another process runs a step of it.
+ * Runs one step of a chore, unless another process runs a step now.
  *
  * @returns null when another process does. The caller then stops, because the other process does the same
  * work.
@@ -70,7 +70,7 @@ export async function inSoleStep<T>(
 }
 
 /**
- * The result of one step: the start of the next step (null at the end), and how many rows this step ended.
+ * The result of a step: the start of the next step (null at the end), and how many rows this step ended.
  */
 export interface AgeStep {
   readonly last: string | null;

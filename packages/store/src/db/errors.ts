@@ -13,7 +13,7 @@ export class StoreUnavailableError extends Error {
 const UNAVAILABLE_SQLSTATES = [
   /^08/, // connection exceptions
   /^53/, // insufficient resources: too many connections, disk full
-  /^57/, // operator intervention: shutdown, crash recovery, cannot connect now, statement timeout, cancellation
+  /^57/, // operator intervention: shutdown, crash recovery, statement timeout, cancellation
   /^58/, // faults around the server: input and output
   /^25P03$/, // idle in transaction timeout
   /^25006$/, // read-only: a failover is under way

@@ -129,7 +129,7 @@ async function listPage(
   after: DeadLetterId | null,
 ): Promise<Page<DeadLetter> | null> {
   const cursor = after === null ? null : ({ side: 'after', id: after } as const);
-  // Never both conditions: Postgres might then read all letters of the account to find those of one webhook.
+  // Never both conditions: Postgres might then read all letters of the account to find one webhook's.
   const owner =
     webhookId === undefined
       ? { accountId, webhookId: { notIn: await beingRemoved(db, accountId) } }

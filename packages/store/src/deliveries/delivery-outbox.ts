@@ -48,7 +48,7 @@ export interface ClaimedDelivery {
   readonly accountId: AccountId;
   /** Deliveries of its webhook that were due and in flight before this claim. */
   readonly inFlight: number;
-  /** Rows that the claim read for its webhook, at most the limit. Other relays may have got some of them. */
+  /** Rows that the claim read for its webhook, at most the limit. Other relays may have got some. */
   readonly rowsRead: number;
   /** An attempt of the webhook is in flight for longer than `stuckAfterSeconds`. */
   readonly stuck: boolean;

@@ -138,7 +138,7 @@ async function erase(pool: Pool, erasure: Erasure, kind: MailKind): Promise<Eras
 }
 
 /**
- * Deletes messages of one inbox, and mail threads that are empty afterwards. The inbox is locked first, as by
+ * Deletes messages of an inbox, and mail threads that are empty afterwards. The inbox is locked first, as by
  * receiving and releasing. No second inbox is locked, so this cannot deadlock.
  *
  * @returns the ids of the deleted messages; null when the inbox was busy for too long.

@@ -11,7 +11,7 @@ export interface Erasure {
   readonly resumeFrom: string;
 }
 
-/** Result of one erasure pass for one kind of row. */
+/** Result of an erasure pass for one kind of row. */
 export interface Erased {
   readonly erased: number;
   /** Rows that must stay for now, because they are outstanding or locked. */

@@ -9,7 +9,7 @@ import { together } from './erasure.ts';
 import type { Erased, Erasure } from './erasure.ts';
 import { unreadSesMail } from './unread-ses-mail.ts';
 
-/** Result of one pass over a request. */
+/** Result of a pass over a request. */
 export interface ErasureResult {
   readonly accountId: AccountId;
   /** Time of the last request, if it was repeated. Later mail is not erased. */

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { readAgedPage, ROWS_PER_STEP, inStepsByAge } from '../db/bounded-step.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 
-/** An erasure finds attempts by their event. So an event stays as long as an attempt of it is logged. */
+/** An erasure finds attempts by their event. So an event stays as long as one of its attempts is logged. */
 const UNUSED = `
   not exists (select from deliveries d where d.event_id = page.id)
   and not exists (select from attempts a where a.event_id = page.id)`;

@@ -6,7 +6,7 @@ import { RECEIVED_PER_STEP } from './old-messages.ts';
 /** For one inbox: about half a second of work. The next call continues. */
 const STEPS_PER_CALL = 200;
 
-/** The result of one pass over deleted inboxes. */
+/** The result of a pass over deleted inboxes. */
 export interface InboxRemovals {
   /** Inboxes without any rows left. */
   readonly removed: number;

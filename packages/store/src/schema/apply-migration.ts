@@ -70,7 +70,7 @@ async function inOneTransaction(client: Client, migration: Migration): Promise<v
 }
 
 /**
- * A failed `create index concurrently` leaves an invalid index of that name, which is dropped first. A valid
+ * A failed `create index concurrently` leaves an invalid index. It is dropped first. A valid
  * index was made by an earlier run. All other statements are written so that they may run twice.
  */
 async function runRepeatably(client: Client, statement: string): Promise<readonly string[]> {

@@ -45,7 +45,7 @@ export async function migrate(
     application_name: 'postrider-migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  client.on('error', () => undefined); // an error between two statements: the next statement fails and reports it
+  client.on('error', () => undefined); // between two statements: the next one fails and reports it
   return mappingUnavailable(async () => {
     await client.connect();
     try {

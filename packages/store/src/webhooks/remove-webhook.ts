@@ -10,7 +10,7 @@ const ROWS_PER_CHUNK = 1_000;
 /** About half a second of work. The next call continues. */
 const CHUNKS_PER_CALL = 20;
 
-/** The result of one pass over the webhooks that are marked as removed. */
+/** The result of a pass over the webhooks that are marked as removed. */
 export interface Removals {
   /** Webhooks that were deleted. */
   readonly removed: number;

@@ -23,7 +23,7 @@ import type { Statement } from '../../db/statement.ts';
  * another session updates meanwhile has a new `ctid`: it is left for the next claim.
  *
  * The planner cannot know how many rows are picked. It would assume a share of the backlog, and a hash join
- * would read all of it. Connections with `plans: 'once'` allow nested loops only.
+ * would read the whole backlog. Connections with `plans: 'once'` allow nested loops only.
  *
  * Rows before a webhook's start position are neither read nor counted. Ended rows stay in the index until a
  * vacuum, and as long as an open snapshot may see them. A claim without a start position reads all of these.

@@ -24,7 +24,7 @@ const pageOf = (source: string): string => `
 /** Cost: as many rows as the page has, and one index descent for each day of the log. */
 export const listAttempts: Statement = { name: 'list-attempts', text: pageOf('attempts') };
 
-/** The attempts of one event, $6. An event has few: its index finds them, however many the webhook has. */
+/** The attempts of an event, $6. An event has few: its index finds them, however many the webhook has. */
 export const listAttemptsOfEvent: Statement = {
   name: 'list-attempts-of-event',
   text: `with of_event as materialized (select * from attempts where event_id = $6) ${pageOf('of_event')}`,

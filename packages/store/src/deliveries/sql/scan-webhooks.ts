@@ -48,7 +48,7 @@ export const scanWebhooks: Statement = {
  * delivery is due within the look-ahead.
  *
  * Cost: one index descent per webhook, whatever its backlog. It begins at each webhook's first index entry.
- * While an old snapshot keeps dead entries there, it reads all of them.
+ * While an old snapshot keeps dead entries there, it reads every entry.
  *
  * $1 cursor (a webhook id; '' to begin), $2 webhooks per step, $3 look-ahead in seconds.
  * Every row has the cursor of the next step; null: this step was the last. When no webhook is found, one row
