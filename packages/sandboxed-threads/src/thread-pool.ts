@@ -6,8 +6,8 @@ import type { Transfer } from './answer-jobs.ts';
 
 /**
  * The heap limit of a thread counts the old generation. Node 24 can move a whole young generation there in
- * one step, beyond the limit. Then V8 ends the process: with the default size in 11 of 24 tries, at a limit of
- * 64 MiB. With 32 MiB or less, V8 ended only the thread in 60 of 60 tries.
+ * one step, beyond the limit. Then V8 ends the process: with the default size in 11 of 24 tries (limit
+ * 64 MiB). With 32 MiB or less, V8 ended only the thread in 60 of 60 tries.
  */
 const YOUNG_GENERATION_MB = 16;
 
