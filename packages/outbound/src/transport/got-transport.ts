@@ -10,7 +10,9 @@ export function createGotTransport(agent: Agent): Transport {
   return {
     post({ url, headers, body }, listener) {
       let native: ClientRequest | undefined;
-      const stream = http.stream.post(url, { body, headers });
+      const stream = http.stream.post(url, { headers });
+      // got cuts the connection when the answer overtakes the write of its own `body` option.
+      stream.end(body);
       stream.once('error', (error: Error) => {
         const cause = causeOf(error, native);
         if (native === undefined) listener.onUnsendable(cause);
