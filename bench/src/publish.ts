@@ -1,13 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from './arguments.ts';
+import { methodPage } from './page/method-page.ts';
 import { readNotes } from './page/notes.ts';
 import { pageOf, plotsOf } from './page/page.ts';
 import { plotSvg } from './page/plot.ts';
+import { FIGURES } from './registry.ts';
 import { resultSchema } from './result/result.ts';
 import type { Result } from './result/result.ts';
 
-/** Writes `NAME.md`, `NAME/result.json` and the plots of the page. */
+/** Writes `NAME.md`, `NAME/result.json`, the plots of the page, and `benchmark-method.md`. */
 export interface PagePlace {
   readonly folder: string;
   readonly name: string;
@@ -21,7 +23,8 @@ export function writePage(measured: Result, { folder, name }: PagePlace, notesFo
   for (const file of readdirSync(assets)) if (file.endsWith('.svg')) rmSync(join(assets, file));
   for (const plot of plotsOf(result)) writeFileSync(join(assets, `${plot.id}.svg`), plotSvg(plot));
   writeFileSync(join(assets, 'result.json'), `${JSON.stringify(result, null, 1)}\n`);
-  writeFileSync(join(folder, `${name}.md`), pageOf(result, { notes: readNotes(notesFolder), name }));
+  writeFileSync(join(folder, `${name}.md`), pageOf(result, { name }));
+  writeFileSync(join(folder, 'benchmark-method.md'), methodPage(FIGURES, readNotes(notesFolder)));
 }
 
 /** Rounds to six significant digits. More digits are noise, and people read the file, too. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Notes } from './page.ts';
+import type { Notes } from './method-page.ts';
 
 /** @param folder contains one file per figure, such as `drain.md` */
 export function readNotes(folder: string): Notes {

@@ -40,22 +40,21 @@ function result(figures: FigureResult[], wish: Partial<Result> = {}): Result {
   };
 }
 
-const page = (figures: FigureResult[], wish: Partial<Result> = {}, notes: [string, string][] = []) =>
-  pageOf(result(figures, wish), { notes: new Map(notes), name: 'benchmark' });
+const page = (figures: FigureResult[], wish: Partial<Result> = {}) =>
+  pageOf(result(figures, wish), { name: 'benchmark' });
 
 describe('an aim', () => {
   test('that is reached is shown with its median and spread', () => {
     expect(page([figure({})])).toMatch(
-      /CPU per delivery +\| at most 1\.50 × +\| 1\.20 × \(1\.10 to 1\.30\) +\| yes +\|/,
+      /CPU per delivery: at most 1\.50 × +\| 1\.20 × \(1\.10 to 1\.30\) +\| yes +\|/,
     );
   });
 
-  test('that is not reached stands as not reached, at a glance and in its section', () => {
+  test('that is not reached stands as not reached', () => {
     const text = page([figure({ checks: [reached, missed] })]);
     expect(
       text.match(/deliveries per second.*0\.42 × \(0\.40 to 0\.45\) +\| \*\*not reached\*\*/g),
-    ).toHaveLength(2);
-    expect(text).toContain('### A burst: CPU and rate\n\n**not reached**\n');
+    ).toHaveLength(1);
     expect(text).toContain('**1 of 2 aims are reached.**');
   });
 });
@@ -65,18 +64,16 @@ describe('a figure', () => {
     const text = page([figure({ status: 'not measured', reason: 'not done after 04:00', checks: [] })]);
     expect(text).toContain('**not measured**: not done after 04:00');
     expect(text).toContain('> **1 of 1 figures were not measured in this run.**');
-    expect(text).toMatch(/A burst: CPU and rate +\| +\| +\| \*\*not measured\*\*/);
+    expect(text).toMatch(/\[A burst: CPU and rate\]\(\S+\) +\| +\| +\| \*\*not measured\*\*/);
   });
 
-  test('carries its notes, and no other’s', () => {
-    const text = page([figure({}), figure({ id: 'other', title: 'Another' })], {}, [
-      ['other', 'In the kernel.\n'],
-    ]);
-    expect(text.split('#### Where the time goes')).toHaveLength(2);
-    expect(text.indexOf('In the kernel.')).toBeGreaterThan(text.indexOf('### Another'));
+  test('has one sentence about its setting', () => {
+    expect(page([figure({ how: 'A burst is drained. One worker runs.' })])).toMatch(
+      /\| A burst is drained\. +\|/,
+    );
   });
 
-  test('shows its values, its plot and its table', () => {
+  test('shows its plot', () => {
     const plot = {
       kind: 'lines' as const,
       logarithmic: false,
@@ -87,20 +84,18 @@ describe('a figure', () => {
       series: [{ name: 'a', points: [[1, 2]] as [number, number][] }],
     };
     const one = figure({
-      values: [valueOf('deliveries', '/s', [1100])],
-      tables: [{ title: 'The most frequent', head: ['statement', 'calls'], rows: [['select a | b', 7]] }],
       plots: [plot],
     });
     const text = page([one]);
-    expect(text).toMatch(/\| deliveries +\| +\| 1,100\/s +\| +\|/);
     expect(text).toContain('![Rates](benchmark/rates.svg)');
-    expect(text).toMatch(/\| `select a \\\| b` \| 7 +\|/);
     expect(plotsOf(result([one]))).toEqual([plot]);
   });
 
-  test('is linked from the glance to its heading', () => {
+  test('is linked to its method', () => {
     const text = page([figure({ title: 'Redis’ memory, with 1,000 queued' })]);
-    expect(text).toContain('[Redis’ memory, with 1,000 queued](#redis-memory-with-1000-queued)');
+    expect(text).toContain(
+      '[Redis’ memory, with 1,000 queued](benchmark-method.md#redis-memory-with-1000-queued)',
+    );
   });
 });
 
@@ -133,7 +128,7 @@ describe('a run', () => {
 
 test('what the page is made of is what result.json holds', () => {
   const whole = result([figure({ checks: [reached, missed] })]);
-  expect(pageOf(resultSchema.parse(JSON.parse(JSON.stringify(whole))), { notes: new Map(), name: 'x' })).toBe(
-    pageOf(whole, { notes: new Map(), name: 'x' }),
+  expect(pageOf(resultSchema.parse(JSON.parse(JSON.stringify(whole))), { name: 'x' })).toBe(
+    pageOf(whole, { name: 'x' }),
   );
 });

@@ -1,42 +1,37 @@
-import { figureHolds } from '../result/result.ts';
 import type { Check, FigureResult, Plot, Result } from '../result/result.ts';
 import { median } from '../result/statistics.ts';
 import { aim, number, spread } from './numbers.ts';
 import { table } from './table.ts';
 
-/** Notes by figure, written by hand in Markdown: where the time goes, and what was tried. */
-export type Notes = ReadonlyMap<string, string>;
-
-/** What a page needs besides its result. */
-interface Beside {
-  readonly notes: Notes;
+interface PageOptions {
   /** The name of the page's file and of the folder with its plots. */
   readonly name: string;
 }
 
 const NOT_REACHED = '**not reached**';
+/** Beside each page of results. */
+const METHOD_PAGE = 'benchmark-method.md';
 
 /**
- * The page of a result. It contains only constant sentences, values of the result, and the notes. It shows
- * each plot of `plotsOf` as `NAME/ID.svg`.
+ * The page of a result. It contains only constant sentences and values of the result. It shows each plot of
+ * `plotsOf` as `NAME/ID.svg`. The method of each figure is on the method page.
  */
-export function pageOf(result: Result, beside: Beside): string {
+export function pageOf(result: Result, options: PageOptions): string {
   return `${[
     '# Benchmark',
-    'Made by `npm run bench -- --publish`; do not edit. Notes are in `bench/notes`.',
+    'Made by `npm run bench -- --publish`; do not edit.',
     ...warnings(result),
     introduction(result),
-    '## At a glance',
-    glance(result.figures),
+    ...section('## Load', result.figures, 'load'),
+    ...section('## Isolation', result.figures, 'isolation'),
+    ...plots(result, options),
     '## The machine and what ran on it',
     table(
       ['what', 'which'],
       [...facts(result.machine), ...facts(result.versions), ...facts(result.configuration)],
     ),
-    ...section('## Load', result, 'load', beside),
-    ...section('## Isolation', result, 'isolation', beside),
     '## Repeat it',
-    repeat(beside.name),
+    repeat(options.name),
   ].join('\n\n')}\n`;
 }
 
@@ -57,8 +52,8 @@ const repeat = (name: string): string =>
     '```',
     '',
     'It needs a `redis-server` or `valkey-server` on PATH, and Linux for the CPU and the memory of processes. It starts',
-    'everything itself, on loopback only, and exits with 0 when every aim is reached. The result is',
-    `[result.json](${name}/result.json): all numbers of this page and more.`,
+    'everything itself, on loopback only, and exits with 0 when every aim is reached.',
+    `[result.json](${name}/result.json) has all numbers of this page and more.`,
   ].join('\n');
 
 function warnings(result: Result): string[] {
@@ -81,60 +76,41 @@ function introduction(result: Result): string {
       `${number(result.seconds / 60)} minutes. **${reached} of ${checks.length} aims are reached.**`,
     '',
     'Real processes, a private Postgres and a private Redis, TLS between workers and receiver, everything on one machine',
-    'and on loopback. A ratio stands beside its own yardstick, measured in the same run, in turn: on another machine compare',
-    'the ratios. Each figure is the median of its rounds, with the lowest and the highest in parentheses.',
+    'and on loopback. A ratio (×) compares with a yardstick of the same run: on another machine compare the ratios. Each value',
+    'is the median of its rounds, with the lowest and the highest in parentheses.',
+    `[How each figure is measured, and what limits it](${METHOD_PAGE}).`,
   ].join('\n');
 }
 
-function glance(figures: readonly FigureResult[]): string {
-  const rows = figures.flatMap((figure) =>
-    figure.status === 'not measured'
-      ? [[figure.title, '', '', '**not measured**']]
-      : figure.checks.map((check, index) => [
-          index === 0 ? `[${figure.title}](#${anchorOf(figure.title)})` : '',
-          `${check.name}: ${aim(check)}`,
-          spread(check),
-          verdict(check),
-        ]),
-  );
-  return table(['figure', 'aim', 'measured', 'reached'], rows);
+function section(heading: string, figures: readonly FigureResult[], group: FigureResult['group']): string[] {
+  const rows = figures.filter((figure) => figure.group === group).flatMap(rowsOf);
+  return rows.length === 0 ? [] : [heading, table(['figure', 'aim', 'measured', 'reached', 'setting'], rows)];
 }
 
-function section(heading: string, result: Result, group: FigureResult['group'], beside: Beside): string[] {
-  const figures = result.figures.filter((figure) => figure.group === group);
-  if (figures.length === 0) return [];
-  const overview = group === 'isolation' ? isolationPlot(figures) : null;
-  return [
-    heading,
-    ...(overview === null ? [] : [image(overview, beside)]),
-    ...figures.flatMap((figure) => figureSection(figure, beside)),
-  ];
+/** One row per aim. The first row has the title and one sentence about the setting. */
+function rowsOf(figure: FigureResult): string[][] {
+  const title = `[${figure.title}](${METHOD_PAGE}#${anchorOf(figure.title)})`;
+  const setting = firstSentence(figure.how);
+  if (figure.status === 'not measured') {
+    return [[title, '', '', `**not measured**: ${figure.reason ?? ''}`, setting]];
+  }
+  return figure.checks.map((check, index) => [
+    index === 0 ? title : '',
+    `${check.name}: ${aim(check)}`,
+    spread(check),
+    verdict(check),
+    index === 0 ? setting : '',
+  ]);
 }
 
-function figureSection(figure: FigureResult, beside: Beside): string[] {
-  const note = beside.notes.get(figure.id);
-  const state = figureHolds(figure)
-    ? []
-    : [figure.status === 'measured' ? NOT_REACHED : `**not measured**: ${figure.reason ?? ''}`];
-  const rows = [
-    ...figure.checks.map((check) => [check.name, aim(check), spread(check), verdict(check)]),
-    ...figure.values.map((value) => [value.name, '', spread(value), '']),
-  ];
-  return [
-    `### ${figure.title}`,
-    ...state,
-    figure.how,
-    ...(rows.length === 0 ? [] : [table(['', 'aim', 'measured', 'reached'], rows)]),
-    ...figure.plots.map((plot) => image(plot, beside)),
-    ...figure.tables.flatMap(({ title, head, rows: cells }) => [
-      `${title}:`,
-      table(
-        head,
-        cells.map((row) => row.map((cell) => (typeof cell === 'number' ? number(cell) : code(cell)))),
-      ),
-    ]),
-    ...(note === undefined ? [] : ['#### Where the time goes', note.trim()]),
-  ];
+/** Ends at the first period or colon that a space follows. */
+function firstSentence(text: string): string {
+  return `${/^.*?(?=[.:;] |\.?$)/.exec(text)?.[0] ?? text}.`;
+}
+
+function plots(result: Result, options: PageOptions): string[] {
+  const images = plotsOf(result).map((plot) => image(plot, options));
+  return images.length === 0 ? [] : ['## Plots', ...images];
 }
 
 function verdict(check: Check): string {
@@ -161,7 +137,7 @@ function isolationPlot(figures: readonly FigureResult[]): Plot | null {
   };
 }
 
-function image({ id, title }: Plot, { name }: Pick<Beside, 'name'>): string {
+function image({ id, title }: Plot, { name }: PageOptions): string {
   return `![${title}](${name}/${id}.svg)`;
 }
 
@@ -175,9 +151,4 @@ function anchorOf(heading: string): string {
 
 function facts(record: Readonly<Record<string, string>>): string[][] {
   return Object.entries(record).map(([name, value]) => [name, value]);
-}
-
-/** Shows statements in a table as code, but not numbers. */
-function code(cell: string): string {
-  return /^[\d.]+$/.test(cell) ? cell : `\`${cell}\``;
 }

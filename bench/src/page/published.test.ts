@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readResult } from '../publish.ts';
 import { FIGURES } from '../registry.ts';
+import { methodPage } from './method-page.ts';
 import { readNotes } from './notes.ts';
 import { pageOf, plotsOf } from './page.ts';
 
@@ -13,8 +14,8 @@ const notes = readNotes(join(ROOT, 'bench', 'notes'));
 describe.each(['benchmark', 'benchmark-2-cores'])('the published page %s', (name) => {
   const result = readResult(join(DOCS, name, 'result.json'));
 
-  test('is what its result and the notes make: nobody has edited a number', () => {
-    expect(readFileSync(join(DOCS, `${name}.md`), 'utf8')).toBe(pageOf(result, { notes, name }));
+  test('is what its result makes: nobody has edited a number', () => {
+    expect(readFileSync(join(DOCS, `${name}.md`), 'utf8')).toBe(pageOf(result, { name }));
   });
 
   test('has every plot that it shows, and no other', () => {
@@ -28,17 +29,23 @@ test('every note belongs to a figure', () => {
   expect([...notes.keys()].filter((id) => !figures.includes(id))).toEqual([]);
 });
 
+test('the method page is what the figures and the notes make', () => {
+  expect(readFileSync(join(DOCS, 'benchmark-method.md'), 'utf8')).toBe(methodPage(FIGURES, notes));
+});
+
 test.each(FIGURES.map((figure) => [figure.id, figure] as const))(
-  'a page whose result has the figure %s prints it with its notes',
+  'the figure %s is on the method page with its notes, and on the page of a result that has it',
   (id, { title, group }) => {
     const published = readResult(join(DOCS, 'benchmark', 'result.json'));
     const [any] = published.figures;
     if (any === undefined) throw new Error('the published result has no figure');
-    const page = pageOf(
-      { ...published, figures: [{ ...any, id, title, group }] },
-      { notes: new Map([[id, `Note on ${id}.`]]), name: 'benchmark' },
-    );
-    expect(page).toContain(`### ${title}\n`);
-    expect(page).toContain(`#### Where the time goes\n\nNote on ${id}.\n`);
+    const page = pageOf({ ...published, figures: [{ ...any, id, title, group }] }, { name: 'benchmark' });
+    expect(page).toContain(`[${title}](benchmark-method.md#`);
+    const method = methodPage(FIGURES, new Map([[id, `Note on ${id}.`]]));
+    expect(method).toContain(`### ${title}\n`);
+    expect(method.split('**What limits it.**\n\n')).toEqual([
+      expect.stringContaining(`### ${title}\n`),
+      expect.stringMatching(new RegExp(`^Note on ${id}\\.\n`)),
+    ]);
   },
 );
