@@ -73,7 +73,10 @@ async function install(name, node) {
       '--ignore-scripts',
       '--loglevel=error',
     ];
-    await run(...npmTool('npm', ['install', '--prefix', draft, ...flags, name]), { stdio: ['ignore', 2, 2] });
+    await run(...npmTool('npm', ['install', '--prefix', draft, ...flags, name]), {
+      stdio: ['ignore', 2, 2],
+      env: { npm_config_globalconfig: globalNpmrc() },
+    });
     rmSync(complete, { recursive: true, force: true });
     renameSync(draft, complete);
   } finally {
@@ -85,8 +88,12 @@ async function install(name, node) {
 export async function runAgain(node) {
   const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], {
     stdio: 'inherit',
-    // pnpm asks the `node` on PATH for its version.
-    env: { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) },
+    env: {
+      ...process.env,
+      npm_config_globalconfig: globalNpmrc(),
+      // pnpm asks the `node` on PATH for its version.
+      PATH: [dirname(node), process.env.PATH].join(delimiter),
+    },
   });
   for (const signal of PASSED_SIGNALS) process.on(signal, () => passOn(signal, child));
   const [code, signal] = await new Promise((resolve, reject) => {
@@ -98,6 +105,13 @@ export async function runAgain(node) {
   process.kill(process.pid, signal);
   await new Promise((resolve) => setTimeout(resolve, 1000)); // the signal ends this process before that
   process.exit(128 + constants.signals[signal]);
+}
+
+/** npm's global settings, such as the registry. It looks for them beside its Node, or below `--prefix`. */
+function globalNpmrc() {
+  if (process.env.npm_config_globalconfig !== undefined) return process.env.npm_config_globalconfig;
+  const folder = dirname(process.execPath);
+  return join(process.platform === 'win32' ? folder : dirname(folder), 'etc', 'npmrc');
 }
 
 /** A terminal sends Ctrl-C to the whole process group, so the child has it already. */
