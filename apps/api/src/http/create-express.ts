@@ -4,9 +4,8 @@ import express from 'express';
 /**
  * Creates an Express application that keeps Node's prototypes of request and response.
  *
- * By default, Express changes the prototype of every request and response. On Node 20, each object then gets
- * its own hidden class, and V8 cannot cache property access. That costs 100 µs per request. We use no Express
- * helpers.
+ * By default, Express changes the prototype of every request and response. On Node 22, V8 then cannot cache
+ * property access, which costs 100 µs per request. Node 24 has no such cost. We use no Express helpers.
  */
 export function createExpress(): express.Express {
   const app = express();
