@@ -20,7 +20,7 @@ const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
  * @returns null when `text` is not an address.
  */
 export function parseEmailAddress(text: string): EmailAddress | null {
-  if (text.length > 998 || hasControlCharacter(text) || !isWellFormed(text)) return null;
+  if (text.length > 998 || hasControlCharacter(text) || !text.isWellFormed()) return null;
   const whole = text.trim();
   const bracket = whole.endsWith('>') ? whole.lastIndexOf('<') : -1;
   const address = withAsciiDomain(bracket === -1 ? whole : whole.slice(bracket + 1, -1).trim());
@@ -56,11 +56,6 @@ function withAsciiDomain(address: string): string {
 function isPlainAddress(address: string): boolean {
   const local = address.slice(0, address.lastIndexOf('@'));
   return ADDRESS.test(address) && !local.startsWith('.') && !local.endsWith('.') && !local.includes('..');
-}
-
-/** A lone surrogate has no UTF-8 form: the text could not be stored or sent unchanged. */
-export function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
 }
 
 /** A control character could end a header line early, so headers never allow one. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasControlCharacter, isWellFormed } from './email-address.ts';
+import { hasControlCharacter } from './email-address.ts';
 import { LIMITS } from './limits.ts';
 import { isMediaType } from './media-type.ts';
 
@@ -32,7 +32,7 @@ const filename = z
   .max(LIMITS.filenameLength, { error: `is longer than ${LIMITS.filenameLength} characters` })
   .refine((text) => text.trim() !== '', { error: 'is empty' })
   .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
-  .refine(isWellFormed, { error: 'contains half of a surrogate pair' });
+  .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' });
 
 const content = z.string({ error: 'must be a string' }).refine(isBase64, { error: 'is not valid base64' });
 

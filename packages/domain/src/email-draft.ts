@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasControlCharacter, isWellFormed, parseEmailAddress } from './email-address.ts';
+import { hasControlCharacter, parseEmailAddress } from './email-address.ts';
 import { attachmentsField } from './email-attachments.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
 import { headerFaults } from './email-headers.ts';
@@ -59,7 +59,7 @@ const addressList = z.preprocess(
 const optionalText = z
   .string({ error: 'must be a string' })
   .refine((text) => !text.includes('\0'), { error: 'contains a NUL character' })
-  .refine(isWellFormed, { error: 'contains half of a surrogate pair' })
+  .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' })
   .nullish()
   .transform((text) => text ?? null);
 
@@ -98,7 +98,7 @@ const emailRequest = z.object(
       .string({ error: 'must be a string' })
       .max(LIMITS.headerLength, { error: `is longer than ${LIMITS.headerLength} characters` })
       .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
-      .refine(isWellFormed, { error: 'contains half of a surrogate pair' }),
+      .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' }),
     html: optionalText,
     text: optionalText,
     headers,

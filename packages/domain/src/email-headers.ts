@@ -1,4 +1,4 @@
-import { hasControlCharacter, isWellFormed } from './email-address.ts';
+import { hasControlCharacter } from './email-address.ts';
 import { LIMITS } from './limits.ts';
 
 /** The service writes these headers, or they define the message's structure. Customers cannot set them. */
@@ -79,6 +79,6 @@ function valueFault(value: unknown): string | null {
   if (typeof value !== 'string') return 'must be a string';
   if (value.length > LIMITS.headerLength) return `is longer than ${LIMITS.headerLength} characters`;
   if (hasControlCharacter(value)) return 'contains a control character';
-  if (!isWellFormed(value)) return 'contains half of a surrogate pair';
+  if (!value.isWellFormed()) return 'contains half of a surrogate pair';
   return value.trim() === '' ? 'is empty' : null;
 }

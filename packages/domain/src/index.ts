@@ -7,7 +7,7 @@ export { parseDomainName } from './domain-name.ts';
 export type { DomainNameParse } from './domain-name.ts';
 export { DEAD_LETTER_REASONS, decideOutcome } from './delivery-outcome.ts';
 export type { AttemptResult, DeadLetterReason, DeliveryOutcome } from './delivery-outcome.ts';
-export { hasControlCharacter, isWellFormed, parseEmailAddress, senderDomain } from './email-address.ts';
+export { hasControlCharacter, parseEmailAddress, senderDomain } from './email-address.ts';
 export type { EmailAddress } from './email-address.ts';
 export type { AttachmentDraft } from './email-attachments.ts';
 export { faultsOf, requestedBatch, requestedEmail } from './email-batch.ts';

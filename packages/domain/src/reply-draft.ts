@@ -108,7 +108,7 @@ function subjectOf(subject: string | null): string {
   return answer
     .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
     .slice(0, LIMITS.headerLength)
-    .replaceAll(/\p{Surrogate}/gu, '\ufffd');
+    .toWellFormed();
 }
 
 function threadHeaders({ ids, references }: AnsweredMessage): Record<string, string> {

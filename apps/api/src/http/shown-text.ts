@@ -1,4 +1,4 @@
-import { hasControlCharacter, isWellFormed } from '@postrider/domain';
+import { hasControlCharacter } from '@postrider/domain';
 import { z } from 'zod';
 
 /** A field for one line of text that Postgres can store. @param lengthMax in characters. */
@@ -9,6 +9,6 @@ export function shownText(lengthMax: number) {
       error: `is longer than ${lengthMax} characters`,
     })
     .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
-    .refine(isWellFormed, { error: 'contains half of a surrogate pair' })
+    .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' })
     .meta({ maxLength: lengthMax });
 }

@@ -11,7 +11,7 @@ import { z } from 'zod';
 
 /** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8 form. */
 function storable(text: string): string {
-  return text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
+  return text.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
 export const text = z.string().min(1).transform(storable).nullable().catch(null);

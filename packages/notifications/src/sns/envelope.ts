@@ -7,7 +7,7 @@ import { utcTimestamp } from '../utc-timestamp.ts';
  */
 
 /** A lone surrogate has no UTF-8 form: in signed bytes it would look like U+FFFD. */
-const wellFormed = z.string().refine((text) => !/\p{Surrogate}/u.test(text), 'holds half of a character');
+const wellFormed = z.string().refine((text) => text.isWellFormed(), 'holds half of a character');
 
 /**
  * One line of the signed text. A line break would allow an attacker to move the border between two signed
