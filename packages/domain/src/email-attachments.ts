@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hasControlCharacter } from './email-address.ts';
+import { limitedList } from './limited-list.ts';
 import { LIMITS } from './limits.ts';
 import { isMediaType } from './media-type.ts';
 
@@ -32,9 +33,13 @@ const filename = z
   .max(LIMITS.filenameLength, { error: `is longer than ${LIMITS.filenameLength} characters` })
   .refine((text) => text.trim() !== '', { error: 'is empty' })
   .refine((text) => !hasControlCharacter(text), { error: 'contains a control character' })
-  .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' });
+  .refine((text) => text.isWellFormed(), { error: 'contains half of a surrogate pair' })
+  .meta({ minLength: 1 });
 
-const content = z.string({ error: 'must be a string' }).refine(isBase64, { error: 'is not valid base64' });
+const content = z
+  .string({ error: 'must be a string' })
+  .refine(isBase64, { error: 'is not valid base64' })
+  .meta({ contentEncoding: 'base64' });
 
 const contentType = z
   .string({ error: 'must be a string' })
@@ -58,7 +63,10 @@ const attachment = z
       content,
       content_type: contentType,
       content_id: contentId,
-      path: z.null({ error: 'is not supported: nothing is fetched from elsewhere' }).optional(),
+      path: z
+        .null({ error: 'is not supported: nothing is fetched from elsewhere' })
+        .optional()
+        .meta({ description: 'Not supported.' }),
     },
     { error: 'must be an object with a filename and a content' },
   )
@@ -69,8 +77,8 @@ const attachment = z
     contentId: written.content_id ?? null,
   }));
 
-/** Entries beyond the limit are not validated. The list's length is a separate fault. */
-export const attachmentsField = z.preprocess(
-  (value) => (Array.isArray(value) ? (value.slice(0, LIMITS.attachments) as unknown[]) : (value ?? [])),
-  z.array(attachment, { error: 'must be an array of attachments' }),
+export const attachmentsField = limitedList(
+  LIMITS.attachments,
+  attachment,
+  'must be an array of attachments',
 );

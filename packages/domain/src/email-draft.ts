@@ -8,6 +8,7 @@ import type { EmailTag } from './email-tags.ts';
 import { fieldPath, valueAt } from './field-path.ts';
 import { parseId } from './ids.ts';
 import type { TopicId } from './ids.ts';
+import { limitedList } from './limited-list.ts';
 import { LIMITS } from './limits.ts';
 import type { FieldFault } from './problems.ts';
 
@@ -38,8 +39,12 @@ export type EmailDraftParse =
       readonly topicId: TopicId | null;
     };
 
+const unsupported = z
+  .union([z.null(), z.array(z.unknown()).max(0)])
+  .optional()
+  .meta({ description: 'Not supported.' });
 /** Fields that change the message or its time, which this version does not support. */
-const UNSUPPORTED = ['scheduled_at', 'template'] as const;
+const UNSUPPORTED = { scheduled_at: unsupported, template: unsupported };
 
 const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'] as const;
 
@@ -47,14 +52,12 @@ const address = z
   .string({ error: 'must be a string' })
   .refine((text) => parseEmailAddress(text) !== null, { error: 'is not a valid email address' });
 
-/** Entries beyond the limit are not validated. `wholeMessageFaults` reports the list's length. */
-const addressList = z.preprocess(
-  (value) => {
-    const list: unknown = typeof value === 'string' ? [value] : (value ?? []);
-    return Array.isArray(list) ? (list.slice(0, LIMITS.recipients) as unknown[]) : list;
-  },
-  z.array(address, { error: 'must be an email address or an array of them' }),
-);
+const addressList = z
+  .preprocess(
+    (value) => (typeof value === 'string' ? [value] : value),
+    limitedList(LIMITS.recipients, address, 'must be an email address or an array of them'),
+  )
+  .meta({ type: ['string', 'array', 'null'] });
 
 const optionalText = z
   .string({ error: 'must be a string' })
@@ -63,16 +66,23 @@ const optionalText = z
   .nullish()
   .transform((text) => text ?? null);
 
-const headers = z.preprocess(
-  (written) => written ?? {},
-  z.unknown().transform((written, context): Record<string, string> => {
-    const faults = headerFaults(written);
-    for (const { name, message } of faults) {
-      context.addIssue({ code: 'custom', path: name === null ? [] : [name], message });
-    }
-    return faults.length > 0 ? z.NEVER : (written as Record<string, string>);
-  }),
-);
+const headers = z
+  .preprocess(
+    (written) => written ?? {},
+    z.unknown().transform((written, context): Record<string, string> => {
+      const faults = headerFaults(written);
+      for (const { name, message } of faults) {
+        context.addIssue({ code: 'custom', path: name === null ? [] : [name], message });
+      }
+      return faults.length > 0 ? z.NEVER : (written as Record<string, string>);
+    }),
+  )
+  // Not a record of zod: it would drop a header named `__proto__`, which is a fault.
+  .meta({
+    type: ['object', 'null'],
+    additionalProperties: { type: 'string' },
+    maxProperties: LIMITS.headers,
+  });
 
 /** A malformed id and an unknown id are the same fault. */
 export const UNKNOWN_TOPIC = 'is not a topic of this account';
@@ -87,10 +97,16 @@ const topicId = z
   })
   .nullish();
 
-const emailRequest = z.object(
+export const emailFields = z.object(
   {
-    from: address,
-    to: addressList.refine((list) => list.length > 0, { error: 'names no recipient' }),
+    from: address.meta({ description: '`local@domain` or `Name <local@domain>`' }),
+    to: addressList
+      .refine((list) => list.length > 0, { error: 'names no recipient' })
+      .meta({
+        type: ['string', 'array'],
+        minItems: 1,
+        description: `At most ${LIMITS.recipients} recipients, those in \`cc\` and \`bcc\` included.`,
+      }),
     cc: addressList,
     bcc: addressList,
     reply_to: addressList,
@@ -109,12 +125,23 @@ const emailRequest = z.object(
   { error: 'must be a JSON object' },
 );
 
+/** The body of a send as the OpenAPI document describes it. */
+export const emailRequest = emailFields.extend(UNSUPPORTED).meta({
+  id: 'EmailRequest',
+  description: `One of \`html\` and \`text\` is required. At most ${LIMITS.recipients} recipients in \`to\`, \`cc\` and \`bcc\` together.`,
+  required: ['from', 'to', 'subject'],
+  anyOf: ['html', 'text'].map((field) => ({
+    required: [field],
+    properties: { [field]: { type: 'string' } },
+  })),
+});
+
 /**
  * Validates the body of `POST /v1/emails`. It reports all faults at once, each with its path as written in
  * the request (contract 7.1). A body that is not an object has one fault, with an empty path.
  */
 export function parseEmailDraft(body: unknown): EmailDraftParse {
-  const parsed = emailRequest.safeParse(body);
+  const parsed = emailFields.safeParse(body);
   const faults = [
     ...(parsed.error?.issues.map((issue) => faultOf(issue, body)) ?? []),
     ...(isRecord(body) ? wholeMessageFaults(body) : []),
@@ -148,7 +175,7 @@ function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
       faults.push({ field, message: `has more than ${LIMITS[field]} ${field}` });
     }
   }
-  const refused = UNSUPPORTED.filter((field) => !isAbsent(body[field]) && !isEmptyList(body[field]));
+  const refused = Object.keys(UNSUPPORTED).filter((field) => !unsupported.safeParse(body[field]).success);
   return [...faults, ...refused.map((field) => ({ field, message: 'is not supported' }))];
 }
 
@@ -178,10 +205,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }
 
 function listLength(written: unknown): number {

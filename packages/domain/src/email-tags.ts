@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { limitedList } from './limited-list.ts';
 import { LIMITS } from './limits.ts';
 
 /** A customer's label for the provider's reports. It is not part of the message. */
@@ -16,11 +17,9 @@ const tagPart = z
   .max(LIMITS.tagLength, { error: `is longer than ${LIMITS.tagLength} characters` })
   .regex(/^[A-Za-z0-9_-]*$/, { error: 'has other characters than ASCII letters, digits, _ and -' });
 
-/** Entries beyond the limit are not validated. The list's length is a separate fault. */
-export const tagsField = z.preprocess(
-  (value) => (Array.isArray(value) ? (value.slice(0, LIMITS.tags) as unknown[]) : (value ?? [])),
-  z.array(
-    z.object({ name: tagPart, value: tagPart }, { error: 'must be an object with a name and a value' }),
-    { error: 'must be an array of tags' },
-  ),
+const tag = z.object(
+  { name: tagPart, value: tagPart },
+  { error: 'must be an object with a name and a value' },
 );
+
+export const tagsField = limitedList(LIMITS.tags, tag, 'must be an array of tags');

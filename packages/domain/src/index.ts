@@ -12,7 +12,7 @@ export type { EmailAddress } from './email-address.ts';
 export type { AttachmentDraft } from './email-attachments.ts';
 export { faultsOf, requestedBatch, requestedEmail } from './email-batch.ts';
 export type { RequestedEmail } from './email-batch.ts';
-export { UNKNOWN_TOPIC } from './email-draft.ts';
+export { emailRequest, UNKNOWN_TOPIC } from './email-draft.ts';
 export type { EmailDraft } from './email-draft.ts';
 export type { EmailTag } from './email-tags.ts';
 export { envelopeBytes } from './envelope.ts';
@@ -76,7 +76,7 @@ export { inboundSubject, newEvents, recordEvent, recordEvents } from './record-e
 export type { EventBatch, EventDraft, OutboxTransaction } from './record-event.ts';
 export { reportedEventData, reportedEventDraft } from './reported-event.ts';
 export type { ReportedEmail, ReportedEvent } from './reported-event.ts';
-export { parseReply } from './reply-draft.ts';
+export { parseReply, replyRequest } from './reply-draft.ts';
 export type { AnsweredMessage, ReplyingInbox, ReplyParse } from './reply-draft.ts';
 export { requestDigest } from './request-digest.ts';
 export { CONTRACT_RETRY_DELAYS_SECONDS, delayAfter, retrySchedule } from './retry-schedule.ts';

@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { parseEmailAddress } from './email-address.ts';
-import { parseEmailDraft } from './email-draft.ts';
+import { emailFields, parseEmailDraft } from './email-draft.ts';
 import type { EmailDraft } from './email-draft.ts';
 import { inboundAddress } from './inbound-address.ts';
 import { LIMITS } from './limits.ts';
@@ -27,6 +28,25 @@ export type ReplyParse =
   /** `fault` names the field and the rule. */
   | { readonly ok: false; readonly fault: string };
 
+const { shape } = emailFields;
+const replyAll = z.boolean({ error: 'is not true or false' }).nullish();
+
+/** The body of a reply as the OpenAPI document describes it. */
+export const replyRequest = emailFields
+  .pick({ text: true, html: true, cc: true, bcc: true, headers: true, attachments: true })
+  .partial()
+  .extend({
+    text: shape.text.meta({ description: 'Text and HTML together: 512 KiB at most; one is needed.' }),
+    subject: shape.subject
+      .nullish()
+      .meta({ description: 'Absent: that of the message, with `Re:` in front.' }),
+    headers: shape.headers.optional().meta({
+      description: 'As of `POST /v1/emails`, without `In-Reply-To`, `References` and `Reply-To`.',
+    }),
+    reply_all: replyAll,
+  })
+  .meta({ id: 'ReplyRequest' });
+
 /** The service sets these headers, so that a reply cannot claim to answer another message. */
 const REPLY_HEADERS = new Set(['in-reply-to', 'references', 'reply-to']);
 /**
@@ -42,10 +62,9 @@ const REFERENCES_MAX = 100;
  */
 export function parseReply(body: object, inbox: ReplyingInbox, answered: AnsweredMessage): ReplyParse {
   const fields = body as Readonly<Record<string, unknown>>;
-  const { reply_all: replyAll, headers } = fields;
-  if (replyAll !== undefined && replyAll !== null && typeof replyAll !== 'boolean') {
-    return fault('reply_all', 'is not true or false');
-  }
+  const { headers } = fields;
+  const toAll = replyAll.safeParse(fields['reply_all']);
+  if (!toAll.success) return fault('reply_all', 'is not true or false');
   const reserved = namesOf(headers).find((name) => REPLY_HEADERS.has(name.toLowerCase()));
   if (reserved !== undefined) return fault(`headers.${reserved}`, 'is set by the service');
   if (bytesOf(fields['text']) + bytesOf(fields['html']) > LIMITS.replyBytes) {
@@ -61,7 +80,7 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
     bcc: fields['bcc'],
     from: fromOf(inbox),
     to,
-    cc: [...(replyAll === true ? others : []), ...listOf(fields['cc'])],
+    cc: [...(toAll.data === true ? others : []), ...listOf(fields['cc'])],
     subject: fields['subject'] ?? subjectOf(answered.subject),
   });
   if (!parsed.ok) {

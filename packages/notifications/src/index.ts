@@ -5,6 +5,7 @@ export { authenticateSns, type SnsReception, type SnsTrust } from './sns/authent
 export { confirmSubscription, type Confirmation } from './sns/confirm-subscription.ts';
 export {
   parseSnsEnvelope,
+  snsMessage,
   type EnvelopeParse,
   type SnsEnvelope,
   type SnsSubscriptionConfirmation,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { requestedEmail } from '@postrider/domain';
+import { parseReply, requestedEmail } from '@postrider/domain';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ruleRequest } from '../routes/routing-rules.ts';
 import { webhookRequest } from '../routes/webhooks.ts';
@@ -12,6 +12,7 @@ const { schemas } = (openApiDocument() as { components: { schemas: Readonly<Reco
   .components;
 const schemaOf = (name: string): object => schemas[name] ?? {};
 const takesEmail = ajv.compile(schemaOf('EmailRequest'));
+const takesReply = ajv.compile(schemaOf('ReplyRequest'));
 const takesWebhook = ajv.compile(schemaOf('WebhookRequest'));
 const takesRule = ajv.compile(schemaOf('InboundRouteRequest'));
 
@@ -51,6 +52,36 @@ describe('the schema of a message says what the API says', () => {
   ])('%s', (_, more, taken) => {
     const body = { ...REQUIRED, ...more };
     expect({ schema: takesEmail(body), api: requestedEmail(body).parse.ok }).toEqual({
+      schema: taken,
+      api: taken,
+    });
+  });
+});
+
+describe('the schema of a reply says what the API says', () => {
+  const inbox = { address: 'a@a.example', fromName: null };
+  const answered = {
+    direction: 'inbound',
+    from: 'b@b.example',
+    to: [],
+    cc: [],
+    replyTo: [],
+    subject: null,
+    ids: [],
+    references: [],
+  } as const;
+  test.each([
+    ['a text alone', {}, true],
+    ['null in every field', { cc: null, bcc: null, headers: null, attachments: null, reply_all: null }, true],
+    ['a subject of null', { subject: null }, true],
+    ['51 in bcc', { bcc: many(51) }, false],
+    ['a cc that is a number', { cc: 5 }, false],
+    ['reply_all in words', { reply_all: 'yes' }, false],
+    ['headers that are a list', { headers: ['X-A'] }, false],
+    ['an attachment without content', { attachments: [{ filename: 'a' }] }, false],
+  ])('%s', (_, more, taken) => {
+    const body = { text: 'Hi', ...more };
+    expect({ schema: takesReply(body), api: parseReply(body, inbox, answered).ok }).toEqual({
       schema: taken,
       api: taken,
     });

@@ -1,4 +1,4 @@
-import { LIMITS, parseId, requestedBatch, requestedEmail } from '@postrider/domain';
+import { emailRequest, LIMITS, parseId, requestedBatch, requestedEmail } from '@postrider/domain';
 import { messageIdOf } from '@postrider/mail';
 import type { EmailStore, ListedEmail } from '@postrider/store';
 import { z } from 'zod';
@@ -6,7 +6,6 @@ import { json } from '../http/answer.ts';
 import { batchBody, emailBody } from '../http/body-rules.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { invalidFields, noSuch } from '../problems/answers.ts';
-import { emailRequest } from './email-request.ts';
 import type { BodyCost, Documented, KeyedRoute, Refusal } from './route.ts';
 import { idOf, nullableText, pageOf, text, texts, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';

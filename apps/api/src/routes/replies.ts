@@ -1,4 +1,4 @@
-import { parseId, parseReply, requestDigest, senderDomain } from '@postrider/domain';
+import { parseId, parseReply, replyRequest, requestDigest, senderDomain } from '@postrider/domain';
 import type { EmailDraft, InboxId } from '@postrider/domain';
 import type { EmailStore, SendOutcome } from '@postrider/store';
 import { json } from '../http/answer.ts';
@@ -6,7 +6,6 @@ import type { Answer } from '../http/answer.ts';
 import { replyBody } from '../http/body-rules.ts';
 import { parseIdempotencyKey } from '../http/idempotency-key.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
-import { replyRequest } from './email-request.ts';
 import { createdEmail } from './emails.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';
 import type { AnswerOf } from './schemas.ts';

@@ -4,6 +4,7 @@ import {
   confirmSubscription,
   readReceivedMail,
   readSesNotification,
+  snsMessage,
 } from '@postrider/notifications';
 import type { SnsEnvelope, SnsReception } from '@postrider/notifications';
 import type { Logger, Metrics } from '@postrider/runtime';
@@ -39,23 +40,6 @@ interface Taken {
  * again.
  */
 const UNWELCOME = new Set(['unsubscribed', 'bucket_refused']);
-
-/** The fields that every message of SNS has. `authenticateSns` checks them. */
-const snsMessage = z.unknown().meta({
-  id: 'SnsMessage',
-  type: 'object',
-  description: 'As SNS posts it: Amazon SNS Developer Guide, "Parsing Amazon SNS message formats".',
-  required: [
-    'Type',
-    'MessageId',
-    'TopicArn',
-    'Message',
-    'Timestamp',
-    'SignatureVersion',
-    'Signature',
-    'SigningCertURL',
-  ],
-});
 
 const received = z.object({ received: z.literal(true) }).meta({ id: 'Received' });
 const TAKEN = json<AnswerOf<typeof received>>(200, { received: true });

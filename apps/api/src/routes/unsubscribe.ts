@@ -63,8 +63,8 @@ function question({ address }: UnsubscribeTarget, topic: string | null): Answer 
 const DONE = htmlAnswer(page('Unsubscribed', markup`<p>You will get no more of it.</p>`));
 
 const unsubscribeRequest = z
-  .unknown()
-  .meta({ id: 'UnsubscribeRequest', type: 'object', description: 'As RFC 8058 has it, or nothing.' });
+  .object({})
+  .meta({ id: 'UnsubscribeRequest', description: 'As RFC 8058 has it, or nothing.' });
 
 const unsubscribed = z
   .object({ object: z.literal('unsubscribe'), unsubscribed: z.literal(true) })

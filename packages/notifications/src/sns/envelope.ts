@@ -27,14 +27,19 @@ const signed = {
 };
 const confirmation = { ...signed, Token: token, SubscribeURL: token };
 
-const envelope = z.discriminatedUnion('Type', [
-  z.object({ Type: z.literal('Notification'), ...signed, Subject: line.nullish() }),
-  z.object({ Type: z.literal('SubscriptionConfirmation'), ...confirmation }),
-  z.object({ Type: z.literal('UnsubscribeConfirmation'), ...confirmation }),
-]);
+export const snsMessage = z
+  .discriminatedUnion('Type', [
+    z.object({ Type: z.literal('Notification'), ...signed, Subject: line.nullish() }),
+    z.object({ Type: z.literal('SubscriptionConfirmation'), ...confirmation }),
+    z.object({ Type: z.literal('UnsubscribeConfirmation'), ...confirmation }),
+  ])
+  .meta({
+    id: 'SnsMessage',
+    description: 'As SNS posts it: Amazon SNS Developer Guide, "Parsing Amazon SNS message formats".',
+  });
 
 /** A well-formed message that is not authenticated yet. Fields that are not listed above are dropped. */
-export type SnsEnvelope = z.infer<typeof envelope>;
+export type SnsEnvelope = z.infer<typeof snsMessage>;
 export type SnsSubscriptionConfirmation = Extract<SnsEnvelope, { Type: 'SubscriptionConfirmation' }>;
 
 export type EnvelopeParse =
@@ -51,7 +56,7 @@ export type EnvelopeParse =
 export function parseSnsEnvelope(bytes: Uint8Array): EnvelopeParse {
   const json = parseJson(bytes);
   if (json === undefined) return { kind: 'bad_envelope', why: 'the body is not JSON in UTF-8' };
-  const parsed = envelope.safeParse(json);
+  const parsed = snsMessage.safeParse(json);
   if (parsed.success) return { kind: 'envelope', envelope: parsed.data };
   const [issue] = parsed.error.issues;
   const field = issue?.path.join('.') ?? '';

@@ -146,12 +146,9 @@ interface Target extends Omit<Recipient, 'address'> {
 
 /** The recipients as written, keyed by the normalised address. */
 function addressesOf(recipients: readonly string[]): Map<string, string[]> {
-  const written = new Map<string, string[]>();
-  for (const recipient of recipients) {
-    const address = inboundAddress(recipient);
-    if (address !== null) written.set(address, [...(written.get(address) ?? []), recipient]);
-  }
-  return written;
+  const written = Map.groupBy(recipients, inboundAddress);
+  written.delete(null);
+  return written as Map<string, string[]>;
 }
 
 /** Sorted, so that two transactions take the locks in the same order and never deadlock. */
