@@ -7,8 +7,8 @@ import type { Experiment } from './harness/experiment.ts';
 import { runExperiment } from './harness/run-experiment.ts';
 import type { ExperimentResult } from './harness/run-experiment.ts';
 import { startServers } from './harness/servers/servers.ts';
-import { describeMachine } from './report/machine.ts';
 import { publish } from './report/publish.ts';
+import { describeMachine } from './report/result.ts';
 import type { TortureResult } from './report/result.ts';
 import { linesOf } from './report/terminal.ts';
 

@@ -1,10 +1,10 @@
 import type { Figure, Fixture } from '../figure.ts';
+import { spreadOf } from '@postrider/testing';
 import { addKey } from '../load/api-traffic.ts';
 import { API_LAYERS } from '../load/api-layers.ts';
 import { postRequests } from '../load/post-requests.ts';
 import { servingCost } from '../load/serving-cost.ts';
 import { checkOf, valueOf } from '../result/result.ts';
-import { spreadOf } from '../result/statistics.ts';
 import { LAYERED_PATH } from '../roles/api-layers.ts';
 
 const CONCURRENCY = 16;

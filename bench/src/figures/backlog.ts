@@ -1,12 +1,11 @@
 import type { WebhookId } from '@postrider/domain';
-import { fetchMetrics } from '@postrider/testing';
+import { fetchMetrics, median } from '@postrider/testing';
 import type { Figure, Fixture } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import { queueBacklog } from '../load/queue-backlog.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { median } from '../result/statistics.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 

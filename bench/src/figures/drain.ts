@@ -1,3 +1,4 @@
+import { median } from '@postrider/testing';
 import { usableCores } from '../cores.ts';
 import type { Figure, Fixture } from '../figure.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
@@ -8,7 +9,6 @@ import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement, Plot } from '../result/result.ts';
 import { BARE_CLIENTS } from '../roles/bare-client.ts';
 import type { BareClientName } from '../roles/bare-client.ts';
-import { median } from '../result/statistics.ts';
 
 /**
  * Share of a burst sent as warm-up: it opens connections, compiles code and shows that the endpoint answers.

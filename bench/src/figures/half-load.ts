@@ -1,13 +1,13 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Figure, Fixture } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
+import { quantile } from '@postrider/testing';
 import { measureCapacity } from '../load/capacity.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { latenessMs, measureLoads } from '../load/steady-load.ts';
 import type { Arrival, Ends } from '../load/steady-load.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { quantile } from '../result/statistics.ts';
 import type { Behaviour } from '../roles/receiver.ts';
 
 /** Accounts whose endpoints answer at once, with or without one account whose endpoint does not. */

@@ -1,12 +1,12 @@
 import type { Figure, Fixture } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
+import { quantile } from '@postrider/testing';
 import { withInboundFixture } from '../load/inbound-fixture.ts';
 import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { paceIncoming } from '../load/incoming-mail.ts';
 import type { MailTarget, TakenMail } from '../load/incoming-mail.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { quantile } from '../result/statistics.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 import { FULL } from '../sizes.ts';

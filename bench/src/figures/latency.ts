@@ -1,4 +1,5 @@
 import type { Figure, Fixture } from '../figure.ts';
+import { quantile } from '@postrider/testing';
 import { BARE_BODY } from '../fixture/installation.ts';
 import { measureArrivals } from '../load/arrival-times.ts';
 import type { ArrivalTimes } from '../load/arrival-times.ts';
@@ -7,7 +8,6 @@ import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { quantile } from '../result/statistics.ts';
 import { FULL } from '../sizes.ts';
 
 const CALLER_CONNECTIONS = 8;

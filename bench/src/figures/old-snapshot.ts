@@ -1,4 +1,4 @@
-import { fetchMetrics } from '@postrider/testing';
+import { fetchMetrics, quantile } from '@postrider/testing';
 import type { AccountId } from '@postrider/domain';
 import type { Figure, Fixture } from '../figure.ts';
 import type { BenchDatabase } from '../fixture/cluster.ts';
@@ -6,7 +6,6 @@ import { latenessMs, measureLoads } from '../load/steady-load.ts';
 import type { Ends } from '../load/steady-load.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { quantile } from '../result/statistics.ts';
 import { FULL } from '../sizes.ts';
 
 const CALLER_CONNECTIONS = 8;

@@ -1,11 +1,11 @@
 import type { WebhookId } from '@postrider/domain';
+import { median, slopeOf } from '@postrider/testing';
 import { createApiTraffic } from '../load/api-traffic.ts';
 import type { Figure, Fixture } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
 import { requireProcessFigures, residentBytesOf } from '../fixture/process-figures.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { median, slopeOf } from '../result/statistics.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, Fixture } from '../figure.ts';
+import { median, quantile } from '@postrider/testing';
 import { addKey } from '../load/api-traffic.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
@@ -8,7 +9,6 @@ import { postAtRate, postRequests } from '../load/post-requests.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { median, quantile } from '../result/statistics.ts';
 
 const CONCURRENCY = 16;
 const WITHIN_MS = 120_000;

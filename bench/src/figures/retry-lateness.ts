@@ -1,9 +1,9 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Figure } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
+import { quantile } from '@postrider/testing';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { checkOf, valueOf } from '../result/result.ts';
-import { quantile } from '../result/statistics.ts';
 import { FULL } from '../sizes.ts';
 import type { Sizes } from '../sizes.ts';
 

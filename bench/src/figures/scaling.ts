@@ -1,10 +1,10 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Figure, Fixture } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
+import { median } from '@postrider/testing';
 import { watchCores } from '../load/core-use.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { median } from '../result/statistics.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, Fixture } from '../figure.ts';
+import { quantile } from '@postrider/testing';
 import { measureArrivals } from '../load/arrival-times.ts';
 import { watchCores } from '../load/core-use.ts';
 import { withInboundFixture } from '../load/inbound-fixture.ts';
@@ -9,7 +10,6 @@ import { startAnew, warmUp } from '../load/start-anew.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { quantile } from '../result/statistics.ts';
 import { FULL } from '../sizes.ts';
 
 const CALLER_CONNECTIONS = 8;

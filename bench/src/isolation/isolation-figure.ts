@@ -1,12 +1,12 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Figure, Fixture } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
+import { median, quantile } from '@postrider/testing';
 import { measureArrivals } from '../load/arrival-times.ts';
 import { watchCores } from '../load/core-use.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { median, quantile } from '../result/statistics.ts';
 import type { CallerCommands } from '../roles/caller.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';

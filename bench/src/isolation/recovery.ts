@@ -1,6 +1,6 @@
+import { median, quantile } from '@postrider/testing';
 import { latenessMs } from '../load/steady-load.ts';
 import type { Arrival } from '../load/steady-load.ts';
-import { median, quantile } from '../result/statistics.ts';
 import type { Sizes } from '../sizes.ts';
 
 /** An endpoint is on time when its p99 is below this limit and below a multiple of the undisturbed p99. */

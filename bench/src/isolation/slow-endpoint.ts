@@ -1,12 +1,12 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Figure, Fixture } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
+import { quantile } from '@postrider/testing';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { latenessMs, measureLoads } from '../load/steady-load.ts';
 import type { Arrival, Ends } from '../load/steady-load.ts';
 import { checkOf, valueOf } from '../result/result.ts';
 import type { Measurement } from '../result/result.ts';
-import { quantile } from '../result/statistics.ts';
 import { FULL } from '../sizes.ts';
 import type { Sizes } from '../sizes.ts';
 

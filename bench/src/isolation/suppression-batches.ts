@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, Fixture } from '../figure.ts';
+import { quantile } from '@postrider/testing';
 import { addKey } from '../load/api-traffic.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { checkOf, valueOf } from '../result/result.ts';
-import { quantile } from '../result/statistics.ts';
 
 const LOOPS = 12;
 const ADDRESSES = 100;

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { startZoneServer } from '@postrider/testing';
-import type { BundleProcess } from '../fixture/bundle-process.ts';
-import type { Installation } from '../fixture/installation.ts';
+import type { Installation, ListeningProcess } from '../fixture/installation.ts';
 
 /** What inbound processes need besides an installation. */
 export interface InboundFixture {
   /** Starts an inbound process with an empty blob store. Its port is the SMTP port. */
-  start(installation: Installation): Promise<BundleProcess>;
+  start(installation: Installation): Promise<ListeningProcess>;
   /** Makes an inbox on the shared domain. @returns its address */
   addInbox(installation: Installation, accountId: AccountId): Promise<string>;
   close(): Promise<void>;

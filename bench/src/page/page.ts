@@ -1,7 +1,6 @@
+import { markdownTable, median } from '@postrider/testing';
 import type { Check, FigureResult, Plot, Result } from '../result/result.ts';
-import { median } from '../result/statistics.ts';
 import { aim, number, spread } from './numbers.ts';
-import { table } from './table.ts';
 
 interface PageOptions {
   /** The name of the page's file and of the folder with its plots. */
@@ -26,7 +25,7 @@ export function pageOf(result: Result, options: PageOptions): string {
     ...section('## Isolation', result.figures, 'isolation'),
     ...plots(result, options),
     '## The machine and what ran on it',
-    table(
+    markdownTable(
       ['what', 'which'],
       [...facts(result.machine), ...facts(result.versions), ...facts(result.configuration)],
     ),
@@ -84,7 +83,9 @@ function introduction(result: Result): string {
 
 function section(heading: string, figures: readonly FigureResult[], group: FigureResult['group']): string[] {
   const rows = figures.filter((figure) => figure.group === group).flatMap(rowsOf);
-  return rows.length === 0 ? [] : [heading, table(['figure', 'aim', 'measured', 'reached', 'setting'], rows)];
+  return rows.length === 0
+    ? []
+    : [heading, markdownTable(['figure', 'aim', 'measured', 'reached', 'setting'], rows)];
 }
 
 /** One row per aim. The first row has the title and one sentence about the setting. */

@@ -1,5 +1,5 @@
+import { markdownTable } from '@postrider/testing';
 import { mostFirst, type Micros, sum } from '../profile.ts';
-import { table } from './table.ts';
 
 /** Libraries below this share in every process are put together. */
 const PERCENT_MIN = 1;
@@ -29,7 +29,7 @@ export function profilesPage(
         [...of].filter(([library]) => !libraries.includes(library)).reduce((sum, [, each]) => sum + each, 0),
       ),
     );
-    return `## ${figure}\n\n${table(['library', ...names], [...rows, ['all others', ...rest]])}\n`;
+    return `## ${figure}\n\n${markdownTable(['library', ...names], [...rows, ['all others', ...rest]])}\n`;
   });
   return [head(command), ...sections].join('\n');
 }

@@ -1,5 +1,5 @@
+import { spreadOf } from '@postrider/testing';
 import { z } from 'zod';
-import { spreadOf } from './statistics.ts';
 
 /*
  * The format of result.json. It contains everything that the page shows, so a reader need not know the tool.

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { endsWithUs } from '../ends-with-us.ts';
+import { endsWithUs } from '@postrider/testing';
 import type { Answer, Commands, Request } from './protocol.ts';
 
 /** A process of the tool. It is separate, so that its CPU time can be measured. */

@@ -1,3 +1,4 @@
+import { quantile } from '@postrider/testing';
 import type { CauseEntry, Receipt } from '../harness/checker/history.ts';
 
 /** Of some events, from the end of the cause's transaction to the first arrival, in milliseconds. */
@@ -14,7 +15,6 @@ export function arrivalTimesMs(causes: readonly CauseEntry[], receipts: readonly
 
 /** As it is read: `p50 3 ms, p99 21 ms of 400`. */
 export function inWords(timesMs: readonly number[]): string {
-  const sorted = [...timesMs].sort((a, b) => a - b);
-  const quantile = (q: number): string => (sorted[Math.ceil(q * sorted.length) - 1] ?? NaN).toFixed(0);
-  return `p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms of ${sorted.length}`;
+  const at = (q: number): string => quantile(timesMs, q).toFixed(0);
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms of ${timesMs.length}`;
 }

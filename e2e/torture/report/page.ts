@@ -1,7 +1,8 @@
+import { markdownTable } from '@postrider/testing';
 import { TIMES } from '../harness/times.ts';
 import type { ExperimentResult } from '../harness/run-experiment.ts';
+import { inSeconds } from './result.ts';
 import type { TortureResult } from './result.ts';
-import { tableOf } from './table.ts';
 
 const FIGURE_COLUMNS = [
   '#',
@@ -70,7 +71,7 @@ from production.
 
 ## What was done, and what came of it
 
-${tableOf(FIGURE_COLUMNS, experiments.map(figureRow), [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])}
+${markdownTable(FIGURE_COLUMNS, experiments.map(figureRow), [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])}
 
 ${skippedLines(result)}- Deliveries: events times the endpoints they went to. Requests: what arrived there.
 - Duplicates are requests beyond the attempts that the log has. They may not be more than the attempts that were in
@@ -86,17 +87,17 @@ ${skippedLines(result)}- Deliveries: events times the endpoints they went to. Re
 
 Attempts that were begun and not recorded when it struck, the least and the most of them.
 
-${tableOf(['#', 'fault', 'times', 'in flight'], experiments.flatMap(faultRows), [0, 2, 3])}
+${markdownTable(['#', 'fault', 'times', 'in flight'], experiments.flatMap(faultRows), [0, 2, 3])}
 
 ## The most that was in use
 
 Over all experiments, beside the bound that must hold in each.
 
-${tableOf(['what', 'most', 'bound', '#'], peakRows(experiments), [1, 2, 3])}
+${markdownTable(['what', 'most', 'bound', '#'], peakRows(experiments), [1, 2, 3])}
 
 ## What each must show
 
-${tableOf(
+${markdownTable(
   ['#', 'experiment', 'must show'],
   experiments.map((one) => [String(one.number), one.title, one.shows]),
   [0],
@@ -104,13 +105,12 @@ ${tableOf(
 
 ## What is checked in every experiment
 
-${tableOf(['invariant', 'must hold'], INVARIANTS)}
+${markdownTable(['invariant', 'must hold'], INVARIANTS)}
 `;
 }
 
 function figureRow(result: ExperimentResult): string[] {
   const { figures } = result;
-  const recoveryMs = figures?.recoveryMs ?? null;
   const numbers =
     figures === null
       ? Array.from({ length: 9 }, () => '-')
@@ -125,8 +125,13 @@ function figureRow(result: ExperimentResult): string[] {
           figures.causesWithoutEvents,
           figures.eventsWithoutCauses,
         ].map(String);
-  const recovery = recoveryMs === null ? '-' : `${(recoveryMs / 1000).toFixed(1)} s`;
-  return [String(result.number), result.title, ...numbers, recovery, result.passed ? 'yes' : '**no**'];
+  return [
+    String(result.number),
+    result.title,
+    ...numbers,
+    inSeconds(figures?.recoveryMs ?? null),
+    result.passed ? 'yes' : '**no**',
+  ];
 }
 
 function faultRows({ number, faults }: ExperimentResult): string[][] {

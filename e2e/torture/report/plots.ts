@@ -1,4 +1,5 @@
 import type { ExperimentResult } from '../harness/run-experiment.ts';
+import { inSeconds } from './result.ts';
 
 interface Bar {
   readonly label: string;
@@ -19,7 +20,7 @@ export function recoveryPlot(results: readonly ExperimentResult[]): string {
   const bars = results.flatMap((result): Bar[] => {
     const ms = result.figures?.recoveryMs;
     if (ms == null) return [];
-    return [{ label: labelOf(result), value: ms, text: `${(ms / 1000).toFixed(1)} s` }];
+    return [{ label: labelOf(result), value: ms, text: inSeconds(ms) }];
   });
   return barPlot('Recovery after the last fault', bars);
 }

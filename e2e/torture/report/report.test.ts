@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ExperimentResult } from '../harness/run-experiment.ts';
 import { publish } from './publish.ts';
 import type { TortureResult } from './result.ts';
-import { tableOf } from './table.ts';
 import { linesOf } from './terminal.ts';
 
 const HELD: ExperimentResult = {
@@ -114,17 +113,4 @@ describe('published', () => {
     ]);
     expect(JSON.parse(readFileSync(join(folder, 'torture', 'result.json'), 'utf8'))).toEqual(result);
   });
-});
-
-test('a table is aligned, numbers to the right, and a bar in a cell does not end it', () => {
-  expect(
-    tableOf(
-      ['#', 'what'],
-      [
-        ['10', 'a|b'],
-        ['7', 'c'],
-      ],
-      [0],
-    ),
-  ).toBe(['|   # | what |', '| --: | ---- |', '|  10 | a\\|b |', '|   7 | c    |'].join('\n'));
 });

@@ -1,5 +1,6 @@
 import type { Figures } from '../harness/checker/check.ts';
 import type { ExperimentResult } from '../harness/run-experiment.ts';
+import { inSeconds } from './result.ts';
 
 const VIOLATIONS_SHOWN = 8;
 
@@ -22,7 +23,7 @@ function figuresIn(figures: Figures): string {
     `duplicates ${figures.duplicates} of ${figures.inFlightAtFaults} in flight`,
     `causes without events ${figures.causesWithoutEvents}`,
     `events without causes ${figures.eventsWithoutCauses}`,
-    `recovery ${figures.recoveryMs === null ? '-' : `${(figures.recoveryMs / 1000).toFixed(1)} s`}`,
+    `recovery ${inSeconds(figures.recoveryMs)}`,
   ].join(', ');
 }
 

@@ -48,6 +48,8 @@ export {
   type ScriptedReceiverOptions,
 } from './receiver/scripted-receiver.ts';
 export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';
+export { markdownTable } from './report/markdown-table.ts';
+export { median, quantile, slopeOf, spreadOf } from './report/statistics.ts';
 export { setEnvironment } from './process-environment.ts';
 export {
   createRows,
@@ -63,6 +65,7 @@ export { createSnsSigner, snsCertUrl, type SnsFields, type SnsSigner } from './s
 export { openSmtpClient, type SmtpClient } from './smtp-client.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { fetchMetrics } from './system/metrics.ts';
+export { endsWithUs } from './system/ends-with-us.ts';
 export { DIST, startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
 export { startFakeClamd, EICAR, type ClamdBehaviour, type FakeClamd } from './screening/fake-clamd.ts';
 export { startFakeRspamd, type FakeRspamd, type RspamdBehaviour } from './screening/fake-rspamd.ts';

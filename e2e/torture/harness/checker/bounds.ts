@@ -1,9 +1,10 @@
+import { quantile } from '@postrider/testing';
 import type { History, Violation } from './history.ts';
 
 /** I8: trouble elsewhere does not hold up a healthy endpoint. */
 export function findDelays({ neighbours, rules }: History): Violation[] {
   return neighbours.flatMap(({ quietMs, troubledMs }): Violation[] => {
-    const [quiet, troubled] = [percentile99(quietMs), percentile99(troubledMs)];
+    const [quiet, troubled] = [quantile(quietMs, 0.99), quantile(troubledMs, 0.99)];
     // Without a sample on either side nothing was shown.
     if (troubled <= rules.neighbourRatioMax * quiet) return [];
     const text =
@@ -21,10 +22,4 @@ export function findExcesses({ use }: History): Violation[] {
       invariant: 'I9',
       text: `${what}: ${Math.ceil(most)} ${unit}, over ${max}`,
     }));
-}
-
-/** NaN of nothing. */
-function percentile99(times: readonly number[]): number {
-  const sorted = [...times].sort((a, b) => a - b);
-  return sorted[Math.ceil(0.99 * sorted.length) - 1] ?? NaN;
 }

@@ -17,8 +17,6 @@ export interface Processes {
 }
 
 const STOP_MARGIN_MS = 5_000;
-/** Of 20 s each: on a machine that has much else to do, a start takes its time. */
-const START_WAITS = 4;
 
 export function createProcesses(
   environment: Readonly<Record<string, string>>,
@@ -39,9 +37,13 @@ export function createProcesses(
   return {
     all,
     async start(name, { through = [], env = {}, dist } = {}) {
-      const process = startProcess(name, { ...environment, ...addresses(servers, through), ...env }, dist);
+      const process = startProcess(
+        name,
+        { ...environment, ...addresses(servers, through), ...env },
+        { dist },
+      );
       all.push(process);
-      await listening(process);
+      await process.port();
       return process;
     },
     expectEnd: (process) => void ended.add(process),
@@ -55,17 +57,6 @@ export function createProcesses(
       await Promise.all(running().map((process) => process.kill()));
     },
   };
-}
-
-async function listening(process: SystemProcess): Promise<void> {
-  for (let wait = 1; ; wait += 1) {
-    try {
-      await process.port();
-      return;
-    } catch (error) {
-      if (!process.running || wait === START_WAITS) throw error;
-    }
-  }
 }
 
 function addresses(

@@ -1,79 +1,97 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { waitFor } from '../wait-for.ts';
+import { endsWithUs } from './ends-with-us.ts';
 
 export type ProcessName = 'api' | 'relay' | 'worker' | 'inbound';
 
 /** One JSON line of a process's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** On a busy machine. A start takes half a second of CPU time. */
+/** For a busy machine: a start takes half a second of CPU time. */
 const START_MS_MAX = 60_000;
 
-/** A real process of the system, run from its bundle. */
+/** A real process of the system, started from its bundle. */
 export interface SystemProcess {
   readonly name: ProcessName;
   readonly pid: number;
-  /** Every line it has logged. */
+  /** All lines of its log so far. */
   readonly log: readonly LogLine[];
-  /** What it wrote to stderr. */
+  /** All lines on stderr so far. With a log file they are in the log. */
   readonly stderr: readonly string[];
   readonly running: boolean;
-  /** The port of its health and metrics, or of the API. Waits until it listens. */
+  /** The port of health and metrics, or of the API. Waits until the process listens. */
   port(): Promise<number>;
-  /** The port on which the inbound process receives mail. Waits until it listens. */
+  /** The SMTP port of the inbound process. Waits until the process listens. */
   smtpPort(): Promise<number>;
   signal(signal: NodeJS.Signals): void;
   /** Resolves to its exit code, or null when a signal ended it. */
   exited(): Promise<number | null>;
-  /** SIGTERM, and waits. */
+  /** Sends SIGTERM and waits. */
   stop(): Promise<number | null>;
-  /** SIGKILL, and waits. */
+  /** Sends SIGKILL and waits. */
   kill(): Promise<void>;
 }
 
-/** Where the bundles are: in the repository's `dist`, whether this runs from the sources or from a bundle in it. */
+/** The folder of the bundles: `dist` of the repository, or the copy of it that this bundle is in. */
 export const DIST = join(projectFolder(), 'dist');
 
-/**
- * @param env all of its environment; nothing is inherited but PATH.
- * @param dist where its bundle is.
- */
+export interface StartOptions {
+  /** The folder of the bundle. Default: {@link DIST}. */
+  readonly dist?: string | undefined;
+  /** Node's own arguments. Default: source maps. */
+  readonly flags?: readonly string[];
+  /** Takes all output of the process, so that this process spends no time on it. */
+  readonly logFile?: string;
+}
+
+/** @param env the whole environment except PATH. */
 export function startProcess(
   name: ProcessName,
   env: Readonly<Record<string, string>>,
-  dist = DIST,
+  { dist = DIST, flags = ['--enable-source-maps'], logFile }: StartOptions = {},
 ): SystemProcess {
-  const child = spawn(process.execPath, ['--enable-source-maps', join(dist, `${name}.js`)], {
+  const file = logFile === undefined ? null : openSync(logFile, 'w');
+  const child = spawn(process.execPath, [...flags, join(dist, `${name}.js`)], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', file ?? 'pipe', file ?? 'pipe'],
   });
-  endWithUs(child);
-  const log: LogLine[] = [];
+  if (file !== null) closeSync(file);
+  endsWithUs(child);
+  const lines: LogLine[] = [];
   const stderr: string[] = [];
-  createInterface({ input: child.stdout }).on('line', (line) => log.push(parseLine(line)));
-  createInterface({ input: child.stderr }).on('line', (line) => stderr.push(line));
-  const exit = exitOf(child);
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on('line', (line) => lines.push(parseLine(line)));
+  }
+  if (child.stderr !== null) {
+    createInterface({ input: child.stderr }).on('line', (line) => stderr.push(line));
+  }
+  const exit = once(child, 'exit').then(([code]) => code as number | null);
+  const running = (): boolean => child.exitCode === null && child.signalCode === null;
+  const readLog = (): readonly LogLine[] =>
+    logFile === undefined ? lines : readFileSync(logFile, 'utf8').trim().split('\n').map(parseLine);
 
   async function portOf(says: (line: LogLine) => boolean): Promise<number> {
-    const line = await waitFor(() => log.find(says) ?? !running(), {
+    const line = await waitFor(() => readLog().find(says) ?? !running(), {
       what: `${name} to listen`,
       timeoutMs: START_MS_MAX,
     });
-    if (line === true)
-      throw new Error(`${name} ended while starting: ${stderr.join('\n')} ${lastWords(log)}`);
-    return line['port'] as number;
+    if (line !== true) return line['port'] as number;
+    const last = readLog()
+      .slice(-3)
+      .map((each) => JSON.stringify(each));
+    throw new Error(`${name} ended while starting: ${[...stderr, ...last].join('\n')}`);
   }
 
-  const running = (): boolean => child.exitCode === null && child.signalCode === null;
   return {
     name,
     pid: child.pid ?? -1,
-    log,
+    get log() {
+      return readLog();
+    },
     stderr,
     get running() {
       return running();
@@ -93,27 +111,8 @@ export function startProcess(
   };
 }
 
-/** A program that crashes leaves nothing running. */
-function endWithUs(child: ChildProcess): void {
-  const kill = (): void => void child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('exit', () => process.off('exit', kill));
-}
-
-async function exitOf(child: ChildProcess): Promise<number | null> {
-  const [code] = (await once(child, 'exit')) as [number | null];
-  return code;
-}
-
 function saysItListens(line: LogLine): boolean {
   return typeof line['port'] === 'number' && /\blisten(s|ing)\b/.test(String(line['msg']));
-}
-
-function lastWords(log: readonly LogLine[]): string {
-  return log
-    .slice(-3)
-    .map((line) => JSON.stringify(line))
-    .join('\n');
 }
 
 function parseLine(line: string): LogLine {
@@ -127,6 +126,6 @@ function parseLine(line: string): LogLine {
 function projectFolder(): string {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     if (existsSync(join(folder, 'pnpm-workspace.yaml'))) return folder;
-    if (folder === dirname(folder)) throw new Error('this is not in the project');
+    if (folder === dirname(folder)) return dirname(import.meta.dirname);
   }
 }

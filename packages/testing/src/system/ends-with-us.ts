@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 
 const children = new Set<ChildProcess>();
 
-/** Ends the started processes with this tool, however it ends. */
+/** Ends `child` with this process, also when this process crashes. */
 export function endsWithUs(child: ChildProcess): void {
   if (children.size === 0) process.once('exit', killAll);
   children.add(child);
