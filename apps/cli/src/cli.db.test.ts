@@ -295,6 +295,8 @@ describe('dead letters', () => {
     expect(await found('--type', 'email.opened')).toEqual([idOf(1)]);
     expect(await found('--reason', 'rejected')).toEqual([idOf(1)]);
     expect(await found('--after', idOf(1_001))).toEqual([idOf(2), idOf(1)]);
+    expect(await found('--since', '2999-01-01T00:00:00Z')).toEqual([]);
+    expect(await found('--until', '2025-01-01T00:00:00Z')).toEqual([]);
     const { stderr } = await cli('dead-letters', 'list', '--account', account);
     expect(stderr).toBe(`postrider: there are more: --after ${idOf(1_051)}\n`);
     const missing = await cli('dead-letters', 'list', '--account', account, '--after', idOf(7));
@@ -307,6 +309,7 @@ describe('dead letters', () => {
     await database.query(`update dead_letters set type = 'email.opened' where id = $1`, [idOf(1)]);
     await database.query(`update dead_letters set reason = 'rejected' where id = $1`, [idOf(2)]);
     const all = ['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', account];
+    expect(await json(...all, '--since', '2999-01-01T00:00:00Z')).toEqual({ replayed: 0, missing: [] });
     expect(await json(...all, '--type', 'email.sent', '--reason', 'attempts_exhausted')).toEqual({
       replayed: 1,
       missing: [],
@@ -344,10 +347,7 @@ describe('dead letters', () => {
     const account = await makeAccount();
     await bury(account, WEBHOOK, 1, 1_100);
     await bury(account, OTHER, 2_001, 2_150);
-    const { code, stdout, stderr } = await cli(
-      ...['dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', account],
-    );
-    expect({ code, stdout, stderr }).toEqual({
+    expect(await cli('dead-letters', 'replay', '--all', '--webhook', WEBHOOK, '--account', account)).toEqual({
       code: 0,
       stdout: 'replayed 1100\n',
       stderr: 'postrider: replayed 1000 so far\n',

@@ -1,5 +1,5 @@
-import { DEAD_LETTER_REASONS, EVENT_TYPES } from '@postrider/domain';
-import { Option } from 'commander';
+import { DEAD_LETTER_REASONS, EVENT_TYPES, parseIsoTime } from '@postrider/domain';
+import { InvalidArgumentError, Option } from 'commander';
 
 /** Options that select dead letters. */
 export function typeOption(): Option {
@@ -8,4 +8,21 @@ export function typeOption(): Option {
 
 export function reasonOption(): Option {
   return new Option('--reason <reason>', 'only those of this reason').choices(DEAD_LETTER_REASONS);
+}
+
+/** A time of the creation of a dead letter. */
+export function sinceOption(): Option {
+  return new Option('--since <time>', 'only those made at this time (ISO 8601) or later').argParser(
+    parseTime,
+  );
+}
+
+export function untilOption(): Option {
+  return new Option('--until <time>', 'only those made before this time (ISO 8601)').argParser(parseTime);
+}
+
+function parseTime(written: string): Date {
+  const time = parseIsoTime(written);
+  if (time === null) throw new InvalidArgumentError('It is not a time in ISO 8601 with an offset.');
+  return time;
 }

@@ -43,6 +43,7 @@ export { inboundAddress, inboundDomain } from './inbound-address.ts';
 export { sharedInboundDomains } from './inbound-domains.ts';
 export { parseInboundMatch } from './inbound-match.ts';
 export type { InboundMatch } from './inbound-match.ts';
+export { parseIsoTime } from './iso-time.ts';
 export { lastEventAfter, lastEventsAtLeast } from './last-event.ts';
 export { LIMITS } from './limits.ts';
 export { createLinkTokens } from './link-token.ts';

@@ -78,7 +78,12 @@ function operationOf(name: string): Operation {
 
 describe('a body', () => {
   const READING = ROUTES.filter(([, { body }]) => body !== 'ignored').map(([name]) => name);
-  const OPTIONAL = ['DELETE /v1/suppressions/:id', 'POST /u/:id'];
+  const OPTIONAL = [
+    'POST /v1/webhooks/dead-letters/:id/replay',
+    'DELETE /v1/suppressions/:id',
+    'POST /v1/inbound/messages/:id/release',
+    'POST /u/:id',
+  ];
   const MEDIA: Readonly<Record<string, readonly string[]>> = {
     'POST /u/:id': ['application/x-www-form-urlencoded', 'multipart/form-data'],
     'POST /internal/ses/sns': ['text/plain; charset=UTF-8'],
@@ -110,7 +115,7 @@ test.each(ROUTES)('%s: the query has the parameters that are looked at', (name) 
   const LOOKED_AT: Readonly<Record<string, readonly string[]>> = {
     'GET /v1/emails': paging,
     'GET /v1/webhooks/:id/attempts': ['event_id', 'after', 'limit'],
-    'GET /v1/webhooks/dead-letters': ['type', 'reason', 'webhook', 'after'],
+    'GET /v1/webhooks/dead-letters': ['type', 'reason', 'webhook', 'since', 'until', 'after'],
     'GET /v1/domains': paging,
     'GET /v1/topics': paging,
     'GET /v1/inboxes': paging,

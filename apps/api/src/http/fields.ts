@@ -1,5 +1,6 @@
 import { fieldPath, valueAt } from '@postrider/domain';
-import type { z } from 'zod';
+import { closestMatch } from 'leven';
+import { z } from 'zod';
 import { invalid } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import { plainText } from './answer.ts';
@@ -38,6 +39,36 @@ export const topicFields: FieldRule = {
   breaking: (detail) => invalid(detail, 400),
 };
 
+/** No known name is longer. The comparison of two names takes their lengths multiplied. */
+const NAME_LENGTH_MAX = 100;
+
+/**
+ * An object that has no other fields than these. Use it where a misspelt field would widen what a request
+ * does. The refusal of an unknown field names the nearest known one.
+ *
+ * @param noun what the refusal calls a field of the object.
+ */
+export function strictFields<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  noun: 'field' | 'parameter' = 'field',
+) {
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? unknownField(issue.keys[0] ?? '', Object.keys(shape), noun)
+        : 'is not an object',
+  });
+}
+
+function unknownField(written: string, known: readonly string[], noun: string): string {
+  const unknown = `${quoted(written)} is not a ${noun} of this route`;
+  const nearest = closestMatch(written.slice(0, NAME_LENGTH_MAX), known);
+  return nearest === undefined ? unknown : `${unknown}; the nearest one is ${nearest}`;
+}
+
+/** The body of a route that needs none: a field in it cannot change what the request does. */
+export const noFields = strictFields({}).meta({ id: 'NoFields' });
+
 /**
  * Validates the fields of a parsed body. A refusal names only the first fault, because a body may have
  * thousands.
@@ -56,7 +87,8 @@ export function parseFields<Fields>(
   if (parsed.success) return { ok: true, fields: parsed.data };
   const [issue] = parsed.error.issues;
   if (issue === undefined) throw parsed.error;
-  const { path, message } = issue;
+  const { code, path, message } = issue;
+  if (code === 'unrecognized_keys') return { ok: false, refusal: rule.breaking(`${message}.`) };
   const name = path.length === 0 ? 'The body' : fieldPath(path, body);
   return { ok: false, refusal: rule.breaking(`${name} ${quoted(valueAt(body, path))} ${message}.`) };
 }

@@ -4,17 +4,18 @@ import { quoted } from '../problems/quoted.ts';
 import { parseFields, resourceFields } from './fields.ts';
 import type { FieldsParse } from './fields.ts';
 
-/** Parses the query parameters that `schema` names. Each may occur once. Others are ignored. */
+/**
+ * Parses the query parameters that `schema` names. Each may occur once. A schema of `strictFields` refuses
+ * others. Other schemas ignore them.
+ */
 export function parseQuery<Shape extends z.ZodRawShape>(
   query: URLSearchParams,
   schema: z.ZodObject<Shape>,
 ): FieldsParse<z.output<z.ZodObject<Shape>>> {
-  const names = Object.keys(schema.shape).filter((name) => query.has(name));
-  const doubled = names.find((name) => query.getAll(name).length > 1);
+  const doubled = Object.keys(schema.shape).find((name) => query.getAll(name).length > 1);
   if (doubled !== undefined) {
     const refusal = invalid(`${doubled} ${quoted(query.getAll(doubled))} is given more than once.`);
     return { ok: false, refusal };
   }
-  const written = Object.fromEntries(names.map((name) => [name, query.get(name)]));
-  return parseFields(written, schema, [], resourceFields);
+  return parseFields(Object.fromEntries(query), schema, [], resourceFields);
 }

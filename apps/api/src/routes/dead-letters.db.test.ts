@@ -12,6 +12,8 @@ import {
 import { startApi } from '../../test/start-api.ts';
 import type { Caller, TestApi } from '../../test/start-api.ts';
 
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;
+
 let api: TestApi;
 let caller: Caller;
 let webhook: string;
@@ -57,6 +59,17 @@ function replay(id: string, by = caller) {
     .set('authorization', by.authorization);
 }
 
+/** Three dead letters, made at the beginning of January 1, 2 and 3. */
+async function lettersOf3Days(): Promise<[string, string, string]> {
+  const make = async (day: number) => {
+    const id = await api.newDeadLetter(caller.accountId, webhook);
+    const at = `2026-01-0${day}T00:00:00Z`;
+    await api.database.query('update dead_letters set created_at = $2 where id = $1', [id, at]);
+    return id;
+  };
+  return [await make(1), await make(2), await make(3)];
+}
+
 function removeWebhook() {
   return request(api.url).delete(`/v1/webhooks/${webhook}`).set('authorization', caller.authorization);
 }
@@ -76,7 +89,12 @@ describe('GET /v1/webhooks/dead-letters', () => {
     );
     const response = await list();
     expect(response.status).toBe(200);
-    const entry = { webhook, event_id: expect.stringMatching(/^evt_/) as unknown, type: 'email.sent' };
+    const entry = {
+      webhook,
+      event_id: expect.stringMatching(/^evt_/) as unknown,
+      type: 'email.sent',
+      created_at: TIME,
+    };
     expect(response.body).toEqual({
       object: 'list',
       data: [
@@ -122,7 +140,15 @@ describe('the query of GET /v1/webhooks/dead-letters', () => {
     expect(await idsOf(`?webhook=${webhook}&type=email.opened&reason=rejected`)).toEqual([second]);
     expect(await idsOf(`?after=${second}`)).toEqual([first]);
     expect(await idsOf(`?after=${first}`)).toEqual([]);
-    expect(await idsOf('?limit=1&before=x&more=')).toEqual([second, first]);
+    expect(await idsOf(`?webhook=${newId('webhook', systemClock)}`)).toEqual([]);
+  });
+
+  test('`since` takes what was made at that time or later, `until` what was made before it', async () => {
+    const [oldest, middle, newest] = await lettersOf3Days();
+    expect(await idsOf('?since=2026-01-02T00:00:00Z')).toEqual([newest, middle]);
+    expect(await idsOf('?until=2026-01-02T01:00:00%2B01:00')).toEqual([oldest]);
+    expect(await idsOf('?since=2026-01-02T00:00:00Z&until=2026-01-03T00:00:00Z')).toEqual([middle]);
+    expect(await idsOf(`?webhook=${webhook}&after=${newest}&since=2026-01-02T00:00:00Z`)).toEqual([middle]);
   });
 
   test('another account’s webhook has an empty list, like one that does not exist', async () => {
@@ -145,6 +171,14 @@ describe('the query of GET /v1/webhooks/dead-letters', () => {
     ],
     ['?after=%00', 'after "\\u0000" is not the id of a dead letter.'],
     ['?type=email.sent&type=email.sent', 'type ["email.sent","email.sent"] is given more than once.'],
+    ['?since=yesterday', 'since "yesterday" is not a time in ISO 8601.'],
+    ['?until=2026-02-30T00:00:00Z', 'until "2026-02-30T00:00:00Z" is not a time in ISO 8601.'],
+    ['?webhook_id=wh_1', '"webhook_id" is not a parameter of this route; the nearest one is webhook.'],
+    ['?limit=1', '"limit" is not a parameter of this route; the nearest one is since.'],
+    [
+      '?__proto__=1&type=email.sent',
+      '"__proto__" is not a parameter of this route; the nearest one is webhook.',
+    ],
   ])('%s is refused as 422 with the parameter and the value', async (query, detail) => {
     const response = await list(caller, query);
     expect(expectProblem(response, 'validation-failed')).toBe(detail);
@@ -182,6 +216,34 @@ describe('POST /v1/webhooks/dead-letters/replay', () => {
       remaining: 0,
     });
     expect(await queued()).toHaveLength(2);
+  });
+
+  test('`since` and `until` bound the time, alone and beside `before`', async () => {
+    const [, , newest] = await lettersOf3Days();
+    const times = { since: '2026-01-02T00:00:00Z', until: '2026-01-03T00:00:00Z' };
+    expect((await replayMany({ webhook, ...times, before: '2026-01-02T00:00:00Z' })).body).toEqual({
+      replayed: 0,
+      remaining: 0,
+    });
+    expect((await replayMany({ webhook, ...times, before: newest })).body).toEqual({
+      replayed: 1,
+      remaining: 0,
+    });
+    expect((await replayMany({ webhook, since: times.until })).body).toEqual({ replayed: 1, remaining: 0 });
+    expect((await replayMany({ webhook, until: times.until })).body).toEqual({ replayed: 1, remaining: 0 });
+  });
+
+  test.each([
+    [{ sincee: '2030-01-01T00:00:00Z' }, '"sincee"', 'since'],
+    [{ status_code: 503 }, '"status_code"', 'reason'],
+    [{ Type: 'email.sent' }, '"Type"', 'type'],
+  ])('the unknown field of %j is refused as 422, and nothing is replayed', async (more, unknown, nearest) => {
+    await api.newDeadLetter(caller.accountId, webhook);
+    const response = await replayMany({ webhook, ...more });
+    expect(expectProblem(response, 'validation-failed')).toBe(
+      `${unknown} is not a field of this route; the nearest one is ${nearest}.`,
+    );
+    expect(await queued()).toEqual([]);
   });
 
   test('takes 1,000 at the most', async () => {
@@ -317,8 +379,12 @@ describe('POST /v1/webhooks/dead-letters/{id}/replay', () => {
     expect((await replay(id)).status).toBe(200);
   });
 
-  test('a body is ignored', async () => {
+  test('a field in the body is refused, and nothing is replayed; an empty object is no field', async () => {
     const id = await api.newDeadLetter(caller.accountId, webhook);
-    expect((await replay(id).send('{"broken')).status).toBe(200);
+    const response = await replay(id).send({ since: '2030-01-01T00:00:00Z' });
+    expect(expectProblem(response, 'validation-failed')).toBe('"since" is not a field of this route.');
+    expectPlainText(await replay(id).type('json').send('{"broken'), 400);
+    expect(await queued()).toEqual([]);
+    expect((await replay(id).send({})).status).toBe(200);
   });
 });

@@ -1,16 +1,16 @@
-import { DEAD_LETTER_REASONS, LIMITS, parseId } from '@postrider/domain';
+import { DEAD_LETTER_REASONS, LIMITS, parseId, parseIsoTime } from '@postrider/domain';
 import type { DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import type { DeadLetterCut, DeadLetterStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
-import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields } from '../http/fields.ts';
+import { optionalBody, resourceBody } from '../http/body-rules.ts';
+import { noFields, parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import { idField } from '../http/id-field.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
-import { count, eventType, idOf, listOf, text } from './schemas.ts';
+import { count, eventType, idOf, listOf, text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 import { requestedEventType } from './webhooks.ts';
 
@@ -29,14 +29,32 @@ const requestedReason = writtenText
   .refine(isReason, { error: `is not one of ${DEAD_LETTER_REASONS.join(', ')}` })
   .meta({ enum: DEAD_LETTER_REASONS });
 
-const deadLetterQuery = z.object({
-  type: requestedEventType.optional().meta({ description: 'Of events of this type.' }),
-  reason: requestedReason.optional().meta({ description: 'Of this reason.' }),
-  webhook: idField('webhook', 'a webhook').optional().meta({ description: 'Of the webhook with this id.' }),
-  after: idField('deadLetter', 'a dead letter')
-    .optional()
-    .meta({ description: 'Older than the dead letter with this id.' }),
-});
+const requestedTime = writtenText
+  .meta({ format: 'date-time' })
+  .transform((written, context): Date => {
+    const moment = parseIsoTime(written);
+    if (moment !== null) return moment;
+    context.addIssue('is not a time in ISO 8601');
+    return z.NEVER;
+  })
+  .optional();
+const since = requestedTime.meta({ description: 'Made at this time or later.' });
+const until = requestedTime.meta({ description: 'Made before this time.' });
+
+/** A misspelt parameter must not list more than the customer asked for. */
+const deadLetterQuery = strictFields(
+  {
+    type: requestedEventType.optional().meta({ description: 'Of events of this type.' }),
+    reason: requestedReason.optional().meta({ description: 'Of this reason.' }),
+    webhook: idField('webhook', 'a webhook').optional().meta({ description: 'Of the webhook with this id.' }),
+    since,
+    until,
+    after: idField('deadLetter', 'a dead letter')
+      .optional()
+      .meta({ description: 'Older than the dead letter with this id.' }),
+  },
+  'parameter',
+);
 
 const deadLetter = z.object({
   id: idOf('dl'),
@@ -47,6 +65,7 @@ const deadLetter = z.object({
   reason: z.enum(DEAD_LETTER_REASONS),
   last_error: text,
   status_code: z.int().nullable(),
+  created_at: time,
 });
 const deadLetterList = listOf(deadLetter).meta({
   id: 'DeadLetterList',
@@ -71,7 +90,8 @@ function listDeadLetters(deadLetters: Pick<DeadLetterStore, 'list'>): Documented
     async handle({ key, query }) {
       const parsed = parseQuery(query, deadLetterQuery);
       if (!parsed.ok) return parsed.refusal;
-      const { after, ...filter } = parsed.fields;
+      const { webhook: webhookId, type, reason, since: from, until: to, after } = parsed.fields;
+      const filter = { webhookId, type, reason, since: from, until: to };
       const page = await deadLetters.list(key.accountId, filter, after);
       if (page === null) {
         return invalid(`after ${quoted(after)} is not the id of a dead letter of the account.`);
@@ -85,35 +105,33 @@ function listDeadLetters(deadLetters: Pick<DeadLetterStore, 'list'>): Documented
         reason: letter.reason,
         last_error: letter.lastError,
         status_code: letter.statusCode,
+        created_at: letter.createdAt.toISOString(),
       }));
       return json<AnswerOf<typeof deadLetterList>>(200, { object: 'list', data });
     },
   };
 }
 
-/** Postgres reads an ISO 8601 text only with a year from 0001 to 9999. The offset may lead out of these. */
-const hasPlainYear = (moment: Date): boolean =>
-  moment.getUTCFullYear() >= 1 && moment.getUTCFullYear() <= 9_999;
-
 /** A time in ISO 8601 with its offset, or the id of a dead letter. */
 const cut = writtenText.transform((written, context): DeadLetterCut => {
   const id = parseId('deadLetter', written);
   if (id !== null) return id;
-  const moment = z.iso.datetime({ offset: true }).safeParse(written).success ? new Date(written) : null;
-  if (moment !== null && hasPlainYear(moment)) return moment;
+  const moment = parseIsoTime(written);
+  if (moment !== null) return moment;
   context.addIssue('is neither a time in ISO 8601 nor the id of a dead letter');
   return z.NEVER;
 });
 
-const replayRequest = z
-  .object({
-    // A malformed id gets the answer of a missing webhook, as in a path.
-    webhook: writtenText.transform((written): WebhookId | null => parseId('webhook', written)),
-    type: requestedEventType.optional(),
-    reason: requestedReason.optional(),
-    before: cut.optional(),
-  })
-  .meta({ id: 'ReplayRequest' });
+/** A misspelt field must not replay more than the customer asked for. */
+const replayRequest = strictFields({
+  // A malformed id gets the answer of a missing webhook, as in a path.
+  webhook: writtenText.transform((written): WebhookId | null => parseId('webhook', written)),
+  type: requestedEventType.optional(),
+  reason: requestedReason.optional(),
+  since,
+  until,
+  before: cut.optional().meta({ description: 'Older than this time, or than the dead letter with this id.' }),
+}).meta({ id: 'ReplayRequest' });
 
 const replayedDeadLetters = z
   .object({ replayed: z.int().min(0).max(LIMITS.deadLettersReplayed), remaining: count })
@@ -136,12 +154,13 @@ function replayDeadLetters(deadLetters: Pick<DeadLetterStore, 'replayMatching'>)
     async handle({ key, body }) {
       const parsed = parseFields(body, replayRequest, ['webhook'], resourceFields);
       if (!parsed.ok) return parsed.refusal;
-      const { webhook: webhookId, ...filter } = parsed.fields;
+      const { webhook: webhookId, type, reason, since: from, until: to, before } = parsed.fields;
       if (webhookId === null) return noSuch('webhook');
-      const outcome = await deadLetters.replayMatching(key.accountId, { webhookId, ...filter });
+      const filter = { webhookId, type, reason, since: from, until: to, before };
+      const outcome = await deadLetters.replayMatching(key.accountId, filter);
       if (outcome.kind === 'no webhook') return noSuch('webhook');
       if (outcome.kind === 'no such cut') {
-        return invalid(`before ${quoted(filter.before)} is not the id of a dead letter of the account.`);
+        return invalid(`before ${quoted(before)} is not the id of a dead letter of the account.`);
       }
       const { replayed, remaining } = outcome;
       return json<AnswerOf<typeof replayedDeadLetters>>(200, { replayed, remaining });
@@ -159,15 +178,18 @@ function replayDeadLetter(deadLetters: Pick<DeadLetterStore, 'replay'>): Documen
     ...MANAGE,
     method: 'post',
     path: '/v1/webhooks/dead-letters/:id/replay',
-    body: 'ignored',
+    body: optionalBody,
     docs: {
       operationId: 'replayDeadLetter',
       summary: 'Queue the event of a dead letter again',
       description: 'With a fresh set of attempts; the event keeps its id. The dead letter is gone.',
+      request: noFields,
       success: { status: 200, body: replayedDeadLetter },
-      refusals: ['not-found'],
+      refusals: ['400 text', 'validation-failed', 'not-found'],
     },
-    async handle({ key, id: written }) {
+    async handle({ key, id: written, body }) {
+      const parsed = parseFields(body ?? {}, noFields, [], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
       const id = parseId('deadLetter', written);
       if (id === null || !(await deadLetters.replay(key.accountId, id))) return noSuch('dead letter');
       return json<AnswerOf<typeof replayedDeadLetter>>(200, { id, replayed: true });

@@ -259,6 +259,19 @@ describe('POST /v1/inbound/messages/{id}/release', () => {
     expect((await idsOf('', reader)).at(-1)).toBe(id);
   });
 
+  test('a field in the body is refused, and the message stays held', async () => {
+    const id = await message({ held: true });
+    const release = (body: object) =>
+      request(api.url)
+        .post(`/v1/inbound/messages/${id}/release`)
+        .set('authorization', manager.authorization)
+        .send(body);
+    expect(expectProblem(await release({ rule_id: 'rt_1' }), 'validation-failed')).toBe(
+      '"rule_id" is not a field of this route.',
+    );
+    expect((await release({})).status).toBe(200);
+  });
+
   test('two requests at once get 200 and 409', async () => {
     const id = await message({ held: true, inboxId: await inbox() });
     const both = await Promise.all([0, 1].map(async () => ask(`/${id}/release`, manager, 'post')));

@@ -3,6 +3,8 @@ import type { ApiKey, MessageAttachment, MessageStore, WholeMessage } from '@pos
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
+import { optionalBody } from '../http/body-rules.ts';
+import { noFields, parseFields, resourceFields } from '../http/fields.ts';
 import { idField } from '../http/id-field.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
@@ -223,14 +225,17 @@ function releaseMessage(messages: Pick<MessageStore, 'release'>): Documented<Key
     path: '/v1/inbound/messages/:id/release',
     scope: 'inbound:manage',
     limited: true,
-    body: 'ignored',
+    body: optionalBody,
     docs: {
       operationId: 'releaseMessage',
       summary: 'Release a held message: it is received, with its event',
+      request: noFields,
       success: { status: 200, body: releasedMessage },
-      refusals: ['not-found', 'not-held'],
+      refusals: ['400 text', 'validation-failed', 'not-found', 'not-held'],
     },
-    async handle({ key, id: written }) {
+    async handle({ key, id: written, body }) {
+      const parsed = parseFields(body ?? {}, noFields, [], resourceFields);
+      if (!parsed.ok) return parsed.refusal;
       const id = parseId('message', written);
       if (id === null) return noSuch('message');
       switch (await messages.release(key, id)) {

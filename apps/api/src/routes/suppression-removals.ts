@@ -3,7 +3,7 @@ import type { SuppressionKey, SuppressionStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
-import { parseFields, suppressionFields } from '../http/fields.ts';
+import { parseFields, strictFields, suppressionFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
 import { idField } from '../http/id-field.ts';
 import { shownText } from '../http/shown-text.ts';
@@ -73,15 +73,15 @@ const manyEntries = z
     error: `does not have 1 to ${LIMITS.suppressionsBatch} entries`,
   })
   .meta({ minItems: 1, maxItems: LIMITS.suppressionsBatch, items: { type: 'string' } });
-const byAddress = z.object({ emails: manyEntries.pipe(z.array(requestedAddress)) });
-const byId = z.object({ ids: manyEntries.pipe(z.array(idField('suppression', 'a suppression'))) });
-
+const emails = manyEntries.pipe(z.array(requestedAddress));
+const ids = manyEntries.pipe(z.array(idField('suppression', 'a suppression')));
 const batchRemovalRequest = z
-  .union([
-    byAddress.extend({ reason }).meta({ not: { required: ['ids'] } }),
-    byId.extend({ reason }).meta({ not: { required: ['emails'] } }),
-  ])
+  .union([strictFields({ emails, reason }), strictFields({ ids, reason })])
   .meta({ id: 'SuppressionBatchRemoval' });
+/** `removalReason` checks the reason: the query may have another. */
+const anyReason = z.unknown().optional();
+const byAddress = strictFields({ emails, reason: anyReason });
+const byId = strictFields({ ids, reason: anyReason });
 const manyDeleted = z.object({ data: z.array(deletedSuppression) }).meta({ id: 'DeletedSuppressions' });
 
 /**
@@ -117,13 +117,15 @@ function removeSuppressions(suppressions: Pick<SuppressionStore, 'remove'>): Doc
 
 function removalKeys(body: unknown): FieldsParse<SuppressionKey[]> {
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'ids')) {
-    const keys = byAddress.transform(({ emails }) => emails.map((address): SuppressionKey => ({ address })));
+    const keys = byAddress.transform((fields) =>
+      fields.emails.map((address): SuppressionKey => ({ address })),
+    );
     return parseFields(body, keys, ['emails'], suppressionFields);
   }
   if (Object.hasOwn(body, 'emails')) {
     return { ok: false, refusal: invalid('emails cannot be used together with ids.', 400) };
   }
-  const keys = byId.transform(({ ids }) => ids.map((id): SuppressionKey => ({ id })));
+  const keys = byId.transform((fields) => fields.ids.map((id): SuppressionKey => ({ id })));
   return parseFields(body, keys, ['ids'], suppressionFields);
 }
 

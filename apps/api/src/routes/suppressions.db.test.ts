@@ -346,8 +346,20 @@ describe('POST /v1/suppressions/batch/remove', () => {
     [{ emails: ['x'] }, 'emails[0] "x" is not an email address.'],
     [{ emails: ['a@b.example'], ids: [] }, 'emails cannot be used together with ids.'],
     [{ emails: ['a@b.example'], reason: 7 }, 'reason 7 is not a string.'],
+    [
+      { emails: ['a@b.example'], topic: 't' },
+      '"topic" is not a field of this route; the nearest one is emails.',
+    ],
+    [{ ids: [], origin: 'bounce' }, 'ids [] does not have 1 to 100 entries.'],
   ])('%j is 400', async (body, detail) => {
     expect(expectProblem(await removeAll(body), 'validation-failed', 400)).toBe(detail);
+  });
+
+  test('an unknown field is 400, and nothing is removed', async () => {
+    const owner = await newCaller();
+    const id = await added('a@b.example', owner);
+    expectProblem(await removeAll({ ids: [id], origin: 'bounce' }, owner), 'validation-failed', 400);
+    expect((await get(`/${id}`, owner)).status).toBe(200);
   });
 
   test('with neither field, or not JSON, is refused in plain text', async () => {

@@ -4,7 +4,7 @@ import type { Webhook, WebhookStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields } from '../http/fields.ts';
+import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { deleted, eventType, idOf, listOf, signingSecret, time, url } from './schemas.ts';
@@ -47,10 +47,14 @@ export function requestedEventTypes<Type extends z.ZodType<EventType>>(type: Typ
     .transform((types) => [...new Set(types)]);
 }
 
-/** An empty list of events means every type. */
-export const webhookRequest = z
-  .object({ endpoint: requestedEndpoint, events: requestedEventTypes(requestedEventType) })
-  .meta({ id: 'WebhookRequest' });
+/**
+ * An empty list of events means every type. So a misspelt `events` must be refused: it would subscribe the
+ * endpoint to the text of received mail.
+ */
+export const webhookRequest = strictFields({
+  endpoint: requestedEndpoint,
+  events: requestedEventTypes(requestedEventType),
+}).meta({ id: 'WebhookRequest' });
 
 const webhookFields = {
   object: z.literal('webhook'),

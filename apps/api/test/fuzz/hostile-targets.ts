@@ -148,9 +148,14 @@ export function queriesOf(parameters: Readonly<Record<string, readonly string[]>
   return fc.array(fc.oneof(...pairs), { minLength: 1, maxLength: 4 }).map((chosen) => `?${chosen.join('&')}`);
 }
 
-/** Whether all that a query has of the parameters is accepted, whatever else is in it. */
-export function isAccepted(query: string, parameters: Readonly<Record<string, readonly string[]>>): boolean {
+/** Whether all that a query has of the parameters is accepted. What else is in it counts where the route is strict. */
+export function isAccepted(
+  query: string,
+  parameters: Readonly<Record<string, readonly string[]>>,
+  isStrict: boolean,
+): boolean {
   const given = new URLSearchParams(query);
+  if (isStrict && [...given.keys()].some((name) => !Object.hasOwn(parameters, name))) return false;
   return Object.entries(parameters).every(([name, accepted]) => {
     const values = given.getAll(name);
     return values.length === 0 || (values.length === 1 && accepted.includes(values[0] ?? ''));

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { SHARED_DOMAIN } from '../start-api.ts';
 import { ID, MARK, TIME } from './route-contract.ts';
 import type { RouteContract } from './route-contract.ts';
-import { judgePage, resourceBody } from './resource-contracts.ts';
+import { judgePage, noFields, resourceBody } from './resource-contracts.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -90,7 +90,8 @@ const messageContracts: Readonly<Record<string, RouteContract>> = {
   'POST /v1/inbound/messages/:id/release': {
     ...message,
     noun: 'heldMessage',
-    refusals: ['404 not-found', '409 not-held'],
+    refusals: ['404 not-found', '409 not-held', '400 text', '422 validation-failed', '413 request-too-large'],
+    body: noFields,
     judge: (doc) => expect(doc).toEqual({ object: 'message', id: ID('msg'), status: 'released' }),
   },
   'GET /links/:id': {

@@ -12,6 +12,15 @@ export function resourceBody(fields: string | readonly string[], valid: readonly
   return { ...SMALL, valid, unreadable: '400 text', lacking: { fields: [fields].flat(), kind: '422 text' } };
 }
 
+/** A body may be there, and must not have a field. */
+export const noFields: BodyContract = {
+  ...SMALL,
+  valid: [{}],
+  mayBeEmpty: true,
+  unreadable: '400 text',
+  lacking: null,
+};
+
 export function judgePage(judge: (entry: Document) => void): RouteContract['judge'] {
   return ({ object, has_more: hasMore, data, ...more }) => {
     expect({ object, hasMore, more }).toEqual({ object: 'list', hasMore: expect.any(Boolean), more: {} });

@@ -50,6 +50,8 @@ export interface RouteContract {
   readonly paged?: true;
   /** What its query may have: to each name values that are accepted. */
   readonly parameters?: Readonly<Record<string, readonly string[]>>;
+  /** Whether a parameter that it does not know is refused. */
+  readonly strictQuery?: true;
   /** Asserts the shape of a success. */
   readonly judge: (document: Readonly<Record<string, unknown>>) => void;
 }

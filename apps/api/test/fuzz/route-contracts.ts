@@ -7,6 +7,7 @@ import type { BodyContract, RouteContract } from './route-contract.ts';
 import { inboundContracts } from './inbound-contracts.ts';
 import {
   domainContracts,
+  noFields,
   suppressionContracts,
   topicContracts,
   unsubscribeContracts,
@@ -96,7 +97,7 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
       valid: [
         { endpoint: `https://${MARK}.example` },
         { endpoint: `HTTPS://${MARK}.example:443/a/../b?q=\u00fc#x`, events: [] },
-        { endpoint: `https://b\u00fccher.example/${MARK}`, events: [...EVENT_TYPES], more: { a: [1] } },
+        { endpoint: `https://b\u00fccher.example/${MARK}`, events: [...EVENT_TYPES] },
         {
           endpoint: `https://[2001:db8::1]:8443/${MARK}`,
           events: ['email.sent', 'email.failed', 'email.sent'],
@@ -153,10 +154,13 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
     success: '200 json',
     refusals: ['422 validation-failed'],
     paged: true,
+    strictQuery: true,
     parameters: {
       webhook: [FUZZED_WEBHOOK],
       type: ['email.sent', 'email.opened'],
       reason: ['attempts_exhausted', 'rejected'],
+      since: ['2026-01-01T00:00:00Z'],
+      until: ['2026-01-01T00:00:00%2B01:00'],
       // No letter is there for the whole fuzz: none is accepted for certain.
       after: [],
     },
@@ -168,9 +172,11 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
     refusals: ['400 text', '422 text', '422 validation-failed', '413 request-too-large', '404 not-found'],
     body: {
       valid: [
-        { webhook: FUZZED_WEBHOOK, more: MARK },
+        { webhook: FUZZED_WEBHOOK },
         {
           webhook: FUZZED_WEBHOOK,
+          since: '2025-01-01T00:00:00Z',
+          until: '2026-02-01T00:00:00+01:00',
           type: 'email.sent',
           reason: 'attempts_exhausted',
           before: '2026-01-01T00:00:00Z',
@@ -195,7 +201,8 @@ export const ROUTE_CONTRACTS: Readonly<Record<string, RouteContract>> = {
     ...manage,
     noun: 'deadLetter',
     success: '200 json',
-    refusals: ['404 not-found'],
+    refusals: ['404 not-found', '400 text', '422 validation-failed', '413 request-too-large'],
+    body: noFields,
     judge: (doc) => expect(doc).toEqual({ id: ID('dl'), replayed: true }),
   },
   'POST /v1/emails': {
@@ -336,5 +343,6 @@ function judgeDeadLetter(doc: Readonly<Record<string, unknown>>): void {
     reason: 'attempts_exhausted',
     last_error: 'HTTP 503',
     status_code: 503,
+    created_at: TIME,
   });
 }

@@ -2,7 +2,7 @@ import { LIMITS } from '@postrider/domain';
 import { createDeadLetterStore } from '@postrider/store';
 import type { DeadLetter, DeadLetterFilter } from '@postrider/store';
 import type { Command } from 'commander';
-import { reasonOption, typeOption } from '../dead-letter-options.ts';
+import { reasonOption, sinceOption, typeOption, untilOption } from '../dead-letter-options.ts';
 import { Failure } from '../failure.ts';
 import { optionalId, requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
@@ -29,17 +29,19 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
     .option('--webhook <id>', 'only those of this webhook')
     .addOption(typeOption())
     .addOption(reasonOption())
+    .addOption(sinceOption())
+    .addOption(untilOption())
     .option('--after <id>', 'only what is older than this dead letter')
     .option('--json', 'print one JSON document')
     .action(async (options: Options) => {
       const accountId = requireId('account', options.account, 'an account');
-      const { type, reason } = options;
+      const { type, reason, since, until } = options;
       const webhookId = optionalId('webhook', options.webhook, 'a webhook');
       const after = optionalId('deadLetter', options.after, 'a dead letter');
       await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
         const store = createDeadLetterStore(database);
-        const page = await store.list(accountId, { type, reason, webhookId }, after);
+        const page = await store.list(accountId, { type, reason, since, until, webhookId }, after);
         if (page === null) throw new Failure(`no dead letter ${after}`);
         const listed = page.entries;
         if (options.json === true) printJson(io, { object: 'list', data: listed.map(deadLetterObject) });

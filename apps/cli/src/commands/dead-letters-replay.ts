@@ -2,7 +2,7 @@ import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
 import { createDeadLetterStore } from '@postrider/store';
 import type { DeadLetterFilter, DeadLetterStore } from '@postrider/store';
 import type { Command } from 'commander';
-import { reasonOption, typeOption } from '../dead-letter-options.ts';
+import { reasonOption, sinceOption, typeOption, untilOption } from '../dead-letter-options.ts';
 import { Failure, UsageError } from '../failure.ts';
 import { requireAccount, requireId } from '../ids.ts';
 import type { Io } from '../io.ts';
@@ -38,6 +38,8 @@ export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
     .option('--webhook <id>', 'the webhook of --all')
     .addOption(typeOption())
     .addOption(reasonOption())
+    .addOption(sinceOption())
+    .addOption(untilOption())
     .option('--json', 'print one JSON document')
     .action(async (ids: string[], options: Options) => {
       const accountId = requireId('account', options.account, 'an account');
@@ -56,7 +58,9 @@ export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
 function parseWork(ids: readonly string[], options: Options, io: Io): Work {
   if (options.all === undefined) {
     if (ids.length === 0) throw new UsageError('name dead letters, or --all with --webhook');
-    const stray = (['webhook', 'type', 'reason'] as const).find((name) => options[name] !== undefined);
+    const stray = (['webhook', 'type', 'reason', 'since', 'until'] as const).find(
+      (name) => options[name] !== undefined,
+    );
     if (stray !== undefined) throw new UsageError(`--${stray} goes with --all`);
     const named = [...new Set(ids)].map((id) => requireId('deadLetter', id, 'a dead letter'));
     return (store, accountId) => replayNamed(store, accountId, named);
@@ -64,7 +68,8 @@ function parseWork(ids: readonly string[], options: Options, io: Io): Work {
   if (ids.length > 0) throw new UsageError('name dead letters or use --all, not both');
   if (options.webhook === undefined) throw new UsageError('--all needs --webhook');
   const webhookId = requireId('webhook', options.webhook, 'a webhook');
-  return (store, accountId) => replayAll(store, accountId, { ...options, webhookId }, io);
+  const { type, reason, since, until } = options;
+  return (store, accountId) => replayAll(store, accountId, { webhookId, type, reason, since, until }, io);
 }
 
 async function replayNamed(
@@ -85,14 +90,22 @@ async function replayNamed(
 async function replayAll(
   store: DeadLetterStore,
   accountId: AccountId,
-  { webhookId, type, reason }: DeadLetterFilter & { readonly webhookId: WebhookId },
+  filter: DeadLetterFilter & { readonly webhookId: WebhookId },
   io: Io,
 ): Promise<Replay> {
+  const { webhookId, type, reason, since, until } = filter;
   const before = io.clock.now();
   let replayed = 0;
   try {
     for (;;) {
-      const outcome = await store.replayMatching(accountId, { webhookId, type, reason, before });
+      const outcome = await store.replayMatching(accountId, {
+        webhookId,
+        type,
+        reason,
+        since,
+        until,
+        before,
+      });
       // Only the webhook can be missing: `before` is a time, not a row.
       if (outcome.kind !== 'replayed') throw new Failure(`no webhook ${webhookId}`);
       // Another command may have locked the rest, and replays them.

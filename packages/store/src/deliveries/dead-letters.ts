@@ -33,6 +33,14 @@ export interface DeadLetter {
 export interface DeadLetterFilter {
   readonly type?: EventType | undefined;
   readonly reason?: DeadLetterReason | undefined;
+  /** Made at this time or later. */
+  readonly since?: Date | undefined;
+  /** Made before this time. */
+  readonly until?: Date | undefined;
+}
+
+export interface ListedDeadLetters extends DeadLetterFilter {
+  readonly webhookId?: WebhookId | undefined;
 }
 
 /** Only older dead letters are replayed: a time, or a dead letter of the account. */
@@ -60,7 +68,7 @@ export function createDeadLetterStore(db: Database) {
      */
     async list(
       accountId: AccountId,
-      filter: DeadLetterFilter & { readonly webhookId?: WebhookId | undefined } = {},
+      filter: ListedDeadLetters = {},
       after?: DeadLetterId,
     ): Promise<Page<DeadLetter> | null> {
       return mappingUnavailable(() => listPage(db, accountId, filter, after ?? null));
@@ -83,7 +91,7 @@ export function createDeadLetterStore(db: Database) {
      */
     async replayMatching(
       accountId: AccountId,
-      { webhookId, type, reason, before }: ReplayRequest,
+      { webhookId, type, reason, since, until, before }: ReplayRequest,
     ): Promise<ReplayOutcome> {
       const cut = await mappingUnavailable(() => cutAt(db, accountId, before));
       if (cut === null) return { kind: 'no such cut' };
@@ -95,6 +103,8 @@ export function createDeadLetterStore(db: Database) {
           webhookId,
           ...cut,
           LIMITS.deadLettersReplayed,
+          since?.toISOString() ?? '-infinity',
+          until?.toISOString() ?? 'infinity',
           ...Object.values(filter),
         ]);
         if (row === undefined) return { kind: 'no webhook' };
@@ -125,7 +135,7 @@ async function positionOf(db: Database, accountId: AccountId, id: DeadLetterId) 
 async function listPage(
   db: Database,
   accountId: AccountId,
-  { webhookId, ...filter }: DeadLetterFilter & { readonly webhookId?: WebhookId | undefined },
+  { webhookId, type, reason, since, until }: ListedDeadLetters,
   after: DeadLetterId | null,
 ): Promise<Page<DeadLetter> | null> {
   const cursor = after === null ? null : ({ side: 'after', id: after } as const);
@@ -134,13 +144,14 @@ async function listPage(
     webhookId === undefined
       ? { accountId, webhookId: { notIn: await beingRemoved(db, accountId) } }
       : { webhookId: { in: await ofAccount(db, accountId, webhookId) } };
+  const createdAt = { createdAt: { ...(since && { gte: since }), ...(until && { lt: until }) } };
   return readPage<'deadLetter', DeadLetter>(
     { limit: LIMITS.deadLettersListed, cursor },
     {
       cursor: (id) => positionOf(db, accountId, id),
       async read({ where, ...range }) {
         const rows = await db.prisma.deadLetter.findMany({
-          where: { ...owner, ...given(filter), ...where },
+          where: { ...owner, ...given({ type, reason }), AND: [createdAt, where] },
           ...range,
           omit: { data: true },
         });
@@ -151,7 +162,10 @@ async function listPage(
 }
 
 /** Drops absent properties. Prisma, too, then matches any value. */
-function given({ type, reason }: DeadLetterFilter): { type?: EventType; reason?: DeadLetterReason } {
+function given({ type, reason }: Pick<DeadLetterFilter, 'type' | 'reason'>): {
+  type?: EventType;
+  reason?: DeadLetterReason;
+} {
   return { ...(type === undefined ? {} : { type }), ...(reason === undefined ? {} : { reason }) };
 }
 

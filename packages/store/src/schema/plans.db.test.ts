@@ -364,6 +364,7 @@ test.each([
   ['type', { type: 'email.clicked' }],
   ['reason', { reason: 'attempts_exhausted' }],
   ['type and reason', { type: 'email.sent', reason: 'attempts_exhausted' }],
+  ['a time to come', { since: new Date('2999-01-01') }],
 ] as const)(
   'of a noisy webhook, few dead letters by %s are found and replayed by an index',
   async (_, filter) => {

@@ -55,13 +55,15 @@ export type ReplayFilter = 'type' | 'reason';
  * that may be absent, Postgres would read the row.
  *
  * $1 account, $2 webhook, $3 and $4 the time and the id of the first letter that is not replayed, $5 letters
- * at most, $6 and following: a value for each filter.
+ * at most, $6 and $7 the time of the first letter that is replayed and of the first one that is not, $8 and
+ * following: a value for each filter.
  * Returns how many letters were replayed and how many matching ones remain; no row when the account has no
  * such webhook.
  */
 export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
-  const narrowed = filters.map((column, index) => `and d.${column} = $${index + 6}`).join(' ');
-  const matching = `(d.created_at, d.id) < ($3::timestamptz, $4::text) ${narrowed}`;
+  const narrowed = filters.map((column, index) => `and d.${column} = $${index + 8}`).join(' ');
+  const matching = `(d.created_at, d.id) < ($3::timestamptz, $4::text)
+        and d.created_at >= $6::timestamptz and d.created_at < $7::timestamptz ${narrowed}`;
   return {
     name: ['replay-dead-letters', ...filters].join('-by-'),
     text: `

@@ -1,0 +1,312 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId, SCOPES } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
+import request from 'supertest';
+import { KEYED_ROUTES, pathOf } from '../../test/every-route.ts';
+import { tableNames } from '../../test/everything-stored.ts';
+import { startFakeDomains } from '../../test/fake-domains.ts';
+import type { FakeDomains } from '../../test/fake-domains.ts';
+import { createOwnResources } from '../../test/own-resources.ts';
+import type { OwnResources } from '../../test/own-resources.ts';
+import { companionOf } from '../../test/route-paths.ts';
+import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
+import type { Caller, TestApi } from '../../test/start-api.ts';
+import { openApiDocument, openApiPath } from '../docs/openapi.ts';
+import { writeCursor } from '../routes/attempts.ts';
+
+/* A parameter that a route ignores is worse than a refused one: the customer believes that it narrows. */
+
+let api: TestApi;
+let domains: FakeDomains;
+let tables: readonly string[];
+
+beforeAll(async () => {
+  domains = await startFakeDomains();
+  api = await startApi({ domainProvider: domains.provider });
+  tables = await tableNames(api.database);
+});
+afterAll(async () => {
+  await api.stop();
+  await domains.stop();
+});
+
+/** A request that the route answers with a success, and one value for each parameter and optional field. */
+interface Trial {
+  readonly id?: string;
+  readonly body?: object;
+  /** Values that select nothing of what is there, or that ask for something else. */
+  readonly query?: Readonly<Record<string, string>>;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** Makes what the route works on, in an account of its own. */
+type Prepare = (own: OwnResources, caller: Caller) => Promise<Trial>;
+
+const PAST = '2001-01-01T00:00:00Z';
+const FUTURE = '2999-01-01T00:00:00Z';
+const MESSAGE = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hello' };
+const FILE = { filename: 'a.txt', content: 'aGk=' };
+
+const emailFields = (topic: string) => ({
+  cc: 'c@b.example',
+  bcc: 'd@b.example',
+  reply_to: 'e@b.example',
+  html: '<p>Hello</p>',
+  text: 'Other',
+  headers: { 'X-A': '1' },
+  tags: [{ name: 'a', value: 'b' }],
+  attachments: [FILE],
+  topic_id: topic,
+  scheduled_at: 'in 1 min',
+  template: { id: 'a' },
+});
+
+/** A list with two entries. The cursors leave none on their side. */
+const twoOf =
+  (noun: 'domain' | 'topic' | 'inbox' | 'routingRule' | 'blockedSender' | 'message'): Prepare =>
+  async (own) => {
+    const older = await own.idOf(noun);
+    const newer = await own.idOf(noun);
+    return { query: paging(older, newer) };
+  };
+
+const paging = (oldest: string, newest: string) => ({ limit: '1', after: oldest, before: newest });
+
+/** Sends a request that must succeed, and returns the id in its answer. */
+async function post(caller: Caller, path: string, body: object): Promise<string> {
+  const answer = await request(api.url).post(path).set('authorization', caller.authorization).send(body);
+  expect(answer.status).toBeLessThan(300);
+  return (answer.body as { id: string }).id;
+}
+
+async function complaint(own: OwnResources): Promise<string> {
+  const id = await own.idOf('suppression');
+  await api.database.query("update suppressions set origin = 'complaint' where id = $1", [id]);
+  return id;
+}
+
+/** Adds a second thread or a second message beside what a threaded inbox has. */
+async function threadedInbox(own: OwnResources, second: 'thread' | 'message') {
+  const id = await own.idOf('threadedInbox');
+  const thread = companionOf('thread', 'thr', id);
+  const message = companionOf('message', 'msg', id);
+  const other = await own.idOf('message');
+  const otherThread = second === 'thread' ? newId('thread', systemClock) : thread;
+  if (second === 'thread') {
+    await api.database.query(
+      `insert into inbox_threads select $2, inbox_id, subject, last_at + interval '1 s', created_at from inbox_threads where id = $1`,
+      [thread, otherThread],
+    );
+  }
+  await api.database.query(
+    `update messages set inbox_id = $2, thread_id = $3, created_at = created_at + interval '1 s' where id = $1`,
+    [other, id, otherThread],
+  );
+  const [oldest, newest] = second === 'thread' ? [thread, otherThread] : [message, other];
+  return { id, query: paging(oldest, newest) };
+}
+
+const TRIALS: Readonly<Record<string, Prepare>> = {
+  'POST /v1/webhooks': async () => ({
+    body: { endpoint: 'https://a.example/' },
+    fields: { events: ['email.sent'] },
+  }),
+  'GET /v1/webhooks/:id/attempts': async (own) => {
+    const id = await own.idOf('webhook');
+    await api.database.query(
+      `insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, type)
+       select now(), 1, $1, $2, n, 12, 'email.sent' from generate_series(1, 2) n`,
+      [newId('event', systemClock), id],
+    );
+    const after = writeCursor({ startedUs: 1n, deliveryId: 1n, attempt: 1 });
+    return { id, query: { event_id: newId('event', systemClock), after, limit: '1' } };
+  },
+  'GET /v1/webhooks/dead-letters': async (own) => {
+    const oldest = await own.idOf('deadLetter');
+    await own.idOf('deadLetter');
+    const webhook = newId('webhook', systemClock);
+    const filters = { type: 'email.opened', reason: 'rejected', webhook };
+    return { query: { ...filters, after: oldest, since: FUTURE, until: PAST } };
+  },
+  'POST /v1/webhooks/dead-letters/replay': async (own, { accountId }) => {
+    await own.idOf('deadLetter');
+    const [letter] = await api.database.query<{ webhook: string }>(
+      'select webhook_id as webhook from dead_letters where account_id = $1',
+      [accountId],
+    );
+    const times = { before: PAST, since: FUTURE, until: PAST };
+    return {
+      body: { webhook: letter?.webhook },
+      fields: { type: 'email.opened', reason: 'rejected', ...times },
+    };
+  },
+  'POST /v1/emails': async (own) => ({ body: MESSAGE, fields: emailFields(await own.idOf('topic')) }),
+  'POST /v1/emails/batch': async (own) => ({ body: [MESSAGE], fields: emailFields(await own.idOf('topic')) }),
+  'GET /v1/emails': async (_, caller) => {
+    const older = await post(caller, '/v1/emails', MESSAGE);
+    return { query: paging(older, await post(caller, '/v1/emails', MESSAGE)) };
+  },
+  'GET /v1/domains': twoOf('domain'),
+  'GET /v1/suppressions': async (own) => {
+    const older = await own.idOf('suppression');
+    return { query: { ...paging(older, await own.idOf('suppression')), origin: 'bounce' } };
+  },
+  'DELETE /v1/suppressions/:id': async (own) => ({
+    id: await complaint(own),
+    body: {},
+    query: { reason: 'asked' },
+    fields: { reason: 'asked' },
+  }),
+  'POST /v1/suppressions/batch/remove': async (own) => ({
+    body: { ids: [await complaint(own)] },
+    query: { reason: 'asked' },
+    fields: { reason: 'asked' },
+  }),
+  'POST /v1/topics': async () => ({
+    body: { name: 'News', default_subscription: 'opt_in' },
+    fields: { description: 'Weekly' },
+  }),
+  'GET /v1/topics': twoOf('topic'),
+  'POST /v1/inboxes': async (_, { accountId }) => ({
+    body: { email_address: `in.${accountId.slice(-10)}@${SHARED_DOMAIN}` },
+    fields: { name: 'Help', from_name: 'Help' },
+  }),
+  'GET /v1/inboxes': twoOf('inbox'),
+  'GET /v1/inboxes/:id/threads': async (own) => {
+    const { id, query } = await threadedInbox(own, 'thread');
+    return { id, query: { ...query, read: 'true', folders: 'archive', labels: 'a' } };
+  },
+  'GET /v1/inboxes/:id/threads/:thread/emails': async (own) => threadedInbox(own, 'message'),
+  'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply': async (own) => {
+    const { text, html, cc, bcc, headers, attachments } = emailFields('');
+    return {
+      id: await own.idOf('threadedInbox'),
+      body: { text: 'Hello' },
+      fields: { text, html, cc, bcc, headers, attachments, subject: 'Other', reply_all: true },
+    };
+  },
+  'GET /v1/inbound/messages': async (own, caller) => {
+    const { query } = await twoOf('message')(own, caller);
+    return { query: { ...query, status: 'held', inbox_id: newId('inbox', systemClock) } };
+  },
+  'POST /v1/inbound/routes': async (_, { accountId }) => ({
+    body: { match: `rule.${accountId.slice(-10)}@${SHARED_DOMAIN}`, endpoint: 'https://a.example/' },
+    fields: { events: ['message.held'], name: 'Help' },
+  }),
+  'GET /v1/inbound/routes': twoOf('routingRule'),
+  'GET /v1/inbound/blocked-senders': twoOf('blockedSender'),
+};
+
+interface Schema {
+  readonly $ref?: string;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly required?: readonly string[];
+}
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+}
+
+const DOCUMENT = openApiDocument() as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+};
+
+/** The fields that a body may lack. A body that is a list has those of its entries. */
+function optionalFields({ $ref, items, anyOf, properties, required = [] }: Schema): string[] {
+  if ($ref !== undefined)
+    return optionalFields(DOCUMENT.components.schemas[$ref.split('/').at(-1) ?? ''] ?? {});
+  if (items !== undefined) return optionalFields(items);
+  const own = Object.keys(properties ?? {}).filter((name) => !required.includes(name));
+  const alternatives = properties === undefined ? (anyOf ?? []).flatMap(optionalFields) : [];
+  return [...new Set([...own, ...alternatives])].sort();
+}
+
+const ROUTES = KEYED_ROUTES.map((route) => {
+  const operation = DOCUMENT.paths[openApiPath(route.path)]?.[route.method] ?? {};
+  const query = (operation.parameters ?? []).filter((each) => each.in === 'query').map(({ name }) => name);
+  const schema = operation.requestBody?.content['application/json']?.schema ?? {};
+  return { ...route, query: query.sort(), fields: optionalFields(schema) };
+}).filter(({ query, fields }) => query.length + fields.length > 0);
+
+type Tried = (typeof ROUTES)[number];
+
+/** Prepares an account, then sends one request. @returns the answer and the rows that it added and removed. */
+async function outcomeOf(
+  route: Tried,
+  change: (trial: Trial) => { query?: object; body?: object },
+): Promise<string> {
+  const caller = await api.newCaller({ scopes: SCOPES });
+  const trial = await TRIALS[route.name]?.(createOwnResources(api, caller), caller);
+  if (trial === undefined) throw new Error('the route needs an entry in TRIALS');
+  const { query = {}, body = trial.body } = change(trial);
+  const before = await everyRow();
+  const answer = await request(api.url)
+    [route.method](pathOf(route, trial.id))
+    .set('authorization', caller.authorization)
+    .query(query)
+    .send(body);
+  const after = await everyRow();
+  const rows = {
+    added: [...after].filter((row) => !before.has(row)),
+    removed: [...before].filter((row) => !after.has(row)),
+  };
+  return masked(JSON.stringify({ status: answer.status, body: answer.body as unknown, rows }), caller);
+}
+
+/** Every row of every table as JSON, behind the name of its table. */
+async function everyRow(): Promise<ReadonlySet<string>> {
+  const of = (table: string) => `select '${table} ' || to_jsonb(t)::text as row from ${table} t`;
+  const rows = await api.database.query<{ row: string }>(tables.map(of).join(' union all '));
+  return new Set(rows.map(({ row }) => row));
+}
+
+/** Hides what differs between two equal requests of two accounts. */
+function masked(outcome: string, { accountId }: Caller): string {
+  return outcome
+    .replaceAll(accountId.slice(-10), '~')
+    .replaceAll(/\breq_\w+/g, '<id>')
+    .replaceAll(/\b[a-z]{2,4}_[0-9a-hjkmnp-tv-z]{16,26}~?/g, '<id>')
+    .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d(?::?\d\d)?)?/g, '<time>')
+    .replaceAll(/whsec_[\w-]+/g, '<secret>')
+    .replaceAll(/\\\\x[0-9a-f]+/g, '<bytes>')
+    .replaceAll(/id\\": \d+/g, '<number>');
+}
+
+describe.each(ROUTES.map((route) => [route.name, route] as const))('%s', (_, route) => {
+  const changes = [
+    ...route.query.map((name) => ({
+      name,
+      change: ({ query = {} }: Trial) => ({ query: { [name]: query[name] } }),
+      isGiven: ({ query = {} }: Trial) => Object.hasOwn(query, name),
+    })),
+    ...route.fields.map((name) => ({
+      name,
+      change: ({ body, fields = {} }: Trial) => ({ body: withField(body, name, fields[name]) }),
+      isGiven: ({ fields = {} }: Trial) => Object.hasOwn(fields, name),
+    })),
+  ];
+
+  test('each query parameter and each optional field changes the outcome', async () => {
+    const unchanged = await outcomeOf(route, () => ({}));
+    expect(await outcomeOf(route, () => ({}))).toBe(unchanged);
+    const ignored: string[] = [];
+    for (const { name, change, isGiven } of changes) {
+      const outcome = await outcomeOf(route, (trial) => {
+        if (!isGiven(trial)) throw new Error(`TRIALS has no value for ${name}`);
+        return change(trial);
+      });
+      if (outcome === unchanged) ignored.push(name);
+    }
+    expect(ignored).toEqual([]);
+  });
+});
+
+function withField(body: object = {}, name: string, value: unknown): object {
+  return Array.isArray(body)
+    ? body.map((entry: object) => withField(entry, name, value))
+    : { ...body, [name]: value };
+}

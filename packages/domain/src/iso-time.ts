@@ -1,0 +1,14 @@
+import { z } from 'zod';
+
+const isoTime = z.iso.datetime({ offset: true });
+
+/**
+ * Reads a time in ISO 8601 with its offset. Returns null for a year outside 0001 to 9999 in UTC, which
+ * Postgres does not read. The offset may lead there.
+ */
+export function parseIsoTime(written: string): Date | null {
+  if (!isoTime.safeParse(written).success) return null;
+  const moment = new Date(written);
+  const year = moment.getUTCFullYear();
+  return year >= 1 && year <= 9_999 ? moment : null;
+}
