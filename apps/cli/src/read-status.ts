@@ -3,7 +3,7 @@ import { createProducer, evicts, queueLocation, queueSchemaIsCurrent } from '@po
 import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
-import { storedMailProvider, mappingUnavailable, pendingMigrations, readBacklog } from '@postrider/store';
+import { pendingMigrations, readBacklog, storedMailProvider } from '@postrider/store';
 import type { Backlog, MailProviderName } from '@postrider/store';
 import { withPool } from './session.ts';
 
@@ -46,7 +46,7 @@ async function readStore(
 ): Promise<StoreStatus> {
   return withPool(config, logger, async (pool) => {
     try {
-      const pending = await mappingUnavailable(() => pendingMigrations(pool));
+      const pending = await pendingMigrations(pool);
       const current = pending.length === 0;
       const backlog = current ? await readBacklog(pool) : null;
       const mailProvider = current ? await storedMailProvider(pool) : null;

@@ -56,7 +56,7 @@ export { createEmailStore } from './mail/emails.ts';
 export type { Email, EmailStatus, EmailStore, ListedEmail } from './mail/emails.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
-export { isUnavailable, mappingUnavailable, StoreUnavailableError } from './db/errors.ts';
+export { isUnavailable, StoreUnavailableError } from './db/errors.ts';
 export { readEventMoment } from './db/event-moment.ts';
 export type { EventMoment } from './db/event-moment.ts';
 export { createFleet } from './deliveries/fleet.ts';

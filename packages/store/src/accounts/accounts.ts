@@ -1,7 +1,6 @@
 import { newId } from '@postrider/domain';
 import type { AccountId, Clock } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 
 export interface Account {
   readonly id: AccountId;
@@ -24,11 +23,11 @@ export function createAccountStore(db: Database, clock: Clock) {
   return {
     async create(name: string): Promise<Account> {
       const account: Account = { id: newId('account', clock), name, createdAt: clock.now() };
-      await mappingUnavailable(() => db.prisma.account.create({ data: account }));
+      await db.prisma.account.create({ data: account });
       return account;
     },
     async find(id: AccountId): Promise<Account | null> {
-      const row = await mappingUnavailable(() => db.prisma.account.findUnique({ where: { id } }));
+      const row = await db.prisma.account.findUnique({ where: { id } });
       return row === null ? null : { id: row.id as AccountId, name: row.name, createdAt: row.createdAt };
     },
     /** Sets the given limits. @returns all limits, or null when the account does not exist. */
@@ -41,9 +40,7 @@ export function createAccountStore(db: Database, clock: Clock) {
         ...(domains === undefined ? {} : { domainsMax: domains }),
         ...(unverifiedDomains === undefined ? {} : { unverifiedDomainsMax: unverifiedDomains }),
       };
-      const [row] = await mappingUnavailable(() =>
-        db.prisma.account.updateManyAndReturn({ where: { id }, data }),
-      );
+      const [row] = await db.prisma.account.updateManyAndReturn({ where: { id }, data });
       if (row === undefined) return null;
       const { webhooksMax, domainsMax, unverifiedDomainsMax } = row;
       return { webhooks: webhooksMax, domains: domainsMax, unverifiedDomains: unverifiedDomainsMax };

@@ -2,7 +2,6 @@ import { setTimeout } from 'node:timers/promises';
 import { apiKeyDigest, canHave, isScope, newApiKey, newId } from '@postrider/domain';
 import type { AccountId, ApiKeyId, Clock, KeyKind, Scope } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { createKeyLookUps, SERVED_AFTER_REVOCATION_MS } from './key-look-ups.ts';
 import type { FoundKey } from './key-look-ups.ts';
 
@@ -41,7 +40,7 @@ export function createApiKeyStore(db: Database, clock: Clock) {
         digest: Uint8Array.from(apiKeyDigest(key)),
         createdAt: clock.now(),
       };
-      const row = await mappingUnavailable(() => db.prisma.apiKey.create({ data }));
+      const row = await db.prisma.apiKey.create({ data });
       return { apiKey: apiKeyOf(row), key };
     },
     /**
@@ -53,9 +52,10 @@ export function createApiKeyStore(db: Database, clock: Clock) {
       return row === null ? null : apiKeyOf(row);
     },
     async list(accountId: AccountId): Promise<ApiKey[]> {
-      const rows = await mappingUnavailable(() =>
-        db.prisma.apiKey.findMany({ where: { accountId }, orderBy: [{ createdAt: 'desc' }, { id: 'desc' }] }),
-      );
+      const rows = await db.prisma.apiKey.findMany({
+        where: { accountId },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      });
       return rows.map(apiKeyOf);
     },
     /**
@@ -64,13 +64,8 @@ export function createApiKeyStore(db: Database, clock: Clock) {
      * @returns null when the key does not exist. A key that was revoked earlier keeps its time.
      */
     async revoke(id: ApiKeyId): Promise<ApiKey | null> {
-      const row = await mappingUnavailable(async () => {
-        await db.prisma.apiKey.updateMany({
-          where: { id, revokedAt: null },
-          data: { revokedAt: clock.now() },
-        });
-        return db.prisma.apiKey.findUnique({ where: { id } });
-      });
+      await db.prisma.apiKey.updateMany({ where: { id, revokedAt: null }, data: { revokedAt: clock.now() } });
+      const row = await db.prisma.apiKey.findUnique({ where: { id } });
       if (row === null) return null;
       // Also for a key that was revoked earlier: the process that revoked it may have stopped before this
       // wait ended.

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
+import { queryOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 
 /** The values of the setting `MAIL_PROVIDER`. */
 export const MAIL_PROVIDERS = ['sandbox', 'smtp', 'ses'] as const;
@@ -30,7 +30,7 @@ export async function agreeOnMailProvider(
 ): Promise<AgreedMailProvider> {
   if (given !== undefined) {
     const data = { mailProvider: given };
-    await mappingUnavailable(() => db.prisma.installation.createMany({ data, skipDuplicates: true }));
+    await db.prisma.installation.createMany({ data, skipDuplicates: true });
   }
   const stored = await storedMailProvider(db.pool);
   if (given === undefined) {
@@ -55,20 +55,19 @@ export async function setMailProvider(
   name: MailProviderName,
 ): Promise<MailProviderName | null> {
   const before = await storedMailProvider(db.pool);
-  await mappingUnavailable(() =>
-    db.prisma.installation.upsert({
-      where: { single: true },
-      create: { mailProvider: name },
-      update: { mailProvider: name },
-    }),
-  );
+  await db.prisma.installation.upsert({
+    where: { single: true },
+    create: { mailProvider: name },
+    update: { mailProvider: name },
+  });
   return before;
 }
 
 /** @returns the stored provider, or null. @throws StoreUnavailableError */
 export async function storedMailProvider(pool: Pool): Promise<MailProviderName | null> {
-  const { rows } = await mappingUnavailable(() =>
-    pool.query<{ name: MailProviderName }>('select mail_provider as name from installation'),
+  const { rows } = await queryOn<{ name: MailProviderName }>(
+    pool,
+    'select mail_provider as name from installation',
   );
   return rows[0]?.name ?? null;
 }

@@ -1,5 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import type { Pool } from 'pg';
+import type { Pool, QueryResult } from 'pg';
 import { PrismaClient } from '../generated/client.ts';
 import { mappingUnavailable } from './errors.ts';
 import { createPool } from './pool.ts';
@@ -24,7 +24,7 @@ export interface Database {
 export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeUps: WakeUps): Database {
   const pool = createPool({ ...options, durableCommits: true });
   const adapter = new PrismaPg(pool, { statementNameGenerator: statementNameOf });
-  const prisma = new PrismaClient({ adapter, errorFormat: 'minimal' });
+  const prisma = mappingClient(new PrismaClient({ adapter, errorFormat: 'minimal' }));
   return {
     pool,
     prisma,
@@ -37,6 +37,14 @@ export function openDatabase(options: Omit<PoolOptions, 'durableCommits'>, wakeU
   };
 }
 
+/** Every operation of the client throws StoreUnavailableError when Postgres cannot be reached. */
+function mappingClient(client: PrismaClient): PrismaClient {
+  const mapped = client.$extends({
+    query: { $allOperations: async ({ args, query }) => mappingUnavailable<unknown>(() => query(args)) },
+  });
+  return mapped as unknown as PrismaClient; // the same operations
+}
+
 /** Runs a statement on the pool. @throws StoreUnavailableError when Postgres cannot be reached */
 export async function runOn<Row extends object>(
   pool: Pool,
@@ -44,4 +52,13 @@ export async function runOn<Row extends object>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   return mappingUnavailable(() => run<Row>(pool, statement, values));
+}
+
+/** Runs a statement that is not prepared. @throws StoreUnavailableError when Postgres cannot be reached */
+export async function queryOn<Row extends object>(
+  pool: Pool,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<QueryResult<Row>> {
+  return mappingUnavailable(() => pool.query<Row>(sql, [...values]));
 }

@@ -80,9 +80,10 @@ export async function mappingUnavailable<T>(work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Whether `error`, from pg, says that `lock_timeout` expired. */
+/** Whether `error` says that `lock_timeout` expired. */
 export function isLockTimeout(error: unknown): boolean {
-  return isRecord(error) && error['code'] === '55P03';
+  const fault = error instanceof StoreUnavailableError ? error.cause : error;
+  return isRecord(fault) && fault['code'] === '55P03';
 }
 
 function speaksOfServer(error: Record<string, unknown>): boolean {

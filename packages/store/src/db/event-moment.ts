@@ -1,6 +1,6 @@
 import type { EventId } from '@postrider/domain';
 import type { Pool } from 'pg';
-import { mappingUnavailable } from './errors.ts';
+import { queryOn } from './database.ts';
 
 export interface EventMoment {
   /** Milliseconds since 1970. */
@@ -18,18 +18,18 @@ export interface EventMoment {
  * @returns null when there is no such event.
  */
 export async function readEventMoment(pool: Pool, eventId: EventId): Promise<EventMoment | null> {
-  return mappingUnavailable(async () => {
-    // A query of its own: a Postgres without commit times refuses the call of `pg_xact_commit_timestamp`.
-    const tracked = await pool.query<{ on: boolean }>(
-      `select current_setting('track_commit_timestamp')::boolean as on`,
-    );
-    const committed = tracked.rows[0]?.on === true;
-    const moment = committed ? 'pg_xact_commit_timestamp(xmin)' : 'created_at';
-    const { rows } = await pool.query<{ ms: number }>(
-      `select (extract(epoch from ${moment}) * 1000)::float8 as ms from events where id = $1`,
-      [eventId],
-    );
-    const [row] = rows;
-    return row === undefined ? null : { atMs: row.ms, committed };
-  });
+  // A query of its own: a Postgres without commit times refuses the call of `pg_xact_commit_timestamp`.
+  const tracked = await queryOn<{ on: boolean }>(
+    pool,
+    `select current_setting('track_commit_timestamp')::boolean as on`,
+  );
+  const committed = tracked.rows[0]?.on === true;
+  const moment = committed ? 'pg_xact_commit_timestamp(xmin)' : 'created_at';
+  const { rows } = await queryOn<{ ms: number }>(
+    pool,
+    `select (extract(epoch from ${moment}) * 1000)::float8 as ms from events where id = $1`,
+    [eventId],
+  );
+  const [row] = rows;
+  return row === undefined ? null : { atMs: row.ms, committed };
 }

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { mappingUnavailable } from './errors.ts';
+import { queryOn } from './database.ts';
 
 /** The next transaction id at some moment. */
 interface Mark {
@@ -41,9 +41,7 @@ export function createSnapshotWatch(pool: Pool, nowMs = () => performance.now())
   let marks: Mark[] = [];
   return async () => {
     const atMs = nowMs();
-    const { rows } = await mappingUnavailable(() =>
-      pool.query<{ next: number; behind: number | null }>(OLDEST),
-    );
+    const { rows } = await queryOn<{ next: number; behind: number | null }>(pool, OLDEST);
     const [row] = rows;
     if (row === undefined) throw new Error('the transaction ids were not told');
     marks.push({ next: row.next, atMs });

@@ -1,5 +1,6 @@
 import { Pool } from 'pg';
 import type { PoolClient, PoolConfig } from 'pg';
+import { mappingUnavailable } from './errors.ts';
 
 export interface PoolOptions {
   readonly databaseUrl: string;
@@ -93,17 +94,21 @@ function withSessionOptions(databaseUrl: string, ours: readonly string[]): strin
 /**
  * Runs `work` in one transaction. It commits when `work` resolves, and closes the connection when `work`
  * rejects.
+ *
+ * @throws StoreUnavailableError when Postgres cannot be reached; the transaction may have committed.
  */
 export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    const result = await work(client);
-    await client.query('commit');
-    client.release();
-    return result;
-  } catch (error) {
-    client.release(error instanceof Error ? error : true);
-    throw error;
-  }
+  return mappingUnavailable(async () => {
+    const client = await pool.connect();
+    try {
+      await client.query('begin');
+      const result = await work(client);
+      await client.query('commit');
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(error instanceof Error ? error : true);
+      throw error;
+    }
+  });
 }

@@ -1,7 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Database } from './database.ts';
 import { runOn } from './database.ts';
-import { mappingUnavailable } from './errors.ts';
 import { inTransaction } from './pool.ts';
 import { eventValues } from './sql/event-ctes.ts';
 import type { EventsOfCause } from './sql/event-ctes.ts';
@@ -44,7 +43,7 @@ export async function recordBehindLocks<Row extends WokenWebhooks | undefined>(
   db: WakingDatabase,
   work: (client: Queryable) => Promise<Row>,
 ): Promise<Row> {
-  const row = await mappingUnavailable(() => inTransaction(db.pool, work));
+  const row = await inTransaction(db.pool, work);
   wake(db, row);
   return row;
 }

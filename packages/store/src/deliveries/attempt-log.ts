@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { forRetention } from '../db/bounded-step.ts';
+import { queryOn } from '../db/database.ts';
 import { mappingUnavailable } from '../db/errors.ts';
 
 /** Partitions are made this many days ahead, so the relay may be down for a week. */
@@ -26,15 +27,15 @@ export type AttemptLog = ReturnType<typeof createAttemptLog>;
 export function createAttemptLog(pool: Pool) {
   return {
     /** Makes the missing partitions of today and the coming days. @returns the days made. */
-    makeDays: async (): Promise<string[]> => mappingUnavailable(() => makeDays(pool)),
+    makeDays: async (): Promise<string[]> => makeDays(pool),
     /** Drops the partitions of old days. @returns the days dropped. */
-    dropDays: async (keptDays: number): Promise<string[]> =>
-      mappingUnavailable(() => dropDays(pool, keptDays)),
+    dropDays: async (keptDays: number): Promise<string[]> => dropDays(pool, keptDays),
   };
 }
 
 async function makeDays(pool: Pool): Promise<string[]> {
-  const { rows } = await pool.query<{ day: string }>(
+  const { rows } = await queryOn<{ day: string }>(
+    pool,
     `select to_char(d, 'YYYYMMDD') as day
      from generate_series(date_trunc('day', now() at time zone 'utc'),
                           date_trunc('day', now() at time zone 'utc') + make_interval(days => $1), '1 day') d
@@ -48,7 +49,8 @@ async function makeDays(pool: Pool): Promise<string[]> {
 }
 
 async function dropDays(pool: Pool, keptDays: number): Promise<string[]> {
-  const { rows } = await pool.query<{ day: string }>(
+  const { rows } = await queryOn<{ day: string }>(
+    pool,
     `select substr(c.relname, 10) as day
      from pg_inherits i join pg_class c on c.oid = i.inhrelid
      where i.inhparent = 'attempts'::regclass and c.relname ~ '^attempts_[0-9]{8}$'
@@ -134,18 +136,20 @@ async function underLock(
   pool: Pool,
   prepare: (client: PoolClient) => Promise<string | null>,
 ): Promise<boolean> {
-  const client = await pool.connect();
-  try {
-    await client.query(`begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
-      ATTEMPT_LOG_LOCK,
-    ]);
-    const statements = rows[0]?.mine === true ? await prepare(client) : null;
-    await client.query(statements === null ? 'rollback' : `${statements}; commit`);
-    client.release();
-    return statements !== null;
-  } catch (error) {
-    client.release(error instanceof Error ? error : true);
-    throw error;
-  }
+  return mappingUnavailable(async () => {
+    const client = await pool.connect();
+    try {
+      await client.query(`begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
+        ATTEMPT_LOG_LOCK,
+      ]);
+      const statements = rows[0]?.mine === true ? await prepare(client) : null;
+      await client.query(statements === null ? 'rollback' : `${statements}; commit`);
+      client.release();
+      return statements !== null;
+    } catch (error) {
+      client.release(error instanceof Error ? error : true);
+      throw error;
+    }
+  });
 }

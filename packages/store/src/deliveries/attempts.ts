@@ -1,7 +1,6 @@
 import type { AccountId, EventId, WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import type { Page } from '../db/page.ts';
 import { listAttempts, listAttemptsOfEvent } from './sql/list-attempts.ts';
 
@@ -51,12 +50,10 @@ export function createAttemptStore(db: Database) {
       accountId: AccountId,
       { webhookId, eventId, after, limit }: AttemptRequest,
     ): Promise<Page<LoggedAttempt> | null> {
-      const webhook = await mappingUnavailable(() =>
-        db.prisma.webhook.findFirst({
-          where: { id: webhookId, accountId, removedAt: null },
-          select: { id: true },
-        }),
-      );
+      const webhook = await db.prisma.webhook.findFirst({
+        where: { id: webhookId, accountId, removedAt: null },
+        select: { id: true },
+      });
       if (webhook === null) return null;
       const position =
         after === undefined ? [null, null, null] : [after.startedUs, after.deliveryId, after.attempt];

@@ -1,6 +1,6 @@
 import type { DeadLetterReason } from '@postrider/domain';
 import type { Pool } from 'pg';
-import { mappingUnavailable } from '../db/errors.ts';
+import { queryOn } from '../db/database.ts';
 
 /**
  * Deliveries that are neither done nor given up. In a very large table the counts are estimates, within a few
@@ -133,7 +133,7 @@ async function readOne<Row extends object>(
   sql: string,
   values: readonly unknown[] = [],
 ): Promise<Row> {
-  const { rows } = await mappingUnavailable(() => pool.query<Row>(sql, [...values]));
+  const { rows } = await queryOn<Row>(pool, sql, values);
   const [row] = rows;
   if (row === undefined) throw new Error('an aggregate returned no row');
   return row;

@@ -8,7 +8,6 @@ import type {
   WebhookId,
 } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
@@ -71,7 +70,7 @@ export function createDeadLetterStore(db: Database) {
       filter: ListedDeadLetters = {},
       after?: DeadLetterId,
     ): Promise<Page<DeadLetter> | null> {
-      return mappingUnavailable(() => listPage(db, accountId, filter, after ?? null));
+      return listPage(db, accountId, filter, after ?? null);
     },
     /**
      * Queues the event again at once, with a fresh set of attempts, and removes the dead letter.
@@ -93,7 +92,7 @@ export function createDeadLetterStore(db: Database) {
       accountId: AccountId,
       { webhookId, type, reason, since, until, before }: ReplayRequest,
     ): Promise<ReplayOutcome> {
-      const cut = await mappingUnavailable(() => cutAt(db, accountId, before));
+      const cut = await cutAt(db, accountId, before);
       if (cut === null) return { kind: 'no such cut' };
       return db.transactions.run<ReplayOutcome>(async (tx) => {
         const filter = given({ type, reason });

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
-import { runOn } from '../db/database.ts';
-import { isUnavailable, mappingUnavailable } from '../db/errors.ts';
+import { queryOn, runOn } from '../db/database.ts';
+import { isUnavailable } from '../db/errors.ts';
 import { inTransaction } from '../db/pool.ts';
 import type { Statement } from '../db/statement.ts';
 import { reachedDomainLimit } from './domain-limits.ts';
@@ -116,15 +116,13 @@ async function reserve(
   { name, holder, accountId }: { name: string; holder: string; accountId: AccountId },
   limits: DomainLimits,
 ): Promise<DomainLimitReached | null> {
-  return mappingUnavailable(() =>
-    inTransaction(db.pool, async (client) => {
-      const reached = await reachedDomainLimit(client, accountId, name, limits);
-      if (reached !== null) return reached;
-      const mark = 'update domain_turns set account_id = $3 where name = $1 and holder = $2';
-      await client.query(mark, [name, holder, accountId]);
-      return null;
-    }),
-  );
+  return inTransaction(db.pool, async (client) => {
+    const reached = await reachedDomainLimit(client, accountId, name, limits);
+    if (reached !== null) return reached;
+    const mark = 'update domain_turns set account_id = $3 where name = $1 and holder = $2';
+    await client.query(mark, [name, holder, accountId]);
+    return null;
+  });
 }
 
 function unlessUnavailable(error: unknown): void {
@@ -132,7 +130,5 @@ function unlessUnavailable(error: unknown): void {
 }
 
 async function endTurn(db: Database, name: string, holder: string): Promise<void> {
-  await mappingUnavailable(() =>
-    db.pool.query('delete from domain_turns where name = $1 and holder = $2', [name, holder]),
-  );
+  await queryOn(db.pool, 'delete from domain_turns where name = $1 and holder = $2', [name, holder]);
 }

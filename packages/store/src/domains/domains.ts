@@ -3,7 +3,6 @@ import type { AccountId, Clock, DomainId } from '@postrider/domain';
 import type { PoolClient } from 'pg';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
@@ -75,23 +74,21 @@ export function createDomainStore(db: Database, clock: Clock) {
       return add(db, clock, accountId, domain, limits);
     },
     async find(accountId: AccountId, id: DomainId): Promise<Domain | null> {
-      const row = await mappingUnavailable(() => domains.findFirst({ where: { id, accountId } }));
+      const row = await domains.findFirst({ where: { id, accountId } });
       return row === null ? null : domainOf(row);
     },
     async isTaken(name: string): Promise<boolean> {
-      return (await mappingUnavailable(() => domains.count({ where: { name } }))) > 0;
+      return (await domains.count({ where: { name } })) > 0;
     },
     /** The newest first. @returns null when the cursor is not a domain of the account. */
     async list(accountId: AccountId, request: PageRequest<'domain'>): Promise<Page<Domain> | null> {
-      return mappingUnavailable(() =>
-        readPage(request, {
-          cursor: (id) => domains.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
-          async read({ where, ...range }) {
-            const rows = await domains.findMany({ where: { accountId, ...where }, ...range });
-            return rows.map(domainOf);
-          },
-        }),
-      );
+      return readPage(request, {
+        cursor: (id) => domains.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
+        async read({ where, ...range }) {
+          const rows = await domains.findMany({ where: { accountId, ...where }, ...range });
+          return rows.map(domainOf);
+        },
+      });
     },
     /** @returns false when the domain does not exist. */
     async update(accountId: AccountId, id: DomainId, { status, records }: DomainState): Promise<boolean> {
@@ -133,11 +130,11 @@ export function createDomainStore(db: Database, clock: Clock) {
       return (await runOn<Named>(db.pool, releasedDomain, []))[0]?.name ?? null;
     },
     async isReleased(name: string): Promise<boolean> {
-      return (await mappingUnavailable(() => released.count({ where: { name } }))) > 0;
+      return (await released.count({ where: { name } })) > 0;
     },
     /** Call it when the provider no longer has the name. */
     async forgetReleased(name: string): Promise<void> {
-      await mappingUnavailable(() => released.deleteMany({ where: { name } }));
+      await released.deleteMany({ where: { name } });
     },
   };
 }
@@ -160,14 +157,12 @@ async function add(
     const values = [id, accountId, name, region, status, JSON.stringify(records), clock.now()];
     return (await run(client, addDomain, values)).length === 0 ? null : name;
   });
-  const row = await mappingUnavailable(() => db.prisma.domain.findFirst({ where: { id, accountId } }));
+  const row = await db.prisma.domain.findFirst({ where: { id, accountId } });
   return row === null ? outcome : { kind: 'added', domain: domainOf(row) };
 }
 
 async function release(db: Database, clock: Clock, name: string): Promise<DomainClaim | null> {
-  const owner = await mappingUnavailable(() =>
-    db.prisma.domain.findUnique({ where: { name }, select: { accountId: true } }),
-  );
+  const owner = await db.prisma.domain.findUnique({ where: { name }, select: { accountId: true } });
   if (owner === null) return null;
   const accountId = owner.accountId as AccountId;
   const released: DomainClaim[] = [];
@@ -190,16 +185,14 @@ async function changing(
   accountId: AccountId,
   change: (client: PoolClient) => Promise<string | null>,
 ): Promise<string | null> {
-  return mappingUnavailable(() =>
-    inTransaction(db.pool, async (client) => {
-      await run(client, lockAccount, [accountId]);
-      const name = await change(client);
-      if (name === null) return null;
-      await run(client, settleDomains, [accountId, name, clock.now()]);
-      await run(client, markVerified, [accountId, name, clock.now()]);
-      return name;
-    }),
-  );
+  return inTransaction(db.pool, async (client) => {
+    await run(client, lockAccount, [accountId]);
+    const name = await change(client);
+    if (name === null) return null;
+    await run(client, settleDomains, [accountId, name, clock.now()]);
+    await run(client, markVerified, [accountId, name, clock.now()]);
+    return name;
+  });
 }
 
 interface Named {

@@ -1,7 +1,6 @@
 import { newId } from '@postrider/domain';
 import type { AccountId, BlockedSenderId, Clock } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { lockAccount } from '../db/sql/lock-account.ts';
@@ -44,7 +43,7 @@ export function createBlockedSenderStore(db: Database, clock: Clock, perAccountM
       });
     },
     async find(accountId: AccountId, id: BlockedSenderId): Promise<BlockedSender | null> {
-      const row = await mappingUnavailable(() => senders.findFirst({ where: { accountId, id } }));
+      const row = await senders.findFirst({ where: { accountId, id } });
       return row === null ? null : blockedOf(row);
     },
     /** The newest first. @returns null when the cursor is not an entry of the account. */
@@ -52,19 +51,17 @@ export function createBlockedSenderStore(db: Database, clock: Clock, perAccountM
       accountId: AccountId,
       request: PageRequest<'blockedSender'>,
     ): Promise<Page<BlockedSender> | null> {
-      return mappingUnavailable(() =>
-        readPage(request, {
-          cursor: (id) => senders.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
-          async read({ where, ...range }) {
-            const rows = await senders.findMany({ where: { accountId, ...where }, ...range });
-            return rows.map(blockedOf);
-          },
-        }),
-      );
+      return readPage(request, {
+        cursor: (id) => senders.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
+        async read({ where, ...range }) {
+          const rows = await senders.findMany({ where: { accountId, ...where }, ...range });
+          return rows.map(blockedOf);
+        },
+      });
     },
     /** Held mail stays held. @returns false when the entry does not exist. */
     async delete(accountId: AccountId, id: BlockedSenderId): Promise<boolean> {
-      const { count } = await mappingUnavailable(() => senders.deleteMany({ where: { accountId, id } }));
+      const { count } = await senders.deleteMany({ where: { accountId, id } });
       return count > 0;
     },
   };

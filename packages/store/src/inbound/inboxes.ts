@@ -3,7 +3,6 @@ import type { AccountId, Clock, DomainId, InboxId, KeyKind, MailReader } from '@
 import type { PoolClient } from 'pg';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
@@ -70,7 +69,7 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules) 
     async find(reader: MailReader, idOrAddress: string): Promise<Inbox | null> {
       const where = whereIs(reader, idOrAddress);
       if (where === null) return null;
-      const row = await mappingUnavailable(() => inboxes.findFirst({ where }));
+      const row = await inboxes.findFirst({ where });
       if (row === null) return null;
       const [inbox] = await withMail(db, [row]);
       return inbox ?? null;
@@ -80,20 +79,18 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules) 
       const where = whereIs(reader, idOrAddress);
       if (where === null) return null;
       const select = { id: true, address: true, fromName: true };
-      const row = await mappingUnavailable(() => inboxes.findFirst({ where, select }));
+      const row = await inboxes.findFirst({ where, select });
       return row === null ? null : { ...row, id: row.id as InboxId };
     },
     /** The newest first. @returns null when the cursor is not an inbox of the reader. */
     async list({ accountId, kind }: MailReader, request: PageRequest<'inbox'>): Promise<Page<Inbox> | null> {
-      return mappingUnavailable(() =>
-        readPage(request, {
-          cursor: (id) => inboxes.findFirst({ where: { id, accountId, kind }, select: { createdAt: true } }),
-          async read({ where, ...range }) {
-            const rows = await inboxes.findMany({ where: { accountId, kind, ...where }, ...range });
-            return withMail(db, rows);
-          },
-        }),
-      );
+      return readPage(request, {
+        cursor: (id) => inboxes.findFirst({ where: { id, accountId, kind }, select: { createdAt: true } }),
+        async read({ where, ...range }) {
+          const rows = await inboxes.findMany({ where: { accountId, kind, ...where }, ...range });
+          return withMail(db, rows);
+        },
+      });
     },
     /**
      * Frees the address and lowers the account's count. Messages and threads read as missing at once; a relay
@@ -122,19 +119,17 @@ async function create(
   const id = newId('inbox', clock);
   const domain = inboundDomain(address);
   const isShared = sharedDomains.includes(domain);
-  return mappingUnavailable(() =>
-    inTransaction(db.pool, async (client): Promise<InboxCreation> => {
-      await run(client, lockAccount, [accountId]);
-      if (!isShared && (await run(client, ownsDomain, [accountId, domain])).length === 0) {
-        return { kind: 'foreign-domain' };
-      }
-      if ((await countOf(client, accountId)) >= perAccountMax) return { kind: 'limit-reached' };
-      if (isShared) await run(client, lockInboundAddress, [address]);
-      const values = [id, accountId, kind, address, name, fromName, clock.now(), isShared];
-      const added = await run(client, addInbox, values);
-      return added.length === 0 ? { kind: 'exists' } : { kind: 'created', id };
-    }),
-  );
+  return inTransaction(db.pool, async (client): Promise<InboxCreation> => {
+    await run(client, lockAccount, [accountId]);
+    if (!isShared && (await run(client, ownsDomain, [accountId, domain])).length === 0) {
+      return { kind: 'foreign-domain' };
+    }
+    if ((await countOf(client, accountId)) >= perAccountMax) return { kind: 'limit-reached' };
+    if (isShared) await run(client, lockInboundAddress, [address]);
+    const values = [id, accountId, kind, address, name, fromName, clock.now(), isShared];
+    const added = await run(client, addInbox, values);
+    return added.length === 0 ? { kind: 'exists' } : { kind: 'created', id };
+  });
 }
 
 async function countOf(client: PoolClient, accountId: AccountId): Promise<number> {

@@ -13,7 +13,6 @@ import type {
 } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { pageOf } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
@@ -74,12 +73,10 @@ export function createMessageStore(db: Database, clock: Clock) {
 
   return {
     async find({ accountId, kind }: MailReader, id: MessageId): Promise<WholeMessage | null> {
-      const row = await mappingUnavailable(() =>
-        messages.findFirst({
-          where: { id, accountId, kind },
-          include: { attachments: { orderBy: { position: 'asc' } } },
-        }),
-      );
+      const row = await messages.findFirst({
+        where: { id, accountId, kind },
+        include: { attachments: { orderBy: { position: 'asc' } } },
+      });
       return row === null || !(await inboxExists(db, row.inboxId)) ? null : wholeOf(row);
     },
     /** The newest first, each as its record. @returns null when the cursor is not a message of the reader. */
@@ -100,18 +97,17 @@ export function createMessageStore(db: Database, clock: Clock) {
     /** The link is the permission, so no account is checked. @returns null when the bytes are deleted. */
     async findLinked({ messageId, attachmentId }: LinkTarget): Promise<LinkedBytes | null> {
       if (attachmentId === null) {
-        const row = await mappingUnavailable(() =>
-          messages.findUnique({ where: { id: messageId }, select: { blob: true, inboxId: true } }),
-        );
+        const row = await messages.findUnique({
+          where: { id: messageId },
+          select: { blob: true, inboxId: true },
+        });
         if (row === null || !(await inboxExists(db, row.inboxId))) return null;
         return { blob: row.blob, filename: null, contentType: null };
       }
-      const file = await mappingUnavailable(() =>
-        attachments.findFirst({
-          where: { id: attachmentId, messageId },
-          select: { blob: true, filename: true, contentType: true, message: { select: { inboxId: true } } },
-        }),
-      );
+      const file = await attachments.findFirst({
+        where: { id: attachmentId, messageId },
+        select: { blob: true, filename: true, contentType: true, message: { select: { inboxId: true } } },
+      });
       if (file === null || !(await inboxExists(db, file.message.inboxId))) return null;
       return { blob: file.blob, filename: file.filename, contentType: file.contentType };
     },
@@ -121,7 +117,7 @@ export function createMessageStore(db: Database, clock: Clock) {
 /** Check this after reading a message: the rows of a deleted inbox stay until a relay deletes them. */
 async function inboxExists({ prisma }: Database, inboxId: string | null): Promise<boolean> {
   if (inboxId === null) return true;
-  return (await mappingUnavailable(() => prisma.inbox.count({ where: { id: inboxId } }))) > 0;
+  return (await prisma.inbox.count({ where: { id: inboxId } })) > 0;
 }
 
 const NOT_HELD = ['received', 'released'] as const;
@@ -139,9 +135,7 @@ async function list(
   };
   if (cursor !== null) {
     const where = { id: cursor.id, accountId, kind };
-    const row = await mappingUnavailable(() =>
-      db.prisma.message.findFirst({ where, select: { createdAt: true, inboxId: true } }),
-    );
+    const row = await db.prisma.message.findFirst({ where, select: { createdAt: true, inboxId: true } });
     if (row === null || !(await inboxExists(db, row.inboxId))) return null;
     position = { at: row.createdAt, id: cursor.id };
   }

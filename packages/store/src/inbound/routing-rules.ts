@@ -10,7 +10,6 @@ import type {
 } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
@@ -81,21 +80,17 @@ export function createRoutingRuleStore(
       return db.transactions.run(({ client }) => create(client, secrets, clock, limits, rule));
     },
     async find(accountId: AccountId, id: RoutingRuleId): Promise<RoutingRule | null> {
-      return mappingUnavailable(async () => {
-        const row = await table.findFirst({ where: { accountId, id } });
-        const [rule] = await withWebhooks(db, row === null ? [] : [row]);
-        return rule ?? null;
-      });
+      const row = await table.findFirst({ where: { accountId, id } });
+      const [rule] = await withWebhooks(db, row === null ? [] : [row]);
+      return rule ?? null;
     },
     /** The newest first. @returns null when the cursor is not a rule of the account. */
     async list(accountId: AccountId, request: PageRequest<'routingRule'>): Promise<Page<RoutingRule> | null> {
-      return mappingUnavailable(() =>
-        readPage(request, {
-          cursor: (id) => table.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
-          read: async ({ where, ...range }) =>
-            withWebhooks(db, await table.findMany({ where: { accountId, ...where }, ...range })),
-        }),
-      );
+      return readPage(request, {
+        cursor: (id) => table.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
+        read: async ({ where, ...range }) =>
+          withWebhooks(db, await table.findMany({ where: { accountId, ...where }, ...range })),
+      });
     },
     /**
      * Deletes the rule with its webhook, queued deliveries and dead letters. The rows of a large backlog are

@@ -1,8 +1,9 @@
 import { escapeLiteral } from 'pg';
 import type { Pool, QueryResult } from 'pg';
 import { dropAged } from '../db/bounded-step.ts';
+import { queryOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
-import { isLockTimeout, mappingUnavailable } from '../db/errors.ts';
+import { isLockTimeout } from '../db/errors.ts';
 
 /** A blob that the sweep took. */
 export interface SweptBlob {
@@ -46,35 +47,28 @@ export function createSweptBlobs({ pool }: Pick<Database, 'pool'>) {
      * Starts the sweep if it is due; only one process gets it. Also deletes the rows of blobs that were swept
      * more than a day ago.
      */
-    begin: (): Promise<boolean> =>
-      mappingUnavailable(async () => {
-        // This runs before the sweep is started. If it fails, the sweep is still due.
-        const kept = `interval '1 day'`;
-        await dropAged(pool, 'swept blobs', { table: 'swept_blobs', age: 'leased_until', kept });
-        const { rowCount } = await pool.query(BEGIN);
-        return rowCount !== 0;
-      }),
+    async begin(): Promise<boolean> {
+      // This runs before the sweep is started. If it fails, the sweep is still due.
+      const kept = `interval '1 day'`;
+      await dropAged(pool, 'swept blobs', { table: 'swept_blobs', age: 'leased_until', kept });
+      const { rowCount } = await queryOn(pool, BEGIN);
+      return rowCount !== 0;
+    },
     /**
      * Leases the blobs that no message names. No message can name such a blob until it is settled or
      * `SWEEP_LEASE_MS` have passed.
      *
      * @returns their ids; null when the table lock was not free in time. The next sweep takes them.
      */
-    take: (ids: readonly string[]): Promise<string[] | null> =>
-      mappingUnavailable(async () => {
-        const { rows } = await pool.query<{ id: string }>(unnamedAmong('$1::text[]'), [ids]);
-        return rows.length === 0
-          ? []
-          : takeUnderLock(
-              pool,
-              rows.map(({ id }) => id),
-            );
-      }),
+    async take(ids: readonly string[]): Promise<string[] | null> {
+      const { rows } = await queryOn<{ id: string }>(pool, unnamedAmong('$1::text[]'), [ids]);
+      const unnamed = rows.map(({ id }) => id);
+      return unnamed.length === 0 ? [] : takeUnderLock(pool, unnamed);
+    },
     /** Ends the lease on blobs that were removed, or that this sweep will not remove. */
-    settle: (ids: readonly string[]): Promise<void> =>
-      mappingUnavailable(async () => {
-        await pool.query(SETTLE, [ids]);
-      }),
+    async settle(ids: readonly string[]): Promise<void> {
+      await queryOn(pool, SETTLE, [ids]);
+    },
   };
 }
 
@@ -83,9 +77,7 @@ export function createSweptBlobs({ pool }: Pick<Database, 'pool'>) {
  * stays.
  */
 export async function forgetSwept(pool: Pool, blobs: readonly SweptBlob[]): Promise<void> {
-  await mappingUnavailable(() =>
-    pool.query(FORGET, [blobs.map(({ id }) => id), blobs.map(({ leasedUntil }) => leasedUntil)]),
-  );
+  await queryOn(pool, FORGET, [blobs.map(({ id }) => id), blobs.map(({ leasedUntil }) => leasedUntil)]);
 }
 
 const BEGIN = `
@@ -125,7 +117,8 @@ function unnamedAmong(ids: string): string {
 async function takeUnderLock(pool: Pool, ids: readonly string[]): Promise<string[] | null> {
   const until = `now() + make_interval(secs => ${SWEEP_LEASE_MS / 1000})`;
   try {
-    const results = (await pool.query(
+    const results = (await queryOn(
+      pool,
       `set local lock_timeout = ${LOCK_TIMEOUT_MS};
        lock table swept_blobs in exclusive mode;
        insert into swept_blobs as s (id, leased_until)

@@ -10,7 +10,6 @@ import type {
 } from '@postrider/domain';
 import { runOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import type { Statement } from '../db/statement.ts';
@@ -79,17 +78,16 @@ export function createEmailStore(db: Database, clock: Clock) {
     /** @returns the ids that are not topics of the account. */
     async unknownTopics(accountId: AccountId, ids: readonly TopicId[]): Promise<TopicId[]> {
       if (ids.length === 0) return [];
-      const rows = await mappingUnavailable(() =>
-        db.prisma.topic.findMany({ where: { accountId, id: { in: [...ids] } }, select: { id: true } }),
-      );
+      const rows = await db.prisma.topic.findMany({
+        where: { accountId, id: { in: [...ids] } },
+        select: { id: true },
+      });
       const known = new Set(rows.map((row) => row.id));
       return ids.filter((id) => !known.has(id));
     },
     /** A message that the reader may not see reads as missing. */
     async find(reader: MailReader, id: EmailId): Promise<Email | null> {
-      const row = await mappingUnavailable(() =>
-        db.prisma.email.findFirst({ where: { id, ...visibleTo(reader) } }),
-      );
+      const row = await db.prisma.email.findFirst({ where: { id, ...visibleTo(reader) } });
       return row === null ? null : emailOf(row);
     },
     /**
@@ -107,19 +105,17 @@ async function listOfLiveKey(
   reader: MailReader,
   request: PageRequest<'email'>,
 ): Promise<Page<ListedEmail> | null> {
-  return mappingUnavailable(() =>
-    readPage(request, {
-      cursor: (id) => createdAtOf(db, reader, id),
-      async read({ where, ...range }) {
-        const rows = await db.prisma.email.findMany({
-          where: { accountId: reader.accountId, ...where },
-          ...range,
-          omit: { html: true, text: true },
-        });
-        return rows.map(listedOf);
-      },
-    }),
-  );
+  return readPage(request, {
+    cursor: (id) => createdAtOf(db, reader, id),
+    async read({ where, ...range }) {
+      const rows = await db.prisma.email.findMany({
+        where: { accountId: reader.accountId, ...where },
+        ...range,
+        omit: { html: true, text: true },
+      });
+      return rows.map(listedOf);
+    },
+  });
 }
 
 async function listOfTestKey(
@@ -127,18 +123,16 @@ async function listOfTestKey(
   reader: MailReader,
   request: PageRequest<'email'>,
 ): Promise<Page<ListedEmail> | null> {
-  return mappingUnavailable(() =>
-    readPage(request, {
-      cursor: (id) => createdAtOf(db, reader, id),
-      read: ({ take }, { cursor, upwards }) =>
-        runOn<ListedEmail>(db.pool, upwards ? TEST_EMAILS_BEFORE : TEST_EMAILS_AFTER, [
-          reader.accountId,
-          cursor?.createdAt ?? 'infinity',
-          cursor?.id ?? '',
-          take,
-        ]),
-    }),
-  );
+  return readPage(request, {
+    cursor: (id) => createdAtOf(db, reader, id),
+    read: ({ take }, { cursor, upwards }) =>
+      runOn<ListedEmail>(db.pool, upwards ? TEST_EMAILS_BEFORE : TEST_EMAILS_AFTER, [
+        reader.accountId,
+        cursor?.createdAt ?? 'infinity',
+        cursor?.id ?? '',
+        take,
+      ]),
+  });
 }
 
 function createdAtOf({ prisma }: Database, reader: MailReader, id: EmailId) {

@@ -2,7 +2,6 @@ import { newEvents, newId } from '@postrider/domain';
 import type { AccountId, Clock, EmailId, EventData, SuppressionId, TopicId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { recordCause } from '../db/record-cause.ts';
@@ -59,7 +58,7 @@ export function createSuppressionStore(db: Database, clock: Clock) {
     },
     async find(accountId: AccountId, { id, address }: SuppressionKey): Promise<Suppression | null> {
       const where = id === undefined ? { address, topicId: '' } : { id };
-      const row = await mappingUnavailable(() => suppressions.findFirst({ where: { accountId, ...where } }));
+      const row = await suppressions.findFirst({ where: { accountId, ...where } });
       return row === null ? null : suppressionOf(row);
     },
     /**
@@ -73,15 +72,13 @@ export function createSuppressionStore(db: Database, clock: Clock) {
       origin: SuppressionOrigin | null,
     ): Promise<Page<Suppression> | null> {
       const mine = { accountId, ...(origin === null ? {} : { origin }) };
-      return mappingUnavailable(() =>
-        readPage(request, {
-          cursor: (id) => suppressions.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
-          async read({ where, ...range }) {
-            const rows = await suppressions.findMany({ where: { ...mine, ...where }, ...range });
-            return rows.map(suppressionOf);
-          },
-        }),
-      );
+      return readPage(request, {
+        cursor: (id) => suppressions.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
+        async read({ where, ...range }) {
+          const rows = await suppressions.findMany({ where: { ...mine, ...where }, ...range });
+          return rows.map(suppressionOf);
+        },
+      });
     },
     /**
      * Removes all of these suppressions that exist, or none.

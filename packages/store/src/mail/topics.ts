@@ -1,7 +1,6 @@
 import { newId } from '@postrider/domain';
 import type { AccountId, Clock, TopicId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
@@ -32,24 +31,22 @@ export function createTopicStore(db: Database, clock: Clock) {
     async create(accountId: AccountId, topic: NewTopic): Promise<TopicId> {
       const id = newId('topic', clock);
       const data = { id, accountId, ...topic, createdAt: clock.now() };
-      await mappingUnavailable(() => topics.create({ data, select: { id: true } }));
+      await topics.create({ data, select: { id: true } });
       return id;
     },
     async find(accountId: AccountId, id: TopicId): Promise<Topic | null> {
-      const row = await mappingUnavailable(() => topics.findFirst({ where: { id, accountId } }));
+      const row = await topics.findFirst({ where: { id, accountId } });
       return row === null ? null : topicOf(row);
     },
     /** The newest first. @returns null when the cursor is not a topic of the account. */
     async list(accountId: AccountId, request: PageRequest<'topic'>): Promise<Page<Topic> | null> {
-      return mappingUnavailable(() =>
-        readPage(request, {
-          cursor: (id) => topics.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
-          async read({ where, ...range }) {
-            const rows = await topics.findMany({ where: { accountId, ...where }, ...range });
-            return rows.map(topicOf);
-          },
-        }),
-      );
+      return readPage(request, {
+        cursor: (id) => topics.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
+        async read({ where, ...range }) {
+          const rows = await topics.findMany({ where: { accountId, ...where }, ...range });
+          return rows.map(topicOf);
+        },
+      });
     },
     /**
      * Deletes the topic and its suppressions. Its mail stays, but queued mail about it is not sent.
@@ -57,18 +54,16 @@ export function createTopicStore(db: Database, clock: Clock) {
      * @returns false when the topic does not exist.
      */
     async delete(accountId: AccountId, id: TopicId): Promise<boolean> {
-      return mappingUnavailable(() =>
-        inTransaction(db.pool, async (client) => {
-          // The topic first: this waits for running unsubscribes, and later ones find no topic.
-          const gone = await client.query('delete from topics where id = $1 and account_id = $2', [
-            id,
-            accountId,
-          ]);
-          if (gone.rowCount === 0) return false;
-          await run(client, removeSuppressionsOfTopic, [id]);
-          return true;
-        }),
-      );
+      return inTransaction(db.pool, async (client) => {
+        // The topic first: this waits for running unsubscribes, and later ones find no topic.
+        const gone = await client.query('delete from topics where id = $1 and account_id = $2', [
+          id,
+          accountId,
+        ]);
+        if (gone.rowCount === 0) return false;
+        await run(client, removeSuppressionsOfTopic, [id]);
+        return true;
+      });
     },
   };
 }

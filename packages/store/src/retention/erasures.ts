@@ -1,7 +1,7 @@
 import type { AccountId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
-import { mappingUnavailable } from '../db/errors.ts';
+import { queryOn } from '../db/database.ts';
 import { eraseDeadLetters } from './erase-dead-letters.ts';
 import { eraseEvents } from './erase-events.ts';
 import { eraseMail, eraseReceivedMail } from './erase-mail.ts';
@@ -60,34 +60,32 @@ export function createErasureStore(pool: Pool) {
      * @param address as `plainAddress` writes it.
      */
     async erase(accountId: AccountId, address: string): Promise<Omit<ErasureResult, 'finished'>> {
-      return mappingUnavailable(async () => {
-        const { rows } = await pool.query<Pass>(
-          `insert into erasures (account_id, address, due_at) values ($1, $2, now() + make_interval(secs => $3))
+      const { rows } = await queryOn<Pass>(
+        pool,
+        `insert into erasures (account_id, address, due_at) values ($1, $2, now() + make_interval(secs => $3))
            on conflict (account_id, address) do update
            set requested_at = greatest(erasures.requested_at, excluded.requested_at), due_at = excluded.due_at,
                resume_from = least(erasures.resume_from, erasures.requested_at - ${COMMITTED_WITHIN})
            returning ${COLUMNS}`,
-          [accountId, address, PASS_SECONDS_MAX],
-        );
-        const [erasure] = rows as [Pass];
-        return runPass(pool, erasure);
-      });
+        [accountId, address, PASS_SECONDS_MAX],
+      );
+      const [erasure] = rows as [Pass];
+      return runPass(pool, erasure);
     },
     /** Runs a pass over each due request with pending rows. One caller at a time works on a request. */
     async resume(): Promise<ErasureResult[]> {
-      return mappingUnavailable(async () => {
-        const results: ErasureResult[] = [];
-        for (let next = await takeDue(pool); next !== null; next = await takeDue(pool)) {
-          results.push(await runPass(pool, next));
-        }
-        return results;
-      });
+      const results: ErasureResult[] = [];
+      for (let next = await takeDue(pool); next !== null; next = await takeDue(pool)) {
+        results.push(await runPass(pool, next));
+      }
+      return results;
     },
   };
 }
 
 async function takeDue(pool: Pool): Promise<Pass | null> {
-  const { rows } = await pool.query<Pass>(
+  const { rows } = await queryOn<Pass>(
+    pool,
     `update erasures set due_at = now() + make_interval(secs => $1)
      where (account_id, address) in (
        select account_id, address from erasures where due_at <= now() order by due_at limit 1
@@ -147,7 +145,15 @@ async function putBack(
 ): Promise<void> {
   const oldest = oldestPendingMs === Infinity ? null : new Date(oldestPendingMs).toISOString();
   const restSeconds = Math.max(NEXT_PASS_AFTER_SECONDS, tookSeconds * REST_PER_PASS);
-  await pool.query(PUT_BACK, [accountId, address, requestedAt, beganAt, oldest, restSeconds, pending === 0]);
+  await queryOn(pool, PUT_BACK, [
+    accountId,
+    address,
+    requestedAt,
+    beganAt,
+    oldest,
+    restSeconds,
+    pending === 0,
+  ]);
 }
 
 const PUT_BACK = `

@@ -1,7 +1,6 @@
 import { NOTIFICATION_ID_HOURS, UNCLAIMED_NOTIFICATION_HOURS } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { dropAged } from '../db/bounded-step.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { finishRemovals } from '../webhooks/remove-webhook.ts';
 import type { Removals } from '../webhooks/remove-webhook.ts';
 import { removeInboxes } from './remove-inboxes.ts';
@@ -32,12 +31,10 @@ export function createHousekeeping(pool: Pool) {
 
 /** Deletes records whose lifetime is over. @returns how many. */
 export async function dropExpired(pool: Pool): Promise<number> {
-  return mappingUnavailable(async () => {
-    let dropped = 0;
-    for (const { table, age, hours } of LIFETIMES) {
-      const kept = `make_interval(hours => ${hours})`;
-      dropped += await dropAged(pool, 'expired records', { table, age, kept });
-    }
-    return dropped;
-  });
+  let dropped = 0;
+  for (const { table, age, hours } of LIFETIMES) {
+    const kept = `make_interval(hours => ${hours})`;
+    dropped += await dropAged(pool, 'expired records', { table, age, kept });
+  }
+  return dropped;
 }

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
 import { dropAged, forRetention } from '../db/bounded-step.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 
 /**
  * Deletes old attempts from the default partition. They are there because no relay was running to make a
@@ -9,7 +8,9 @@ import { mappingUnavailable } from '../db/errors.ts';
  */
 export async function dropStrayAttempts(pool: Pool, days: number): Promise<number> {
   const kept = `make_interval(days => ${days + 1})`;
-  return mappingUnavailable(() =>
-    dropAged(pool, 'stray attempts', { table: 'attempts_default', age: forRetention('started_at'), kept }),
-  );
+  return dropAged(pool, 'stray attempts', {
+    table: 'attempts_default',
+    age: forRetention('started_at'),
+    kept,
+  });
 }

@@ -2,7 +2,6 @@ import type { WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { dropAged, forRetention, inSoleStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import type { Chore } from '../db/bounded-step.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 
 const SURPLUS: Chore = 'surplus dead letters';
 
@@ -15,9 +14,7 @@ export interface SurplusDropped {
 /** Deletes dead letters that are older than `days`. @returns how many. */
 export async function dropOldDeadLetters(pool: Pool, days: number): Promise<number> {
   const kept = `make_interval(days => ${days})`;
-  return mappingUnavailable(() =>
-    dropAged(pool, 'old dead letters', { table: 'dead_letters', age: forRetention('created_at'), kept }),
-  );
+  return dropAged(pool, 'old dead letters', { table: 'dead_letters', age: forRetention('created_at'), kept });
 }
 
 /**
@@ -26,15 +23,13 @@ export async function dropOldDeadLetters(pool: Pool, days: number): Promise<numb
  * @returns these webhooks.
  */
 export async function dropSurplusDeadLetters(pool: Pool, max: number): Promise<SurplusDropped[]> {
-  return mappingUnavailable(async () => {
-    const dropped: SurplusDropped[] = [];
-    for (let next = await findSurplus(pool, max, ''); next !== null;) {
-      const { webhookId, at, id } = next;
-      if (id !== null) dropped.push({ webhookId, letters: await dropUpTo(pool, webhookId, [at, id]) });
-      next = await findSurplus(pool, max, webhookId);
-    }
-    return dropped;
-  });
+  const dropped: SurplusDropped[] = [];
+  for (let next = await findSurplus(pool, max, ''); next !== null;) {
+    const { webhookId, at, id } = next;
+    if (id !== null) dropped.push({ webhookId, letters: await dropUpTo(pool, webhookId, [at, id]) });
+    next = await findSurplus(pool, max, webhookId);
+  }
+  return dropped;
 }
 
 interface Counted {

@@ -1,6 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
 import { readAgedPage, ROWS_PER_STEP, inStepsByAge } from '../db/bounded-step.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 
 /** An erasure finds attempts by their event. So an event stays as long as one of its attempts is logged. */
 const UNUSED = `
@@ -9,13 +8,11 @@ const UNUSED = `
 
 /** Deletes old events that have neither an outstanding delivery nor a logged attempt. @returns how many. */
 export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
-  return mappingUnavailable(() =>
-    inStepsByAge(pool, 'old events', async (client, after) => {
-      const which = { table: 'events', age: 'created_at', mayGo: UNUSED, rows: ROWS_PER_STEP };
-      const { last, ids } = await readAgedPage(client, which, { after, days });
-      return { last, ended: await dropUnused(client, ids) };
-    }),
-  );
+  return inStepsByAge(pool, 'old events', async (client, after) => {
+    const which = { table: 'events', age: 'created_at', mayGo: UNUSED, rows: ROWS_PER_STEP };
+    const { last, ids } = await readAgedPage(client, which, { after, days });
+    return { last, ended: await dropUnused(client, ids) };
+  });
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { forRetention, MESSAGES_PER_STEP, inStepsByAge, readAgedPage } from '../db/bounded-step.ts';
 import type { Chore } from '../db/bounded-step.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 
 /** A message that still waits to be sent needs its contents. */
 const NOT_WAITING = 'not exists (select from email_sends s where s.email_id = page.id)';
@@ -54,5 +53,5 @@ async function dropMail(
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(drop, [ids]);
     return { last, ended: rowCount ?? 0 };
   };
-  return mappingUnavailable(() => inStepsByAge(pool, chore, step));
+  return inStepsByAge(pool, chore, step);
 }

@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { forRetention, readAgedPage, ROWS_PER_STEP, inStepsByAge } from '../db/bounded-step.ts';
 import type { AgeStep } from '../db/bounded-step.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { lockInboxesOf } from './empty-threads.ts';
 
 /**
@@ -27,7 +26,7 @@ export async function dropReceivedMail(pool: Pool, days: number): Promise<number
     const { rowCount } = ids.length === 0 ? { rowCount: 0 } : await client.query(DELETE_MESSAGES, [ids]);
     return { last, ended: rowCount ?? 0 };
   };
-  return mappingUnavailable(() => inStepsByAge(pool, 'received mail', step));
+  return inStepsByAge(pool, 'received mail', step);
 }
 
 const DELETE_MESSAGES = `
@@ -41,18 +40,16 @@ const DELETE_MESSAGES = `
  * `inbox_sends`. The sent mail itself stays. A thread that still has a message stays, too. @returns how many.
  */
 export async function dropOldThreads(pool: Pool, days: number): Promise<number> {
-  return mappingUnavailable(() =>
-    inStepsByAge(pool, 'old threads', async (client, after) => {
-      const { last, ids } = await readAgedPage(client, THREADS, { after, days });
-      const inboxIds = await lockInboxesOf(client, ids);
-      const { rows } = await client.query<{ id: string }>(OLD_THREADS, [ids, inboxIds, days]);
-      const old = rows.map(({ id }) => id);
-      const sends = await client.query(DELETE_SENDS, [old]);
-      if (sends.rowCount === ROWS_PER_STEP) return { last: after, ended: 0 };
-      const { rowCount } = await client.query('delete from inbox_threads where id = any ($1::text[])', [old]);
-      return { last, ended: rowCount ?? 0 };
-    }),
-  );
+  return inStepsByAge(pool, 'old threads', async (client, after) => {
+    const { last, ids } = await readAgedPage(client, THREADS, { after, days });
+    const inboxIds = await lockInboxesOf(client, ids);
+    const { rows } = await client.query<{ id: string }>(OLD_THREADS, [ids, inboxIds, days]);
+    const old = rows.map(({ id }) => id);
+    const sends = await client.query(DELETE_SENDS, [old]);
+    if (sends.rowCount === ROWS_PER_STEP) return { last: after, ended: 0 };
+    const { rowCount } = await client.query('delete from inbox_threads where id = any ($1::text[])', [old]);
+    return { last, ended: rowCount ?? 0 };
+  });
 }
 
 const THREADS = {

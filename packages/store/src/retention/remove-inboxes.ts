@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { inSoleStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
-import { mappingUnavailable } from '../db/errors.ts';
+import { queryOn } from '../db/database.ts';
 import { RECEIVED_PER_STEP } from './old-messages.ts';
 
 /** For one inbox: about half a second of work. The next call continues. */
@@ -19,12 +19,10 @@ export interface InboxRemovals {
  * blob store deletes the bytes of messages.
  */
 export async function removeInboxes(pool: Pool): Promise<InboxRemovals> {
-  return mappingUnavailable(async () => {
-    const { rows } = await pool.query<{ id: string }>('select id from removed_inboxes order by id');
-    let removed = 0;
-    for (const { id } of rows) if (await removeRows(pool, id)) removed += 1;
-    return { removed, underWay: rows.length - removed };
-  });
+  const { rows } = await queryOn<{ id: string }>(pool, 'select id from removed_inboxes order by id');
+  let removed = 0;
+  for (const { id } of rows) if (await removeRows(pool, id)) removed += 1;
+  return { removed, underWay: rows.length - removed };
 }
 
 /** @returns whether the inbox has no rows left. */
@@ -33,7 +31,7 @@ async function removeRows(pool: Pool, id: string): Promise<boolean> {
     const goesOn = await inSoleStep(pool, 'removed inboxes', (client) => step(client, id));
     if (goesOn !== true) break;
   }
-  return ((await pool.query(FORGET, [id])).rowCount ?? 0) > 0;
+  return ((await queryOn(pool, FORGET, [id])).rowCount ?? 0) > 0;
 }
 
 async function step(client: PoolClient, id: string): Promise<boolean> {

@@ -65,13 +65,19 @@ export async function migrate(
   });
 }
 
-/** Names of the migrations that the database lacks; empty when it is current. */
+/**
+ * Names of the migrations that the database lacks; empty when it is current.
+ *
+ * @throws StoreUnavailableError when Postgres does not answer.
+ */
 export async function pendingMigrations(db: Queryable): Promise<string[]> {
-  const table = await db.query<{ exists: boolean }>(
-    `select to_regclass('_prisma_migrations') is not null as exists`,
-  );
-  const applied = table.rows[0]?.exists === true ? await appliedMigrations(db) : new Map<string, string>();
-  return pendingOf(migrationFiles(), applied).map((migration) => migration.name);
+  return mappingUnavailable(async () => {
+    const table = await db.query<{ exists: boolean }>(
+      `select to_regclass('_prisma_migrations') is not null as exists`,
+    );
+    const applied = table.rows[0]?.exists === true ? await appliedMigrations(db) : new Map<string, string>();
+    return pendingOf(migrationFiles(), applied).map((migration) => migration.name);
+  });
 }
 
 async function appliedMigrations(db: Queryable): Promise<Map<string, string>> {

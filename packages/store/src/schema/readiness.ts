@@ -1,4 +1,3 @@
-import { mappingUnavailable } from '../db/errors.ts';
 import type { Queryable } from '../db/statement.ts';
 import { pendingMigrations } from './migrate.ts';
 
@@ -9,7 +8,7 @@ export type Readiness =
 /** Ready: Postgres answers, and the migrations are current. */
 export async function readiness(db: Queryable): Promise<Readiness> {
   try {
-    const pending = await mappingUnavailable(() => pendingMigrations(db));
+    const pending = await pendingMigrations(db);
     if (pending.length === 0) return { ready: true };
     return { ready: false, reason: 'migrations are pending', cause: lacksMigrations(pending) };
   } catch (error) {
@@ -22,7 +21,7 @@ export async function readiness(db: Queryable): Promise<Readiness> {
  * @throws StoreUnavailableError when Postgres does not answer.
  */
 export async function requireMigrated(db: Queryable): Promise<void> {
-  const pending = await mappingUnavailable(() => pendingMigrations(db));
+  const pending = await pendingMigrations(db);
   if (pending.length > 0) throw lacksMigrations(pending);
 }
 

@@ -1,6 +1,7 @@
 import type { WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
-import { mappingUnavailable, StoreUnavailableError } from '../db/errors.ts';
+import { queryOn } from '../db/database.ts';
+import { StoreUnavailableError } from '../db/errors.ts';
 import { inTransaction } from '../db/pool.ts';
 
 /** The relay finishes a removal once it is this old. Until then, the DELETE itself may still be running. */
@@ -29,17 +30,15 @@ export interface Removals {
  * @returns false when rows are left for another call.
  */
 async function removeMarkedWebhook(pool: Pool, id: WebhookId): Promise<boolean> {
-  return mappingUnavailable(async () => {
-    let chunks = 0;
-    for (const chunk of [CHUNK_OF_DELIVERIES, CHUNK_OF_DEAD_LETTERS]) {
-      for (let rows = ROWS_PER_CHUNK; rows === ROWS_PER_CHUNK; chunks += 1) {
-        if (chunks === CHUNKS_PER_CALL) return false;
-        rows = (await pool.query(chunk, [id, ROWS_PER_CHUNK])).rowCount ?? 0;
-      }
+  let chunks = 0;
+  for (const chunk of [CHUNK_OF_DELIVERIES, CHUNK_OF_DEAD_LETTERS]) {
+    for (let rows = ROWS_PER_CHUNK; rows === ROWS_PER_CHUNK; chunks += 1) {
+      if (chunks === CHUNKS_PER_CALL) return false;
+      rows = (await queryOn(pool, chunk, [id, ROWS_PER_CHUNK])).rowCount ?? 0;
     }
-    await removeRest(pool, id);
-    return true;
-  });
+  }
+  await removeRest(pool, id);
+  return true;
 }
 
 /** The second part of a DELETE. Its mark has committed, so the webhook already reads as missing. */
@@ -88,11 +87,10 @@ async function removeRest(pool: Pool, id: WebhookId): Promise<void> {
  * Finishes removals that a DELETE has left: a backlog too large for one request, or everything after a crash.
  */
 export async function finishRemovals(pool: Pool): Promise<Removals> {
-  const { rows } = await mappingUnavailable(() =>
-    pool.query<{ id: WebhookId }>(
-      'select id from webhooks where removed_at < now() - make_interval(secs => $1) order by removed_at',
-      [FINISH_AFTER_SECONDS],
-    ),
+  const { rows } = await queryOn<{ id: WebhookId }>(
+    pool,
+    'select id from webhooks where removed_at < now() - make_interval(secs => $1) order by removed_at',
+    [FINISH_AFTER_SECONDS],
   );
   const failed: { webhookId: WebhookId; error: unknown }[] = [];
   let removed = 0;

@@ -1,7 +1,6 @@
 import { isEventType, newId } from '@postrider/domain';
 import type { AccountId, Clock, EventType, SecretBox, WebhookId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
-import { mappingUnavailable } from '../db/errors.ts';
 import { insertWebhook, webhookLimitReached } from './insert-webhook.ts';
 import { removeAfterMark } from './remove-webhook.ts';
 
@@ -43,23 +42,19 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
       return createWebhook(db, secrets, clock, request);
     },
     async find(accountId: AccountId, id: WebhookId): Promise<Webhook | null> {
-      const row = await mappingUnavailable(() =>
-        db.prisma.webhook.findFirst({
-          where: { id, accountId, subject: null, removedAt: null },
-          omit: { secretSealed: true },
-        }),
-      );
+      const row = await db.prisma.webhook.findFirst({
+        where: { id, accountId, subject: null, removedAt: null },
+        omit: { secretSealed: true },
+      });
       return row === null ? null : webhookOf(row);
     },
     /** All webhooks, the newest first. */
     async list(accountId: AccountId): Promise<Webhook[]> {
-      const rows = await mappingUnavailable(() =>
-        db.prisma.webhook.findMany({
-          where: { accountId, subject: null, removedAt: null },
-          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-          omit: { secretSealed: true },
-        }),
-      );
+      const rows = await db.prisma.webhook.findMany({
+        where: { accountId, subject: null, removedAt: null },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+        omit: { secretSealed: true },
+      });
       return rows.map(webhookOf);
     },
     /**
@@ -68,12 +63,10 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
      * is no such webhook.
      */
     async delete(accountId: AccountId, id: WebhookId): Promise<boolean> {
-      const { count } = await mappingUnavailable(() =>
-        db.prisma.webhook.updateMany({
-          where: { id, accountId, subject: null, removedAt: null },
-          data: { removedAt: clock.now() },
-        }),
-      );
+      const { count } = await db.prisma.webhook.updateMany({
+        where: { id, accountId, subject: null, removedAt: null },
+        data: { removedAt: clock.now() },
+      });
       if (count === 0) return false;
       await removeAfterMark(db.pool, id);
       return true;
