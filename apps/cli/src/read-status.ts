@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createProducer, evicts, queueLocation, queueSchemaIsCurrent } from '@postrider/queue';
+import { evicts, Producer, queueLocation, queueSchemaIsCurrent } from '@postrider/queue';
 import type { QueueDepth, QueueKey, QueueLocation } from '@postrider/queue';
 import { messageOf } from '@postrider/runtime';
 import type { ConfigurationOf, Logger } from '@postrider/runtime';
@@ -73,7 +73,7 @@ async function readStore(
 async function readQueue(location: QueueLocation, logger: Logger): Promise<QueueStatus> {
   // The error of the connection says more than the error of a call without a connection.
   let fault: Error | undefined;
-  const producer = createProducer(location, (error) => {
+  const producer = new Producer(location, (error) => {
     fault = error;
     logger.debug('queue error', { error });
   });

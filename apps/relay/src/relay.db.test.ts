@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createProducer, queueLocation } from '@postrider/queue';
-import type { Producer } from '@postrider/queue';
+import { Producer, queueLocation } from '@postrider/queue';
 import { createMetrics, Lifecycle, loadConfig, RELAY_PASSES } from '@postrider/runtime';
 import type { Metrics, StopSignal } from '@postrider/runtime';
 import { createWakeUps } from '@postrider/store';
@@ -21,7 +20,7 @@ let stop: () => Promise<number>;
 
 beforeAll(async () => {
   store = await openRelayStore();
-  producer = createProducer(queueLocation(relayConfigOf(store)), () => undefined);
+  producer = new Producer(queueLocation(relayConfigOf(store)), () => undefined);
   wakeUps = createWakeUps({
     databaseUrl: store.database.url,
     applicationName: 'test',

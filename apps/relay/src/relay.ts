@@ -1,6 +1,6 @@
 import type { WebhookId } from '@postrider/domain';
-import { createProducer } from '@postrider/queue';
-import type { QueueLocation, Producer } from '@postrider/queue';
+import { Producer } from '@postrider/queue';
+import type { QueueLocation } from '@postrider/queue';
 import type { Lifecycle, Logger, Metrics, PeriodicTask, RelayPass } from '@postrider/runtime';
 import {
   createAttemptLog,
@@ -61,7 +61,7 @@ type StartPass = (name: RelayPass, run: () => Promise<number>, pauseAfterErrorMs
 export function addRelay(lifecycle: Lifecycle, parts: RelayParts): void {
   const { config, pool, logger, metrics } = parts;
   // A new connection may lead to another Redis, with another eviction policy. So the relay reports again.
-  const queue = createProducer(parts.location, parts.onQueueError, () => report.wake());
+  const queue = new Producer(parts.location, parts.onQueueError, () => report.wake());
   lifecycle.add('queue', { stop: () => queue.close() });
 
   const startPass: StartPass = (name, turn, pauseAfterErrorMs) =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createConsumer, createProducer } from '@postrider/queue';
-import type { Consumer, DeliveryJob, MailJob, QueueLocation, Producer } from '@postrider/queue';
+import { Consumer, Producer } from '@postrider/queue';
+import type { DeliveryJob, MailJob, QueueLocation } from '@postrider/queue';
 import { createDeliveryOutbox, createDeliveryWork, createMailOutbox } from '@postrider/store';
 import { describeWithRedis, waitFor } from '@postrider/testing';
 import { openRelayStore } from '../test/open-relay-store.ts';
@@ -30,15 +30,15 @@ function stuckJobs(locationOf: () => QueueLocation): void {
 
   beforeEach(async () => {
     await store.rows.clear();
-    queue = createProducer(locationOf(), quiet);
+    queue = new Producer(locationOf(), quiet);
     await waitFor(() => queue.depth(), { what: 'the queue to be connected' });
     [deliveries, mails] = [[], []];
     const shared = { concurrency: 1, onError: quiet };
     const note = async (job: DeliveryJob) => void deliveries.push(job);
     consumers = [
-      createConsumer(locationOf(), 'fast', { ...shared, handle: note }),
-      createConsumer(locationOf(), 'slow', { ...shared, handle: note }),
-      createConsumer(locationOf(), 'mail', { ...shared, handle: async (job) => void mails.push(job) }),
+      new Consumer(locationOf(), 'fast', { ...shared, handle: note }),
+      new Consumer(locationOf(), 'slow', { ...shared, handle: note }),
+      new Consumer(locationOf(), 'mail', { ...shared, handle: async (job) => void mails.push(job) }),
     ];
     for (const consumer of consumers) consumer.start();
   });

@@ -4,7 +4,7 @@ import type { DeliveryJob, Lane, MailJob, QueueKey, JobToAdd, Producer } from '@
 type Job = JobToAdd<DeliveryJob> | JobToAdd<MailJob>;
 
 /** A queue that keeps its jobs in a map, for the passes to talk to: a third back-end, and one that obeys the test. */
-export interface InMemoryQueue extends Producer {
+export interface InMemoryQueue extends Pick<Producer, keyof Producer> {
   /** The jobs of one queue, in the order they came. */
   jobs(key: QueueKey): Job[];
   /** All jobs leave one queue, as if workers had taken them. */

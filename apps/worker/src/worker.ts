@@ -4,7 +4,7 @@ import { Semaphore } from '@postrider/limits';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProviderOptions } from '@postrider/mail';
 import { AddressGuard, EndpointClient } from '@postrider/outbound';
-import { createConsumer } from '@postrider/queue';
+import { Consumer } from '@postrider/queue';
 import type { MailJob, QueueLocation } from '@postrider/queue';
 import { PARK_AFTER_MS, PARKED_PER_SLOT } from '@postrider/runtime';
 import type { ConfigurationOf, Lifecycle, Logger, Metrics } from '@postrider/runtime';
@@ -70,19 +70,19 @@ export function addWorker(lifecycle: Lifecycle, parts: WorkerParts): void {
 
   const lock = { lockSeconds: config.leaseSeconds };
   const consumers = {
-    fast: createConsumer(location, 'fast', {
+    fast: new Consumer(location, 'fast', {
       concurrency: deliveryConcurrency,
       handle: (job) => parking.untilEndedOrParked(fast(job)),
       ...lock,
       onError: onQueueError,
     }),
-    slow: createConsumer(location, 'slow', {
+    slow: new Consumer(location, 'slow', {
       concurrency: slowLaneConcurrency,
       handle: (job) => paced(() => slow(job)),
       ...lock,
       onError: onQueueError,
     }),
-    mail: createConsumer(location, 'mail', {
+    mail: new Consumer(location, 'mail', {
       concurrency: MAIL_JOBS_PER_SLOT * config.mailConcurrency,
       handle: loggingFaults<MailJob>(
         parts,

@@ -1,5 +1,5 @@
-import { createProducer } from '@postrider/queue';
-import type { DeliveryJob, Producer } from '@postrider/queue';
+import { Producer } from '@postrider/queue';
+import type { DeliveryJob } from '@postrider/queue';
 import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
@@ -18,7 +18,7 @@ export const doubledAndStaleJobs: Experiment = {
     await world.start('relay');
     await world.start('worker');
     await world.start('worker');
-    const queue = createProducer(
+    const queue = new Producer(
       { kind: 'redis', redisUrl: world.redis.url, prefix: world.queuePrefix },
       () => undefined, // the call that fails says so
     );

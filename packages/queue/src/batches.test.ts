@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { batchData, batchId, batchOf, inBatches, jobsIn } from './batches.ts';
 import { deliveryJob } from './jobs.ts';
-import type { DeliveryJob } from './jobs.ts';
-import type { JobToAdd } from './job-queue.ts';
+import type { DeliveryJob, JobToAdd } from './jobs.ts';
 
 function jobs(count: number, more: Partial<JobToAdd<DeliveryJob>> = {}): JobToAdd<DeliveryJob>[] {
   return Array.from({ length: count }, (_, n) => ({ deliveryId: String(n), claim: 0, delayMs: 0, ...more }));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JobToAdd } from './job-queue.ts';
+import type { JobToAdd } from './jobs.ts';
 
 /** The jobs that one BullMQ job carries, at least one. */
 export type Batch<Job> = [JobToAdd<Job>, ...JobToAdd<Job>[]];

@@ -9,9 +9,21 @@ export type QueueLocation =
   | {
       readonly kind: 'redis';
       readonly redisUrl: string;
-      /** namespace of the keys */ readonly prefix: string;
+      /** The namespace of the keys. */
+      readonly prefix: string;
     }
   | { readonly kind: 'postgres'; readonly databaseUrl: string };
+
+/** Redis if configured, else the database. */
+export function queueLocation(config: {
+  readonly redisUrl: string | undefined;
+  readonly queuePrefix: string;
+  readonly databaseUrl: string;
+}): QueueLocation {
+  return config.redisUrl === undefined
+    ? { kind: 'postgres', databaseUrl: config.databaseUrl }
+    : { kind: 'redis', redisUrl: config.redisUrl, prefix: config.queuePrefix };
+}
 
 /** Schema of BullMQ's own tables in Postgres. */
 export const QUEUE_SCHEMA = 'bullmq';

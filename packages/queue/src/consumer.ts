@@ -8,7 +8,20 @@ import { JobFetcher, pause } from './job-fetcher.ts';
 import type { JobSource } from './job-fetcher.ts';
 import { QUEUES } from './jobs.ts';
 import type { JobOf, QueueKey } from './jobs.ts';
-import type { Consumer, ConsumerOptions } from './job-queue.ts';
+
+export interface ConsumerOptions<Job> {
+  /** Jobs handled at once. All jobs of a batch start together, and may exceed this. */
+  readonly concurrency: number;
+  /**
+   * Lock on a fetched job, in seconds (default 30). After it another worker gets the job. Until then adding
+   * the job again has no effect. So the lock should be no longer than the lease on its row.
+   */
+  readonly lockSeconds?: number;
+  /** Handles one job; the slot is free when it resolves. A failed delivery does not reject. */
+  readonly handle: (job: Job) => Promise<void>;
+  /** Receives errors of the queue itself. The consumer continues and reconnects. */
+  readonly onError: (error: Error) => void;
+}
 
 /** The part of BullMQ's worker that we use. Both back-ends have it. */
 interface BullWorker extends JobSource {
@@ -17,12 +30,11 @@ interface BullWorker extends JobSource {
   pause(doNotWaitActive: boolean): Promise<void>;
   getBackend(): { disconnectBlocking(wait: boolean): Promise<void> };
   close(force: boolean): Promise<void>;
-  on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 interface Connected {
   readonly worker: BullWorker;
-  disconnect(): Promise<void>;
+  readonly disconnect: () => Promise<void>;
 }
 
 /** A job may stall any number of times: the row in Postgres decides whether it is still valid. */
@@ -39,118 +51,106 @@ const CLOSE_TIMEOUT_MS = 2_000;
 const START_RETRY_MS = 1_000;
 
 /**
- * One job is one attempt, and Postgres records its outcome. BullMQ neither retries nor counts: a failed job
- * is completed like any other.
+ * A worker's side of one queue. One job is one attempt, and Postgres records its outcome. BullMQ neither
+ * retries nor counts: a failed job is completed like any other.
  */
-export function createConsumer<K extends QueueKey>(
-  location: QueueLocation,
-  key: K,
-  options: ConsumerOptions<JobOf<K>>,
-): Consumer {
-  const { name, payload } = QUEUES[key];
-  const batch = batchOf(payload as unknown as z.ZodType<JobOf<K>>);
-  const stopped = new AbortController();
-  const isStopped = () => stopped.signal.aborted;
-  const fetcher = new JobFetcher({
-    slots: options.concurrency,
-    start(data) {
-      const parsed = batch.safeParse(data);
-      // A job whose Redis hash was lost has no data. Its rows come back when their leases expire.
-      return parsed.success ? parsed.data.map((job) => options.handle(job)) : [];
-    },
-    stopped: stopped.signal,
-    onError: options.onError,
-  });
-  let connected: Connected | null = null;
-  let ended: Promise<void> = Promise.resolve();
+export class Consumer<K extends QueueKey = QueueKey> {
+  readonly #onError: (error: Error) => void;
+  readonly #stopped = new AbortController();
+  readonly #fetcher: JobFetcher;
+  readonly #connect: () => Connected;
+  #connected: Connected | null = null;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(location: QueueLocation, key: K, options: ConsumerOptions<JobOf<K>>) {
+    const { name, payload } = QUEUES[key];
+    const batch = batchOf(payload as unknown as z.ZodType<JobOf<K>>);
+    this.#onError = options.onError;
+    this.#connect = () => connect(location, name, options);
+    this.#fetcher = new JobFetcher({
+      slots: options.concurrency,
+      start(data) {
+        const parsed = batch.safeParse(data);
+        // A job whose Redis hash was lost has no data. Its rows come back when their leases expire.
+        return parsed.success ? parsed.data.map((job) => options.handle(job)) : [];
+      },
+      stopped: this.#stopped.signal,
+      onError: options.onError,
+    });
+  }
+
+  start(): void {
+    this.#ended = this.#run();
+  }
+
+  /** Takes no more jobs. Resolves when the handlers have ended, or after the deadline. */
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopped.abort();
+    const connected = this.#connected;
+    if (connected === null) return;
+    this.#connected = null;
+    // No fetch starts, and a waiting one is interrupted. Running jobs continue.
+    connected.worker.pause(true).catch(this.#onError);
+    connected.worker.getBackend().disconnectBlocking(false).catch(this.#onError);
+    if (!(await settlesWithin(deadlineMs, this.#fetcher.handled()))) return void close(connected);
+    // The last jobs are completed, if the queue is reachable.
+    await settlesWithin(CLOSE_TIMEOUT_MS, Promise.all([this.#fetcher.completed(), this.#ended]));
+    await close(connected);
+  }
 
   /**
    * BullMQ's worker never recovers from a failed first connection. So we create a new worker until one
    * connects.
    */
-  async function run(): Promise<void> {
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    const isStopped = () => signal.aborted;
     while (!isStopped()) {
-      connected = connect(location, name, options);
+      const connected = this.#connect();
+      this.#connected = connected;
       try {
         await connected.worker.waitUntilReady();
         await connected.worker.startStalledCheckTimer();
-        await fetcher.run(connected.worker); // returns when stopped
+        await this.#fetcher.run(connected.worker); // returns when stopped
         return;
       } catch (error) {
         if (isStopped()) return;
-        options.onError(error as Error);
-        await shut(connected);
-        await pause(START_RETRY_MS, stopped.signal);
+        this.#onError(error as Error);
+        await close(connected);
+        await pause(START_RETRY_MS, signal);
       }
     }
   }
-
-  return {
-    start() {
-      ended = run();
-    },
-    async stop(deadlineMs) {
-      stopped.abort();
-      if (connected === null) return;
-      const stopping = connected;
-      connected = null;
-      fetchNothing(stopping.worker, options.onError);
-      if (!(await settlesWithin(deadlineMs, fetcher.handled()))) return void shut(stopping);
-      // The last jobs are completed, if the queue is reachable.
-      await settlesWithin(CLOSE_TIMEOUT_MS, Promise.all([fetcher.completed(), ended]));
-      await shut(stopping);
-    },
-  };
 }
 
-/** Stops fetching and interrupts a waiting fetch. Running jobs continue. */
-function fetchNothing(worker: BullWorker, onError: (error: Error) => void): void {
-  worker.pause(true).catch(onError);
-  worker.getBackend().disconnectBlocking(false).catch(onError);
+function connect(
+  location: QueueLocation,
+  name: string,
+  { lockSeconds = LOCK_SECONDS, onError }: Pick<ConsumerOptions<never>, 'lockSeconds' | 'onError'>,
+): Connected {
+  const lockDuration = lockSeconds * 1000;
+  const options = {
+    lockDuration,
+    stalledInterval: Math.ceil(lockDuration / STALLED_CHECKS_PER_LOCK),
+    maxStalledCount: STALLS_MAX,
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  };
+  if (location.kind === 'redis') {
+    const connection = connectRedis(location.redisUrl, 'consumer', onError);
+    const worker = new Worker(name, null, { ...options, connection, prefix: `{${location.prefix}}` });
+    worker.on('error', onError);
+    return { worker, disconnect: async () => connection.disconnect() };
+  }
+  const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, onError);
+  const { Worker: PostgresWorker } = withBackend(createPostgresBackend);
+  const worker = new PostgresWorker(name, null, { ...options, connection: pool });
+  worker.on('error', onError);
+  return { worker, disconnect: () => pool.end() };
 }
 
 /** Closes by force: a graceful close never ends while Redis is unavailable. It does not wait for handlers. */
-async function shut(connected: Connected): Promise<void> {
-  await settlesWithin(CLOSE_TIMEOUT_MS, connected.worker.close(true));
-  await settlesWithin(CLOSE_TIMEOUT_MS, connected.disconnect());
-}
-
-type ConnectOptions = Pick<ConsumerOptions<never>, 'lockSeconds' | 'onError'>;
-
-function connect(location: QueueLocation, name: string, options: ConnectOptions): Connected {
-  const connected =
-    location.kind === 'redis'
-      ? redisWorker(location, name, options)
-      : postgresWorker(location, name, options);
-  connected.worker.on('error', options.onError);
-  return connected;
-}
-
-function workerOptions({ lockSeconds = LOCK_SECONDS }: ConnectOptions) {
-  const lockDuration = lockSeconds * 1000;
-  const stalledInterval = Math.ceil(lockDuration / STALLED_CHECKS_PER_LOCK);
-  const keepNone = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
-  return { ...keepNone, maxStalledCount: STALLS_MAX, lockDuration, stalledInterval };
-}
-
-function redisWorker(
-  location: QueueLocation & { kind: 'redis' },
-  name: string,
-  options: ConnectOptions,
-): Connected {
-  const connection = connectRedis(location.redisUrl, 'consumer', options.onError);
-  const prefix = `{${location.prefix}}`;
-  const worker = new Worker(name, null, { ...workerOptions(options), connection, prefix });
-  return { worker, disconnect: async () => connection.disconnect() };
-}
-
-function postgresWorker(
-  location: QueueLocation & { kind: 'postgres' },
-  name: string,
-  options: ConnectOptions,
-): Connected {
-  const pool = connectQueuePool(location.databaseUrl, POOL_SIZE, options.onError);
-  const { Worker: PostgresWorker } = withBackend(createPostgresBackend);
-  const worker = new PostgresWorker(name, null, { ...workerOptions(options), connection: pool });
-  return { worker, disconnect: () => pool.end() };
+async function close({ worker, disconnect }: Connected): Promise<void> {
+  await settlesWithin(CLOSE_TIMEOUT_MS, worker.close(true));
+  await settlesWithin(CLOSE_TIMEOUT_MS, disconnect());
 }

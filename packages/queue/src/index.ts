@@ -1,10 +1,13 @@
-export type { QueueLocation } from './connection.ts';
-export { createConsumer } from './consumer.ts';
+export { type QueueLocation, queueLocation } from './connection.ts';
+export { Consumer } from './consumer.ts';
 export { evicts } from './eviction-policy.ts';
-export { QUEUE_KEYS } from './jobs.ts';
-export type { DeliveryJob, Lane, MailJob, QueueKey } from './jobs.ts';
-export { queueLocation, requireQueueSchema } from './location.ts';
-export { migrateQueueSchema, queueSchemaIsCurrent } from './migrate.ts';
-export { createProducer } from './producer.ts';
-export { QueueUnavailableError } from './job-queue.ts';
-export type { Consumer, ConsumerOptions, QueueDepth, JobToAdd, Producer } from './job-queue.ts';
+export {
+  type DeliveryJob,
+  type JobToAdd,
+  type Lane,
+  type MailJob,
+  QUEUE_KEYS,
+  type QueueKey,
+} from './jobs.ts';
+export { migrateQueueSchema, queueSchemaIsCurrent, requireQueueSchema } from './migrate.ts';
+export { Producer, type QueueDepth, QueueUnavailableError } from './producer.ts';

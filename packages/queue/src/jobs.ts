@@ -44,3 +44,12 @@ export function deliveryJobId(job: DeliveryJob): string {
 export function mailJobId(job: MailJob): string {
   return `m_${job.emailId}_${job.claim}`;
 }
+
+/** A job to add. A worker gets it after `delayMs`. */
+export type JobToAdd<Job> = Job & {
+  readonly delayMs: number;
+  /** Jobs without low priority run first. */
+  readonly lowPriority?: boolean;
+  /** Due jobs of one call with the same group share BullMQ jobs, up to 16 in each. */
+  readonly group?: string;
+};

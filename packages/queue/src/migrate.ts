@@ -6,15 +6,14 @@ import {
 } from 'bullmq';
 import { Client } from 'pg';
 import { QUEUE_SCHEMA } from './connection.ts';
+import type { QueueLocation } from './connection.ts';
 
 /** A server that accepts the connection and then stays silent counts as an error. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Creates or migrates BullMQ's own tables, for queues on Postgres. */
 export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
-  await connected(databaseUrl, async (client) => {
-    await runMigrations(client, QUEUE_SCHEMA);
-  });
+  await connected(databaseUrl, (client) => runMigrations(client, QUEUE_SCHEMA));
 }
 
 /**
@@ -30,6 +29,15 @@ export async function queueSchemaIsCurrent(databaseUrl: string): Promise<boolean
       throw error;
     }
   });
+}
+
+/**
+ * @throws Error with the command to run, when the queues are on Postgres and their tables are missing or old.
+ */
+export async function requireQueueSchema(location: QueueLocation): Promise<void> {
+  if (location.kind === 'postgres' && !(await queueSchemaIsCurrent(location.databaseUrl))) {
+    throw new Error('the queue has no tables in this database, or old ones; run `npm run migrate` first');
+  }
 }
 
 async function connected<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {

@@ -6,10 +6,25 @@ import type { Batch } from './batches.ts';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
 import { readEvictionPolicy } from './eviction-policy.ts';
-import { deliveryJobId, mailJobId, QUEUE_KEYS, QUEUES } from './jobs.ts';
-import type { QueueKey } from './jobs.ts';
-import { QueueUnavailableError } from './job-queue.ts';
-import type { QueueDepth, JobToAdd, Producer } from './job-queue.ts';
+import { deliveryJobId, mailJobId, QUEUES } from './jobs.ts';
+import type { DeliveryJob, JobToAdd, Lane, MailJob, QueueKey } from './jobs.ts';
+
+/** Depth of one queue. Each job in a batch counts. */
+export interface QueueDepth {
+  /** Jobs that can run now. */
+  readonly waiting: number;
+  /** Jobs whose delay has not passed. */
+  readonly delayed: number;
+}
+
+/** Redis or the queue's Postgres did not accept the call. */
+export class QueueUnavailableError extends Error {
+  override readonly name = 'QueueUnavailableError';
+
+  constructor(cause: unknown) {
+    super(`the queue is not available: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
 
 interface NewJob {
   readonly name: string;
@@ -53,79 +68,106 @@ const POOL_SIZE = 3;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
- * @param onError receives connection errors; the producer reconnects by itself.
- * @param onConnect runs after each connection to Redis.
+ * The relay's side of the queue, and the only way to add jobs. The queue may lose a job at any moment:
+ * Postgres knows which jobs there must be.
  */
-export function createProducer(
-  location: QueueLocation,
-  onError: (error: Error) => void,
-  onConnect: () => void = () => undefined,
-): Producer {
-  const backend =
-    location.kind === 'redis'
-      ? redisBackend(location, onError, onConnect)
-      : postgresBackend(location, onError);
-  let opened: Promise<Queues> | null = null;
+export class Producer {
+  readonly #onError: (error: Error) => void;
+  readonly #backend: Backend;
+  #opened: Promise<Queues> | null = null;
 
   /**
-   * Opens the queues with the first call that has a connection. BullMQ never recovers from a failed first
-   * connection, so we discard such queues.
+   * @param onError receives connection errors; the producer reconnects by itself.
+   * @param onConnect runs after each connection to Redis.
    */
-  async function queues(): Promise<Queues> {
-    if (!backend.connected()) throw new Error('not connected');
-    opened ??= open();
-    return opened;
+  constructor(
+    location: QueueLocation,
+    onError: (error: Error) => void,
+    onConnect: () => void = () => undefined,
+  ) {
+    this.#onError = onError;
+    this.#backend =
+      location.kind === 'redis'
+        ? redisBackend(location, onError, onConnect)
+        : postgresBackend(location, onError);
   }
 
-  async function open(): Promise<Queues> {
-    const made = backend.open();
-    const all = Object.values(made);
-    for (const queue of all) queue.on('error', onError);
-    try {
-      await Promise.all(all.map((queue) => queue.waitUntilReady()));
-      return made;
-    } catch (error) {
-      opened = null;
-      for (const queue of all) queue.close().catch(onError);
-      throw error;
-    }
+  /** Adding a job again has no effect. @throws QueueUnavailableError */
+  addDeliveries(lane: Lane, jobs: readonly JobToAdd<DeliveryJob>[]): Promise<void> {
+    return this.#add(lane, jobs, deliveryJobId);
   }
 
-  async function add<Job extends object>(
+  addMail(jobs: readonly JobToAdd<MailJob>[]): Promise<void> {
+    return this.#add('mail', jobs, mailJobId);
+  }
+
+  depth(): Promise<Record<QueueKey, QueueDepth>> {
+    return mappingUnavailable(async () => {
+      const queues = await this.#queues();
+      const [fast, slow, mail] = await Promise.all([
+        readDepth(queues.fast),
+        readDepth(queues.slow),
+        readDepth(queues.mail),
+      ]);
+      return { fast, slow, mail };
+    });
+  }
+
+  /**
+   * Redis's `maxmemory-policy`. Null when Redis does not report it, or when the queue is on Postgres. @throws
+   * QueueUnavailableError
+   */
+  evictionPolicy(): Promise<string | null> {
+    return mappingUnavailable(() => this.#backend.evictionPolicy());
+  }
+
+  async close(): Promise<void> {
+    const closing = this.#opened?.then((queues) =>
+      Promise.all(Object.values(queues).map((queue) => queue.close())),
+    );
+    await settlesWithin(CLOSE_TIMEOUT_MS, closing ?? Promise.resolve());
+    await settlesWithin(CLOSE_TIMEOUT_MS, this.#backend.disconnect());
+  }
+
+  async #add<Job extends object>(
     key: QueueKey,
     jobs: readonly JobToAdd<Job>[],
     idOf: (job: JobToAdd<Job>) => string,
   ): Promise<void> {
     if (jobs.length === 0) return;
     await mappingUnavailable(async () => {
-      const open = await queues();
+      const queues = await this.#queues();
       const batches = inBatches(jobs).map((batch) => newJob(key, batch, batchId(batch.map(idOf))));
-      const added = await addTo(open[key], batches);
+      const added = await addTo(queues[key], batches);
       // BullMQ's bulk add is a pipeline, not a transaction. A job that failed has an error code as its id.
       const failed = added.filter(({ id }, index) => id !== batches[index]?.opts.jobId);
       if (failed.length > 0) throw new Error(`${failed.length} of ${batches.length} jobs were not added`);
     });
   }
 
-  return {
-    addDeliveries: (lane, jobs) => add(lane, jobs, deliveryJobId),
-    addMail: (jobs) => add('mail', jobs, mailJobId),
-    depth: () => mappingUnavailable(async () => readDepths(await queues())),
-    evictionPolicy: () => mappingUnavailable(() => backend.evictionPolicy()),
-    async close() {
-      const closing = opened?.then((open) => Promise.all(Object.values(open).map((queue) => queue.close())));
-      await settlesWithin(CLOSE_TIMEOUT_MS, closing ?? Promise.resolve());
-      await settlesWithin(CLOSE_TIMEOUT_MS, backend.disconnect());
-    },
-  };
-}
+  /**
+   * Opens the queues with the first call that has a connection. BullMQ never recovers from a failed first
+   * connection, so we discard such queues.
+   */
+  async #queues(): Promise<Queues> {
+    if (!this.#backend.connected()) throw new Error('not connected');
+    this.#opened ??= this.#open();
+    return this.#opened;
+  }
 
-async function readDepths(queues: Queues): Promise<Record<QueueKey, QueueDepth>> {
-  const depths = await Promise.all(QUEUE_KEYS.map((key) => readDepth(queues[key])));
-  return Object.fromEntries(QUEUE_KEYS.map((key, index) => [key, depths[index]])) as Record<
-    QueueKey,
-    QueueDepth
-  >;
+  async #open(): Promise<Queues> {
+    const queues = this.#backend.open();
+    const all = Object.values(queues);
+    for (const queue of all) queue.on('error', this.#onError);
+    try {
+      await Promise.all(all.map((queue) => queue.waitUntilReady()));
+      return queues;
+    } catch (error) {
+      this.#opened = null;
+      for (const queue of all) queue.close().catch(this.#onError);
+      throw error;
+    }
+  }
 }
 
 /** Few jobs wait, and their ids tell how many jobs each batch carries. A delayed job is never a batch. */
@@ -163,11 +205,8 @@ function newJob(key: QueueKey, batch: Readonly<Batch<object>>, jobId: string): N
   };
 }
 
-function eachQueue(make: (name: string) => BullQueue): Record<QueueKey, BullQueue> {
-  return Object.fromEntries(QUEUE_KEYS.map((key) => [key, make(QUEUES[key].name)])) as Record<
-    QueueKey,
-    BullQueue
-  >;
+function eachQueue(make: (name: string) => BullQueue): Queues {
+  return { fast: make(QUEUES.fast.name), slow: make(QUEUES.slow.name), mail: make(QUEUES.mail.name) };
 }
 
 function redisBackend(

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { createConsumer } from '../src/index.ts';
+import { Consumer } from '../src/index.ts';
 import type { DeliveryJob, MailJob, QueueLocation } from '../src/index.ts';
 import { gate, jobs, openQueue, reaches } from './queue-under-test.ts';
 import type { QueueUnderTest } from './queue-under-test.ts';
@@ -77,7 +77,7 @@ function jobTests(bench: Bench): void {
   test('for a message reaches the consumer of mail', async () => {
     const seen: MailJob[] = [];
     const handle = async (job: MailJob) => void seen.push(job);
-    const mail = createConsumer(bench.backend.location, 'mail', {
+    const mail = new Consumer(bench.backend.location, 'mail', {
       concurrency: 1,
       handle,
       onError: () => undefined,
@@ -428,7 +428,7 @@ function intakeTests(bench: Bench): void {
     await consumer.stop(1_000);
     await consumer.stop(1_000);
     const handle = async () => undefined;
-    await createConsumer(bench.backend.location, 'fast', {
+    await new Consumer(bench.backend.location, 'fast', {
       concurrency: 1,
       handle,
       onError: () => undefined,

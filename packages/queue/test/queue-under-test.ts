@@ -1,6 +1,6 @@
 import { waitFor } from '@postrider/testing';
-import { createConsumer, createProducer } from '../src/index.ts';
-import type { Consumer, DeliveryJob, Lane, QueueLocation, JobToAdd, Producer } from '../src/index.ts';
+import { Consumer, Producer } from '../src/index.ts';
+import type { DeliveryJob, Lane, QueueLocation, JobToAdd } from '../src/index.ts';
 
 type Handle = (job: DeliveryJob) => Promise<void>;
 
@@ -25,10 +25,10 @@ export interface QueueUnderTest {
 export function openQueue(location: QueueLocation): QueueUnderTest {
   const errors: Error[] = [];
   const onError = (error: Error) => void errors.push(error);
-  const producer = createProducer(location, onError);
+  const producer = new Producer(location, onError);
   const consumers: Consumer[] = [];
   const consume: QueueUnderTest['consume'] = (handle, { concurrency = 1, lane = 'fast', ...lock } = {}) => {
-    const consumer = createConsumer(location, lane, { concurrency, handle, onError, ...lock });
+    const consumer = new Consumer(location, lane, { concurrency, handle, onError, ...lock });
     consumers.push(consumer);
     consumer.start();
     return consumer;
