@@ -110,6 +110,7 @@ function addServer(provider: MailProviderName): void {
     problemBases: problemBasesOf(config),
     rules: {
       verifiedDomainsOnly: provider === 'ses',
+      smtpUtf8: provider !== 'ses',
       webhooksPerAccountMax: config.webhooksPerAccountMax,
       awsRegion: provider === 'ses' ? config.awsRegion : undefined,
     },

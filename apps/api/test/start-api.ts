@@ -90,6 +90,8 @@ export interface TestApiOptions {
   readonly keyRateLimitPerMinute?: number;
   /** As `MAIL_PROVIDER=ses` has it. */
   readonly verifiedDomainsOnly?: boolean;
+  /** False: as with `MAIL_PROVIDER=ses`. Default: true. */
+  readonly smtpUtf8?: boolean;
   /** Without: as many as no test makes. */
   /** Which the API believes its routes to share. Default: all there are. */
   readonly storeConnections?: number;
@@ -186,6 +188,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
 function rulesOf(options: TestApiOptions): RouteRules {
   return {
     verifiedDomainsOnly: options.verifiedDomainsOnly ?? false,
+    smtpUtf8: options.smtpUtf8 ?? true,
     webhooksPerAccountMax: webhooksMax(options),
     awsRegion: undefined,
   };

@@ -11,6 +11,8 @@ export type DomainNameParse =
  */
 const HOST_NAME =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** The domain of a mailbox. Senders use names with underscores, although a host name has none. */
+const MAIL_DOMAIN = /^(?=.{1,253}$)(?:\w(?:[\w-]{0,61}\w)?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 /** The characters of an internationalised name. Another character could start a different part of a URL. */
 const UNICODE_NAME = /^[\p{L}\p{M}\p{N}.-]+$/u;
 /** Characters of a name in Unicode. Its ASCII form is never shorter. */
@@ -25,6 +27,18 @@ export function asciiDomain(text: string): string | null {
   if (text.length > WRITTEN_LENGTH_MAX) return null;
   const ascii = isAscii(text) ? text.toLowerCase() : idnaToAscii(text);
   return ascii !== null && HOST_NAME.test(ascii) ? ascii : null;
+}
+
+/**
+ * The domain of an address: ASCII (IDNA), in the case as written, without a final dot.
+ *
+ * @returns null for an invalid name.
+ */
+export function mailDomain(text: string): string | null {
+  if (text.length > WRITTEN_LENGTH_MAX) return null;
+  const name = text.endsWith('.') ? text.slice(0, -1) : text;
+  const ascii = isAscii(name) ? name : idnaToAscii(name);
+  return ascii !== null && MAIL_DOMAIN.test(ascii) ? ascii : null;
 }
 
 /** A sending domain is a name that can be registered, or a name below one. */

@@ -1,4 +1,4 @@
-import { asciiDomain } from './domain-name.ts';
+import { mailDomain } from './domain-name.ts';
 
 /**
  * `local@domain` or `Name <local@domain>`, as mail APIs accept it. The rules catch typos and prevent header
@@ -10,8 +10,15 @@ export interface EmailAddress {
   readonly address: string;
 }
 
-const ADDRESS =
-  /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
+/** The longest line of a message (RFC 5322 2.1.1). */
+const ADDRESS_BYTES_MAX = 998;
+/**
+ * Providers gave out `a..b`, `a.` and local parts of more than 64 octets, so these are addresses. Letters may
+ * be UTF-8 (RFC 6531 3.3).
+ */
+const LOCAL_PART = /^[^\s\p{Cc}\p{Cs}"(),:;<>@[\\\]]+$/u;
+/** RFC 5321 4.1.2. Angle brackets could end the path of an SMTP command early. */
+const QUOTED_LOCAL_PART = /^"(?:[^"\\<>\p{Cc}]|\\[^<>\p{Cc}])+"$/u;
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
 
 /**
@@ -23,10 +30,9 @@ export function parseEmailAddress(text: string): EmailAddress | null {
   if (text.length > 998 || hasControlCharacter(text) || !text.isWellFormed()) return null;
   const whole = text.trim();
   const bracket = whole.endsWith('>') ? whole.lastIndexOf('<') : -1;
-  const address = withAsciiDomain(bracket === -1 ? whole : whole.slice(bracket + 1, -1).trim());
+  const address = withMailDomain(bracket === -1 ? whole : whole.slice(bracket + 1, -1).trim());
   const name = bracket === -1 ? '' : displayName(whole.slice(0, bracket).trim());
-  if (name === null || !isPlainAddress(address)) return null;
-  return { name: name === '' ? null : name, address };
+  return name === null || address === null ? null : { name: name === '' ? null : name, address };
 }
 
 /**
@@ -46,16 +52,26 @@ function displayName(text: string): string | null {
   return /[<>"]/.test(text) ? null : text;
 }
 
-function withAsciiDomain(address: string): string {
-  const domainAt = address.lastIndexOf('@') + 1;
-  const domain = address.slice(domainAt);
-  if (/^[\u0000-\u007f]*$/.test(domain)) return address;
-  return `${address.slice(0, domainAt)}${asciiDomain(domain) ?? ''}`;
+/** @returns null when `text` is not a bare address. */
+function withMailDomain(text: string): string | null {
+  const at = text.lastIndexOf('@');
+  const local = text.slice(0, Math.max(0, at));
+  const domain = mailDomain(text.slice(at + 1));
+  if (domain === null || !isLocalPart(local)) return null;
+  const address = `${local}@${domain}`;
+  return Buffer.byteLength(address) > ADDRESS_BYTES_MAX ? null : address;
 }
 
-function isPlainAddress(address: string): boolean {
-  const local = address.slice(0, address.lastIndexOf('@'));
-  return ADDRESS.test(address) && !local.startsWith('.') && !local.endsWith('.') && !local.includes('..');
+/** RFC 2047 5 (3): an address has no encoded word. A server that decodes one reads another address. */
+function isLocalPart(text: string): boolean {
+  if (text.includes('=?') && text.includes('?=')) return false;
+  return LOCAL_PART.test(text) || QUOTED_LOCAL_PART.test(text);
+}
+
+/** `"ann"@` and `ann@` are the same mailbox (RFC 5321 4.1.2). @returns `ann` for both */
+export function unquotedLocalPart(text: string): string {
+  const content = QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/gu, '$1') ?? text;
+  return LOCAL_PART.test(content) ? content : text;
 }
 
 /** A control character could end a header line early, so headers never allow one. */

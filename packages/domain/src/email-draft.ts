@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isAscii } from './domain-name.ts';
 import { hasControlCharacter, parseEmailAddress } from './email-address.ts';
 import { attachmentsField } from './email-attachments.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
@@ -152,6 +153,25 @@ export function parseEmailDraft(body: unknown): EmailDraftParse {
   }
   const { reply_to: replyTo, topic_id: topicId = null, ...rest } = parsed.data;
   return { ok: true, draft: { ...rest, replyTo, topicId } };
+}
+
+/**
+ * The addresses that need SMTPUTF8 (RFC 6531): their local part is not ASCII. Not every mail provider has it.
+ *
+ * @returns one fault for each address, with its path.
+ */
+export function smtpUtf8Faults({ from, to, cc, bcc, replyTo }: EmailDraft): FieldFault[] {
+  const fields = { from: [from], to, cc, bcc, reply_to: replyTo };
+  return Object.entries(fields).flatMap(([field, addresses]) =>
+    addresses.flatMap((text, index) =>
+      isAscii(parseEmailAddress(text)?.address ?? '')
+        ? []
+        : {
+            field: field === 'from' ? field : `${field}[${index}]`,
+            message: 'is an address with letters beyond ASCII, which the mail provider (SES) cannot deliver',
+          },
+    ),
+  );
 }
 
 /** The rules that need several fields, or the request as written. */

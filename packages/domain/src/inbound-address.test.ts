@@ -6,6 +6,8 @@ test.each([
   ['support+4711@shop.example', 'support@shop.example'],
   ['support+a+b@shop.example', 'support@shop.example'],
   ['support@b\u00fccher.example', 'support@xn--bcher-kva.example'],
+  ['"Support+a"@shop.example', 'support@shop.example'],
+  [`${'a'.repeat(64)}+${'t'.repeat(100)}@shop.example`, `${'a'.repeat(64)}@shop.example`],
   ['sup.port@shop.example', 'sup.port@shop.example'],
 ])('%s is kept as %s', (written, kept) => {
   expect(inboundAddress(written)).toBe(kept);
@@ -22,6 +24,11 @@ test.each([
   'support@shop',
   'support@[127.0.0.1]',
   'a@b@shop.example',
+  '.support@shop.example',
+  'sup..port@shop.example',
+  'süpport@shop.example',
+  '"sup port"@shop.example',
+  `${'a'.repeat(65)}@shop.example`,
   'sup\u0000port@shop.example',
   ' support@shop.example',
 ])('%j is no address', (written) => {

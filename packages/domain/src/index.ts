@@ -12,7 +12,7 @@ export type { EmailAddress } from './email-address.ts';
 export type { AttachmentDraft } from './email-attachments.ts';
 export { faultsOf, requestedBatch, requestedEmail } from './email-batch.ts';
 export type { RequestedEmail } from './email-batch.ts';
-export { emailRequest, UNKNOWN_TOPIC } from './email-draft.ts';
+export { emailRequest, smtpUtf8Faults, UNKNOWN_TOPIC } from './email-draft.ts';
 export type { EmailDraft } from './email-draft.ts';
 export type { EmailTag } from './email-tags.ts';
 export { envelopeBytes } from './envelope.ts';

@@ -59,10 +59,24 @@ describe('who gets a reply', () => {
     expect(draftOf({}, { from: INBOX.address }).to).toEqual([INBOX.address]);
   });
 
-  test('nobody, when no address can be answered', () => {
-    expect(faultOf({ text: 'Hello' }, { from: '' })).toBe(
-      'The message names no address that can be answered.',
+  test('nobody, when the message has no sender address', () => {
+    expect(faultOf({ text: 'Hello' }, { from: '' })).toBe('The message has no sender address.');
+  });
+
+  test('nobody, when what it names is no address; the fault names it', () => {
+    expect(faultOf({ text: 'Hello' }, { replyTo: ['', 'ceo at bank'] })).toBe(
+      'The message can only be answered at "ceo at bank", which is not an email address.',
     );
+  });
+
+  test.each([
+    'a..b@docomo.ne.jp',
+    `reply+${'0f'.repeat(40)}@reply.example`,
+    '"john doe"@example.net',
+    'j@a_b.example.net',
+    'jürgen@example.net',
+  ])('%s, though RFC 5321 would not have it', (address) => {
+    expect(draftOf({}, { from: address }).to).toEqual([address]);
   });
 });
 

@@ -70,8 +70,8 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   if (bytesOf(fields['text']) + bytesOf(fields['html']) > LIMITS.replyBytes) {
     return fault(fields['html'] === undefined ? 'text' : 'html', 'exceeds 512 KiB together with the other');
   }
-  const { to, others } = recipientsOf(inbox, answered);
-  if (to.length === 0) return fault('The message', 'names no address that can be answered');
+  const { to, others, unreadable } = recipientsOf(inbox, answered);
+  if (to.length === 0) return fault('The message', unanswerable(unreadable));
   const parsed = parseEmailDraft({
     html: fields['html'],
     text: fields['text'],
@@ -114,7 +114,16 @@ function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }
   const chosen = unseen(first);
   // The inbox answers a message to itself at its own address.
   const answerable = chosen.length > 0 ? chosen : first.filter((text) => parseEmailAddress(text) !== null);
-  return { to: answerable, others: unseen(direction === 'outbound' ? cc : [...to, ...cc]) };
+  return {
+    to: answerable,
+    unreadable: first.find((text) => text !== ''),
+    others: unseen(direction === 'outbound' ? cc : [...to, ...cc]),
+  };
+}
+
+function unanswerable(address: string | undefined): string {
+  if (address === undefined) return 'has no sender address';
+  return `can only be answered at ${JSON.stringify(address)}, which is not an email address`;
 }
 
 function fromOf({ address, fromName }: ReplyingInbox): string {

@@ -150,6 +150,18 @@ describe('a composed message', () => {
     expect(mail.to).toMatchObject([{ name: 'Müller 株式会社', address }]);
   });
 
+  test.each([
+    ['a..b@docomo.ne.jp', '"a..b"@docomo.ne.jp'],
+    ['user.@example.com', '"user."@example.com'],
+    ['"john doe"@example.net', '"john doe"@example.net'],
+    ['j@a_b.example.net', 'j@a_b.example.net'],
+    ['jürgen@example.net', 'jürgen@example.net'],
+  ])('goes to %s, which its header writes as RFC 5322 has it', async (address, inHeader) => {
+    const { envelope, source } = await composed({ to: [`Jo <${address}>`] });
+    expect(envelope.to).toEqual([address]);
+    expect(Buffer.from(source, 'latin1').toString()).toContain(`To: Jo <${inHeader}>\r\n`);
+  });
+
   test('is not made from a stored address that is none', async () => {
     await expect(composeMessage(outgoingMessage({ to: ['nobody'] }))).rejects.toThrow('address');
   });

@@ -22,7 +22,7 @@ let intake: OpenIntake;
 let caller: Caller;
 
 beforeAll(async () => {
-  api = await startApi({ verifiedDomainsOnly: true });
+  api = await startApi({ verifiedDomainsOnly: true, smtpUtf8: false });
   intake = openIntake(api.database.url);
 });
 afterAll(async () => {
@@ -82,6 +82,31 @@ describe('a reply where live mail leaves from verified domains only', () => {
     const path = await received(`agent@${SHARED_DOMAIN}`, { by: tester });
     expect((await reply(path, { text: 'Hi' }, tester)).status).toBe(202);
   });
+});
+
+describe('a reply to a sender with letters beyond ASCII', () => {
+  test('is a 422 that names the reason, where the provider cannot deliver it', async () => {
+    await createRows(api.database).domain(caller.accountId, 'mine.example');
+    const path = await received('agent@mine.example', { from: 'jürgen@shop.example' });
+    const answer = await reply(path, { text: 'Hi' });
+    expectProblem(answer, 'validation-failed');
+    expect((answer.body as { detail: string }).detail).toBe(
+      'to[0] is an address with letters beyond ASCII, which the mail provider (SES) cannot deliver.',
+    );
+  });
+
+  test.each(['a..b@docomo.ne.jp', `reply+${'0f'.repeat(40)}@reply.example`])(
+    'is accepted at %s',
+    async (from) => {
+      await createRows(api.database).domain(caller.accountId, 'mine.example');
+      const path = await received('agent@mine.example', { from });
+      const answer = await reply(path, { text: 'Hi' });
+      expect(answer.status).toBe(202);
+      expect((await storedEmail(api.database, (answer.body as { id: string }).id))?.to_addresses).toEqual([
+        from,
+      ]);
+    },
+  );
 });
 
 describe('the body of a reply', () => {

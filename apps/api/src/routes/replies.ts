@@ -1,4 +1,11 @@
-import { parseId, parseReply, replyRequest, requestDigest, senderDomain } from '@postrider/domain';
+import {
+  parseId,
+  parseReply,
+  replyRequest,
+  requestDigest,
+  senderDomain,
+  smtpUtf8Faults,
+} from '@postrider/domain';
 import type { EmailDraft, InboxId } from '@postrider/domain';
 import type { EmailStore, SendOutcome } from '@postrider/store';
 import { json } from '../http/answer.ts';
@@ -66,6 +73,8 @@ export function reply(stores: ReplyStores, rules: ReplyRules): Documented<KeyedR
       const answered = { ...email, ids: messageIdsOf(email, rules.awsRegion) };
       const parsed = parseReply(body, inbox, answered);
       if (!parsed.ok) return invalid(parsed.fault);
+      const [undeliverable] = rules.smtpUtf8 ? [] : smtpUtf8Faults(parsed.draft);
+      if (undeliverable !== undefined) return invalid(`${undeliverable.field} ${undeliverable.message}.`);
       return send(stores, rules, request, found.value, parsed.draft);
     },
   };

@@ -1,4 +1,4 @@
-import { faultsOf, requestDigest, senderDomain, UNKNOWN_TOPIC } from '@postrider/domain';
+import { faultsOf, requestDigest, senderDomain, smtpUtf8Faults, UNKNOWN_TOPIC } from '@postrider/domain';
 import type { EmailId, FieldFault, RequestedEmail, TopicId } from '@postrider/domain';
 import type { EmailStore, SendOutcome } from '@postrider/store';
 import type { Answer } from '../http/answer.ts';
@@ -15,6 +15,8 @@ import type { RouteRequest } from './route.ts';
 export interface SendRules {
   /** True: live mail may only come from domains that the account has verified. */
   readonly verifiedDomainsOnly: boolean;
+  /** False: the mail provider cannot deliver to addresses whose local part is not ASCII. */
+  readonly smtpUtf8: boolean;
 }
 
 /** One request, with all its messages. */
@@ -29,12 +31,16 @@ interface Submission {
 /** Stores all messages in one statement, or none. A refusal lists every fault of every message. */
 export async function sendEmails(
   emails: Pick<EmailStore, 'send' | 'unknownTopics'>,
-  { verifiedDomainsOnly }: SendRules,
+  { verifiedDomainsOnly, smtpUtf8 }: SendRules,
   { request, route, messages, success }: Submission,
 ): Promise<Answer> {
   const { accountId, kind } = request.key;
   const parsedKey = parseIdempotencyKey(request.headers);
-  const faults = [...(parsedKey.ok ? [] : [parsedKey.fault]), ...faultsOf(messages)];
+  const faults = [
+    ...(parsedKey.ok ? [] : [parsedKey.fault]),
+    ...faultsOf(messages),
+    ...(smtpUtf8 ? [] : undeliverable(messages)),
+  ];
   if (!parsedKey.ok || faults.length > 0) {
     const unknown = await emails.unknownTopics(accountId, topicsOf(messages));
     return invalidFields([...faults, ...topicFaults(messages, unknown)]);
@@ -62,6 +68,14 @@ export async function sendEmails(
     case 'thread-over-limit':
       return sendRefusal(outcome);
   }
+}
+
+function undeliverable(messages: readonly RequestedEmail[]): FieldFault[] {
+  return messages.flatMap(({ parse, pathOf }) =>
+    parse.ok
+      ? smtpUtf8Faults(parse.draft).map(({ field, message }) => ({ field: pathOf(field), message }))
+      : [],
+  );
 }
 
 function topicsOf(messages: readonly RequestedEmail[]): TopicId[] {

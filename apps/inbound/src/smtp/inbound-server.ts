@@ -127,6 +127,8 @@ export class InboundServer {
         lmtp: this.#options.protocol === 'lmtp',
         heloResponse: '%s',
         authOptional: true,
+        // Providers gave out `a..b@` and `a.@`, and senders use domains with underscores.
+        lenientAddressParsing: true,
         disabledCommands: [...NEVER_OFFERED, 'STARTTLS'],
         hideENHANCEDSTATUSCODES: false,
         // We use no reverse DNS name: the client controls it.

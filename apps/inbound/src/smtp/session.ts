@@ -6,6 +6,12 @@ import type { InboundLimits } from './limits.ts';
 import { SmtpParser } from './smtp-parser.ts';
 import { Refusal, type RefusalReason } from './refusal.ts';
 
+/**
+ * RFC 5321 4.1.2 allows spaces and at signs in quotes. smtp-server ends an address at a space, and refuses a
+ * second at sign.
+ */
+const QUOTED_LOCAL_PART = /(?<=^[^<"]*<)"(?:[^"\\<>\p{Cc}]|\\[^<>\p{Cc}])+"(?=@)/u;
+
 type ParsedAddress = SMTPServerAddress & { duplicate?: string | undefined };
 
 export interface SessionRules {
@@ -95,9 +101,10 @@ export class Session extends SMTPConnection {
   }
 
   override _parseAddressCommand(name: string, command: Buffer | string): ParsedAddress | false {
-    const parsed = super._parseAddressCommand(name, command);
+    const written = command.toString();
+    const parsed = super._parseAddressCommand(name, written.replace(QUOTED_LOCAL_PART, 'quoted'));
     if (parsed === false) return false;
-    return { ...parsed, address: addressAsWritten(command.toString()) ?? parsed.address };
+    return { ...parsed, address: addressAsWritten(written) ?? parsed.address };
   }
 
   #takeRefusal(): Refusal | null {
