@@ -421,6 +421,10 @@ test('a failure is read as one, with the problem document for an error', async (
     status: 403,
     detail: expect.stringContaining('shop.example'),
     instance: unverified.headers?.['x-request-id'],
+    // The SDK's own type of an error has these three.
+    name: 'domain_not_verified',
+    message: expect.stringContaining('shop.example'),
+    statusCode: 403,
   });
   const invalid = await counted(() => resend.emails.send({ ...MESSAGE, to: 'nobody' }));
   expect(invalid.error).toMatchObject({ status: 422, errors: [{ field: 'to' }] });

@@ -28,6 +28,9 @@ export function expectProblem(response: Answered, slug: ProblemSlug, also?: Also
     title,
     status,
     instance: response.headers['x-request-id'],
+    name: slug.replaceAll('-', '_'),
+    message: detail ?? title,
+    statusCode: status,
   });
   expect(errors === undefined || slug === 'validation-failed').toBe(true);
   expect(response.headers['retry-after']).toBeUndefined();

@@ -183,7 +183,10 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/** The body of `application/problem+json` (contract 7.1). */
+/**
+ * The body of `application/problem+json` (contract 7.1). The last three members are extensions (RFC 9457
+ * 3.2): Resend's SDK shows its callers `name`, `message` and `statusCode` of an error.
+ */
 export interface ProblemDocument {
   readonly type: string;
   readonly title: string;
@@ -191,6 +194,11 @@ export interface ProblemDocument {
   readonly detail?: string;
   readonly instance: string;
   readonly errors?: readonly FieldFault[];
+  /** The slug, with underscores. */
+  readonly name: string;
+  /** The detail, or the title without one. */
+  readonly message: string;
+  readonly statusCode: number;
 }
 
 export interface ProblemBases {
@@ -221,5 +229,8 @@ export function problemDocument(
     ...(more.detail === undefined ? {} : { detail: more.detail }),
     instance: requestId,
     ...(more.errors === undefined ? {} : { errors: more.errors }),
+    name: slug.replaceAll('-', '_'),
+    message: more.detail ?? title,
+    statusCode: status,
   };
 }

@@ -202,6 +202,9 @@ const problem: z.ZodType<ProblemDocument> = z
       .array(z.object({ field: text, message: text }))
       .meta({ description: 'On send routes only: every fault, under its path as written.' })
       .exactOptional(),
+    name: z.string().meta({ description: 'The slug with underscores, as Resend’s SDK shows it.' }),
+    message: z.string().meta({ description: 'The detail, or the title without one.' }),
+    statusCode: z.int().meta({ description: 'The status again.' }),
   })
   .meta({ id: 'Problem' });
 

@@ -7,7 +7,8 @@ const HEAD = `# Problems
 
 Every failure answers with a status and, but for the plain-text refusals listed in [api.md](api.md#statuses), with a
 problem document (RFC 9457, \`application/problem+json\`): \`type\`, \`title\`, \`status\`, mostly \`detail\`, and
-\`instance\`, the request's id. Match on the last segment of \`type\`, the slug. The base before it is
+\`instance\`, the request's id. Three more members are for Resend's SDK: \`name\` (the slug with underscores),
+\`message\` (the detail, or the title without one) and \`statusCode\`. Match on the last segment of \`type\`, the slug. The base before it is
 \`PLATFORM_PROBLEMS_BASE\` for problems of the platform and \`PROBLEMS_BASE\` for those of the service.
 
 After 429, 500, 502 or 503 send the same request again later. Four more answers may change although the request does not:

@@ -121,9 +121,12 @@ function documentOf(text: string): Readonly<Record<string, unknown>> {
 
 /** Contract 7.1, member by member. */
 function judgeProblem(document: Readonly<Record<string, unknown>>, requestId: string): void {
-  const { type, title, status, instance, detail, errors, ...more } = document;
+  const { type, title, status, instance, detail, errors, name, message, statusCode, ...more } = document;
   checkEqual(Object.keys(more).join(), '');
   const slug = String(type).split('/').at(-1) ?? '';
+  checkEqual(name, slug.replaceAll('-', '_'));
+  checkEqual(message, detail ?? title);
+  checkEqual(statusCode, status);
   const known = Object.entries(PROBLEMS).find(([name]) => name === slug)?.[1];
   if (known === undefined) throw new Error(`no such problem: ${String(type)}`);
   checkEqual(type, `${BASES[known.family]}/${slug}`);
