@@ -4,7 +4,7 @@ import {
   describeWithRedis,
   fetchMetrics,
   startRedisFailover,
-  startTcpProxy,
+  startFaultProxy,
   waitFor,
 } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
@@ -68,14 +68,14 @@ describeWithRedis('a Redis that may evict jobs', () => {
       startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] }),
       startRedis(),
     ]);
-    const line = await startTcpProxy(evicting.url);
+    const line = await startFaultProxy(evicting.url);
     open.push({ close: () => evicting.stop() }, { close: () => sound.stop() }, line);
     const system = await systemOn(line.url(evicting.url));
     const [relay, worker] = await system.startAll(['relay', 'worker']);
     const told = () => relay.log.filter(({ maxmemory_policy: policy }) => policy === 'allkeys-lru');
     const gauge = async () => (await fetchMetrics(await relay.port())).read('postrider_redis_may_evict');
     const reconnect = (): void => {
-      line.cut();
+      line.takeAway();
       line.restore();
     };
 
@@ -86,10 +86,10 @@ describeWithRedis('a Redis that may evict jobs', () => {
     await system.record(1);
     await system.drained();
 
-    line.retarget(sound.url);
+    line.moveTo(sound.port);
     reconnect();
     await waitFor(async () => (await gauge()) === 0, { what: 'the metric to fall' });
-    line.retarget(evicting.url);
+    line.moveTo(evicting.port);
     reconnect();
     await waitFor(() => told().length === 2, { what: 'the second warning' });
     for (const { log, stderr } of [relay, worker]) {

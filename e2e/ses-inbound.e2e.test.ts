@@ -12,10 +12,10 @@ import {
   snsSamples,
   startFakeClamd,
   startFakeS3,
+  startFaultProxy,
   waitFor,
 } from '@postrider/testing';
 import type { FakeClamd, FakeS3, ReceivedWish, SnsSigner, SystemProcess } from '@postrider/testing';
-import { startFaultProxy } from './torture/harness/proxy/fault-proxy.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -295,15 +295,10 @@ describe('mail that SES has put into a bucket', () => {
     'is taken once when a kill -9 ends the process %s',
     async (_, sees, holds, left) => {
       const address = await newInbox();
-      const { hostname, port } = new URL(system.db.url);
-      const proxy = await startFaultProxy(() => ({ host: hostname, port: Number(port) }));
+      const proxy = await startFaultProxy(system.db.url);
       try {
         await inbound.stop();
-        const through = Object.assign(new URL(system.db.url), {
-          hostname: '127.0.0.1',
-          port: String(proxy.port),
-        });
-        inbound = await system.start('inbound', { DATABASE_URL: through.href });
+        inbound = await system.start('inbound', { DATABASE_URL: proxy.url(system.db.url) });
         const trap = proxy.trap({ sees, in: 'toServer', holds });
         await tell({ recipients: [address], object: put(message('Twice held')) });
         await (await trap.caught()).answered();

@@ -6,8 +6,8 @@ import { createBlobStore } from '@postrider/blobs';
 import type { BlobStore } from '@postrider/blobs';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
 import type { AccountId, KeyKind, ProblemBases, Scope } from '@postrider/domain';
-import { createRows, startFakeSes, startTcpProxy, waitFor } from '@postrider/testing';
-import type { FakeSes, SystemProcess, TcpProxy } from '@postrider/testing';
+import { createRows, startFakeSes, startFaultProxy, waitFor } from '@postrider/testing';
+import type { FakeSes, SystemProcess, FaultProxy } from '@postrider/testing';
 import type { SendMailOptions } from 'nodemailer';
 import { sendMail } from '../send-mail.ts';
 import { startSystem } from '../start-system.ts';
@@ -42,7 +42,7 @@ export interface ContractFixture {
   /** That of the deployment. */
   readonly secretsKey: Buffer;
   /** Between Postgres and the API of `calling('cut off', …)`. */
-  readonly proxy: TcpProxy;
+  readonly proxy: FaultProxy;
   readonly newKey: (wish?: KeyWish) => Promise<string>;
   /** @returns its id */
   readonly newAccount: () => Promise<AccountId>;
@@ -87,7 +87,7 @@ export async function startContractFixture(): Promise<ContractFixture> {
       SECRETS_KEY: secretsKey.toString('base64'),
     },
   });
-  const proxy = await startTcpProxy(system.db.url);
+  const proxy = await startFaultProxy(system.db.url);
   const apis: Record<NonNullable<CallOptions['of']>, SystemProcess> = {
     ses: await system.start('api'),
     // Takes the provider that the installation keeps, and cannot reach its routes of domains.

@@ -344,7 +344,7 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   },
   '503 not-ready': {
     async reach({ call, proxy }) {
-      proxy.cut();
+      proxy.takeAway();
       const answer = await call('GET /v1/topics', { of: 'cut off' });
       proxy.restore();
       return answer;

@@ -1,6 +1,6 @@
 import { answer, hang } from '@postrider/testing';
+import type { Direction } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
-import type { Direction } from '../harness/proxy/flow.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
 

@@ -34,8 +34,7 @@ export const olderCopyRestored: Experiment = {
     await world.drained();
     endpoint.reacts(after(first.opened, answer(200)));
     const lost = await recordAndMeet(world, endpoint);
-    line.refuse();
-    line.cut();
+    line.takeAway();
     first.open(); // a 200, which the worker cannot record for now
     await world.restore(backedUpAtMs);
 
@@ -43,7 +42,7 @@ export const olderCopyRestored: Experiment = {
     endpoint.reacts(({ headers }) => (kept.has(String(headers['service-event-id'])) ? answer(200) : held));
     await world.start('worker');
     const again = await recordAndMeet(world, endpoint);
-    line.accept();
+    line.restore();
     const late = (): LogLine[] => stranded.log.filter((entry) => isOf(entry, lost.events));
     await world.until('the stranded worker to report', () => late().length >= lost.events.size);
     second.open();

@@ -1,7 +1,6 @@
 import { startFakeClamd } from '@postrider/testing';
-import type { FakeClamd } from '@postrider/testing';
+import type { Direction, FakeClamd } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
-import type { Direction } from '../harness/proxy/flow.ts';
 import { LAST_LINE } from '../harness/world/mail-sender.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
 import { startBlobsInS3 } from './blobs-in-s3.ts';

@@ -19,10 +19,9 @@ export const s3Away: Experiment = {
           const skip = world.random.between(0, PUTS_PASSED_MAX);
           const put = line.trap({ sees: 'PUT /', in: 'toServer', holds: 'toServer', skip });
           await put.caught();
-          line.refuse();
-          line.cut();
+          line.takeAway();
         },
-        comeBack: () => line.accept(),
+        comeBack: () => line.restore(),
       });
       await load.stop();
       await claimRecords(world);

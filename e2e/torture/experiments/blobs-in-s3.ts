@@ -1,7 +1,5 @@
-import { startFakeS3 } from '@postrider/testing';
-import type { FakeS3 } from '@postrider/testing';
-import { startFaultProxy } from '../harness/proxy/fault-proxy.ts';
-import type { FaultProxy } from '../harness/proxy/fault-proxy.ts';
+import { startFakeS3, startFaultProxy } from '@postrider/testing';
+import type { FakeS3, FaultProxy } from '@postrider/testing';
 
 export interface BlobsInS3 {
   readonly objects: FakeS3['objects'];
@@ -14,15 +12,15 @@ export interface BlobsInS3 {
 
 export async function startBlobsInS3(): Promise<BlobsInS3> {
   const s3 = await startFakeS3();
-  const { hostname, port } = new URL(s3.environment['AWS_ENDPOINT_URL_S3'] ?? '');
-  const line = await startFaultProxy(() => ({ host: hostname, port: Number(port) }));
+  const endpoint = s3.environment['AWS_ENDPOINT_URL_S3'] ?? '';
+  const line = await startFaultProxy(endpoint);
   return {
     objects: s3.objects,
     line,
     env: {
       ...s3.environment,
       BLOB_STORE: 's3://blobs/mail',
-      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${line.port}`,
+      AWS_ENDPOINT_URL_S3: line.url(endpoint),
     },
     async close() {
       await line.close();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { freePort, startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
-import { describeWithRedis, startRedisFailover, startTcpProxy, waitFor } from '@postrider/testing';
+import { describeWithRedis, startRedisFailover, startFaultProxy, waitFor } from '@postrider/testing';
 import type { RedisFailover } from '@postrider/testing';
 import { Redis } from 'ioredis';
 import { gate, jobs, openQueue } from '../test/queue-under-test.ts';
@@ -108,11 +108,11 @@ describeWithRedis('a Redis that', () => {
 
   test('is behind connections that died without a word: both sides give them up and make new ones', async () => {
     redis = await startRedis();
-    const line = await startTcpProxy(redis.url);
+    const line = await startFaultProxy(redis.url);
     try {
-      open(Number(new URL(line.url(redis.url)).port));
+      open(line.port);
       await takes('1');
-      line.mute();
+      line.strand();
       await takes('2', 60_000);
     } finally {
       await queue.close();

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestDatabase } from '@postrider/testing';
+import { createTestDatabase, startFaultProxy } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { Pool } from 'pg';
 import { rateLimiterConformance } from '../test/conformance.ts';
 import type { StoreUnderTest } from '../test/conformance.ts';
-import { startHoldingProxy } from '../test/holding-proxy.ts';
 import { createPostgresRateLimiter } from './postgres-rate-limiter.ts';
 import type { Query } from './postgres-rate-limiter.ts';
 
@@ -25,10 +24,8 @@ describe('the rate limiter on Postgres', () => {
 
   const store: StoreUnderTest = {
     async start(options) {
-      const target = new URL(database.url);
-      const proxy = await startHoldingProxy(Number(target.port));
-      target.port = String(proxy.port);
-      const pool = startPool(target.href);
+      const proxy = await startFaultProxy(database.url);
+      const pool = startPool(proxy.url(database.url));
       const faults: Error[] = [];
       const limiter = createPostgresRateLimiter({
         query: pool.query,
@@ -36,7 +33,7 @@ describe('the rate limiter on Postgres', () => {
         ...options,
       });
       return {
-        ...proxy,
+        proxy,
         limiter,
         faults,
         close: async () => {

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { describeWithRedis, startRedisFailover, waitFor } from '@postrider/testing';
+import { describeWithRedis, startFaultProxy, startRedisFailover, waitFor } from '@postrider/testing';
 import { Redis } from 'ioredis';
 import { blockEventLoop } from '../test/block-event-loop.ts';
 import { rateLimiterConformance } from '../test/conformance.ts';
 import type { StoreUnderTest } from '../test/conformance.ts';
-import { startHoldingProxy } from '../test/holding-proxy.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 
 describeWithRedis('the rate limiter on Redis', (url) => {
@@ -19,18 +18,16 @@ describeWithRedis('the rate limiter on Redis', (url) => {
 
   const store: StoreUnderTest = {
     async start(options) {
-      const target = new URL(url);
-      const proxy = await startHoldingProxy(Number(target.port));
-      target.port = String(proxy.port);
+      const proxy = await startFaultProxy(url);
       const faults: Error[] = [];
       const limiter = createRedisRateLimiter({
-        redisUrl: target.href,
+        redisUrl: proxy.url(url),
         prefix,
         onUnavailable: (error) => faults.push(error),
         ...options,
       });
       return {
-        ...proxy,
+        proxy,
         limiter,
         faults,
         close: async () => {
@@ -60,42 +57,44 @@ describeWithRedis('the rate limiter on Redis', (url) => {
   });
 
   test('starts without the server, refuses at once, and finds it when it comes', async () => {
-    const target = new URL(url);
-    const proxy = await startHoldingProxy(Number(target.port));
-    await proxy.cut();
-    target.port = String(proxy.port);
+    const proxy = await startFaultProxy(url);
+    proxy.takeAway();
     const faults: Error[] = [];
     const limiter = createRedisRateLimiter({
-      redisUrl: target.href,
+      redisUrl: proxy.url(url),
       prefix,
       onUnavailable: (error) => faults.push(error),
     });
     expect(await limiter.charge('early', 1, 60)).toEqual({ allowed: false, why: 'limiter-unavailable' });
     expect(faults).toHaveLength(1);
-    await proxy.mend();
+    proxy.restore();
     await waitFor(async () => (await limiter.charge('early', 1, 60)).allowed, { what: 'Redis' });
     limiter.close();
     await proxy.close();
   });
 
   test('finds a server that hung while it was being connected to', async () => {
-    const target = new URL(url);
-    const proxy = await startHoldingProxy(Number(target.port));
+    const proxy = await startFaultProxy(url);
     proxy.hold();
-    target.port = String(proxy.port);
-    const limiter = createRedisRateLimiter({ redisUrl: target.href, prefix, onUnavailable: () => undefined });
+    const limiter = createRedisRateLimiter({
+      redisUrl: proxy.url(url),
+      prefix,
+      onUnavailable: () => undefined,
+    });
     expect((await limiter.charge('late', 1, 60)).allowed).toBe(false);
-    proxy.release();
+    proxy.pass();
     await waitFor(async () => (await limiter.charge('late', 1, 60)).allowed, { what: 'Redis' });
     limiter.close();
     await proxy.close();
   });
 
   test('gives up a connection whose other end is gone without a word, and makes a new one', async () => {
-    const target = new URL(url);
-    const proxy = await startHoldingProxy(Number(target.port));
-    target.port = String(proxy.port);
-    const limiter = createRedisRateLimiter({ redisUrl: target.href, prefix, onUnavailable: () => undefined });
+    const proxy = await startFaultProxy(url);
+    const limiter = createRedisRateLimiter({
+      redisUrl: proxy.url(url),
+      prefix,
+      onUnavailable: () => undefined,
+    });
     await waitFor(async () => (await limiter.charge('lost', 1, 60)).allowed, { what: 'Redis' });
     proxy.strand();
     expect(await limiter.charge('lost', 1, 60)).toEqual({ allowed: false, why: 'limiter-unavailable' });

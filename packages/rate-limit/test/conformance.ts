@@ -2,18 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { RateDecision, RateLimiter } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
+import type { FaultProxy } from '@postrider/testing';
 
 /** One limiter on a store that can be taken away from it. */
 export interface LimiterUnderTest {
   readonly limiter: RateLimiter;
   /** The errors that `onUnavailable` has received. */
   readonly faults: readonly Error[];
-  /** The store accepts connections and says nothing. */
-  hold(): void;
-  release(): void;
-  /** The store is away. */
-  cut(): Promise<void>;
-  mend(): Promise<void>;
+  /** Stands between the limiter and its store. */
+  readonly proxy: FaultProxy;
   close(): Promise<void>;
 }
 
@@ -244,14 +241,14 @@ function unavailabilityTests(bench: Bench): void {
       what: 'the store',
     });
     const before = one.faults.length;
-    one.hold();
+    one.proxy.hold();
     expect(await one.limiter.charge(bench.key(), 1, LIMIT)).toEqual(UNAVAILABLE);
     expect(await one.limiter.peek(bench.key(), LIMIT)).toEqual(UNAVAILABLE);
     expect(one.faults.slice(before).map(({ message }) => message)).toEqual([
       expect.stringMatching(/250|timed out/),
       expect.stringMatching(/250|timed out/),
     ]);
-    one.release();
+    one.proxy.pass();
     await waitFor(async () => (await one.limiter.charge(bench.key(), 1, LIMIT)).allowed, {
       what: 'the store again',
     });
@@ -263,11 +260,11 @@ function unavailabilityTests(bench: Bench): void {
       what: 'the store',
     });
     const before = one.faults.length;
-    await one.cut();
+    one.proxy.takeAway();
     expect(await one.limiter.charge(bench.key(), 1, LIMIT)).toEqual(UNAVAILABLE);
     expect(await one.limiter.peek(bench.key(), LIMIT)).toEqual(UNAVAILABLE);
     expect(one.faults.length - before).toBe(2);
-    await one.mend();
+    one.proxy.restore();
     await waitFor(async () => (await one.limiter.charge(bench.key(), 1, LIMIT)).allowed, {
       what: 'the store again',
     });
@@ -278,11 +275,11 @@ function unavailabilityTests(bench: Bench): void {
     await waitFor(async () => (await one.limiter.charge(bench.key(), 1, 1000)).allowed, {
       what: 'the store',
     });
-    one.hold();
+    one.proxy.hold();
     // Ten time limits: longer than a connection may be silent.
     for (let count = 0; count < 10; count += 1)
       expect(await one.limiter.charge(bench.key(), 1, 1000)).toEqual(UNAVAILABLE);
-    one.release();
+    one.proxy.pass();
     await waitFor(async () => (await one.limiter.charge(bench.key(), 1, 1000)).allowed, {
       what: 'the store again',
     });

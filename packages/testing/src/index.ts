@@ -63,7 +63,8 @@ export {
 export { runs } from './runs.ts';
 export { createSnsSigner, snsCertUrl, type SnsFields, type SnsSigner } from './sns-signer.ts';
 export { openSmtpClient, type SmtpClient } from './smtp-client.ts';
-export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+export { startFaultProxy, type FaultProxy } from './proxy/fault-proxy.ts';
+export type { Direction } from './proxy/flow.ts';
 export { fetchMetrics } from './system/metrics.ts';
 export { endsWithUs } from './system/ends-with-us.ts';
 export { DIST, startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';

@@ -1,7 +1,7 @@
 import { startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
 import { Redis } from 'ioredis';
-import { startTcpProxy } from './tcp-proxy.ts';
+import { startFaultProxy } from './proxy/fault-proxy.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Two Redis servers behind one address that leads to the first. The connections outlive what happens to the roles. */
@@ -25,11 +25,11 @@ const KEY_LOAD_DELAY_MICROSECONDS = '10000';
 
 export async function startRedisFailover(): Promise<RedisFailover> {
   const [demoted, promoted] = await Promise.all([startRedis(), startRedis()]);
-  const line = await startTcpProxy(demoted.url);
+  const line = await startFaultProxy(demoted.url);
   let connectionsBefore = 0;
 
   async function demote(): Promise<void> {
-    connectionsBefore = line.connections;
+    connectionsBefore = line.accepted;
     await ask(demoted, 'REPLICAOF', '127.0.0.1', String(promoted.port));
   }
 
@@ -47,8 +47,8 @@ export async function startRedisFailover(): Promise<RedisFailover> {
       await waitFor(async () => (await readNumber(demoted, 'loading')) === 1, { what: 'the server to load' });
     },
     reconnected: () =>
-      waitFor(() => line.connections > connectionsBefore, { what: 'a new connection' }).then(() => undefined),
-    move: () => line.retarget(promoted.url),
+      waitFor(() => line.accepted > connectionsBefore, { what: 'a new connection' }).then(() => undefined),
+    move: () => line.moveTo(promoted.port),
     async close() {
       await line.close();
       await Promise.all([demoted.stop(), promoted.stop()]);

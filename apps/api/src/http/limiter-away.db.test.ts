@@ -7,10 +7,10 @@ import {
   createTestDatabase,
   describeWithRedis,
   startTcpListener,
-  startTcpProxy,
+  startFaultProxy,
   waitFor,
 } from '@postrider/testing';
-import type { TcpProxy } from '@postrider/testing';
+import type { FaultProxy } from '@postrider/testing';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { EVERY_ROUTE, KEYED_ROUTES, requestOf } from '../../test/every-route.ts';
@@ -34,7 +34,7 @@ afterEach(async () => {
 /** A limiter and the proxy to its store. */
 interface LimiterBehindProxy {
   readonly limiter: RateLimiter;
-  readonly proxy: TcpProxy;
+  readonly proxy: FaultProxy;
   /** The reasons of the refusals without an answer of the store. */
   readonly faults: readonly Error[];
 }
@@ -107,11 +107,11 @@ function whileItsStoreIsAway(start: StartLimiter): void {
     const api = await startedWith(limiter);
     await untilServed(api);
     const known = faults.length;
-    proxy.silence();
+    proxy.drop();
     await expectEveryLimitedRouteRefused(api);
     expect(faults[known]?.message).toBe("the limiter's store did not answer within 250 ms");
     expect(faults).toHaveLength(known + LIMITED.length);
-    proxy.cut(); // what a connection swallowed does not come later
+    proxy.takeAway(); // what a connection swallowed does not come later
     proxy.restore();
     await untilServed(api);
   });
@@ -120,7 +120,7 @@ function whileItsStoreIsAway(start: StartLimiter): void {
     const { limiter, proxy, faults } = await start(NEVER_MS);
     const api = await startedWith(limiter);
     await untilServed(api);
-    proxy.cut();
+    proxy.takeAway();
     await expectEveryLimitedRouteRefused(api);
     expect(faults).toHaveLength(LIMITED.length);
     proxy.restore();
@@ -132,7 +132,7 @@ describe('while the limiter’s Postgres', () => {
   whileItsStoreIsAway(async (timeoutMs) => {
     const counts = await createTestDatabase();
     releases.push(() => counts.drop());
-    const proxy = await startTcpProxy(counts.url);
+    const proxy = await startFaultProxy(counts.url);
     const pool = createPool({
       databaseUrl: proxy.url(counts.url),
       size: 10,
@@ -169,7 +169,7 @@ function redisLimiter(redisUrl: string, timeoutMs?: number): Omit<LimiterBehindP
 
 describeWithRedis('while the limiter’s Redis', (redisUrl) => {
   whileItsStoreIsAway(async (timeoutMs) => {
-    const proxy = await startTcpProxy(redisUrl);
+    const proxy = await startFaultProxy(redisUrl);
     releases.push(() => proxy.close());
     return { ...redisLimiter(proxy.url(redisUrl), timeoutMs), proxy };
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
-import { adminDatabaseUrl, startTcpProxy } from '@postrider/testing';
-import type { TcpProxy } from '@postrider/testing';
+import { adminDatabaseUrl, startFaultProxy } from '@postrider/testing';
+import type { FaultProxy } from '@postrider/testing';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { EVERY_ROUTE, KEYED_ROUTES, requestOf, titled } from '../../test/every-route.ts';
@@ -16,12 +16,12 @@ import type { TestApi } from '../../test/start-api.ts';
 let api: TestApi;
 /** Its keys and its limiter reach Postgres without the proxy. */
 let halfApi: TestApi;
-let proxy: TcpProxy;
+let proxy: FaultProxy;
 let domains: FakeDomains;
 let authorization: string;
 
 beforeAll(async () => {
-  proxy = await startTcpProxy(adminDatabaseUrl());
+  proxy = await startFaultProxy(adminDatabaseUrl());
   domains = await startFakeDomains();
   const through = (url: string): string => proxy.url(url);
   const deployment = { domainProvider: domains.provider, sns: FUZZED_SNS.access };
@@ -58,14 +58,14 @@ async function expectNotReady({ url }: TestApi, route: KnownRoute, key: string):
 
 describe.each(titled(EVERY_ROUTE))('while Postgres cannot be reached, %s', (_, route) => {
   test('answers 503', async () => {
-    proxy.cut();
+    proxy.takeAway();
     await expectNotReady(api, route, authorization);
   });
 
   test('answers 503 when only its own stores fail, and nothing is stored', async () => {
     const { authorization: key } = await halfApi.newCaller({ scopes: SCOPES });
     const before = await everythingStored(halfApi.database);
-    proxy.cut();
+    proxy.takeAway();
     await expectNotReady(halfApi, route, key);
     expect(await everythingStored(halfApi.database)).toEqual(before);
   });
@@ -73,7 +73,7 @@ describe.each(titled(EVERY_ROUTE))('while Postgres cannot be reached, %s', (_, r
 
 describe.each(titled(KEYED_ROUTES))('while Postgres cannot be reached, %s', (_, route) => {
   test('answers 401 to a malformed key', async () => {
-    proxy.cut();
+    proxy.takeAway();
     expectProblem(await requestOf(api.url, route), 'api-key-unauthorized');
   });
 });
@@ -85,7 +85,8 @@ test.each([
 ] as const)('Postgres lost in the middle of %s %s: 503', async (method, path, body, words) => {
   // A first answer, so that the key look-up reconnects.
   await request(api.url).get('/v1/webhooks').set('authorization', authorization);
-  proxy.cutAt(words);
+  const trap = proxy.trap({ sees: words, in: 'toServer', holds: 'toServer' });
+  void trap.caught().then(() => proxy.takeAway());
   const test = request(api.url)[method](path).set('authorization', authorization);
   expectProblem(await (body === undefined ? test : test.send(body)), 'not-ready');
 });
@@ -100,7 +101,7 @@ test('each of these answers counts as a Postgres error', async () => {
   };
   const key = await unknownYet();
   const before = await counted();
-  proxy.cut();
+  proxy.takeAway();
   for (let n = 0; n < 2; n += 1) {
     expectProblem(await request(api.url).get('/v1/webhooks').set('authorization', key), 'not-ready');
   }
@@ -109,7 +110,7 @@ test('each of these answers counts as a Postgres error', async () => {
 
 test('the API serves again once Postgres is back', async () => {
   const key = await unknownYet();
-  proxy.cut();
+  proxy.takeAway();
   expectProblem(await request(api.url).get('/v1/webhooks').set('authorization', key), 'not-ready');
   proxy.restore();
   const response = await request(api.url).get('/v1/webhooks').set('authorization', key);
@@ -117,7 +118,7 @@ test('the API serves again once Postgres is back', async () => {
 });
 
 test('/readyz is 503 while Postgres is away and 200 when it is back; /healthz is 200 throughout', async () => {
-  proxy.cut();
+  proxy.takeAway();
   const away = await request(api.url).get('/readyz');
   expect(away.status).toBe(503);
   expect(away.body).toEqual({ status: 'not-ready', reason: 'Postgres does not answer' });

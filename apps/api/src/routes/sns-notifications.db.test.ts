@@ -10,7 +10,7 @@ import {
   expectedSesEvents,
   sesSampleText,
   snsSamples,
-  startTcpProxy,
+  startFaultProxy,
 } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
@@ -329,10 +329,10 @@ test('while the certificate cannot be fetched the answer is 503, and the next tr
 });
 
 test('while Postgres is away the answer is 503, which is counted and logged like every result', async () => {
-  const proxy = await startTcpProxy(adminDatabaseUrl());
+  const proxy = await startFaultProxy(adminDatabaseUrl());
   const away = await startApi({ sns: sns.access, through: (url) => proxy.url(url) });
   try {
-    proxy.cut();
+    proxy.takeAway();
     const bounce = sns.notification(sample('05-bounce-permanent-general'));
     expectProblem(await post(bounce, away), 'not-ready');
     expect(await counted('unavailable', away)).toBe(1);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { adminDatabaseUrl, fetchMetrics, sesReceived, startTcpProxy, waitFor } from '@postrider/testing';
+import { adminDatabaseUrl, fetchMetrics, sesReceived, startFaultProxy, waitFor } from '@postrider/testing';
 import type { SnsFields } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
@@ -134,10 +134,10 @@ test('received mail without content or without recipients is ignored', async () 
 });
 
 test('while Postgres is away the answer is 503, and the next try stores the mail', async () => {
-  const proxy = await startTcpProxy(adminDatabaseUrl());
+  const proxy = await startFaultProxy(adminDatabaseUrl());
   const away = await startApi({ sns: sns.access, through: (url) => proxy.url(url) });
   try {
-    proxy.cut();
+    proxy.takeAway();
     const notification = sns.notification(sesReceived({ recipients, object }));
     expectProblem(await post(notification, away), 'not-ready');
     proxy.restore();

@@ -20,10 +20,10 @@ import {
   s3Hang,
   setEnvironment,
   startFakeS3,
-  startTcpProxy,
+  startFaultProxy,
   waitFor,
 } from '@postrider/testing';
-import type { FakeS3, TcpProxy, TestDatabase } from '@postrider/testing';
+import type { FakeS3, FaultProxy, TestDatabase } from '@postrider/testing';
 import { MailPipeline } from '../pipeline/mail-pipeline.ts';
 import { SesReceiver } from './ses-receiver.ts';
 
@@ -34,7 +34,7 @@ const CONTENT: SesMail['location'] = { kind: 'content', bytes: Buffer.from('Subj
 const OBJECT: SesMail['location'] = { kind: 'object', bucket: 'mail-in', key: 'a' };
 
 let outside: TestDatabase;
-let proxy: TcpProxy;
+let proxy: FaultProxy;
 let database: Database;
 let s3: FakeS3;
 let lines: string[];
@@ -42,7 +42,7 @@ const cleanups: (() => unknown)[] = [];
 
 beforeEach(async () => {
   outside = await createTestDatabase();
-  proxy = await startTcpProxy(outside.url);
+  proxy = await startFaultProxy(outside.url);
   database = openDatabase(
     {
       databaseUrl: proxy.url(outside.url),
@@ -209,7 +209,7 @@ test('mail that fails for four days is refused, logged and counted; other mail i
 describe('mail waits during an outage, and is stored afterwards:', () => {
   test('Postgres', async () => {
     await keep(CONTENT);
-    proxy.cut();
+    proxy.takeAway();
     startReceiver(10);
     await said('mail of SES not claimed');
     proxy.restore();
@@ -219,7 +219,7 @@ describe('mail waits during an outage, and is stored afterwards:', () => {
   test('Postgres, with a message in flight: the message is due again after its lease', async () => {
     s3.fail(
       (response) => {
-        proxy.cut();
+        proxy.takeAway();
         s3Error(404, 'NoSuchKey')(response);
       },
       { operation: 'GetObject', times: 1 },

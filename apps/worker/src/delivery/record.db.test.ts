@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import type { WebhookId } from '@postrider/domain';
 import { StoreUnavailableError } from '@postrider/store';
 import type { Database, DeliveryClaim } from '@postrider/store';
-import { after, answer, startTcpProxy, waitFor } from '@postrider/testing';
-import type { TcpProxy } from '@postrider/testing';
+import { after, answer, startFaultProxy, waitFor } from '@postrider/testing';
+import type { FaultProxy } from '@postrider/testing';
 import { openDeliveryFixture, openTestDatabase } from '../../test/delivery-fixture.ts';
 import type { DeliveryFixture } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
@@ -12,7 +12,7 @@ import type { Gate } from '../../test/gate.ts';
 const ANSWERS = [200, 503, 410];
 
 let fixture: DeliveryFixture;
-let line: TcpProxy;
+let line: FaultProxy;
 /** By the line. */
 let database: Database;
 let gate: Gate;
@@ -25,7 +25,7 @@ afterAll(async () => fixture.close());
 beforeEach(async () => {
   await fixture.rows.clear();
   fixture.log.clear();
-  line = await startTcpProxy(fixture.database.url);
+  line = await startFaultProxy(fixture.database.url);
   database = openTestDatabase(line.url(fixture.database.url));
   gate = createGate();
   ({ webhookId } = await fixture.endpoint('/hook'));
@@ -65,9 +65,9 @@ async function expectRecordedOnce(status: number): Promise<void> {
 
 test.each(ANSWERS)('%i, answered while Postgres is away, is recorded when it is back', async (status) => {
   const { recorded } = await attempting(status);
-  line.cut();
+  line.takeAway();
   gate.open();
-  await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
+  await waitFor(() => line.refused >= 2, { what: 'two tries to record it in vain' });
   expect(await attempts()).toEqual([]);
   line.restore();
   await recorded;
@@ -77,9 +77,9 @@ test.each(ANSWERS)('%i, answered while Postgres is away, is recorded when it is 
 
 test('a retry that could not be recorded at once is due its delay after the attempt’s end, not later', async () => {
   const { recorded } = await attempting(503);
-  line.cut();
+  line.takeAway();
   gate.open();
-  await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
+  await waitFor(() => line.refused >= 2, { what: 'two tries to record it in vain' });
   line.restore();
   await recorded;
   const [row] = await fixture.database.query<{ ms: number }>(
@@ -91,10 +91,10 @@ test('a retry that could not be recorded at once is due its delay after the atte
 
 test.each(ANSWERS)('%i, whose record was written but not confirmed, is recorded once', async (status) => {
   const { recorded } = await attempting(status);
-  line.loseAnswers();
+  line.drop('toClient');
   gate.open();
   await waitFor(async () => (await attempts()).length > 0, { what: 'the record to be written' });
-  line.cut();
+  line.takeAway();
   line.restore();
   await recorded;
   await expectRecordedOnce(status);
@@ -106,7 +106,7 @@ test('with Postgres away until the lease is over nothing is recorded, and the ne
     stage: 'record',
     cause: expect.any(StoreUnavailableError),
   });
-  line.cut();
+  line.takeAway();
   gate.open();
   await rejected;
   expect(await attempts()).toEqual([]);

@@ -15,7 +15,7 @@ import {
   createRows,
   createTestDatabase,
   fakeClock,
-  startTcpProxy,
+  startFaultProxy,
   untilWaitingForLock,
   waitFor,
   withClient,
@@ -190,12 +190,12 @@ test('recording an outcome holds no slot: the provider gets the next message', a
 test('a take that never reached Postgres forgives no earlier fault', async () => {
   await database.query('update email_sends set unrecorded = 3');
   const job = await nextJob();
-  const line = await startTcpProxy(database.url);
+  const line = await startFaultProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {
-    line.cut();
+    line.takeAway();
     const sending = expect(sendMail(job, stagesOn(byLine))).rejects.toThrow('Postgres is not available');
-    await waitFor(() => line.cutOff >= 2, { what: 'the take and a try to excuse it' });
+    await waitFor(() => line.refused >= 2, { what: 'the take and a try to excuse it' });
     line.restore();
     await sending;
     expect(await database.query('select unrecorded from email_sends')).toEqual([{ unrecorded: 3 }]);
@@ -263,7 +263,7 @@ test('deferred tries do not count as faults', async () => {
 });
 
 test('an unreachable Postgres never counts as a fault', async () => {
-  const line = await startTcpProxy(database.url);
+  const line = await startFaultProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {
     // Without a lease the first try to record is the last.
@@ -271,14 +271,14 @@ test('an unreachable Postgres never counts as a fault', async () => {
     let cuts = 0;
     const sendToProvider: MailStages['send'] = async (message) => {
       const answer = await onLine.send(message);
-      line.cut();
+      line.takeAway();
       cuts += 1;
       return answer;
     };
     for (let turn = 1; turn <= 9; turn += 1) {
       const sending = sendMail(await nextJob(), { ...onLine, send: sendToProvider });
       const ended = expect(sending).rejects.toThrow('Postgres is not available');
-      await waitFor(() => cuts === turn && line.cutOff >= 2, { what: 'tries in vain' });
+      await waitFor(() => cuts === turn && line.refused >= 2, { what: 'tries in vain' });
       line.restore();
       await ended;
     }

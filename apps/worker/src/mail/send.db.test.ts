@@ -15,7 +15,7 @@ import {
   createRows,
   createTestDatabase,
   fakeClock,
-  startTcpProxy,
+  startFaultProxy,
   waitFor,
   withClient,
 } from '@postrider/testing';
@@ -414,17 +414,17 @@ test('a message with an earlier fault is taken alone', async () => {
 });
 
 test('a message accepted while Postgres is unavailable is recorded later, and sent once', async () => {
-  const line = await startTcpProxy(database.url);
+  const line = await startFaultProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {
     const onLine = stagesOn(byLine);
     const sendToProvider: MailStages['send'] = async (message) => {
       const answer = await onLine.send(message);
-      line.cut();
+      line.takeAway();
       return answer;
     };
     const sent = sendMail(await nextJob(), { ...onLine, send: sendToProvider });
-    await waitFor(() => line.cutOff >= 2, { what: 'two tries to record it in vain' });
+    await waitFor(() => line.refused >= 2, { what: 'two tries to record it in vain' });
     expect(await events()).toEqual([]);
     line.restore();
     await sent;

@@ -5,7 +5,7 @@ import { Semaphore } from '@postrider/limits';
 import { createMetrics } from '@postrider/runtime';
 import { createMailOutbox, createMailWork } from '@postrider/store';
 import type { ClaimedEmail, Database } from '@postrider/store';
-import { createRows, createTestDatabase, fakeClock, startTcpProxy, waitFor } from '@postrider/testing';
+import { createRows, createTestDatabase, fakeClock, startFaultProxy, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { openTestDatabase } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
@@ -105,14 +105,14 @@ test('a stale job changes nothing', async () => {
 });
 
 test('while Postgres is unavailable its lease expires, with one log line', async () => {
-  const line = await startTcpProxy(database.url);
+  const line = await startFaultProxy(database.url);
   const byLine = openTestDatabase(line.url(database.url));
   try {
     const answers = createGate();
     const worker = workerOn(byLine, answers);
     const { underWay, waiting } = await begin(worker, await claim());
     const before = await unsent();
-    line.cut();
+    line.takeAway();
     worker.stop();
     await waiting;
     expect(await unsent()).toEqual(before);

@@ -3,12 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecretBox } from '@postrider/domain';
 import { createAccountStore, createApiKeyStore, createWebhookStore } from '@postrider/store';
-import { createTestAuthority, startTcpListener, startZoneServer, waitFor } from '@postrider/testing';
-import type { SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
+import {
+  createTestAuthority,
+  startFaultProxy,
+  startTcpListener,
+  startZoneServer,
+  waitFor,
+} from '@postrider/testing';
+import type { FaultProxy, SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
 import { keyOf } from '../checker/history.ts';
 import type { DeliveryKey, FaultEntry, History, NeighbourTimes } from '../checker/history.ts';
-import type { FaultProxy } from '../proxy/fault-proxy.ts';
-import { startFaultProxy } from '../proxy/fault-proxy.ts';
 import { createRandom } from '../random.ts';
 import type { Random } from '../random.ts';
 import type { PrivatePostgres } from '../servers/postgres.ts';

@@ -1,6 +1,5 @@
-import type { Reaction } from '@postrider/testing';
+import type { FaultProxy, Reaction } from '@postrider/testing';
 import type { Receipt } from '../checker/history.ts';
-import type { FaultProxy } from '../proxy/fault-proxy.ts';
 
 /** A webhook of an account, and the endpoint behind it. */
 export interface Endpoint {

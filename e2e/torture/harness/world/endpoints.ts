@@ -1,10 +1,8 @@
 import type { AccountId } from '@postrider/domain';
 import type { WebhookStore } from '@postrider/store';
-import { answer, newWebhook, waitFor } from '@postrider/testing';
-import type { ScriptedReceiver } from '@postrider/testing';
+import { answer, newWebhook, startFaultProxy, waitFor } from '@postrider/testing';
+import type { FaultProxy, ScriptedReceiver } from '@postrider/testing';
 import type { Receipt, WebhookEntry } from '../checker/history.ts';
-import { startFaultProxy } from '../proxy/fault-proxy.ts';
-import type { FaultProxy } from '../proxy/fault-proxy.ts';
 import { nowMs } from '../times.ts';
 import type { Endpoint, EndpointWish } from './endpoint.ts';
 import { logging } from './receipt-log.ts';
@@ -42,7 +40,7 @@ export function createEndpoints(parts: {
       if (host === undefined) throw new Error('there is no receiver');
       const proxy = proxied ? await proxyBefore(host) : null;
       if (proxy !== null) proxies.push(proxy);
-      const endpoint = url ?? withPort(host.url(path), proxy?.port ?? host.port);
+      const endpoint = url ?? proxy?.url(host.url(path)) ?? host.url(path);
       const { webhook, signingSecret } = await newWebhook(parts.webhooks, {
         accountId: accountId as AccountId,
         endpoint,
@@ -100,10 +98,4 @@ export function createEndpoints(parts: {
 async function proxyBefore(host: ScriptedReceiver): Promise<FaultProxy> {
   const { hostname } = new URL(host.url('/'));
   return startFaultProxy(() => ({ host: hostname, port: host.port }), hostname);
-}
-
-function withPort(url: string, port: number): string {
-  const changed = new URL(url);
-  changed.port = String(port);
-  return changed.href;
 }

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
+import type { FaultProxy } from '@postrider/testing';
 import type { CauseEntry } from '../checker/history.ts';
-import type { FaultProxy } from '../proxy/fault-proxy.ts';
 import { nowMs } from '../times.ts';
 
 /**

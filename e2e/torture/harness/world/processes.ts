@@ -67,9 +67,7 @@ function addresses(
     const direct = servers[server];
     const proxy = through.find((candidate) => candidate.server === server);
     if (direct === null || proxy === undefined) return direct;
-    const url = new URL(direct);
-    url.port = String(proxy.port);
-    return url.href;
+    return proxy.url(direct);
   };
   const redisUrl = address('redis');
   return {

@@ -1,6 +1,5 @@
-import type { ProcessName, SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
+import type { FaultProxy, ProcessName, SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
 import type { NeighbourTimes } from '../checker/history.ts';
-import type { FaultProxy } from '../proxy/fault-proxy.ts';
 import type { Random } from '../random.ts';
 import type { PrivatePostgres } from '../servers/postgres.ts';
 import type { PrivateRedis } from '../servers/redis.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, recordEvent } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase, startTcpProxy, waitFor } from '@postrider/testing';
+import { createRows, createTestDatabase, startFaultProxy, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { Client } from 'pg';
 import { openDatabase } from './database.ts';
@@ -227,11 +227,11 @@ describe('the listener', () => {
   });
 
   test('whose session dies without a word finds out by itself, listens anew and says "everything"', async () => {
-    const line = await startTcpProxy(database.url);
+    const line = await startFaultProxy(database.url);
     listener = listen(line.url(database.url), 200);
     listener.start();
     await until(1);
-    line.mute();
+    line.strand();
     await until(2);
     expect(heard.at(-1)).toEqual(EVERYTHING);
     await notify('wh_1');

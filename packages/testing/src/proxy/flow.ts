@@ -1,23 +1,22 @@
 import type { Socket } from 'node:net';
-import { resetConnection } from './reset-connection.ts';
 
 export type Direction = 'toServer' | 'toClient';
 
-/** What happens to the bytes of one direction: they go on, wait, or vanish without a word to either side. */
+/** The bytes of one direction go on, wait, or vanish. When they vanish, no side learns it. */
 export type FlowMode = 'pass' | 'hold' | 'drop';
 
 /** One direction of a proxied connection. */
 export interface Flow {
   setMode(mode: FlowMode): void;
   setDelay(ms: number): void;
-  /** Bytes that wait. */
+  /** The number of waiting bytes. */
   readonly heldBytes: number;
 }
 
 export interface FlowOptions {
   readonly mode: FlowMode;
   readonly delayMs: number;
-  /** Sees every chunk before it is dealt with, and may change the mode of this flow or of its twin. */
+  /** Gets every chunk first, and may change the mode of this flow or of the opposite one. */
   readonly inspect: (chunk: Buffer) => void;
 }
 
@@ -92,4 +91,13 @@ export function createFlow(source: Socket, target: Socket, options: FlowOptions)
       pump();
     },
   };
+}
+
+/**
+ * Ends a connection with a reset. While a shutdown is pending, libuv refuses a reset (EINVAL), so the socket is
+ * closed instead.
+ */
+export function resetConnection(socket: Socket): void {
+  if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+  else socket.resetAndDestroy();
 }

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { waitFor } from '@postrider/testing';
 import { startFaultProxy } from './fault-proxy.ts';
 import type { FaultProxy } from './fault-proxy.ts';
-import { resetConnection } from './reset-connection.ts';
+import { resetConnection } from './flow.ts';
+import { waitFor } from '../wait-for.ts';
 import { createFinder } from './trap.ts';
 
 let server: Server;
@@ -114,14 +114,49 @@ test('cut resets both sides', async () => {
   await becomes('both ends', () => one.closed && served[0]?.ended === true);
 });
 
-test('refuse resets new connections until accept', async () => {
-  proxy.refuse();
-  const refused = connect({ port: proxy.port, host: '127.0.0.1' });
-  const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
-  expect(error.code).toBe('ECONNRESET');
-  expect(served).toHaveLength(0);
-  proxy.accept();
+test('takeAway cuts and refuses until restore, and counts what it refuses', async () => {
+  const one = await client();
+  one.socket.write('a');
+  await becomes('an answer', () => one.text === 'ok:a');
+  for (const refusals of [2, 1]) {
+    proxy.takeAway();
+    await becomes('the cut', () => one.closed);
+    for (let n = 0; n < refusals; n += 1) {
+      const [error] = (await once(connect({ port: proxy.port, host: '127.0.0.1' }), 'error')) as [
+        NodeJS.ErrnoException,
+      ];
+      expect(error.code).toBe('ECONNRESET');
+    }
+    expect(proxy.refused).toBe(refusals);
+    proxy.restore();
+    await roundTrip();
+  }
+});
+
+test('a stranded connection carries nothing and stays open, while new ones work', async () => {
+  const one = await client();
+  one.socket.write('a');
+  await becomes('an answer', () => one.text === 'ok:a');
+  const passing = proxy.trap({ sees: 'b', in: 'toServer', holds: 'toClient' });
+  proxy.strand();
+  one.socket.write('b');
+  await passing.caught();
   await roundTrip();
+  proxy.pass();
+  await roundTrip();
+  expect([one.text, one.closed, served[0]]).toEqual(['ok:a', false, { text: 'a', ended: false }]);
+  proxy.cut();
+  await becomes('the end', () => one.closed);
+});
+
+test('its URL leads to the proxy, and moveTo to another server', async () => {
+  expect(proxy.url('redis://user@10.0.0.1:1/2')).toBe(`redis://user@127.0.0.1:${proxy.port}/2`);
+  const other = createServer((socket) => socket.end('other')).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  proxy.moveTo((other.address() as AddressInfo).port);
+  const one = await client();
+  await becomes('its answer', () => one.text === 'other');
+  other.close();
 });
 
 describe('a trap', () => {

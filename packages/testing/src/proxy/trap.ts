@@ -1,6 +1,6 @@
 import type { Direction } from './flow.ts';
 
-/** What to wait for on the wire, and what to hold when it is seen. */
+/** The text to wait for on the wire, and the direction to hold when it is seen. */
 export interface TrapRequest {
   /**
    * Text that the protocol carries in the clear: `COMMIT`, the name of a prepared statement (`take-deliveries`,
@@ -9,32 +9,32 @@ export interface TrapRequest {
   readonly sees: string;
   readonly in: Direction;
   /**
-   * The direction of that connection that stands still from then on. The same as `in`: the text itself is held and
-   * never arrives. The other one: it arrives, its answer does not.
+   * The direction of that connection that is held from then on. The same as `in`: the text itself does not
+   * arrive. The other one: it arrives, its answer does not.
    */
   readonly holds: Direction;
-  /** Occurrences that pass first; 0. */
+  /** The number of occurrences that pass first. Default: 0. */
   readonly skip?: number;
 }
 
 /** The connection that was caught. */
 export interface Caught {
-  /** Waits until the other side has answered into the held direction: what was asked for has been done. */
+  /** Waits until the held direction has bytes: the server has done what the text asked for. */
   answered(): Promise<void>;
-  /** Lets what was held go on. */
+  /** Passes the held bytes. */
   release(): void;
-  /** Ends the connection with a reset on both sides; what was held is lost. */
+  /** Resets the connection on both sides. Held bytes are lost. */
   cut(): void;
 }
 
 export interface Trap {
-  /** @throws when nothing was caught within the time (a minute). */
+  /** @throws when nothing was caught in time. Default: a minute. */
   caught(withinMs?: number): Promise<Caught>;
-  /** Catches nothing from now on. */
+  /** Stops waiting. */
   disarm(): void;
 }
 
-/** Finds a text in a stream that comes in chunks, also where it lies across two of them. */
+/** Counts a text in a stream of chunks, also across two chunks. */
 export function createFinder(text: string): (chunk: Buffer) => number {
   const needle = Buffer.from(text, 'latin1');
   let tail = Buffer.alloc(0);
@@ -46,7 +46,7 @@ export function createFinder(text: string): (chunk: Buffer) => number {
       found += 1;
       from = at + needle.length;
     }
-    // No longer than what cannot hold a whole occurrence, or it would be counted twice.
+    // Shorter than the text, or an occurrence would be counted twice.
     tail = stream.subarray(Math.max(from, stream.length - needle.length + 1));
     return found;
   };

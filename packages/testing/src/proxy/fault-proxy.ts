@@ -1,44 +1,52 @@
-import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import { createFlow } from './flow.ts';
+import type { Socket } from 'node:net';
+import { listen } from '../listening-server.ts';
+import { waitFor } from '../wait-for.ts';
+import { createFlow, resetConnection } from './flow.ts';
 import type { Direction, Flow, FlowMode } from './flow.ts';
-import { resetConnection } from './reset-connection.ts';
 import { createFinder } from './trap.ts';
 import type { Caught, Trap, TrapRequest } from './trap.ts';
 
 const BOTH: readonly Direction[] = ['toServer', 'toClient'];
 
 /**
- * A TCP proxy that does harm on request: the failpoint of the experiments. What is set holds for the connections there
- * are and for those to come. A client that dies is passed on like everything else: behind held bytes, its end waits.
+ * A TCP proxy before a server, such as Postgres or Redis, that causes faults on request. A mode holds for open
+ * and for later connections. The end of a client waits behind held bytes, like everything else.
  */
 export interface FaultProxy {
   readonly port: number;
-  /** Connections open now. */
+  /** `url` with the proxy's address in place of the server's. */
+  url(url: string): string;
+  /** The number of open connections. */
   readonly open: number;
-  /** Connections accepted so far. */
+  /** The number of connections accepted so far. */
   readonly accepted: number;
+  /** The number of connections refused since the last `takeAway`. */
+  readonly refused: number;
   /** Bytes wait, as on a link that is down for a while. */
   hold(...directions: Direction[]): void;
-  /** Bytes vanish and nobody is told, not even of an end: the half-open connection. */
+  /** Bytes vanish and no side learns it, not even of an end: the half-open connection. */
   drop(...directions: Direction[]): void;
-  /** Everything goes on again, what was held first. What was dropped is gone. */
+  /** Everything goes on again, held bytes first. Dropped bytes are gone. */
   pass(): void;
-  /** Each way takes so much longer. */
+  /** Open connections carry nothing any more, and never end by themselves. New ones work. */
+  strand(): void;
+  /** Each direction takes this much longer. */
   slow(ms: number): void;
-  /** New connections are reset at once, until `accept`. */
-  refuse(): void;
-  accept(): void;
-  /** New connections lead to another port of this machine, as behind an address that moved. Open ones stay. */
-  moveTo(port: number): void;
-  /** Resets every connection on both sides. @returns how many. */
+  /** Resets every connection on both sides. @returns their number */
   cut(): number;
+  /** The server is away: cuts, and resets new connections at once, until `restore`. */
+  takeAway(): void;
+  /** Accepts connections and passes everything again. */
+  restore(): void;
+  /** New connections go to another port of 127.0.0.1, as behind an address that moved. Open ones stay. */
+  moveTo(port: number): void;
   /** Waits on the wire for a text, once, and holds the connection that carried it. */
   trap(request: TrapRequest): Trap;
   close(): Promise<void>;
 }
+
+type Address = { readonly host: string; readonly port: number };
 
 interface Link {
   readonly client: Socket;
@@ -55,24 +63,26 @@ const CATCH_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 2;
 
 /**
- * @param target asked for every new connection: a server that comes back may be somewhere else.
- * @param host where to listen.
+ * @param target a URL, or a function that is asked for each new connection: a server may come back elsewhere
+ * @param host the address to listen on
  */
 export async function startFaultProxy(
-  target: () => { host: string; port: number },
+  target: string | (() => Address),
   host = '127.0.0.1',
 ): Promise<FaultProxy> {
   const links = new Set<Link>();
+  const stranded = new Set<Link>();
   const armed = new Map<ArmedTrap, number>();
   const modes: Record<Direction, FlowMode> = { toServer: 'pass', toClient: 'pass' };
+  let addressOf = typeof target === 'string' ? () => addressIn(target) : target;
   let delayMs = 0;
   let refusing = false;
   let accepted = 0;
-  let movedTo: { host: string; port: number } | null = null;
+  let refused = 0;
 
   function linkTo(client: Socket): void {
     accepted += 1;
-    const server = connect({ ...(movedTo ?? target()), allowHalfOpen: true });
+    const server = connect({ ...addressOf(), allowHalfOpen: true });
     for (const socket of [client, server]) socket.setNoDelay(true).on('error', () => undefined);
     const flow = (direction: Direction, source: Socket, sink: Socket): Flow => {
       const inspect = inspector(direction, () => link);
@@ -85,13 +95,15 @@ export async function startFaultProxy(
     };
     links.add(link);
     const forget = (): void => {
-      if (client.destroyed && server.destroyed) links.delete(link);
+      if (!client.destroyed || !server.destroyed) return;
+      links.delete(link);
+      stranded.delete(link);
     };
     client.once('close', forget);
     server.once('close', forget);
   }
 
-  /** Looks for what the traps wait for; each connection is searched by itself. */
+  /** Looks for the texts of the traps, in each connection separately. */
   function inspector(direction: Direction, link: () => Link): (chunk: Buffer) => void {
     const finders = new Map<ArmedTrap, (chunk: Buffer) => number>();
     return (chunk) => {
@@ -113,46 +125,70 @@ export async function startFaultProxy(
     }
   }
 
+  function cut(): number {
+    const all = [...links, ...stranded];
+    for (const link of all) cutLink(link);
+    return all.length;
+  }
+
   const listener = createServer({ allowHalfOpen: true }, (client) => {
-    if (refusing) client.resetAndDestroy();
-    else linkTo(client);
+    if (!refusing) {
+      linkTo(client);
+      return;
+    }
+    refused += 1;
+    client.resetAndDestroy();
   });
-  listener.listen(0, host);
-  await once(listener, 'listening');
+  const { port, close } = await listen(listener, { host });
 
   return {
-    port: (listener.address() as AddressInfo).port,
+    port,
+    url: (url) => Object.assign(new URL(url), { hostname: host, port: String(port) }).href,
     get open() {
       return links.size;
     },
     get accepted() {
       return accepted;
     },
+    get refused() {
+      return refused;
+    },
     hold: (...directions) => setModes('hold', directions),
     drop: (...directions) => setModes('drop', directions),
     pass: () => setModes('pass', BOTH),
+    strand() {
+      for (const link of links) {
+        for (const direction of BOTH) link.flows[direction].setMode('drop');
+        stranded.add(link);
+      }
+      links.clear();
+    },
     slow(ms) {
       delayMs = ms;
       for (const link of links) for (const direction of BOTH) link.flows[direction].setDelay(ms);
     },
-    refuse: () => void (refusing = true),
-    accept: () => void (refusing = false),
-    moveTo: (port) => void (movedTo = { host: '127.0.0.1', port }),
-    cut: () => cutAll(links),
+    cut,
+    takeAway() {
+      refusing = true;
+      refused = 0;
+      cut();
+    },
+    restore() {
+      refusing = false;
+      setModes('pass', BOTH);
+    },
+    moveTo: (moved) => void (addressOf = () => ({ host: '127.0.0.1', port: moved })),
     trap: (request) => armTrap(request, armed),
     async close() {
-      const closed = once(listener, 'close');
-      listener.close();
-      cutAll(links);
-      await closed;
+      cut();
+      await close();
     },
   };
 }
 
-function cutAll(links: ReadonlySet<Link>): number {
-  const cut = [...links];
-  for (const link of cut) cutLink(link);
-  return cut.length;
+function addressIn(url: string): Address {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
 }
 
 function cutLink({ client, server }: Link): void {
@@ -172,14 +208,12 @@ function armTrap(request: TrapRequest, armed: Map<ArmedTrap, number>): Trap {
   };
   armed.set(trap, 0);
   return {
-    async caught(withinMs = CATCH_WITHIN_MS) {
-      const deadline = performance.now() + withinMs;
-      while (caught === null) {
-        if (performance.now() > deadline) throw new Error(`"${request.sees}" did not pass in ${withinMs} ms`);
-        await delay(LOOK_EVERY_MS);
-      }
-      return caught;
-    },
+    caught: (withinMs = CATCH_WITHIN_MS) =>
+      waitFor(() => caught, {
+        what: `"${request.sees}" to pass`,
+        timeoutMs: withinMs,
+        intervalMs: LOOK_EVERY_MS,
+      }),
     disarm: () => void armed.delete(trap),
   };
 }
@@ -187,11 +221,11 @@ function armTrap(request: TrapRequest, armed: Map<ArmedTrap, number>): Trap {
 function caughtOn(link: Link, held: Direction): Caught {
   return {
     async answered() {
-      const deadline = performance.now() + CATCH_WITHIN_MS;
-      while (link.flows[held].heldBytes === 0) {
-        if (performance.now() > deadline) throw new Error(`no answer was held in ${CATCH_WITHIN_MS} ms`);
-        await delay(LOOK_EVERY_MS);
-      }
+      await waitFor(() => link.flows[held].heldBytes > 0, {
+        what: 'an answer to be held',
+        timeoutMs: CATCH_WITHIN_MS,
+        intervalMs: LOOK_EVERY_MS,
+      });
     },
     release: () => link.flows[held].setMode('pass'),
     cut: () => cutLink(link),
