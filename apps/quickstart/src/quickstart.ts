@@ -5,7 +5,7 @@ import { launcherControl } from './process-control.ts';
 import { logsDirOf, readSettings, StartError } from './settings.ts';
 import type { Launch, Settings } from './settings.ts';
 import { addStack } from './stack.ts';
-import { createTerminal } from './terminal.ts';
+import { Terminal } from './terminal.ts';
 
 /** For the whole system. Each process has its own, shorter deadline. */
 const DEADLINE_MS = 60_000;
@@ -13,7 +13,7 @@ const DEADLINE_MS = 60_000;
 /** `npm start`: runs the whole system on this machine until Ctrl-C, and demonstrates it. */
 export async function quickstart(launch: Launch): Promise<void> {
   const settings = settingsOrExit(launch);
-  const terminal = createTerminal();
+  const terminal = new Terminal();
   const logsDir = logsDirOf(settings);
   mkdirSync(logsDir, { recursive: true });
   const lifecycle = new Lifecycle({

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { readOrNull } from './files.ts';
 import { giveTo, type Placement } from './placement.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 
@@ -14,16 +15,15 @@ export const SERVER_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC
 
 /** The major version of the data directory, or null when it does not exist. */
 export function clusterVersion(dataDir: string): number | null {
-  const file = join(dataDir, 'PG_VERSION');
-  return existsSync(file) ? Number(readFileSync(file, 'utf8').trim()) : null;
+  const version = readOrNull(join(dataDir, 'PG_VERSION'));
+  return version === null ? null : Number(version);
 }
 
 /** Reads the password of an existing cluster. It wins over the password that the caller asks for. */
 export function readPassword(place: Placement): string {
-  if (!existsSync(place.passwordFile)) {
-    throw new Error(`${place.dataDir} has lost ${place.passwordFile}; restore that file, or remove both`);
-  }
-  return readFileSync(place.passwordFile, 'utf8').trim();
+  const password = readOrNull(place.passwordFile);
+  if (password !== null) return password.trim();
+  throw new Error(`${place.dataDir} has lost ${place.passwordFile}; restore that file, or remove both`);
 }
 
 /**

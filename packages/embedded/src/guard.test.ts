@@ -12,10 +12,10 @@ import { isRunning, waitForExit } from './process-state.ts';
 const LAUNCHER = `
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { guardProcess } from './guard.ts';
+import { Guard } from './guard.ts';
 mkdirSync(process.argv[2]);
 const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' });
-const guard = guardProcess(server.pid!, 'SIGTERM', [process.argv[2]!]);
+const guard = new Guard(server.pid!, 'SIGTERM', [process.argv[2]!]);
 if (process.argv[3] === 'release') guard.release();
 server.unref();
 console.log(server.pid + ' ' + guard.pid);

@@ -1,18 +1,12 @@
 import { spawn } from 'node:child_process';
-
-/** Ends a server when its launcher is gone, even after SIGKILL. */
-export interface Guard {
-  /** The process of the guard. It ends when its work is done. */
-  pid: number;
-  /** Ends the guard without a signal to the server: the launcher ends the server itself. */
-  release(): void;
-}
+import type { ChildProcessByStdio } from 'node:child_process';
+import type { Writable } from 'node:stream';
 
 /**
  * Waits for the end of its standard input. The launcher holds it open, and the kernel closes it even after
  * SIGKILL. `$1` is the pid, `$2` the signal; the rest are paths to remove.
  */
-const GUARD = `
+const SCRIPT = `
 while read -r word; do [ "$word" = release ] && exit 0; done
 pid=$1; signal=$2; shift 2
 runs() { # a zombie does not
@@ -29,23 +23,30 @@ kill -s KILL "$pid" 2>/dev/null
 exit 0
 `;
 
-/** Starts a shell (about 1 MB) that outlives this process, then signals `pid` and removes `files`. */
-export function guardProcess(pid: number, signal: NodeJS.Signals, files: readonly string[]): Guard {
-  const name = signal.replace(/^SIG/, '');
-  const child = spawn('/bin/sh', ['-c', GUARD, 'guard', String(pid), name, ...files], {
-    detached: true, // Ctrl-C signals the whole process group; the guard must survive it
-    cwd: '/',
-    env: { PATH: '/usr/bin:/bin' },
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
-  child.unref();
-  // The pipe breaks when the guard is killed first.
-  child.stdin.on('error', () => child.stdin.destroy());
-  (child.stdin as unknown as { unref(): void }).unref();
-  return {
-    pid: child.pid ?? 0,
-    release: () => {
-      if (child.stdin.writable) child.stdin.end('release\n');
-    },
-  };
+/** A shell (about 1 MB) that outlives this process. Then it signals `pid` and removes `files`. */
+export class Guard {
+  readonly #shell: ChildProcessByStdio<Writable, null, null>;
+
+  constructor(pid: number, signal: NodeJS.Signals, files: readonly string[]) {
+    const name = signal.replace(/^SIG/, '');
+    this.#shell = spawn('/bin/sh', ['-c', SCRIPT, 'guard', String(pid), name, ...files], {
+      detached: true, // Ctrl-C signals the whole process group; the guard must survive it
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin' },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    const { stdin } = this.#shell;
+    this.#shell.unref();
+    stdin.on('error', () => stdin.destroy()); // the pipe breaks when the guard is killed first
+    (stdin as unknown as { unref(): void }).unref();
+  }
+
+  get pid(): number {
+    return this.#shell.pid ?? 0;
+  }
+
+  /** Ends the guard without a signal to the server: the launcher ends the server itself. */
+  release(): void {
+    if (this.#shell.stdin.writable) this.#shell.stdin.end('release\n');
+  }
 }

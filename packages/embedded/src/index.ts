@@ -1,4 +1,5 @@
-export { freePort } from './free-port.ts';
-export { startPostgres, type PostgresOptions, type RunningPostgres } from './postgres.ts';
-export { processIdentity } from './process-state.ts';
-export { findRedisServer, startRedis, type RedisOptions, type RunningRedis } from './redis.ts';
+export { createFile, readOrNull, replaceFile } from './files.ts';
+export { freePort, portFault } from './free-port.ts';
+export { startPostgres, type RunningPostgres } from './postgres.ts';
+export { endProcess, isRunning, processIdentity } from './process-state.ts';
+export { findRedisServer, startRedis, type RunningRedis } from './redis.ts';

@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SERVER_ENVIRONMENT } from './cluster.ts';
-import { freePort, isPortFree } from './free-port.ts';
+import { statOrNull } from './files.ts';
+import { freePort, portFault } from './free-port.ts';
 import type { Placement } from './placement.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import { lastPort, readPostmaster, type Postmaster } from './postmaster-file.ts';
-import { statOrNull } from './run-as.ts';
 
 const POLL_MS = 10;
 const READY_TIMEOUT_MS = 60_000;
@@ -18,9 +18,15 @@ const LOG_BYTES_MAX = 5_000_000;
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
 
 export interface LaunchOptions {
+  /** TCP port on 127.0.0.1. 0 or unset: the port of the last start if it is free, or any free port. */
   port?: number;
+  /** False: a crash may lose data, but writes are faster. For tests and throw-away data only. */
   durable: boolean;
+  /**
+   * Server settings, such as `{ shared_preload_libraries: 'pg_stat_statements' }`. Not for an adopted server.
+   */
   settings?: Readonly<Record<string, string>>;
+  /** Extra environment variables of the server, for preloaded libraries. Not for an adopted server. */
   environment?: Readonly<Record<string, string>>;
 }
 
@@ -44,7 +50,7 @@ export async function launchServer(
 async function choosePort(place: Placement, wanted: number | undefined): Promise<number> {
   if (wanted !== undefined && wanted !== 0) return wanted;
   const last = lastPort(place.dataDir);
-  return last !== null && (await isPortFree(last)) ? last : freePort();
+  return last !== null && (await portFault('127.0.0.1', last)) === null ? last : freePort();
 }
 
 function settingsFor(port: number, options: LaunchOptions): Record<string, string> {

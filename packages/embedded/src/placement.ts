@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { accessSync, chmodSync, chownSync, constants, lstatSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, constants, lstatSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { canReach, runAsFor, statOrNull, type RunAs } from './run-as.ts';
+import { canAccess, statOrNull } from './files.ts';
+import { canReach, runAsFor, type RunAs } from './run-as.ts';
 
 /** The paths of a cluster, and the user that runs it. */
 export interface Placement {
@@ -56,7 +57,7 @@ export function giveTo(path: string, runAs: RunAs | undefined): void {
 function reachableInstead(wanted: string, runAs: RunAs): string {
   const name = `postrider-${createHash('sha256').update(wanted).digest('hex').slice(0, 12)}`;
   const candidates = ['/var/lib', '/var/tmp'].filter(
-    (base) => isWritable(base) && canReach(join(base, name), runAs),
+    (base) => canAccess(base, constants.W_OK) && canReach(join(base, name), runAs),
   );
   const used = candidates.find((base) => statOrNull(join(base, name)) !== null);
   const base = used ?? candidates[0];
@@ -77,14 +78,5 @@ function assertOurs(folder: string): void {
   const stats = lstatSync(folder);
   if (!stats.isDirectory() || stats.uid !== 0 || (stats.mode & 0o022) !== 0) {
     throw new Error(`${folder} does not belong to root alone; remove it, or set DATABASE_URL`);
-  }
-}
-
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

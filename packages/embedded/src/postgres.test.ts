@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from './free-port.ts';
-import { guardProcess, type Guard } from './guard.ts';
+import { Guard } from './guard.ts';
 import { startPostgres, type PostgresOptions, type RunningPostgres } from './postgres.ts';
 import { isRunning, waitForExit } from './process-state.ts';
 
@@ -21,7 +21,7 @@ describe('a private Postgres', () => {
   const start = async (more: Partial<PostgresOptions> = {}): Promise<RunningPostgres> => {
     const postgres = await startPostgres({ dataDir: join(folder, 'data', 'pg'), durable: false, ...more });
     started.push(postgres);
-    guards.push(guardProcess(postgres.pid, 'SIGQUIT', [folder])); // a killed test run leaves nothing behind
+    guards.push(new Guard(postgres.pid, 'SIGQUIT', [folder])); // a killed test run leaves nothing behind
     return postgres;
   };
 

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { constants, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { canAccess } from './files.ts';
 import { freePort } from './free-port.ts';
-import { guardProcess } from './guard.ts';
+import { Guard } from './guard.ts';
 import { endProcess, signalProcess } from './process-state.ts';
 
 const START_TIMEOUT_MS = 10_000;
@@ -14,29 +16,55 @@ const POLL_MS = 5;
 export interface RedisOptions {
   /** TCP port on 127.0.0.1. 0 or unset: any free port. */
   port?: number;
-  /** Working directory of the server. Unset: a temporary one that `stop` removes. */
-  dir?: string;
   /** More arguments of the server, such as `['--maxmemory', '10mb']`. They win over the defaults. */
   args?: readonly string[];
 }
 
-export interface RunningRedis {
+export class RunningRedis {
+  readonly port: number;
+  readonly pid: number;
+  readonly #folder: string;
+
+  /** @param folder its working directory, which `stop` removes */
+  constructor(port: number, pid: number, folder: string) {
+    this.port = port;
+    this.pid = pid;
+    this.#folder = folder;
+  }
+
   /** `redis://127.0.0.1:PORT` */
-  url: string;
-  port: number;
-  pid: number;
-  stop(): Promise<void>;
-  kill(signal: NodeJS.Signals): void;
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.resume(); // a stopped process does not handle SIGTERM
+    await endProcess(this.pid, [
+      { signal: 'SIGTERM', graceMs: 5_000 },
+      { signal: 'SIGKILL', graceMs: 5_000 },
+    ]);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    signalProcess(this.pid, signal);
+  }
+
   /** SIGSTOP: connections stay open, but the server does not answer, as behind a dead network. */
-  pause(): void;
-  resume(): void;
+  pause(): void {
+    this.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.kill('SIGCONT');
+  }
 }
 
 /** The path of `redis-server` or `valkey-server` on PATH, or null. */
 export function findRedisServer(): string | null {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   for (const name of ['redis-server', 'valkey-server']) {
-    const path = folders.map((folder) => join(folder, name)).find(isExecutable);
+    const path = folders.map((folder) => join(folder, name)).find((each) => canAccess(each, constants.X_OK));
     if (path !== undefined) return path;
   }
   return null;
@@ -51,71 +79,33 @@ export async function startRedis(options: RedisOptions = {}): Promise<RunningRed
   const binary = findRedisServer();
   if (binary === null) throw new Error('neither redis-server nor valkey-server is on PATH');
   const port = options.port === undefined || options.port === 0 ? await freePort() : options.port;
-  const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'postrider-redis-'));
-  const child = spawn(binary, serverArguments(port, dir, options.args ?? []), {
+  const folder = mkdtempSync(join(tmpdir(), 'postrider-redis-'));
+  const address = ['--port', String(port), '--bind', '127.0.0.1'];
+  const storage = ['--dir', folder, '--save', '', '--appendonly', 'no'];
+  const child = spawn(binary, [...address, ...storage, ...(options.args ?? [])], {
     detached: true, // Ctrl-C must reach the application first, so that it can drain
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output: string[] = [];
-  const keep = (chunk: Buffer): void => void output.splice(0, Math.max(0, output.push(String(chunk)) - 20));
-  child.stdout.on('data', keep);
-  child.stderr.on('data', keep);
-  const { pid } = await new Promise<{ pid: number }>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('spawn', () => resolve({ pid: child.pid ?? 0 }));
-  });
-  const temporary = options.dir === undefined ? [dir] : [];
-  const guard = guardProcess(pid, 'SIGTERM', temporary);
-  const removeFiles = (): void => {
-    for (const path of temporary) rmSync(path, { recursive: true, force: true });
-  };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => output.splice(0, Math.max(0, output.push(String(chunk)) - 20)));
+    (stream as unknown as { unref(): void }).unref();
+  }
+  await once(child, 'spawn');
+  const redis = new RunningRedis(port, child.pid ?? 0, folder);
+  const guard = new Guard(redis.pid, 'SIGTERM', [folder]);
   child.once('exit', () => {
     guard.release();
-    removeFiles();
+    rmSync(folder, { recursive: true, force: true });
   });
   child.unref();
-  for (const stream of [child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
-
-  const stop = async (): Promise<void> => {
-    signalProcess(pid, 'SIGCONT'); // a stopped process does not handle SIGTERM
-    await endProcess(pid, [
-      { signal: 'SIGTERM', graceMs: 5_000 },
-      { signal: 'SIGKILL', graceMs: 5_000 },
-    ]);
-    removeFiles();
-  };
-  const exited = (): boolean => child.exitCode !== null || child.signalCode !== null;
   try {
-    await waitForPong(port, exited);
+    await waitForPong(port, () => child.exitCode !== null || child.signalCode !== null);
   } catch (error) {
-    await stop();
+    await redis.stop();
     throw new Error(`${binary} did not start on port ${port}: ${output.join('').trim()}`, { cause: error });
   }
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    port,
-    pid,
-    stop,
-    kill: (signal) => void signalProcess(pid, signal),
-    pause: () => void signalProcess(pid, 'SIGSTOP'),
-    resume: () => void signalProcess(pid, 'SIGCONT'),
-  };
-}
-
-function serverArguments(port: number, dir: string, more: readonly string[]): string[] {
-  const own = [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    dir,
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-  ];
-  return [...own, ...more];
+  return redis;
 }
 
 async function waitForPong(port: number, exited: () => boolean): Promise<void> {
@@ -140,13 +130,4 @@ async function answersPing(port: number): Promise<boolean> {
     socket.once('error', () => settle(false));
     socket.once('timeout', () => settle(false));
   });
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,6 @@
-import { readFileSync, statSync, type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
+import { readOrNull, statOrNull } from './files.ts';
 
 /** The user that runs a server. */
 export interface RunAs {
@@ -29,10 +30,6 @@ export function canReach(path: string, user: RunAs): boolean {
   }
 }
 
-export function statOrNull(path: string): Stats | null {
-  return statSync(path, { throwIfNoEntry: false }) ?? null;
-}
-
 function canEnter(stats: Stats, user: RunAs): boolean {
   if (stats.uid === user.uid) return (stats.mode & 0o100) !== 0;
   if (stats.gid === user.gid) return (stats.mode & 0o010) !== 0;
@@ -41,7 +38,6 @@ function canEnter(stats: Stats, user: RunAs): boolean {
 
 /** initdb looks up its user by name, so the id must be in /etc/passwd. */
 function nobody(): RunAs {
-  if (statOrNull('/etc/passwd') === null) return NOBODY;
-  const entry = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
+  const entry = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readOrNull('/etc/passwd') ?? '');
   return entry === null ? NOBODY : { uid: Number(entry[1]), gid: Number(entry[2]) };
 }

@@ -1,5 +1,6 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, renameSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createFile, readOrNull, uniqueNameFor } from './files.ts';
 import { processIdentity } from './process-state.ts';
 
 const POLL_MS = 20;
@@ -26,20 +27,10 @@ export async function withStartLock<T>(file: string, work: () => Promise<T>): Pr
   }
 }
 
-/** Makes the file by a hard link, so that no reader finds it half-written. */
 function take(file: string): boolean {
-  const draft = uniqueNameFor(file);
-  writeFileSync(draft, processIdentity(process.pid) ?? '');
-  try {
-    linkSync(draft, file);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    if (isStale(readHolder(file))) removeStale(file);
-    return false;
-  } finally {
-    rmSync(draft, { force: true });
-  }
+  if (createFile(file, processIdentity(process.pid) ?? '')) return true;
+  if (isStale(file)) removeStale(file);
+  return false;
 }
 
 /**
@@ -49,7 +40,7 @@ function removeStale(file: string): void {
   const aside = uniqueNameFor(file);
   try {
     renameSync(file, aside);
-    if (!isStale(readHolder(aside))) linkSync(aside, file);
+    if (!isStale(aside)) linkSync(aside, file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
@@ -58,20 +49,7 @@ function removeStale(file: string): void {
   }
 }
 
-function isStale(holder: string | null): boolean {
-  if (holder === null) return false;
-  return processIdentity(Number.parseInt(holder, 10)) !== holder;
-}
-
-function readHolder(file: string): string | null {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null; // released meanwhile
-    throw error;
-  }
-}
-
-function uniqueNameFor(file: string): string {
-  return `${file}.${process.pid}-${Math.random().toString(36).slice(2)}`;
+function isStale(file: string): boolean {
+  const holder = readOrNull(file); // null: released meanwhile
+  return holder !== null && processIdentity(Number.parseInt(holder, 10)) !== holder;
 }

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { createArrivals } from './arrivals.ts';
+import { Arrivals } from './arrivals.ts';
 import type { Arrival } from './receiver.ts';
 
 const arrivalOf = (id: string) => ({ event: { id }, receivedAtMs: 0, again: false }) as Arrival;
 const hasId = (id: string) => (arrival: Arrival) => arrival.event.id === id;
 
 test('an event is found, before or after it arrives', async () => {
-  const arrivals = createArrivals();
+  const arrivals = new Arrivals();
   arrivals.add(arrivalOf('evt_1'));
   const later = arrivals.find(hasId('evt_2'), 60_000);
   arrivals.add(arrivalOf('evt_3'));
@@ -16,5 +16,5 @@ test('an event is found, before or after it arrives', async () => {
 });
 
 test('an event that does not arrive in time is null', async () => {
-  expect(await createArrivals().find(() => true, 1)).toBeNull();
+  expect(await new Arrivals().find(() => true, 1)).toBeNull();
 });

@@ -1,38 +1,33 @@
 import type { Arrival } from './receiver.ts';
 
-/** Keeps recent events, so that a caller may wait for an event before or after it arrives. */
-export interface Arrivals {
-  add(arrival: Arrival): void;
-  /** Resolves to the first matching event, or to null after `timeoutMs`. */
-  find(fits: (arrival: Arrival) => boolean, timeoutMs: number): Promise<Arrival | null>;
-}
-
 const REMEMBERED = 100;
 
-export function createArrivals(): Arrivals {
-  const latest: Arrival[] = [];
-  const waiting = new Set<(arrival: Arrival) => void>();
-  return {
-    add(arrival) {
-      latest.push(arrival);
-      if (latest.length > REMEMBERED) latest.shift();
-      for (const offer of waiting) offer(arrival);
-    },
-    async find(fits, timeoutMs) {
-      const there = latest.find(fits);
-      if (there !== undefined) return there;
-      return new Promise((resolve) => {
-        const settle = (arrival: Arrival | null) => {
-          clearTimeout(timer);
-          waiting.delete(offer);
-          resolve(arrival);
-        };
-        const offer = (arrival: Arrival) => {
-          if (fits(arrival)) settle(arrival);
-        };
-        const timer = setTimeout(() => settle(null), timeoutMs);
-        waiting.add(offer);
-      });
-    },
-  };
+/** Keeps recent events, so that a caller may wait for an event before or after it arrives. */
+export class Arrivals {
+  readonly #latest: Arrival[] = [];
+  readonly #waiting = new Set<(arrival: Arrival) => void>();
+
+  add(arrival: Arrival): void {
+    this.#latest.push(arrival);
+    if (this.#latest.length > REMEMBERED) this.#latest.shift();
+    for (const offer of this.#waiting) offer(arrival);
+  }
+
+  /** Resolves to the first matching event, or to null after `timeoutMs`. */
+  async find(fits: (arrival: Arrival) => boolean, timeoutMs: number): Promise<Arrival | null> {
+    const there = this.#latest.find(fits);
+    if (there !== undefined) return there;
+    const { promise, resolve } = Promise.withResolvers<Arrival | null>();
+    const offer = (arrival: Arrival): void => {
+      if (fits(arrival)) resolve(arrival);
+    };
+    this.#waiting.add(offer);
+    const timer = setTimeout(() => resolve(null), timeoutMs);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(offer);
+    }
+  }
 }

@@ -1,21 +1,19 @@
 import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   BasicConstraintsExtension,
   cryptoProvider,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
   PemConverter,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import type { Extension } from '@peculiar/x509';
 
-/** A server certificate for 127.0.0.1 and the authority that signed it. The authority's key is not kept. */
+/** A self-signed server certificate for 127.0.0.1: who trusts it trusts no other. */
 export interface LoopbackCertificate {
-  readonly authorityPem: string;
   readonly certPem: string;
   /** PKCS #8. */
   readonly keyPem: string;
@@ -25,58 +23,41 @@ const DAY_MS = 86_400_000;
 const VALID_DAYS = 365;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** Makes a new authority and a new certificate, in memory. */
+/** Makes a new certificate, in memory. */
 export async function makeLoopbackCertificate(now: Date): Promise<LoopbackCertificate> {
   cryptoProvider.set(webcrypto as unknown as Parameters<typeof cryptoProvider.set>[0]);
-  const [authority, server] = await Promise.all([makeKeys(), makeKeys()]);
-  // A unique name: clients would take two authorities with one name for one that changed its key.
-  const issuer = `CN=Postrider quickstart ${randomBytes(4).toString('hex')}`;
-  const common = { issuer, signingKey: authority.privateKey, now };
-  const authorityCertificate = await sign({
-    ...common,
-    subject: issuer,
-    publicKey: authority.publicKey,
-    extensions: [
-      new BasicConstraintsExtension(true, 0, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-    ],
-  });
-  const serverCertificate = await sign({
-    ...common,
-    subject: 'CN=127.0.0.1',
-    publicKey: server.publicKey,
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    // A unique name: clients would take two certificates with one name for one that changed its key.
+    name: `CN=Postrider quickstart ${randomBytes(4).toString('hex')}`,
+    notBefore: new Date(now.getTime() - DAY_MS),
+    notAfter: new Date(now.getTime() + VALID_DAYS * DAY_MS),
+    signingAlgorithm: ALGORITHM,
+    keys,
     extensions: [
       new BasicConstraintsExtension(false),
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
       new SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }]),
     ],
   });
-  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', server.privateKey);
-  return {
-    authorityPem: authorityCertificate.toString('pem'),
-    certPem: serverCertificate.toString('pem'),
-    keyPem: PemConverter.encode(pkcs8, 'PRIVATE KEY'),
-  };
+  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
+  return { certPem: certificate.toString('pem'), keyPem: PemConverter.encode(pkcs8, 'PRIVATE KEY') };
 }
 
-function makeKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+/**
+ * Writes the certificates that the worker trusts besides the public ones: ours, and those in the user's
+ * NODE_EXTRA_CA_CERTS. Node reads only one such file.
+ */
+export function writeTrustFile(dataDir: string, certPem: string, own: string | undefined): string {
+  const file = join(dataDir, 'quickstart-ca.pem');
+  writeFileSync(file, [certPem, own === undefined ? '' : readOwn(own)].join('\n'));
+  return file;
 }
 
-function sign(certificate: {
-  subject: string;
-  issuer: string;
-  publicKey: webcrypto.CryptoKey;
-  signingKey: webcrypto.CryptoKey;
-  extensions: Extension[];
-  now: Date;
-}) {
-  const { now, ...parts } = certificate;
-  return X509CertificateGenerator.create({
-    ...parts,
-    serialNumber: `00${randomBytes(15).toString('hex')}`,
-    notBefore: new Date(now.getTime() - DAY_MS),
-    notAfter: new Date(now.getTime() + VALID_DAYS * DAY_MS),
-    signingAlgorithm: ALGORITHM,
-  });
+function readOwn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // Node ignores a missing file, too, and has already warned on stderr
+  }
 }

@@ -1,32 +1,17 @@
 import { createHash } from 'node:crypto';
 import { systemClock } from '@postrider/runtime';
-import type { Part } from '@postrider/runtime';
 import type { Prerequisites } from '../prerequisites.ts';
-import { resource } from '../resource.ts';
-import type { Resource } from '../resource.ts';
+import { Resource } from '../resource.ts';
 import { databaseName } from '../settings.ts';
 import type { Settings } from '../settings.ts';
-import { demonstrationFile } from '../state/demonstration-file.ts';
-import type { DemonstrationFile } from '../state/demonstration-file.ts';
+import { DemonstrationFile } from '../state/demonstration-file.ts';
 import { reachableHost } from '../system/ports.ts';
 import type { Terminal } from '../terminal.ts';
-import { createArrivals } from './arrivals.ts';
-import type { Arrivals } from './arrivals.ts';
-import { makeLoopbackCertificate } from './certificates.ts';
-import { startReceiver } from './receiver.ts';
-import type { Arrival, Receiver } from './receiver.ts';
+import { Arrivals } from './arrivals.ts';
+import { makeLoopbackCertificate, writeTrustFile } from './certificates.ts';
+import { Receiver } from './receiver.ts';
+import type { Arrival } from './receiver.ts';
 import { runDemonstration } from './run.ts';
-import { writeTrustFile } from './trust.ts';
-
-export interface TrustedReceiver extends Receiver {
-  /** The authorities that the worker must trust. */
-  readonly trustFile: string;
-}
-
-export interface Demonstration {
-  readonly receiver: Resource<TrustedReceiver>;
-  readonly show: Part;
-}
 
 export interface DemonstrationParts {
   readonly settings: Settings;
@@ -35,16 +20,12 @@ export interface DemonstrationParts {
 }
 
 /** The customer's part: a receiver, and one mail with its event. */
-export function createDemonstration({
-  settings,
-  prerequisites,
-  terminal,
-}: DemonstrationParts): Demonstration {
-  const file = demonstrationFile(settings.dataDir, databaseName(settings.databaseUrl));
-  const arrivals = createArrivals();
-  const receiver = resource(
+export function createDemonstration({ settings, prerequisites, terminal }: DemonstrationParts) {
+  const file = new DemonstrationFile(settings.dataDir, databaseName(settings.databaseUrl));
+  const arrivals = new Arrivals();
+  const receiver = new Resource(
     () => openReceiver(settings, terminal, file, arrivals),
-    (opened) => opened.close(),
+    ({ receiver: opened }) => opened.close(),
   );
   const show = () =>
     runDemonstration({
@@ -55,7 +36,7 @@ export function createDemonstration({
       databaseUrl: prerequisites.connections().databaseUrl,
       baseUrl: `http://${reachableHost(settings.host)}:${prerequisites.port.value}`,
       smtp: { host: reachableHost(settings.smtpHost), port: prerequisites.smtpPort.value },
-      receiver: receiver.value,
+      receiver: receiver.value.receiver,
       sealedWith: createHash('sha256')
         .update(prerequisites.connections().secretsKey)
         .digest('hex')
@@ -69,15 +50,15 @@ async function openReceiver(
   terminal: Terminal,
   file: DemonstrationFile,
   arrivals: Arrivals,
-): Promise<TrustedReceiver> {
+): Promise<{ receiver: Receiver; /** The certificates that the worker must trust. */ trustFile: string }> {
   const certificate = await makeLoopbackCertificate(systemClock.now());
   const trustFile = writeTrustFile(
     settings.dataDir,
-    certificate.authorityPem,
+    certificate.certPem,
     settings.env['NODE_EXTRA_CA_CERTS'],
   );
   const kept = file.read();
-  const receiver = await startReceiver(kept.receiverPort ?? 0, {
+  const receiver = await Receiver.start(kept.receiverPort ?? 0, {
     certificate,
     signatureHeader: settings.signatureHeader,
     onArrival: (arrival) => {
@@ -89,7 +70,7 @@ async function openReceiver(
   if (receiver.port !== kept.receiverPort) file.keep({ receiverPort: receiver.port });
   // Events that the last start did not deliver arrive at once.
   if (kept.webhook?.endpoint === receiver.endpoint) receiver.trust(kept.webhook.signingSecret);
-  return { ...receiver, trustFile };
+  return { receiver, trustFile };
 }
 
 function inWords({ event, receivedAtMs, again }: Arrival): string {

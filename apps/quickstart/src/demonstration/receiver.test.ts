@@ -3,8 +3,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/
 import { signatureHeader } from '@postrider/domain';
 import { makeLoopbackCertificate } from './certificates.ts';
 import type { LoopbackCertificate } from './certificates.ts';
-import { startReceiver } from './receiver.ts';
-import type { Arrival, Receiver } from './receiver.ts';
+import { Receiver } from './receiver.ts';
+import type { Arrival } from './receiver.ts';
 
 const SECRET = 'whsec_test';
 const EVENT = { id: 'evt_1', type: 'email.sent', data: { email_id: 'em_1' } };
@@ -26,14 +26,14 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 const start = (port: number) =>
-  startReceiver(port, {
+  Receiver.start(port, {
     certificate,
     signatureHeader: 'service-signature',
     onArrival: (arrival) => arrivals.push(arrival),
     onRefusal: (words) => refusals.push(words),
   });
 
-/** A client that trusts only the certificate's authority, like the worker. */
+/** A client that trusts only this certificate, like the worker. */
 async function post(secret: string, body = BODY, path = '/events'): Promise<number | undefined> {
   const signature = signatureHeader(secret, Buffer.from(body), new Date());
   return new Promise((resolve, reject) => {
@@ -41,7 +41,7 @@ async function post(secret: string, body = BODY, path = '/events'): Promise<numb
       receiver.endpoint.replace('/events', path),
       {
         method: 'POST',
-        ca: certificate.authorityPem,
+        ca: certificate.certPem,
         agent: false,
         headers: { 'service-signature': signature },
       },
@@ -56,7 +56,7 @@ async function post(secret: string, body = BODY, path = '/events'): Promise<numb
 }
 
 describe('the receiver', () => {
-  test('accepts an event with a valid signature, with a certificate that the authority signed', async () => {
+  test('accepts an event with a valid signature, with a certificate that the client trusts', async () => {
     receiver.trust(SECRET);
     expect(await post(SECRET)).toBe(204);
     expect(arrivals).toEqual([{ event: EVENT, receivedAtMs: expect.any(Number), again: false }]);

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { createServer } from 'node:https';
+import type { Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseEvent, SignatureVerificationError } from '@postrider/receiver';
@@ -23,78 +25,88 @@ export interface ReceiverOptions {
   readonly onRefusal: (words: string) => void;
 }
 
-/** A model of a customer's endpoint: it reads the raw body, verifies it, answers at once and deduplicates. */
-export interface Receiver {
-  readonly port: number;
-  readonly endpoint: string;
-  /** Until this call the endpoint answers 503, and the worker tries again. */
-  trust(signingSecret: string): void;
-  close(): Promise<void>;
-}
-
 const PATH = '/events';
 const BODY_BYTES_MAX = 1_048_576;
 const REMEMBERED_MAX = 10_000;
 
-/** @param port the preferred port. When it is taken, the receiver uses any free port. */
-export async function startReceiver(port: number, options: ReceiverOptions): Promise<Receiver> {
-  const { keyPem: key, certPem: cert } = options.certificate;
-  const seen = new Set<string>();
-  let secret: string | null = null;
-  const server = createServer({ key, cert }, (request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      response.destroy();
-      options.onRefusal(`a request broke off: ${(error as Error).message}`);
-    });
-  });
+/** A model of a customer's endpoint: it reads the raw body, verifies it, answers at once and deduplicates. */
+export class Receiver {
+  readonly #options: ReceiverOptions;
+  readonly #server: Server;
+  readonly #seen = new Set<string>();
+  #secret: string | null = null;
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const receivedAtMs = Date.now();
-    const body = await readBody(request);
-    const [status, event] = judge(request, body);
-    response.writeHead(status).end();
-    if (event === null) return;
-    const again = seen.has(event.id);
-    if (seen.size >= REMEMBERED_MAX) seen.clear();
-    seen.add(event.id);
-    options.onArrival({ event, receivedAtMs, again });
+  private constructor(options: ReceiverOptions) {
+    const { keyPem: key, certPem: cert } = options.certificate;
+    this.#options = options;
+    this.#server = createServer({ key, cert }, (request, response) => {
+      this.#answer(request, response).catch((error: unknown) => {
+        response.destroy();
+        options.onRefusal(`a request broke off: ${(error as Error).message}`);
+      });
+    });
   }
 
-  function judge(request: IncomingMessage, body: Buffer | null): [number, WebhookEvent | null] {
+  /** @param port the preferred port. When it is taken, the receiver uses any free port. */
+  static async start(port: number, options: ReceiverOptions): Promise<Receiver> {
+    const receiver = new Receiver(options);
+    await receiver.#listen(port).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      return receiver.#listen(0);
+    });
+    return receiver;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get endpoint(): string {
+    return `https://127.0.0.1:${this.port}${PATH}`;
+  }
+
+  /** Until this call the endpoint answers 503, and the worker tries again. */
+  trust(signingSecret: string): void {
+    this.#secret = signingSecret;
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #listen(port: number): Promise<void> {
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening'); // rejects on 'error'
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const receivedAtMs = Date.now();
+    const body = await readBody(request);
+    const [status, event] = this.#judge(request, body);
+    response.writeHead(status).end();
+    if (event === null) return;
+    const again = this.#seen.has(event.id);
+    if (this.#seen.size >= REMEMBERED_MAX) this.#seen.clear();
+    this.#seen.add(event.id);
+    this.#options.onArrival({ event, receivedAtMs, again });
+  }
+
+  #judge(request: IncomingMessage, body: Buffer | null): [number, WebhookEvent | null] {
     if (request.method !== 'POST' || request.url !== PATH) return [404, null];
     if (body === null) return [413, null];
-    if (secret === null) return [503, null];
+    if (this.#secret === null) return [503, null];
     try {
-      return [204, parseEvent({ header: request.headers[options.signatureHeader], body, secret })];
+      const header = request.headers[this.#options.signatureHeader];
+      return [204, parseEvent({ header, body, secret: this.#secret })];
     } catch (error) {
       if (!(error instanceof SignatureVerificationError)) throw error;
-      options.onRefusal(`refused a request: ${error.message}`);
+      this.#options.onRefusal(`refused a request: ${error.message}`);
       return [401, null];
     }
   }
-
-  const listening = (at: number) =>
-    new Promise<number>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(at, '127.0.0.1', () => {
-        server.off('error', reject);
-        resolve((server.address() as AddressInfo).port);
-      });
-    });
-  const bound = await listening(port).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    return listening(0);
-  });
-  return {
-    port: bound,
-    endpoint: `https://127.0.0.1:${bound}${PATH}`,
-    trust: (signingSecret) => void (secret = signingSecret),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
 }
 
 /** Returns null when the body is larger than any event. */

@@ -5,8 +5,7 @@ import type { Settings } from '../settings.ts';
 import type { DemonstrationFile } from '../state/demonstration-file.ts';
 import { summary } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
-import { createApiClient } from './api-client.ts';
-import type { ApiClient } from './api-client.ts';
+import { ApiClient } from './api-client.ts';
 import type { Arrivals } from './arrivals.ts';
 import { ensureIdentity } from './identity.ts';
 import type { Receiver } from './receiver.ts';
@@ -41,7 +40,7 @@ export async function runDemonstration(parts: RunParts): Promise<void> {
     // The running processes have stored the provider. A real provider gets no mail that the user did not ask
     // for.
     const sandbox = (await agreeOnMailProvider(database, undefined)).name === 'sandbox';
-    const api = createApiClient(baseUrl, key);
+    const api = new ApiClient(baseUrl, key);
     await tolerating(terminal, () => show(api, database, { ...parts, sandbox }));
     const mailDir = sandbox ? settings.sandboxDir : null;
     terminal.print(

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readIfThere, writePrivate } from './private-file.ts';
+import { readOrNull, replaceFile } from '@postrider/embedded';
 
 /**
  * The state that the demonstration keeps between starts. The API does not return the key and the secret
@@ -20,24 +20,24 @@ export interface KeptWebhook {
   readonly sealedWith: string;
 }
 
-export interface DemonstrationFile {
-  read(): Kept;
-  keep(news: Kept): void;
-}
+export class DemonstrationFile {
+  readonly #file: string;
 
-/** @param database the name of the database: each database has its own account. */
-export function demonstrationFile(dataDir: string, database: string): DemonstrationFile {
-  const file = join(dataDir, `quickstart-${database}.json`);
-  const read = (): Kept => {
-    const text = readIfThere(file);
+  /** @param database the name of the database: each database has its own account. */
+  constructor(dataDir: string, database: string) {
+    this.#file = join(dataDir, `quickstart-${database}.json`);
+  }
+
+  read(): Kept {
+    const text = readOrNull(this.#file);
     try {
       return text === null ? {} : (JSON.parse(text) as Kept);
     } catch {
       return {}; // damaged: the caller makes a new account
     }
-  };
-  return {
-    read,
-    keep: (news) => writePrivate(file, `${JSON.stringify({ ...read(), ...news }, null, 2)}\n`),
-  };
+  }
+
+  keep(news: Kept): void {
+    replaceFile(this.#file, `${JSON.stringify({ ...this.read(), ...news }, null, 2)}\n`, 0o600);
+  }
 }

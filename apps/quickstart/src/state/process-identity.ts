@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { processIdentity } from '@postrider/embedded';
+import { endProcess, processIdentity } from '@postrider/embedded';
 
 /** Identifies a process: a later process may get the same number. */
 export interface ProcessMark {
@@ -7,8 +6,6 @@ export interface ProcessMark {
   /** The result of `processIdentity`. Null when the process had already ended. */
   readonly identity: string | null;
 }
-
-const POLL_MS = 20;
 
 export function markOf(pid: number): ProcessMark {
   return { pid, identity: processIdentity(pid) };
@@ -25,10 +22,9 @@ export function stillRuns({ pid, identity }: ProcessMark): boolean | 'unsure' {
 
 /** Sends SIGTERM, and SIGKILL when it does not end in time. Does nothing when the process may be another. */
 export async function endMarked(mark: ProcessMark, graceMs: number): Promise<void> {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    if (stillRuns(mark) !== true) return;
-    process.kill(mark.pid, signal);
-    const deadline = performance.now() + graceMs;
-    while (stillRuns(mark) === true && performance.now() < deadline) await delay(POLL_MS);
-  }
+  if (stillRuns(mark) !== true) return;
+  await endProcess(mark.pid, [
+    { signal: 'SIGTERM', graceMs },
+    { signal: 'SIGKILL', graceMs },
+  ]);
 }

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createFile, readOrNull, replaceFile } from '@postrider/embedded';
 import { RUNNING_FILE } from '@postrider/runtime';
 import type { LocalServers } from '@postrider/runtime';
 import { StartError } from '../settings.ts';
-import { createPrivate, readIfThere, writePrivate } from './private-file.ts';
 import { endMarked, markOf, stillRuns } from './process-identity.ts';
 import type { ProcessMark } from './process-identity.ts';
 
@@ -13,42 +13,54 @@ interface Running extends LocalServers {
   readonly children: Readonly<Record<string, ProcessMark>>;
 }
 
-export interface RunningFile {
-  note(news: Partial<LocalServers>): void;
-  noteChild(name: string, pid: number): void;
-  remove(): void;
-}
-
 const LEFTOVER_GRACE_MS = 8_000;
 const TRIES = 3;
+/** It has the password of Postgres. */
+const MODE = 0o600;
 
-/**
- * Takes the data directory for this process. Ends processes that a killed start left running, except
- * Postgres, which this start adopts.
- *
- * @throws StartError when another start uses the directory.
- */
-export async function takeDataDir(dataDir: string): Promise<RunningFile> {
-  mkdirSync(dataDir, { recursive: true });
-  const file = join(dataDir, RUNNING_FILE);
-  let running: Running = { launcher: markOf(process.pid), postgres: null, redisUrl: null, children: {} };
-  for (let tries = 1; !createPrivate(file, textOf(running)); tries += 1) {
-    if (tries === TRIES) throw new StartError(`another start is using ${dataDir}`);
-    await clearLeftovers(file, dataDir);
+/** The file that lists the running system. It also holds the data directory for this process. */
+export class RunningFile {
+  readonly #file: string;
+  #running: Running;
+
+  private constructor(file: string, running: Running) {
+    this.#file = file;
+    this.#running = running;
   }
-  const update = (news: Partial<Running>) => {
-    running = { ...running, ...news };
-    writePrivate(file, textOf(running));
-  };
-  return {
-    note: update,
-    noteChild: (name, pid) => update({ children: { ...running.children, [name]: markOf(pid) } }),
-    remove: () => rmSync(file, { force: true }),
-  };
+
+  /**
+   * Takes the data directory for this process. Ends processes that a killed start left running, except
+   * Postgres, which this start adopts.
+   *
+   * @throws StartError when another start uses the directory.
+   */
+  static async take(dataDir: string): Promise<RunningFile> {
+    mkdirSync(dataDir, { recursive: true });
+    const file = join(dataDir, RUNNING_FILE);
+    const running = { launcher: markOf(process.pid), postgres: null, redisUrl: null, children: {} };
+    for (let tries = 1; !createFile(file, textOf(running), MODE); tries += 1) {
+      if (tries === TRIES) throw new StartError(`another start is using ${dataDir}`);
+      await clearLeftovers(file, dataDir);
+    }
+    return new RunningFile(file, running);
+  }
+
+  note(news: Partial<Running>): void {
+    this.#running = { ...this.#running, ...news };
+    replaceFile(this.#file, textOf(this.#running), MODE);
+  }
+
+  noteChild(name: string, pid: number): void {
+    this.note({ children: { ...this.#running.children, [name]: markOf(pid) } });
+  }
+
+  remove(): void {
+    rmSync(this.#file, { force: true });
+  }
 }
 
 async function clearLeftovers(file: string, dataDir: string): Promise<void> {
-  const text = readIfThere(file);
+  const text = readOrNull(file);
   const left = text === null ? null : parse(text);
   if (left !== null) {
     const { launcher } = left;

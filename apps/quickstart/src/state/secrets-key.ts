@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { createFile, readOrNull } from '@postrider/embedded';
 import { StartError } from '../settings.ts';
-import { createPrivate, readIfThere } from './private-file.ts';
 
 const KEY_BYTES = 32;
 
 /** The key that encrypts signing secrets. It is made once and kept, so that later starts can decrypt them. */
 export function keptSecretsKey(dataDir: string): string {
   const file = join(dataDir, 'secrets-key');
-  createPrivate(file, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
-  const key = readIfThere(file)?.trim() ?? '';
+  createFile(file, `${randomBytes(KEY_BYTES).toString('base64')}\n`, 0o600);
+  const key = readOrNull(file)?.trim() ?? '';
   if (Buffer.from(key, 'base64').length !== KEY_BYTES) {
     throw new StartError(`${file} does not hold a key of ${KEY_BYTES} bytes in base64`);
   }

@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { demonstrationFile } from './demonstration-file.ts';
+import { DemonstrationFile } from './demonstration-file.ts';
 import { markOf } from './process-identity.ts';
-import { takeDataDir } from './running-file.ts';
+import { RunningFile } from './running-file.ts';
 import { keptSecretsKey } from './secrets-key.ts';
 
 let folder: string;
@@ -40,14 +40,16 @@ const leave = (state: object) => writeFileSync(join(folder, 'running.json'), JSO
 
 describe('the data directory', () => {
   test('belongs to one start at a time, and is free after it', async () => {
-    const first = await takeDataDir(folder);
-    await expect(takeDataDir(folder)).rejects.toThrow(`process ${process.pid} is using ${folder} already`);
+    const first = await RunningFile.take(folder);
+    await expect(RunningFile.take(folder)).rejects.toThrow(
+      `process ${process.pid} is using ${folder} already`,
+    );
     first.remove();
-    (await takeDataDir(folder)).remove();
+    (await RunningFile.take(folder)).remove();
   });
 
   test('lists what runs, in a file with mode 0600', async () => {
-    const file = await takeDataDir(folder);
+    const file = await RunningFile.take(folder);
     file.note({ postgres: { pid: 7, url: 'postgres://x' } });
     file.noteChild('api', process.pid);
     file.note({ redisUrl: 'redis://x' });
@@ -64,20 +66,20 @@ describe('the data directory', () => {
     const { child, pid } = await sleeper();
     leave({ launcher: NOBODY, postgres: null, redisUrl: null, children: { worker: markOf(pid) } });
     const ended = once(child, 'exit');
-    (await takeDataDir(folder)).remove();
+    (await RunningFile.take(folder)).remove();
     expect(await ended).toEqual([null, 'SIGTERM']);
   });
 
   test('does not end another process that got the number of a killed one', async () => {
     const { child, pid } = await sleeper();
     leave({ launcher: marked(pid), children: { worker: marked(pid) } });
-    (await takeDataDir(folder)).remove();
+    (await RunningFile.take(folder)).remove();
     expect({ code: child.exitCode, signal: child.signalCode }).toEqual({ code: null, signal: null });
   });
 
   test('with a damaged file can be taken', async () => {
     writeFileSync(join(folder, 'running.json'), '{"laun');
-    (await takeDataDir(folder)).remove();
+    (await RunningFile.take(folder)).remove();
   });
 });
 
@@ -97,16 +99,16 @@ describe('the secrets key', () => {
 
 describe('the state of the demonstration', () => {
   test('is extended, read back, and has mode 0600', () => {
-    const file = demonstrationFile(folder, 'embedded');
+    const file = new DemonstrationFile(folder, 'embedded');
     expect(file.read()).toEqual({});
     file.keep({ accountId: 'acct_1', key: 'pr_live_x' });
     file.keep({ receiverPort: 7 });
-    expect(demonstrationFile(folder, 'embedded').read()).toEqual({
+    expect(new DemonstrationFile(folder, 'embedded').read()).toEqual({
       accountId: 'acct_1',
       key: 'pr_live_x',
       receiverPort: 7,
     });
-    expect(demonstrationFile(folder, 'other').read()).toEqual({});
+    expect(new DemonstrationFile(folder, 'other').read()).toEqual({});
     expect(modeOf('quickstart-embedded.json')).toBe(0o600);
   });
 });

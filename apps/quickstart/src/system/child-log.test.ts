@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
-import { createChildLog } from './child-log.ts';
+import { ChildLog } from './child-log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'child-log-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test('a log keeps every line, shows a repeated warning once, and the last complaint without its stack', async () => {
   const file = join(folder, 'logs', 'worker.log');
   const shown: string[] = [];
-  const log = createChildLog(file, (words) => shown.push(words));
+  const log = new ChildLog(file, (words) => shown.push(words));
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   log.follow(stdout, stderr);
   const warning = '{"level":"warn","msg":"pass failed"}';
@@ -24,7 +24,7 @@ test('a log keeps every line, shows a repeated warning once, and the last compla
   expect(log.lastComplaint()).toBe('postrider: cannot start');
   await log.close();
 
-  await createChildLog(file, () => undefined).close();
+  await new ChildLog(file, () => undefined).close();
   expect(readFileSync(file, 'utf8')).toBe('');
   expect(readFileSync(`${file}.1`, 'utf8')).toContain('pass failed');
 });

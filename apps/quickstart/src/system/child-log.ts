@@ -1,16 +1,9 @@
 import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs';
+import type { WriteStream } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { noteworthy } from './log-line.ts';
-
-export interface ChildLog {
-  /** Records the output until the process ends. */
-  follow(stdout: Readable, stderr: Readable): void;
-  /** The last line on stderr, or null. */
-  lastComplaint(): string | null;
-  close(): Promise<void>;
-}
 
 /** The terminal shows a repeated line at most once in this time. An outage repeats the same line. */
 const REPEAT_AFTER_MS = 10_000;
@@ -19,36 +12,48 @@ const REPEAT_AFTER_MS = 10_000;
  * Writes the output of a process to `file`, and keeps the file of the last start as `FILE.1`. Passes warnings
  * and errors to `show`, as text.
  */
-export function createChildLog(file: string, show: (words: string) => void): ChildLog {
-  mkdirSync(dirname(file), { recursive: true });
-  if (existsSync(file)) renameSync(file, `${file}.1`);
-  const output = createWriteStream(file);
-  const shownAt = new Map<string, number>();
-  let complaint: string | null = null;
+export class ChildLog {
+  readonly #output: WriteStream;
+  readonly #show: (words: string) => void;
+  readonly #shownAt = new Map<string, number>();
+  #complaint: string | null = null;
 
-  const showOnce = (words: string): void => {
+  constructor(file: string, show: (words: string) => void) {
+    mkdirSync(dirname(file), { recursive: true });
+    if (existsSync(file)) renameSync(file, `${file}.1`);
+    this.#output = createWriteStream(file);
+    this.#show = show;
+  }
+
+  /** Records the output until the process ends. */
+  follow(stdout: Readable, stderr: Readable): void {
+    createInterface({ input: stdout }).on('line', (line) => {
+      this.#output.write(`${line}\n`);
+      const words = noteworthy(line);
+      if (words !== null) this.#showOnce(words);
+    });
+    createInterface({ input: stderr }).on('line', (line) => {
+      this.#output.write(`${line}\n`);
+      if (/^\s|^$/.test(line)) return; // part of a stack trace: only the file gets it
+      this.#complaint = line;
+      this.#showOnce(line);
+    });
+  }
+
+  /** The last line on stderr, or null. */
+  lastComplaint(): string | null {
+    return this.#complaint;
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => this.#output.end(() => resolve()));
+  }
+
+  #showOnce(words: string): void {
     const now = performance.now();
-    if (now - (shownAt.get(words) ?? -Infinity) < REPEAT_AFTER_MS) return;
-    if (shownAt.size > 1_000) shownAt.clear();
-    shownAt.set(words, now);
-    show(words);
-  };
-
-  return {
-    follow(stdout, stderr) {
-      createInterface({ input: stdout }).on('line', (line) => {
-        output.write(`${line}\n`);
-        const words = noteworthy(line);
-        if (words !== null) showOnce(words);
-      });
-      createInterface({ input: stderr }).on('line', (line) => {
-        output.write(`${line}\n`);
-        if (/^\s|^$/.test(line)) return; // part of a stack trace: only the file gets it
-        complaint = line;
-        showOnce(line);
-      });
-    },
-    lastComplaint: () => complaint,
-    close: () => new Promise((resolve) => output.end(() => resolve())),
-  };
+    if (now - (this.#shownAt.get(words) ?? -Infinity) < REPEAT_AFTER_MS) return;
+    if (this.#shownAt.size > 1_000) this.#shownAt.clear();
+    this.#shownAt.set(words, now);
+    this.#show(words);
+  }
 }

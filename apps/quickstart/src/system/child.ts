@@ -6,8 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '@postrider/runtime';
 import { StartError } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
-import { createChildLog } from './child-log.ts';
-import type { ChildLog } from './child-log.ts';
+import { ChildLog } from './child-log.ts';
 
 export interface ChildOptions {
   readonly name: string;
@@ -38,19 +37,17 @@ const FOLLOW_PARENT = `data:text/javascript,${encodeURIComponent(
   "process.on('disconnect', () => process.kill(process.pid, 'SIGTERM')); process.channel?.unref();",
 )}`;
 
-/** One process of the system. It is restarted when it ends by itself. */
-export interface Child {
-  stop(): Promise<void>;
-}
-
 /**
- * Resolves when the process is ready.
+ * Starts a process of the system, and restarts it when it ends by itself. Resolves when it is ready.
  *
  * @throws StartError with the last line on stderr when it ends first, or AbortError after `signal`. In both
  * cases the process has ended.
  */
-export async function startChild(options: ChildOptions, signal: AbortSignal): Promise<Child> {
-  const log = createChildLog(options.logFile, (words) => options.terminal.say(options.name, words));
+export async function startChild(
+  options: ChildOptions,
+  signal: AbortSignal,
+): Promise<{ stop(): Promise<void> }> {
+  const log = new ChildLog(options.logFile, (words) => options.terminal.say(options.name, words));
   const first = launch(options, log);
   try {
     await untilReady(first, options.readyUrl, signal);

@@ -1,11 +1,10 @@
-import { createServer } from 'node:net';
-import { freePort } from '@postrider/embedded';
+import { freePort, portFault } from '@postrider/embedded';
 import { StartError } from '../settings.ts';
 
 /** @returns the port to use. @throws StartError with the variable to change. */
 export async function requirePort(host: string, port: number): Promise<number> {
   if (port === 0) return freePort();
-  const fault = await tryPort(host, port);
+  const fault = await portFault(host, port);
   switch (fault) {
     case null:
       return port;
@@ -22,7 +21,7 @@ export async function requirePort(host: string, port: number): Promise<number> {
 
 /** Returns `port` if it is free, or any free port. */
 export async function portOrFree(host: string, port: number): Promise<number> {
-  return port !== 0 && (await tryPort(host, port)) === null ? port : freePort();
+  return port !== 0 && (await portFault(host, port)) === null ? port : freePort();
 }
 
 /** The host part of a URL that reaches, from this machine, a server that listens on `host`. */
@@ -30,13 +29,4 @@ export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::' || host === '[::]') return '[::1]';
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-}
-
-/** @returns null when the port is free, or the error code. */
-async function tryPort(host: string, port: number): Promise<string | null> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
-  });
 }

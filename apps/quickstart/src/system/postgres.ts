@@ -4,22 +4,15 @@ import type { Settings } from '../settings.ts';
 import type { RunningFile } from '../state/running-file.ts';
 import type { Terminal } from '../terminal.ts';
 
-export interface StartedServer {
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
-const GIVEN = { stop: () => Promise.resolve() };
-
 /** Uses the Postgres of DATABASE_URL, or an embedded one: adopted, restarted or new. */
 export async function supplyPostgres(
   settings: Settings,
   running: RunningFile,
   terminal: Terminal,
-): Promise<StartedServer> {
+): Promise<{ readonly url: string; stop?(): Promise<void> }> {
   if (settings.databaseUrl !== undefined) {
     terminal.say('start', 'database: the one of DATABASE_URL');
-    return { url: settings.databaseUrl, ...GIVEN };
+    return { url: settings.databaseUrl };
   }
   const postgres = await terminal.during('starting the embedded Postgres', () =>
     startPostgres({

@@ -1,13 +1,11 @@
 import { join } from 'node:path';
-import type { Environment } from '@postrider/runtime';
+import type { Environment, Part } from '@postrider/runtime';
 import type { Prerequisites } from '../prerequisites.ts';
-import { resource } from '../resource.ts';
-import type { Resource } from '../resource.ts';
+import { Resource } from '../resource.ts';
 import { logsDirOf } from '../settings.ts';
 import type { Settings } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
 import { startChild } from './child.ts';
-import type { Child } from './child.ts';
 import { systemEnvironment, workerEnvironment } from './environment.ts';
 import { portOrFree, reachableHost } from './ports.ts';
 
@@ -28,7 +26,7 @@ export interface ProcessesParts {
 
 export function createProcesses(
   parts: ProcessesParts,
-): Readonly<Record<'api' | 'relay' | 'worker' | 'inbound', Resource<Child>>> {
+): Readonly<Record<'api' | 'relay' | 'worker' | 'inbound', Part>> {
   const { settings, prerequisites } = parts;
   const withMetrics = async (
     name: 'relay' | 'worker' | 'inbound',
@@ -53,13 +51,9 @@ export function createProcesses(
   };
 }
 
-function processPart(
-  name: string,
-  parts: ProcessesParts,
-  ownOf: () => Promise<ProcessSpec>,
-): Resource<Child> {
+function processPart(name: string, parts: ProcessesParts, ownOf: () => Promise<ProcessSpec>): Part {
   const { settings, prerequisites, terminal } = parts;
-  return resource(
+  return new Resource(
     async (signal) => {
       const own = await ownOf();
       const options = {

@@ -4,31 +4,24 @@ import type { Settings } from '../settings.ts';
 import type { RunningFile } from '../state/running-file.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The queue's server. `url` is undefined when the queue is in Postgres. */
-export interface QueueServer {
-  readonly url: string | undefined;
-  stop(): Promise<void>;
-}
-
-const NOTHING_TO_STOP = { stop: () => Promise.resolve() };
-
 /**
- * Uses the Redis of REDIS_URL, or with `--redis` starts one that stores nothing. Otherwise there is no Redis.
+ * Uses the Redis of REDIS_URL, or with `--redis` starts one that stores nothing. Otherwise there is no Redis,
+ * `url` is undefined, and the queue is in Postgres.
  */
 export async function supplyRedis(
   settings: Settings,
   running: RunningFile,
   terminal: Terminal,
-): Promise<QueueServer> {
+): Promise<{ readonly url: string | undefined; stop?(): Promise<void> }> {
   if (settings.redisUrl !== undefined) {
     terminal.say('start', 'queue: the Redis of REDIS_URL');
     running.note({ redisUrl: settings.redisUrl });
-    return { url: settings.redisUrl, ...NOTHING_TO_STOP };
+    return { url: settings.redisUrl };
   }
   if (!settings.ownRedis) {
     const where = settings.databaseUrl === undefined ? 'PostgreSQL (embedded)' : 'PostgreSQL';
     terminal.say('start', `queue: ${where}. For Redis: REDIS_URL=redis://host:6379 npm start`);
-    return { url: undefined, ...NOTHING_TO_STOP };
+    return { url: undefined };
   }
   if (findRedisServer() === null) {
     throw new StartError(
