@@ -2,15 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSecretBox, recordEvent, SCOPES } from '@postrider/domain';
+import { createSecretBox, recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
-import {
-  createAccountStore,
-  createApiKeyStore,
-  createWakeUps,
-  createWebhookStore,
-  openDatabase,
-} from '@postrider/store';
+import { createWebhookStore } from '@postrider/store';
 import type { Database, Webhook } from '@postrider/store';
 import {
   createRows,
@@ -19,6 +13,8 @@ import {
   newWebhook,
   startProcess,
   startScriptedReceiver,
+  systemClock,
+  systemEnvironment,
   waitFor,
 } from '@postrider/testing';
 import type {
@@ -28,8 +24,9 @@ import type {
   TestAuthority,
   TestDatabase,
 } from '@postrider/testing';
+import { newOwner, openStore } from './open-store.ts';
 
-/** A whole system of real processes on a database of its own, with an endpoint for it to deliver to. */
+/** Real processes on a database of their own, and an endpoint that they deliver to. */
 export interface System {
   readonly db: TestDatabase;
   readonly receiver: ScriptedReceiver;
@@ -78,23 +75,15 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const caFile = join(directory, 'ca.pem');
   writeFileSync(caFile, authority.caPem);
   const secretsKey = randomBytes(32);
-  const database = openStore(db.url);
-  const clock = { now: () => new Date() };
+  const store = openStore(db.url);
+  const { database } = store;
   let owner = await newOwner(database);
-  const webhooks = createWebhookStore(database, createSecretBox([secretsKey]), clock);
+  const webhooks = createWebhookStore(database, createSecretBox([secretsKey]), systemClock);
   const environment = {
+    ...systemEnvironment({ folder: directory, caFile, secretsKey }),
     DATABASE_URL: db.url,
     ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
     QUEUE_PREFIX: `e2e-${randomBytes(4).toString('hex')}`,
-    SECRETS_KEY: secretsKey.toString('base64'),
-    NODE_EXTRA_CA_CERTS: caFile,
-    NODE_ENV: 'test',
-    DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32',
-    SANDBOX_DIR: join(directory, 'sandbox'),
-    BLOB_STORE: `file:${join(directory, 'blobs')}`,
-    INBOUND_SMTP_PORT: '0',
-    PORT: '0',
-    METRICS_PORT: '0',
     ...options.env,
   };
   const processes: SystemProcess[] = [];
@@ -144,41 +133,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     drained: (withinMs) => untilDrained(db, withinMs),
     async close() {
       await Promise.all(processes.filter((started) => started.running).map((started) => started.kill()));
-      await database.close();
+      await store.close();
       await receiver.close();
       await db.drop();
       rmSync(directory, { recursive: true, force: true });
-    },
-  };
-}
-
-/** A new account, with a key that may do everything. */
-async function newOwner(database: Database): Promise<{ accountId: AccountId; apiKey: string }> {
-  const clock = { now: () => new Date() };
-  const { id: accountId } = await createAccountStore(database, clock).create('e2e');
-  const { key: apiKey } = await createApiKeyStore(database, clock).create({
-    accountId,
-    kind: 'live',
-    scopes: SCOPES,
-    rateLimitPerMinute: 1_000_000,
-  });
-  return { accountId, apiKey };
-}
-
-function openStore(databaseUrl: string): Database {
-  const connection = {
-    databaseUrl,
-    applicationName: 'e2e',
-    // A test that stops Postgres or cuts connections expects this.
-    onError: () => undefined,
-  };
-  const wakeUps = createWakeUps(connection);
-  const database = openDatabase({ ...connection, size: 4 }, wakeUps);
-  return {
-    ...database,
-    async close() {
-      await wakeUps.close();
-      await database.close();
     },
   };
 }
@@ -189,7 +147,6 @@ async function recordEvents(
   count: number,
   subject: string,
 ): Promise<string[]> {
-  const clock = { now: () => new Date() };
   const ids: string[] = [];
   for (let index = 0; index < count; index += 1) {
     const draft: EventDraft = {
@@ -197,7 +154,7 @@ async function recordEvents(
       accountId,
       data: { email_id: `em_${index}`, from: 'a@example.com', subject, error: null },
     };
-    ids.push(await database.transactions.run((tx) => recordEvent(tx, draft, clock)));
+    ids.push(await database.transactions.run((tx) => recordEvent(tx, draft, systemClock)));
   }
   return ids;
 }

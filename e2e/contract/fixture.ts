@@ -6,7 +6,7 @@ import { createBlobStore } from '@postrider/blobs';
 import type { BlobStore } from '@postrider/blobs';
 import { newApiKey, newId, SCOPES } from '@postrider/domain';
 import type { AccountId, KeyKind, ProblemBases, Scope } from '@postrider/domain';
-import { createRows, startFakeSes, startFaultProxy, waitFor } from '@postrider/testing';
+import { createRows, startFakeSes, startFaultProxy, systemClock, waitFor } from '@postrider/testing';
 import type { FakeSes, SystemProcess, FaultProxy } from '@postrider/testing';
 import type { SendMailOptions } from 'nodemailer';
 import { sendMail } from '../send-mail.ts';
@@ -156,7 +156,7 @@ async function codeOf(answer: Promise<string>): Promise<number> {
 
 async function insertKey({ db, accountId }: System, wish: KeyWish): Promise<string> {
   const key = newApiKey(wish.kind ?? 'live');
-  const id = newId('apiKey', { now: () => new Date() });
+  const id = newId('apiKey', systemClock);
   await db.query(
     `insert into api_keys (id, account_id, digest, kind, scopes, rate_limit_per_minute)
      values ($1, $2, sha256($3::text::bytea), $4::key_kind, $5, $6)`,

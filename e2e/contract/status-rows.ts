@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { newApiKey, newId } from '@postrider/domain';
-import { createRows, publishKeys, sesError, waitFor } from '@postrider/testing';
+import { createRows, publishKeys, sesError, systemClock, waitFor } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
 import { message, padded } from './fixture.ts';
 import type { Answer, ContractFixture } from './fixture.ts';
@@ -30,7 +30,7 @@ const newDomain = () => ({ name: `shop-${(made += 1)}.example` });
 
 /** A suppression that came of a complaint. @returns its id */
 async function newComplaint({ system }: ContractFixture): Promise<string> {
-  const id = newId('suppression', { now: () => new Date() });
+  const id = newId('suppression', systemClock);
   await system.db.query(
     `insert into suppressions (id, account_id, address, origin, email_id, created_at)
      values ($1, $2, 'cross@b.example', 'complaint', 'em_1', now())`,

@@ -1,5 +1,6 @@
 import { apiKeyDigest, newApiKey, newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
 import type { Installation } from '../fixture/installation.ts';
 
 /** Requests to an API during a measurement. */
@@ -74,12 +75,15 @@ export async function createApiTraffic(
 
 /** A live key without a practical limit. @param account default: a new one */
 export async function addKey(installation: Installation, account?: AccountId): Promise<string> {
-  const clock = { now: () => new Date() };
   const key = newApiKey('live');
   await installation.database.query(
     `insert into api_keys (id, account_id, digest, kind, scopes, rate_limit_per_minute)
      values ($1, $2, $3, 'live', '{webhooks:manage,emails:send,suppressions:manage}', 1000000)`,
-    [newId('apiKey', clock), account ?? (await installation.addAccount()), Buffer.from(apiKeyDigest(key))],
+    [
+      newId('apiKey', systemClock),
+      account ?? (await installation.addAccount()),
+      Buffer.from(apiKeyDigest(key)),
+    ],
   );
   return key;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
 import { startZoneServer } from '@postrider/testing';
 import type { Installation, ListeningProcess } from '../fixture/installation.ts';
 
@@ -14,8 +15,6 @@ export interface InboundFixture {
   addInbox(installation: Installation, accountId: AccountId): Promise<string>;
   close(): Promise<void>;
 }
-
-const clock = { now: () => new Date() };
 
 /** Starts a name server without names, and makes a folder for the bytes of mail. */
 async function openInboundFixture(): Promise<InboundFixture> {
@@ -30,7 +29,7 @@ async function openInboundFixture(): Promise<InboundFixture> {
       return installation.start('inbound', { BLOB_STORE: `file:${blobs}`, DNS_SERVERS: names.address });
     },
     async addInbox({ database }, accountId) {
-      const id = newId('inbox', clock);
+      const id = newId('inbox', systemClock);
       const address = `${id.toLowerCase()}@inbound.postrider.example`;
       await database.query(
         `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)

@@ -1,8 +1,7 @@
 import { newId } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
 import type { Installation } from '../fixture/installation.ts';
-
-const clock = { now: () => new Date() };
 
 /** Queues messages of about 2 KB in one transaction, like many `POST /v1/emails`, and wakes the relay. */
 export async function queueMail(
@@ -10,7 +9,7 @@ export async function queueMail(
   accountId: AccountId,
   count: number,
 ): Promise<void> {
-  const ids = Array.from({ length: count }, () => newId('email', clock));
+  const ids = Array.from({ length: count }, () => newId('email', systemClock));
   await database.query(
     `with mail as (
        insert into emails (id, account_id, kind, status, last_event, from_address, from_domain, to_addresses, cc_addresses,

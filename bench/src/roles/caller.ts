@@ -1,5 +1,6 @@
 import { recordEvent } from '@postrider/domain';
 import type { AccountId, EventDraft } from '@postrider/domain';
+import { systemClock } from '@postrider/runtime';
 import { createWakeUps, openDatabase } from '@postrider/store';
 import type { Transaction } from '@postrider/store';
 import { monotonicMs } from '../monotonic.ts';
@@ -30,8 +31,6 @@ export interface CallerCommands extends Record<string, (argument: never) => unkn
   }) => Promise<number>;
 }
 
-const clock = { now: () => new Date() };
-
 /** A service that records events in its own transactions, with the product's code. */
 export function callerCommands(databaseUrl: string, connections: number): CallerCommands {
   const connection = {
@@ -43,7 +42,7 @@ export function callerCommands(databaseUrl: string, connections: number): Caller
 
   const recordOne = async (accountId: AccountId): Promise<Recorded> => {
     const begunAtMs = monotonicMs();
-    const id = await database.transactions.run((tx) => recordEvent(tx, draftFor(accountId), clock));
+    const id = await database.transactions.run((tx) => recordEvent(tx, draftFor(accountId), systemClock));
     return [id, begunAtMs, monotonicMs()];
   };
 
@@ -66,7 +65,7 @@ export function callerCommands(databaseUrl: string, connections: number): Caller
         while (monotonicMs() < end) {
           await database.transactions.run(async (tx) => {
             await writeCause(tx);
-            if (withEvent) await recordEvent(tx, draftFor(accountId), clock);
+            if (withEvent) await recordEvent(tx, draftFor(accountId), systemClock);
           });
           committed += 1;
         }

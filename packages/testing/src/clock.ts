@@ -1,6 +1,8 @@
 import type { Clock } from '@postrider/domain';
 
-/** A clock that stands still until it is told otherwise. */
+export const systemClock: Clock = { now: () => new Date() };
+
+/** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
   /** Moves the clock; a negative number moves it back. */
   advance(ms: number): void;

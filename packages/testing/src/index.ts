@@ -1,6 +1,6 @@
 export { bundleScript, type BundledScript } from './bundle-script.ts';
 export { cloneDatabase, databaseUrl, withClient } from './admin.ts';
-export { fakeClock, type FakeClock } from './clock.ts';
+export { fakeClock, systemClock, type FakeClock } from './clock.ts';
 export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
 export { startRedisFailover, type RedisFailover } from './redis-failover.ts';
 export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts';
@@ -66,6 +66,7 @@ export { openSmtpClient, type SmtpClient } from './smtp-client.ts';
 export { startFaultProxy, type FaultProxy } from './proxy/fault-proxy.ts';
 export type { Direction } from './proxy/flow.ts';
 export { fetchMetrics } from './system/metrics.ts';
+export { systemEnvironment } from './system/environment.ts';
 export { endsWithUs } from './system/ends-with-us.ts';
 export { DIST, startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';
 export { startFakeClamd, EICAR, type ClamdBehaviour, type FakeClamd } from './screening/fake-clamd.ts';

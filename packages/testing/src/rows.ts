@@ -10,6 +10,7 @@ import type {
   MessageId,
   WebhookId,
 } from '@postrider/domain';
+import { systemClock } from './clock.ts';
 import type { TestDatabase } from './database.ts';
 
 /** A row of `deliveries`; what has a default of its own may be left out. */
@@ -75,8 +76,6 @@ export interface Rows {
   clear(): Promise<void>;
 }
 
-const clock = { now: () => new Date() };
-
 /** What every event of the factory carries: keys in an order that no parser would give back. */
 const EVENT_DATA = '{"z":1,"a":"é"}';
 
@@ -92,12 +91,12 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
 
   const rows: Rows = {
     async account() {
-      const id = newId('account', clock);
+      const id = newId('account', systemClock);
       await database.query(`insert into accounts (id, name) values ($1, 'Test')`, [id]);
       return id;
     },
     async webhook({ accountId, subject, events = [], failing = false } = {}) {
-      const id = newId('webhook', clock);
+      const id = newId('webhook', systemClock);
       await database.query(
         `insert into webhooks (id, account_id, subject, endpoint, events, secret_key_id, secret_sealed, failing_since)
          values ($1, $2, $3, 'https://hooks.example/in', $4, 'k', '\\x01', case when $5 then now() end)`,
@@ -106,7 +105,7 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       return id;
     },
     async event({ accountId, ageDays = 0 } = {}) {
-      const id = newId('event', clock);
+      const id = newId('event', systemClock);
       await database.query(
         `insert into events (id, account_id, type, created_at, data)
          values ($1, $2, 'email.sent', now() - make_interval(days => $3), $4)`,
@@ -126,7 +125,7 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       return inserted.map((row) => row.id);
     },
     async deadLetter(webhookId, eventId) {
-      const id = newId('deadLetter', clock);
+      const id = newId('deadLetter', systemClock);
       await database.query(
         `insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data, attempts,
                                    reason, last_error, status_code)
@@ -137,7 +136,7 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       return id;
     },
     async email(dueInMs = -1000, accountId) {
-      const id = newId('email', clock);
+      const id = newId('email', systemClock);
       await database.query(
         `insert into emails (id, account_id, kind, status, from_address, from_domain, to_addresses, cc_addresses,
                              bcc_addresses, reply_to_addresses, subject, text, headers, last_event, created_at)
@@ -152,7 +151,7 @@ export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
       return id;
     },
     async domain(accountId, name, status = 'verified') {
-      const id = newId('domain', clock);
+      const id = newId('domain', systemClock);
       await database.query(
         `insert into domains (id, account_id, name, region, status, records, created_at)
          values ($1, $2, $3, 'eu-central-1', $4::domain_status, '[]', now())`,
@@ -214,7 +213,7 @@ async function insertMessage(
   }: MessageWish,
   accountId: AccountId,
 ): Promise<MessageId> {
-  const id = newId('message', clock);
+  const id = newId('message', systemClock);
   await database.query(
     `insert into messages (id, account_id, kind, inbox_id, status, held_reason, created_at, content_digest, blob, size,
                            message_id, from_address, to_addresses, cc_addresses, reply_to_addresses, received_for,
@@ -230,7 +229,14 @@ async function insertMessage(
     await database.query(
       `insert into message_attachments (id, message_id, position, filename, content_type, content_id, size, blob)
        values ($1, $2, $3, $4, $5, null, 3, $6)`,
-      [file.id ?? newId('attachment', clock), id, position, filename, contentType, file.blob ?? NO_BLOB],
+      [
+        file.id ?? newId('attachment', systemClock),
+        id,
+        position,
+        filename,
+        contentType,
+        file.blob ?? NO_BLOB,
+      ],
     );
   }
   return id;

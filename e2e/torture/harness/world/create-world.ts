@@ -2,15 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecretBox } from '@postrider/domain';
-import { createAccountStore, createApiKeyStore, createWebhookStore } from '@postrider/store';
+import { createWebhookStore } from '@postrider/store';
 import {
   createTestAuthority,
   startFaultProxy,
   startTcpListener,
   startZoneServer,
+  systemClock,
+  systemEnvironment,
   waitFor,
 } from '@postrider/testing';
-import type { FaultProxy, SystemProcess, TcpListener, TestAuthority } from '@postrider/testing';
+import type { FaultProxy, SystemProcess, TcpListener } from '@postrider/testing';
 import { keyOf } from '../checker/history.ts';
 import type { DeliveryKey, FaultEntry, History, NeighbourTimes } from '../checker/history.ts';
 import { createRandom } from '../random.ts';
@@ -28,8 +30,8 @@ import { createProducer } from './producer.ts';
 import { startReceiverHosts } from './receiver-hosts.ts';
 import { watchRecovery } from './recovery.ts';
 import { stepClock } from './step-clock.ts';
-import { openStoreLink } from './store-link.ts';
-import type { StoreLink } from './store-link.ts';
+import { newOwner, openStore } from '../../../open-store.ts';
+import type { OpenStore } from '../../../open-store.ts';
 import { readStoreState } from './store-state.ts';
 import { watchUse } from './use.ts';
 import type { Claim, World } from './world.ts';
@@ -62,10 +64,8 @@ export interface WorldControl {
 
 const QUEUE_PREFIX = 'torture';
 const RECEIVER_HOSTS = 4;
-const ALL_SCOPES = ['webhooks:manage', 'emails:send', 'emails:read', 'inbound:manage'] as const;
 /** Nobody listens there. */
 const NO_PORT = 0;
-const RATE_LIMIT = 1_000_000;
 /**
  * Standing in one line with a flood of 200,000 would cost a neighbour thousands of times his quiet wait. Two cores that
  * have other things to do cost him up to sixty times, when thousands of new endpoints turn out to be dead: how little it is on quiet ones, the benchmark measures.
@@ -75,28 +75,20 @@ const NEIGHBOUR_RATIO_MAX = 150;
 const RECOVERY_MARGIN_MS = 10_000;
 const DRAINED_WITHIN_MS = 90_000;
 const WAIT_MS = 60_000;
-const CLOCK = { now: () => new Date() };
 
 export async function createWorld(options: WorldOptions): Promise<WorldControl> {
   const folder = mkdtempSync(join(options.folder, 'world-'));
   const random = createRandom(options.seed);
   const databaseUrl = await options.postgres.createDatabase();
-  const store = openStoreLink(databaseUrl);
+  const store = openStore(databaseUrl);
   const authority = await createTestAuthority();
   const hosts = await startReceiverHosts(authority, random, RECEIVER_HOSTS);
   const secretsKey = randomBytes(32);
-  const accounts = createAccountStore(store.database, CLOCK);
-  const account = await accounts.create('torture');
-  const { key } = await createApiKeyStore(store.database, CLOCK).create({
-    accountId: account.id,
-    kind: 'live',
-    scopes: ALL_SCOPES,
-    rateLimitPerMinute: RATE_LIMIT,
-  });
+  const { accountId, apiKey } = await newOwner(store.database);
   const endpoints = createEndpoints({
     hosts,
-    webhooks: createWebhookStore(store.database, createSecretBox([secretsKey]), CLOCK),
-    accountId: account.id,
+    webhooks: createWebhookStore(store.database, createSecretBox([secretsKey]), systemClock),
+    accountId,
     signatureOffMs: options.signatureOffMs,
   });
   const recovery = watchRecovery(store);
@@ -104,10 +96,16 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
   // No name has records: SPF, DKIM and DMARC are `none` for all mail.
   const names = await startZoneServer();
   const blobFolder = join(folder, 'blobs');
+  const caFile = join(folder, 'ca.pem');
+  writeFileSync(caFile, authority.caPem);
   const processes = createProcesses(
     {
-      ...environmentOf({ folder, authority, secretsKey, leaseSeconds: options.leaseSeconds }),
-      ...{ BLOB_STORE: `file:${blobFolder}`, DNS_SERVERS: names.address },
+      ...systemEnvironment({ folder, caFile, secretsKey }),
+      ...TIMES_ENVIRONMENT,
+      LEASE_SECONDS: String(options.leaseSeconds),
+      QUEUE_PREFIX,
+      DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/9', // the upper half is for canaries
+      DNS_SERVERS: names.address,
     },
     { postgres: databaseUrl, redis: options.redis?.url ?? null },
   );
@@ -117,7 +115,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
     port: inbound.process.running ? inbound.port : NO_PORT,
   }));
   const sender = createMailSender({ line, signal: options.signal });
-  const producer = createProducer({ store, accountId: account.id, random, signal: options.signal });
+  const producer = createProducer({ store, accountId, random, signal: options.signal });
   const claims: Claim[] = [];
   const use = watchUse({ processes: processes.all, store, redis: options.redis });
   const replays: DeliveryKey[] = [];
@@ -151,13 +149,13 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
         server: typeof server;
       };
     },
-    accountId: account.id,
-    newAccount: async () => (await accounts.create('another')).id,
+    accountId,
+    newAccount: async () => (await newOwner(store.database)).accountId,
     endpoint: (wish = {}) => endpoints.create(wish),
     authority,
     canary: () => startCanary(random, canaries),
     producer,
-    api: createApiClient(() => `http://127.0.0.1:${apiPort}`, key),
+    api: createApiClient(() => `http://127.0.0.1:${apiPort}`, apiKey),
     sender,
     blobFolder,
     async start(name, wish) {
@@ -255,29 +253,6 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
   };
 }
 
-function environmentOf(parts: {
-  readonly folder: string;
-  readonly authority: TestAuthority;
-  readonly secretsKey: Buffer;
-  readonly leaseSeconds: number;
-}): Record<string, string> {
-  const caFile = join(parts.folder, 'ca.pem');
-  writeFileSync(caFile, parts.authority.caPem);
-  return {
-    ...TIMES_ENVIRONMENT,
-    LEASE_SECONDS: String(parts.leaseSeconds),
-    QUEUE_PREFIX,
-    SECRETS_KEY: parts.secretsKey.toString('base64'),
-    NODE_EXTRA_CA_CERTS: caFile,
-    NODE_ENV: 'test',
-    DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/9', // the upper half is for canaries
-    SANDBOX_DIR: join(parts.folder, 'sandbox'),
-    PORT: '0',
-    METRICS_PORT: '0',
-    INBOUND_SMTP_PORT: '0',
-  };
-}
-
 /** How far the clock of Postgres was off, at one time or another. */
 function clockOffsets(faults: readonly FaultEntry[]): number[] {
   let offMs = 0;
@@ -299,7 +274,7 @@ async function startCanary(
   };
 }
 
-async function drained(store: Pick<StoreLink, 'count'>, withinMs: number): Promise<void> {
+async function drained(store: Pick<OpenStore, 'count'>, withinMs: number): Promise<void> {
   const nothingLeft = async (): Promise<boolean> => {
     // In one statement: a message that is sent meanwhile leaves one table and enters the other.
     return (

@@ -2,7 +2,7 @@ import type { DeliveryKey, FaultEntry, Receipt } from '../checker/history.ts';
 import { nowMs } from '../times.ts';
 import { readInFlight } from './in-flight.ts';
 import type { RecoveryWatch } from './recovery.ts';
-import type { StoreLink } from './store-link.ts';
+import type { OpenStore } from '../../../open-store.ts';
 
 export interface FaultWish {
   readonly mayRepeat: boolean;
@@ -23,7 +23,7 @@ export interface Faults {
  * afterwards, and what a crash of Postgres undoes was there before.
  */
 export function createFaults(parts: {
-  readonly store: Pick<StoreLink, 'query'>;
+  readonly store: Pick<OpenStore, 'query'>;
   readonly receipts: readonly Receipt[];
   readonly recovery: Pick<RecoveryWatch, 'healed'>;
 }): Faults {

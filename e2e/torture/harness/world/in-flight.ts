@@ -1,6 +1,6 @@
 import { keyOf } from '../checker/history.ts';
 import type { DeliveryKey, Receipt } from '../checker/history.ts';
-import type { StoreLink } from './store-link.ts';
+import type { OpenStore } from '../../../open-store.ts';
 
 interface Row {
   readonly eventId: string;
@@ -15,7 +15,7 @@ interface Row {
  * the log of attempts has it (after a crash of Postgres, which may undo a lease, only the endpoint knows).
  */
 export async function readInFlight(
-  store: Pick<StoreLink, 'query'>,
+  store: Pick<OpenStore, 'query'>,
   receipts: readonly Receipt[],
 ): Promise<DeliveryKey[]> {
   return (await readUnderWay(store, receipts)).map(({ key }) => key);
@@ -23,7 +23,7 @@ export async function readInFlight(
 
 /** The same, each with how many attempts of it were recorded before. */
 export async function readUnderWay(
-  store: Pick<StoreLink, 'query'>,
+  store: Pick<OpenStore, 'query'>,
   receipts: readonly Receipt[],
 ): Promise<{ readonly key: DeliveryKey; readonly attempts: number }[]> {
   const rows = await store.query<Row & Record<string, unknown>>(

@@ -4,9 +4,10 @@ import { recordEvent } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import type { CauseEntry } from '../checker/history.ts';
 import type { Random } from '../random.ts';
+import { systemClock } from '@postrider/testing';
 import { nowMs } from '../times.ts';
 import type { ApiClient } from './api-client.ts';
-import type { StoreLink } from './store-link.ts';
+import type { OpenStore } from '../../../open-store.ts';
 
 /** Makes causes, and notes of each how it ended as far as its maker can know. */
 export interface Producer {
@@ -44,7 +45,7 @@ const AFTER_REFUSAL_MS = 20;
 class RolledBackOnPurpose extends Error {}
 
 export function createProducer(parts: {
-  readonly store: Pick<StoreLink, 'database'>;
+  readonly store: Pick<OpenStore, 'database'>;
   readonly accountId: string;
   readonly random: Random;
   /** Ends what would go on for ever while nothing can be committed. */
@@ -138,12 +139,11 @@ export function createProducer(parts: {
 }
 
 async function commitCause(
-  store: Pick<StoreLink, 'database'>,
+  store: Pick<OpenStore, 'database'>,
   accountId: AccountId,
   cause: string,
   rollBack: boolean,
 ): Promise<string> {
-  const clock = { now: () => new Date() };
   return store.database.transactions.run(async (tx) => {
     const eventId = await recordEvent(
       tx,
@@ -152,7 +152,7 @@ async function commitCause(
         accountId,
         data: { email_id: cause, from: 'sender@example.com', subject: 'torture', error: null },
       },
-      clock,
+      systemClock,
     );
     await tx.client.$executeRawUnsafe('insert into torture.causes values ($1, $2)', cause, eventId);
     if (rollBack) throw new RolledBackOnPurpose();

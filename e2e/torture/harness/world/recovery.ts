@@ -1,5 +1,5 @@
 import { nowMs } from '../times.ts';
-import type { StoreLink } from './store-link.ts';
+import type { OpenStore } from '../../../open-store.ts';
 
 /**
  * Measures how long the system takes, after the last fault has healed, to attempt everything that was due by then.
@@ -20,7 +20,7 @@ const STILL_DUE = `
   select (select count(*) from deliveries where due_at <= to_timestamp($1))
        + (select count(*) from email_sends where due_at <= to_timestamp($1)) as n`;
 
-export function watchRecovery(store: Pick<StoreLink, 'query'>): RecoveryWatch {
+export function watchRecovery(store: Pick<OpenStore, 'query'>): RecoveryWatch {
   let healedAtMs = nowMs();
   let longestMs = 0;
   let recovered = false;

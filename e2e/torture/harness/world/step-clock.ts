@@ -5,13 +5,13 @@ import type { Receipt } from '../checker/history.ts';
 import type { SteppedClock } from '../servers/faketime.ts';
 import type { Faults } from './faults.ts';
 import { readUnderWay } from './in-flight.ts';
-import type { StoreLink } from './store-link.ts';
+import type { OpenStore } from '../../../open-store.ts';
 
 const WITHIN_MS = 60_000;
 
 interface Surroundings {
   readonly clock: SteppedClock;
-  readonly store: Pick<StoreLink, 'query' | 'count'>;
+  readonly store: Pick<OpenStore, 'query' | 'count'>;
   readonly receipts: readonly Receipt[];
   readonly processes: readonly SystemProcess[];
   readonly faults: Faults;

@@ -1,6 +1,6 @@
 import type { StoredAttempt, StoreState } from '../checker/history.ts';
 import { nowMs, trueTimeMs } from '../times.ts';
-import type { StoreLink } from './store-link.ts';
+import type { OpenStore } from '../../../open-store.ts';
 
 const MS = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
 
@@ -10,7 +10,7 @@ const MS = (column: string): string => `(extract(epoch from ${column}) * 1000)::
  * @param clockOffsetsMs how far from the harness's the clock of Postgres was, at one time or another
  */
 export async function readStoreState(
-  store: Pick<StoreLink, 'query'>,
+  store: Pick<OpenStore, 'query'>,
   clockOffsetsMs: readonly number[] = [0],
 ): Promise<StoreState> {
   const endedAtMs = nowMs();

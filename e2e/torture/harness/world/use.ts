@@ -3,7 +3,7 @@ import type { ProcessName, SystemProcess } from '@postrider/testing';
 import type { PeakUse } from '../checker/history.ts';
 import type { PrivateRedis } from '../servers/redis.ts';
 import { usedMemoryBytes } from '../servers/redis.ts';
-import type { StoreLink } from './store-link.ts';
+import type { OpenStore } from '../../../open-store.ts';
 
 /** Samples, all along, what the system takes of the machine and of its servers (I9). */
 export interface UseWatch {
@@ -39,7 +39,7 @@ const REDIS_MIB_MAX = 64;
 
 export function watchUse(parts: {
   readonly processes: readonly SystemProcess[];
-  readonly store: Pick<StoreLink, 'count'>;
+  readonly store: Pick<OpenStore, 'count'>;
   readonly redis: PrivateRedis | null;
 }): UseWatch {
   const peaks = new Map<string, PeakUse>();

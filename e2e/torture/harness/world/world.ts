@@ -7,7 +7,7 @@ import type { ApiClient } from './api-client.ts';
 import type { Endpoint, EndpointWish } from './endpoint.ts';
 import type { MailSender } from './mail-sender.ts';
 import type { Producer } from './producer.ts';
-import type { StoreLink } from './store-link.ts';
+import type { OpenStore } from '../../../open-store.ts';
 
 export type ProxiedServer = 'postgres' | 'redis';
 
@@ -41,7 +41,7 @@ export interface World {
   /** Of the keys of BullMQ in Redis. */
   readonly queuePrefix: string;
   /** A statement on the experiment's database, past every proxy. */
-  readonly query: StoreLink['query'];
+  readonly query: OpenStore['query'];
   /** How many rows there are. @param rows a table, or what else may follow `from`, with $1 and so on for `params`. */
   count(rows: string, params?: readonly unknown[]): Promise<number>;
   /** How many deliveries of an account have not ended. */
