@@ -21,7 +21,7 @@ export function openIntake(databaseUrl: string): OpenIntake {
   return {
     async receive(message) {
       const reception = await intake.receive({
-        contentDigest: createHash('sha256').update(randomUUID()).digest(),
+        digest: createHash('sha256').update(randomUUID()).digest(),
         ...{ blob: 'b'.repeat(64), size: 1_000, senders: [], messageId: `${randomUUID()}@mail.example` },
         ...{ inReplyTo: null, references: [], cc: [], replyTo: [], subject: 'Order' },
         ...{

@@ -7,7 +7,7 @@ export const SHARED_DOMAIN = 'in.example';
 /** A message to `a@` the shared domain that nobody has sent before. */
 export function incoming(more: Partial<IncomingMessage> = {}): IncomingMessage {
   return {
-    contentDigest: createHash('sha256').update(randomUUID()).digest(),
+    digest: createHash('sha256').update(randomUUID()).digest(),
     blob: 'b'.repeat(64),
     size: 1_000,
     recipients: [`a@${SHARED_DOMAIN}`],

@@ -108,7 +108,7 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
   const message: IncomingMessage = {
     ...parsed,
     ...screened,
-    contentDigest: createHash('sha256').update(content).digest(),
+    digest: digestOf(mail),
     blob,
     size: content.length,
     recipients,
@@ -120,6 +120,12 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
   const putAgain = () => settleAll([parts.blobs.put(raw), storeAttachments(parts.blobs, attachments)]);
   const receiving = withSweptRestored(parts.store, putAgain, () => parts.store.receive(message, mail.claim));
   return timer.timed('store', receiving);
+}
+
+/** A sender that lost our answer repeats the bytes in the same envelope. */
+function digestOf({ mailFrom, recipients, content }: Mail): Buffer {
+  const envelope = JSON.stringify([mailFrom, recipients.toSorted()]);
+  return createHash('sha256').update(envelope).update(content).digest();
 }
 
 /**

@@ -190,7 +190,12 @@ async function newInbox(id: string): Promise<string> {
   return account;
 }
 
-const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+/** Identifies a message: the same bytes in the same envelope. */
+const digestOf = (mailFrom: string, recipient: string, content: Buffer) =>
+  createHash('sha256')
+    .update(JSON.stringify([mailFrom, [recipient]]))
+    .update(content)
+    .digest('hex');
 
 interface MessageRow {
   readonly id: string;
@@ -201,7 +206,7 @@ interface MessageRow {
   readonly files: BlobId[];
 }
 
-/** Expects one record with its bytes for each distinct message. The same bytes are one message. */
+/** Expects one record with its bytes for each distinct message. */
 async function expectRecords(inbox: string, accepted: readonly Mail[]): Promise<MessageRow[]> {
   const records = await outside.query<MessageRow>(
     `select id, status, encode(content_digest, 'hex') as digest, size, blob,
@@ -209,11 +214,16 @@ async function expectRecords(inbox: string, accepted: readonly Mail[]): Promise<
      from messages m where inbox_id = $1 order by id`,
     [inbox],
   );
-  const digests = new Set(accepted.map(({ content }) => digestOf(content)));
-  expect(records.map(({ digest }) => digest).sort()).toEqual([...digests].sort());
+  const contents = new Map(
+    accepted.map(({ from, to, content }) => [
+      digestOf(from.slice(1, -1), `${to(inbox)}@${SHARED}`, content),
+      content,
+    ]),
+  );
+  expect(records.map(({ digest }) => digest).sort()).toEqual([...contents.keys()].sort());
   for (const { blob, digest, size, files } of records) {
     const raw = (await blobs.read(blob)) ?? Buffer.alloc(0);
-    expect(digestOf(raw.subarray(raw.length - size))).toBe(digest);
+    expect(raw.subarray(raw.length - size).equals(contents.get(digest) ?? Buffer.alloc(0))).toBe(true);
     for (const file of files) expect(await blobs.sizeOf(file)).not.toBeNull();
   }
   return records;

@@ -30,8 +30,8 @@ const SENDERS_MAX = 20;
 
 /** Mail that the pipeline has parsed and screened. */
 export interface IncomingMessage {
-  /** SHA-256 of the bytes as the sender sent them. */
-  readonly contentDigest: Buffer;
+  /** SHA-256 of the envelope and of the bytes as the sender sent them. */
+  readonly digest: Buffer;
   /** The id of the raw bytes in the blob store. */
   readonly blob: string;
   /** Bytes. */
@@ -77,7 +77,7 @@ export interface StoredMessage {
 }
 
 export type Reception =
-  /** Committed. `messages` leaves out targets that already had the same bytes. */
+  /** Committed. `messages` leaves out targets that already had the same message. */
   | { readonly kind: 'stored'; readonly messages: readonly StoredMessage[] }
   /** No recipient has an inbox or a rule any more. */
   | { readonly kind: 'nobody' };
@@ -100,7 +100,7 @@ export function createReceivedMessageStore(db: Database, clock: Clock, sharedDom
      *
      * @param claim the claim on mail from SES. It ends in the same transaction. Nothing is stored when it is
      * no longer held.
-     * @throws StoreUnavailableError; the transaction may have committed. Receiving the same bytes again
+     * @throws StoreUnavailableError; the transaction may have committed. Receiving the same message again
      * stores nothing twice.
      * @throws SweptBlobsError when the sweep took blobs that the message names.
      */
@@ -178,7 +178,7 @@ interface MessageToStore extends IncomingMessage {
  * The block list applies to live mail only. It does not hold mail to a test inbox.
  *
  * @param bodyOf a message that this transaction stored from the same bytes: its body is copied.
- * @returns null when the target already had the same bytes.
+ * @returns null when the target already had the same message.
  */
 async function store(
   tx: Transaction,
@@ -191,7 +191,7 @@ async function store(
     accountId,
     inboxId,
     ruleId,
-    message.contentDigest,
+    message.digest,
     kind === 'live' ? message.senderNames : [],
     clock.now().toISOString(),
   ]);
@@ -200,7 +200,7 @@ async function store(
   const isThreaded = heldReason === null && inboxId !== null;
   const joined = isThreaded ? await threadOf(tx, inboxId, message) : null;
   const newThread = isThreaded && joined === null ? newId('thread', clock) : null;
-  const { blob, references, html, headers, contentDigest, notifiedAt } = message;
+  const { blob, references, html, headers, digest, notifiedAt } = message;
   const record: ReceivedMessage = {
     ...recordPartOf(message),
     accountId,
@@ -222,7 +222,7 @@ async function store(
     blob,
     references,
     notifiedAt,
-    contentDigest: contentDigest.toString('hex'),
+    digest: digest.toString('hex'),
     ...(bodyOf === undefined ? { html, headers } : { bodyOf, text: null }),
   };
   const swept = await runIn<SweptBlob & { isOver: boolean }>(tx.client, addMessage, [

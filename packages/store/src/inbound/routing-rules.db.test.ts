@@ -44,7 +44,7 @@ async function made(local: string, events = BOTH): Promise<RoutingRule & { secre
 
 function incoming(local: string, more: Partial<IncomingMessage> = {}): IncomingMessage {
   return {
-    contentDigest: createHash('sha256').update(randomUUID()).digest(),
+    digest: createHash('sha256').update(randomUUID()).digest(),
     blob: 'b'.repeat(64),
     size: 9,
     recipients: [`${local}@${SHARED}`],

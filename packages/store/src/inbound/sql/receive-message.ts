@@ -34,9 +34,9 @@ export const findRecipients: Statement = {
 
 /**
  * Checks a message before it is stored for an inbox, or for a rule without an inbox. `repeated`: the same
- * bytes arrived in the last 24 hours. `blocked`: the account blocks one of the senders.
+ * bytes arrived in the same envelope within the last hour. `blocked`: the account blocks one of the senders.
  *
- * $1 account, $2 inbox or null, $3 rule or null, $4 digest of the bytes, $5 senders (addresses and domains),
+ * $1 account, $2 inbox or null, $3 rule or null, $4 digest, $5 senders (addresses and domains),
  * $6 now. If the senders are null, they are unknown, and an account with a block list blocks the message.
  */
 export const judgeMessage: Statement = {
@@ -44,7 +44,7 @@ export const judgeMessage: Statement = {
   text: `
     select exists (
              select from messages m
-             where m.content_digest = $4::bytea and m.created_at > $6::timestamptz - interval '24 hours'
+             where m.content_digest = $4::bytea and m.created_at > $6::timestamptz - interval '1 hour'
                and (m.inbox_id = $2::text or $2::text is null and m.inbox_id is null and m.rule_id = $3::text)
            ) as repeated,
            exists (
@@ -95,7 +95,7 @@ export const addMessage: Statement = {
     with given as materialized (
       select * from json_to_record($1::json) as m (
         id text, "accountId" text, kind key_kind, "inboxId" text, "threadId" text, "ruleId" text, status message_status,
-        "heldReason" text, "receivedAt" timestamptz, "contentDigest" text, blob text, size int, "messageId" text,
+        "heldReason" text, "receivedAt" timestamptz, digest text, blob text, size int, "messageId" text,
         "inReplyTo" text, "references" text[], "from" text, "to" text[], cc text[], "replyTo" text[], "receivedFor" text[],
         subject text, "bodyOf" text, text text, html text, headers json, spf text, dkim text, dmarc text, automatic boolean,
         "notifiedAt" timestamptz)
@@ -105,7 +105,7 @@ export const addMessage: Statement = {
         content_digest, blob, size, message_id, in_reply_to, reference_ids, from_address, to_addresses, cc_addresses,
         reply_to_addresses, received_for, subject, text, html, headers, spf, dkim, dmarc, automatic, notified_at)
       select m.id, m."accountId", m.kind, m."inboxId", coalesce(m."threadId", $3), m."ruleId", m.status, m."heldReason",
-        m."receivedAt", decode(m."contentDigest", 'hex'), m.blob, m.size, m."messageId", m."inReplyTo", m."references",
+        m."receivedAt", decode(m.digest, 'hex'), m.blob, m.size, m."messageId", m."inReplyTo", m."references",
         m."from", m."to", m.cc, m."replyTo", m."receivedFor", m.subject,
         coalesce(b.text, m.text), coalesce(b.html, m.html), coalesce(b.headers, m.headers), m.spf, m.dkim, m.dmarc,
         m.automatic, m."notifiedAt"
