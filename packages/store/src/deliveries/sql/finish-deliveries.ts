@@ -14,30 +14,50 @@ import type { Statement } from '../../db/statement.ts';
  * $6 duration in ms, $7 status codes or nulls, $8 first bytes of the answers, $9 event types.
  */
 
-/** Ends deliveries that a 2xx answered: it removes the rows and logs the attempts. $1 to $9 as above. */
-export const finishDone: Statement = {
-  name: 'finish-done',
-  text: `
-    with given as materialized (
+/**
+ * The CTE `held`: the attempts that match their row, with its columns `attempts` and `last_status`.
+ *
+ * @param more names and types of the columns after the nine that all statements share, $10 first.
+ */
+function held(more: readonly (readonly [column: string, type: string])[] = []): string {
+  const columns = more.map(([column]) => `, ${column}`).join('');
+  const arrays = more.map(([, type], index) => `, $${index + 10}::${type}[]`).join('');
+  return `
+    given as materialized (
       select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[],
-                           $5::float8[], $6::int[], $7::smallint[], $8::bytea[], $9::text[])
-        g (id, claim, event_id, webhook_id, started_ago, duration, status, answer, type)
+                           $5::float8[], $6::int[], $7::smallint[], $8::bytea[], $9::text[]${arrays})
+        g (id, claim, event_id, webhook_id, started_ago, duration, status, answer, type${columns})
     ),
     held as materialized (
-      select given.*, d.attempts
+      select given.*, d.attempts, d.last_status
       from deliveries d
       join given using (id, claim, event_id, webhook_id)
       where d.id = any ($1::bigint[])
       order by d.id
       for update of d
-    ),
+    )`;
+}
+
+const GONE = `
     gone as (
       delete from deliveries d where d.id = any (array(select id from held))
-    )
-    insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, answer, type)
+    )`;
+
+/** Logs the held attempts. @param error the column with the errors, or null. */
+function logAttempts(error: 'h.error' | 'null'): string {
+  return `
+    insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
     select now() - make_interval(secs => h.started_ago / 1000), h.id, h.event_id, h.webhook_id, h.attempts + 1,
-           h.duration, h.status, h.answer, h.type
-    from held h
+           h.duration, h.status, ${error}, h.answer, h.type
+    from held h`;
+}
+
+/** Ends deliveries that a 2xx answered: it removes the rows and logs the attempts. $1 to $9 as above. */
+export const finishDone: Statement = {
+  name: 'finish-done',
+  text: `
+    with ${held()},${GONE}
+    ${logAttempts('null')}
     returning delivery_id as id`,
 };
 
@@ -50,20 +70,11 @@ export const finishDone: Statement = {
 export const finishRetry: Statement = {
   name: 'finish-retry',
   text: `
-    with given as materialized (
-      select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[],
-                           $5::float8[], $6::int[], $7::smallint[], $8::bytea[], $9::text[],
-                           $10::text[], $11::float8[], $12::float8[])
-        g (id, claim, event_id, webhook_id, started_ago, duration, status, answer, type, error, delay, ended_ago)
-    ),
-    held as materialized (
-      select given.*, d.attempts
-      from deliveries d
-      join given using (id, claim, event_id, webhook_id)
-      where d.id = any ($1::bigint[])
-      order by d.id
-      for update of d
-    ),
+    with ${held([
+      ['error', 'text'],
+      ['delay', 'float8'],
+      ['ended_ago', 'float8'],
+    ])},
     back as (
       update deliveries d
       set attempts = d.attempts + 1, claim = d.claim + 1, leased_until = null, taken_at = null,
@@ -73,10 +84,7 @@ export const finishRetry: Statement = {
           )
       where d.id = any (array(select id from held))
     )
-    insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer, type)
-    select now() - make_interval(secs => h.started_ago / 1000), h.id, h.event_id, h.webhook_id, h.attempts + 1,
-           h.duration, h.status, h.error, h.answer, h.type
-    from held h
+    ${logAttempts('h.error')}
     returning delivery_id as id`,
 };
 
@@ -90,24 +98,12 @@ export const finishRetry: Statement = {
 export const finishDead: Statement = {
   name: 'finish-dead',
   text: `
-    with given as materialized (
-      select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[],
-                           $5::float8[], $6::int[], $7::smallint[], $8::bytea[], $9::text[],
-                           $10::text[], $11::text[], $12::text[], $13::smallint[])
-        g (id, claim, event_id, webhook_id, started_ago, duration, status, answer, type, error,
-           letter_id, reason, requests)
-    ),
-    held as materialized (
-      select given.*, d.attempts, d.last_status
-      from deliveries d
-      join given using (id, claim, event_id, webhook_id)
-      where d.id = any ($1::bigint[])
-      order by d.id
-      for update of d
-    ),
-    gone as (
-      delete from deliveries d where d.id = any (array(select id from held))
-    ),
+    with ${held([
+      ['error', 'text'],
+      ['letter_id', 'text'],
+      ['reason', 'text'],
+      ['requests', 'smallint'],
+    ])},${GONE},
     letters as (
       insert into dead_letters (id, account_id, webhook_id, event_id, type, event_created_at, data,
                                 attempts, reason, last_error, status_code)
@@ -116,12 +112,7 @@ export const finishDead: Statement = {
       from held h
       cross join lateral (select * from events where id = h.event_id offset 0) e
     ),
-    logged as (
-      insert into attempts (started_at, delivery_id, event_id, webhook_id, attempt, duration_ms, status, error, answer,
-                            type)
-      select now() - make_interval(secs => h.started_ago / 1000), h.id, h.event_id, h.webhook_id, h.attempts + 1,
-             h.duration, h.status, h.error, h.answer, h.type
-      from held h
+    logged as (${logAttempts('h.error')}
       where h.requests > 0
     )
     select id from held`,
