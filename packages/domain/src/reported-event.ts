@@ -1,5 +1,6 @@
 import type { NotificationDetail } from './event-data.ts';
 import type { AccountId, EmailId } from './ids.ts';
+import type { ProviderNotification } from './mail-outcome.ts';
 import type { EventDraft } from './record-event.ts';
 
 /** A provider's report without its message. It is plain JSON, so it can be stored as text. */
@@ -8,15 +9,7 @@ export type ReportedEvent =
   | { readonly type: 'email.failed'; readonly error: string }
   /** The provider had accepted the message before this event. */
   | {
-      readonly type:
-        | 'email.delivered'
-        | 'email.delivery_delayed'
-        | 'email.bounced'
-        | 'email.soft_bounced'
-        | 'email.complained'
-        | 'email.rejected'
-        | 'email.opened'
-        | 'email.clicked';
+      readonly type: ProviderNotification['type'];
       /** All recipients that the notification names, each once, in its order. Never empty. */
       readonly recipients: readonly string[];
       /** ISO 8601 UTC with milliseconds. */

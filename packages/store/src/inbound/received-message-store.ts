@@ -1,12 +1,12 @@
 import { inboundAddress, messageRecord, newId, recordEvent, senderPatterns } from '@postrider/domain';
 import type {
   AccountId,
-  AuthResult,
   Clock,
   HeldReason,
   InboxId,
   KeyKind,
   MessageId,
+  ReceivedAttachment,
   ReceivedMessage,
   RoutingRuleId,
 } from '@postrider/domain';
@@ -28,43 +28,42 @@ import { threadOf } from './thread-of.ts';
  */
 const SENDERS_MAX = 20;
 
+/** The fields of the record that come from the message itself. */
+type RecordPart = Pick<
+  ReceivedMessage,
+  | 'messageId'
+  | 'inReplyTo'
+  | 'from'
+  | 'to'
+  | 'cc'
+  | 'replyTo'
+  | 'subject'
+  | 'text'
+  | 'size'
+  | 'auth'
+  | 'automatic'
+>;
+
 /** Mail that the pipeline has parsed and screened. */
-export interface IncomingMessage {
+export interface IncomingMessage extends RecordPart {
   /** SHA-256 of the envelope and of the bytes as the sender sent them. */
   readonly digest: Buffer;
   /** The id of the raw bytes in the blob store. */
   readonly blob: string;
-  /** Bytes. */
-  readonly size: number;
   /** The recipients of the envelope, as written. */
   readonly recipients: readonly string[];
   /** The addresses in From and the envelope, for the block list. null: some are unknown. */
   readonly senders: readonly string[] | null;
-  /** Message-IDs have no brackets. */
-  readonly messageId: string | null;
-  readonly inReplyTo: string | null;
-  /** The order is that of the header. */
+  /** Message-IDs without brackets, in the order of the header. */
   readonly references: readonly string[];
-  readonly from: string;
-  readonly to: readonly string[];
-  readonly cc: readonly string[];
-  readonly replyTo: readonly string[];
-  readonly subject: string | null;
-  readonly text: string | null;
   readonly html: string | null;
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   readonly attachments: readonly IncomingAttachment[];
-  readonly auth: { readonly spf: AuthResult; readonly dkim: AuthResult; readonly dmarc: AuthResult };
-  readonly automatic: boolean;
   /** The result of screening. The store checks the block list itself. */
   readonly heldReason: HeldReason | null;
 }
 
-export interface IncomingAttachment {
-  readonly filename: string | null;
-  readonly contentType: string;
-  readonly contentId: string | null;
-  readonly size: number;
+export interface IncomingAttachment extends Omit<ReceivedAttachment, 'id'> {
   readonly blob: string;
 }
 
@@ -235,8 +234,7 @@ async function store(
   return { id: record.id, accountId, status: heldReason === null ? 'received' : 'held', heldReason };
 }
 
-/** The fields of the record that come from the message itself. */
-function recordPartOf(message: IncomingMessage) {
+function recordPartOf(message: IncomingMessage): RecordPart {
   const { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic } = message;
   return { messageId, inReplyTo, from, to, cc, replyTo, subject, text, size, auth, automatic };
 }
