@@ -68,6 +68,30 @@ export async function readPage<N extends Noun, Entry>(
   return pageOf(rows, limit, upwards);
 }
 
+/** A table of Prisma with the time and the id of each row. */
+interface ListedTable<Row> {
+  findFirst(query: { where: object; select: { createdAt: true } }): Promise<{ createdAt: Date } | null>;
+  findMany(query: { where: object } & Omit<PageRange, 'where'>): Promise<Row[]>;
+}
+
+/**
+ * Reads a page of the table's rows that fit `where`, the newest first.
+ *
+ * @returns null when the cursor is none of these rows.
+ */
+export async function readRows<N extends Noun, Row, Entry>(
+  request: PageRequest<N>,
+  table: ListedTable<Row>,
+  mine: object,
+  entriesOf: (rows: Row[]) => Entry[] | Promise<Entry[]>,
+): Promise<Page<Entry> | null> {
+  return readPage(request, {
+    cursor: (id) => table.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
+    read: async ({ where, ...range }) =>
+      entriesOf(await table.findMany({ where: { ...mine, ...where }, ...range })),
+  });
+}
+
 /**
  * @param rows from the cursor on, in the requested direction: one more than the page shows, if there is one.
  */

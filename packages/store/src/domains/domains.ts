@@ -3,7 +3,7 @@ import type { AccountId, Clock, DomainId } from '@postrider/domain';
 import type { PoolClient } from 'pg';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { readPage } from '../db/page.ts';
+import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
 import { lockAccount } from '../db/sql/lock-account.ts';
@@ -82,13 +82,7 @@ export function createDomainStore(db: Database, clock: Clock) {
     },
     /** The newest first. @returns null when the cursor is not a domain of the account. */
     async list(accountId: AccountId, request: PageRequest<'domain'>): Promise<Page<Domain> | null> {
-      return readPage(request, {
-        cursor: (id) => domains.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
-        async read({ where, ...range }) {
-          const rows = await domains.findMany({ where: { accountId, ...where }, ...range });
-          return rows.map(domainOf);
-        },
-      });
+      return readRows(request, domains, { accountId }, (rows) => rows.map(domainOf));
     },
     /** @returns false when the domain does not exist. */
     async update(accountId: AccountId, id: DomainId, { status, records }: DomainState): Promise<boolean> {

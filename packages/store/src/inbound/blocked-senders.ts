@@ -1,7 +1,7 @@
 import { newId } from '@postrider/domain';
 import type { AccountId, BlockedSenderId, Clock } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
-import { readPage } from '../db/page.ts';
+import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { lockAccount } from '../db/sql/lock-account.ts';
 import { runIn } from '../db/statement.ts';
@@ -51,13 +51,7 @@ export function createBlockedSenderStore(db: Database, clock: Clock, perAccountM
       accountId: AccountId,
       request: PageRequest<'blockedSender'>,
     ): Promise<Page<BlockedSender> | null> {
-      return readPage(request, {
-        cursor: (id) => senders.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
-        async read({ where, ...range }) {
-          const rows = await senders.findMany({ where: { accountId, ...where }, ...range });
-          return rows.map(blockedOf);
-        },
-      });
+      return readRows(request, senders, { accountId }, (rows) => rows.map(blockedOf));
     },
     /** Held mail stays held. @returns false when the entry does not exist. */
     async delete(accountId: AccountId, id: BlockedSenderId): Promise<boolean> {

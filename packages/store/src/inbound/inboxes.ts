@@ -3,7 +3,7 @@ import type { AccountId, Clock, DomainId, InboxId, KeyKind, MailReader } from '@
 import type { PoolClient } from 'pg';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { readPage } from '../db/page.ts';
+import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
 import { lockAccount } from '../db/sql/lock-account.ts';
@@ -84,13 +84,7 @@ export function createInboxStore(db: Database, clock: Clock, rules: InboxRules) 
     },
     /** The newest first. @returns null when the cursor is not an inbox of the reader. */
     async list({ accountId, kind }: MailReader, request: PageRequest<'inbox'>): Promise<Page<Inbox> | null> {
-      return readPage(request, {
-        cursor: (id) => inboxes.findFirst({ where: { id, accountId, kind }, select: { createdAt: true } }),
-        async read({ where, ...range }) {
-          const rows = await inboxes.findMany({ where: { accountId, kind, ...where }, ...range });
-          return withMail(db, rows);
-        },
-      });
+      return readRows(request, inboxes, { accountId, kind }, (rows) => withMail(db, rows));
     },
     /**
      * Frees the address and lowers the account's count. Messages and threads read as missing at once; a relay

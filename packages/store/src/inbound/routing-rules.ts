@@ -10,7 +10,7 @@ import type {
 } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { readPage } from '../db/page.ts';
+import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import { ownsDomain } from '../domains/sql/domains.ts';
@@ -86,11 +86,7 @@ export function createRoutingRuleStore(
     },
     /** The newest first. @returns null when the cursor is not a rule of the account. */
     async list(accountId: AccountId, request: PageRequest<'routingRule'>): Promise<Page<RoutingRule> | null> {
-      return readPage(request, {
-        cursor: (id) => table.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
-        read: async ({ where, ...range }) =>
-          withWebhooks(db, await table.findMany({ where: { accountId, ...where }, ...range })),
-      });
+      return readRows(request, table, { accountId }, (rows) => withWebhooks(db, rows));
     },
     /**
      * Deletes the rule with its webhook, queued deliveries and dead letters. The rows of a large backlog are

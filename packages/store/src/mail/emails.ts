@@ -11,7 +11,7 @@ import type {
 import { runOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { readPage } from '../db/page.ts';
-import type { Page, PageRequest } from '../db/page.ts';
+import type { Page, PagePosition, PageRange, PageRequest } from '../db/page.ts';
 import type { Statement } from '../db/statement.ts';
 import type { Email as EmailRow } from '../generated/client.ts';
 import { recallAnswer, storeMail } from './send-emails.ts';
@@ -95,48 +95,39 @@ export function createEmailStore(db: Database, clock: Clock) {
      * message.
      */
     async list(reader: MailReader, request: PageRequest<'email'>): Promise<Page<ListedEmail> | null> {
-      return reader.kind === 'test' ? listOfTestKey(db, reader, request) : listOfLiveKey(db, reader, request);
+      return readPage(request, {
+        cursor: (id) =>
+          db.prisma.email.findFirst({ where: { id, ...visibleTo(reader) }, select: { createdAt: true } }),
+        read: (range, position) =>
+          reader.kind === 'test'
+            ? pageOfTestKey(db, reader, range, position)
+            : pageOfLiveKey(db, reader, range),
+      });
     },
   };
 }
 
-async function listOfLiveKey(
-  db: Database,
-  reader: MailReader,
-  request: PageRequest<'email'>,
-): Promise<Page<ListedEmail> | null> {
-  return readPage(request, {
-    cursor: (id) => createdAtOf(db, reader, id),
-    async read({ where, ...range }) {
-      const rows = await db.prisma.email.findMany({
-        where: { accountId: reader.accountId, ...where },
-        ...range,
-        omit: { html: true, text: true },
-      });
-      return rows.map(listedOf);
-    },
+async function pageOfLiveKey(
+  { prisma }: Database,
+  { accountId }: MailReader,
+  { where, ...range }: PageRange,
+): Promise<ListedEmail[]> {
+  const rows = await prisma.email.findMany({
+    where: { accountId, ...where },
+    ...range,
+    omit: { html: true, text: true },
   });
+  return rows.map(listedOf);
 }
 
-async function listOfTestKey(
-  db: Database,
-  reader: MailReader,
-  request: PageRequest<'email'>,
-): Promise<Page<ListedEmail> | null> {
-  return readPage(request, {
-    cursor: (id) => createdAtOf(db, reader, id),
-    read: ({ take }, { cursor, upwards }) =>
-      runOn<ListedEmail>(db.pool, upwards ? TEST_EMAILS_BEFORE : TEST_EMAILS_AFTER, [
-        reader.accountId,
-        cursor?.createdAt ?? 'infinity',
-        cursor?.id ?? '',
-        take,
-      ]),
-  });
-}
-
-function createdAtOf({ prisma }: Database, reader: MailReader, id: EmailId) {
-  return prisma.email.findFirst({ where: { id, ...visibleTo(reader) }, select: { createdAt: true } });
+async function pageOfTestKey(
+  { pool }: Database,
+  { accountId }: MailReader,
+  { take }: PageRange,
+  { cursor, upwards }: PagePosition,
+): Promise<ListedEmail[]> {
+  const statement = upwards ? TEST_EMAILS_BEFORE : TEST_EMAILS_AFTER;
+  return runOn(pool, statement, [accountId, cursor?.createdAt ?? 'infinity', cursor?.id ?? '', take]);
 }
 
 function visibleTo({ accountId, kind }: MailReader) {

@@ -2,7 +2,7 @@ import { newEvents, newId } from '@postrider/domain';
 import type { AccountId, Clock, EmailId, EventData, SuppressionId, TopicId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
-import { readPage } from '../db/page.ts';
+import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { recordCause } from '../db/record-cause.ts';
 import type { Suppression as SuppressionRow, SuppressionOrigin } from '../generated/client.ts';
@@ -72,13 +72,7 @@ export function createSuppressionStore(db: Database, clock: Clock) {
       origin: SuppressionOrigin | null,
     ): Promise<Page<Suppression> | null> {
       const mine = { accountId, ...(origin === null ? {} : { origin }) };
-      return readPage(request, {
-        cursor: (id) => suppressions.findFirst({ where: { id, ...mine }, select: { createdAt: true } }),
-        async read({ where, ...range }) {
-          const rows = await suppressions.findMany({ where: { ...mine, ...where }, ...range });
-          return rows.map(suppressionOf);
-        },
-      });
+      return readRows(request, suppressions, mine, (rows) => rows.map(suppressionOf));
     },
     /**
      * Removes all of these suppressions that exist, or none.

@@ -1,7 +1,7 @@
 import { newId } from '@postrider/domain';
 import type { AccountId, Clock, TopicId } from '@postrider/domain';
 import type { Database } from '../db/database.ts';
-import { readPage } from '../db/page.ts';
+import { readRows } from '../db/page.ts';
 import type { Page, PageRequest } from '../db/page.ts';
 import { inTransaction } from '../db/pool.ts';
 import { run } from '../db/statement.ts';
@@ -40,13 +40,7 @@ export function createTopicStore(db: Database, clock: Clock) {
     },
     /** The newest first. @returns null when the cursor is not a topic of the account. */
     async list(accountId: AccountId, request: PageRequest<'topic'>): Promise<Page<Topic> | null> {
-      return readPage(request, {
-        cursor: (id) => topics.findFirst({ where: { id, accountId }, select: { createdAt: true } }),
-        async read({ where, ...range }) {
-          const rows = await topics.findMany({ where: { accountId, ...where }, ...range });
-          return rows.map(topicOf);
-        },
-      });
+      return readRows(request, topics, { accountId }, (rows) => rows.map(topicOf));
     },
     /**
      * Deletes the topic and its suppressions. Its mail stays, but queued mail about it is not sent.
