@@ -166,7 +166,10 @@ describe('mail that SES has put into a bucket', () => {
     expect({ type, data }).toMatchObject({
       type: 'message.received',
       data: {
-        ...{ status: 'received', subject: 'In a bucket', received_for: [address], size: bytes.length },
+        status: 'received',
+        subject: 'In a bucket',
+        received_for: [address],
+        size: bytes.length,
         auth: { spf: 'neutral', dkim: 'pass', dmarc: 'temperror' },
       },
     });

@@ -53,8 +53,10 @@ test('a delivery whose event is gone ends, with a line and a count', async () =>
   await untilMetric(worker, 'postrider_orphaned_deliveries_total', (ended) => ended === 1);
   expect(worker.log).toContainEqual(
     expect.objectContaining({
-      ...{ level: 'error', msg: 'delivery ended: its event is gone' },
-      ...{ event_id: gone, webhook_id: webhook.id },
+      level: 'error',
+      msg: 'delivery ended: its event is gone',
+      event_id: gone,
+      webhook_id: webhook.id,
     }),
   );
 });

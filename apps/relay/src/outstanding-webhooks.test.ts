@@ -11,15 +11,13 @@ const at = (second: number): DeliveryPosition => ({
 
 function scannedAs(found: Partial<ScannedWebhook>): ScannedWebhook {
   return {
-    ...{
-      webhookId: W,
-      outstanding: true,
-      dueSoon: true,
-      leased: false,
-      stuck: false,
-      firstDue: null,
-      scanFrom: at(1),
-    },
+    webhookId: W,
+    outstanding: true,
+    dueSoon: true,
+    leased: false,
+    stuck: false,
+    firstDue: null,
+    scanFrom: at(1),
     ...found,
   };
 }

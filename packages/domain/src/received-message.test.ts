@@ -7,10 +7,27 @@ const KIB = 1024;
 const ENVELOPE = '\u{1f4e8}'; // four bytes, two units of UTF-16
 
 const MESSAGE: ReceivedMessage = {
-  ...{ id: 'msg_1' as MessageId, accountId: 'acct_1' as AccountId, kind: 'live', status: 'received' },
-  ...{ inboxId: null, threadId: null, ruleId: null, messageId: null, inReplyTo: null },
-  ...{ from: '', to: [], cc: [], replyTo: [], receivedFor: [], subject: null, text: null },
-  ...{ receivedAt: new Date(0), size: 1, attachments: [], automatic: false, heldReason: null },
+  id: 'msg_1' as MessageId,
+  accountId: 'acct_1' as AccountId,
+  kind: 'live',
+  status: 'received',
+  inboxId: null,
+  threadId: null,
+  ruleId: null,
+  messageId: null,
+  inReplyTo: null,
+  from: '',
+  to: [],
+  cc: [],
+  replyTo: [],
+  receivedFor: [],
+  subject: null,
+  text: null,
+  receivedAt: new Date(0),
+  size: 1,
+  attachments: [],
+  automatic: false,
+  heldReason: null,
   auth: { spf: 'none', dkim: 'none', dmarc: 'none' },
 };
 
@@ -45,10 +62,20 @@ describe('a record', () => {
   const name = ENVELOPE.repeat(999);
   const large: ReceivedMessage = {
     ...MESSAGE,
-    ...{ to: many, cc: many, replyTo: many, receivedFor: many, subject: name },
-    ...{ messageId: `${name}@a.example`, inReplyTo: name, text: 'x'.repeat(20 * KIB) },
+    to: many,
+    cc: many,
+    replyTo: many,
+    receivedFor: many,
+    subject: name,
+    messageId: `${name}@a.example`,
+    inReplyTo: name,
+    text: 'x'.repeat(20 * KIB),
     attachments: many.map((_, n) => ({
-      ...{ id: `att_${n}` as AttachmentId, filename: name, contentType: name, contentId: name, size: 1 },
+      id: `att_${n}` as AttachmentId,
+      filename: name,
+      contentType: name,
+      contentId: name,
+      size: 1,
     })),
   };
 
@@ -60,7 +87,11 @@ describe('a record', () => {
     expect(record).toMatchObject({ subject: cut, message_id: `<${cut}>`, in_reply_to: `<${cut}>` });
     expect(record.attachments).toEqual(
       Array.from({ length: 100 }, (_, n) => ({
-        ...{ id: `att_${n}`, filename: cut, content_type: cut, content_id: cut, size: 1 },
+        id: `att_${n}`,
+        filename: cut,
+        content_type: cut,
+        content_id: cut,
+        size: 1,
       })),
     );
   });

@@ -44,13 +44,16 @@ export async function endDeliveries(
     [webhookId],
   );
   const ended = waiting.map((row, n) => ({
-    ...{ ...row, startedAgoMs: 2, endedAgoMs: 1, durationMs: 1, answer: null, statusCode: 410 },
-    ...{
-      error: 'HTTP 410',
-      deadLetterId: `dl_${row.deliveryId}_${n}`,
-      reason: 'rejected',
-      requestMade: true,
-    },
+    ...row,
+    startedAgoMs: 2,
+    endedAgoMs: 1,
+    durationMs: 1,
+    answer: null,
+    statusCode: 410,
+    error: 'HTTP 410',
+    deadLetterId: `dl_${row.deliveryId}_${n}`,
+    reason: 'rejected',
+    requestMade: true,
   }));
   await work[result](ended as never);
 }

@@ -31,7 +31,9 @@ export async function openMigrationGround(): Promise<MigrationGround> {
     return client;
   };
   return {
-    ...{ url, directory, connect },
+    url,
+    directory,
+    connect,
     client: await connect(),
     write(migration, sql) {
       mkdirSync(join(directory, migration), { recursive: true });

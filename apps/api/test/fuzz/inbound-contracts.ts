@@ -32,14 +32,26 @@ const FILE = { id: ID('att'), filename: 'a.txt', content_type: 'text/plain', con
 function judgeMessage(doc: Document): void {
   const threaded = doc['thread_id'] !== null;
   expect(doc).toEqual({
-    ...{ object: 'message', id: ID('msg'), status: doc['status'] },
+    object: 'message',
+    id: ID('msg'),
+    status: doc['status'],
     ...(threaded ? { inbox_id: ID('ibx'), thread_id: ID('thr') } : { inbox_id: null, thread_id: null }),
-    ...{ rule_id: null, in_reply_to: null },
+    rule_id: null,
+    in_reply_to: null,
     message_id: expect.stringMatching(/^<msg_\w+@mail\.example>$/),
-    ...{ from: 'Ann <ann@shop.example>', to: ['a@in.example'], cc: [], reply_to: [] },
-    ...{ received_for: ['a@in.example'], subject: 'Hi', text: 'Hello', text_truncated: false },
-    ...{ received_at: TIME, size: 1_000, attachments: threaded ? [] : [FILE] },
-    ...{ auth: { spf: 'pass', dkim: 'none', dmarc: 'none' }, automatic: false },
+    from: 'Ann <ann@shop.example>',
+    to: ['a@in.example'],
+    cc: [],
+    reply_to: [],
+    received_for: ['a@in.example'],
+    subject: 'Hi',
+    text: 'Hello',
+    text_truncated: false,
+    received_at: TIME,
+    size: 1_000,
+    attachments: threaded ? [] : [FILE],
+    auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
+    automatic: false,
     held_reason: doc['status'] === 'received' ? null : 'spam',
   });
   expect(['received', 'held', 'released']).toContain(doc['status']);
@@ -66,7 +78,8 @@ const messageContracts: Readonly<Record<string, RouteContract>> = {
     refusals: heldMail,
     judge({ html, headers, released_at: releasedAt, ...doc }) {
       expect({ html, headers, releasedAt }).toEqual({
-        ...{ html: null, headers: [{ name: 'Subject', value: 'Hi' }] },
+        html: null,
+        headers: [{ name: 'Subject', value: 'Hi' }],
         releasedAt: null,
       });
       judgeMessage(doc);
@@ -110,21 +123,17 @@ const threaded = { ...inbox, noun: 'threadedInbox', success: '200 json' } as con
 
 function judgeThread(doc: Document): void {
   expect(doc).toEqual({
-    ...{
-      id: ID('thr'),
-      ...THREAD_TEXTS,
-      from: 'Ann <ann@shop.example>',
-      to: ['a@in.example'],
-      cc: [],
-      bcc: [],
-    },
-    ...{
-      email_count: 1,
-      has_attachment: expect.any(Boolean),
-      has_draft: false,
-      read: false,
-      received_at: TIME,
-    },
+    id: ID('thr'),
+    ...THREAD_TEXTS,
+    from: 'Ann <ann@shop.example>',
+    to: ['a@in.example'],
+    cc: [],
+    bcc: [],
+    email_count: 1,
+    has_attachment: expect.any(Boolean),
+    has_draft: false,
+    read: false,
+    received_at: TIME,
   });
 }
 
@@ -134,16 +143,20 @@ function judgeSummary(doc: Document): void {
 
 function judgeThreadEmail(doc: Document): void {
   expect(doc).toEqual({
-    ...{
-      id: ID('msg'),
-      direction: 'inbound',
-      from: 'Ann <ann@shop.example>',
-      to: ['a@in.example'],
-      cc: [],
-      bcc: [],
-    },
-    ...{ reply_to: [], subject: 'Hi', message_id: expect.any(String), html: null, text: 'Hello' },
-    ...{ attachments: expect.any(Array), read: false, received_at: TIME },
+    id: ID('msg'),
+    direction: 'inbound',
+    from: 'Ann <ann@shop.example>',
+    to: ['a@in.example'],
+    cc: [],
+    bcc: [],
+    reply_to: [],
+    subject: 'Hi',
+    message_id: expect.any(String),
+    html: null,
+    text: 'Hello',
+    attachments: expect.any(Array),
+    read: false,
+    received_at: TIME,
   });
 }
 
@@ -355,7 +368,9 @@ export const inboundContracts: Readonly<Record<string, RouteContract>> = {
     refusals: ['404 not-found'],
     judge({ object, domain_id: domain, receiving_address: receiving, drafts, ...doc }) {
       expect({ object, domain, receiving, drafts }).toEqual({
-        ...{ object: 'inbox', domain: '', drafts: 0 },
+        object: 'inbox',
+        domain: '',
+        drafts: 0,
         receiving: doc['email_address'],
       });
       judgeInbox(doc);

@@ -21,8 +21,12 @@ function violationsOf({
 }: Changes): readonly Violation[] {
   const right = rightHistory();
   const events = types.map((type, index) => ({
-    ...{ id: `evt_mail_${index}`, accountId: 'acct_2', type, createdAtMs: 1_000_000 },
-    ...{ emailId: null, messageId: 'msg_1' },
+    id: `evt_mail_${index}`,
+    accountId: 'acct_2',
+    type,
+    createdAtMs: 1_000_000,
+    emailId: null,
+    messageId: 'msg_1',
   }));
   const cause = { kind: 'message' as const, outcome, id: null, beganAtMs: 0, endedAtMs: 1 };
   return check({

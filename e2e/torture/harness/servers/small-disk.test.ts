@@ -45,7 +45,10 @@ const isMounted = (folder: string): boolean => readFileSync('/proc/mounts', 'utf
       const resolveDir = fileURLToPath(new URL('.', import.meta.url));
       await build({
         stdin: { contents, loader: 'ts', resolveDir },
-        ...{ bundle: true, platform: 'node', format: 'esm', outfile },
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        outfile,
       });
       const holder = spawn(process.execPath, [outfile], { stdio: ['pipe', 'pipe', 'inherit'] });
       const [mounted] = (await once(createInterface({ input: holder.stdout }), 'line')) as [string];

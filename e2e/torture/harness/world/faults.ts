@@ -43,7 +43,12 @@ export function createFaults(parts: {
       parts.recovery.healed();
       const all = new Set([...before, ...(await inFlight())]);
       log.push({
-        ...{ name, atMs, endedAtMs: nowMs(), mayRepeat, inFlight: [...all], clockStepMs },
+        name,
+        atMs,
+        endedAtMs: nowMs(),
+        mayRepeat,
+        inFlight: [...all],
+        clockStepMs,
         ...(losesSinceMs === undefined ? {} : { losesSinceMs }),
       });
     },

@@ -116,7 +116,10 @@ function report(
   const said = { occurredAt: '2026-03-01T11:59:59.000Z', detail: notificationDetailOf({}) };
   return createProviderNotificationStore(store.db, store.clock).record({
     messageId: `${type}/${accountId}/${address}`,
-    ...{ emailId: null, providerMessageId: null, writtenEmailId: null, ...whose },
+    emailId: null,
+    providerMessageId: null,
+    writtenEmailId: null,
+    ...whose,
     suppress,
     event: { type, recipients: [address], ...said },
   });

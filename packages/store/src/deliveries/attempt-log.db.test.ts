@@ -56,8 +56,14 @@ async function attemptOf(deliveryId: string): Promise<FinishedAttempt> {
   if (held === undefined) throw new Error('the delivery is gone');
   return {
     ...held,
-    ...{ deliveryId, claim: 0, startedAgoMs: 5, endedAgoMs: 0, durationMs: 5, statusCode: 200 },
-    ...{ answer: null, eventType: 'email.sent' },
+    deliveryId,
+    claim: 0,
+    startedAgoMs: 5,
+    endedAgoMs: 0,
+    durationMs: 5,
+    statusCode: 200,
+    answer: null,
+    eventType: 'email.sent',
   };
 }
 

@@ -129,8 +129,11 @@ describe('of a table beyond what is read whole', () => {
   test('not more of it is read than that', async () => {
     await rows.deliveries(await rows.webhook(), { count: ROWS });
     const pool = createPool({
-      ...{ databaseUrl: store.outside.url, size: 1, applicationName: 'backlog-test' },
-      ...{ durableCommits: false, onError: () => undefined },
+      databaseUrl: store.outside.url,
+      size: 1,
+      applicationName: 'backlog-test',
+      durableCommits: false,
+      onError: () => undefined,
     });
     const read = async (): Promise<number> => {
       await pool.query('select pg_stat_force_next_flush()');

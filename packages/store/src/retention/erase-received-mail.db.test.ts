@@ -181,7 +181,10 @@ test('and waits once in a pass for an inbox that is busy for long, and keeps no 
   for (let n = 0; n < 6; n += 1) await received({ from: BOB, recipients: [INBOX, other] });
   await end('done');
   const pool = createPool({
-    ...{ databaseUrl: store.outside.url, size: 1, applicationName: 'erasure', durableCommits: true },
+    databaseUrl: store.outside.url,
+    size: 1,
+    applicationName: 'erasure',
+    durableCommits: true,
     onError: () => undefined,
   });
   let waits = 0;

@@ -111,10 +111,17 @@ describe('a person is forgotten', () => {
     await createSuppressionStore(store.db, store.clock).add(accountId, [BOB]);
     const emailId = await sent({ to: [BOB, 'ada@a.example'] });
     const data = {
-      ...{ email_id: emailId, recipients: ['ada@a.example'], occurred_at: '2026-03-01T12:00:00.000Z' },
+      email_id: emailId,
+      recipients: ['ada@a.example'],
+      occurred_at: '2026-03-01T12:00:00.000Z',
       detail: {
-        ...{ bounce_type: null, bounce_sub_type: null, diagnostic: null, complaint_type: null },
-        ...{ smtp_response: null, reject_reason: null, link: null },
+        bounce_type: null,
+        bounce_sub_type: null,
+        diagnostic: null,
+        complaint_type: null,
+        smtp_response: null,
+        reject_reason: null,
+        link: null,
       },
     };
     await store.db.transactions.run(async (tx) => {

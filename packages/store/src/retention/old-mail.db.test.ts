@@ -31,7 +31,11 @@ async function mail({ ageDays, kind = 'live', handedOver = true, idempotencyKey 
   const idempotency =
     idempotencyKey === undefined ? null : { route: 'r', key: idempotencyKey, digest: Buffer.from('d') };
   const sent = await createEmailStore(store.db, store.clock).send({
-    ...{ accountId, kind, drafts, domains: [], idempotency },
+    accountId,
+    kind,
+    drafts,
+    domains: [],
+    idempotency,
   });
   if (sent.kind !== 'stored') throw new Error(sent.kind);
   const id = sent.ids[0] as EmailId;
@@ -133,7 +137,10 @@ describe('old mail', () => {
     const id = await mail({ ageDays: 366, idempotencyKey: 'k' });
     expect(await dropOldMail(store.db.pool, 365)).toBe(1);
     const again = await createEmailStore(store.db, store.clock).send({
-      ...{ accountId, kind: 'live', drafts: [draftOf()], domains: [] },
+      accountId,
+      kind: 'live',
+      drafts: [draftOf()],
+      domains: [],
       idempotency: { route: 'r', key: 'k', digest: Buffer.from('d') },
     });
     expect(again).toEqual({ kind: 'repeated', ids: [id] });

@@ -65,7 +65,10 @@ async function threadOf(id: MessageId): Promise<ThreadId> {
 async function answered(messageId: string, ageDays: number): Promise<void> {
   store.clock.set(new Date(Date.now() - ageDays * 86_400_000));
   const sent = await createEmailStore(store.db, store.clock).send({
-    ...{ accountId, kind: 'live', domains: [], idempotency: null },
+    accountId,
+    kind: 'live',
+    domains: [],
+    idempotency: null,
     drafts: [draftOf({ from: ADDRESS, headers: { 'In-Reply-To': `<${messageId}>` } })],
   });
   expect(sent.kind).toBe('stored');

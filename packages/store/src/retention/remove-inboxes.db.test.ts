@@ -52,7 +52,10 @@ async function received(more: Partial<IncomingMessage> = {}): Promise<MessageId>
 
 const send = async (threadId?: ThreadId) =>
   createEmailStore(store.db, store.clock).send({
-    ...{ ...reader, domains: [], idempotency: null, drafts: [draftOf({ from: ADDRESS })] },
+    ...reader,
+    domains: [],
+    idempotency: null,
+    drafts: [draftOf({ from: ADDRESS })],
     ...(threadId === undefined ? {} : { reply: { inboxId, threadId } }),
   });
 
@@ -93,9 +96,19 @@ test('a deleted inbox frees its address and its place at once, and all that it h
   });
   const before = await seen();
   expect(before).toEqual({
-    ...{ mailIsTaken: false, inbox: null, deletedAgain: null, message: null, released: 'missing' },
-    ...{ raw: null, file: null, ofAccount: [], heldOfAccount: [], ofInbox: [], behindIt: null },
-    ...{ byOperator: [], reply: { kind: 'missing' } },
+    mailIsTaken: false,
+    inbox: null,
+    deletedAgain: null,
+    message: null,
+    released: 'missing',
+    raw: null,
+    file: null,
+    ofAccount: [],
+    heldOfAccount: [],
+    ofInbox: [],
+    behindIt: null,
+    byOperator: [],
+    reply: { kind: 'missing' },
   });
   expect(await createHousekeeping(store.db.pool).removeInboxes()).toEqual({ removed: 1, underWay: 0 });
   expect(await rowsLeft()).toEqual([0, 0, 0, 0, 0]);

@@ -131,14 +131,12 @@ async function held(webhookId: WebhookId, count: number): Promise<HeldDelivery[]
 async function takeReport(emailId: EmailId | null, providerMessageId: EmailId | null): Promise<void> {
   await database.query('update emails set provider_message_id = id where id = $1', [providerMessageId]);
   const address = `${emailId ?? providerMessageId}@b.example`;
-  const outcome = await createProviderNotificationStore(db, clock).record({
-    ...{ messageId: address, emailId, providerMessageId, writtenEmailId: null },
-    suppress: [{ address, reason: 'bounce' }],
-    event: {
-      ...{ type: 'email.bounced', recipients: [address], occurredAt: clock.now().toISOString() },
-      detail: notificationDetailOf({}),
-    },
-  });
+  const suppress = [{ address, reason: 'bounce' as const }];
+  const occurredAt = clock.now().toISOString();
+  const detail = notificationDetailOf({});
+  const event = { type: 'email.bounced', recipients: [address], occurredAt, detail } as const;
+  const ids = { messageId: address, emailId, providerMessageId, writtenEmailId: null };
+  const outcome = await createProviderNotificationStore(db, clock).record({ ...ids, suppress, event });
   expect(outcome).toBe('recorded');
 }
 

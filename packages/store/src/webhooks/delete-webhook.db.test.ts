@@ -84,8 +84,11 @@ test('a DELETE in which a cause that has matched never ends is answered, and the
   const webhookId = await rows.webhook({ accountId });
   await rows.deliveries(webhookId, { count: 2 });
   const impatient = createPool({
-    ...{ databaseUrl: withLockTimeout(store.outside.url), size: 2, applicationName: 'impatient' },
-    ...{ durableCommits: true, onError: () => undefined },
+    databaseUrl: withLockTimeout(store.outside.url),
+    size: 2,
+    applicationName: 'impatient',
+    durableCommits: true,
+    onError: () => undefined,
   });
   await inUndoneTransaction(store.db.pool, async (cause) => {
     await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
@@ -175,8 +178,13 @@ function finished({ deliveryId, claim, eventId, webhookId }: HeldDelivery): Fini
 
 async function claimFor(webhookId: WebhookId): Promise<ClaimedDelivery[]> {
   return createDeliveryOutbox(store.db.pool).claim([{ webhookId, limit: 8, fastLimit: 8 }], {
-    ...{ lookAheadSeconds: 60, fastRowsMax: 100, slowRowsMax: 100, earlyRowsMax: 100 },
-    ...{ failingLimit: 4, leaseSeconds: 30, stuckAfterSeconds: 1 },
+    lookAheadSeconds: 60,
+    fastRowsMax: 100,
+    slowRowsMax: 100,
+    earlyRowsMax: 100,
+    failingLimit: 4,
+    leaseSeconds: 30,
+    stuckAfterSeconds: 1,
   });
 }
 

@@ -62,7 +62,8 @@ export function protocolCommands(replayPath: string | undefined): fc.Arbitrary<I
     story.map(commandOf),
   ];
   return fc.commands(commands, {
-    ...{ maxCommands: 30, size: 'max' },
+    maxCommands: 30,
+    size: 'max',
     ...(replayPath === undefined ? {} : { replayPath }),
   });
 }

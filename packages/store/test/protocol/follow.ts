@@ -72,8 +72,14 @@ function queue(state: State, eventId: EventId, webhookId: WebhookId, { seen }: C
   if (id === undefined) throw new Contradiction(`${pair} was not queued for the ${set + 1}. time`);
   state.sets.set(pair, set + 1);
   state.deliveries.set(id, {
-    ...{ eventId, webhookId, claim: 0, attempts: 0, lastStatus: null },
-    ...{ dueAt: state.now, leasedUntil: null, takenAt: null },
+    eventId,
+    webhookId,
+    claim: 0,
+    attempts: 0,
+    lastStatus: null,
+    dueAt: state.now,
+    leasedUntil: null,
+    takenAt: null,
   });
 }
 

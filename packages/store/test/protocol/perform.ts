@@ -129,13 +129,11 @@ export async function claim(
     {
       lookAheadSeconds: LOOK_AHEAD_UNITS * UNIT_SECONDS,
       leaseSeconds: LEASE_UNITS * UNIT_SECONDS,
-      ...{
-        fastRowsMax: 1000,
-        slowRowsMax: 1000,
-        earlyRowsMax: 1000,
-        failingLimit: 1,
-        stuckAfterSeconds: 1,
-      },
+      fastRowsMax: 1000,
+      slowRowsMax: 1000,
+      earlyRowsMax: 1000,
+      failingLimit: 1,
+      stuckAfterSeconds: 1,
     },
   );
   for (const { deliveryId, claim: fence, delayMs } of claimed) {
@@ -156,7 +154,11 @@ export async function take(
 ): Promise<{ act: Act; hands: readonly Hand[] }> {
   const taken = await world.work.take(jobs, LEASE_UNITS * UNIT_SECONDS);
   const hands = taken.map(({ deliveryId, claim: fence, eventId, webhookId, attemptsMade, earlyMs }) => ({
-    ...{ deliveryId, claim: fence, eventId, webhookId, attemptsMade },
+    deliveryId,
+    claim: fence,
+    eventId,
+    webhookId,
+    attemptsMade,
     startsAt: now + unitsOf(earlyMs / 1000),
   }));
   world.hands.push(...hands);
@@ -226,8 +228,16 @@ function finishedOf({ hand, statusCode, endedAgoUnits }: Ending): FinishedAttemp
   const endedAgoMs = endedAgoUnits * UNIT_SECONDS * 1000;
   const { deliveryId, claim: fence, eventId, webhookId } = hand;
   return {
-    ...{ deliveryId, claim: fence, eventId, webhookId, statusCode, eventType: 'email.sent', answer: null },
-    ...{ startedAgoMs: endedAgoMs + 100, endedAgoMs, durationMs: 100 },
+    deliveryId,
+    claim: fence,
+    eventId,
+    webhookId,
+    statusCode,
+    eventType: 'email.sent',
+    answer: null,
+    startedAgoMs: endedAgoMs + 100,
+    endedAgoMs,
+    durationMs: 100,
   };
 }
 

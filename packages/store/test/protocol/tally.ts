@@ -22,17 +22,22 @@ export interface Tally {
 
 export function emptyTally(): Tally {
   return {
-    ...{
-      claimed: 0,
-      claimedAgainAfterALapse: 0,
-      takenEarly: 0,
-      taken: 0,
-      staleJobsRefused: 0,
-      done: 0,
-      putBack: 0,
-    },
-    ...{ exhausted: 0, rejected: 0, lateFinishesRefused: 0, lateBesideHeldInOneBatch: 0, replayed: 0 },
-    ...{ replaysRefused: 0, webhooksDeleted: 0, eventsDropped: 0, historyRestored: 0 },
+    claimed: 0,
+    claimedAgainAfterALapse: 0,
+    takenEarly: 0,
+    taken: 0,
+    staleJobsRefused: 0,
+    done: 0,
+    putBack: 0,
+    exhausted: 0,
+    rejected: 0,
+    lateFinishesRefused: 0,
+    lateBesideHeldInOneBatch: 0,
+    replayed: 0,
+    replaysRefused: 0,
+    webhooksDeleted: 0,
+    eventsDropped: 0,
+    historyRestored: 0,
   };
 }
 

@@ -79,14 +79,20 @@ export async function openWorld(): Promise<World> {
   );
   const secrets = createSecretBox([Buffer.alloc(32, 1)]);
   const world: World = {
-    ...{ database, db, accounts: [await rows.account(), await rows.account()] },
+    database,
+    db,
+    accounts: [await rows.account(), await rows.account()],
     outbox: createDeliveryOutbox(leases),
     work: createDeliveryWork(leases, outcomes),
     webhooks: createWebhookStore(db, secrets, clockAgo(0)),
     deadLetters: createDeadLetterStore(db),
     retention: outcomes,
     tally: emptyTally(),
-    ...{ jobs: [], hands: [], registered: [], letters: [], order: [] },
+    jobs: [],
+    hands: [],
+    registered: [],
+    letters: [],
+    order: [],
     async begin() {
       await database.query(CLEAR);
       for (const list of [world.jobs, world.hands, world.registered, world.letters]) list.length = 0;

@@ -29,7 +29,10 @@ export function sesReceived(wish: ReceivedWish) {
         object === undefined
           ? { type: 'SNS', topicArn }
           : {
-              ...{ type: 'S3', topicArn, bucketName: object.bucket, objectKeyPrefix: '' },
+              type: 'S3',
+              topicArn,
+              bucketName: object.bucket,
+              objectKeyPrefix: '',
               objectKey: object.key,
             },
     },
