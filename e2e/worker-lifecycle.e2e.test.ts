@@ -5,9 +5,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startPostgres, startRedis } from '@postrider/embedded';
 import type { RunningPostgres, RunningRedis } from '@postrider/embedded';
-import { after, answer, describeWithRedis, hang, waitFor } from '@postrider/testing';
+import {
+  after,
+  answer,
+  describeWithRedis,
+  hang,
+  HOSTILE_SETTINGS,
+  waitFor,
+  withClient,
+} from '@postrider/testing';
 import type { SystemProcess, TestDatabase } from '@postrider/testing';
-import { Client } from 'pg';
 import { startSystem } from './start-system.ts';
 import type { System, SystemOptions } from './start-system.ts';
 
@@ -156,7 +163,7 @@ describe('with Postgres stopped', () => {
 
   beforeEach(async () => {
     dataDir = join(mkdtempSync(join(tmpdir(), 'postrider-lifecycle-')), 'data');
-    postgres = await startPostgres({ dataDir, durable: false });
+    postgres = await startPostgres({ dataDir, durable: false, settings: HOSTILE_SETTINGS });
     execFileSync(process.execPath, [CLI, 'migrate'], {
       env: { PATH: process.env['PATH'], DATABASE_URL: postgres.url },
       stdio: 'ignore',
@@ -189,7 +196,12 @@ describe('with Postgres stopped', () => {
       await becomes(started, '/readyz', 503);
       expect((await ask(started, '/healthz')).status).toBe(200);
     }
-    postgres = await startPostgres({ dataDir, durable: false, port: postgres.port });
+    postgres = await startPostgres({
+      dataDir,
+      durable: false,
+      port: postgres.port,
+      settings: HOSTILE_SETTINGS,
+    });
     for (const started of running) await becomes(started, '/readyz', 200);
     const [eventId] = await recordSoon();
     const [request] = await system.receiver.waitForRequests(1, { withinMs: 60_000 });
@@ -207,15 +219,8 @@ describe('with Postgres stopped', () => {
 function databaseOn(postgres: RunningPostgres): TestDatabase {
   return {
     url: postgres.url,
-    async query(sql, params = []) {
-      const client = new Client({ connectionString: postgres.url });
-      await client.connect();
-      try {
-        return (await client.query<never>(sql, params)).rows;
-      } finally {
-        await client.end();
-      }
-    },
+    query: (sql, params = []) =>
+      withClient(postgres.url, async (client) => (await client.query<never>(sql, params)).rows),
     drop: async () => undefined, // it goes with the server
   };
 }

@@ -9,6 +9,7 @@ import {
   REDIS_URL_KEY,
   TEMPLATE_KEY,
 } from '../../packages/testing/src/environment.ts';
+import { HOSTILE_SETTINGS } from '../../packages/testing/src/hostile-postgres.ts';
 import { keepRunning, stopAll } from './running.ts';
 import { createTemplate, dropTemplate } from './template.ts';
 
@@ -19,7 +20,7 @@ const MEMORY_BYTES_MIN = 2 * 1024 ** 3;
  * Starts what the tests need before the first of them: a throw-away Postgres with a migrated template database, and a
  * Redis when a server is on PATH. TEST_DATABASE_URL (of a role that may create databases) and TEST_REDIS_URL take
  * their place; the application's own DATABASE_URL and REDIS_URL are never touched. A killed Jest takes the servers
- * with it.
+ * with it. The server started here has hostile settings; one that is given keeps its own.
  */
 export default async function globalSetup(): Promise<void> {
   const results = await Promise.allSettled([supplyPostgres(), supplyRedis()]);
@@ -41,7 +42,12 @@ async function supplyPostgres(): Promise<void> {
 
 async function throwAwayPostgres(): Promise<string> {
   const dataDir = join(await serverFolder(), `postrider-test-${randomBytes(6).toString('hex')}`);
-  const postgres = await startPostgres({ dataDir, durable: false, throwAway: true });
+  const postgres = await startPostgres({
+    dataDir,
+    durable: false,
+    throwAway: true,
+    settings: HOSTILE_SETTINGS,
+  });
   keepRunning(postgres);
   return postgres.url;
 }

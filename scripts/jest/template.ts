@@ -7,6 +7,8 @@ import { databaseUrl, withClient } from '../../packages/testing/src/admin.ts';
 export async function createTemplate(adminUrl: string, name: string): Promise<void> {
   await withClient(adminUrl, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
   const url = databaseUrl(adminUrl, name);
+  // A hostile schema: unless a session pins its search path, the tables of a migration go there.
+  await withClient(url, (client) => client.query('CREATE SCHEMA AUTHORIZATION current_user'));
   // Loaded here and not above: only this step needs the store and the queue.
   const [{ migrate }, { migrateQueueSchema }] = await Promise.all([
     import('../../packages/store/src/index.ts'),

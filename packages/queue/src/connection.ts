@@ -1,7 +1,7 @@
+import { createPool } from '@postrider/store';
 import type { PgPool } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
-import { Pool } from 'pg';
 import { hideEvictionPolicy } from './eviction-policy.ts';
 
 /** The location of the queues. */
@@ -82,28 +82,16 @@ export function connectQueuePool(
   databaseUrl: string,
   size: number,
   onError: (error: Error) => void,
-): Pool & PgPool {
-  const pool = new Pool({
-    connectionString: withSearchPath(databaseUrl),
-    max: size,
-    application_name: 'postrider-queue',
-    connectionTimeoutMillis: 5_000,
-    query_timeout: 20_000,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
+): ReturnType<typeof createPool> & PgPool {
+  const pool = createPool({
+    databaseUrl,
+    size,
+    applicationName: 'postrider-queue',
+    durableCommits: true,
+    plans: 'as Postgres chooses',
+    schema: QUEUE_SCHEMA,
+    onError,
   });
-  pool.on('error', onError);
-  // Without this listener, an error between two statements of a checked-out connection would end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
   // BullMQ's pool type has one more overload of `on`. It needs nothing that pg's pool lacks.
-  return pool as Pool & PgPool;
-}
-
-/** Appends to the URL's own options: of two option lists, the driver would drop ours. */
-function withSearchPath(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  const given = url.searchParams.get('options');
-  const ours = `-c jit=off -c search_path=${QUEUE_SCHEMA}`;
-  url.searchParams.set('options', given === null ? ours : `${given} ${ours}`);
-  return url.href;
+  return pool as ReturnType<typeof createPool> & PgPool;
 }

@@ -1,15 +1,14 @@
+import { openSession } from '@postrider/store';
 import {
   assertSchemaCompatibility,
   LATEST_SCHEMA_VERSION,
   runMigrations,
   SchemaMigrationRequiredError,
 } from 'bullmq';
-import { Client } from 'pg';
 import { QUEUE_SCHEMA } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
 
-/** A server that accepts the connection and then stays silent counts as an error. */
-const CONNECT_TIMEOUT_MS = 5_000;
+type Session = Awaited<ReturnType<typeof openSession>>;
 
 /** Creates or migrates BullMQ's own tables, for queues on Postgres. */
 export async function migrateQueueSchema(databaseUrl: string): Promise<void> {
@@ -40,13 +39,8 @@ export async function requireQueueSchema(location: QueueLocation): Promise<void>
   }
 }
 
-async function connected<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({
-    connectionString: databaseUrl,
-    application_name: 'postrider-migrate',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  });
-  await client.connect();
+async function connected<T>(databaseUrl: string, work: (client: Session) => Promise<T>): Promise<T> {
+  const client = await openSession({ connectionString: databaseUrl, application_name: 'postrider-migrate' });
   try {
     return await work(client);
   } finally {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startPostgres } from '@postrider/embedded';
 import type { RunningPostgres } from '@postrider/embedded';
-import { createTestDatabase, waitFor } from '@postrider/testing';
+import { createTestDatabase, HOSTILE_SETTINGS, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { gate, jobs, openQueue } from '../test/queue-under-test.ts';
 import type { QueueUnderTest } from '../test/queue-under-test.ts';
@@ -82,7 +82,8 @@ describe('a Postgres that', () => {
   let dataDir: string;
   let postgres: RunningPostgres;
 
-  const start = async (port = 0) => startPostgres({ dataDir, durable: false, port });
+  const start = async (port = 0) =>
+    startPostgres({ dataDir, durable: false, port, settings: HOSTILE_SETTINGS });
 
   beforeEach(async () => {
     dataDir = join(mkdtempSync(join(tmpdir(), 'postrider-queue-')), 'data');

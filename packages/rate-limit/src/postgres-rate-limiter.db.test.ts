@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, startFaultProxy } from '@postrider/testing';
+import { createTestDatabase, SESSION_OPTIONS, startFaultProxy } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { Pool } from 'pg';
 import { rateLimiterConformance } from '../test/conformance.ts';
@@ -14,7 +14,7 @@ describe('the rate limiter on Postgres', () => {
 
   /** Many connections, as in production, so that charges for one key meet in the database. */
   const startPool = (connectionString: string): { query: Query; end: () => Promise<void> } => {
-    const pool = new Pool({ connectionString, max: 20 });
+    const pool = new Pool({ connectionString, max: 20, options: SESSION_OPTIONS });
     pool.on('error', () => undefined); // idle connections break when the store is taken away
     return {
       query: async (sql, params) => (await pool.query<object>(sql, [...params])).rows,

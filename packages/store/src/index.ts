@@ -122,6 +122,7 @@ export { dropMailContents, dropOldMail } from './retention/old-mail.ts';
 export type { Page, PageRequest } from './db/page.ts';
 export { createPool } from './db/pool.ts';
 export type { PoolOptions } from './db/pool.ts';
+export { openSession } from './db/session.ts';
 export { createProviderNotificationStore } from './mail/provider-notifications.ts';
 export type { ProviderNotificationStore } from './mail/provider-notifications.ts';
 export { readiness, requireMigrated } from './schema/readiness.ts';

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { adminDatabaseUrl, databaseUrl, withClient } from '@postrider/testing';
-import { Client } from 'pg';
+import { adminDatabaseUrl, databaseUrl, openClient, withClient } from '@postrider/testing';
+import type { Client } from 'pg';
 
 /** An empty database, and a folder of migrations of the test's own. */
 export interface MigrationGround {
@@ -24,9 +24,8 @@ export async function openMigrationGround(): Promise<MigrationGround> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-migrations-'));
   const clients: Client[] = [];
   const connect = async (): Promise<Client> => {
-    const client = new Client({ connectionString: url });
+    const client = await openClient(url);
     client.on('error', () => undefined);
-    await client.connect();
     clients.push(client);
     return client;
   };

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
+import { SESSION_OPTIONS } from './hostile-postgres.ts';
 
 const OBJECT_IN_USE = '55006';
 const RETRY_DELAY_MS = 50;
@@ -7,13 +8,19 @@ const TRIES = 100;
 
 /** Runs `work` on one connection to the database at `url`, and closes it. */
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await openClient(url);
   try {
     return await work(client);
   } finally {
     await client.end();
   }
+}
+
+/** One connection. The caller ends it. */
+export async function openClient(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url, options: SESSION_OPTIONS });
+  await client.connect();
+  return client;
 }
 
 /** The address of another database on the same server. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { SESSION_OPTIONS } from './hostile-postgres.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 describe('a test database', () => {
@@ -24,8 +25,9 @@ describe('a test database', () => {
   test('goes away although somebody is connected', async () => {
     const database = await createTestDatabase();
     const errors: string[] = [];
-    const visitor = new Client({ connectionString: database.url }).on('error', (error) =>
-      errors.push(error.message),
+    const visitor = new Client({ connectionString: database.url, options: SESSION_OPTIONS }).on(
+      'error',
+      (error) => errors.push(error.message),
     );
     await visitor.connect();
     const name = new URL(database.url).pathname.slice(1);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Client, type QueryResultRow } from 'pg';
-import { cloneDatabase, databaseUrl, withClient } from './admin.ts';
+import type { Client, QueryResultRow } from 'pg';
+import { cloneDatabase, databaseUrl, openClient, withClient } from './admin.ts';
 import { ADMIN_URL_KEY, published, TEMPLATE_KEY } from './environment.ts';
 
 export interface TestDatabase {
@@ -23,7 +23,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return {
     url,
     query: async (sql, params = []) => {
-      const connected = (client ??= connect(url));
+      const connected = (client ??= openClient(url));
       const result = last.then(async () => (await connected).query<never>(sql, params)); // pg 9 does not queue them itself
       last = result.catch(() => undefined);
       return (await result).rows;
@@ -39,12 +39,6 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 /** The address of the server's administrative database, for tests that make or break databases themselves. */
 export function adminDatabaseUrl(): string {
   return required(ADMIN_URL_KEY);
-}
-
-async function connect(url: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  return client;
 }
 
 function required(key: string): string {

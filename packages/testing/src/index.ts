@@ -1,5 +1,6 @@
 export { bundleScript, type BundledScript } from './bundle-script.ts';
-export { cloneDatabase, databaseUrl, withClient } from './admin.ts';
+export { cloneDatabase, databaseUrl, openClient, withClient } from './admin.ts';
+export { HOSTILE_SETTINGS, SESSION_OPTIONS } from './hostile-postgres.ts';
 export { fakeClock, systemClock, type FakeClock } from './clock.ts';
 export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
 export { startRedisFailover, type RedisFailover } from './redis-failover.ts';

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createTestDatabase } from '@postrider/testing';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createTestDatabase, waitFor } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
+import { openDatabase } from './database.ts';
 import { createPool } from './pool.ts';
 import type { PoolOptions } from './pool.ts';
+import { openSession } from './session.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -43,10 +45,110 @@ test('a connection cut while it is checked out and idle ends no process: its nex
   });
 });
 
-test('leases are written without waiting for the disk, outcomes are not', async () => {
+/** The database's own settings, which a new session has until it is prepared. */
+async function alterDatabase(...settings: string[]): Promise<void> {
+  const [row] = await database.query<{ name: string }>('select current_database() as name');
+  for (const setting of settings) await database.query(`alter database ${row?.name ?? ''} ${setting}`);
+}
+
+/** What Postgres itself, without an operator, gives a session; and what the pool changes. */
+const PINNED: Readonly<Record<string, string>> = {
+  TimeZone: 'UTC',
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  bytea_output: 'hex',
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+  array_nulls: 'on',
+  transform_null_equals: 'off',
+  search_path: 'public',
+  default_transaction_isolation: 'read committed',
+  transaction_isolation: 'read committed',
+  default_transaction_deferrable: 'off',
+  lock_timeout: '0',
+  idle_session_timeout: '0',
+  transaction_timeout: '0',
+  statement_timeout: '15s',
+  idle_in_transaction_session_timeout: '15s',
+  jit: 'off',
+  synchronous_commit: 'on',
+};
+
+describe('whatever the settings of the server, the database or the role', () => {
+  const hostile = [
+    `set timezone = 'America/New_York'`,
+    `set datestyle = 'German, DMY'`,
+    `set search_path = pg_temp, "$user"`,
+    `set default_transaction_isolation = 'repeatable read'`,
+    'set transaction_timeout = 2000',
+    'set jit = on',
+  ];
+  beforeAll(() => alterDatabase(...hostile));
+  afterAll(() => alterDatabase('reset all'));
+
+  const sql = `select jsonb_object_agg(name, current_setting(name)) as found
+    from unnest(array['${Object.keys(PINNED).join("','")}']) name`;
+
+  test('a connection of the pool has ours, from its first statement on', async () => {
+    await withPool({}, async (pool) => {
+      expect((await pool.query<{ found: unknown }>(sql)).rows[0]?.found).toEqual(PINNED);
+    });
+  });
+
+  test('Prisma has them, in a transaction and without', async () => {
+    const options = { databaseUrl: database.url, size: 2, applicationName: 'pool-test' };
+    const db = openDatabase(
+      { ...options, onError: () => undefined },
+      { send: () => undefined, close: async () => undefined },
+    );
+    const found = [
+      ...(await db.prisma.$queryRawUnsafe<{ found: unknown }[]>(sql)),
+      ...(await db.transactions.run((tx) => tx.client.$queryRawUnsafe<{ found: unknown }[]>(sql))),
+    ];
+    expect(found).toEqual([{ found: PINNED }, { found: PINNED }]);
+    await db.close();
+  });
+
+  test('a session outside a pool has them, without a time limit for a statement', async () => {
+    const session = await openSession({ connectionString: database.url });
+    const expected = { ...PINNED, statement_timeout: '0', idle_in_transaction_session_timeout: '0' };
+    expect((await session.query<{ found: unknown }>(sql)).rows[0]?.found).toEqual(expected);
+    await session.end();
+  });
+
+  test('the time of an event is the same through Prisma, through SQL and in the database', async () => {
+    const at = new Date('2026-07-01T12:34:56.789Z');
+    await withPool({}, async (pool) => {
+      const { rows } = await pool.query<{ at: Date; ms: number }>(
+        'select $1::timestamptz as at, (extract(epoch from $1::timestamptz) * 1000)::float8 as ms',
+        [at],
+      );
+      expect(rows).toEqual([{ at, ms: at.getTime() }]);
+    });
+  });
+});
+
+test('a connection that cannot be prepared is closed, and the pool goes on', async () => {
+  await alterDatabase(`set statement_timeout = '1ms'`); // the statement that prepares it is cancelled now and then
+  await withPool({ size: 1 }, async (pool) => {
+    for (let turn = 0; turn < 20; turn += 1) await pool.query('select 1').catch(() => undefined);
+    await alterDatabase('reset statement_timeout');
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    expect(pool.totalCount).toBe(1);
+  });
+  const left = `select from pg_stat_activity where application_name = 'pool-test'`;
+  await waitFor(async () => (await database.query(left)).length === 0, { what: 'all connections to end' });
+});
+
+test.each([
+  ['off', 'on'],
+  ['on', 'on'],
+  ['local', 'local'],
+  ['remote_apply', 'remote_apply'],
+])('with synchronous_commit = %s, outcomes are written with %s and leases with off', async (given, kept) => {
   const url = new URL(database.url);
-  url.searchParams.set('options', '-c synchronous_commit=on');
-  expect(await settingOf({ databaseUrl: url.href, durableCommits: true }, 'synchronous_commit')).toBe('on');
+  url.searchParams.set('options', `-c synchronous_commit=${given}`);
+  expect(await settingOf({ databaseUrl: url.href, durableCommits: true }, 'synchronous_commit')).toBe(kept);
   expect(await settingOf({ databaseUrl: url.href, durableCommits: false }, 'synchronous_commit')).toBe('off');
 });
 

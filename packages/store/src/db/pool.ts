@@ -1,6 +1,8 @@
 import { Pool } from 'pg';
-import type { PoolClient, PoolConfig } from 'pg';
+import type { PoolClient } from 'pg';
 import { mappingUnavailable } from './errors.ts';
+import { prepareSession } from './session.ts';
+import type { SessionSettings } from './session.ts';
 
 export interface PoolOptions {
   readonly databaseUrl: string;
@@ -19,8 +21,12 @@ export interface PoolOptions {
    *
    * 'each time': Postgres plans for the given values and may read a whole table. Use it for counts and
    * housekeeping.
+   *
+   * 'as Postgres chooses': for statements that we did not write.
    */
-  readonly plans?: 'once' | 'each time';
+  readonly plans?: 'once' | 'each time' | 'as Postgres chooses';
+  /** The schema of unqualified names (`public`). */
+  readonly schema?: string;
   /** Called when an idle connection breaks. The pool replaces the connection itself. */
   readonly onError: (error: Error) => void;
 }
@@ -34,19 +40,19 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 20_000;
 
 export function createPool(options: PoolOptions): Pool {
-  const config: PoolConfig = {
-    connectionString: withSessionOptions(options.databaseUrl, sessionOptions(options)),
+  const settings = settingsOf(options);
+  const pool = new Pool({
+    connectionString: options.databaseUrl,
     max: options.size,
     application_name: options.applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-  };
-  const pool = new Pool(config);
+    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it
+    onConnect: (client) => prepareSession(client, settings),
+  });
   pool.on('error', options.onError);
   // A connection that is checked out may break between two statements. Without a listener, the error event
   // would end the process. The next statement on the connection fails in any case.
@@ -64,31 +70,25 @@ export function createPool(options: PoolOptions): Pool {
  * that their order cannot turn round.
  */
 const PLANNED = {
-  once: [
-    'plan_cache_mode=force_generic_plan',
-    'enable_seqscan=off',
-    'enable_bitmapscan=off',
-    'enable_hashjoin=off',
-    'enable_mergejoin=off',
-  ],
-  'each time': ['plan_cache_mode=force_custom_plan'],
+  once: {
+    plan_cache_mode: 'force_generic_plan',
+    enable_seqscan: 'off',
+    enable_bitmapscan: 'off',
+    enable_hashjoin: 'off',
+    enable_mergejoin: 'off',
+  },
+  'each time': { plan_cache_mode: 'force_custom_plan' },
+  'as Postgres chooses': {},
 } as const;
 
-function sessionOptions({ plans = 'once', durableCommits }: PoolOptions): string[] {
-  const settings = [
-    'jit=off', // compiling a short statement takes far longer than running it
-    ...(durableCommits ? [] : ['synchronous_commit=off']),
+function settingsOf({ plans = 'once', durableCommits, schema = 'public' }: PoolOptions): SessionSettings {
+  return {
+    search_path: schema,
+    statement_timeout: String(STATEMENT_TIMEOUT_MS),
+    idle_in_transaction_session_timeout: String(STATEMENT_TIMEOUT_MS),
+    synchronous_commit: durableCommits ? 'on' : 'off',
     ...PLANNED[plans],
-  ];
-  return settings.map((setting) => `-c ${setting}`);
-}
-
-/** Joins our options with those of the URL. The driver would drop ours if both were given. */
-function withSessionOptions(databaseUrl: string, ours: readonly string[]): string {
-  const url = new URL(databaseUrl);
-  const given = url.searchParams.get('options');
-  url.searchParams.set('options', [...(given === null ? [] : [given]), ...ours].join(' '));
-  return url.href;
+  };
 }
 
 /**

@@ -1,7 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, recordEvent } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
-import { createRows, createTestDatabase, startFaultProxy, waitFor } from '@postrider/testing';
+import {
+  createRows,
+  createTestDatabase,
+  SESSION_OPTIONS,
+  startFaultProxy,
+  waitFor,
+} from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 import { Client } from 'pg';
 import { openDatabase } from './database.ts';
@@ -53,7 +59,7 @@ describe('the sender', () => {
   beforeEach(async () => {
     heard = [];
     errors = [];
-    ear = new Client({ connectionString: database.url });
+    ear = new Client({ connectionString: database.url, options: SESSION_OPTIONS });
     ear.on('notification', ({ payload = '' }) => heard.push(payload));
     await ear.connect();
     await ear.query('listen postrider_wake');

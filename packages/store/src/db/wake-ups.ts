@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import type { Pool } from 'pg';
 import { createPool } from './pool.ts';
 import type { PoolOptions } from './pool.ts';
+import { prepareSession } from './session.ts';
 
 /** A message to the relays: these webhooks got a delivery; `mail`: mail was queued. */
 export interface WakeUp {
@@ -139,6 +140,7 @@ export function createWakeUpListener(options: WakeUpListenerOptions) {
     next.on('notification', (message) => options.onWakeUp(parseWakeUp(message.payload ?? '')));
     try {
       await next.connect();
+      await prepareSession(next);
       await next.query(`listen ${CHANNEL}`);
       options.onWakeUp({ webhooks: [], mail: true, everything: true });
       if (client === next) later(() => probe(next), probeIntervalMs);

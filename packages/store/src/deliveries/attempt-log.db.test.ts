@@ -3,6 +3,7 @@ import type { EventId, WebhookId } from '@postrider/domain';
 import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import type { Pool } from 'pg';
+import { createImpatientPool } from '../../test/impatient-pool.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
@@ -18,14 +19,16 @@ let rows: Rows;
 let pool: Pool;
 let log: AttemptLog;
 
-function openPool(url: string, size = 4): Pool {
-  return createPool({
-    databaseUrl: url,
-    size,
-    applicationName: 'attempt-log-test',
-    durableCommits: false,
-    onError: () => undefined,
-  });
+const poolOptions = (databaseUrl: string, size = 4) => ({
+  databaseUrl,
+  size,
+  applicationName: 'attempt-log-test',
+  durableCommits: false,
+  onError: () => undefined,
+});
+
+function openPool(url: string, size?: number): Pool {
+  return createPool(poolOptions(url, size));
 }
 
 beforeAll(async () => {
@@ -257,9 +260,7 @@ describe('the attempt log', () => {
     'that is being read keeps no outcome waiting for longer than 300 ms, however often it is tended',
     async () => {
       await makeDay(await day(-40));
-      const url = new URL(database.url);
-      url.searchParams.set('options', '-c lock_timeout=300ms'); // Postgres itself is the judge
-      const workers = openPool(url.href);
+      const workers = createImpatientPool(poolOptions(database.url), 300);
       const work = createDeliveryWork(workers, workers);
       const webhookId = await rows.webhook();
       let reading = true;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { adminDatabaseUrl } from '@postrider/testing';
-import { Client } from 'pg';
+import { adminDatabaseUrl, databaseUrl, openClient } from '@postrider/testing';
+import type { Client } from 'pg';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 import { readiness, requireMigrated } from './readiness.ts';
@@ -19,15 +19,11 @@ let name: string;
 let url: string;
 
 beforeEach(async () => {
-  admin = new Client({ connectionString: adminDatabaseUrl() });
-  await admin.connect();
+  admin = await openClient(adminDatabaseUrl());
   name = `migrate_${randomBytes(6).toString('hex')}`;
   await admin.query(`create database ${name} template template0`);
-  const address = new URL(adminDatabaseUrl());
-  address.pathname = `/${name}`;
-  url = address.href;
-  client = new Client({ connectionString: url });
-  await client.connect();
+  url = databaseUrl(adminDatabaseUrl(), name);
+  client = await openClient(url);
 });
 afterEach(async () => {
   await client.end();
@@ -118,9 +114,8 @@ describe('readiness', () => {
   });
 
   test('is withheld when Postgres does not answer, without a word of where it is', async () => {
-    const gone = new Client({ connectionString: url });
+    const gone = await openClient(url);
     gone.on('error', () => undefined);
-    await gone.connect();
     await gone.end();
     expect(await readiness(gone)).toEqual({
       ready: false,

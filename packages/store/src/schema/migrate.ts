@@ -1,5 +1,5 @@
-import { Client } from 'pg';
 import { mappingUnavailable } from '../db/errors.ts';
+import { openSession } from '../db/session.ts';
 import type { Queryable } from '../db/statement.ts';
 import { applyMigration } from './apply-migration.ts';
 import { interruptVacuum, MigrationLockError } from './lock-tries.ts';
@@ -15,9 +15,6 @@ const MIGRATIONS_TABLE = `
     id varchar(36) primary key, checksum varchar(64) not null, finished_at timestamptz,
     migration_name varchar(255) not null, logs text, rolled_back_at timestamptz,
     started_at timestamptz not null default now(), applied_steps_count integer not null default 0)`;
-
-/** A server that accepts the connection and does not answer is an error, too. */
-const CONNECT_TIMEOUT_MS = 5_000;
 
 export interface MigrateOptions {
   /** Called when the runner waits for another migrator, or for a table's lock. */
@@ -40,14 +37,11 @@ export async function migrate(
   databaseUrl: string,
   { say = () => undefined, directory, limits = MIGRATE_LIMITS }: MigrateOptions = {},
 ): Promise<string[]> {
-  const client = new Client({
-    connectionString: databaseUrl,
-    application_name: 'postrider-migrate',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  });
-  client.on('error', () => undefined); // between two statements: the next one fails and reports it
   return mappingUnavailable(async () => {
-    await client.connect();
+    const client = await openSession({
+      connectionString: databaseUrl,
+      application_name: 'postrider-migrate',
+    });
     try {
       await takeMigrationLock(client, limits, say);
       await interruptVacuum(client);

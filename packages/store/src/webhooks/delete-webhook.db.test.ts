@@ -4,8 +4,8 @@ import type { AccountId, EventDraft, WebhookId } from '@postrider/domain';
 import { createRows, fakeClock, untilWaitingForLock } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import { setupStore } from '../../test/open-store.ts';
+import { createImpatientPool } from '../../test/impatient-pool.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
-import { createPool } from '../db/pool.ts';
 import { createDeadLetterStore } from '../deliveries/dead-letters.ts';
 import { createDeliveryOutbox } from '../deliveries/delivery-outbox.ts';
 import type { ClaimedDelivery } from '../deliveries/delivery-outbox.ts';
@@ -83,13 +83,16 @@ test('a DELETE in which a cause that has matched never ends is answered, and the
   const accountId = await rows.account();
   const webhookId = await rows.webhook({ accountId });
   await rows.deliveries(webhookId, { count: 2 });
-  const impatient = createPool({
-    databaseUrl: withLockTimeout(store.outside.url),
-    size: 2,
-    applicationName: 'impatient',
-    durableCommits: true,
-    onError: () => undefined,
-  });
+  const impatient = createImpatientPool(
+    {
+      databaseUrl: store.outside.url,
+      size: 2,
+      applicationName: 'impatient',
+      durableCommits: true,
+      onError: () => undefined,
+    },
+    200,
+  );
   await inUndoneTransaction(store.db.pool, async (cause) => {
     await cause.query('select from webhooks where id = $1 for key share', [webhookId]);
     const deleting = createWebhookStore({ ...store.db, pool: impatient }, SECRETS, clock);
@@ -193,12 +196,6 @@ async function longAgo(): Promise<void> {
   await store.outside.query(
     `update webhooks set removed_at = now() - interval '1 hour' where removed_at is not null`,
   );
-}
-
-function withLockTimeout(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  url.searchParams.set('options', '-c lock_timeout=200ms');
-  return url.href;
 }
 
 describe('a webhook whose DELETE was cut short', () => {
