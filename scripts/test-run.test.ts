@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { waitFor } from '../packages/testing/src/wait-for.ts';
+
+// By its address: TypeScript has no types of a script.
+const script = new URL('test-run.mjs', import.meta.url).href;
+const { lowerPriority } = (await import(script)) as {
+  lowerPriority: (pid: number, niceness: number) => void;
+};
+
+const NO_RESULT = '0 passed, 1 failed, 0 skipped';
+
+let folder: string;
+let pidsFile: string;
+/** Processes that a failed test would leave. */
+const begun: number[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-test-run-'));
+  pidsFile = join(folder, 'pids');
+});
+afterEach(() => {
+  for (const pid of begun.splice(0).filter(isRunning)) process.kill(pid, 'SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+/** Arguments of node that run this code. */
+const node = (code: string) => ['--input-type=module', '--eval', code];
+
+const FOR_EVER = node('setInterval(() => {}, 1000);');
+
+/** Starts a child that ignores signals and holds the pipes open. Writes both pids into the file. */
+const withStubbornChild = () =>
+  node(`
+  import { spawn } from 'node:child_process';
+  import { writeFileSync } from 'node:fs';
+  const code = \`
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+    setInterval(() => {}, 1000);
+    process.send('ready');\`;
+  const child = spawn(process.execPath, ['--eval', code], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  child.once('message', () => writeFileSync(${JSON.stringify(pidsFile)}, process.pid + ' ' + child.pid + ' '));`);
+
+/** Fails once the file with the pids is there. */
+const failing = () =>
+  node(`
+  import { existsSync } from 'node:fs';
+  import { setTimeout } from 'node:timers/promises';
+  while (!existsSync(${JSON.stringify(pidsFile)})) await setTimeout(10);
+  process.stdout.write('a.ts(1,1): error\\n');
+  process.exitCode = 2;`);
+
+/** Runs node with these arguments as `npm test` runs Jest and the static checks. */
+function start(jest: readonly string[], checks: readonly (readonly string[])[]) {
+  const code = `
+    import { printResultOf } from ${JSON.stringify(script)};
+    await printResultOf((run) => run.testAndCheck(${JSON.stringify(jest)}, ${JSON.stringify(checks)}));`;
+  const child = spawn(process.execPath, node(code), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = Promise.all([text(child.stdout), once(child, 'close') as Promise<[number | null]>]).then(
+    ([stdout, [exitCode]]) => ({ lines: stdout.trimEnd().split('\n'), exitCode }),
+  );
+  begun.push(child.pid ?? 0);
+  return { child, ended };
+}
+
+async function pids(): Promise<number[]> {
+  await waitFor(() => existsSync(pidsFile) && readFileSync(pidsFile, 'utf8').endsWith(' '), {
+    what: 'both children to run',
+  });
+  const started = readFileSync(pidsFile, 'utf8').trim().split(' ').map(Number);
+  begun.push(...started);
+  return started;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function untilGone(started: readonly number[]): Promise<void> {
+  await waitFor(() => !started.some(isRunning), { what: 'every child to end' });
+}
+
+test('a check that fails stops Jest and the processes that Jest started; the result is the last line', async () => {
+  const run = start(withStubbornChild(), [['types', ...failing()]]);
+  const started = await pids();
+  expect(await run.ended).toEqual({
+    lines: ['a.ts(1,1): error', expect.stringMatching(/^\[test\] types … FAILED [\d.]+ s$/), NO_RESULT],
+    exitCode: 1,
+  });
+  await untilGone(started);
+});
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'on %s the result is the last line, and no process that a check started is left',
+  async (signal) => {
+    const run = start(FOR_EVER, [['types', ...withStubbornChild()]]);
+    const started = await pids();
+    run.child.kill(signal);
+    expect(await run.ended).toEqual({ lines: [NO_RESULT], exitCode: 1 });
+    await untilGone(started);
+  },
+);
+
+test('lowering the priority of a process that has ended is no error', async () => {
+  const child = spawn(process.execPath, ['--eval', '']);
+  await once(child, 'exit');
+  expect(() => lowerPriority(child.pid ?? 0, 10)).not.toThrow();
+});
