@@ -1,19 +1,15 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import { startApi } from '../test/start-api.ts';
-import type { TestApi } from '../test/start-api.ts';
+import { setupApi } from '../test/start-api.ts';
 
 interface Served {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-let api: TestApi;
-
-beforeAll(async () => void (api = await startApi()));
-afterAll(() => api.stop());
+const api = setupApi();
 
 test.each(['/healthz', '/v1/webhooks', '/no/such/route'])(
   'GET %s is served with the prototypes that Node gives request and response',

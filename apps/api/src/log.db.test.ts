@@ -1,16 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import { startApi } from '../test/start-api.ts';
-import type { TestApi } from '../test/start-api.ts';
+import { setupApi } from '../test/start-api.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(async () => {
-  await api.stop();
-});
+const api = setupApi();
 
 /** Every body that the run sends contains this text. */
 const MARK = 'mark-of-a-body';

@@ -1,26 +1,34 @@
 import { createDomainProvider } from '@postrider/mail';
 import type { DomainProvider } from '@postrider/mail';
-import { setEnvironment, startFakeSes } from '@postrider/testing';
+import { setEnvironment, setup, startFakeSes } from '@postrider/testing';
 import type { FakeSes } from '@postrider/testing';
 
-/** A provider of domains, as `MAIL_PROVIDER=ses` has it, whose SES says yes to everything, unless told otherwise. */
+/** The provider of domains under `MAIL_PROVIDER=ses`. Its SES accepts everything unless a test tells it otherwise. */
 export interface FakeDomains {
   readonly provider: DomainProvider;
   readonly ses: FakeSes;
   stop(): Promise<void>;
 }
 
-/** In milliseconds, of one operation. */
+/** The time limit of one operation. */
 const TIMEOUT_MS = 20_000;
 
-export async function startFakeDomains(): Promise<FakeDomains> {
+/** Registers hooks that start a provider for the test file, and stop it at the end. */
+export function setupFakeDomains(timeoutMs?: number): FakeDomains {
+  return setup(
+    () => startFakeDomains(timeoutMs),
+    (domains) => domains.stop(),
+  );
+}
+
+export async function startFakeDomains(timeoutMs = TIMEOUT_MS): Promise<FakeDomains> {
   const ses = await startFakeSes();
   const noSession = { AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined };
   const restore = setEnvironment({ ...ses.environment, ...noSession });
   const provider = createDomainProvider({
     provider: 'ses',
     awsRegion: 'eu-central-1',
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
   });
   if (provider === null) throw new Error('ses has domains');
   return {

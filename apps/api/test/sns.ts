@@ -1,7 +1,7 @@
 import type { HttpsAnswer } from '@postrider/notifications';
 import { certificateFromPem } from '@postrider/notifications';
 import { systemClock } from '@postrider/runtime';
-import { createSnsSigner, snsSamples } from '@postrider/testing';
+import { createSnsSigner, setup, snsSamples } from '@postrider/testing';
 import type { SnsFields } from '@postrider/testing';
 import type { SnsAccess } from '../src/sns-access.ts';
 
@@ -24,6 +24,9 @@ export interface TestSns {
   /** A message as it is, but for its time. */
   signNow(fields: SnsFields): SnsFields;
 }
+
+/** Registers a hook that creates it for the test file. */
+export const setupSns = (): TestSns => setup(createTestSns, async () => undefined);
 
 export async function createTestSns(): Promise<TestSns> {
   const signer = await createSnsSigner();

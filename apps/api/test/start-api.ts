@@ -1,3 +1,4 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,15 +28,16 @@ import {
   createTopicStore,
   createUnsubscribeStore,
   createProviderNotificationStore,
+  createReceivedMessageStore,
   createSesMailStore,
   createWakeUps,
   createWebhookStore,
   openDatabase,
   readiness,
 } from '@postrider/store';
-import type { Database, DomainLimits, TurnLength } from '@postrider/store';
-import { createTestDatabase } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
+import type { Database, DomainLimits, IncomingMessage, TurnLength } from '@postrider/store';
+import { createRows, createTestDatabase, setup } from '@postrider/testing';
+import type { Rows, TestDatabase } from '@postrider/testing';
 import { createApp } from '../src/app.ts';
 import type { RouteRules } from '../src/routes/table.ts';
 import { SendingDomains } from '../src/domains/sending-domains.ts';
@@ -66,10 +68,18 @@ export interface TestApi {
   readonly log: () => string;
   /** The complete lines of the log so far. The API appends to this array. */
   readonly logLines: readonly string[];
+  readonly rows: Rows;
   newCaller(wish?: CallerWish): Promise<Caller>;
   revoke(keyId: string): Promise<void>;
   /** A dead letter of the webhook, with an event of its own. */
   newDeadLetter(accountId: AccountId, webhookId: string): Promise<DeadLetterId>;
+  /**
+   * Stores a message as an inbound process does once it is parsed and screened.
+   * @returns the id of the message @throws Error when no inbox took it
+   */
+  receive(
+    message: Partial<IncomingMessage> & Pick<IncomingMessage, 'recipients' | 'from' | 'to'>,
+  ): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -92,16 +102,16 @@ export interface TestApiOptions {
   readonly verifiedDomainsOnly?: boolean;
   /** False: as with `MAIL_PROVIDER=ses`. Default: true. */
   readonly smtpUtf8?: boolean;
-  /** Without: as many as no test makes. */
-  /** Which the API believes its routes to share. Default: all there are. */
+  /** How many connections the API thinks its routes share. Default: the size of the pool. */
   readonly storeConnections?: number;
+  /** Default: as many as no test makes. */
   readonly webhooksPerAccountMax?: number;
-  /** None: the deployment has no domains. */
+  /** Absent: the deployment has no domains. */
   readonly domainProvider?: Omit<DomainProvider, 'close'>;
   readonly domainTurn?: TurnLength;
-  /** Without: as many as no test makes. */
+  /** Default: as many as no test makes. */
   readonly domainLimits?: Partial<DomainLimits>;
-  /** Without: no topic is allowed. */
+  /** Default: no topic is allowed. */
   readonly sns?: SnsAccess;
   readonly publicUrl?: string;
   /** Where the API reads blobs, if not where the test puts them. */
@@ -123,6 +133,19 @@ const POOL_SIZE = 10;
 const MANY = 1_000_000;
 const DOMAIN_TURN: TurnLength = { operationMs: 10_000, marginMs: 50_000 };
 const SHUTDOWN_MS = 5_000;
+
+/**
+ * Registers hooks that start one API for the test file, and stop it at the end.
+ *
+ * @param options evaluated when the API starts
+ * @returns the API. Its properties exist in later hooks and in tests.
+ */
+export function setupApi(options: TestApiOptions | (() => TestApiOptions) = {}): TestApi {
+  return setup(
+    () => startApi(typeof options === 'function' ? options() : options),
+    (api) => api.stop(),
+  );
+}
 
 /** A listening API on a database of its own, put together as `main.ts` does. */
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
@@ -263,7 +286,9 @@ async function openOperator(testDatabase: TestDatabase) {
   const database = openDatabase({ ...connection, size: 2 }, wakeUps);
   const accounts = createAccountStore(database, systemClock);
   const apiKeys = createApiKeyStore(database, systemClock);
+  const receivedMessages = createReceivedMessageStore(database, systemClock, [SHARED_DOMAIN]);
   return {
+    rows: createRows(testDatabase),
     async newCaller(wish: CallerWish = {}): Promise<Caller> {
       const accountId = wish.accountId ?? (await accounts.create('Test')).id;
       const { apiKey, key } = await apiKeys.create({
@@ -280,11 +305,39 @@ async function openOperator(testDatabase: TestDatabase) {
     async newDeadLetter(accountId: AccountId, webhookId: string): Promise<DeadLetterId> {
       return insertDeadLetter(testDatabase, accountId, webhookId as WebhookId);
     },
+    async receive(message: Parameters<TestApi['receive']>[0]): Promise<string> {
+      const reception = await receivedMessages.receive({ ...anyMessage(), ...message });
+      if (reception.kind !== 'stored' || reception.messages[0] === undefined)
+        throw new Error('it went nowhere');
+      return reception.messages[0].id;
+    },
     async close() {
       await database.close();
       await wakeUps.close();
     },
   };
+}
+
+function anyMessage() {
+  return {
+    contentDigest: createHash('sha256').update(randomUUID()).digest(),
+    blob: 'b'.repeat(64),
+    size: 1_000,
+    senders: [],
+    messageId: `${randomUUID()}@mail.example`,
+    inReplyTo: null,
+    references: [],
+    cc: [],
+    replyTo: [],
+    subject: 'Order',
+    text: 'Where is it?',
+    html: null,
+    headers: [],
+    attachments: [],
+    automatic: false,
+    heldReason: null,
+    auth: { spf: 'pass', dkim: 'none', dmarc: 'none' },
+  } satisfies Partial<IncomingMessage>;
 }
 
 async function insertDeadLetter(

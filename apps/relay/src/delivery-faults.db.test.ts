@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { QueueUnavailableError } from '@postrider/queue';
 import type { Lane } from '@postrider/queue';
 import { DeliveryFixture } from '../test/delivery-fixture.ts';
-import { openRelayStore } from '../test/open-relay-store.ts';
-import type { RelayStore } from '../test/open-relay-store.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
 
 const WAITING_MAX = 128;
 /** So many more may wait at the end of a scan. */
@@ -13,15 +12,10 @@ const DELAYED_MAX = 2_000;
 const FIRST_LIMIT = 8;
 const WEBHOOKS_PER_CLAIM = 500;
 
-let store: RelayStore;
+const store = setupRelayStore();
 let fixture: DeliveryFixture;
 
-beforeAll(async () => void (store = await openRelayStore()));
-afterAll(() => store.close());
-beforeEach(async () => {
-  await store.rows.clear();
-  fixture = new DeliveryFixture(store);
-});
+beforeEach(() => void (fixture = new DeliveryFixture(store)));
 
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
 

@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { waitFor } from '@postrider/testing';
 import { BUSY_PAUSE_MS, DeliveryFixture } from '../test/delivery-fixture.ts';
-import { openRelayStore } from '../test/open-relay-store.ts';
-import type { RelayStore } from '../test/open-relay-store.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
 
 const WAITING_MAX = 128;
 const FIRST_LIMIT = 8;
 const SCAN_EVERY_MS = 250;
 const SCAN_EVERY_MAX_MS = 2_000;
 
-let store: RelayStore;
+const store = setupRelayStore();
 let fixture: DeliveryFixture;
 
-beforeAll(async () => void (store = await openRelayStore()));
-afterAll(() => store.close());
-beforeEach(async () => {
-  await store.rows.clear();
-  fixture = new DeliveryFixture(store);
-});
+beforeEach(() => void (fixture = new DeliveryFixture(store)));
 
 const byNumber = (ids: readonly string[]) => [...ids].sort((a, b) => Number(a) - Number(b));
 

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { QueueUnavailableError } from '@postrider/queue';
 import { DeliveryFixture } from '../test/delivery-fixture.ts';
-import { openRelayStore } from '../test/open-relay-store.ts';
-import type { RelayStore } from '../test/open-relay-store.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
 
 const WAITING_MAX = 128;
 const FIRST_LIMIT = 8;
@@ -11,15 +10,10 @@ const IDLE_PAUSE_MS = 60_000;
 const RETRY_MS = 5;
 const AT_LIMIT_PAUSE_MS = 15;
 
-let store: RelayStore;
+const store = setupRelayStore();
 let fixture: DeliveryFixture;
 
-beforeAll(async () => void (store = await openRelayStore()));
-afterAll(() => store.close());
-beforeEach(async () => {
-  await store.rows.clear();
-  fixture = new DeliveryFixture(store);
-});
+beforeEach(() => void (fixture = new DeliveryFixture(store)));
 
 async function webhookWith(count: number): Promise<{ webhookId: WebhookId; ids: string[] }> {
   const webhookId = await store.rows.webhook();

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { createAttemptLog, createHousekeeping } from '@postrider/store';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
-import { openRelayStore } from '../test/open-relay-store.ts';
-import type { RelayStore } from '../test/open-relay-store.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { housekeepingSteps, housekeepingPass, removalsPass } from './housekeeping.ts';
 
 const HOUR_MS = 3_600_000;
 
-let store: RelayStore;
+const store = setupRelayStore();
 let lines: LoggedLine[];
 
-beforeAll(async () => void (store = await openRelayStore()));
-afterAll(() => store.close());
 beforeEach(() => void (lines = []));
 
 /** By Postgres's clock, in UTC. */

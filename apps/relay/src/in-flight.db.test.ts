@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { DeliveryFixture } from '../test/delivery-fixture.ts';
-import { openRelayStore } from '../test/open-relay-store.ts';
-import type { RelayStore } from '../test/open-relay-store.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
 
-let store: RelayStore;
+const store = setupRelayStore();
 let fixture: DeliveryFixture;
 let webhookId: WebhookId;
 let sibling: WebhookId;
 
-beforeAll(async () => void (store = await openRelayStore()));
-afterAll(() => store.close());
 beforeEach(async () => {
-  await store.rows.clear();
   fixture = new DeliveryFixture(store);
   const accountId = await store.rows.account();
   [webhookId, sibling] = [await store.rows.webhook({ accountId }), await store.rows.webhook({ accountId })];

@@ -1,25 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { QueueUnavailableError } from '@postrider/queue';
 import type { MailJob, JobToAdd } from '@postrider/queue';
 import { createMailOutbox } from '@postrider/store';
 import type { ClaimedEmail } from '@postrider/store';
 import { inMemoryQueue } from '../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../test/in-memory-queue.ts';
-import { openRelayStore } from '../test/open-relay-store.ts';
-import type { RelayStore } from '../test/open-relay-store.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { mailPass } from './mail-pass.ts';
 
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 20;
 
-let store: RelayStore;
+const store = setupRelayStore();
 let queue: InMemoryQueue;
 let claims: (readonly ClaimedEmail[])[];
 
-beforeAll(async () => void (store = await openRelayStore()));
-afterAll(() => store.close());
 beforeEach(async () => {
-  await store.rows.clear();
   queue = inMemoryQueue();
   claims = [];
 });

@@ -7,11 +7,11 @@ import type { WakeUps } from '@postrider/store';
 import { waitFor } from '@postrider/testing';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
-import { openRelayStore } from '../test/open-relay-store.ts';
-import type { RelayStore } from '../test/open-relay-store.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
+import type { RelayStore } from '../test/setup-relay-store.ts';
 import { addRelay } from './relay.ts';
 
-let store: RelayStore;
+const store = setupRelayStore();
 let wakeUps: WakeUps;
 let producer: Producer;
 let lines: LoggedLine[];
@@ -19,7 +19,6 @@ let metrics: Metrics<'relay'>;
 let stop: () => Promise<number>;
 
 beforeAll(async () => {
-  store = await openRelayStore();
   producer = new Producer(queueLocation(relayConfigOf(store)), () => undefined);
   wakeUps = createWakeUps({
     databaseUrl: store.database.url,
@@ -30,10 +29,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await producer.close();
   await wakeUps.close();
-  await store.close();
 });
 beforeEach(async () => {
-  await store.rows.clear();
   lines = [];
   metrics = createMetrics('relay', { processMetrics: false });
   stop = await startRelay();

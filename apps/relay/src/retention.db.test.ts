@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { createMetrics } from '@postrider/runtime';
 import { keepingLogger } from '../test/log-lines.ts';
 import type { LoggedLine } from '../test/log-lines.ts';
-import { openRelayStore } from '../test/open-relay-store.ts';
-import type { RelayStore } from '../test/open-relay-store.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,10 +16,8 @@ const CONFIG = {
   deadLettersPerWebhookMax: 2,
 };
 
-let store: RelayStore;
+const store = setupRelayStore();
 let lines: LoggedLine[];
-beforeAll(async () => void (store = await openRelayStore()));
-afterAll(() => store.close());
 beforeEach(() => void (lines = []));
 
 test('each kind is deleted by its own setting, logged and counted, every hour', async () => {

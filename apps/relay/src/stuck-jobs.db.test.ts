@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Consumer, Producer } from '@postrider/queue';
 import type { DeliveryJob, MailJob, QueueLocation } from '@postrider/queue';
 import { createDeliveryOutbox, createDeliveryWork, createMailOutbox } from '@postrider/store';
 import { describeWithRedis, waitFor } from '@postrider/testing';
-import { openRelayStore } from '../test/open-relay-store.ts';
-import type { RelayStore } from '../test/open-relay-store.ts';
+import { setupRelayStore } from '../test/setup-relay-store.ts';
 import { DeliveryClaims } from './delivery-claims.ts';
 import { PollingPass } from './delivery-polling-pass.ts';
 import { mailPass } from './mail-pass.ts';
@@ -13,12 +12,7 @@ import { mailPass } from './mail-pass.ts';
 const HOUR_MS = 3_600_000;
 const LEASE_SECONDS = 30;
 
-let store: RelayStore;
-
-beforeAll(async () => {
-  store = await openRelayStore();
-});
-afterAll(() => store.close());
+const store = setupRelayStore();
 
 /** A job sits in the queue and does not run: as where the clocks of relay and worker differ, or BullMQ has lost it. */
 function stuckJobs(locationOf: () => QueueLocation): void {
@@ -29,7 +23,6 @@ function stuckJobs(locationOf: () => QueueLocation): void {
   let mails: MailJob[];
 
   beforeEach(async () => {
-    await store.rows.clear();
     queue = new Producer(locationOf(), quiet);
     await waitFor(() => queue.depth(), { what: 'the queue to be connected' });
     [deliveries, mails] = [[], []];

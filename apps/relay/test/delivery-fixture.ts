@@ -9,7 +9,7 @@ import { PollingPass } from '../src/delivery-polling-pass.ts';
 import { createSweepPass } from '../src/delivery-sweep-pass.ts';
 import type { SweepPass } from '../src/delivery-sweep-pass.ts';
 import { inMemoryQueue } from './in-memory-queue.ts';
-import type { RelayStore } from './open-relay-store.ts';
+import type { RelayStore } from './setup-relay-store.ts';
 
 export const BUSY_PAUSE_MS = 10;
 const SCAN_EVERY_MAX_MS = 2_000;

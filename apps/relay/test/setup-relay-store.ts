@@ -1,4 +1,5 @@
-import { createRows, createTestDatabase } from '@postrider/testing';
+import { beforeEach } from '@jest/globals';
+import { createRows, createTestDatabase, setup } from '@postrider/testing';
 import type { Rows, TestDatabase } from '@postrider/testing';
 import { openRelayPools } from '../src/open-pools.ts';
 import type { RelayPools } from '../src/open-pools.ts';
@@ -6,20 +7,20 @@ import type { RelayPools } from '../src/open-pools.ts';
 export interface RelayStore extends RelayPools {
   readonly database: TestDatabase;
   readonly rows: Rows;
-  close(): Promise<void>;
 }
 
-/** A database of its own, with the pools that the relay has. */
-export async function openRelayStore(): Promise<RelayStore> {
+/** Registers hooks: one database for the test file with the relay's pools. Its tables are empty before each test. */
+export function setupRelayStore(): RelayStore {
+  const store = setup(openRelayStore, async ({ claims, pool, database }) => {
+    await Promise.all([claims.end(), pool.end()]);
+    await database.drop();
+  });
+  beforeEach(() => store.rows.clear());
+  return store;
+}
+
+async function openRelayStore(): Promise<RelayStore> {
   const database = await createTestDatabase();
   const pools = openRelayPools({ databaseUrl: database.url, databasePoolSize: 4 }, () => undefined);
-  return {
-    ...pools,
-    database,
-    rows: createRows(database),
-    async close() {
-      await Promise.all([pools.claims.end(), pools.pool.end()]);
-      await database.drop();
-    },
-  };
+  return { ...pools, database, rows: createRows(database) };
 }

@@ -51,6 +51,7 @@ export {
 export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';
 export { markdownTable } from './report/markdown-table.ts';
 export { median, quantile, slopeOf, spreadOf } from './report/statistics.ts';
+export { setup, setupDatabase } from './setup.ts';
 export { setEnvironment } from './process-environment.ts';
 export {
   createRows,

@@ -4,12 +4,12 @@ import { IncomingMessage, ServerResponse, request as httpRequest } from 'node:ht
 import type { ClientRequest } from 'node:http';
 import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
 import { waitFor, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
+import { setupApi, startApi } from '../../test/start-api.ts';
 import type { Caller, TestApi } from '../../test/start-api.ts';
 import { createUnmeteredSlots } from './account-slots.ts';
 
@@ -17,11 +17,9 @@ const IN_FLIGHT_MAX = 4;
 const WAITING_MAX = 32;
 const DETAIL = 'Too many requests of the account are at work at the moment. Send it again later.';
 
-let api: TestApi;
+const api = setupApi();
 let caller: Caller;
 
-beforeAll(async () => void (api = await startApi()));
-afterAll(() => api.stop());
 beforeEach(async () => void (caller = await api.newCaller({ scopes: SCOPES })));
 
 interface Sent {

@@ -1,19 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import { openRaw } from '../../test/raw-request.ts';
 import type { RawConnection } from '../../test/raw-request.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const MIB = 1024 * 1024;
 const MESSAGE = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hi' };
 
-let api: TestApi;
+const api = setupApi();
 let caller: Caller;
 let open: RawConnection[] = [];
 
-beforeAll(async () => void (api = await startApi()));
-afterAll(() => api.stop());
 beforeEach(async () => void (caller = await api.newCaller()));
 afterEach(() => {
   for (const { socket } of open) socket.destroy();

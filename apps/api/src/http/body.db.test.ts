@@ -3,27 +3,22 @@ import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { waitFor } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem } from '../../test/expect-problem.ts';
 import type { Answered } from '../../test/expect-problem.ts';
 import { openRaw, rawRequest } from '../../test/raw-request.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-let api: TestApi;
+const api = setupApi();
 let authorization: string;
 
 beforeAll(async () => {
-  api = await startApi();
   ({ authorization } = await api.newCaller());
-});
-afterAll(async () => {
-  await api.stop();
 });
 
 /** `json` padded with white space, which JSON ignores. */

@@ -1,34 +1,25 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { KEYED_ROUTES, pathOf } from '../../test/every-route.ts';
 import { tableNames } from '../../test/everything-stored.ts';
-import { startFakeDomains } from '../../test/fake-domains.ts';
-import type { FakeDomains } from '../../test/fake-domains.ts';
+import { setupFakeDomains } from '../../test/fake-domains.ts';
 import { createOwnResources } from '../../test/own-resources.ts';
 import type { OwnResources } from '../../test/own-resources.ts';
 import { companionOf } from '../../test/route-paths.ts';
-import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { SHARED_DOMAIN, setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 import { openApiDocument, openApiPath } from '../docs/openapi.ts';
 import { writeCursor } from '../routes/attempts.ts';
 
 /* A parameter that a route ignores is worse than a refused one: the customer believes that it narrows. */
 
-let api: TestApi;
-let domains: FakeDomains;
+const domains = setupFakeDomains();
+const api = setupApi(() => ({ domainProvider: domains.provider }));
 let tables: readonly string[];
 
-beforeAll(async () => {
-  domains = await startFakeDomains();
-  api = await startApi({ domainProvider: domains.provider });
-  tables = await tableNames(api.database);
-});
-afterAll(async () => {
-  await api.stop();
-  await domains.stop();
-});
+beforeAll(async () => void (tables = await tableNames(api.database)));
 
 /** A request that the route answers with a success, and one value for each parameter and optional field. */
 interface Trial {

@@ -1,36 +1,29 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import type { Noun } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { KEYED_ROUTES, pathOf, requestOf, titled } from '../../test/every-route.ts';
 import { expectProblem, textOf, wholeAnswer } from '../../test/expect-problem.ts';
-import { startFakeDomains } from '../../test/fake-domains.ts';
-import type { FakeDomains } from '../../test/fake-domains.ts';
+import { setupFakeDomains } from '../../test/fake-domains.ts';
 import { createOwnResources } from '../../test/own-resources.ts';
 import type { OwnResources } from '../../test/own-resources.ts';
 import { idNoun, idOfNothing } from '../../test/route-paths.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
-let api: TestApi;
-let domains: FakeDomains;
+const domains = setupFakeDomains();
+const api = setupApi(() => ({ domainProvider: domains.provider }));
 let reader: Caller;
 let owner: Caller;
 let readers: OwnResources;
 let owners: OwnResources;
 
 beforeAll(async () => {
-  domains = await startFakeDomains();
-  api = await startApi({ domainProvider: domains.provider });
   reader = await api.newCaller({ scopes: SCOPES });
   owner = await api.newCaller({ scopes: SCOPES });
   readers = createOwnResources(api, reader);
   owners = createOwnResources(api, owner);
-});
-afterAll(async () => {
-  await api.stop();
-  await domains.stop();
 });
 
 /**

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
 import { tableNames } from '../../test/everything-stored.ts';
 import { EVERY_ROUTE, requestOf, titled } from '../../test/every-route.ts';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { startFakeDomains } from '../../test/fake-domains.ts';
-import type { FakeDomains } from '../../test/fake-domains.ts';
+import { setupFakeDomains } from '../../test/fake-domains.ts';
 import { FUZZED_SNS } from '../../test/fuzz/fuzzed-sns.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
 
-let api: TestApi;
-let domains: FakeDomains;
+const domains = setupFakeDomains();
+const api = setupApi(() => ({ domainProvider: domains.provider, sns: FUZZED_SNS.access }));
 let authorization: string;
 
 /** The stages before the handlers need these tables. */
@@ -18,15 +16,9 @@ const KEPT = ['accounts', 'api_keys'];
 
 /** Causes an internal error in every handler: the tables are missing. */
 beforeAll(async () => {
-  domains = await startFakeDomains();
-  api = await startApi({ domainProvider: domains.provider, sns: FUZZED_SNS.access });
   ({ authorization } = await api.newCaller({ scopes: SCOPES }));
   const names = (await tableNames(api.database)).filter((name) => !KEPT.includes(name));
   for (const name of names) await api.database.query(`alter table ${name} rename to gone_${name}`);
-});
-afterAll(async () => {
-  await api.stop();
-  await domains.stop();
 });
 
 describe.each(titled(EVERY_ROUTE))('%s', (_, route) => {

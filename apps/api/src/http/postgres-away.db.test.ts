@@ -1,43 +1,30 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
-import { adminDatabaseUrl, startFaultProxy } from '@postrider/testing';
-import type { FaultProxy } from '@postrider/testing';
+import { adminDatabaseUrl, setup, startFaultProxy } from '@postrider/testing';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { EVERY_ROUTE, KEYED_ROUTES, requestOf, titled } from '../../test/every-route.ts';
 import type { KnownRoute } from '../../test/every-route.ts';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { startFakeDomains } from '../../test/fake-domains.ts';
-import type { FakeDomains } from '../../test/fake-domains.ts';
+import { setupFakeDomains } from '../../test/fake-domains.ts';
 import { FUZZED_SNS } from '../../test/fuzz/fuzzed-sns.ts';
-import { startApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
 import type { TestApi } from '../../test/start-api.ts';
 
-let api: TestApi;
+const proxy = setup(
+  () => startFaultProxy(adminDatabaseUrl()),
+  (opened) => opened.close(),
+);
+const through = (url: string): string => proxy.url(url);
+const domains = setupFakeDomains();
+const deployment = () => ({ domainProvider: domains.provider, sns: FUZZED_SNS.access });
+const api = setupApi(() => ({ ...deployment(), through }));
 /** Its keys and its limiter reach Postgres without the proxy. */
-let halfApi: TestApi;
-let proxy: FaultProxy;
-let domains: FakeDomains;
+const halfApi = setupApi(() => ({ ...deployment(), storesThrough: through }));
 let authorization: string;
 
-beforeAll(async () => {
-  proxy = await startFaultProxy(adminDatabaseUrl());
-  domains = await startFakeDomains();
-  const through = (url: string): string => proxy.url(url);
-  const deployment = { domainProvider: domains.provider, sns: FUZZED_SNS.access };
-  api = await startApi({ ...deployment, through });
-  halfApi = await startApi({ ...deployment, storesThrough: through });
-  ({ authorization } = await api.newCaller());
-});
-afterAll(async () => {
-  await proxy.close();
-  await api.stop();
-  await halfApi.stop();
-  await domains.stop();
-});
-beforeEach(() => {
-  proxy.restore();
-});
+beforeAll(async () => void ({ authorization } = await api.newCaller()));
+beforeEach(() => proxy.restore());
 
 /**
  * A key that the API must look up in Postgres. A key cached within the last second would reach the limiter

@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { expectPlainText, expectProblem, textOf } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const WEBHOOK = JSON.stringify({ endpoint: 'https://hooks.example.com' });
 const MESSAGE = JSON.stringify({ from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hi' });
 
-let api: TestApi;
+const api = setupApi();
 let caller: Caller;
 
-beforeAll(async () => {
-  api = await startApi();
-  caller = await api.newCaller();
-});
-afterAll(async () => {
-  await api.stop();
-});
+beforeAll(async () => void (caller = await api.newCaller()));
 
 function post(path: string, body: string) {
   return request(api.url)

@@ -1,26 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { EVERY_ROUTE, KEYED_ROUTES, pathOf, titled } from '../../test/every-route.ts';
 import type { KnownRoute } from '../../test/every-route.ts';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { openRaw } from '../../test/raw-request.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
 
 const MIB = 1024 * 1024;
 const BODY_BYTES = 32 * MIB;
 
-let api: TestApi;
+const api = setupApi();
 let revoked: string;
 
 beforeAll(async () => {
-  api = await startApi();
   const caller = await api.newCaller();
   await api.revoke(caller.keyId);
   revoked = caller.authorization;
 });
-afterAll(() => api.stop());
 
 /** The answer to a head that announces a body. The client never sends a byte of the body. */
 async function answerToHead(route: KnownRoute, key: string | null, framing: string): Promise<string> {

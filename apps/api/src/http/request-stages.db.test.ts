@@ -1,35 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newApiKey, grants, SCOPES } from '@postrider/domain';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { EVERY_ROUTE, KEYED_ROUTES, requestOf, requestTo, titled } from '../../test/every-route.ts';
 import { expectProblem, textOf, wholeAnswer, withoutInstance } from '../../test/expect-problem.ts';
-import { startFakeDomains } from '../../test/fake-domains.ts';
-import type { FakeDomains } from '../../test/fake-domains.ts';
+import { setupFakeDomains } from '../../test/fake-domains.ts';
 import { FUZZED_SNS } from '../../test/fuzz/fuzzed-sns.ts';
 import { rawRequest } from '../../test/raw-request.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
 
-let api: TestApi;
-let domains: FakeDomains;
+const domains = setupFakeDomains();
+const api = setupApi(() => ({ domainProvider: domains.provider, sns: FUZZED_SNS.access }));
 /** The answer to every request without a key. */
 let refusal: string;
 /** A key that worked until it was revoked. */
 let revoked: string;
 
 beforeAll(async () => {
-  domains = await startFakeDomains();
-  api = await startApi({ domainProvider: domains.provider, sns: FUZZED_SNS.access });
   refusal = wholeAnswer(await request(api.url).get('/v1/webhooks'));
   const caller = await api.newCaller();
   await request(api.url).get('/v1/webhooks').set('authorization', caller.authorization).expect(200);
   await api.revoke(caller.keyId);
   revoked = caller.key;
-});
-afterAll(async () => {
-  await api.stop();
-  await domains.stop();
 });
 
 /** Longer than any route accepts. Serialised once, because every route gets it four times. */

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { expectProblem, textOf, wholeAnswer } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 import { writeCursor } from './attempts.ts';
 
 interface Answered {
@@ -13,14 +13,10 @@ interface Answered {
   readonly data: readonly { readonly event_id: string; readonly attempt: number }[];
 }
 
-let api: TestApi;
+const api = setupApi();
 let caller: Caller;
 let webhook: string;
 
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.stop());
 beforeEach(async () => {
   caller = await api.newCaller();
   webhook = await newWebhook();

@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LIMITS, newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const ID = expect.stringMatching(/^bs_[0-9a-z]{26}$/);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const ALL = '/v1/inbound/blocked-senders';
 
-let api: TestApi;
+const api = setupApi();
 let caller: Caller;
 let other: Caller;
 
-beforeAll(async () => void (api = await startApi()));
-afterAll(() => api.stop());
 beforeEach(async () => {
   await api.database.query('delete from blocked_senders');
   [caller, other] = [await api.newCaller({ scopes: SCOPES }), await api.newCaller({ scopes: SCOPES })];

@@ -1,46 +1,33 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { publishKeys, sesError, sesHang, waitFor } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { startFakeDomains } from '../../test/fake-domains.ts';
-import type { FakeDomains } from '../../test/fake-domains.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupFakeDomains } from '../../test/fake-domains.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 import { problemsPage } from '../docs/problems-page.ts';
 
 const MAX = 10;
 const ALL_MAX = 15;
 const DETAIL = `The account has as many domains that are not verified as it may have: ${MAX}.`;
 
-let fake: FakeDomains;
-let apis: TestApi[];
+const fake = setupFakeDomains();
+const options = () => ({ domainProvider: fake.provider, domainLimits: { all: ALL_MAX, unverified: MAX } });
+const api = setupApi(options);
+/** A second process on the same database. */
+const second = setupApi(() => ({ ...options(), through: () => api.database.url }));
 let caller: Caller;
 
-beforeAll(async () => {
-  fake = await startFakeDomains();
-  const options = { domainProvider: fake.provider, domainLimits: { all: ALL_MAX, unverified: MAX } };
-  const first = await startApi(options);
-  // This is a second process on the same database.
-  apis = [first, await startApi({ ...options, through: () => first.database.url })];
-});
-afterAll(async () => {
-  for (const api of apis.toReversed()) await api.stop();
-  await fake.stop();
-});
 beforeEach(async () => void (caller = await newCaller()));
 afterEach(async () => {
-  await apis[0]?.database.query('delete from domains');
+  await api.database.query('delete from domains');
   fake.ses.identities.clear();
 });
 
-async function newCaller(): Promise<Caller> {
-  const [api] = apis;
-  if (api === undefined) throw new Error('no API');
-  return api.newCaller({ scopes: ['domains:manage'] });
-}
+const newCaller = () => api.newCaller({ scopes: ['domains:manage'] });
 
 const add = (name: string, { by = caller, process = 0 } = {}) =>
-  request(apis[process]?.url ?? '')
+  request((process === 0 ? api : second).url)
     .post('/v1/domains')
     .set('authorization', by.authorization)
     .send({ name });
@@ -81,7 +68,7 @@ test('after a domain is verified or deleted the account may add another, as docs
   const [first = '', second = ''] = await fill();
   const identity = fake.ses.identities.get('n0.example');
   if (identity !== undefined) publishKeys(identity);
-  const act = request(apis[0]?.url ?? '');
+  const act = request(api.url);
   await act.post(`/v1/domains/${first}/verify`).set('authorization', caller.authorization);
   expect((await add('a.example')).status).toBe(200);
   expectProblem(await add('b.example'), 'validation-failed');
@@ -94,9 +81,7 @@ test('names below a domain of the account count against its limit', async () => 
   const identity = fake.ses.identities.get('own.example');
   if (identity !== undefined) publishKeys(identity);
   const { id } = above.body as { id: string };
-  await request(apis[0]?.url ?? '')
-    .post(`/v1/domains/${id}/verify`)
-    .set('authorization', caller.authorization);
+  await request(api.url).post(`/v1/domains/${id}/verify`).set('authorization', caller.authorization);
   for (let n = 1; n < ALL_MAX; n += 1) {
     expect((await add(`n${n}.own.example`)).body).toMatchObject({ status: 'verified' });
   }
@@ -114,7 +99,7 @@ test('a domain that the provider refuses does not count', async () => {
 });
 
 test('an account’s own limit replaces the default', async () => {
-  await apis[0]?.database.query('update accounts set unverified_domains_max = 0 where id = $1', [
+  await api.database.query('update accounts set unverified_domains_max = 0 where id = $1', [
     caller.accountId,
   ]);
   expectProblem(await add('a.example'), 'validation-failed');

@@ -1,50 +1,25 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
-import { createDomainProvider } from '@postrider/mail';
 import { systemClock } from '@postrider/runtime';
-import {
-  newIdentity,
-  publishKeys,
-  sesDrop,
-  sesError,
-  sesHang,
-  sesThrottle,
-  setEnvironment,
-  startFakeSes,
-} from '@postrider/testing';
+import { newIdentity, publishKeys, sesDrop, sesError, sesHang, sesThrottle } from '@postrider/testing';
 import type { FakeSes, SesReaction } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, textOf, withoutInstance } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupFakeDomains } from '../../test/fake-domains.ts';
+import { setupApi, startApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const TIMEOUT_MS = 2_000;
 const NAME = 'mail.b.example';
 const ID = expect.stringMatching(/^dom_[0-9a-z]{26}$/);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-let api: TestApi;
+const domains = setupFakeDomains(TIMEOUT_MS);
+const api = setupApi(() => ({ domainProvider: domains.provider }));
 let ses: FakeSes;
 let caller: Caller;
-const cleanups: (() => Promise<void> | void)[] = [];
 
-beforeAll(async () => {
-  ses = await startFakeSes();
-  cleanups.push(() => ses.close());
-  cleanups.push(setEnvironment({ ...ses.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }));
-  const provider = createDomainProvider({
-    provider: 'ses',
-    awsRegion: 'eu-central-1',
-    timeoutMs: TIMEOUT_MS,
-  });
-  if (provider === null) throw new Error('ses has domains');
-  cleanups.push(() => provider.close());
-  api = await startApi({ domainProvider: provider });
-  cleanups.push(() => api.stop());
-});
-afterAll(async () => {
-  for (const cleanup of cleanups.reverse()) await cleanup();
-});
+beforeAll(() => void ({ ses } = domains));
 beforeEach(async () => void (caller = await newCaller()));
 afterEach(async () => {
   await api.database.query('delete from domains');

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { errorsOf, expectProblem } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const MESSAGE = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hi' };
 const MIB = 1024 * 1024;
 
-let api: TestApi;
-
-beforeAll(async () => void (api = await startApi()));
-afterAll(async () => {
-  await api.stop();
-});
+const api = setupApi();
 
 function send(by: Caller, body: unknown) {
   return request(api.url)

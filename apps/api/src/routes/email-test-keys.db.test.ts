@@ -1,16 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { KEYED_ROUTES, requestOf, titled } from '../../test/every-route.ts';
 import { expectProblem, wholeAnswer } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const MESSAGE = { from: 'a@a.example', to: 'b@b.example', subject: 'Hi', text: 'Hello' };
 
-let api: TestApi;
+const api = setupApi();
 let live: Caller;
 /** Keys of one account with every scope. An earlier version could make such test keys. */
 let tester: Caller;
@@ -18,13 +18,11 @@ let liveMail: string;
 let testMail: string;
 
 beforeAll(async () => {
-  api = await startApi();
   live = await api.newCaller({ scopes: SCOPES });
   tester = await api.newCaller({ accountId: live.accountId, kind: 'test', scopes: SCOPES });
   liveMail = await sentBy(live);
   testMail = await sentBy(tester);
 });
-afterAll(() => api.stop());
 
 async function sentBy(caller: Caller): Promise<string> {
   const response = await request(api.url)

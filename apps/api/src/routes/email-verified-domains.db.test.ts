@@ -1,26 +1,21 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createRows } from '@postrider/testing';
+import { beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
-let api: TestApi;
+const api = setupApi({ verifiedDomainsOnly: true });
 let caller: Caller;
 
 beforeAll(async () => {
-  api = await startApi({ verifiedDomainsOnly: true });
   caller = await api.newCaller();
   await domain('mine.example', 'verified', caller);
   await domain('pending.example', 'pending', caller);
   await domain('foreign.example', 'verified', await api.newCaller());
 });
-afterAll(async () => {
-  await api.stop();
-});
 
 async function domain(name: string, status: string, { accountId }: Caller): Promise<void> {
-  await createRows(api.database).domain(accountId, name, status);
+  await api.rows.domain(accountId, name, status);
 }
 
 const message = (from: string) => ({ from, to: 'b@b.example', subject: 'Hi', text: 'Hi' });

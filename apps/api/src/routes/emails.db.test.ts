@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import { createPool, dropMailContents } from '@postrider/store';
 import request from 'supertest';
 import { expectProblem, errorsOf, textOf, withoutInstance } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const MESSAGE = { from: 'Ada <ada@a.example>', to: 'bob@b.example', subject: 'Hello', text: 'Hi' };
 
-let api: TestApi;
+const api = setupApi();
 let caller: Caller;
 
-beforeAll(async () => {
-  api = await startApi();
-  caller = await api.newCaller();
-});
-afterAll(async () => {
-  await api.stop();
-});
+beforeAll(async () => void (caller = await api.newCaller()));
 
 function send(body: unknown, by = caller) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../test/expect-problem.ts';
-import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { SHARED_DOMAIN, setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const ID = expect.stringMatching(/^ibx_[0-9a-z]{26}$/);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-let api: TestApi;
+const api = setupApi();
 let caller: Caller;
 
-beforeAll(async () => void (api = await startApi()));
-afterAll(() => api.stop());
 beforeEach(async () => {
   await api.database.query('delete from inboxes');
   await api.database.query('delete from domains');
@@ -36,7 +33,7 @@ async function made(body: object, by = caller): Promise<string> {
   return (response.body as { id: string }).id;
 }
 
-const ownDomain: Rows['domain'] = async (...domain) => createRows(api.database).domain(...domain);
+const ownDomain: Rows['domain'] = async (...domain) => api.rows.domain(...domain);
 
 describe('an inbox', () => {
   test('is made, read by id and by address, listed, and deleted', async () => {

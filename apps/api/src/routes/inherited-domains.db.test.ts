@@ -1,33 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createDomainProvider } from '@postrider/mail';
-import { publishKeys, setEnvironment, startFakeSes } from '@postrider/testing';
-import type { FakeSes } from '@postrider/testing';
+import { beforeEach, expect, test } from '@jest/globals';
+import { publishKeys } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupFakeDomains } from '../../test/fake-domains.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
-let api: TestApi;
-let ses: FakeSes;
+const domains = setupFakeDomains();
+const api = setupApi(() => ({ domainProvider: domains.provider, verifiedDomainsOnly: true }));
 let [first, second]: Caller[] = [];
-const cleanups: (() => Promise<void> | void)[] = [];
 
-beforeAll(async () => {
-  ses = await startFakeSes();
-  cleanups.push(() => ses.close());
-  cleanups.push(setEnvironment({ ...ses.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }));
-  const provider = createDomainProvider({ provider: 'ses', awsRegion: 'eu-central-1', timeoutMs: 20_000 });
-  if (provider === null) throw new Error('ses has domains');
-  cleanups.push(() => provider.close());
-  api = await startApi({ domainProvider: provider, verifiedDomainsOnly: true });
-  cleanups.push(() => api.stop());
-});
-afterAll(async () => {
-  for (const cleanup of cleanups.reverse()) await cleanup();
-});
 beforeEach(async () => {
   await api.database.query('delete from domains');
-  ses.identities.clear();
+  domains.ses.identities.clear();
   const scopes = ['domains:manage', 'emails:send'] as const;
   [first, second] = [await api.newCaller({ scopes }), await api.newCaller({ scopes })];
 });
@@ -52,7 +37,7 @@ async function verified(by: Caller | undefined, name: string): Promise<string> {
 }
 
 function identity(name: string) {
-  const found = ses.identities.get(name);
+  const found = domains.ses.identities.get(name);
   if (found === undefined) throw new Error(`the provider has no ${name}`);
   return found;
 }

@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { BlobStoreUnavailableError } from '@postrider/blobs';
 import { createLinkTokens } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import { createRows, waitFor } from '@postrider/testing';
+import { waitFor } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
 import { openRaw } from '../../test/raw-request.ts';
-import { SECRET_KEYS, startApi } from '../../test/start-api.ts';
-import type { TestApi } from '../../test/start-api.ts';
+import { SECRET_KEYS, setupApi } from '../../test/start-api.ts';
 
 /* Bytes as they come from a store that is slow, huge, broken or away. */
 
@@ -25,28 +24,26 @@ class Source extends Readable {
   }
 }
 
-let api: TestApi;
+const api = setupApi({
+  blobsThrough: () => ({
+    sizeOf: async () => (opening(), HUGE),
+    async open() {
+      const stream = opening();
+      opened.push(stream);
+      return { size: HUGE, stream };
+    },
+  }),
+});
 let path: string;
 /** The blob store gives this stream, or this failure, for every blob. */
 let opening: () => Readable;
 let opened: Readable[];
 
 beforeAll(async () => {
-  api = await startApi({
-    blobsThrough: () => ({
-      sizeOf: async () => (opening(), HUGE),
-      async open() {
-        const stream = opening();
-        opened.push(stream);
-        return { size: HUGE, stream };
-      },
-    }),
-  });
-  const messageId = await createRows(api.database).message();
+  const messageId = await api.rows.message();
   const { token } = createLinkTokens(SECRET_KEYS, systemClock).seal({ messageId, attachmentId: null });
   path = `/links/${token}`;
 });
-afterAll(() => api.stop());
 beforeEach(() => {
   opened = [];
 });

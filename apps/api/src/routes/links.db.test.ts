@@ -1,38 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import { get } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { BlobId } from '@postrider/blobs';
 import { createLinkTokens, newId } from '@postrider/domain';
 import type { AttachmentId, MessageId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import { createRows } from '@postrider/testing';
 import type { AttachmentWish } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem, wholeAnswer } from '../../test/expect-problem.ts';
-import { SECRET_KEYS, startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { SECRET_KEYS, setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const SEVEN_DAYS_MS = 7 * 24 * 60 * 60 * 1000;
 const RAW = Buffer.from('Subject: Hi\r\n\r\nHello\r\n');
 const tokens = createLinkTokens(SECRET_KEYS, systemClock);
 
-let api: TestApi;
+const api = setupApi();
 let owner: Caller;
 let blob: BlobId;
 
-beforeAll(async () => {
-  api = await startApi();
-  owner = await api.newCaller({ scopes: ['inbound:read'] });
-});
-afterAll(() => api.stop());
+beforeAll(async () => void (owner = await api.newCaller({ scopes: ['inbound:read'] })));
 beforeEach(async () => {
   await api.database.query('delete from messages');
   blob = await api.blobs.put(RAW);
 });
 
 async function message(attachments: AttachmentWish[] = []): Promise<MessageId> {
-  return createRows(api.database).message({ accountId: owner.accountId, blob, attachments });
+  return api.rows.message({ accountId: owner.accountId, blob, attachments });
 }
 
 /**
@@ -150,7 +145,7 @@ describe('a link', () => {
       rateLimitPerMinute: 1,
       scopes: ['inbound:read'],
     });
-    const id = await createRows(api.database).message({ accountId, blob });
+    const id = await api.rows.message({ accountId, blob });
     const response = await request(api.url)
       .get(`/v1/inbound/messages/${id}/raw`)
       .set('authorization', authorization);
@@ -182,7 +177,7 @@ describe('an invalid link', () => {
     const good = tokens.seal({ messageId, attachmentId: null }).token;
     const bytes = Buffer.from(good, 'base64url');
     bytes[40] = (bytes[40] ?? 0) ^ 1;
-    const lost = await createRows(api.database).message({ accountId: owner.accountId });
+    const lost = await api.rows.message({ accountId: owner.accountId });
     const wrong: Record<string, string> = {
       'of a deleted message': goneLink,
       'whose seven days are over': at(-SEVEN_DAYS_MS).seal({ messageId, attachmentId: null }).token,
@@ -219,7 +214,7 @@ describe('an invalid link', () => {
   });
 
   test('is 404 also for a HEAD and for a range', async () => {
-    const id = await createRows(api.database).message({ accountId: owner.accountId });
+    const id = await api.rows.message({ accountId: owner.accountId });
     const path = await linked(id, 'raw');
     expect((await open(path, {}, 'HEAD')).status).toBe(404);
     expectProblem(await request(api.url).get(path).set('range', 'bytes=0-1'), 'link-expired');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import type { MessageId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
@@ -6,19 +6,17 @@ import { createRows } from '@postrider/testing';
 import type { MessageWish } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem, wholeAnswer, withoutInstance } from '../../test/expect-problem.ts';
-import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { SHARED_DOMAIN, setupApi, startApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const SEVEN_DAYS_MS = 7 * 24 * 60 * 60 * 1000;
 
-let api: TestApi;
+const api = setupApi();
 let manager: Caller;
 /** Another key of the same account. */
 let reader: Caller;
 
-beforeAll(async () => void (api = await startApi()));
-afterAll(() => api.stop());
 beforeEach(async () => {
   await api.database.query('delete from messages');
   await api.database.query('delete from inboxes');
@@ -32,7 +30,7 @@ function ask(path: string, by = manager, method: 'get' | 'post' = 'get') {
 }
 
 const message = (wish: MessageWish = {}): Promise<MessageId> =>
-  createRows(api.database).message({ accountId: manager.accountId, ...wish });
+  api.rows.message({ accountId: manager.accountId, ...wish });
 
 async function inbox(): Promise<string> {
   const response = await request(api.url)

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
 import type { IncomingMessage } from '@postrider/store';
-import { createRows } from '@postrider/testing';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { expectPlainText, expectProblem } from '../../test/expect-problem.ts';
-import { openIntake } from '../../test/open-intake.ts';
-import type { OpenIntake } from '../../test/open-intake.ts';
-import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { SHARED_DOMAIN, setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 import { storedEmail } from '../../test/stored-email.ts';
 
 /*
@@ -17,18 +14,9 @@ import { storedEmail } from '../../test/stored-email.ts';
 
 const FOUR_MIB = 4 * 1024 * 1024;
 
-let api: TestApi;
-let intake: OpenIntake;
+const api = setupApi({ verifiedDomainsOnly: true, smtpUtf8: false });
 let caller: Caller;
 
-beforeAll(async () => {
-  api = await startApi({ verifiedDomainsOnly: true, smtpUtf8: false });
-  intake = openIntake(api.database.url);
-});
-afterAll(async () => {
-  await intake.close();
-  await api.stop();
-});
 beforeEach(async () => {
   for (const table of ['inboxes', 'domains']) await api.database.query(`delete from ${table}`);
   caller = await api.newCaller({ scopes: SCOPES });
@@ -44,7 +32,7 @@ async function received(
     .set('authorization', by.authorization)
     .send({ email_address: address });
   expect(made.status).toBe(201);
-  const message = await intake.receive({
+  const message = await api.receive({
     recipients: [address],
     from: 'ann@shop.example',
     to: [address],
@@ -70,7 +58,7 @@ describe('a reply where live mail leaves from verified domains only', () => {
   });
 
   test('is accepted from a verified domain, until the account loses it', async () => {
-    await createRows(api.database).domain(caller.accountId, 'mine.example');
+    await api.rows.domain(caller.accountId, 'mine.example');
     const path = await received('agent@mine.example');
     expect((await reply(path, { text: 'Hi' })).status).toBe(202);
     await api.database.query('delete from domains');
@@ -86,7 +74,7 @@ describe('a reply where live mail leaves from verified domains only', () => {
 
 describe('a reply to a sender with letters beyond ASCII', () => {
   test('is a 422 that names the reason, where the provider cannot deliver it', async () => {
-    await createRows(api.database).domain(caller.accountId, 'mine.example');
+    await api.rows.domain(caller.accountId, 'mine.example');
     const path = await received('agent@mine.example', { from: 'jürgen@shop.example' });
     const answer = await reply(path, { text: 'Hi' });
     expectProblem(answer, 'validation-failed');
@@ -98,7 +86,7 @@ describe('a reply to a sender with letters beyond ASCII', () => {
   test.each(['a..b@docomo.ne.jp', `reply+${'0f'.repeat(40)}@reply.example`])(
     'is accepted at %s',
     async (from) => {
-      await createRows(api.database).domain(caller.accountId, 'mine.example');
+      await api.rows.domain(caller.accountId, 'mine.example');
       const path = await received('agent@mine.example', { from });
       const answer = await reply(path, { text: 'Hi' });
       expect(answer.status).toBe(202);
@@ -110,7 +98,7 @@ describe('a reply to a sender with letters beyond ASCII', () => {
 });
 
 describe('the body of a reply', () => {
-  beforeEach(() => createRows(api.database).domain(caller.accountId, 'mine.example'));
+  beforeEach(() => api.rows.domain(caller.accountId, 'mine.example'));
 
   test('may have 4 MiB with its attachments, and not a byte more', async () => {
     const path = await received('agent@mine.example');
@@ -132,7 +120,7 @@ describe('the body of a reply', () => {
 
 /** RFC 5322, 3.6.4 */
 describe('a reply to a message that has no References', () => {
-  beforeEach(() => createRows(api.database).domain(caller.accountId, 'mine.example'));
+  beforeEach(() => api.rows.domain(caller.accountId, 'mine.example'));
 
   const referencesOf = async (answer: request.Response) =>
     (await storedEmail(api.database, (answer.body as { id: string }).id))?.headers['References'];

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { inboundSubject, newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
-import { createRows } from '@postrider/testing';
 import type { Rows } from '@postrider/testing';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { expectPlainText, expectProblem, withoutInstance } from '../../test/expect-problem.ts';
-import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { SHARED_DOMAIN, setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const ID = expect.stringMatching(/^rt_[0-9a-z]{26}$/);
 const WEBHOOK_ID = expect.stringMatching(/^wh_[0-9a-z]{26}$/);
@@ -22,12 +21,10 @@ interface Rule {
   readonly webhook: string;
 }
 
-let api: TestApi;
+const api = setupApi({ webhooksPerAccountMax: WEBHOOKS_MAX });
 let caller: Caller;
 let other: Caller;
 
-beforeAll(async () => void (api = await startApi({ webhooksPerAccountMax: WEBHOOKS_MAX })));
-afterAll(() => api.stop());
 beforeEach(async () => {
   for (const table of ['inboxes', 'inbound_routes', 'webhooks', 'domains']) {
     await api.database.query(`delete from ${table}`);
@@ -54,7 +51,7 @@ async function made(body: object, by = caller): Promise<Rule> {
   return response.body as Rule;
 }
 
-const ownDomain: Rows['domain'] = async (...domain) => createRows(api.database).domain(...domain);
+const ownDomain: Rows['domain'] = async (...domain) => api.rows.domain(...domain);
 
 describe('a routing rule', () => {
   test('is made with its secret, read and listed without it, and deleted', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LIMITS } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
 import { fetchedCertificates } from '@postrider/notifications';
@@ -14,9 +14,8 @@ import {
 } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { createTestSns } from '../../test/sns.ts';
-import type { TestSns } from '../../test/sns.ts';
-import { startApi } from '../../test/start-api.ts';
+import { setupSns } from '../../test/sns.ts';
+import { setupApi, startApi } from '../../test/start-api.ts';
 import type { Caller, TestApi } from '../../test/start-api.ts';
 
 const MARK = 'mark-of-a-message';
@@ -24,20 +23,13 @@ const MESSAGE = { from: 'Shop <shop@a.example>', to: 'jane@example.net', subject
 const SAMPLE_ID = /em_01JD0000000000000000000001/g;
 const SAMPLES = Object.entries(expectedSesEvents());
 
-let sns: TestSns;
-let api: TestApi;
+const sns = setupSns();
+const api = setupApi(() => ({ sns: sns.access }));
 let caller: Caller;
 let emailId: string;
 
-beforeAll(async () => {
-  sns = await createTestSns();
-  api = await startApi({ sns: sns.access });
-});
-afterAll(() => api.stop());
 beforeEach(async () => {
-  await api.database.query(
-    'truncate accounts, events, deliveries, provider_notifications, unclaimed_notifications cascade',
-  );
+  await api.rows.clear();
   sns.answerWith({ kind: 'answered', statusCode: 200, body: Buffer.from('<Confirmed/>') });
   caller = await api.newCaller();
   emailId = await send(caller);

@@ -1,26 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { adminDatabaseUrl, fetchMetrics, sesReceived, startFaultProxy, waitFor } from '@postrider/testing';
 import type { SnsFields } from '@postrider/testing';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { createTestSns, MAIL_BUCKET } from '../../test/sns.ts';
-import type { TestSns } from '../../test/sns.ts';
-import { startApi } from '../../test/start-api.ts';
+import { MAIL_BUCKET, setupSns } from '../../test/sns.ts';
+import { setupApi, startApi } from '../../test/start-api.ts';
 import type { TestApi } from '../../test/start-api.ts';
 
 const MARK = 'mark-of-a-message';
 const recipients = ['support+1@in.example'];
 const object = { bucket: MAIL_BUCKET, key: `mail/${MARK}` };
 
-let sns: TestSns;
-let api: TestApi;
+const sns = setupSns();
+const api = setupApi(() => ({ sns: sns.access }));
 
-beforeAll(async () => {
-  sns = await createTestSns();
-  api = await startApi({ sns: sns.access });
-});
-afterAll(() => api.stop());
-beforeEach(() => api.database.query('truncate ses_mail, provider_notifications'));
+beforeEach(() => api.rows.clear());
 
 const post = (fields: SnsFields, to: TestApi = api) =>
   request(to.url).post('/internal/ses/sns').set('content-type', 'text/plain').send(JSON.stringify(fields));

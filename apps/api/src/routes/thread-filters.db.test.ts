@@ -1,28 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { expectProblem } from '../../test/expect-problem.ts';
-import { openIntake } from '../../test/open-intake.ts';
-import type { OpenIntake } from '../../test/open-intake.ts';
-import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { SHARED_DOMAIN, setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const ADDRESS = `agent@${SHARED_DOMAIN}`;
 
-let api: TestApi;
-let intake: OpenIntake;
+const api = setupApi();
 let caller: Caller;
 let inbox: string;
 
-beforeAll(async () => {
-  api = await startApi();
-  intake = openIntake(api.database.url);
-});
-afterAll(async () => {
-  await intake.close();
-  await api.stop();
-});
 beforeEach(async () => {
   await api.database.query('delete from inboxes');
   caller = await api.newCaller({ scopes: SCOPES });
@@ -45,7 +34,7 @@ async function idsOf(query: string): Promise<string[]> {
 /** Makes two mail threads with one message each. @returns their ids, newest first */
 async function twoThreads(): Promise<[string, string]> {
   for (const from of ['ann@a.example', 'bob@b.example'])
-    await intake.receive({ recipients: [ADDRESS], from, to: [ADDRESS] });
+    await api.receive({ recipients: [ADDRESS], from, to: [ADDRESS] });
   const [newest = '', oldest = ''] = await idsOf('');
   return [newest, oldest];
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, SCOPES } from '@postrider/domain';
 import type { KeyKind } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
@@ -6,27 +6,16 @@ import type { IncomingMessage } from '@postrider/store';
 import { untilWaitingForLock, withClient } from '@postrider/testing';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../test/expect-problem.ts';
-import { openIntake } from '../../test/open-intake.ts';
-import type { OpenIntake } from '../../test/open-intake.ts';
-import { SHARED_DOMAIN, startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { SHARED_DOMAIN, setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 import { storedEmail } from '../../test/stored-email.ts';
 
 const ADDRESS = `agent@${SHARED_DOMAIN}`;
 const ANN = 'Ann <ann@shop.example>';
 
-let api: TestApi;
-let intake: OpenIntake;
+const api = setupApi();
 let caller: Caller;
 
-beforeAll(async () => {
-  api = await startApi();
-  intake = openIntake(api.database.url);
-});
-afterAll(async () => {
-  await intake.close();
-  await api.stop();
-});
 beforeEach(async () => {
   for (const table of ['inboxes', 'inbox_sends', 'emails', 'events'])
     await api.database.query(`delete from ${table}`);
@@ -49,7 +38,7 @@ async function inbox(by = caller, more: object = {}): Promise<string> {
 
 /** @returns its id. */
 const received = async (more: Partial<IncomingMessage> = {}): Promise<string> =>
-  intake.receive({ recipients: [ADDRESS], from: ANN, to: [ADDRESS], ...more });
+  api.receive({ recipients: [ADDRESS], from: ANN, to: [ADDRESS], ...more });
 
 interface ListOf<Entry> {
   readonly has_more: boolean;

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createUnsubscribeTokens, newId } from '@postrider/domain';
 import type { TopicId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { expectPlainText, expectProblem, withoutInstance } from '../../test/expect-problem.ts';
-import { SECRET_KEYS, startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { SECRET_KEYS, setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const ADDRESS = `o'neil&sons@b.example`;
 const TOPIC = `<script>alert("1")</script>`;
@@ -13,13 +13,11 @@ const FORM = 'application/x-www-form-urlencoded';
 
 const tokens = createUnsubscribeTokens(SECRET_KEYS);
 
-let api: TestApi;
+const api = setupApi();
 let owner: Caller;
 let topicId: TopicId;
 let token: string;
 
-beforeAll(async () => void (api = await startApi()));
-afterAll(() => api.stop());
 beforeEach(async () => {
   owner = await api.newCaller({ scopes: ['suppressions:manage'] });
   const response = await request(api.url)

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { everythingStored } from '../../test/everything-stored.ts';
 import { expectPlainText, expectProblem, textOf } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 import { problemsPage } from '../docs/problems-page.ts';
 
 const WEBHOOK = { endpoint: 'https://hooks.example.com/in' };
 const MAX = 10;
 
-let api: TestApi;
+const api = setupApi({ webhooksPerAccountMax: MAX });
 let caller: Caller;
 
-beforeAll(async () => {
-  api = await startApi({ webhooksPerAccountMax: MAX });
-});
-afterAll(() => api.stop());
 beforeEach(async () => void (caller = await api.newCaller()));
 
 const post = (body: unknown = WEBHOOK, by = caller) =>

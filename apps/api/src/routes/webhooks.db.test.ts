@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { EVENT_TYPES, newId } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import request from 'supertest';
 import { expectPlainText, expectProblem, textOf, withoutInstance } from '../../test/expect-problem.ts';
-import { startApi } from '../../test/start-api.ts';
-import type { Caller, TestApi } from '../../test/start-api.ts';
+import { setupApi } from '../../test/start-api.ts';
+import type { Caller } from '../../test/start-api.ts';
 
 const ENDPOINT = 'https://hooks.example.com/in';
 
@@ -15,16 +15,10 @@ interface WebhookBody {
   events: string[];
 }
 
-let api: TestApi;
+const api = setupApi();
 let caller: Caller;
 
-beforeAll(async () => {
-  api = await startApi();
-  caller = await api.newCaller();
-});
-afterAll(async () => {
-  await api.stop();
-});
+beforeAll(async () => void (caller = await api.newCaller()));
 
 function post(body: unknown, by = caller) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);

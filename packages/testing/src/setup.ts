@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { createTestDatabase } from './database.ts';
+import type { TestDatabase } from './database.ts';
+import { createRows } from './rows.ts';
+
+/** Close what is open. The one for what was opened last is at the end. */
+const closers: (() => Promise<unknown>)[] = [];
+
+/**
+ * Registers hooks that open something for the test file, or for the `describe` around the call, and close it at the end.
+ * What was opened last is closed first.
+ *
+ * @param open resolves to a plain object
+ * @returns the same properties. They exist in later hooks and in tests.
+ */
+export function setup<Opened extends object>(
+  open: () => Promise<Opened>,
+  close: (opened: Opened) => Promise<unknown>,
+): Opened {
+  const opened = {} as Opened;
+  beforeAll(async () => {
+    Object.defineProperties(opened, Object.getOwnPropertyDescriptors(await open()));
+    closers.push(() => close(opened));
+  });
+  // Jest calls these hooks in the order in which they were registered.
+  afterAll(async () => {
+    await closers.pop()?.();
+  });
+  return opened;
+}
+
+/** Registers hooks: one database for the test file, whose tables are empty before each test. */
+export function setupDatabase(): TestDatabase {
+  const database = setup(createTestDatabase, (opened) => opened.drop());
+  beforeEach(() => createRows(database).clear());
+  return database;
+}
