@@ -320,7 +320,7 @@ async function openOperator(testDatabase: TestDatabase) {
 
 function anyMessage() {
   return {
-    contentDigest: createHash('sha256').update(randomUUID()).digest(),
+    digest: createHash('sha256').update(randomUUID()).digest(),
     blob: 'b'.repeat(64),
     size: 1_000,
     senders: [],

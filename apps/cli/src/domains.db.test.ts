@@ -1,19 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createTestDatabase } from '@postrider/testing';
-import type { TestDatabase } from '@postrider/testing';
-import { runInProcess } from '../test/run-in-process.ts';
+import { describe, expect, test } from '@jest/globals';
+import { setupCli } from '../test/run-in-process.ts';
 
-let database: TestDatabase;
-beforeEach(async () => void (database = await createTestDatabase()));
-afterEach(() => database.drop());
-
-const cli = (...args: string[]) => runInProcess(args, { DATABASE_URL: database.url });
-
-async function json(...args: string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await cli(...args, '--json');
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
+const { cli, json, database } = setupCli();
 
 const makeAccount = () => json('account', 'create', '--name', 'Acme').then(({ id }) => String(id));
 

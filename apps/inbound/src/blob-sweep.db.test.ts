@@ -8,21 +8,19 @@ import { blobIdOf, createBlobStore } from '@postrider/blobs';
 import type { BlobId, BlobStore } from '@postrider/blobs';
 import { parseMessage } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
-import { createReceivedMessageStore, createSweptBlobs, openDatabase } from '@postrider/store';
-import type { Database, ReceivedMessageStore } from '@postrider/store';
-import { createRows, createTestDatabase, s3Error, setEnvironment, startFakeS3 } from '@postrider/testing';
-import type { FakeS3, Rows, TestDatabase } from '@postrider/testing';
+import { createReceivedMessageStore, createSweptBlobs } from '@postrider/store';
+import type { ReceivedMessageStore } from '@postrider/store';
+import { s3Error, setEnvironment, startFakeS3 } from '@postrider/testing';
+import type { FakeS3 } from '@postrider/testing';
+import { INBOX, openConnections, setupInboundStore, SHARED_DOMAIN } from '../test/setup-inbound-store.ts';
 import { BlobSweep } from './blob-sweep.ts';
 import type { BlobSweepParts } from './blob-sweep.ts';
 import { MessageSink } from './pipeline/message-sink.ts';
 import { MailPipeline } from './pipeline/mail-pipeline.ts';
 
-const SHARED = 'in.example';
 const HOUR_MS = 3_600_000;
 
-let outside: TestDatabase;
-let rows: Rows;
-let database: Database;
+const { outside, rows, database } = setupInboundStore();
 let folder: string;
 let blobs: BlobStore;
 let lines: string[];
@@ -30,26 +28,11 @@ let metrics: ReturnType<typeof createMetrics<'inbound'>>;
 const cleanups: (() => unknown)[] = [];
 
 beforeEach(async () => {
-  outside = await createTestDatabase();
-  rows = createRows(outside);
-  database = openDatabase(
-    { databaseUrl: outside.url, size: 10, applicationName: 'sweep-test', onError: () => undefined },
-    { send: () => undefined, close: async () => undefined },
-  );
   folder = await mkdtemp(join(tmpdir(), 'postrider-sweep-'));
   blobs = createBlobStore(`file:${folder}`);
   lines = [];
   metrics = createMetrics('inbound', { processMetrics: false });
-  cleanups.push(
-    () => outside.drop(),
-    () => rm(folder, { recursive: true }),
-    () => database.close(),
-  );
-  await outside.query(
-    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-     values ('ibx_1', $1, 'live', $2, 'a', now(), now())`,
-    [await rows.account(), `a@${SHARED}`],
-  );
+  cleanups.push(() => rm(folder, { recursive: true }));
 });
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -100,7 +83,7 @@ function sinkWith({
   blobStore = blobs,
   beforeStore,
 }: { readonly blobStore?: BlobStore; readonly beforeStore?: () => Promise<void> } = {}) {
-  const real = createReceivedMessageStore(database, systemClock, [SHARED]);
+  const real = createReceivedMessageStore(database, systemClock, [SHARED_DOMAIN]);
   const store: ReceivedMessageStore = {
     ...real,
     async receive(message, claim) {
@@ -140,7 +123,7 @@ async function receive(attachment: Buffer, sink = sinkWith()): Promise<string> {
   );
   const result = await sink.receive(raw, {
     mailFrom: 'ann@shop.example',
-    recipients: [`a@${SHARED}`],
+    recipients: [INBOX],
     traceBytes: 0,
     sessionId: 's',
     remoteAddress: '192.0.2.1',
@@ -401,9 +384,9 @@ describe('a blob store in S3', () => {
 
 test('while Postgres is away a sweep removes nothing', async () => {
   await blobOfAge(25);
-  const away = createSweptBlobs(database);
-  await database.close();
-  cleanups.pop();
+  const connections = openConnections(outside.url);
+  const away = createSweptBlobs(connections);
+  await connections.close();
   await newSweep({
     store: { begin: async () => true, take: async (ids) => away.take(ids), settle: async () => undefined },
   }).sweepIfDue();

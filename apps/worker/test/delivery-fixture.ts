@@ -1,3 +1,4 @@
+import { beforeEach } from '@jest/globals';
 import { CONTRACT_RETRY_DELAYS_SECONDS, createSecretBox, retrySchedule } from '@postrider/domain';
 import type { AccountId, WebhookId } from '@postrider/domain';
 import { AddressGuard, EndpointClient, NameResolver } from '@postrider/outbound';
@@ -10,6 +11,7 @@ import {
   createTestAuthority,
   createTestDatabase,
   fakeClock,
+  setup,
   startNameServer,
   startScriptedReceiver,
 } from '@postrider/testing';
@@ -47,7 +49,7 @@ export interface WorkerOptions {
   readonly leaseSeconds?: number;
   /** Its keys do not open the endpoints' secrets. */
   readonly otherKeys?: boolean;
-  /** The database by another way than the ground's own. */
+  /** Default: the fixture's own connections. */
   readonly database?: Database;
 }
 
@@ -69,11 +71,26 @@ export interface DeliveryFixture {
   nextJob(webhookId: WebhookId): Promise<DeliveryClaim>;
   /** A worker's whole way from job to report. */
   worker(options?: WorkerOptions): (job: DeliveryClaim) => Promise<void>;
-  close(): Promise<void>;
 }
 
-/** @param names how the name server answers. */
-export async function openDeliveryFixture(names: (name: string) => NameReply): Promise<DeliveryFixture> {
+/**
+ * Registers hooks: one fixture for the test file. Its tables and its log are empty before each test.
+ *
+ * @param names how the name server answers
+ */
+export function setupDeliveries(names: (name: string) => NameReply): DeliveryFixture {
+  const fixture = setup(
+    () => openDeliveryFixture(names),
+    (opened) => opened.close(),
+  );
+  beforeEach(async () => {
+    await fixture.rows.clear();
+    fixture.log.clear();
+  });
+  return fixture;
+}
+
+async function openDeliveryFixture(names: (name: string) => NameReply) {
   const database = await createTestDatabase();
   const authority = await createTestAuthority();
   const receiver = await startScriptedReceiver({ authority });
@@ -174,6 +191,14 @@ function rowsOf(
       return job;
     },
   };
+}
+
+/** Registers hooks: one connection of a worker to the database, for the test file. */
+export function setupWorkerConnection(database: TestDatabase): Database {
+  return setup(
+    async () => openTestDatabase(database.url),
+    (db) => db.close(),
+  );
 }
 
 /** As a worker opens it. Wake-ups go nowhere: here the tests make the jobs. */

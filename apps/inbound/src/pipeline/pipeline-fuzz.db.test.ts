@@ -11,32 +11,22 @@ import { EVENT_DATA } from '@postrider/domain';
 import { MessageParser } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { SenderAuthentication } from '@postrider/screening';
-import { createReceivedMessageStore, openDatabase } from '@postrider/store';
-import {
-  bundleScript,
-  createRows,
-  createTestDatabase,
-  runs,
-  startZoneServer,
-  waitFor,
-} from '@postrider/testing';
-import type { Rows, SmtpClient, TestDatabase } from '@postrider/testing';
+import { createReceivedMessageStore } from '@postrider/store';
+import { bundleScript, runs, startZoneServer, waitFor } from '@postrider/testing';
+import type { SmtpClient } from '@postrider/testing';
 import { mutated } from '../../../../packages/received-mail/test/mutated.ts';
 import { testServers, type TestServer } from '../../test/test-server.ts';
+import { setupInboundStore, SHARED_DOMAIN } from '../../test/setup-inbound-store.ts';
 import { MessageSink } from './message-sink.ts';
 import { MailPipeline } from './mail-pipeline.ts';
 import { Screening } from './screening.ts';
 
-const SHARED = 'in.example';
 /** Each session has its own inbox and sends 10 to 20 messages. */
 const SESSIONS = runs({ usual: 20, long: 1_000 });
 /** Some of the messages are larger than this. */
 const MESSAGE_BYTES_MAX = 32 * 1024;
-/**
- * Room for two messages, counted in blocks. Messages come one at a time, so the test notices a block that is
- * not released.
- */
-const BYTES_UNDER_WAY_MAX = 128 * 1024;
+/** The blocks of two messages. Messages come one at a time, so the test notices a block that is not released. */
+const BYTES_IN_FLIGHT_MAX = 128 * 1024;
 const PACKAGES = new URL('../../../../packages/', import.meta.url);
 
 setFlagsFromString('--expose-gc');
@@ -49,8 +39,7 @@ function carry<Carried extends object>(value: Carried): Carried {
   return value;
 }
 
-let rows: Rows;
-let outside: TestDatabase;
+const { outside, rows, database } = setupInboundStore();
 let blobs: BlobStore;
 let server: TestServer;
 const lost: string[] = [];
@@ -91,12 +80,6 @@ async function startScreening() {
 }
 
 beforeAll(async () => {
-  outside = await createTestDatabase();
-  rows = createRows(outside);
-  const database = openDatabase(
-    { databaseUrl: outside.url, size: 10, applicationName: 'fuzz-test', onError: () => undefined },
-    { send: () => undefined, close: async () => undefined },
-  );
   const folder = await mkdtemp(join(tmpdir(), 'postrider-fuzz-'));
   blobs = createBlobStore(`file:${folder}`);
   const parser = new MessageParser({
@@ -106,13 +89,11 @@ beforeAll(async () => {
   });
   const servers = testServers();
   cleanups.push(
-    () => outside.drop(),
     () => rm(folder, { recursive: true }),
-    () => database.close(),
     () => parser.close(),
     () => servers.close(),
   );
-  const store = createReceivedMessageStore(database, systemClock, [SHARED]);
+  const store = createReceivedMessageStore(database, systemClock, [SHARED_DOMAIN]);
   const pipeline = new MailPipeline({
     store: { ...store, receive: (message, claim) => store.receive(carry(message), claim) },
     blobs: { put: (bytes) => blobs.put(carry(bytes)) },
@@ -124,7 +105,7 @@ beforeAll(async () => {
   server = await servers.start({
     accepts: (recipient) => sink.accepts(recipient),
     receive: (raw, envelope) => sink.receive(raw, carry(envelope)),
-    limits: { messageBytesMax: MESSAGE_BYTES_MAX, bytesUnderWayMax: BYTES_UNDER_WAY_MAX },
+    limits: { messageBytesMax: MESSAGE_BYTES_MAX, bytesUnderWayMax: BYTES_IN_FLIGHT_MAX },
   });
 }, 60_000);
 afterAll(async () => {
@@ -169,7 +150,7 @@ function codeFor({ from, to, content }: Mail): string {
 
 /** @returns the code of the last answer */
 async function send(client: SmtpClient, inbox: string, { from, to, content }: Mail): Promise<string> {
-  for (const line of [`MAIL FROM:${from}`, `RCPT TO:<${to(inbox)}@${SHARED}>`, 'DATA']) {
+  for (const line of [`MAIL FROM:${from}`, `RCPT TO:<${to(inbox)}@${SHARED_DOMAIN}>`, 'DATA']) {
     const answer = await client.say(line);
     if (/^[23]/.test(answer)) continue;
     await client.say('RSET');
@@ -185,7 +166,7 @@ async function newInbox(id: string): Promise<string> {
   await outside.query(
     `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
      values ($1, $2, 'live', $3, 'a', now(), now())`,
-    [id, account, `${id}@${SHARED}`],
+    [id, account, `${id}@${SHARED_DOMAIN}`],
   );
   return account;
 }
@@ -216,7 +197,7 @@ async function expectRecords(inbox: string, accepted: readonly Mail[]): Promise<
   );
   const contents = new Map(
     accepted.map(({ from, to, content }) => [
-      digestOf(from.slice(1, -1), `${to(inbox)}@${SHARED}`, content),
+      digestOf(from.slice(1, -1), `${to(inbox)}@${SHARED_DOMAIN}`, content),
       content,
     ]),
   );
@@ -243,7 +224,7 @@ async function expectEvents(account: string, records: readonly MessageRow[]): Pr
 test('any mail: each 250 is one record and one event, other answers are documented, and no message stays in memory', async () => {
   let sessions = 0;
   const session = async (mails: Mail[]) => {
-    const inbox = `ibx_${(sessions += 1)}`;
+    const inbox = `ibx_fuzz_${(sessions += 1)}`;
     const account = await newInbox(inbox);
     const client = await server.greet();
     const answers: string[] = [];

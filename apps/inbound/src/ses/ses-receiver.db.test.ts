@@ -5,17 +5,12 @@ import { LIMITS } from '@postrider/domain';
 import type { SesMail } from '@postrider/domain';
 import { MessageParser, parseMessage } from '@postrider/received-mail';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
-import {
-  createReceivedMessageStore,
-  createSesMailStore,
-  createSesMailWork,
-  openDatabase,
-} from '@postrider/store';
-import type { Database, SesMailWork } from '@postrider/store';
+import { createReceivedMessageStore, createSesMailStore, createSesMailWork } from '@postrider/store';
+import type { SesMailWork } from '@postrider/store';
 import {
   bundleScript,
-  createRows,
-  createTestDatabase,
+  adminDatabaseUrl,
+  setup,
   s3Error,
   s3Hang,
   setEnvironment,
@@ -23,35 +18,27 @@ import {
   startFaultProxy,
   waitFor,
 } from '@postrider/testing';
-import type { FakeS3, FaultProxy, TestDatabase } from '@postrider/testing';
+import type { FakeS3 } from '@postrider/testing';
+import { INBOX, setupInboundStore, SHARED_DOMAIN } from '../../test/setup-inbound-store.ts';
 import { MailPipeline } from '../pipeline/mail-pipeline.ts';
 import { SesReceiver } from './ses-receiver.ts';
 
-const SHARED = 'in.example';
 /** Longer than any test. */
 const HOUR_MS = 3_600_000;
 const CONTENT: SesMail['location'] = { kind: 'content', bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') };
 const OBJECT: SesMail['location'] = { kind: 'object', bucket: 'mail-in', key: 'a' };
 
-let outside: TestDatabase;
-let proxy: FaultProxy;
-let database: Database;
+const proxy = setup(
+  () => startFaultProxy(adminDatabaseUrl()),
+  (opened) => opened.close(),
+);
+const { outside, database } = setupInboundStore((url) => proxy.url(url));
 let s3: FakeS3;
 let lines: string[];
 const cleanups: (() => unknown)[] = [];
 
 beforeEach(async () => {
-  outside = await createTestDatabase();
-  proxy = await startFaultProxy(outside.url);
-  database = openDatabase(
-    {
-      databaseUrl: proxy.url(outside.url),
-      size: 6,
-      applicationName: 'ses-receiver-test',
-      onError: () => undefined,
-    },
-    { send: () => undefined, close: async () => undefined },
-  );
+  proxy.restore();
   s3 = await startFakeS3();
   s3.objects.set('mail-in/a', {
     bytes: Buffer.from('Subject: In S3\r\n\r\nHello\r\n'),
@@ -59,17 +46,8 @@ beforeEach(async () => {
   });
   lines = [];
   cleanups.push(
-    () => outside.drop(),
-    () => proxy.close(),
-    () => database.close(),
     () => s3.close(),
     setEnvironment({ ...s3.environment, AWS_SESSION_TOKEN: undefined, AWS_PROFILE: undefined }),
-  );
-  const accountId = await createRows(outside).account();
-  await outside.query(
-    `insert into inboxes (id, account_id, kind, address, name, created_at, updated_at)
-     values ('ibx_1', $1, 'live', $2, 'a', now(), now())`,
-    [accountId, `a@${SHARED}`],
   );
 });
 afterEach(async () => {
@@ -97,7 +75,7 @@ function startReceiver(
     logger,
     metrics,
     parser: { parse },
-    store: createReceivedMessageStore(database, systemClock, [SHARED]),
+    store: createReceivedMessageStore(database, systemClock, [SHARED_DOMAIN]),
   });
   const receiver = new SesReceiver({
     pipeline,
@@ -118,7 +96,7 @@ function startReceiver(
 
 /** Stores the row, like the API. */
 async function keep(location: SesMail['location'], id = 'sns-1'): Promise<void> {
-  const mail = { providerMessageId: 'ses-1', source: 'ann@shop.example', recipients: [`a@${SHARED}`] };
+  const mail = { providerMessageId: 'ses-1', source: 'ann@shop.example', recipients: [INBOX] };
   await createSesMailStore(database).add(id, { ...mail, verdicts: {}, location });
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createSecretBox } from '@postrider/domain';
 import type { AccountId, DeadLetterId, WebhookId } from '@postrider/domain';
 import { verifySignature } from '@postrider/receiver';
@@ -16,27 +16,20 @@ import {
   switchProtocols,
 } from '@postrider/testing';
 import type { Behaviour } from '@postrider/testing';
-import { openDeliveryFixture, SECRET } from '../../test/delivery-fixture.ts';
-import type { DeliveryFixture } from '../../test/delivery-fixture.ts';
+import { setupDeliveries, SECRET } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
 
 const TIMEOUT_MS = 400;
 
-let fixture: DeliveryFixture;
+const fixture = setupDeliveries((name) =>
+  name === 'inside.hooks.example' ? { addresses: ['10.0.0.1'] } : 'nxdomain',
+);
 let deliver: (job: DeliveryClaim) => Promise<void>;
 /** A path of the test's own. */
 let path: string;
 let paths = 0;
 
-beforeAll(async () => {
-  fixture = await openDeliveryFixture((name) =>
-    name === 'inside.hooks.example' ? { addresses: ['10.0.0.1'] } : 'nxdomain',
-  );
-});
-afterAll(async () => fixture.close());
 beforeEach(async () => {
-  await fixture.rows.clear();
-  fixture.log.clear();
   deliver = fixture.worker(); // with connections of its own: some behaviours leave theirs in no state to be used again
   path = `/hook-${(paths += 1)}`;
 });
@@ -48,7 +41,7 @@ const lines = () => fixture.log.lines('delivery.attempted');
 const requests = () => fixture.receiver.requests.filter((request) => request.path === path);
 
 /** What stands in the tables, the least that tells the states of contract section 3 apart. */
-async function standing() {
+async function stored() {
   const outstanding = await deliveries();
   const logged = await attempts();
   const dead = await letters();
@@ -81,21 +74,21 @@ describe('the states of contract section 3', () => {
   ])('%s is done: one attempt is logged and nothing is left', async (_, behaviour, status) => {
     fixture.receiver.always(path, behaviour);
     await deliver(await fixture.job((await fixture.endpoint(path)).webhookId));
-    expect(await standing()).toEqual({ outstanding: [], logged: [[1, status, null]], dead: [] });
+    expect(await stored()).toEqual({ outstanding: [], logged: [[1, status, null]], dead: [] });
   });
 
   test('200 is done, though its body never ends', async () => {
     fixture.receiver.always(path, dripBody(200));
     const impatient = fixture.worker({ timeoutMs: TIMEOUT_MS });
     await impatient(await fixture.job((await fixture.endpoint(path)).webhookId));
-    expect(await standing()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
+    expect(await stored()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
   });
 
   test('410 dead-letters at once as rejected', async () => {
     fixture.receiver.always(path, answer(410));
     const { webhookId, accountId } = await fixture.endpoint(path);
     await deliver(await fixture.job(webhookId));
-    expect(await standing()).toEqual({
+    expect(await stored()).toEqual({
       outstanding: [],
       logged: [[1, 410, 'HTTP 410']],
       dead: [[1, 'rejected', 'HTTP 410', 410]],
@@ -118,7 +111,7 @@ describe('the states of contract section 3', () => {
   ])('%s is tried again after 30 seconds', async (_, behaviour, status) => {
     fixture.receiver.always(path, behaviour);
     await deliver(await fixture.job((await fixture.endpoint(path)).webhookId));
-    expect(await standing()).toEqual({
+    expect(await stored()).toEqual({
       outstanding: [[1, status, null]],
       logged: [[1, status, `HTTP ${status}`]],
       dead: [],
@@ -129,7 +122,7 @@ describe('the states of contract section 3', () => {
   test.each([301, 302, 307, 308])('a redirect by %i is not followed, but tried again', async (status) => {
     fixture.receiver.always(path, redirectTo(fixture.receiver.url('/elsewhere'), status));
     await deliver(await fixture.job((await fixture.endpoint(path)).webhookId));
-    expect(await standing()).toMatchObject({ outstanding: [[1, status, null]], dead: [] });
+    expect(await stored()).toMatchObject({ outstanding: [[1, status, null]], dead: [] });
     expect(fixture.receiver.requests.filter((request) => request.path === '/elsewhere')).toEqual([]);
   });
 
@@ -140,7 +133,7 @@ describe('the states of contract section 3', () => {
     fixture.receiver.always(path, behaviour);
     const impatient = fixture.worker({ timeoutMs: TIMEOUT_MS });
     await impatient(await fixture.job((await fixture.endpoint(path)).webhookId));
-    expect(await standing()).toEqual({
+    expect(await stored()).toEqual({
       outstanding: [[1, null, null]],
       logged: [[1, null, error]],
       dead: [],
@@ -158,7 +151,7 @@ describe('the states of contract section 3', () => {
     ] as const) {
       await fixture.rows.clear();
       await deliver(await fixture.job((await fixture.endpoint(address)).webhookId));
-      expect(await standing()).toEqual({
+      expect(await stored()).toEqual({
         outstanding: [[1, null, null]],
         logged: [[1, null, error]],
         dead: [],
@@ -174,7 +167,7 @@ describe('the states of contract section 3', () => {
         await fixture.rows.clear();
         const { webhookId } = await fixture.endpoint(`https://${host}/`);
         await deliver(await fixture.job(webhookId, { attempts: 2, lastStatus: 503 }));
-        expect(await standing()).toEqual({
+        expect(await stored()).toEqual({
           outstanding: [],
           logged: [],
           dead: [[2, 'rejected', expect.stringMatching(/^refused/), 503]],
@@ -198,7 +191,7 @@ describe('the states of contract section 3', () => {
       expect(await delayError(delaySeconds)).toBeLessThan(1);
     }
     await deliver(await fixture.nextJob(webhookId));
-    const { outstanding, logged, dead } = await standing();
+    const { outstanding, logged, dead } = await stored();
     expect(outstanding).toEqual([]);
     expect(logged.map(([attempt]) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(dead).toEqual([[8, 'attempts_exhausted', 'HTTP 418', 418]]);
@@ -209,7 +202,7 @@ describe('the states of contract section 3', () => {
     fixture.receiver.always(path, resetBeforeHead());
     const { webhookId } = await fixture.endpoint(path);
     await deliver(await fixture.job(webhookId, { attempts: 7, lastStatus: 418 }));
-    expect((await standing()).dead).toEqual([
+    expect((await stored()).dead).toEqual([
       [8, 'attempts_exhausted', expect.stringMatching(/^connection closed/), 418],
     ]);
   });
@@ -251,10 +244,10 @@ test('a signing secret that no key opens is our fault: nothing is sent or record
   const job = await fixture.job(webhookId);
   await expect(fixture.worker({ otherKeys: true })(job)).rejects.toThrow('no configured key');
   expect(requests()).toEqual([]);
-  expect(await standing()).toEqual({ outstanding: [[0, null, expect.any(Date)]], logged: [], dead: [] });
+  expect(await stored()).toEqual({ outstanding: [[0, null, expect.any(Date)]], logged: [], dead: [] });
   expect(lines()).toEqual([]);
   await deliver(await fixture.nextJob(webhookId));
-  expect(await standing()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
+  expect(await stored()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
 });
 
 describe('a late outcome', () => {
@@ -269,7 +262,7 @@ describe('a late outcome', () => {
     await deleteWebhook(accountId, webhookId);
     open();
     await delivered;
-    expect(await standing()).toEqual({ outstanding: [], logged: [], dead: [] });
+    expect(await stored()).toEqual({ outstanding: [], logged: [], dead: [] });
     expect(lines()).toMatchObject([{ webhook_id: webhookId, unrecorded: true }]);
   });
 
@@ -284,7 +277,7 @@ describe('a late outcome', () => {
     open();
     await late;
     expect([await deliveries(), await attempts()]).toEqual(before);
-    expect(await standing()).toMatchObject({ outstanding: [[1, 500, null]], dead: [] });
+    expect(await stored()).toMatchObject({ outstanding: [[1, 500, null]], dead: [] });
     expect(lines().map((line) => line['unrecorded'])).toEqual([undefined, true]);
   });
 
@@ -310,7 +303,7 @@ describe('jobs', () => {
     const job = await fixture.job((await fixture.endpoint(path)).webhookId);
     await Promise.all([deliver(job), deliver(job), deliver(job)]);
     expect(requests()).toHaveLength(1);
-    expect(await standing()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
+    expect(await stored()).toEqual({ outstanding: [], logged: [[1, 200, null]], dead: [] });
   });
 
   test('that are stale or duplicate make no further attempt', async () => {
@@ -319,6 +312,6 @@ describe('jobs', () => {
     await Promise.all([deliver(job), fixture.worker()(job)]);
     await deliver(job);
     expect(requests()).toHaveLength(1);
-    expect((await standing()).outstanding).toEqual([[1, 503, null]]);
+    expect((await stored()).outstanding).toEqual([[1, 503, null]]);
   });
 });

@@ -1,30 +1,23 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { WebhookId } from '@postrider/domain';
 import { StoreUnavailableError } from '@postrider/store';
 import type { Database, DeliveryClaim } from '@postrider/store';
 import { after, answer, startFaultProxy, waitFor } from '@postrider/testing';
 import type { FaultProxy } from '@postrider/testing';
-import { openDeliveryFixture, openTestDatabase } from '../../test/delivery-fixture.ts';
-import type { DeliveryFixture } from '../../test/delivery-fixture.ts';
+import { setupDeliveries, openTestDatabase } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
 import type { Gate } from '../../test/gate.ts';
 
 const ANSWERS = [200, 503, 410];
 
-let fixture: DeliveryFixture;
+const fixture = setupDeliveries(() => 'nxdomain');
 let line: FaultProxy;
 /** By the line. */
 let database: Database;
 let gate: Gate;
 let webhookId: WebhookId;
 
-beforeAll(async () => {
-  fixture = await openDeliveryFixture(() => 'nxdomain');
-});
-afterAll(async () => fixture.close());
 beforeEach(async () => {
-  await fixture.rows.clear();
-  fixture.log.clear();
   line = await startFaultProxy(fixture.database.url);
   database = openTestDatabase(line.url(fixture.database.url));
   gate = createGate();
@@ -50,7 +43,7 @@ const deliveries = () => fixture.database.query('select attempts, last_status, l
 const letters = () => fixture.database.query('select attempts, reason, status_code from dead_letters');
 
 /** What the tables say once the answer has been recorded. */
-const STANDING = {
+const ROWS = {
   200: { outstanding: [], dead: [] },
   503: { outstanding: [{ attempts: 1, last_status: 503, leased_until: null }], dead: [] },
   410: { outstanding: [], dead: [{ attempts: 1, reason: 'rejected', status_code: 410 }] },
@@ -59,7 +52,7 @@ const STANDING = {
 async function expectRecordedOnce(status: number): Promise<void> {
   expect(await attempts()).toEqual([{ attempt: 1, status }]);
   expect({ outstanding: await deliveries(), dead: await letters() }).toEqual(
-    STANDING[status as keyof typeof STANDING],
+    ROWS[status as keyof typeof ROWS],
   );
 }
 

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { DeliveryOutcome, EventId, WebhookId } from '@postrider/domain';
 import { createMetrics } from '@postrider/runtime';
 import type { Metrics } from '@postrider/runtime';
 import { createDeliveryWork } from '@postrider/store';
-import type { Database } from '@postrider/store';
-import { createRows, createTestDatabase, waitFor } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import { openTestDatabase } from '../../test/delivery-fixture.ts';
+import { createRows, waitFor, setupDatabase } from '@postrider/testing';
+import { openTestDatabase, setupWorkerConnection } from '../../test/delivery-fixture.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
@@ -18,22 +16,13 @@ const DEAD: DeliveryOutcome = { kind: 'dead', reason: 'attempts_exhausted', last
 
 const log = keepLog();
 
-let database: TestDatabase;
-let db: Database;
-let rows: Rows;
+const database = setupDatabase();
+const rows = createRows(database);
+const db = setupWorkerConnection(database);
 let metrics: Metrics<'worker'>;
 let report: ReturnType<typeof createReporter>;
 let webhookId: WebhookId;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openTestDatabase(database.url);
-  rows = createRows(database);
-});
-afterAll(async () => {
-  await db.close();
-  await database.drop();
-});
 beforeEach(async () => {
   log.clear();
   webhookId = await rows.webhook();

@@ -13,15 +13,14 @@ import { createMailOutbox, createMailWork } from '@postrider/store';
 import type { ClaimedEmail, Database, MailClaim } from '@postrider/store';
 import {
   createRows,
-  createTestDatabase,
   fakeClock,
   startFaultProxy,
   untilWaitingForLock,
   waitFor,
   withClient,
+  setupDatabase,
 } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import { openTestDatabase } from '../../test/delivery-fixture.ts';
+import { openTestDatabase, setupWorkerConnection } from '../../test/delivery-fixture.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import { inBatches } from './batches.ts';
 import { outgoingMessage } from './outgoing-message.ts';
@@ -35,9 +34,9 @@ const GIVEN_UP = 'gave up after 8 internal faults';
 
 const log = keepLog();
 
-let database: TestDatabase;
-let db: Database;
-let rows: Rows;
+const database = setupDatabase();
+const rows = createRows(database);
+const db = setupWorkerConnection(database);
 let directory: string;
 let provider: MailProvider;
 let metrics: Metrics<'worker'>;
@@ -45,20 +44,14 @@ let stages: MailStages;
 let emailId: EmailId;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openTestDatabase(database.url);
-  rows = createRows(database);
   directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
   provider = createMailProvider({ provider: 'sandbox', sandboxDir: directory, timeoutMs: 20_000 });
 });
 afterAll(async () => {
   await provider.close();
   await rm(directory, { recursive: true });
-  await db.close();
-  await database.drop();
 });
 beforeEach(async () => {
-  await rows.clear();
   log.clear();
   metrics = createMetrics('worker', { processMetrics: false });
   stages = stagesOn(db);

@@ -13,14 +13,13 @@ import { createMailOutbox, createMailWork, createTopicStore, createUnsubscribeSt
 import type { Database, MailClaim, TakenEmail } from '@postrider/store';
 import {
   createRows,
-  createTestDatabase,
   fakeClock,
   startFaultProxy,
   waitFor,
   withClient,
+  setupDatabase,
 } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import { openTestDatabase } from '../../test/delivery-fixture.ts';
+import { openTestDatabase, setupWorkerConnection } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
 import { inBatches } from './batches.ts';
@@ -35,9 +34,9 @@ const ALL = { lookAheadSeconds: 0, rowsMax: 10, leaseSeconds: 30 };
 
 const log = keepLog();
 
-let database: TestDatabase;
-let db: Database;
-let rows: Rows;
+const database = setupDatabase();
+const rows = createRows(database);
+const db = setupWorkerConnection(database);
 let directory: string;
 let provider: MailProvider;
 let metrics: Metrics<'worker'>;
@@ -47,20 +46,14 @@ let accountId: AccountId;
 let webhookId: WebhookId;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openTestDatabase(database.url);
-  rows = createRows(database);
   directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
   provider = createMailProvider({ provider: 'sandbox', sandboxDir: directory, timeoutMs: 20_000 });
 });
 afterAll(async () => {
   await provider.close();
   await rm(directory, { recursive: true });
-  await db.close();
-  await database.drop();
 });
 beforeEach(async () => {
-  await rows.clear();
   log.clear();
   metrics = createMetrics('worker', { processMetrics: false });
   stages = stagesOn(db);

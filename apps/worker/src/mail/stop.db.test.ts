@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { retrySchedule } from '@postrider/domain';
 import type { EmailId } from '@postrider/domain';
 import { Semaphore } from '@postrider/limits';
 import { createMetrics } from '@postrider/runtime';
 import { createMailOutbox, createMailWork } from '@postrider/store';
 import type { ClaimedEmail, Database } from '@postrider/store';
-import { createRows, createTestDatabase, fakeClock, startFaultProxy, waitFor } from '@postrider/testing';
-import type { Rows, TestDatabase } from '@postrider/testing';
-import { openTestDatabase } from '../../test/delivery-fixture.ts';
+import { createRows, fakeClock, startFaultProxy, waitFor, setupDatabase } from '@postrider/testing';
+import { openTestDatabase, setupWorkerConnection } from '../../test/delivery-fixture.ts';
 import { createGate } from '../../test/gate.ts';
 import type { Gate } from '../../test/gate.ts';
 import { keepLog } from '../../test/kept-log.ts';
@@ -18,22 +17,12 @@ import { sendMail } from './send.ts';
 
 const log = keepLog();
 
-let database: TestDatabase;
-let db: Database;
-let rows: Rows;
+const database = setupDatabase();
+const rows = createRows(database);
+const db = setupWorkerConnection(database);
 let handedOver: EmailId[];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openTestDatabase(database.url);
-  rows = createRows(database);
-});
-afterAll(async () => {
-  await db.close();
-  await database.drop();
-});
 beforeEach(async () => {
-  await rows.clear();
   log.clear();
   handedOver = [];
   for (let n = 0; n < 3; n += 1) await rows.email(-1_000 * (3 - n));
