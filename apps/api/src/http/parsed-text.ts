@@ -2,12 +2,29 @@ import { parseId } from '@postrider/domain';
 import type { Id, Noun } from '@postrider/domain';
 import { z } from 'zod';
 
+/**
+ * A field whose text `parse` reads.
+ *
+ * @param fault what a text is for which `parse` returns null: `is not an email address`.
+ * @param meta describes the field in the OpenAPI document.
+ */
+export function parsedText<Value>(
+  parse: (text: string) => Value | null,
+  fault: string,
+  meta: z.core.GlobalMeta = {},
+) {
+  return z
+    .string({ error: 'is not a string' })
+    .meta(meta)
+    .transform((text, context): Value => {
+      const value = parse(text);
+      if (value !== null) return value;
+      context.addIssue(fault);
+      return z.NEVER;
+    });
+}
+
 /** A field that holds an id. @param inWords the noun with its article: `a webhook`. */
 export function idField<N extends Noun>(noun: N, inWords: string) {
-  return z.string({ error: 'is not a string' }).transform((text, context): Id<N> => {
-    const id = parseId(noun, text);
-    if (id !== null) return id;
-    context.addIssue(`is not the id of ${inWords}`);
-    return z.NEVER;
-  });
+  return parsedText((text): Id<N> | null => parseId(noun, text), `is not the id of ${inWords}`);
 }

@@ -2,7 +2,7 @@ import { LIMITS, parseId } from '@postrider/domain';
 import type { AttemptCursor, AttemptStore, LoggedAttempt } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
-import { idField } from '../http/id-field.ts';
+import { idField, parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { noSuch } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
@@ -13,14 +13,7 @@ const isLimit = (text: string): boolean => /^[1-9]\d{0,2}$/.test(text) && Number
 
 const attemptQuery = z.object({
   event_id: idField('event', 'an event').optional().meta({ description: 'Of the event with this id.' }),
-  after: z
-    .string()
-    .transform((text, context): AttemptCursor => {
-      const cursor = readCursor(text);
-      if (cursor !== null) return cursor;
-      context.addIssue('is not a cursor of this list');
-      return z.NEVER;
-    })
+  after: parsedText(readCursor, 'is not a cursor of this list')
     .optional()
     .meta({ description: 'The `next_cursor` of the page before.' }),
   limit: z

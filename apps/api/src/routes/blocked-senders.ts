@@ -5,6 +5,7 @@ import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
+import { parsedText } from '../http/parsed-text.ts';
 import { noSuch, tooManyBlockedSenders } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { deleted, idOf, pageOf, text, time } from './schemas.ts';
@@ -24,15 +25,9 @@ export function blockedSenderRoutes(senders: BlockedSenderStore): readonly Docum
 
 const blockedSenderRequest = z
   .object({
-    sender: z
-      .string({ error: 'is not a string' })
-      .meta({ description: 'An address; or a domain, which covers its subdomains.' })
-      .transform((written, context): string => {
-        const pattern = senderPattern(written);
-        if (pattern !== null) return pattern;
-        context.addIssue('is neither a bare email address nor a domain');
-        return z.NEVER;
-      }),
+    sender: parsedText(senderPattern, 'is neither a bare email address nor a domain', {
+      description: 'An address; or a domain, which covers its subdomains.',
+    }),
   })
   .meta({ id: 'BlockedSenderRequest' });
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { noFields, parseFields, resourceFields, strictFields } from '../http/fields.ts';
-import { idField } from '../http/id-field.ts';
+import { idField, parsedText } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
@@ -29,15 +29,9 @@ const requestedReason = writtenText
   .refine(isReason, { error: `is not one of ${DEAD_LETTER_REASONS.join(', ')}` })
   .meta({ enum: DEAD_LETTER_REASONS });
 
-const requestedTime = writtenText
-  .meta({ format: 'date-time' })
-  .transform((written, context): Date => {
-    const moment = parseIsoTime(written);
-    if (moment !== null) return moment;
-    context.addIssue('is not a time in ISO 8601');
-    return z.NEVER;
-  })
-  .optional();
+const requestedTime = parsedText(parseIsoTime, 'is not a time in ISO 8601', {
+  format: 'date-time',
+}).optional();
 const since = requestedTime.meta({ description: 'Made at this time or later.' });
 const until = requestedTime.meta({ description: 'Made before this time.' });
 
@@ -113,14 +107,10 @@ function listDeadLetters(deadLetters: Pick<DeadLetterStore, 'list'>): Documented
 }
 
 /** A time in ISO 8601 with its offset, or the id of a dead letter. */
-const cut = writtenText.transform((written, context): DeadLetterCut => {
-  const id = parseId('deadLetter', written);
-  if (id !== null) return id;
-  const moment = parseIsoTime(written);
-  if (moment !== null) return moment;
-  context.addIssue('is neither a time in ISO 8601 nor the id of a dead letter');
-  return z.NEVER;
-});
+const cut = parsedText(
+  (written): DeadLetterCut | null => parseId('deadLetter', written) ?? parseIsoTime(written),
+  'is neither a time in ISO 8601 nor the id of a dead letter',
+);
 
 /** A misspelt field must not replay more than the customer asked for. */
 const replayRequest = strictFields({

@@ -5,6 +5,7 @@ import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
+import { parsedText } from '../http/parsed-text.ts';
 import { shownText } from '../http/shown-text.ts';
 import { foreignInboundDomain, inboxExists, inboxLimit, noSuch } from '../problems/answers.ts';
 import type { Documented, KeyedRoute } from './route.ts';
@@ -18,12 +19,7 @@ export function inboxRoutes(inboxes: InboxStore): readonly Documented[] {
   return [createInbox(inboxes), listInboxes(inboxes), getInbox(inboxes), deleteInbox(inboxes)];
 }
 
-const requestedAddress = z.string({ error: 'is not a string' }).transform((written, context): string => {
-  const parsed = inboundAddress(written);
-  if (parsed !== null) return parsed;
-  context.addIssue('is not a bare email address');
-  return z.NEVER;
-});
+const requestedAddress = parsedText(inboundAddress, 'is not a bare email address');
 
 /** The part before the at sign. */
 const username = z

@@ -5,7 +5,7 @@ import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { optionalBody } from '../http/body-rules.ts';
 import { noFields, parseFields, resourceFields } from '../http/fields.ts';
-import { idField } from '../http/id-field.ts';
+import { idField } from '../http/parsed-text.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { heldNeedsManage, noSuch, notHeld } from '../problems/answers.ts';

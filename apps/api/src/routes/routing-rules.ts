@@ -1,11 +1,12 @@
 import { LIMITS, parseId, parseInboundMatch } from '@postrider/domain';
-import type { EventType, InboundMatch } from '@postrider/domain';
+import type { EventType } from '@postrider/domain';
 import type { RoutingRule, RoutingRuleStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
+import { parsedText } from '../http/parsed-text.ts';
 import { shownText } from '../http/shown-text.ts';
 import {
   foreignInboundDomain,
@@ -31,15 +32,9 @@ const MESSAGE_TYPES = ['message.received', 'message.held'] as const satisfies re
 const isMessageType = (type: EventType): type is (typeof MESSAGE_TYPES)[number] =>
   (MESSAGE_TYPES as readonly EventType[]).includes(type);
 
-const requestedMatch = z
-  .string({ error: 'is not a string' })
-  .meta({ description: 'An address, or `*@` and a domain that the account has verified.' })
-  .transform((written, context): InboundMatch => {
-    const parsed = parseInboundMatch(written);
-    if (parsed !== null) return parsed;
-    context.addIssue('is neither a bare email address nor *@ and a domain');
-    return z.NEVER;
-  });
+const requestedMatch = parsedText(parseInboundMatch, 'is neither a bare email address nor *@ and a domain', {
+  description: 'An address, or `*@` and a domain that the account has verified.',
+});
 
 const messageType = z.enum(MESSAGE_TYPES, { error: `is not one of ${MESSAGE_TYPES.join(', ')}` });
 

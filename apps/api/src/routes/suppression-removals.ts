@@ -5,14 +5,14 @@ import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { parseFields, strictFields, suppressionFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
-import { idField } from '../http/id-field.ts';
+import { idField } from '../http/parsed-text.ts';
 import { shownText } from '../http/shown-text.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
 import { deleted } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
-import { requestedAddress, suppressionKey } from './suppressions.ts';
+import { batchOf, requestedAddress, suppressionKey } from './suppressions.ts';
 
 const MANAGE = { scope: 'suppressions:manage', limited: false } as const;
 
@@ -66,15 +66,8 @@ function removeSuppression(suppressions: Pick<SuppressionStore, 'remove'>): Docu
   };
 }
 
-/** Checks the number of entries before each entry: a body may have very many. */
-const manyEntries = z
-  .array(z.unknown(), { error: 'is not an array' })
-  .refine((list) => list.length > 0 && list.length <= LIMITS.suppressionsBatch, {
-    error: `does not have 1 to ${LIMITS.suppressionsBatch} entries`,
-  })
-  .meta({ minItems: 1, maxItems: LIMITS.suppressionsBatch, items: { type: 'string' } });
-const emails = manyEntries.pipe(z.array(requestedAddress));
-const ids = manyEntries.pipe(z.array(idField('suppression', 'a suppression')));
+const emails = batchOf(requestedAddress, 'is not an array', 'entries');
+const ids = batchOf(idField('suppression', 'a suppression'), 'is not an array', 'entries');
 const batchRemovalRequest = z
   .union([strictFields({ emails, reason }), strictFields({ ids, reason })])
   .meta({ id: 'SuppressionBatchRemoval' });

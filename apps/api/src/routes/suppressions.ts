@@ -11,6 +11,7 @@ import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, suppressionFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
+import { parsedText } from '../http/parsed-text.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';
@@ -30,12 +31,7 @@ export function suppressionRoutes(suppressions: SuppressionStore): readonly Docu
 }
 
 /** An address in a body. The validator returns the form in which the store keeps it. */
-export const requestedAddress = z.string({ error: 'is not a string' }).transform((written, context) => {
-  const address = plainAddress(written);
-  if (address !== null) return address;
-  context.addIssue('is not an email address');
-  return z.NEVER;
-});
+export const requestedAddress = parsedText(plainAddress, 'is not an email address');
 
 const suppressionRequest = z.object({ email: requestedAddress }).meta({ id: 'SuppressionRequest' });
 const createdSuppression = named('suppression', 'sup');
@@ -68,16 +64,18 @@ export function addSuppression(suppressions: Pick<SuppressionStore, 'add'>): Doc
 }
 
 /** Checks the number of entries before each entry: a body may have very many. */
+export function batchOf<Entry extends z.ZodType>(entry: Entry, fault: string, noun: string) {
+  return z
+    .array(z.unknown(), { error: fault })
+    .refine((list) => list.length > 0 && list.length <= LIMITS.suppressionsBatch, {
+      error: `does not have 1 to ${LIMITS.suppressionsBatch} ${noun}`,
+    })
+    .meta({ minItems: 1, maxItems: LIMITS.suppressionsBatch, items: { type: 'string' } })
+    .pipe(z.array(entry));
+}
+
 const suppressionBatchRequest = z
-  .object({
-    emails: z
-      .array(z.unknown(), { error: 'is not an array of email addresses' })
-      .refine((list) => list.length > 0 && list.length <= LIMITS.suppressionsBatch, {
-        error: `does not have 1 to ${LIMITS.suppressionsBatch} addresses`,
-      })
-      .meta({ minItems: 1, maxItems: LIMITS.suppressionsBatch, items: { type: 'string' } })
-      .pipe(z.array(requestedAddress)),
-  })
+  .object({ emails: batchOf(requestedAddress, 'is not an array of email addresses', 'addresses') })
   .meta({ id: 'SuppressionBatchRequest' });
 const manyCreated = z.object({ data: z.array(createdSuppression) }).meta({ id: 'CreatedSuppressions' });
 
