@@ -6,6 +6,6 @@ export {
   type ListedBlob,
   type OpenBlob,
 } from './blob-store.ts';
-export { createBlobStore, type BlobStoreOptions } from './create-blob-store.ts';
+export { createBlobStore } from './create-blob-store.ts';
 export { createObjectSource } from './create-object-source.ts';
 export type { ObjectReading, ObjectSource } from './object-source.ts';

@@ -1,13 +1,4 @@
-export { createBoundedGet, type BoundedGetOptions, type FetchedAnswer } from './bounded-get.ts';
-export { EndpointClient, type EndpointClientOptions, type HttpClient } from './client.ts';
-export type {
-  Answered,
-  EndpointAnswer,
-  EndpointRequest,
-  Failure,
-  FailureCause,
-  Refused,
-} from './endpoint-answer.ts';
+export { createBoundedGet } from './bounded-get.ts';
+export { EndpointClient } from './client.ts';
 export { AddressGuard } from './guard/address-guard.ts';
-export { isCidr, parseCidr, type Cidr } from './guard/cidr.ts';
-export { NameLookupError, NameResolver, type NameResolverOptions } from './resolve/name-resolver.ts';
+export { NameResolver } from './resolve/name-resolver.ts';

@@ -1,27 +1,23 @@
 export { type Clock, systemClock } from './clock.ts';
-export { environment } from './config/environment.ts';
 export type { ConfigurationOf } from './config/configuration.ts';
-export { ConfigurationError, loadConfig, maskedConfig } from './config/load.ts';
+export { ConfigurationError, loadConfig } from './config/load.ts';
 export { PARK_AFTER_MS, PARKED_PER_SLOT } from './config/settings/delivery.ts';
-export { maskUrlPasswords } from './config/mask.ts';
-export type { Environment, ProcessName } from './config/setting.ts';
+export type { Environment } from './config/setting.ts';
 export {
   createMetricsHandler,
   createReadinessHandler,
-  type Handler,
   healthHandler,
-  type Readiness,
   type ReadinessCheck,
 } from './health/handlers.ts';
 export { Lifecycle, type Part } from './lifecycle/lifecycle.ts';
 export type { ProcessControl, StopSignal } from './lifecycle/process-control.ts';
 export { type LocalServers, localServers, RUNNING_FILE } from './local-servers.ts';
-export { createLogger, type LoggerOptions } from './logging/create-logger.ts';
+export { createLogger } from './logging/create-logger.ts';
 export { messageOf } from './logging/error-words.ts';
 export type { LogFields, Logger, LogLevel } from './logging/logger.ts';
 export { maskSecrets } from './logging/redact.ts';
 export { RELAY_PASSES, type RelayPass } from './metrics/catalogue.ts';
-export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';
+export { createMetrics, type Metrics } from './metrics/create-metrics.ts';
 export { errorCode } from './metrics/error-code.ts';
 export { periodicTask, type PeriodicTask } from './periodic-task.ts';
 export { operationsServer, processShell } from './process-shell.ts';

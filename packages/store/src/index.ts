@@ -1,7 +1,6 @@
 export { createAccountStore } from './accounts/accounts.ts';
-export type { Account, AccountLimits, AccountStore } from './accounts/accounts.ts';
 export { createApiKeyStore } from './accounts/api-keys.ts';
-export type { ApiKey, ApiKeyStore, NewApiKey } from './accounts/api-keys.ts';
+export type { ApiKey, ApiKeyStore } from './accounts/api-keys.ts';
 export { createAttemptLog } from './deliveries/attempt-log.ts';
 export type { AttemptLog } from './deliveries/attempt-log.ts';
 export { createAttemptStore } from './deliveries/attempts.ts';
@@ -22,7 +21,6 @@ export { createDeliveryOutbox } from './deliveries/delivery-outbox.ts';
 export type {
   ClaimRequest,
   ClaimedDelivery,
-  ClaimLimits,
   DeliveryOutbox,
   DeliveryPosition,
   ScannedWebhook,
@@ -34,7 +32,6 @@ export { createDeliveryWork } from './deliveries/delivery-work.ts';
 export type {
   DeadAttempt,
   DeliveryClaim,
-  HeldDelivery,
   DeliveryWork,
   FinishedAttempt,
   RetriedAttempt,
@@ -42,23 +39,15 @@ export type {
 } from './deliveries/delivery-work.ts';
 export type { DomainLimitReached, DomainLimits } from './domains/domain-limits.ts';
 export { createDomainStore } from './domains/domains.ts';
-export type {
-  Domain,
-  DomainAddition,
-  DomainClaim,
-  DomainState,
-  DomainStore,
-  NewDomain,
-} from './domains/domains.ts';
+export type { Domain, DomainClaim, DomainState, DomainStore } from './domains/domains.ts';
 export { createDomainTurns } from './domains/domain-turns.ts';
-export type { DomainTurn, DomainTurns, TurnLength, TurnResult } from './domains/domain-turns.ts';
+export type { DomainTurn, DomainTurns, TurnLength } from './domains/domain-turns.ts';
 export { createEmailStore } from './mail/emails.ts';
-export type { Email, EmailStatus, EmailStore, ListedEmail } from './mail/emails.ts';
+export type { EmailStore, ListedEmail } from './mail/emails.ts';
 export { createErasureStore } from './retention/erasures.ts';
 export type { ErasureResult, ErasureStore } from './retention/erasures.ts';
 export { isUnavailable, StoreUnavailableError } from './db/errors.ts';
 export { readEventMoment } from './db/event-moment.ts';
-export type { EventMoment } from './db/event-moment.ts';
 export { createFleet } from './deliveries/fleet.ts';
 export type { Fleet } from './deliveries/fleet.ts';
 export { createHousekeeping } from './retention/housekeeping.ts';
@@ -70,14 +59,7 @@ export type { FoundMessage, MessageSearch } from './inbound/find-messages.ts';
 export { createRoutingRuleStore } from './inbound/routing-rules.ts';
 export type { RoutingRule, RoutingRuleStore } from './inbound/routing-rules.ts';
 export { createInboxStore } from './inbound/inboxes.ts';
-export type {
-  Inbox,
-  InboxCreation,
-  InboxIdentity,
-  InboxRules,
-  InboxStore,
-  NewInbox,
-} from './inbound/inboxes.ts';
+export type { Inbox, InboxIdentity, InboxStore } from './inbound/inboxes.ts';
 export { createReceivedMessageStore } from './inbound/received-message-store.ts';
 export type {
   IncomingAttachment,
@@ -90,17 +72,11 @@ export { createSesMailStore, createSesMailWork } from './inbound/ses-mail.ts';
 export type { ClaimedSesMail, SesMailClaim, SesMailStore, SesMailWork } from './inbound/ses-mail.ts';
 export { dropOldThreads, dropReceivedMail } from './retention/old-messages.ts';
 export { createSweptBlobs, SWEEP_LEASE_MS, SweptBlobsError } from './inbound/swept-blobs.ts';
-export type { SweptBlob, SweptBlobs } from './inbound/swept-blobs.ts';
+export type { SweptBlobs } from './inbound/swept-blobs.ts';
 export { createThreadStore, isThreadEmailId } from './inbound/threads.ts';
 export type { Thread, ThreadEmail, ThreadStore } from './inbound/threads.ts';
 export { createMessageStore } from './inbound/messages.ts';
-export type {
-  LinkedBytes,
-  MessageFilter,
-  MessageAttachment,
-  MessageStore,
-  WholeMessage,
-} from './inbound/messages.ts';
+export type { LinkedBytes, MessageAttachment, MessageStore, WholeMessage } from './inbound/messages.ts';
 export {
   agreeOnMailProvider,
   storedMailProvider,
@@ -112,8 +88,8 @@ export { createMailOutbox } from './mail/mail-outbox.ts';
 export type { ClaimedEmail, MailOutbox } from './mail/mail-outbox.ts';
 export { createMailWork } from './mail/mail-work.ts';
 export type { MailWork } from './mail/mail-work.ts';
-export type { AcceptedAnswer, EndedEmail, RetriedEmail } from './mail/end-mail.ts';
-export type { MailClaim, MailRules, StoredAttachment, TakenEmail } from './mail/take-mail.ts';
+export type { EndedEmail, RetriedEmail } from './mail/end-mail.ts';
+export type { MailClaim, TakenEmail } from './mail/take-mail.ts';
 export { migrate, pendingMigrations } from './schema/migrate.ts';
 export { dropStrayAttempts } from './retention/old-attempts.ts';
 export { dropOldDeadLetters, dropSurplusDeadLetters } from './retention/old-dead-letters.ts';
@@ -126,24 +102,21 @@ export { openSession } from './db/session.ts';
 export { createProviderNotificationStore } from './mail/provider-notifications.ts';
 export type { ProviderNotificationStore } from './mail/provider-notifications.ts';
 export { readiness, requireMigrated } from './schema/readiness.ts';
-export type { Readiness } from './schema/readiness.ts';
-export type { Queryable } from './db/statement.ts';
 export { createSuppressionStore } from './mail/suppressions.ts';
 export type {
   AddedSuppression,
-  Removal,
   Suppression,
   SuppressionKey,
   SuppressionOrigin,
   SuppressionStore,
 } from './mail/suppressions.ts';
 export { createTopicStore } from './mail/topics.ts';
-export type { NewTopic, Topic, TopicStore } from './mail/topics.ts';
-export type { Transaction, Transactions } from './db/transaction.ts';
-export type { SendOutcome, SendRequest } from './mail/send-request.ts';
+export type { Topic, TopicStore } from './mail/topics.ts';
+export type { Transaction } from './db/transaction.ts';
+export type { SendOutcome } from './mail/send-request.ts';
 export { createUnsubscribeStore } from './mail/unsubscribes.ts';
-export type { UnsubscribeSource, UnsubscribeStore } from './mail/unsubscribes.ts';
+export type { UnsubscribeStore } from './mail/unsubscribes.ts';
 export { createWakeUpListener, createWakeUps } from './db/wake-ups.ts';
-export type { WakeUp, WakeUpListener, WakeUps } from './db/wake-ups.ts';
+export type { WakeUps } from './db/wake-ups.ts';
 export { createWebhookStore } from './webhooks/webhooks.ts';
-export type { NewWebhook, Webhook, WebhookCreation, WebhookStore } from './webhooks/webhooks.ts';
+export type { Webhook, WebhookStore } from './webhooks/webhooks.ts';

@@ -17,8 +17,6 @@ export interface AccountLimits {
   readonly unverifiedDomains: number | null;
 }
 
-export type AccountStore = ReturnType<typeof createAccountStore>;
-
 export function createAccountStore(db: Database, clock: Clock) {
   return {
     async create(name: string): Promise<Account> {
