@@ -23,8 +23,11 @@ export interface Figure {
   /** With fewer cores the figure is left out, because it would mean nothing. */
   readonly coresMin?: number;
   /** @throws Error with the reason when it cannot be measured */
-  run(fixture: Fixture): Promise<Measurement>;
+  run(fixture: Fixture): Promise<Outcome>;
 }
+
+/** The measurement of a figure. Tables and plots may be left out. */
+export type Outcome = Pick<Measurement, 'checks' | 'values'> & Partial<Measurement>;
 
 /** Starts processes and servers for one figure. All of them end with the figure. */
 export interface Fixture {
@@ -51,4 +54,21 @@ export interface Fixture {
   caller(installation: Installation, connections: number): RoleProcess<CallerCommands>;
   /** A new installation of the product without running processes. */
   install(): Promise<Installation>;
+}
+
+/** Measures the rounds of a figure one after the other, and prints a line about each. */
+export async function measureRounds<Round>(
+  fixture: Pick<Fixture, 'rounds' | 'say'>,
+  measure: () => Promise<Round>,
+  describe: (round: Round) => string,
+  roundsMax = Infinity,
+): Promise<Round[]> {
+  const count = Math.min(fixture.rounds, roundsMax);
+  const rounds: Round[] = [];
+  for (let number = 1; number <= count; number += 1) {
+    const round = await measure();
+    rounds.push(round);
+    fixture.say(`round ${number} of ${count}: ${describe(round)}`);
+  }
+  return rounds;
 }

@@ -10,8 +10,8 @@ import { bareCommands } from './roles/bare-posts.ts';
 import { bareSmtpCommands } from './roles/bare-smtp.ts';
 import { callerCommands } from './roles/caller.ts';
 import { receiverCommands } from './roles/receiver.ts';
-import type { Commands } from './roles/protocol.ts';
-import { serveRole } from './roles/serve-role.ts';
+import { serveRole } from './roles/role-process.ts';
+import type { Commands } from './roles/role-process.ts';
 
 // The program is dist/bench.js. The product's bundles are in the same folder.
 const bundles = dirname(fileURLToPath(import.meta.url));

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from './arguments.ts';
-import { methodPage } from './page/method-page.ts';
-import { readNotes } from './page/notes.ts';
+import { methodPage, readNotes } from './page/method-page.ts';
 import { pageOf, plotsOf } from './page/page.ts';
 import { plotSvg } from './page/plot.ts';
 import { FIGURES } from './registry.ts';

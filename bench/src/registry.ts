@@ -19,16 +19,17 @@ import { slowProvider } from './figures/slow-provider.ts';
 import { statements } from './figures/statements.ts';
 import { suppress } from './figures/suppress.ts';
 import { workerCeiling } from './figures/worker-ceiling.ts';
-import { answersLate } from './isolation/answers-late.ts';
-import { coldStart } from './isolation/cold-start.ts';
-import { deadInRetry } from './isolation/dead-in-retry.ts';
-import { drips } from './isolation/drips.ts';
-import { flood } from './isolation/flood.ts';
-import { frozenWorker } from './isolation/frozen-worker.ts';
+import {
+  answersLate,
+  deadInRetry,
+  drips,
+  flood,
+  manyNeverAnswer,
+  manyWebhooks,
+  neverAnswers,
+} from './isolation/disturbances.ts';
 import { inboundFlood } from './isolation/inbound-flood.ts';
-import { manyNeverAnswer } from './isolation/many-never-answer.ts';
-import { manyWebhooks } from './isolation/many-webhooks.ts';
-import { neverAnswers } from './isolation/never-answers.ts';
+import { coldStart, frozenWorker } from './isolation/recovery-figure.ts';
 import { slowEndpoints } from './isolation/slow-endpoints.ts';
 import { suppressionBatches } from './isolation/suppression-batches.ts';
 

@@ -1,4 +1,4 @@
-import type { Figure, Fixture } from './figure.ts';
+import type { Figure, Fixture, Outcome } from './figure.ts';
 import type { FigureResult, Measurement } from './result/result.ts';
 import { figureHolds } from './result/result.ts';
 import { duration } from './progress.ts';
@@ -41,7 +41,7 @@ async function runOne(figure: Figure, limitSeconds: number, options: RunOptions)
   const seconds = Math.round((performance.now() - begun) / 100) / 10;
   return typeof outcome === 'string'
     ? { id, title, group, how, seconds, status: 'not measured', reason: outcome, ...NOTHING }
-    : { id, title, group, how, seconds, status: 'measured', reason: null, ...outcome };
+    : { id, title, group, how, seconds, status: 'measured', reason: null, ...NOTHING, ...outcome };
 }
 
 /** @returns the measurement, or the reason why it is missing */
@@ -49,7 +49,7 @@ async function measure(
   figure: Figure,
   limitSeconds: number,
   { forFigure, say }: RunOptions,
-): Promise<Measurement | string> {
+): Promise<Outcome | string> {
   if (limitSeconds <= TIMER_SLACK_SECONDS) return 'the time of the whole run was over';
   const fixture = forFigure(figure);
   let timer: NodeJS.Timeout | undefined;

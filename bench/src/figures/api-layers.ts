@@ -1,10 +1,11 @@
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure } from '../figure.ts';
 import { spreadOf } from '@postrider/testing';
 import { addKey } from '../load/api-traffic.ts';
 import { API_LAYERS } from '../load/api-layers.ts';
 import { postRequests } from '../load/post-requests.ts';
 import { servingCost } from '../load/serving-cost.ts';
-import { checkOf, valueOf } from '../result/result.ts';
+import { checkOf, judging } from '../result/result.ts';
 import { LAYERED_PATH } from '../roles/api-layers.ts';
 
 const CONCURRENCY = 16;
@@ -37,13 +38,20 @@ export const apiLayers: Figure = {
         return { pid: role.pid, request: () => postRequests({ ...how, port }) };
       }),
     );
-    const rounds = await roundsOf(fixture, async () => {
+    const measure = async (): Promise<number[]> => {
       const costs: number[] = [];
       for (const { pid, request } of steps) {
         costs.push((await servingCost(pid, count, request)).cpuMs * 1000);
       }
       return costs;
-    });
+    };
+    await measure(); // warm-up
+    const rounds = await measureRounds(
+      fixture,
+      measure,
+      (costs) => `${costs.map((us) => Math.round(us)).join(', ')} µs a request`,
+    );
+    const { value } = judging(rounds);
     const layers = API_LAYERS.map(({ name, reason }, index) => ({
       name,
       reason,
@@ -55,16 +63,8 @@ export const apiLayers: Figure = {
     return {
       checks: [checkOf('the dearest layer without a reason', 'µs', dearest.costs, { atMost: COST_MAX_US })],
       values: [
-        valueOf(
-          'a bare Express route',
-          'µs',
-          rounds.map(([bare = Number.NaN]) => bare),
-        ),
-        valueOf(
-          'with every layer',
-          'µs',
-          rounds.map((costs) => costs.at(-1) ?? Number.NaN),
-        ),
+        value('a bare Express route', 'µs', ([bare = Number.NaN]) => bare),
+        value('with every layer', 'µs', (costs) => costs.at(-1) ?? Number.NaN),
       ],
       tables: [
         {
@@ -76,21 +76,6 @@ export const apiLayers: Figure = {
           }),
         },
       ],
-      plots: [],
     };
   },
 };
-
-/** Measures after one warm-up round. */
-async function roundsOf(fixture: Fixture, measure: () => Promise<number[]>): Promise<number[][]> {
-  await measure();
-  const rounds: number[][] = [];
-  for (let round = 1; round <= fixture.rounds; round += 1) {
-    const costs = await measure();
-    rounds.push(costs);
-    fixture.say(
-      `round ${round} of ${fixture.rounds}: ${costs.map((us) => Math.round(us)).join(', ')} µs a request`,
-    );
-  }
-  return rounds;
-}

@@ -1,11 +1,11 @@
 import type { WebhookId } from '@postrider/domain';
 import { fetchMetrics, median } from '@postrider/testing';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import { queueBacklog } from '../load/queue-backlog.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
@@ -43,12 +43,11 @@ export const backlog: Figure = {
       toSeconds: 7_200,
     });
     fixture.say(`${count} deliveries are outstanding for ${backlogWebhooks} webhooks`);
-    const rounds: { empty: Drained; full: Drained }[] = [];
-    for (let round = 1; round <= fixture.rounds; round += 1) {
-      rounds.push({ empty: await drainOnce(fixture, empty), full: await drainOnce(fixture, full) });
-      fixture.say(`round ${round} of ${fixture.rounds}: ${describe(rounds.at(-1))}`);
-    }
-    return measurement(rounds, count);
+    const measure = async (): Promise<Round> => ({
+      empty: await drainOnce(fixture, empty),
+      full: await drainOnce(fixture, full),
+    });
+    return measurement(await measureRounds(fixture, measure, describe), count);
   },
 };
 
@@ -56,6 +55,11 @@ interface Prepared {
   readonly installation: Installation;
   readonly receiver: RoleProcess<ReceiverCommands>;
   readonly webhooks: readonly WebhookId[];
+}
+
+interface Round {
+  readonly empty: Drained;
+  readonly full: Drained;
 }
 
 interface Drained {
@@ -101,38 +105,33 @@ async function drainOnce(fixture: Fixture, prepared: Prepared): Promise<Drained>
   };
 }
 
-function measurement(
-  rounds: readonly { readonly empty: Drained; readonly full: Drained }[],
-  count: number,
-): Measurement {
-  const of = (which: 'empty' | 'full', what: keyof Drained): number[] =>
-    rounds.map((round) => round[which][what]);
+function measurement(rounds: readonly Round[], count: number): Outcome {
+  const { check, value } = judging(rounds);
   const emptyName = 'empty table';
   const fullName = `${count.toLocaleString('en')} outstanding`;
   return {
     checks: [
-      checkOf(
+      check(
         'speed of the claim pass, against an empty table',
         '×',
-        rounds.map(({ empty, full }) => empty.passMicros / full.passMicros),
         { atLeast: 0.9 },
+        ({ empty, full }) => empty.passMicros / full.passMicros,
       ),
-      checkOf(
+      check(
         'drain rate, against an empty table',
         '×',
-        rounds.map(({ empty, full }) => full.perSecond / empty.perSecond),
         { atLeast: 0.9 },
+        ({ empty, full }) => full.perSecond / empty.perSecond,
       ),
     ],
     values: [
-      valueOf(`deliveries, ${emptyName}`, '/s', of('empty', 'perSecond')),
-      valueOf(`deliveries, ${fullName}`, '/s', of('full', 'perSecond')),
-      valueOf(`claim pass per delivery, ${emptyName}`, 'µs', of('empty', 'passMicros')),
-      valueOf(`claim pass per delivery, ${fullName}`, 'µs', of('full', 'passMicros')),
-      valueOf(`a turn with nothing due, ${emptyName}`, 'ms', of('empty', 'idlePassMs')),
-      valueOf(`a turn with nothing due, ${fullName}`, 'ms', of('full', 'idlePassMs')),
+      value(`deliveries, ${emptyName}`, '/s', ({ empty }) => empty.perSecond),
+      value(`deliveries, ${fullName}`, '/s', ({ full }) => full.perSecond),
+      value(`claim pass per delivery, ${emptyName}`, 'µs', ({ empty }) => empty.passMicros),
+      value(`claim pass per delivery, ${fullName}`, 'µs', ({ full }) => full.passMicros),
+      value(`a turn with nothing due, ${emptyName}`, 'ms', ({ empty }) => empty.idlePassMs),
+      value(`a turn with nothing due, ${fullName}`, 'ms', ({ full }) => full.idlePassMs),
     ],
-    tables: [],
     plots: [
       {
         kind: 'bars',
@@ -145,7 +144,10 @@ function measurement(
         series: [
           {
             name: 'deliveries per second',
-            values: [median(of('empty', 'perSecond')), median(of('full', 'perSecond'))],
+            values: [
+              median(rounds.map(({ empty }) => empty.perSecond)),
+              median(rounds.map(({ full }) => full.perSecond)),
+            ],
           },
         ],
       },
@@ -153,8 +155,8 @@ function measurement(
   };
 }
 
-function describe(round: { readonly empty: Drained; readonly full: Drained } | undefined): string {
-  const text = (drained: Drained | undefined): string =>
-    `${(drained?.perSecond ?? 0).toFixed(0)}/s, ${(drained?.passMicros ?? 0).toFixed(0)} µs of the pass each`;
-  return `empty ${text(round?.empty)}; with the backlog ${text(round?.full)}`;
+function describe({ empty, full }: Round): string {
+  const text = ({ perSecond, passMicros }: Drained): string =>
+    `${perSecond.toFixed(0)}/s, ${passMicros.toFixed(0)} µs of the pass each`;
+  return `empty ${text(empty)}; with the backlog ${text(full)}`;
 }

@@ -1,12 +1,13 @@
 import { median } from '@postrider/testing';
 import { usableCores } from '../cores.ts';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { drainBurst } from '../load/drain-burst.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement, Plot } from '../result/result.ts';
+import { judging } from '../result/result.ts';
+import type { Plot } from '../result/result.ts';
 import { BARE_CLIENTS } from '../roles/bare-client.ts';
 import type { BareClientName } from '../roles/bare-client.ts';
 
@@ -42,13 +43,7 @@ export const drain: Figure = {
     const sender = await prepare(fixture);
     const warmUp = Math.ceil(fixture.sizes.burst * WARM_UP_SHARE);
     await sender.round(warmUp);
-    const rounds: Round[] = [];
-    for (let number = 1; number <= fixture.rounds; number += 1) {
-      const round = await sender.round(fixture.sizes.burst);
-      rounds.push(round);
-      fixture.say(`round ${number} of ${fixture.rounds}: ${describe(round)}`);
-    }
-    return measurement(rounds);
+    return measurement(await measureRounds(fixture, () => sender.round(fixture.sizes.burst), describe));
   },
 };
 
@@ -85,60 +80,42 @@ function costOf(count: number, seconds: number, cpu: CpuSeconds): Cost {
   return { perSecond: count / seconds, cpuMicros: Object.fromEntries(each) };
 }
 
-function measurement(rounds: readonly Round[]): Measurement {
+function measurement(rounds: readonly Round[]): Outcome {
+  const { check, value } = judging(rounds);
   return {
     checks: [
-      checkOf(
+      check(
         'worker’s CPU per delivery, against a bare got post',
         '×',
-        rounds.map((round) => cpuOf(round.Postrider, ['worker']) / cpuOf(round.got, ['client'])),
         { atMost: 0.7 },
+        (round) => cpuOf(round.Postrider, ['worker']) / cpuOf(round.got, ['client']),
       ),
-      checkOf(
+      check(
         'CPU of relay, worker, Redis and Postgres per delivery, against a bare got post',
         '×',
-        rounds.map((round) => cpuOf(round.Postrider, SENDING) / cpuOf(round.got, ['client'])),
         { atMost: 1.1 },
+        (round) => cpuOf(round.Postrider, SENDING) / cpuOf(round.got, ['client']),
       ),
-      checkOf(
+      check(
         'deliveries per second, against bare got posts',
         '×',
-        rounds.map((round) => round.Postrider.perSecond / round.got.perSecond),
         { atLeast: usableCores().length < 4 ? 1.1 : 1.5 },
+        (round) => round.Postrider.perSecond / round.got.perSecond,
       ),
     ],
     values: [
-      valueOf(
-        'deliveries',
-        '/s',
-        rounds.map((round) => round.Postrider.perSecond),
-      ),
-      valueOf(
-        'bare got posts',
-        '/s',
-        rounds.map((round) => round.got.perSecond),
-      ),
-      valueOf(
-        'CPU per delivery: relay, worker, Redis and Postgres',
-        'µs',
-        rounds.map((round) => cpuOf(round.Postrider, SENDING)),
+      value('deliveries', '/s', (round) => round.Postrider.perSecond),
+      value('bare got posts', '/s', (round) => round.got.perSecond),
+      value('CPU per delivery: relay, worker, Redis and Postgres', 'µs', (round) =>
+        cpuOf(round.Postrider, SENDING),
       ),
       ...[...SENDING, 'receiver'].map((name) =>
-        valueOf(
-          `CPU per delivery: ${name}`,
-          'µs',
-          rounds.map((round) => cpuOf(round.Postrider, [name])),
-        ),
+        value(`CPU per delivery: ${name}`, 'µs', (round) => cpuOf(round.Postrider, [name])),
       ),
       ...BARE_CLIENTS.map((client) =>
-        valueOf(
-          `CPU per bare post: ${client}`,
-          'µs',
-          rounds.map((round) => cpuOf(round[client], ['client'])),
-        ),
+        value(`CPU per bare post: ${client}`, 'µs', (round) => cpuOf(round[client], ['client'])),
       ),
     ],
-    tables: [],
     plots: [cpuPlot(rounds)],
   };
 }

@@ -1,13 +1,13 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
 import { quantile } from '@postrider/testing';
 import { measureCapacity } from '../load/capacity.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { latenessMs, measureLoads } from '../load/steady-load.ts';
 import type { Arrival, Ends } from '../load/steady-load.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 import type { Behaviour } from '../roles/receiver.ts';
 
 /** Accounts whose endpoints answer at once, with or without one account whose endpoint does not. */
@@ -54,13 +54,7 @@ export const halfLoad: Figure = {
   limitSeconds: 600,
   async run(fixture) {
     const prepared = await prepare(fixture);
-    const rounds: Round[] = [];
-    const count = Math.min(fixture.rounds, ROUNDS_MAX);
-    for (let round = 1; round <= count; round += 1) {
-      rounds.push(await oneRound(fixture, prepared));
-      fixture.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
-    }
-    return measurement(rounds);
+    return measurement(await measureRounds(fixture, () => oneRound(fixture, prepared), describe, ROUNDS_MAX));
   },
 };
 
@@ -166,28 +160,22 @@ async function runScene(
   return [...ofWebhook, beside].filter((arrivals) => arrivals.length > 0);
 }
 
-function measurement(rounds: readonly Round[]): Measurement {
-  const each = (index: number, of: 'p50' | 'p99'): number[] =>
-    rounds.map(({ scenes }) => scenes[index]?.[of] ?? Number.NaN);
+function measurement(rounds: readonly Round[]): Outcome {
+  const { check, value } = judging(rounds);
   return {
     checks: SCENES.map(({ name }, index) =>
-      checkOf(`${name}: p50`, 'ms', each(index, 'p50'), { atMost: P50_MS_MAX }),
+      check(`${name}: p50`, 'ms', { atMost: P50_MS_MAX }, ({ scenes }) => scenes[index]?.p50 ?? Number.NaN),
     ),
     values: [
-      valueOf(
-        'capacity, recording included',
-        '/s',
-        rounds.map(({ capacityPerSecond }) => capacityPerSecond),
+      value('capacity, recording included', '/s', ({ capacityPerSecond }) => capacityPerSecond),
+      ...SCENES.map(({ name }, index) =>
+        value(`${name}: p99`, 'ms', ({ scenes }) => scenes[index]?.p99 ?? Number.NaN),
       ),
-      ...SCENES.map(({ name }, index) => valueOf(`${name}: p99`, 'ms', each(index, 'p99'))),
     ],
-    tables: [],
-    plots: [],
   };
 }
 
-function describe(round: Round | undefined): string {
-  if (round === undefined) return '';
+function describe(round: Round): string {
   const scenes = round.scenes.map(({ p50 }, index) => `${SCENES[index]?.name ?? ''} ${p50.toFixed(0)} ms`);
   return `${round.capacityPerSecond.toFixed(0)}/s; p50 at half of it: ${scenes.join(', ')}`;
 }

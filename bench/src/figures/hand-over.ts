@@ -1,11 +1,11 @@
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { queueMail } from '../load/queue-mail.ts';
 import { monotonicMs } from '../monotonic.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 
 const WITHIN_MS = 120_000;
 
@@ -30,16 +30,7 @@ export const handOver: Figure = {
   async run(fixture) {
     const round = await prepare(fixture);
     await round(Math.ceil(fixture.sizes.mails / 4));
-    const rounds: Round[] = [];
-    for (let number = 1; number <= fixture.rounds; number += 1) {
-      const measured = await round(fixture.sizes.mails);
-      rounds.push(measured);
-      fixture.say(
-        `round ${number} of ${fixture.rounds}: ${measured.perSecond.toFixed(0)}/s, ` +
-          `${(measured.cpu['worker'] ?? 0).toFixed(0)} µs of the worker’s CPU a mail; a bare got post ${measured.bareMicros.toFixed(0)}`,
-      );
-    }
-    return measurement(rounds);
+    return measurement(await measureRounds(fixture, () => round(fixture.sizes.mails), describe));
   },
 };
 
@@ -69,40 +60,35 @@ async function prepare(fixture: Fixture): Promise<(count: number) => Promise<Rou
   };
 }
 
-function measurement(rounds: readonly Round[]): Measurement {
-  const against = (names: readonly string[]): number[] =>
-    rounds.map(({ cpu, bareMicros }) => sumOf(cpu, names) / bareMicros);
+function measurement(rounds: readonly Round[]): Outcome {
+  const { check, value } = judging(rounds);
+  const against =
+    (names: readonly string[]) =>
+    ({ cpu, bareMicros }: Round): number =>
+      sumOf(cpu, names) / bareMicros;
   return {
     checks: [
-      checkOf('worker’s CPU per mail, against a bare got post', '×', against(['worker']), { atMost: 4 }),
-      checkOf(
+      check('worker’s CPU per mail, against a bare got post', '×', { atMost: 4 }, against(['worker'])),
+      check(
         'CPU of worker, relay and Postgres per mail, against a bare got post',
         '×',
-        against(['worker', 'relay', 'Postgres']),
         { atMost: 7 },
+        against(['worker', 'relay', 'Postgres']),
       ),
-      checkOf(
-        'mails handed over and told of',
-        '/s',
-        rounds.map(({ perSecond }) => perSecond),
-        { atLeast: 500 },
-      ),
+      check('mails handed over and told of', '/s', { atLeast: 500 }, ({ perSecond }) => perSecond),
     ],
     values: [
       ...['worker', 'relay', 'Postgres', 'Redis'].map((name) =>
-        valueOf(
-          `CPU per mail: ${name}`,
-          'µs',
-          rounds.map(({ cpu }) => sumOf(cpu, [name])),
-        ),
+        value(`CPU per mail: ${name}`, 'µs', ({ cpu }) => sumOf(cpu, [name])),
       ),
-      valueOf(
-        'CPU per bare got post',
-        'µs',
-        rounds.map(({ bareMicros }) => bareMicros),
-      ),
+      value('CPU per bare got post', 'µs', ({ bareMicros }) => bareMicros),
     ],
-    tables: [],
-    plots: [],
   };
+}
+
+function describe({ perSecond, cpu, bareMicros }: Round): string {
+  return (
+    `${perSecond.toFixed(0)}/s, ${(cpu['worker'] ?? 0).toFixed(0)} µs of the worker’s CPU a mail; ` +
+    `a bare got post ${bareMicros.toFixed(0)}`
+  );
 }

@@ -1,12 +1,12 @@
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
-import { quantile } from '@postrider/testing';
+import { quantile, quantilesInWords } from '@postrider/testing';
 import { withInboundFixture } from '../load/inbound-fixture.ts';
 import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { paceIncoming } from '../load/incoming-mail.ts';
 import type { MailTarget, TakenMail } from '../load/incoming-mail.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 import { FULL } from '../sizes.ts';
@@ -36,7 +36,7 @@ export const inboundLatency: Figure = {
   run: (fixture) => withInboundFixture((mail) => measure(fixture, mail)),
 };
 
-async function measure(fixture: Fixture, mail: InboundFixture): Promise<Measurement> {
+async function measure(fixture: Fixture, mail: InboundFixture): Promise<Outcome> {
   const { process: receiver, origins } = await fixture.receiver();
   const installation = await fixture.install();
   const accountId = await installation.addAccount();
@@ -55,14 +55,8 @@ async function measure(fixture: Fixture, mail: InboundFixture): Promise<Measurem
   await bare(1);
   await ours(Math.min(WARM_UP_SECONDS, seconds));
 
-  const rounds: Round[] = [];
-  for (let round = 1; round <= fixture.rounds; round += 1) {
-    const bareMs = await bare(seconds);
-    const one = { ...(await ours(seconds)), bareMs };
-    rounds.push(one);
-    fixture.say(`round ${round} of ${fixture.rounds}: ${describe(one)}`);
-  }
-  return measurement(rounds);
+  const oneRound = async (): Promise<Round> => ({ bareMs: await bare(seconds), ...(await ours(seconds)) });
+  return measurement(await measureRounds(fixture, oneRound, describe));
 }
 
 const takenMs = ({ endedAtMs, takenAtMs }: TakenMail): number => takenAtMs - endedAtMs;
@@ -100,26 +94,27 @@ async function eventsOf({ database }: Installation, ids: readonly string[]): Pro
   return new Map(rows.map(({ header, event }) => [header, event]));
 }
 
-function measurement(rounds: readonly Round[]): Measurement {
-  const each = (q: number, of: keyof Round): number[] => rounds.map((round) => quantile(round[of], q));
+function measurement(rounds: readonly Round[]): Outcome {
+  const { check, value } = judging(rounds);
   return {
     checks: [
-      checkOf('end of DATA to arrival, p50', 'ms', each(0.5, 'arrivedMs'), { atMost: 100 }),
-      checkOf('end of DATA to arrival, p99', 'ms', each(0.99, 'arrivedMs'), { atMost: 500 }),
+      check('end of DATA to arrival, p50', 'ms', { atMost: 100 }, ({ arrivedMs }) =>
+        quantile(arrivedMs, 0.5),
+      ),
+      check('end of DATA to arrival, p99', 'ms', { atMost: 500 }, ({ arrivedMs }) =>
+        quantile(arrivedMs, 0.99),
+      ),
     ],
     values: [
-      valueOf('end of DATA to 250, p50', 'ms', each(0.5, 'takenMs')),
-      valueOf('end of DATA to 250, p99', 'ms', each(0.99, 'takenMs')),
-      valueOf('bare smtp-server, end of DATA to 250, p50', 'ms', each(0.5, 'bareMs')),
-      valueOf('bare smtp-server, end of DATA to 250, p99', 'ms', each(0.99, 'bareMs')),
+      value('end of DATA to 250, p50', 'ms', (round) => quantile(round.takenMs, 0.5)),
+      value('end of DATA to 250, p99', 'ms', (round) => quantile(round.takenMs, 0.99)),
+      value('bare smtp-server, end of DATA to 250, p50', 'ms', ({ bareMs }) => quantile(bareMs, 0.5)),
+      value('bare smtp-server, end of DATA to 250, p99', 'ms', ({ bareMs }) => quantile(bareMs, 0.99)),
     ],
-    tables: [],
-    plots: [],
   };
 }
 
 function describe({ arrivedMs, takenMs: taken, bareMs }: Round): string {
-  const text = (times: readonly number[]): string =>
-    `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
-  return `arrived ${text(arrivedMs)}; taken ${text(taken)}; bare ${text(bareMs)}`;
+  const [arrived, ours, bare] = [arrivedMs, taken, bareMs].map((times) => quantilesInWords(times));
+  return `arrived ${arrived}; taken ${ours}; bare ${bare}`;
 }

@@ -1,11 +1,11 @@
-import type { Figure, Fixture } from '../figure.ts';
-import { watchCpu } from '../load/cpu-watch.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { withInboundFixture } from '../load/inbound-fixture.ts';
 import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { sendIncoming } from '../load/incoming-mail.ts';
-import { monotonicMs } from '../monotonic.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { servingCost } from '../load/serving-cost.ts';
+import type { ServingCost } from '../load/serving-cost.ts';
+import { judging } from '../result/result.ts';
 import type { Sizes } from '../sizes.ts';
 
 const CONNECTIONS = 8;
@@ -23,16 +23,14 @@ const KINDS: readonly Kind[] = [
   { name: '5 MB', bytes: 5_000_000, count: ({ inbound }) => inbound.large, cpuTimesAtMost: 10 },
 ];
 
-/** The cost of a message for the inbound process. */
-interface Cost {
-  readonly cpuMs: number;
-  readonly perSecond: number;
+/** The costs of a message. */
+interface Costs {
+  readonly ours: ServingCost;
+  readonly bare: ServingCost;
 }
 
-interface Round {
-  readonly ours: Cost;
-  readonly bare: Cost;
-}
+/** By the name of the kind. */
+type Round = Readonly<Record<string, Costs>>;
 
 export const inbound: Figure = {
   id: 'inbound',
@@ -47,75 +45,53 @@ export const inbound: Figure = {
   run: (fixture) => withInboundFixture((mail) => measure(fixture, mail)),
 };
 
-async function measure(fixture: Fixture, mail: InboundFixture): Promise<Measurement> {
+async function measure(fixture: Fixture, mail: InboundFixture): Promise<Outcome> {
   const installation = await fixture.install();
   const to = await mail.addInbox(installation, await installation.addAccount());
   const ours = await mail.start(installation);
   const bare = fixture.bareSmtp();
   const barePort = await bare.call('listen', { latencyMs: 0 });
-  const rounds = KINDS.map((): Round[] => []);
-  for (let round = 0; round <= fixture.rounds; round += 1) {
-    for (const [index, kind] of KINDS.entries()) {
+  const oneRound = async (): Promise<Round> => {
+    const round: Record<string, Costs> = {};
+    for (const kind of KINDS) {
       const count = kind.count(fixture.sizes);
-      const load = (port: number, pid: number): Promise<Cost> =>
-        costOf(pid, count, () => sendIncoming({ port, to, bytes: kind.bytes }, count, CONNECTIONS));
-      const one = { bare: await load(barePort, bare.pid), ours: await load(ours.port, ours.pid) };
-      if (round === 0) continue; // warm-up
-      rounds[index]?.push(one);
-      fixture.say(`round ${round} of ${fixture.rounds}: ${kind.name}: ${describe(one)}`);
+      const load = (port: number, pid: number): Promise<ServingCost> =>
+        servingCost(pid, count, () => sendIncoming({ port, to, bytes: kind.bytes }, count, CONNECTIONS));
+      round[kind.name] = { bare: await load(barePort, bare.pid), ours: await load(ours.port, ours.pid) };
     }
-  }
-  return measurement(rounds);
+    return round;
+  };
+  await oneRound(); // warm-up
+  return measurement(await measureRounds(fixture, oneRound, describe));
 }
 
-async function costOf(pid: number, count: number, work: () => Promise<void>): Promise<Cost> {
-  const cpu = watchCpu([['served', { pid }]]);
-  const begun = monotonicMs();
-  await work();
-  const seconds = (monotonicMs() - begun) / 1000;
-  return { cpuMs: ((cpu()['served'] ?? Number.NaN) * 1000) / count, perSecond: count / seconds };
-}
-
-function measurement(rounds: readonly (readonly Round[])[]): Measurement {
-  const each = (index: number, pick: (round: Round) => number): number[] => (rounds[index] ?? []).map(pick);
+function measurement(rounds: readonly Round[]): Outcome {
+  const byKind = KINDS.map((kind) => ({
+    ...kind,
+    ...judging(rounds.flatMap((round) => round[kind.name] ?? [])),
+  }));
   return {
-    checks: KINDS.map(({ name, cpuTimesAtMost }, index) =>
-      checkOf(
+    checks: byKind.map(({ name, cpuTimesAtMost, check }) =>
+      check(
         `${name}: CPU of the inbound process per message, against the yardstick`,
         '×',
-        each(index, ({ ours, bare }) => ours.cpuMs / bare.cpuMs),
         { atMost: cpuTimesAtMost },
+        ({ ours, bare }) => ours.cpuMs / bare.cpuMs,
       ),
     ),
-    values: KINDS.flatMap(({ name }, index) => [
-      valueOf(
-        `${name}: messages`,
-        '/s',
-        each(index, ({ ours }) => ours.perSecond),
-      ),
-      valueOf(
-        `${name}: messages, bare smtp-server`,
-        '/s',
-        each(index, ({ bare }) => bare.perSecond),
-      ),
-      valueOf(
-        `${name}: CPU per message`,
-        'ms',
-        each(index, ({ ours }) => ours.cpuMs),
-      ),
-      valueOf(
-        `${name}: CPU per message, bare smtp-server`,
-        'ms',
-        each(index, ({ bare }) => bare.cpuMs),
-      ),
+    values: byKind.flatMap(({ name, value }) => [
+      value(`${name}: messages`, '/s', ({ ours }) => ours.perSecond),
+      value(`${name}: messages, bare smtp-server`, '/s', ({ bare }) => bare.perSecond),
+      value(`${name}: CPU per message`, 'ms', ({ ours }) => ours.cpuMs),
+      value(`${name}: CPU per message, bare smtp-server`, 'ms', ({ bare }) => bare.cpuMs),
     ]),
-    tables: [],
-    plots: [],
   };
 }
 
-function describe({ ours, bare }: Round): string {
-  const text = ({ cpuMs, perSecond }: Cost): string =>
+function describe(round: Round): string {
+  const text = ({ cpuMs, perSecond }: ServingCost): string =>
     `${perSecond.toFixed(1)}/s at ${cpuMs.toFixed(2)} ms of CPU`;
-  return `${text(ours)}; bare ${text(bare)}`;
+  return Object.entries(round)
+    .map(([name, { ours, bare }]) => `${name}: ${text(ours)}; bare ${text(bare)}`)
+    .join('; ');
 }

@@ -1,13 +1,13 @@
-import type { Figure, Fixture } from '../figure.ts';
-import { quantile } from '@postrider/testing';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Outcome } from '../figure.ts';
+import { quantile, quantilesInWords } from '@postrider/testing';
 import { BARE_BODY } from '../fixture/installation.ts';
 import { measureArrivals } from '../load/arrival-times.ts';
 import type { ArrivalTimes } from '../load/arrival-times.ts';
 import type { BareCommands } from '../roles/bare-posts.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 import { FULL } from '../sizes.ts';
 
 const CALLER_CONNECTIONS = 8;
@@ -45,13 +45,11 @@ export const latency: Figure = {
     await installation.drained(webhooks);
     await postrider(Math.min(WARM_UP_SECONDS, seconds));
 
-    const rounds: Round[] = [];
-    for (let round = 1; round <= fixture.rounds; round += 1) {
-      const bareTimes = await yardstick(seconds);
-      rounds.push({ bare: bareTimes, postrider: await postrider(seconds) });
-      tell(fixture, round, rounds.at(-1));
-    }
-    return measurement(rounds);
+    const measure = async (): Promise<Round> => ({
+      bare: await yardstick(seconds),
+      postrider: await postrider(seconds),
+    });
+    return measurement(await measureRounds(fixture, measure, describe));
   },
 };
 
@@ -71,25 +69,27 @@ async function measureBare(
   return posted.map(([id, calledAtMs]) => (arrivals.get(id) ?? Number.NaN) - calledAtMs);
 }
 
-function measurement(rounds: readonly Round[]): Measurement {
-  const each = (q: number, times: (round: Round) => readonly number[]): number[] =>
-    rounds.map((round) => quantile(times(round), q));
+function measurement(rounds: readonly Round[]): Outcome {
+  const { check, value } = judging(rounds);
+  const at =
+    (q: number, times: (round: Round) => readonly number[]) =>
+    (round: Round): number =>
+      quantile(times(round), q);
   const sinceCommit = (round: Round) => round.postrider.sinceCommit;
   const sinceCall = (round: Round) => round.postrider.sinceCall;
   const bare = (round: Round) => round.bare;
   return {
     checks: [
-      checkOf('commit to arrival, p50', 'ms', each(0.5, sinceCommit), { atMost: 5 }),
-      checkOf('commit to arrival, p99', 'ms', each(0.99, sinceCommit), { atMost: 30 }),
+      check('commit to arrival, p50', 'ms', { atMost: 5 }, at(0.5, sinceCommit)),
+      check('commit to arrival, p99', 'ms', { atMost: 30 }, at(0.99, sinceCommit)),
     ],
     values: [
-      valueOf('commit to arrival, longest', 'ms', each(1, sinceCommit)),
-      valueOf('begin of the transaction to arrival, p50', 'ms', each(0.5, sinceCall)),
-      valueOf('begin of the transaction to arrival, p99', 'ms', each(0.99, sinceCall)),
-      valueOf('bare post to arrival, p50', 'ms', each(0.5, bare)),
-      valueOf('bare post to arrival, p99', 'ms', each(0.99, bare)),
+      value('commit to arrival, longest', 'ms', at(1, sinceCommit)),
+      value('begin of the transaction to arrival, p50', 'ms', at(0.5, sinceCall)),
+      value('begin of the transaction to arrival, p99', 'ms', at(0.99, sinceCall)),
+      value('bare post to arrival, p50', 'ms', at(0.5, bare)),
+      value('bare post to arrival, p99', 'ms', at(0.99, bare)),
     ],
-    tables: [],
     plots: [
       {
         kind: 'lines',
@@ -111,11 +111,6 @@ function distribution(times: readonly number[]): [percent: number, ms: number][]
   return PLOTTED_PERCENT.map((percent) => [percent, quantile(times, percent / 100)]);
 }
 
-function tell(fixture: Fixture, round: number, measured: Round | undefined): void {
-  const text = (times: readonly number[]): string =>
-    `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
-  if (measured === undefined) return;
-  fixture.say(
-    `round ${round} of ${fixture.rounds}: Postrider ${text(measured.postrider.sinceCommit)}; bare got ${text(measured.bare)}`,
-  );
+function describe({ postrider, bare }: Round): string {
+  return `Postrider ${quantilesInWords(postrider.sinceCommit)}; bare got ${quantilesInWords(bare)}`;
 }

@@ -1,11 +1,11 @@
 import { fetchMetrics, quantile } from '@postrider/testing';
 import type { AccountId } from '@postrider/domain';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { BenchDatabase } from '../fixture/cluster.ts';
 import { latenessMs, measureLoads } from '../load/steady-load.ts';
 import type { Ends } from '../load/steady-load.ts';
 import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
 import { FULL } from '../sizes.ts';
 
 const CALLER_CONNECTIONS = 8;
@@ -69,16 +69,12 @@ interface Round {
 }
 
 async function measuredRounds(fixture: Fixture, prepared: Prepared, name: string): Promise<Round[]> {
-  const all: Round[] = [];
-  for (let round = 1; round <= fixture.rounds; round += 1) {
-    const measured = await oneRound(fixture, prepared);
-    all.push(measured);
-    const { claim, scan } = measured.passMs;
-    fixture.say(
-      `${name}, round ${round} of ${fixture.rounds}: claim ${claim.toFixed(2)} ms, scan ${scan.toFixed(2)} ms`,
-    );
-  }
-  return all;
+  const said = { rounds: fixture.rounds, say: (line: string) => fixture.say(`${name}, ${line}`) };
+  return measureRounds(
+    said,
+    () => oneRound(fixture, prepared),
+    ({ passMs: { claim, scan } }) => `claim ${claim.toFixed(2)} ms, scan ${scan.toFixed(2)} ms`,
+  );
 }
 
 async function oneRound({ sizes }: Fixture, prepared: Prepared): Promise<Round> {
@@ -142,7 +138,7 @@ async function comeAndGo(database: BenchDatabase, count: number): Promise<void> 
   }
 }
 
-function measurement(without: readonly Round[], held: readonly Round[]): Measurement {
+function measurement(without: readonly Round[], held: readonly Round[]): Outcome {
   const ms = (which: readonly Round[], name: PassName): number[] => which.map(({ passMs }) => passMs[name]);
   const ratios = (name: PassName): number[] =>
     held.map(({ passMs }, index) => passMs[name] / (without[index]?.passMs[name] ?? Number.NaN));
@@ -160,7 +156,5 @@ function measurement(without: readonly Round[], held: readonly Round[]): Measure
       valueOf('commit to arrival, p99, without', 'ms', p99(without)),
       valueOf('commit to arrival, p99, with the snapshot', 'ms', p99(held)),
     ],
-    tables: [],
-    plots: [],
   };
 }

@@ -1,11 +1,11 @@
 import type { WebhookId } from '@postrider/domain';
 import { median, slopeOf } from '@postrider/testing';
 import { createApiTraffic } from '../load/api-traffic.ts';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
 import { requireProcessFigures, residentBytesOf } from '../fixture/process-figures.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { checkOf, judging, valueOf } from '../result/result.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
@@ -51,18 +51,17 @@ export const processMemory: Figure = {
   limitSeconds: 600,
   async run(fixture) {
     requireProcessFigures();
-    const runs: Run[] = [];
     const { process: receiver, origins } = await fixture.receiver();
     const installation = await fixture.install();
     const webhooks = await installation.addWebhooks(await installation.addAccount(), [
       `${origins[0] ?? ''}/at-once`,
     ]);
-    const count = Math.min(fixture.rounds, RUNS_MAX);
-    for (let run = 1; run <= count; run += 1) {
-      runs.push(await runOnce(fixture, { installation, receiver, webhooks }));
-      fixture.say(`run ${run} of ${count} done`);
-    }
-    return measurement(runs, fixture.sizes.memoryDeliveries);
+    const measure = () => runOnce(fixture, { installation, receiver, webhooks });
+    const describe = ({ api }: Run): string => `the api answered ${api.answered} requests`;
+    return measurement(
+      await measureRounds(fixture, measure, describe, RUNS_MAX),
+      fixture.sizes.memoryDeliveries,
+    );
   },
 };
 
@@ -108,7 +107,8 @@ async function sample({ processes }: Installation, receiver: RoleProcess<Receive
   return { deliveries: events, bytes: bytes as Sample['bytes'] };
 }
 
-function measurement(runs: readonly Run[], count: number): Measurement {
+function measurement(runs: readonly Run[], count: number): Outcome {
+  const { value } = judging(runs);
   const within = (from: number, to: number, name: Name) =>
     runs.map(({ samples }) => {
       const [first, ...others] = samples.filter(({ deliveries }) => deliveries >= from * count);
@@ -141,18 +141,9 @@ function measurement(runs: readonly Run[], count: number): Measurement {
         valueOf(`${name}: resident memory after a tenth`, 'MiB', early(name).map(mib)),
         valueOf(`${name}: resident memory after all`, 'MiB', late(name).map(mib)),
       ]),
-      valueOf(
-        'api: requests answered meanwhile',
-        '',
-        runs.map(({ api }) => api.answered),
-      ),
-      valueOf(
-        'api: of them refused with 429, its limiter being late',
-        '',
-        runs.map(({ api }) => api.refused),
-      ),
+      value('api: requests answered meanwhile', '', ({ api }) => api.answered),
+      value('api: of them refused with 429, its limiter being late', '', ({ api }) => api.refused),
     ],
-    tables: [],
     plots: [
       {
         kind: 'lines',

@@ -1,5 +1,6 @@
+import { measureRounds } from '../figure.ts';
 import type { Figure } from '../figure.ts';
-import { checkOf, valueOf } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 
 const CONCURRENCY = 8;
 
@@ -26,31 +27,26 @@ export const recordEvent: Figure = {
     await commits(false);
     await commits(true);
 
-    const without: number[] = [];
-    const withEvent: number[] = [];
-    for (let round = 1; round <= fixture.rounds; round += 1) {
-      without.push(await commits(false));
-      withEvent.push(await commits(true));
-      fixture.say(
-        `round ${round} of ${fixture.rounds}: ${(withEvent.at(-1) ?? 0).toFixed(0)} commits/s with an event, ` +
-          `${(without.at(-1) ?? 0).toFixed(0)} without`,
-      );
-    }
+    const rounds = await measureRounds(
+      fixture,
+      async () => ({ without: await commits(false), withEvent: await commits(true) }),
+      ({ without, withEvent }) =>
+        `${withEvent.toFixed(0)} commits/s with an event, ${without.toFixed(0)} without`,
+    );
+    const { check, value } = judging(rounds);
     return {
       checks: [
-        checkOf(
+        check(
           'commits per second with an event, against without',
           '×',
-          withEvent.map((rate, round) => rate / (without[round] ?? Number.NaN)),
           { atLeast: 0.7 },
+          ({ without, withEvent }) => withEvent / without,
         ),
       ],
       values: [
-        valueOf('commits without an event', '/s', without),
-        valueOf('commits with an event', '/s', withEvent),
+        value('commits without an event', '/s', ({ without }) => without),
+        value('commits with an event', '/s', ({ withEvent }) => withEvent),
       ],
-      tables: [],
-      plots: [],
     };
   },
 };

@@ -1,9 +1,8 @@
 import { Redis } from 'ioredis';
-import type { Figure, Fixture } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { queueBacklog } from '../load/queue-backlog.ts';
 import type { Backlog } from '../load/queue-backlog.ts';
 import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
 import { FULL } from '../sizes.ts';
 
 interface Scene {
@@ -140,7 +139,7 @@ async function usedMemory(redis: Redis): Promise<number> {
 function measurement(
   peaks: readonly { readonly scene: string; readonly count: number; readonly bytes: number }[],
   whole: number,
-): Measurement {
+): Outcome {
   const bytesOf = (scene: string, count: number): number =>
     peaks.find((peak) => peak.scene === scene && peak.count === count)?.bytes ?? Number.NaN;
   const tenth = Math.round(whole * (SHARES[0] ?? 1));
@@ -154,7 +153,5 @@ function measurement(
     values: SCENES.map(({ name }) =>
       valueOf(`${name}: memory with a tenth of the backlog`, 'MiB', [bytesOf(name, tenth) / MIB]),
     ),
-    tables: [],
-    plots: [],
   };
 }

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Figure, Fixture } from '../figure.ts';
-import { median, quantile } from '@postrider/testing';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
+import { median, quantile, quantilesInWords } from '@postrider/testing';
 import { addKey } from '../load/api-traffic.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
 import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
 import type { CpuSeconds } from '../load/cpu-watch.ts';
 import { postAtRate, postRequests } from '../load/post-requests.ts';
 import { monotonicMs } from '../monotonic.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 
 const CONCURRENCY = 16;
 const WITHIN_MS = 120_000;
@@ -44,13 +44,8 @@ export const requestToArrival: Figure = {
   async run(fixture) {
     const round = await prepare(fixture);
     await round(Math.ceil(fixture.sizes.sends / 4), 1);
-    const rounds: Round[] = [];
-    for (let number = 1; number <= fixture.rounds; number += 1) {
-      const measured = await round(fixture.sizes.sends, fixture.sizes.latencySeconds);
-      rounds.push(measured);
-      fixture.say(`round ${number} of ${fixture.rounds}: ${describe(measured)}`);
-    }
-    return measurement(rounds);
+    const measure = () => round(fixture.sizes.sends, fixture.sizes.latencySeconds);
+    return measurement(await measureRounds(fixture, measure, describe));
   },
 };
 
@@ -129,37 +124,36 @@ function times(cpu: CpuSeconds, factor: number): CpuSeconds {
   return Object.fromEntries(Object.entries(cpu).map(([name, seconds]) => [name, seconds * factor]));
 }
 
-function measurement(rounds: readonly Round[]): Measurement {
-  const each = (pick: (round: Round) => number): number[] => rounds.map(pick);
-  const micros = each(({ eventMicros }) => sumOf(eventMicros, OURS));
-  const busy = (index: number): number[] => each(({ percent }) => sumOf(percent[index] ?? {}, OURS));
-  const arrived = (q: number): number[] => each(({ arrivedMs }) => quantile(arrivedMs, q));
+function measurement(rounds: readonly Round[]): Outcome {
+  const { check, value } = judging(rounds);
+  const medianOf = (pick: (round: Round) => number): number => median(rounds.map(pick));
+  const micros = ({ eventMicros }: Round): number => sumOf(eventMicros, OURS);
+  const busy =
+    (index: number) =>
+    ({ percent }: Round): number =>
+      sumOf(percent[index] ?? {}, OURS);
+  const arrived =
+    (q: number) =>
+    ({ arrivedMs }: Round): number =>
+      quantile(arrivedMs, q);
   return {
     checks: [
-      checkOf(
+      check(
         'CPU of all processes per event, against a bare got post',
         '×',
-        each(({ eventMicros, bareMicros }) => sumOf(eventMicros, OURS) / bareMicros),
         { atMost: 2.7 },
+        (round) => micros(round) / round.bareMicros,
       ),
-      checkOf(`request to arrival at ${RATES[0]}/s, p50`, 'ms', arrived(0.5), { atMost: 4 }),
-      checkOf(`request to arrival at ${RATES[0]}/s, p99`, 'ms', arrived(0.99), { atMost: 15 }),
-      checkOf(`all processes at ${RATES[0]}/s`, '% of a core', busy(0), { atMost: 50 }),
-      checkOf(`all processes at ${RATES[1]}/s`, '% of a core', busy(1), { atMost: 8 }),
-      checkOf('all processes, idle', '% of a core', busy(RATES.length), { atMost: 1.5 }),
+      check(`request to arrival at ${RATES[0]}/s, p50`, 'ms', { atMost: 4 }, arrived(0.5)),
+      check(`request to arrival at ${RATES[0]}/s, p99`, 'ms', { atMost: 15 }, arrived(0.99)),
+      check(`all processes at ${RATES[0]}/s`, '% of a core', { atMost: 50 }, busy(0)),
+      check(`all processes at ${RATES[1]}/s`, '% of a core', { atMost: 8 }, busy(1)),
+      check('all processes, idle', '% of a core', { atMost: 1.5 }, busy(RATES.length)),
     ],
     values: [
-      valueOf(
-        'requests, to the last arrival',
-        '/s',
-        each(({ perSecond }) => perSecond),
-      ),
-      valueOf('CPU of all processes per event', 'µs', micros),
-      valueOf(
-        'CPU per bare got post',
-        'µs',
-        each(({ bareMicros }) => bareMicros),
-      ),
+      value('requests, to the last arrival', '/s', ({ perSecond }) => perSecond),
+      value('CPU of all processes per event', 'µs', micros),
+      value('CPU per bare got post', 'µs', ({ bareMicros }) => bareMicros),
     ],
     tables: [
       {
@@ -167,14 +161,13 @@ function measurement(rounds: readonly Round[]): Measurement {
         head: ['process', 'µs an event', ...RATES.map((rate) => `% of a core at ${rate}/s`), '% idle'],
         rows: OURS.map((name) => [
           name,
-          Math.round(median(each(({ eventMicros }) => eventMicros[name] ?? Number.NaN))),
+          Math.round(medianOf(({ eventMicros }) => eventMicros[name] ?? Number.NaN)),
           ...[...RATES, 0].map((_, index) =>
-            Number(median(each(({ percent }) => percent[index]?.[name] ?? Number.NaN)).toFixed(2)),
+            Number(medianOf(({ percent }) => percent[index]?.[name] ?? Number.NaN).toFixed(2)),
           ),
         ]),
       },
     ],
-    plots: [],
   };
 }
 
@@ -183,6 +176,6 @@ function describe(round: Round): string {
   const shares = percent.map((each) => sumOf(each, OURS).toFixed(1)).join(', ');
   return (
     `${perSecond.toFixed(0)}/s, ${sumOf(eventMicros, OURS).toFixed(0)} µs an event, a bare got post ${bareMicros.toFixed(0)}; ` +
-    `p50 ${quantile(arrivedMs, 0.5).toFixed(1)} ms, p99 ${quantile(arrivedMs, 0.99).toFixed(1)} ms; ${shares} % of a core`
+    `${quantilesInWords(arrivedMs)}; ${shares} % of a core`
   );
 }

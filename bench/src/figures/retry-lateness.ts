@@ -1,9 +1,10 @@
 import type { WebhookId } from '@postrider/domain';
+import { measureRounds } from '../figure.ts';
 import type { Figure } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
-import { quantile } from '@postrider/testing';
+import { quantile, quantilesInWords } from '@postrider/testing';
 import { startAnew, warmUp } from '../load/start-anew.ts';
-import { checkOf, valueOf } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 import { FULL } from '../sizes.ts';
 import type { Sizes } from '../sizes.ts';
 
@@ -33,39 +34,26 @@ export const retryLateness: Figure = {
       (_, index) => `${origins[index % origins.length] ?? ''}/at-once`,
     );
     const webhooks = await installation.addWebhooks(await installation.addAccount(), endpoints);
-    const count = Math.min(fixture.rounds, ROUNDS_MAX);
-    const lateness = new Map<number, number[][]>(
-      fixture.sizes.retries.pending.map((pending) => [pending, []]),
-    );
-    for (let round = 1; round <= count; round += 1) {
-      for (const [pending, rounds] of lateness) {
-        rounds.push(await oneRun(installation, webhooks, pending, fixture.sizes));
-        fixture.say(`round ${round} of ${count}: ${pending} pending: ${describe(rounds.at(-1) ?? [])}`);
-      }
-    }
+    const counts = fixture.sizes.retries.pending;
+    /** The lateness of each retry, per number of pending retries. */
+    const measure = async (): Promise<number[][]> => {
+      const all: number[][] = [];
+      for (const pending of counts) all.push(await oneRun(installation, webhooks, pending, fixture.sizes));
+      return all;
+    };
+    const describeAll = (all: readonly (readonly number[])[]): string =>
+      all.map((late, index) => `${counts[index] ?? 0} pending: ${describe(late)}`).join('; ');
+    const { check, value } = judging(await measureRounds(fixture, measure, describeAll, ROUNDS_MAX));
+    const at = (index: number, q: number) => (all: readonly (readonly number[])[]) =>
+      quantile(all[index] ?? [], q);
     return {
-      checks: [...lateness].map(([pending, rounds]) =>
-        checkOf(
-          `${pending} pending: lateness, p99`,
-          'ms',
-          rounds.map((late) => quantile(late, 0.99)),
-          { atMost: LATE_MS_MAX },
-        ),
+      checks: counts.map((pending, index) =>
+        check(`${pending} pending: lateness, p99`, 'ms', { atMost: LATE_MS_MAX }, at(index, 0.99)),
       ),
-      values: [...lateness].flatMap(([pending, rounds]) => [
-        valueOf(
-          `${pending} pending: lateness, p50`,
-          'ms',
-          rounds.map((late) => quantile(late, 0.5)),
-        ),
-        valueOf(
-          `${pending} pending: lateness, longest`,
-          'ms',
-          rounds.map((late) => quantile(late, 1)),
-        ),
+      values: counts.flatMap((pending, index) => [
+        value(`${pending} pending: lateness, p50`, 'ms', at(index, 0.5)),
+        value(`${pending} pending: lateness, longest`, 'ms', at(index, 1)),
       ]),
-      tables: [],
-      plots: [],
     };
   },
 };
@@ -104,6 +92,5 @@ export function latenessMs(late: number): number {
 }
 
 function describe(late: readonly number[]): string {
-  const at = (q: number): string => quantile(late, q).toFixed(0);
-  return `late p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms`;
+  return `late ${quantilesInWords(late, 0)}, longest ${quantile(late, 1).toFixed(0)} ms`;
 }

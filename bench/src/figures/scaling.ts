@@ -1,10 +1,10 @@
 import type { WebhookId } from '@postrider/domain';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
 import { median } from '@postrider/testing';
 import { watchCores } from '../load/core-use.ts';
 import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
@@ -38,12 +38,8 @@ export const scaling: Figure = {
       (_, index) => `${origins[index % origins.length] ?? ''}/after-50-ms`,
     );
     const webhooks = await installation.addWebhooks(await installation.addAccount(), endpoints);
-    const rounds: Step[][] = [];
-    for (let round = 1; round <= fixture.rounds; round += 1) {
-      rounds.push(await oneRound(fixture, { installation, receiver, webhooks }));
-      fixture.say(`round ${round} of ${fixture.rounds}: ${describe(rounds.at(-1) ?? [])}`);
-    }
-    return measurement(fixture.sizes.scalingWorkers, rounds);
+    const measure = () => oneRound(fixture, { installation, receiver, webhooks });
+    return measurement(fixture.sizes.scalingWorkers, await measureRounds(fixture, measure, describe));
   },
 };
 
@@ -90,7 +86,7 @@ async function burst(
   return { perSecond: ((to - from) / tookMs) * 1000, coresBusy: busy };
 }
 
-function measurement(workerCounts: readonly number[], rounds: readonly (readonly Step[])[]): Measurement {
+function measurement(workerCounts: readonly number[], rounds: readonly (readonly Step[])[]): Outcome {
   const stepsOf = (workers: number) =>
     rounds.map((steps) => ({ step: stepWith(steps, workers), one: stepWith(steps, workerCounts[0] ?? 1) }));
   const shares = (workers: number): number[] =>
@@ -122,7 +118,6 @@ function measurement(workerCounts: readonly number[], rounds: readonly (readonly
         ),
       ),
     ],
-    tables: [],
     plots: [
       {
         kind: 'lines',

@@ -1,14 +1,25 @@
 import type { Figure } from '../figure.ts';
 import { countStatements } from '../fixture/cluster.ts';
 import { addKey } from '../load/api-traffic.ts';
-import { MAIL_BODY, sendMail } from '../load/send-mail.ts';
+import { postRequests } from '../load/post-requests.ts';
 import { servingRounds } from '../load/serving-rounds.ts';
-import type { ServingRound } from '../load/serving-rounds.ts';
-import { checkOf, valueOf } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 
 const CONCURRENCY = 16;
 /** Statements that open a transaction, and writes outside of one. */
 const WRITES = String.raw`(s.query ~* '^\s*(begin|start transaction)' or s.query ~* '\m(insert into|update|delete from)\M')`;
+
+/** A message of about 2 KB, as JSON. */
+const MAIL_BODY = Buffer.from(
+  JSON.stringify({
+    from: 'Bench <bench@example.com>',
+    to: ['someone@example.com'],
+    subject: 'A message of the benchmark',
+    html: `<p>${'words '.repeat(170)}</p>`,
+    text: 'words '.repeat(130),
+    tags: [{ name: 'kind', value: 'bench' }],
+  }),
+);
 
 export const send: Figure = {
   id: 'send',
@@ -30,6 +41,14 @@ export const send: Figure = {
     const bare = fixture.bareExpress();
     const barePort = await bare.call('listen', null);
     const count = fixture.sizes.sends;
+    const how = {
+      key,
+      path: '/v1/emails',
+      bodyOf: () => MAIL_BODY,
+      status: 200,
+      count,
+      concurrency: CONCURRENCY,
+    };
     const rounds = await servingRounds(fixture, {
       installation,
       count,
@@ -37,49 +56,29 @@ export const send: Figure = {
       counted: WRITES,
       yardstick: { port: barePort, pid: bare.pid },
       ours: api,
-      request: (port) => sendMail({ port, key, count, concurrency: CONCURRENCY }),
+      request: (port) => postRequests({ ...how, port }),
     });
-    const all = (pick: (round: ServingRound) => number): number[] => rounds.map(pick);
+    const { check, value } = judging(rounds);
     return {
       checks: [
-        checkOf(
-          'CPU of the api per message',
-          'ms',
-          all(({ ours }) => ours.cpuMs),
-          { atMost: 1.5 },
-        ),
-        checkOf(
+        check('CPU of the api per message', 'ms', { atMost: 1.5 }, ({ ours }) => ours.cpuMs),
+        check(
           'transactions that write, per message',
           '',
-          all(({ calls }) => calls),
-          { atMost: 1 },
-          'worst',
+          { atMost: 1, judged: 'worst' },
+          ({ calls }) => calls,
         ),
       ],
       values: [
-        valueOf(
-          'CPU of a bare Express route per message',
-          'ms',
-          all(({ yardstick }) => yardstick.cpuMs),
-        ),
-        valueOf(
+        value('CPU of a bare Express route per message', 'ms', ({ yardstick }) => yardstick.cpuMs),
+        value(
           'CPU of the api, against the bare route',
           '×',
-          all(({ ours, yardstick }) => ours.cpuMs / yardstick.cpuMs),
+          ({ ours, yardstick }) => ours.cpuMs / yardstick.cpuMs,
         ),
-        valueOf(
-          'messages',
-          '/s',
-          all(({ ours }) => ours.perSecond),
-        ),
-        valueOf(
-          'messages at the bare route',
-          '/s',
-          all(({ yardstick }) => yardstick.perSecond),
-        ),
+        value('messages', '/s', ({ ours }) => ours.perSecond),
+        value('messages at the bare route', '/s', ({ yardstick }) => yardstick.perSecond),
       ],
-      tables: [],
-      plots: [],
     };
   },
 };

@@ -1,9 +1,10 @@
 import { waitFor } from '@postrider/testing';
+import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture } from '../figure.ts';
 import { openBareMail } from '../load/bare-mail.ts';
 import { queueMail } from '../load/queue-mail.ts';
 import { monotonicMs } from '../monotonic.ts';
-import { checkOf, valueOf } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 
 /** The provider's time per message. */
 const LATENCIES_MS = [50, 300] as const;
@@ -29,53 +30,37 @@ export const slowProvider: Figure = {
     '`nodemailer` alone, which sends as many messages to the same server over as many connections.',
   limitSeconds: 480,
   async run(fixture) {
-    const rounds = new Map<number, Round[]>();
+    const rounds = new Map<number, ReturnType<typeof judging<Round>>>();
     for (const latencyMs of LATENCIES_MS) {
       const { round, close } = await prepare(fixture, latencyMs);
       const count = Math.round(fixture.sizes.slowProviderSeconds * idealRate(latencyMs));
       await round(count); // warm-up: compiles code and opens connections
-      const measured: Round[] = [];
-      for (let number = 1; number <= fixture.rounds; number += 1) {
-        const one = await round(count);
-        measured.push(one);
-        fixture.say(
-          `${latencyMs} ms, round ${number} of ${fixture.rounds}: ${one.perSecond.toFixed(0)}/s of ` +
-            `${idealRate(latencyMs).toFixed(0)}/s, bare nodemailer ${one.barePerSecond.toFixed(0)}/s`,
-        );
-      }
+      const describe = ({ perSecond, barePerSecond }: Round): string =>
+        `${latencyMs} ms: ${perSecond.toFixed(0)}/s of ${idealRate(latencyMs).toFixed(0)}/s, ` +
+        `bare nodemailer ${barePerSecond.toFixed(0)}/s`;
+      rounds.set(latencyMs, judging(await measureRounds(fixture, () => round(count), describe)));
       close();
-      rounds.set(latencyMs, measured);
     }
     const each = [...rounds];
     return {
-      checks: each.flatMap(([latencyMs, of]) => [
-        checkOf(
+      checks: each.flatMap(([latencyMs, { check }]) => [
+        check(
           `${latencyMs} ms a message: rate against the ideal`,
           '×',
-          of.map(({ perSecond }) => perSecond / idealRate(latencyMs)),
           { atLeast: 0.9 },
+          ({ perSecond }) => perSecond / idealRate(latencyMs),
         ),
-        checkOf(
+        check(
           `${latencyMs} ms a message: rate against bare nodemailer`,
           '×',
-          of.map(({ perSecond, barePerSecond }) => perSecond / barePerSecond),
           { atLeast: 0.9 },
+          ({ perSecond, barePerSecond }) => perSecond / barePerSecond,
         ),
       ]),
-      values: each.flatMap(([latencyMs, of]) => [
-        valueOf(
-          `${latencyMs} ms a message: handed over`,
-          '/s',
-          of.map(({ perSecond }) => perSecond),
-        ),
-        valueOf(
-          `${latencyMs} ms a message: bare nodemailer`,
-          '/s',
-          of.map(({ barePerSecond }) => barePerSecond),
-        ),
+      values: each.flatMap(([latencyMs, { value }]) => [
+        value(`${latencyMs} ms a message: handed over`, '/s', ({ perSecond }) => perSecond),
+        value(`${latencyMs} ms a message: bare nodemailer`, '/s', ({ barePerSecond }) => barePerSecond),
       ]),
-      tables: [],
-      plots: [],
     };
   },
 };

@@ -1,8 +1,9 @@
+import { measureRounds } from '../figure.ts';
 import type { Figure } from '../figure.ts';
 import type { BenchDatabase } from '../fixture/cluster.ts';
 import { countStatements, PRODUCT_ROLE } from '../fixture/cluster.ts';
 import { drainBurst } from '../load/drain-burst.ts';
-import { checkOf, valueOf } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 
 const TABLE_ROWS = 12;
 
@@ -35,32 +36,19 @@ export const statements: Figure = {
     const { burst } = fixture.sizes;
     await drainBurst(fixture, installation, receiver, { webhooks, count: Math.ceil(burst / 10) });
 
-    const rounds: Count[][] = [];
-    for (let round = 1; round <= fixture.rounds; round += 1) {
+    const measure = async (): Promise<Count[]> => {
       await database.query('select pg_stat_statements_reset()');
       await drainBurst(fixture, installation, receiver, { webhooks, count: burst });
-      rounds.push(await readCounts(database));
-      fixture.say(
-        `round ${round} of ${fixture.rounds}: ${(total(rounds.at(-1)) / burst).toFixed(3)} per delivery`,
-      );
-    }
+      return readCounts(database);
+    };
+    const describe = (counts: readonly Count[]): string =>
+      `${(total(counts) / burst).toFixed(3)} per delivery`;
+    const rounds = await measureRounds(fixture, measure, describe);
+    const { check, value } = judging(rounds);
     const last = rounds.at(-1) ?? [];
     return {
-      checks: [
-        checkOf(
-          'statements per delivery',
-          '',
-          rounds.map((counts) => total(counts) / burst),
-          { atMost: 0.2 },
-        ),
-      ],
-      values: [
-        valueOf(
-          'different statements',
-          '',
-          rounds.map((counts) => counts.length),
-        ),
-      ],
+      checks: [check('statements per delivery', '', { atMost: 0.2 }, (counts) => total(counts) / burst)],
+      values: [value('different statements', '', (counts) => counts.length)],
       tables: [
         {
           title: `The most frequent, in the last round of ${burst.toLocaleString('en')} deliveries`,
@@ -70,7 +58,6 @@ export const statements: Figure = {
             .map(({ query, calls }) => [query, calls, (calls / burst).toFixed(4)]),
         },
       ],
-      plots: [],
     };
   },
 };
@@ -89,6 +76,6 @@ async function readCounts(database: BenchDatabase): Promise<Count[]> {
   return rows.map(({ query, calls }) => ({ query: query.trim(), calls }));
 }
 
-function total(counts: readonly Count[] | undefined): number {
-  return (counts ?? []).reduce((sum, { calls }) => sum + calls, 0);
+function total(counts: readonly Count[]): number {
+  return counts.reduce((sum, { calls }) => sum + calls, 0);
 }

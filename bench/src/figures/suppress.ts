@@ -3,8 +3,7 @@ import { countStatements } from '../fixture/cluster.ts';
 import { addKey } from '../load/api-traffic.ts';
 import { postRequests } from '../load/post-requests.ts';
 import { servingRounds } from '../load/serving-rounds.ts';
-import type { ServingRound } from '../load/serving-rounds.ts';
-import { checkOf, valueOf } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 
 const CONCURRENCY = 16;
 
@@ -42,47 +41,27 @@ export const suppress: Figure = {
       ours: api,
       request: (port) => postRequests({ ...how, port }),
     });
-    const all = (pick: (round: ServingRound) => number): number[] => rounds.map(pick);
+    const { check, value } = judging(rounds);
     return {
       checks: [
-        checkOf(
+        check(
           'CPU of the api per request, against the bare route',
           '×',
-          all(({ ours, yardstick }) => ours.cpuMs / yardstick.cpuMs),
           { atMost: 1.5 },
+          ({ ours, yardstick }) => ours.cpuMs / yardstick.cpuMs,
         ),
-        checkOf(
-          'statements per request',
-          '',
-          all(({ calls }) => calls),
-          { atMost: 1.5 },
-          'worst',
-        ),
+        check('statements per request', '', { atMost: 1.5, judged: 'worst' }, ({ calls }) => calls),
       ],
       values: [
-        valueOf(
-          'CPU of the api per request',
-          'ms',
-          all(({ ours }) => ours.cpuMs),
-        ),
-        valueOf(
+        value('CPU of the api per request', 'ms', ({ ours }) => ours.cpuMs),
+        value(
           'CPU of a bare Express route with one insert, per request',
           'ms',
-          all(({ yardstick }) => yardstick.cpuMs),
+          ({ yardstick }) => yardstick.cpuMs,
         ),
-        valueOf(
-          'requests',
-          '/s',
-          all(({ ours }) => ours.perSecond),
-        ),
-        valueOf(
-          'requests at the bare route',
-          '/s',
-          all(({ yardstick }) => yardstick.perSecond),
-        ),
+        value('requests', '/s', ({ ours }) => ours.perSecond),
+        value('requests at the bare route', '/s', ({ yardstick }) => yardstick.perSecond),
       ],
-      tables: [],
-      plots: [],
     };
   },
 };

@@ -1,10 +1,10 @@
 import { keepLastCoreFree } from '../cores.ts';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { sumOf } from '../load/cpu-watch.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import type { Burst } from '../load/drain-burst.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 
 /** The processes on the other cores. */
 const OTHERS = ['relay', 'Postgres', 'Redis', 'receiver'];
@@ -24,16 +24,10 @@ export const workerCeiling: Figure = {
     try {
       const drain = await prepare(fixture, lastCore);
       await drain();
-      const bursts: Burst[] = [];
-      for (let number = 1; number <= fixture.rounds; number += 1) {
-        const burst = await drain();
-        bursts.push(burst);
-        fixture.say(
-          `round ${number} of ${fixture.rounds}: ${(fixture.sizes.burst / burst.seconds).toFixed(0)}/s, ` +
-            `its core busy for ${busy(burst, ['worker']).toFixed(0)} %`,
-        );
-      }
-      return measurement(bursts, fixture.sizes.burst);
+      const { burst: count } = fixture.sizes;
+      const describe = (burst: Burst): string =>
+        `${(count / burst.seconds).toFixed(0)}/s, its core busy for ${busy(burst, ['worker']).toFixed(0)} %`;
+      return measurement(await measureRounds(fixture, drain, describe), count);
     } finally {
       lastCore.end();
     }
@@ -53,37 +47,17 @@ async function prepare(
   return () => drainBurst(fixture, installation, receiver, { webhooks, count: fixture.sizes.burst });
 }
 
-function measurement(bursts: readonly Burst[], count: number): Measurement {
+function measurement(bursts: readonly Burst[], count: number): Outcome {
+  const { check, value } = judging(bursts);
   return {
-    checks: [
-      checkOf(
-        'the worker’s core is busy',
-        '%',
-        bursts.map((burst) => busy(burst, ['worker'])),
-        { atLeast: 90 },
-      ),
-    ],
+    checks: [check('the worker’s core is busy', '%', { atLeast: 90 }, (burst) => busy(burst, ['worker']))],
     values: [
-      valueOf(
-        'deliveries',
-        '/s',
-        bursts.map(({ seconds }) => count / seconds),
-      ),
+      value('deliveries', '/s', ({ seconds }) => count / seconds),
       ...['worker', ...OTHERS].map((name) =>
-        valueOf(
-          `CPU per delivery: ${name}`,
-          'µs',
-          bursts.map(({ cpu }) => (sumOf(cpu, [name]) / count) * 1e6),
-        ),
+        value(`CPU per delivery: ${name}`, 'µs', ({ cpu }) => (sumOf(cpu, [name]) / count) * 1e6),
       ),
-      valueOf(
-        'relay, Redis, Postgres and receiver together',
-        '% of a core',
-        bursts.map((burst) => busy(burst, OTHERS)),
-      ),
+      value('relay, Redis, Postgres and receiver together', '% of a core', (burst) => busy(burst, OTHERS)),
     ],
-    tables: [],
-    plots: [],
   };
 }
 

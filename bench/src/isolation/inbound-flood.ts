@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { quantile } from '@postrider/testing';
 import { measureArrivals } from '../load/arrival-times.ts';
 import { watchCores } from '../load/core-use.ts';
@@ -8,8 +9,7 @@ import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { floodIncoming } from '../load/incoming-mail.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
 import { monotonicMs } from '../monotonic.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 import { FULL } from '../sizes.ts';
 
 const CALLER_CONNECTIONS = 8;
@@ -38,7 +38,7 @@ export const inboundFlood: Figure = {
   run: (fixture) => withInboundFixture((mail) => measure(fixture, mail)),
 };
 
-async function measure(fixture: Fixture, mail: InboundFixture): Promise<Measurement> {
+async function measure(fixture: Fixture, mail: InboundFixture): Promise<Outcome> {
   const { process: receiver, origins } = await fixture.receiver();
   const installation = await fixture.install();
   const accountId = await installation.addAccount();
@@ -70,53 +70,32 @@ async function measure(fixture: Fixture, mail: InboundFixture): Promise<Measurem
     return { p99: quantile(sinceCommit, 0.99), messagesPerSecond, coresBusy };
   }
 
-  const rounds: Round[] = [];
-  for (let round = 1; round <= fixture.rounds; round += 1) {
+  const oneRound = async (): Promise<Round> => {
     const { p99: alone } = await oneRun(false);
     const { p99: beside, ...rest } = await oneRun(true);
-    rounds.push({ alone, beside, ...rest });
-    fixture.say(
-      `round ${round} of ${fixture.rounds}: p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ` +
-        `${rest.messagesPerSecond.toFixed(1)} messages/s; ${(rest.coresBusy * 100).toFixed(0)} % of the cores busy`,
-    );
-  }
-  return measurement(rounds);
+    return { alone, beside, ...rest };
+  };
+  return measurement(await measureRounds(fixture, oneRound, describe));
 }
 
-function measurement(rounds: readonly Round[]): Measurement {
-  const each = (pick: (round: Round) => number): number[] => rounds.map(pick);
+function measurement(rounds: readonly Round[]): Outcome {
+  const { check, value } = judging(rounds);
   return {
     checks: [
-      checkOf(
-        'p99 beside it, against p99 alone',
-        '×',
-        each(({ alone, beside }) => beside / alone),
-        { atMost: 2 },
-      ),
+      check('p99 beside it, against p99 alone', '×', { atMost: 2 }, ({ alone, beside }) => beside / alone),
     ],
     values: [
-      valueOf(
-        'p99 alone',
-        'ms',
-        each(({ alone }) => alone),
-      ),
-      valueOf(
-        'p99 beside it',
-        'ms',
-        each(({ beside }) => beside),
-      ),
-      valueOf(
-        'messages',
-        '/s',
-        each(({ messagesPerSecond }) => messagesPerSecond),
-      ),
-      valueOf(
-        'cores busy beside it',
-        '%',
-        each(({ coresBusy }) => coresBusy * 100),
-      ),
+      value('p99 alone', 'ms', ({ alone }) => alone),
+      value('p99 beside it', 'ms', ({ beside }) => beside),
+      value('messages', '/s', ({ messagesPerSecond }) => messagesPerSecond),
+      value('cores busy beside it', '%', ({ coresBusy }) => coresBusy * 100),
     ],
-    tables: [],
-    plots: [],
   };
+}
+
+function describe({ alone, beside, messagesPerSecond, coresBusy }: Round): string {
+  return (
+    `p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ${messagesPerSecond.toFixed(1)} messages/s; ` +
+    `${(coresBusy * 100).toFixed(0)} % of the cores busy`
+  );
 }

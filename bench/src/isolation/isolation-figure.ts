@@ -1,12 +1,12 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
 import { median, quantile } from '@postrider/testing';
 import { measureArrivals } from '../load/arrival-times.ts';
 import { watchCores } from '../load/core-use.ts';
 import { startAnew, warmUp } from '../load/start-anew.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 import type { CallerCommands } from '../roles/caller.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
@@ -59,22 +59,12 @@ export function isolationFigure(disturbance: Disturbance): Figure {
     limitSeconds: 300,
     async run(fixture) {
       const prepared = await prepare(fixture, disturbance);
-      const rounds: Round[] = [];
-      for (let round = 1; round <= fixture.rounds; round += 1) {
-        const alone = await oneRun(fixture, prepared, null);
-        const beside = await oneRun(fixture, prepared, disturbance);
-        rounds.push({
-          alone: alone.p99,
-          beside: beside.p99,
-          starving: beside.starving,
-          coresBusy: beside.coresBusy,
-        });
-        fixture.say(
-          `round ${round} of ${fixture.rounds}: p99 ${alone.p99.toFixed(1)} ms alone, ` +
-            `${beside.p99.toFixed(1)} ms beside it; ${beside.starving} starving; ` +
-            `${(beside.coresBusy * 100).toFixed(0)} % of the cores busy`,
-        );
-      }
+      const oneRound = async (): Promise<Round> => {
+        const { p99: alone } = await oneRun(fixture, prepared, null);
+        const { p99: beside, ...rest } = await oneRun(fixture, prepared, disturbance);
+        return { alone, beside, ...rest };
+      };
+      const rounds = await measureRounds(fixture, oneRound, describe);
       return measurement(rounds, prepared.disturbing.length, disturbance);
     },
   };
@@ -167,44 +157,32 @@ async function countStarving({ installation, disturbing }: Prepared): Promise<nu
   return row?.n ?? 0;
 }
 
-function measurement(rounds: readonly Round[], webhooks: number, disturbance: Disturbance): Measurement {
+function measurement(rounds: readonly Round[], webhooks: number, disturbance: Disturbance): Outcome {
+  const { check, value } = judging(rounds);
   const { besideAtMostOnFullCores = BESIDE_AT_MOST } = disturbance;
-  const busy = rounds.map(({ coresBusy }) => coresBusy);
-  const atMost = median(busy) >= FULL_CORES_SHARE ? besideAtMostOnFullCores : BESIDE_AT_MOST;
+  const busy = median(rounds.map(({ coresBusy }) => coresBusy));
+  const atMost = busy >= FULL_CORES_SHARE ? besideAtMostOnFullCores : BESIDE_AT_MOST;
   return {
     checks: [
-      checkOf(
-        'p99 beside it, against p99 alone',
-        '×',
-        rounds.map(({ alone, beside }) => beside / alone),
-        { atMost },
-      ),
-      checkOf(
+      check('p99 beside it, against p99 alone', '×', { atMost }, ({ alone, beside }) => beside / alone),
+      check(
         'starving webhooks',
         `of ${webhooks}`,
-        rounds.map(({ starving }) => starving),
-        { atMost: 0 },
-        'worst',
+        { atMost: 0, judged: 'worst' },
+        ({ starving }) => starving,
       ),
     ],
     values: [
-      valueOf(
-        'p99 alone',
-        'ms',
-        rounds.map(({ alone }) => alone),
-      ),
-      valueOf(
-        'p99 beside it',
-        'ms',
-        rounds.map(({ beside }) => beside),
-      ),
-      valueOf(
-        'cores busy beside it',
-        '%',
-        busy.map((share) => share * 100),
-      ),
+      value('p99 alone', 'ms', ({ alone }) => alone),
+      value('p99 beside it', 'ms', ({ beside }) => beside),
+      value('cores busy beside it', '%', ({ coresBusy }) => coresBusy * 100),
     ],
-    tables: [],
-    plots: [],
   };
+}
+
+function describe({ alone, beside, starving, coresBusy }: Round): string {
+  return (
+    `p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside it; ${starving} starving; ` +
+    `${(coresBusy * 100).toFixed(0)} % of the cores busy`
+  );
 }

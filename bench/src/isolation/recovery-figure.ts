@@ -1,19 +1,19 @@
 import type { AccountId, WebhookId } from '@postrider/domain';
-import type { Figure, Fixture } from '../figure.ts';
+import { measureRounds } from '../figure.ts';
+import type { Figure, Fixture, Outcome } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
 import { emptyAll, startAnew, warmUp } from '../load/start-anew.ts';
 import { measureLoads } from '../load/steady-load.ts';
 import type { Arrival, Ends } from '../load/steady-load.ts';
 import { monotonicMs } from '../monotonic.ts';
-import { checkOf, valueOf } from '../result/result.ts';
-import type { Check, Measurement } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 import { FULL } from '../sizes.ts';
 import type { Sizes } from '../sizes.ts';
 import { medianBySecond, NOT_MEASURED, P99_MS_MAX, recoveryOf, TIMES_UNDISTURBED_MAX } from './recovery.ts';
 import type { Recovery } from './recovery.ts';
 
 /** A disturbance of the load. */
-export interface Stumble {
+interface Stumble {
   readonly id: string;
   readonly title: string;
   /** Sentences about it, for the page. */
@@ -38,7 +38,7 @@ const HOW =
   `warm; then, in a load of its own, over ${windowSeconds} seconds that begin ${withinSeconds} seconds after the disturbance is over.`;
 
 /** The figure of one disturbance. */
-export function recoveryFigure(stumble: Stumble): Figure {
+function recoveryFigure(stumble: Stumble): Figure {
   return {
     id: stumble.id,
     title: stumble.title,
@@ -47,13 +47,8 @@ export function recoveryFigure(stumble: Stumble): Figure {
     limitSeconds: 360,
     async run(fixture) {
       const prepared = await prepare(fixture);
-      const rounds: Round[] = [];
-      const count = Math.min(fixture.rounds, ROUNDS_MAX);
-      for (let round = 1; round <= count; round += 1) {
-        rounds.push(await oneRound(fixture, prepared, stumble));
-        fixture.say(`round ${round} of ${count}: ${describe(rounds.at(-1))}`);
-      }
-      return measurement(stumble, rounds);
+      const measure = () => oneRound(fixture, prepared, stumble);
+      return measurement(stumble, await measureRounds(fixture, measure, describe, ROUNDS_MAX));
     },
   };
 }
@@ -122,38 +117,26 @@ async function oneRound({ sizes }: Fixture, prepared: Prepared, disturbance: Stu
   );
 }
 
-function measurement({ id, title }: Stumble, rounds: readonly Round[]): Measurement {
-  const ofTenant = (index: number): Recovery[] => rounds.map((round) => round[index] ?? NOT_MEASURED);
-  const each = (index: number, of: (recovery: Recovery) => number): number[] => ofTenant(index).map(of);
+function measurement({ id, title }: Stumble, rounds: readonly Round[]): Outcome {
+  const tenants = TENANTS.map((tenant, index) => {
+    const recoveries = rounds.map((round) => round[index] ?? NOT_MEASURED);
+    return { tenant, recoveries, ...judging(recoveries) };
+  });
   const within = `p99 ${withinSeconds} s later`;
   return {
-    checks: TENANTS.flatMap((tenant, index): Check[] => [
-      checkOf(
+    checks: tenants.flatMap(({ tenant, check }) => [
+      check(
         `${tenant}: ${within}, against undisturbed`,
         '×',
-        each(index, ({ after, undisturbed }) => after / undisturbed),
         { atMost: TIMES_UNDISTURBED_MAX },
+        ({ after, undisturbed }) => after / undisturbed,
       ),
-      checkOf(
-        `${tenant}: ${within}`,
-        'ms',
-        each(index, ({ after }) => after),
-        { atMost: P99_MS_MAX },
-      ),
+      check(`${tenant}: ${within}`, 'ms', { atMost: P99_MS_MAX }, ({ after }) => after),
     ]),
-    values: TENANTS.flatMap((tenant, index) => [
-      valueOf(
-        `${tenant}: p99 undisturbed`,
-        'ms',
-        each(index, ({ undisturbed }) => undisturbed),
-      ),
-      valueOf(
-        `${tenant}: last late second, after the disturbance`,
-        's',
-        each(index, ({ lateSeconds }) => lateSeconds),
-      ),
+    values: tenants.flatMap(({ tenant, value }) => [
+      value(`${tenant}: p99 undisturbed`, 'ms', ({ undisturbed }) => undisturbed),
+      value(`${tenant}: last late second, after the disturbance`, 's', ({ lateSeconds }) => lateSeconds),
     ]),
-    tables: [],
     plots: [
       {
         kind: 'lines',
@@ -162,17 +145,17 @@ function measurement({ id, title }: Stumble, rounds: readonly Round[]): Measurem
         title: `${title}: p99 from commit to arrival, second by second (median)`,
         xLabel: `second of the load; the disturbance begins at ${leadInSeconds}`,
         yLabel: 'ms',
-        series: TENANTS.map((tenant, index) => ({
+        series: tenants.map(({ tenant, recoveries }) => ({
           name: `${tenant}, ${perSecond[tenant]}/s`,
-          points: medianBySecond(ofTenant(index)),
+          points: medianBySecond(recoveries),
         })),
       },
     ],
   };
 }
 
-function describe(round: Round | undefined): string {
-  return (round ?? [])
+function describe(round: Round): string {
+  return round
     .map(
       ({ undisturbed, after, lateSeconds }, index) =>
         `${TENANTS[index] ?? ''} p99 ${undisturbed.toFixed(0)} ms undisturbed, ${after.toFixed(0)} ms ` +
@@ -184,3 +167,28 @@ function describe(round: Round | undefined): string {
 function wait(seconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }
+
+export const coldStart = recoveryFigure({
+  id: 'cold-start',
+  title: 'Recovery after a cold start under load',
+  how: 'Events have been recorded for a second when a relay and a worker are started, after one another.',
+  cold: true,
+  async stumble(installation) {
+    await installation.start('relay');
+    await installation.start('worker');
+  },
+});
+
+export const frozenWorker = recoveryFigure({
+  id: 'frozen-worker',
+  title: 'Recovery after a worker was frozen',
+  how: `Under load the only worker is stopped by SIGSTOP for ${FULL.recovery.stumbleSeconds} seconds, then continued.`,
+  cold: false,
+  async stumble({ processes }, { recovery }) {
+    const worker = processes.find(({ name }) => name === 'worker');
+    if (worker === undefined) throw new Error('no worker runs');
+    process.kill(worker.pid, 'SIGSTOP');
+    await wait(recovery.stumbleSeconds);
+    process.kill(worker.pid, 'SIGCONT');
+  },
+});

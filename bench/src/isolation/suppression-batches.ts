@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture } from '../figure.ts';
 import { quantile } from '@postrider/testing';
 import { addKey } from '../load/api-traffic.ts';
 import { monotonicMs } from '../monotonic.ts';
-import { checkOf, valueOf } from '../result/result.ts';
+import { judging } from '../result/result.ts';
 
 const LOOPS = 12;
 const ADDRESSES = 100;
@@ -29,8 +30,7 @@ export const suppressionBatches: Figure = {
     const tally = { faults: 0, batches: 0 };
     await listTimes(base, quiet, fixture, tally);
 
-    const rounds: { alone: number; beside: number; faults: number; batchesPerSecond: number }[] = [];
-    for (let round = 1; round <= fixture.rounds; round += 1) {
+    const oneRound = async () => {
       Object.assign(tally, { faults: 0, batches: 0 });
       const alone = quantile(await listTimes(base, quiet, fixture, tally), 0.99);
       const over = new AbortController();
@@ -41,39 +41,36 @@ export const suppressionBatches: Figure = {
       const batchesPerSecond = ((tally.batches - before.batches) * 1000) / (monotonicMs() - before.atMs);
       over.abort();
       await Promise.all(loops);
-      rounds.push({ alone, beside, faults: tally.faults, batchesPerSecond });
-      fixture.say(
-        `round ${round} of ${fixture.rounds}: p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ` +
-          `${batchesPerSecond.toFixed(0)} batches/s; ${tally.faults} refused`,
-      );
-    }
-    const each = (pick: (round: (typeof rounds)[number]) => number): number[] => rounds.map(pick);
-    const ratios = each(({ alone, beside }) => beside / alone);
-    const faults = each((round) => round.faults);
+      return { alone, beside, faults: tally.faults, batchesPerSecond };
+    };
+    const rounds = await measureRounds(
+      fixture,
+      oneRound,
+      ({ alone, beside, faults, batchesPerSecond }) =>
+        `p99 ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ` +
+        `${batchesPerSecond.toFixed(0)} batches/s; ${faults} refused`,
+    );
+    const { check, value } = judging(rounds);
     return {
       checks: [
-        checkOf('p99 of the other account, against alone', '×', ratios, { atMost: 3 }),
-        checkOf('refused answers, to either account', '', faults, { atMost: 0 }, 'worst'),
+        check(
+          'p99 of the other account, against alone',
+          '×',
+          { atMost: 3 },
+          ({ alone, beside }) => beside / alone,
+        ),
+        check(
+          'refused answers, to either account',
+          '',
+          { atMost: 0, judged: 'worst' },
+          ({ faults }) => faults,
+        ),
       ],
       values: [
-        valueOf(
-          'p99 alone',
-          'ms',
-          each(({ alone }) => alone),
-        ),
-        valueOf(
-          'p99 beside it',
-          'ms',
-          each(({ beside }) => beside),
-        ),
-        valueOf(
-          'batches',
-          '/s',
-          each(({ batchesPerSecond }) => batchesPerSecond),
-        ),
+        value('p99 alone', 'ms', ({ alone }) => alone),
+        value('p99 beside it', 'ms', ({ beside }) => beside),
+        value('batches', '/s', ({ batchesPerSecond }) => batchesPerSecond),
       ],
-      tables: [],
-      plots: [],
     };
   },
 };

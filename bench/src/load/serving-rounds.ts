@@ -1,3 +1,4 @@
+import { measureRounds } from '../figure.ts';
 import type { Fixture } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
 import { countCalls } from '../fixture/cluster.ts';
@@ -39,16 +40,16 @@ export async function servingRounds(fixture: Fixture, serving: Serving): Promise
     await load(ours);
   }
 
-  const rounds: ServingRound[] = [];
-  for (let round = 1; round <= fixture.rounds; round += 1) {
+  const oneRound = async (): Promise<ServingRound> => {
     const bare = await load(yardstick);
     await database.query('select pg_stat_statements_reset()');
     const own = await load(ours);
-    rounds.push({ yardstick: bare, ours: own, calls: (await countCalls(database, counted)) / count });
-    fixture.say(
-      `round ${round} of ${fixture.rounds}: ${own.cpuMs.toFixed(2)} ms of CPU a ${noun}, ` +
-        `${bare.cpuMs.toFixed(2)} ms bare`,
-    );
-  }
-  return rounds;
+    return { yardstick: bare, ours: own, calls: (await countCalls(database, counted)) / count };
+  };
+  return measureRounds(
+    fixture,
+    oneRound,
+    (round) =>
+      `${round.ours.cpuMs.toFixed(2)} ms of CPU a ${noun}, ${round.yardstick.cpuMs.toFixed(2)} ms bare`,
+  );
 }

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Figure } from '../figure.ts';
 import type { FigureResult } from '../result/result.ts';
 
@@ -31,4 +33,12 @@ function section(
       return [`### ${title}`, how, ...(note === undefined ? [] : ['**What limits it.**', note.trim()])];
     });
   return described.length === 0 ? [] : [heading, ...described];
+}
+
+/** @param folder contains one file per figure, such as `drain.md` */
+export function readNotes(folder: string): Notes {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.md') && name !== 'README.md');
+  return new Map(
+    files.sort().map((name) => [basename(name, '.md'), readFileSync(join(folder, name), 'utf8')] as const),
+  );
 }

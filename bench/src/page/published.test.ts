@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readResult } from '../publish.ts';
 import { FIGURES } from '../registry.ts';
-import { methodPage } from './method-page.ts';
-import { readNotes } from './notes.ts';
+import { methodPage, readNotes } from './method-page.ts';
 import { pageOf, plotsOf } from './page.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkOf, figureHolds } from './result.ts';
+import { checkOf, figureHolds, judging } from './result.ts';
 
 const holds = (...parameters: Parameters<typeof checkOf>) => checkOf(...parameters).holds;
 
@@ -16,6 +16,17 @@ describe('an aim', () => {
     expect(holds('starving', 'endpoints', [0, 1, 0], { atMost: 0 }, 'worst')).toBe(false);
     expect(holds('rate', '×', [0.9, 0.4, 0.9], { atLeast: 0.5 }, 'worst')).toBe(false);
     expect(holds('rate', '×', [0.9, 0.5, 0.9], { atLeast: 0.5 }, 'worst')).toBe(true);
+  });
+});
+
+test('checks and values are made of the same number of each round', () => {
+  const { check, value } = judging([{ ms: 3 }, { ms: 1 }, { ms: 2 }]);
+  const ms = ({ ms: each }: { ms: number }) => each;
+  expect(value('time', 'ms', ms).measured).toEqual({ median: 2, min: 1, max: 3, samples: 3 });
+  expect(check('time', 'ms', { atMost: 2 }, ms)).toMatchObject({ judged: 'median', holds: true });
+  expect(check('time', 'ms', { atMost: 2, judged: 'worst' }, ms)).toMatchObject({
+    judged: 'worst',
+    holds: false,
   });
 });
 

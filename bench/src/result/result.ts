@@ -108,6 +108,24 @@ export function valueOf(name: string, unit: string, values: readonly number[]): 
 }
 
 /**
+ * Makes checks and values from the rounds of a figure. `pick` gives the number of one round.
+ *
+ * @returns functions like `checkOf` and `valueOf`
+ */
+export function judging<Round>(rounds: readonly Round[]) {
+  return {
+    check: (
+      name: string,
+      unit: string,
+      aim: Parameters<typeof checkOf>[3] & { readonly judged?: Check['judged'] },
+      pick: (round: Round) => number,
+    ): Check => checkOf(name, unit, rounds.map(pick), aim, aim.judged),
+    value: (name: string, unit: string, pick: (round: Round) => number): Value =>
+      valueOf(name, unit, rounds.map(pick)),
+  };
+}
+
+/**
  * A figure holds when it was measured and has reached all its aims. A figure without an aim does not hold.
  */
 export function figureHolds(result: Pick<FigureResult, 'status' | 'checks'>): boolean {

@@ -1,13 +1,12 @@
-import { once } from 'node:events';
 import { openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { newId } from '@postrider/domain';
 import { createLogger, createMetrics, systemClock } from '@postrider/runtime';
 import { createApiKeyStore, createWakeUps, openDatabase } from '@postrider/store';
 import type { ApiKeyStore, SuppressionStore } from '@postrider/store';
+import { listen } from '@postrider/testing';
 import express from 'express';
 import { createAccessLog } from '../../../apps/api/src/http/access-log.ts';
 import { createUnmeteredSlots } from '../../../apps/api/src/http/account-slots.ts';
@@ -52,9 +51,7 @@ export function apiLayersCommands(): ApiLayersCommands {
       if (has('server')) {
         return new ApiServer(app, { connectionsPerAddressMax: 0 }).listen(0, '127.0.0.1');
       }
-      const server = createServer(app).listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return (server.address() as AddressInfo).port;
+      return (await listen(createServer(app))).port;
     },
   };
 }

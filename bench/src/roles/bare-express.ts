@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '@postrider/testing';
 import express from 'express';
 import { Pool } from 'pg';
 
@@ -33,9 +32,7 @@ export function bareExpressCommands(): BareExpressCommands {
           response.status(201).json({ object: 'suppression', id: await insert(email) });
         });
       }
-      const server = createServer(app).listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return (server.address() as AddressInfo).port;
+      return (await listen(createServer(app))).port;
     },
   };
 }

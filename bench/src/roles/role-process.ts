@@ -1,6 +1,18 @@
 import { spawn } from 'node:child_process';
 import { endsWithUs } from '@postrider/testing';
-import type { Answer, Commands, Request } from './protocol.ts';
+
+/** The commands of a process of the tool. */
+export type Commands = Readonly<Record<string, (argument: never) => unknown>>;
+
+/** A message to a process of the tool, over Node's IPC channel. */
+interface Request {
+  readonly id: number;
+  readonly command: string;
+  readonly argument: unknown;
+}
+
+type Answer =
+  { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: string };
 
 /** A process of the tool. It is separate, so that its CPU time can be measured. */
 export interface RoleProcess<C extends Commands> {
@@ -62,4 +74,22 @@ export function startRole<C extends Commands>(
     },
     close: () => void child.kill('SIGKILL'),
   };
+}
+
+/** Runs the parent's commands until the parent ends. Commands may overlap. */
+export function serveRole(commands: Commands): void {
+  const answer = (message: Answer): void => void process.send?.(message);
+  process.on('message', ({ id, command, argument }: Request) => {
+    const run = async (): Promise<unknown> => {
+      const handler = commands[command];
+      if (handler === undefined) throw new Error(`there is no command ${command}`);
+      return handler(argument as never);
+    };
+    run().then(
+      (result) => answer({ id, result }),
+      (error: unknown) =>
+        answer({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    );
+  });
+  process.once('disconnect', () => process.exit(0));
 }

@@ -1,4 +1,4 @@
-import { quantile } from '@postrider/testing';
+import { quantilesInWords } from '@postrider/testing';
 import type { CauseEntry, Receipt } from '../harness/checker/history.ts';
 
 /** Of some events, from the end of the cause's transaction to the first arrival, in milliseconds. */
@@ -15,6 +15,5 @@ export function arrivalTimesMs(causes: readonly CauseEntry[], receipts: readonly
 
 /** As it is read: `p50 3 ms, p99 21 ms of 400`. */
 export function inWords(timesMs: readonly number[]): string {
-  const at = (q: number): string => quantile(timesMs, q).toFixed(0);
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms of ${timesMs.length}`;
+  return `${quantilesInWords(timesMs, 0)} of ${timesMs.length}`;
 }

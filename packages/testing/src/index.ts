@@ -6,6 +6,7 @@ export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './datab
 export { startRedisFailover, type RedisFailover } from './redis-failover.ts';
 export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts';
 export { newWebhook } from './new-webhook.ts';
+export { listen } from './listening-server.ts';
 export { untilWaitingForLock } from './until-waiting-for-lock.ts';
 export { waitFor, type WaitOptions } from './wait-for.ts';
 export {
@@ -50,7 +51,7 @@ export {
 } from './receiver/scripted-receiver.ts';
 export { startTcpListener, type TcpListener } from './receiver/tcp-listener.ts';
 export { markdownTable } from './report/markdown-table.ts';
-export { median, quantile, slopeOf, spreadOf } from './report/statistics.ts';
+export { median, quantile, quantilesInWords, slopeOf, spreadOf } from './report/statistics.ts';
 export { setup, setupDatabase } from './setup.ts';
 export { setEnvironment } from './process-environment.ts';
 export {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { median, quantile, slopeOf, spreadOf } from './statistics.ts';
+import { median, quantile, quantilesInWords, slopeOf, spreadOf } from './statistics.ts';
 
 describe('the median', () => {
   test('of an odd number is the one in the middle, whatever the order', () => {
@@ -27,6 +27,12 @@ describe('a quantile', () => {
   test('of a few values is one of them', () => {
     expect([quantile([7], 0.99), quantile([1, 2], 0.5), quantile([1, 2], 0.51)]).toEqual([7, 1, 2]);
   });
+});
+
+test('p50 and p99 are told with as many digits as wanted', () => {
+  const times = Array.from({ length: 100 }, (_, index) => index + 1.25);
+  expect(quantilesInWords(times)).toBe('p50 50.3 ms, p99 99.3 ms');
+  expect(quantilesInWords(times, 0)).toBe('p50 50 ms, p99 99 ms');
 });
 
 describe('a slope', () => {

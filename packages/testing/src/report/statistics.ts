@@ -29,6 +29,12 @@ export function quantile(values: readonly number[], q: number): number {
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN;
 }
 
+/** `p50 1.2 ms, p99 3.4 ms` */
+export function quantilesInWords(timesMs: readonly number[], digits = 1): string {
+  const at = (q: number): string => quantile(timesMs, q).toFixed(digits);
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
+}
+
 /**
  * The slope of a line through points: the median of the slopes of all pairs (Theil–Sen). A few outliers, such
  * as a heap just before its collection, do not change it much.
