@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createTestDatabase, startTcpListener } from '@postrider/testing';
+import { createTestDatabase, runNode, startTcpListener } from '@postrider/testing';
 import type { TestDatabase } from '@postrider/testing';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -14,22 +12,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => database.drop());
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** `npm run --silent postrider -- ARGS` without npm. */
-async function postrider(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  const child = spawn(process.execPath, ['scripts/run.mjs', 'cli', ...args], {
+const postrider = (args: readonly string[], env: Readonly<Record<string, string>>) =>
+  runNode(['scripts/run.mjs', 'cli', ...args], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], POSTRIDER_DATA_DIR: '/nonexistent', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { POSTRIDER_DATA_DIR: '/nonexistent', ...env },
   });
-  const code = new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { stdout: await text(child.stdout), stderr: await text(child.stderr), code: await code };
-}
 
 const onDatabase = (...args: string[]) => postrider(args, { DATABASE_URL: database.url });
 

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { startTcpListener, waitFor } from '@postrider/testing';
+import { isRunning } from '@postrider/embedded';
+import { runNode, startTcpListener, waitFor } from '@postrider/testing';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 jest.setTimeout(180_000); // the first start may have to build
@@ -87,22 +88,12 @@ const pidsOf = ({ postgres, children }: Running) => [
   ...Object.values(children).map(({ pid }) => pid),
 ];
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // A container whose first process reaps nobody keeps the dead as zombies.
-    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
 /** A failed test may leave the detached Postgres of its data directory running. */
 async function stopWhatWasLeft(): Promise<void> {
   if (!existsSync(runningFile())) return;
-  const left = pidsOf(running()).filter(isAlive);
+  const left = pidsOf(running()).filter(isRunning);
   for (const pid of left) process.kill(pid, 'SIGINT');
-  await waitFor(() => !left.some(isAlive), { what: 'the end of what was left' });
+  await waitFor(() => !left.some(isRunning), { what: 'the end of what was left' });
 }
 
 const get = (shown: Shown, path: string) =>
@@ -156,12 +147,8 @@ async function expectWorkerStartedAgain(start: Start, shown: Shown): Promise<voi
 
 async function expectCommandLineFinds(shown: Shown): Promise<void> {
   const command = ['scripts/run.mjs', 'cli', 'key', 'list', '--account', shown.account];
-  const cli = spawn(process.execPath, command, {
-    cwd: ROOT,
-    env: { PATH: process.env['PATH'], POSTRIDER_DATA_DIR: dataDir },
-    stdio: 'ignore',
-  });
-  expect(await new Promise((resolve) => cli.once('close', resolve))).toBe(0);
+  const { code } = await runNode(command, { cwd: ROOT, env: { POSTRIDER_DATA_DIR: dataDir } });
+  expect(code).toBe(0);
 }
 
 describe('npm start', () => {
@@ -178,11 +165,11 @@ describe('npm start', () => {
     });
     expect(Object.keys(running().children).sort()).toEqual(['api', 'inbound', 'relay', 'worker']);
     const pids = pidsOf(running());
-    expect(pids.filter(isAlive)).toEqual(pids);
+    expect(pids.filter(isRunning)).toEqual(pids);
     first.kill('SIGINT');
     first.kill('SIGTERM'); // npm passes a Ctrl-C on to who has it from the terminal already
     expect(await first.ended).toEqual({ code: 0, signal: null });
-    expect(pids.filter(isAlive)).toEqual([]);
+    expect(pids.filter(isRunning)).toEqual([]);
     expect(existsSync(runningFile())).toBe(false);
 
     const second = npmStart();
@@ -206,7 +193,7 @@ describe('npm start', () => {
     first.kill('SIGKILL');
     await first.ended;
     const children = Object.values(before.children).map(({ pid }) => pid);
-    await waitFor(() => !children.some(isAlive), { what: 'its processes to notice' });
+    await waitFor(() => !children.some(isRunning), { what: 'its processes to notice' });
 
     const second = npmStart();
     const again = await untilShown(second);
@@ -215,7 +202,7 @@ describe('npm start', () => {
     expect(after.postgres.pid).toBe(before.postgres.pid);
     second.kill('SIGINT');
     expect((await second.ended).code).toBe(0);
-    expect(pidsOf(after).filter(isAlive)).toEqual([]);
+    expect(pidsOf(after).filter(isRunning)).toEqual([]);
   });
 });
 

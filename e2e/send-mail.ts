@@ -11,7 +11,11 @@ import type { SendMailOptions } from 'nodemailer';
 export async function sendMail(
   port: number,
   mail: SendMailOptions,
-  options: { readonly lmtp?: boolean } = {},
+  options: {
+    readonly lmtp?: boolean;
+    readonly greetingTimeout?: number;
+    readonly socketTimeout?: number;
+  } = {},
 ): Promise<string> {
   const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true, ...options });
   try {

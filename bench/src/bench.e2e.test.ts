@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { describeWithRedis } from '@postrider/testing';
+import { describeWithRedis, runNode } from '@postrider/testing';
 import { usableCores } from './cores.ts';
 import { API_LAYERS } from './load/api-layers.ts';
 import { FIGURES } from './registry.ts';
@@ -16,15 +13,7 @@ import type { Check } from './result/result.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'dist', 'bench.js');
 
-async function bench(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number]>,
-  ]);
-  return { code, stdout, stderr };
-}
+const bench = (...args: string[]) => runNode([PROGRAM, ...args]);
 
 describe('wrong input', () => {
   test.each([

@@ -1,3 +1,4 @@
+import { numberInInfo } from '@postrider/testing';
 import { Redis } from 'ioredis';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { queueBacklog } from '../load/queue-backlog.ts';
@@ -131,9 +132,7 @@ async function highestFor(redis: Redis, watchMs: number): Promise<number> {
 }
 
 async function usedMemory(redis: Redis): Promise<number> {
-  const [, bytes] = /^used_memory:(\d+)/m.exec(await redis.info('memory')) ?? [];
-  if (bytes === undefined) throw new Error('Redis does not tell its memory');
-  return Number(bytes);
+  return numberInInfo(await redis.info('memory'), 'used_memory');
 }
 
 function measurement(

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { inParallel } from '@postrider/testing';
 import { monotonicMs } from '../monotonic.ts';
 import { atSteadyRate } from '../roles/steady-rate.ts';
 
@@ -18,12 +19,8 @@ export interface PostLoad {
 /** Makes requests as fast as this concurrency allows. @throws Error for another status */
 export async function postRequests(load: PostLoad): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: load.concurrency });
-  let made = 0;
-  const lane = async (): Promise<void> => {
-    while (made < load.count) await post(agent, load, load.bodyOf((made += 1)));
-  };
   try {
-    await Promise.all(Array.from({ length: load.concurrency }, lane));
+    await inParallel(load, (index) => post(agent, load, load.bodyOf(index + 1)));
   } finally {
     agent.destroy();
   }

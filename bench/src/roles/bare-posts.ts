@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { inParallel } from '@postrider/testing';
 import { monotonicMs } from '../monotonic.ts';
 import { bareClients } from './bare-client.ts';
 import type { BareClientName, BarePost } from './bare-client.ts';
@@ -66,14 +67,7 @@ export function bareCommands(): BareCommands {
       const send = clientOf(client);
       const cpuBefore = process.cpuUsage();
       const begun = monotonicMs();
-      let left = count;
-      const lane = async (): Promise<void> => {
-        while (left > 0) {
-          left -= 1;
-          await post(send, url, bytes);
-        }
-      };
-      await Promise.all(Array.from({ length: concurrency }, lane));
+      await inParallel({ count, concurrency }, () => post(send, url, bytes));
       const seconds = (monotonicMs() - begun) / 1000;
       const cpu = process.cpuUsage(cpuBefore);
       return { seconds, cpuSeconds: (cpu.user + cpu.system) / 1e6 };

@@ -3,6 +3,7 @@ import type { AccountId, EventDraft } from '@postrider/domain';
 import { systemClock } from '@postrider/runtime';
 import { createWakeUps, openDatabase } from '@postrider/store';
 import type { Transaction } from '@postrider/store';
+import { inParallel } from '@postrider/testing';
 import { monotonicMs } from '../monotonic.ts';
 import { atSteadyRate } from './steady-rate.ts';
 
@@ -50,11 +51,9 @@ export function callerCommands(databaseUrl: string, connections: number): Caller
     record: ({ accountIds, ...rate }) => atSteadyRate(rate, (index) => recordOne(inTurn(accountIds, index))),
     async flood({ accountIds, count, concurrency }) {
       const recorded: Recorded[] = [];
-      let begun = 0;
-      const lane = async (): Promise<void> => {
-        while (begun < count) recorded.push(await recordOne(inTurn(accountIds, begun++)));
-      };
-      await Promise.all(Array.from({ length: concurrency }, lane));
+      await inParallel({ count, concurrency }, async (index) => {
+        recorded.push(await recordOne(inTurn(accountIds, index)));
+      });
       return recorded;
     },
     async commits({ accountId, withEvent, concurrency, seconds }) {

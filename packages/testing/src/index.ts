@@ -3,9 +3,10 @@ export { cloneDatabase, databaseUrl, openClient, withClient } from './admin.ts';
 export { HOSTILE_SETTINGS, SESSION_OPTIONS } from './hostile-postgres.ts';
 export { fakeClock, systemClock, type FakeClock } from './clock.ts';
 export { adminDatabaseUrl, createTestDatabase, type TestDatabase } from './database.ts';
-export { startRedisFailover, type RedisFailover } from './redis-failover.ts';
+export { numberInInfo, startRedisFailover, type RedisFailover } from './redis-failover.ts';
 export { describeWithRedis, redisForTests, type RedisForTests } from './redis.ts';
 export { newWebhook } from './new-webhook.ts';
+export { inParallel } from './in-parallel.ts';
 export { listen } from './listening-server.ts';
 export { untilWaitingForLock } from './until-waiting-for-lock.ts';
 export { waitFor, type WaitOptions } from './wait-for.ts';
@@ -43,7 +44,7 @@ export {
   truncatedBody,
 } from './receiver/behaviours.ts';
 export { startZoneServer, type ZoneEntry, type ZoneServer } from './dns/zone-server.ts';
-export { startNameServer, type NameReply, type NameServer } from './receiver/name-server.ts';
+export { startNameServer, type NameReply, type NameServer } from './dns/name-server.ts';
 export {
   startScriptedReceiver,
   type ScriptedReceiver,
@@ -69,6 +70,7 @@ export { openSmtpClient, type SmtpClient } from './smtp-client.ts';
 export { startFaultProxy, type FaultProxy } from './proxy/fault-proxy.ts';
 export type { Direction } from './proxy/flow.ts';
 export { fetchMetrics } from './system/metrics.ts';
+export { runNode, type EndedProcess } from './system/run-node.ts';
 export { systemEnvironment } from './system/environment.ts';
 export { endsWithUs } from './system/ends-with-us.ts';
 export { DIST, startProcess, type LogLine, type ProcessName, type SystemProcess } from './system/process.ts';

@@ -44,7 +44,9 @@ export async function startRedisFailover(): Promise<RedisFailover> {
       await ask(demoted, 'CONFIG', 'SET', 'loading-process-events-interval-bytes', '1024');
       await ask(demoted, 'CONFIG', 'SET', 'key-load-delay', KEY_LOAD_DELAY_MICROSECONDS);
       await demote();
-      await waitFor(async () => (await readNumber(demoted, 'loading')) === 1, { what: 'the server to load' });
+      await waitFor(async () => numberInInfo(await ask(demoted, 'INFO'), 'loading') === 1, {
+        what: 'the server to load',
+      });
     },
     reconnected: () =>
       waitFor(() => line.accepted > connectionsBefore, { what: 'a new connection' }).then(() => undefined),
@@ -65,7 +67,9 @@ async function ask({ port }: RunningRedis, ...words: [string, ...string[]]): Pro
   }
 }
 
-async function readNumber(server: RunningRedis, field: string): Promise<number> {
-  const info = String(await ask(server, 'INFO'));
-  return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1]);
+/** A number in the answer to INFO, such as `used_memory`. @throws when there is none */
+export function numberInInfo(info: unknown, field: string): number {
+  const [, number] = new RegExp(`^${field}:(\\d+)`, 'm').exec(String(info)) ?? [];
+  if (number === undefined) throw new Error(`Redis does not tell its ${field}`);
+  return Number(number);
 }

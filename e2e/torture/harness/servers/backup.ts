@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isRunning } from '@postrider/embedded';
 import type { RunningPostgres } from '@postrider/embedded';
 import { waitFor, withClient } from '@postrider/testing';
 
@@ -29,7 +30,7 @@ export async function takeBackup({ url, dataDir }: Cluster): Promise<void> {
 
 /** @param cluster whose server has been killed. */
 export async function putBackupBack({ pid, dataDir }: Cluster): Promise<void> {
-  await waitFor(() => !isAlive(pid), { what: 'the killed Postgres to be gone', timeoutMs: 20_000 });
+  await waitFor(() => !isRunning(pid), { what: 'the killed Postgres to be gone', timeoutMs: 20_000 });
   // Its children end a moment later, and may still write.
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   execFileSync('cp', ['-a', folderOf(dataDir), dataDir]);
@@ -37,12 +38,4 @@ export async function putBackupBack({ pid, dataDir }: Cluster): Promise<void> {
 
 function folderOf(dataDir: string): string {
   return `${dataDir}.backup`;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,6 @@
 import { startRedis } from '@postrider/embedded';
 import type { RunningRedis } from '@postrider/embedded';
+import { numberInInfo } from '@postrider/testing';
 import { Redis } from 'ioredis';
 
 /** A private Redis that keeps nothing on disk: after a kill it comes back empty. */
@@ -18,10 +19,8 @@ export interface PrivateRedis {
   stop(): Promise<void>;
 }
 
-/** @returns NaN when it does not say. */
 export async function usedMemoryBytes(redis: Pick<PrivateRedis, 'command'>): Promise<number> {
-  const info = String(await redis.command('info', 'memory'));
-  return Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
+  return numberInInfo(await redis.command('info', 'memory'), 'used_memory');
 }
 
 export async function startPrivateRedis(): Promise<PrivateRedis> {

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTransport } from 'nodemailer';
+import { inParallel } from '@postrider/testing';
 import type { FaultProxy } from '@postrider/testing';
+import { sendMail } from '../../../send-mail.ts';
 import type { CauseEntry } from '../checker/history.ts';
 import { nowMs } from '../times.ts';
 
@@ -67,20 +68,13 @@ export function createMailSender({
 
   /** @returns the code of the answer; 0: there was none */
   async function attempt({ raw }: Message, to: string): Promise<number> {
-    const transport = createTransport({
-      host: '127.0.0.1',
-      port: line.port,
-      ignoreTLS: true,
-      greetingTimeout: PATIENCE_MS,
-      socketTimeout: PATIENCE_MS,
-    });
+    const patience = { greetingTimeout: PATIENCE_MS, socketTimeout: PATIENCE_MS };
     try {
-      const { response } = await transport.sendMail({ envelope: { from: FROM, to: [to] }, raw });
-      return Number(response.slice(0, 3));
+      return Number(
+        (await sendMail(line.port, { envelope: { from: FROM, to: [to] }, raw }, patience)).slice(0, 3),
+      );
     } catch (error) {
       return (error as { responseCode?: number }).responseCode ?? 0;
-    } finally {
-      transport.close();
     }
   }
 
@@ -121,14 +115,7 @@ export function createMailSender({
     },
     refused: (code) => refusals.filter((one) => code === undefined || one === code).length,
     async send(count, { to, atOnce = 1, bytes = () => 1_000, until = signal }) {
-      let left = count;
-      const lane = async (): Promise<void> => {
-        while (left > 0 && !until.aborted) {
-          left -= 1;
-          await deliver(newMessage(to, bytes()), to);
-        }
-      };
-      await Promise.all(Array.from({ length: atOnce }, lane));
+      await inParallel({ count, concurrency: atOnce, until }, () => deliver(newMessage(to, bytes()), to));
     },
   };
 }

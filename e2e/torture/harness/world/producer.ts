@@ -4,7 +4,7 @@ import { recordEvent } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import type { CauseEntry } from '../checker/history.ts';
 import type { Random } from '../random.ts';
-import { systemClock } from '@postrider/testing';
+import { inParallel, systemClock } from '@postrider/testing';
 import { nowMs } from '../times.ts';
 import type { ApiClient } from './api-client.ts';
 import type { OpenStore } from '../../../open-store.ts';
@@ -126,14 +126,7 @@ export function createProducer(parts: {
     },
     stop,
     async mail(count, { through, atOnce = 4, until = parts.signal }) {
-      let left = count;
-      const sender = async (): Promise<void> => {
-        while (left > 0 && !until.aborted) {
-          left -= 1;
-          await message(through);
-        }
-      };
-      await Promise.all(Array.from({ length: atOnce }, sender));
+      await inParallel({ count, concurrency: atOnce, until }, () => message(through));
     },
   };
 }

@@ -1,20 +1,9 @@
-import { createSocket } from 'node:dgram';
-import type { Socket as UdpSocket } from 'node:dgram';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
-import {
-  DNS_TYPES,
-  encodeAddress,
-  encodeName,
-  encodeText,
-  readQuestion,
-  record,
-  writeReply,
-} from './message.ts';
+import { startDnsServer } from './dns-server.ts';
+import type { DnsServer } from './dns-server.ts';
+import { DNS_TYPES, encodeAddress, encodeName, encodeText, record } from './message.ts';
 import type { Question, Reply } from './message.ts';
 
-/** What a name has, or how it fails. A type that is not named has no records; a name that is not named does not exist. */
+/** The records of a name, or its failure. A type without records is empty. */
 export type ZoneEntry =
   | {
       A?: readonly string[];
@@ -28,101 +17,24 @@ export type ZoneEntry =
   | 'servfail'
   | 'silence';
 
-/** A DNS server on a loopback port, UDP and TCP, that answers from a table. */
-export interface ZoneServer {
-  /** `127.0.0.1:<port>` */
-  readonly address: string;
-  /** The questions so far, `<name> TXT`, those over TCP too. A client that gets no answer asks again. */
-  readonly questions: readonly string[];
-  /** By name, in lower case without trailing dot. A test may change it. */
+/** A DNS server that answers from a table. A name that is not in the table does not exist. */
+export interface ZoneServer extends DnsServer {
+  /** The entries by name, in lower case without trailing dot. A test may change them. */
   readonly zone: Map<string, ZoneEntry>;
-  /** Set: how names are answered that are not in the table. */
+  /** The entry of all names that are not in the table. Null: they do not exist. */
   otherwise: ZoneEntry | null;
-  close(): Promise<void>;
 }
 
 export async function startZoneServer(
   entries: Readonly<Record<string, ZoneEntry>> = {},
 ): Promise<ZoneServer> {
   const zone = new Map(Object.entries(entries));
-  const questions: string[] = [];
-  const open = new Set<Socket>();
-  let otherwise: ZoneEntry | null = null;
-
-  function answer(query: Buffer, isTcp: boolean): Buffer | null {
-    const question = readQuestion(query);
-    questions.push(`${question.name} ${typeName(question.type)}`);
-    const entry = zone.get(question.name) ?? otherwise;
-    if (entry === 'silence') return null;
-    return writeReply(query, question, replyOf(question, entry, isTcp));
-  }
-
-  const { udp, tcp, port } = await listen();
-  udp.on('message', (query, sender) => {
-    const reply = answer(query, false);
-    if (reply !== null) udp.send(reply, sender.port, sender.address);
+  const server = await startDnsServer((question, isTcp) => {
+    const entry = zone.get(question.name) ?? started.otherwise;
+    return entry === 'silence' ? null : replyOf(question, entry, isTcp);
   });
-  tcp.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    socket.on('error', () => undefined);
-    answerOverTcp(socket, (query) => answer(query, true));
-  });
-
-  return {
-    address: `127.0.0.1:${port}`,
-    questions,
-    zone,
-    get otherwise() {
-      return otherwise;
-    },
-    set otherwise(entry) {
-      otherwise = entry;
-    },
-    async close() {
-      const closed = Promise.all([once(udp, 'close'), once(tcp, 'close')]);
-      udp.close();
-      tcp.close();
-      for (const socket of open) socket.destroy();
-      await closed;
-    },
-  };
-}
-
-/** One port for both protocols. Another socket may have the UDP port of the TCP port that was free: then the next one. */
-async function listen(): Promise<{ udp: UdpSocket; tcp: Server; port: number }> {
-  for (;;) {
-    const tcp = createServer();
-    tcp.listen(0, '127.0.0.1');
-    await once(tcp, 'listening');
-    const { port } = tcp.address() as AddressInfo;
-    const udp = createSocket('udp4');
-    try {
-      udp.bind(port, '127.0.0.1');
-      await once(udp, 'listening');
-      return { udp, tcp, port };
-    } catch {
-      udp.close();
-      tcp.close();
-    }
-  }
-}
-
-/** RFC 1035, section 4.2.2: each message has its length in front. */
-function answerOverTcp(socket: Socket, answer: (query: Buffer) => Buffer | null): void {
-  let received = Buffer.alloc(0);
-  socket.on('data', (chunk) => {
-    received = Buffer.concat([received, chunk]);
-    while (received.length >= 2 && received.length >= 2 + received.readUInt16BE()) {
-      const end = 2 + received.readUInt16BE();
-      const reply = answer(received.subarray(2, end));
-      received = received.subarray(end);
-      if (reply === null) continue;
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(reply.length);
-      socket.write(Buffer.concat([length, reply]));
-    }
-  });
+  const started: ZoneServer = { ...server, zone, otherwise: null };
+  return started;
 }
 
 function replyOf(question: Question, entry: Exclude<ZoneEntry, 'silence'> | null, isTcp: boolean): Reply {
@@ -146,8 +58,4 @@ function recordsOf(type: number, entry: Exclude<ZoneEntry, string>): Buffer[] {
     ),
   };
   return (data[type] ?? []).map((bytes) => record(type, 0, bytes));
-}
-
-function typeName(type: number): string {
-  return Object.entries(DNS_TYPES).find(([, number]) => number === type)?.[0] ?? `TYPE${type}`;
 }

@@ -1,15 +1,12 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { listen } from '../listening-server.ts';
-import { waitFor } from '../wait-for.ts';
+import { AWS_ENVIRONMENT, requestsOf, startFakeService } from '../fake-service.ts';
 import { perform, readRequest } from './operations.ts';
 import type { FakeS3Object, S3Operation, S3Request } from './operations.ts';
 import { s3Error } from './reactions.ts';
 import type { S3Reaction } from './reactions.ts';
 
 /**
- * Amazon S3 over plain HTTP on loopback: the operations of `S3Operation`, buckets addressed by path. It takes
- * every signature for valid, and every bucket exists.
+ * Amazon S3 over plain HTTP on loopback, with the operations of `S3Operation` and buckets addressed by path. It
+ * accepts every signature, and every bucket exists.
  *
  * @example
  * const s3 = await startFakeS3();
@@ -22,17 +19,17 @@ import type { S3Reaction } from './reactions.ts';
 export interface FakeS3 {
   /** Sends the AWS SDK of a process here, with credentials. */
   readonly environment: Readonly<Record<string, string>>;
-  /** By `bucket/key`; a test may change it. */
+  /** The objects by `bucket/key`. A test may change them. */
   readonly objects: Map<string, FakeS3Object>;
-  /** Every request so far, once its body is there. */
+  /** All whole requests so far. */
   readonly requests: readonly S3Request[];
-  /** TCP connections open now. */
+  /** The number of open TCP connections. */
   readonly openSockets: number;
-  /** Lets requests fail: those of one operation, or all; the next `times`, or all until `heal`. */
+  /** Lets requests fail: of one operation or all, the next `times` or all until `heal`. */
   fail(reaction: S3Reaction, which?: { operation?: S3Operation; times?: number }): void;
   /** Ends every failure. */
   heal(): void;
-  /** Waits until so many requests of an operation have come, counted from the start. */
+  /** Waits until `count` requests of an operation have arrived since the start. */
   waitForRequests(operation: S3Operation, count: number, withinMs?: number): Promise<S3Request[]>;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
@@ -44,15 +41,12 @@ interface Failure {
   timesLeft: number;
 }
 
-const REGION = 'eu-central-1';
-
 export async function startFakeS3(): Promise<FakeS3> {
   const requests: S3Request[] = [];
   const objects = new Map<string, FakeS3Object>();
   const failures: Failure[] = [];
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = Buffer.concat((await request.toArray()) as Buffer[]);
+  const listening = await startFakeService((request, body, response) => {
     const asked = readRequest(request.method ?? '', request.url ?? '', request.headers);
     if (asked === null) {
       s3Error(405, 'MethodNotAllowed')(response);
@@ -60,7 +54,7 @@ export async function startFakeS3(): Promise<FakeS3> {
     }
     requests.push(asked);
     (nextFailure(asked.operation) ?? perform(asked, body, objects))(response);
-  }
+  });
 
   function nextFailure(asked: S3Operation): S3Reaction | undefined {
     const failure = failures.find(
@@ -71,20 +65,12 @@ export async function startFakeS3(): Promise<FakeS3> {
     return failure.reaction;
   }
 
-  const server = createServer((request, response) => {
-    // A client that gives up half-way is an ordinary thing here; its request is not listed.
-    answer(request, response).catch(() => request.socket.destroy());
-  });
-  server.keepAliveTimeout = 0;
-  const listening = await listen(server);
   const { port } = listening;
 
   return {
     environment: {
       AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
-      AWS_REGION: REGION,
-      AWS_ACCESS_KEY_ID: 'AKIAFAKE',
-      AWS_SECRET_ACCESS_KEY: 'fake',
+      ...AWS_ENVIRONMENT,
     },
     requests,
     objects,
@@ -94,14 +80,7 @@ export async function startFakeS3(): Promise<FakeS3> {
     fail: (reaction, { operation, times = Infinity } = {}) =>
       void failures.push({ reaction, operation, timesLeft: times }),
     heal: () => void failures.splice(0),
-    waitForRequests: (operation, count, withinMs = 10_000) =>
-      waitFor(
-        () => {
-          const come = requests.filter((request) => request.operation === operation);
-          return come.length >= count ? come : null;
-        },
-        { what: `${count} ${operation} requests`, timeoutMs: withinMs },
-      ),
+    waitForRequests: (operation, count, withinMs) => requestsOf(requests, operation, count, withinMs),
     close: listening.close,
   };
 }

@@ -1,9 +1,9 @@
-import type { ServerResponse } from 'node:http';
+import { drop, hang, page } from '../fake-service.ts';
+import type { HttpReaction } from '../fake-service.ts';
 
-/** How the fake treats one request, in place of doing what it asks for. */
-export type S3Reaction = (response: ServerResponse) => void;
+export type S3Reaction = HttpReaction;
 
-/** An error in the form of S3's REST-XML protocol. */
+/** An error in the format of S3's REST-XML protocol. */
 export function s3Error(status: number, code: string, message = 'as the test asked for'): S3Reaction {
   return (response) => {
     response.writeHead(status, { 'content-type': 'application/xml' });
@@ -13,21 +13,11 @@ export function s3Error(status: number, code: string, message = 'as the test ask
   };
 }
 
-/** An answer that is not S3's: of a proxy, or of somebody else's server. */
-export function s3Page(status: number, body = '<html>who are you?</html>'): S3Reaction {
-  return (response) => {
-    response.writeHead(status, { 'content-type': 'text/html' });
-    response.end(body);
-  };
-}
+export const s3Page = page;
+export const s3Hang = hang;
+export const s3Drop = drop;
 
-/** Takes the request and never says a word. */
-export const s3Hang: S3Reaction = () => undefined;
-
-/** Ends the connection where the answer should be. */
-export const s3Drop: S3Reaction = (response) => void response.socket?.destroy();
-
-/** Promises `size` bytes, sends one, and then nothing more (`stall`), or ends the connection (`cut`). */
+/** Promises `size` bytes and sends one. Then it sends nothing (`stall`), or ends the connection (`cut`). */
 export function s3Part(size: number, then: 'stall' | 'cut'): S3Reaction {
   return (response) => {
     response.writeHead(200, { 'content-length': size, etag: '"part"' });

@@ -1,21 +1,19 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { listen } from '../listening-server.ts';
+import { startFakeService } from '../fake-service.ts';
 
-/** How it treats a scan: with a verdict, by silence, by hanging up, or with an answer of any kind. */
+/** The answer to a scan: a verdict, any other answer, silence, or the end of the connection. */
 export type RspamdBehaviour =
   { score: number; action: string } | { status: number; body: string | Buffer } | 'hang' | 'close';
 
-/** One scan as it was asked for. */
+/** One request for a scan. */
 export interface RspamdScan {
   readonly method: string;
   readonly path: string;
-  /** Names in lower case; those of one name in their order. */
+  /** Values by name in lower case, in their order. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly message: Buffer;
 }
 
-/** A normal worker of rspamd, as far as /checkv2 goes. Until told otherwise no message is spam. */
+/** A normal worker of rspamd with /checkv2 only. By default no message is spam. */
 export interface FakeRspamd {
   /** `127.0.0.1:<port>` */
   readonly address: string;
@@ -29,8 +27,7 @@ export async function startFakeRspamd(): Promise<FakeRspamd> {
   const scans: RspamdScan[] = [];
   let behaviour: RspamdBehaviour = { score: 0, action: 'no action' };
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const message = Buffer.concat((await request.toArray()) as Buffer[]);
+  const { port, close } = await startFakeService((request, message, response) => {
     const { method = '', url = '' } = request;
     const headers = request.headersDistinct as Record<string, string[]>;
     scans.push({ method, path: url, headers, message });
@@ -38,13 +35,7 @@ export async function startFakeRspamd(): Promise<FakeRspamd> {
     if (behaviour === 'close') request.socket.destroy();
     else if ('status' in behaviour) response.writeHead(behaviour.status).end(behaviour.body);
     else response.end(JSON.stringify({ is_skipped: false, required_score: 15, symbols: {}, ...behaviour }));
-  }
-
-  const server = createServer((request, response) => {
-    // A client that gives up half-way is an ordinary thing here; its scan is not listed.
-    answer(request, response).catch(() => request.socket.destroy());
   });
-  const { port, close } = await listen(server);
 
   return {
     address: `127.0.0.1:${port}`,

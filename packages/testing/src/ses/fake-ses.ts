@@ -1,9 +1,7 @@
-import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import PostalMime from 'postal-mime';
 import type { Email } from 'postal-mime';
-import { listen } from '../listening-server.ts';
-import { waitFor } from '../wait-for.ts';
+import { AWS_ENVIRONMENT, requestsOf, startFakeService } from '../fake-service.ts';
 import type { FakeIdentity } from './identities.ts';
 import { operationOf, perform } from './operations.ts';
 import type { SesOperation } from './operations.ts';
@@ -18,12 +16,12 @@ export interface SesRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a SendEmail asked for; listed also when it was scripted to fail. */
+/** A message of SendEmail, also when its request was scripted to fail. */
 export interface SesMessage {
   readonly destination: Readonly<
     Partial<Record<'ToAddresses' | 'CcAddresses' | 'BccAddresses', readonly string[]>>
   >;
-  /** By name. */
+  /** Values by name. */
   readonly tags: Readonly<Record<string, string>>;
   readonly configurationSet: string | null;
   readonly raw: Buffer;
@@ -32,8 +30,8 @@ export interface SesMessage {
 }
 
 /**
- * Amazon SES, API v2, over plain HTTP on loopback: it sends nothing, keeps identities, and treats requests as it was
- * told to. It believes every signature.
+ * Amazon SES, API v2, over plain HTTP on loopback. It sends nothing, keeps identities, and follows the test's
+ * script. It accepts every signature.
  *
  * @example
  * const ses = await startFakeSes();
@@ -45,38 +43,36 @@ export interface SesMessage {
 export interface FakeSes {
   /** Sends the AWS SDK of a process here, with credentials. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Every request so far, once its body is there. */
+  /** All whole requests so far. */
   readonly requests: readonly SesRequest[];
   readonly messages: readonly SesMessage[];
-  /** What it has, by domain; a test may change it. */
+  /** The identities by domain. A test may change them. */
   readonly identities: Map<string, FakeIdentity>;
-  /** TCP connections open now. */
+  /** The number of open TCP connections. */
   readonly openSockets: number;
   /** Queues reactions for the next requests of an operation, in this order. */
   script(operation: SesOperation, reactions: readonly SesReaction[]): void;
-  /** Sets the reaction for every request of an operation that finds nothing queued; null: do as asked. */
+  /** Sets the reaction of an operation when nothing is queued. Null: the service's own. */
   always(operation: SesOperation, reaction: SesReaction | null): void;
-  /** Waits until so many requests of an operation have come, counted from the start. */
+  /** Waits until `count` requests of an operation have arrived since the start. */
   waitForRequests(operation: SesOperation, count: number, withinMs?: number): Promise<SesRequest[]>;
-  /** Forgets every request, message, identity and reaction. Connections stay open. */
+  /** Forgets all requests, messages, identities and reactions. Connections stay open. */
   reset(): void;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
 }
-
-const REGION = 'eu-central-1';
 
 export async function startFakeSes(): Promise<FakeSes> {
   const requests: SesRequest[] = [];
   const messages: SesMessage[] = [];
   const identities = new Map<string, FakeIdentity>();
   const queued = new Map<SesOperation, SesReaction[]>();
-  const standing = new Map<SesOperation, SesReaction>();
+  const always = new Map<SesOperation, SesReaction>();
   let accepted = 0;
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const listening = await startFakeService(async (request, bytes, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://ses.test');
-    const text = Buffer.concat((await request.toArray()) as Buffer[]).toString();
+    const text = bytes.toString();
     const called = operationOf(request.method ?? '', pathname);
     if (called === null) {
       sesError(404, 'UnknownOperationException', 'no such operation')(response);
@@ -87,24 +83,16 @@ export async function startFakeSes(): Promise<FakeSes> {
     if (operation === 'SendEmail') messages.push(await readMessage(body as unknown as SendEmailBody));
     requests.push({ operation, path: pathname, headers: request.headers, body });
     const nextMessageId = () => `fake-${(accepted += 1)}`;
-    const reaction = queued.get(operation)?.shift() ?? standing.get(operation);
+    const reaction = queued.get(operation)?.shift() ?? always.get(operation);
     (reaction ?? perform(operation, identity, body, { identities, nextMessageId }))(response);
-  }
-
-  const server = createServer((request, response) => {
-    // A client that gives up half-way is an ordinary thing here; its request is not listed.
-    answer(request, response).catch(() => request.socket.destroy());
   });
-  server.keepAliveTimeout = 0;
-  const listening = await listen(server);
+
   const { port } = listening;
 
   return {
     environment: {
       AWS_ENDPOINT_URL_SESV2: `http://127.0.0.1:${port}`,
-      AWS_REGION: REGION,
-      AWS_ACCESS_KEY_ID: 'AKIAFAKE',
-      AWS_SECRET_ACCESS_KEY: 'fake',
+      ...AWS_ENVIRONMENT,
     },
     requests,
     messages,
@@ -115,21 +103,14 @@ export async function startFakeSes(): Promise<FakeSes> {
     script: (operation, reactions) =>
       void queued.set(operation, [...(queued.get(operation) ?? []), ...reactions]),
     always(operation, reaction) {
-      if (reaction === null) standing.delete(operation);
-      else standing.set(operation, reaction);
+      if (reaction === null) always.delete(operation);
+      else always.set(operation, reaction);
     },
-    waitForRequests: (operation, count, withinMs = 10_000) =>
-      waitFor(
-        () => {
-          const come = requests.filter((request) => request.operation === operation);
-          return come.length >= count ? come : null;
-        },
-        { what: `${count} ${operation} requests`, timeoutMs: withinMs },
-      ),
+    waitForRequests: (operation, count, withinMs) => requestsOf(requests, operation, count, withinMs),
     reset() {
       requests.length = 0;
       messages.length = 0;
-      for (const map of [identities, queued, standing]) map.clear();
+      for (const map of [identities, queued, always]) map.clear();
     },
     close: listening.close,
   };

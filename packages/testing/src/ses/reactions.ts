@@ -1,9 +1,9 @@
-import type { ServerResponse } from 'node:http';
+import { drop, hang, page } from '../fake-service.ts';
+import type { HttpReaction } from '../fake-service.ts';
 
-/** How the fake treats one request, in place of doing what it asks for. */
-export type SesReaction = (response: ServerResponse) => void;
+export type SesReaction = HttpReaction;
 
-/** An error in the form of AWS's REST-JSON protocol. */
+/** An error in the format of AWS's REST-JSON protocol. */
 export function sesError(status: number, name: string, message: string): SesReaction {
   return (response) => {
     response.writeHead(status, { 'content-type': 'application/json', 'x-amzn-errortype': name });
@@ -11,24 +11,14 @@ export function sesError(status: number, name: string, message: string): SesReac
   };
 }
 
-/** What SES says above the account's sending rate. */
+/** The answer above the account's sending rate. */
 export const sesThrottle = sesError(429, 'TooManyRequestsException', 'Maximum sending rate exceeded.');
 
-/** An answer that is not AWS's: of a proxy, or of somebody else's server. */
-export function sesPage(status: number, body = '<html>who are you?</html>'): SesReaction {
-  return (response) => {
-    response.writeHead(status, { 'content-type': 'text/html' });
-    response.end(body);
-  };
-}
+export const sesPage = page;
+export const sesHang = hang;
+export const sesDrop = drop;
 
-/** Takes the request and never says a word. */
-export const sesHang: SesReaction = () => undefined;
-
-/** Ends the connection where the answer should be. */
-export const sesDrop: SesReaction = (response) => void response.socket?.destroy();
-
-/** A complete head, then a byte of the body every interval, for ever. */
+/** A complete head, then one byte of the body per interval, without end. */
 export function sesDrip(intervalMs = 20): SesReaction {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

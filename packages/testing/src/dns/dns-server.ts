@@ -1,0 +1,94 @@
+import { createSocket } from 'node:dgram';
+import type { Socket as UdpSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { DNS_TYPES, readQuestion, writeReply } from './message.ts';
+import type { Question, Reply } from './message.ts';
+
+export interface DnsServer {
+  /** `127.0.0.1:<port>` */
+  readonly address: string;
+  /** All questions so far, such as `<name> TXT`. A client that gets no answer asks again. */
+  readonly questions: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Starts a DNS server on one loopback port, over UDP and TCP. @param reply returns null for no answer */
+export async function startDnsServer(
+  reply: (question: Question, isTcp: boolean) => Reply | null,
+): Promise<DnsServer> {
+  const questions: string[] = [];
+  const open = new Set<Socket>();
+
+  function answer(query: Buffer, isTcp: boolean): Buffer | null {
+    const question = readQuestion(query);
+    questions.push(`${question.name} ${typeName(question.type)}`);
+    const replied = reply(question, isTcp);
+    return replied === null ? null : writeReply(query, question, replied);
+  }
+
+  const { udp, tcp, port } = await listenTwice();
+  udp.on('message', (query, sender) => {
+    const replied = answer(query, false);
+    if (replied !== null) udp.send(replied, sender.port, sender.address);
+  });
+  tcp.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    socket.on('error', () => undefined);
+    answerOverTcp(socket, (query) => answer(query, true));
+  });
+
+  return {
+    address: `127.0.0.1:${port}`,
+    questions,
+    async close() {
+      const closed = Promise.all([once(udp, 'close'), once(tcp, 'close')]);
+      udp.close();
+      tcp.close();
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Another socket may have the UDP port of the free TCP port. Then it tries the next one. */
+async function listenTwice(): Promise<{ udp: UdpSocket; tcp: Server; port: number }> {
+  for (;;) {
+    const tcp = createServer();
+    tcp.listen(0, '127.0.0.1');
+    await once(tcp, 'listening');
+    const { port } = tcp.address() as AddressInfo;
+    const udp = createSocket('udp4');
+    try {
+      udp.bind(port, '127.0.0.1');
+      await once(udp, 'listening');
+      return { udp, tcp, port };
+    } catch {
+      udp.close();
+      tcp.close();
+    }
+  }
+}
+
+/** RFC 1035, section 4.2.2: each message follows its length. */
+function answerOverTcp(socket: Socket, answer: (query: Buffer) => Buffer | null): void {
+  let received = Buffer.alloc(0);
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk]);
+    while (received.length >= 2 && received.length >= 2 + received.readUInt16BE()) {
+      const end = 2 + received.readUInt16BE();
+      const reply = answer(received.subarray(2, end));
+      received = received.subarray(end);
+      if (reply === null) continue;
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(reply.length);
+      socket.write(Buffer.concat([length, reply]));
+    }
+  });
+}
+
+function typeName(type: number): string {
+  return Object.entries(DNS_TYPES).find(([, number]) => number === type)?.[0] ?? `TYPE${type}`;
+}

@@ -1,0 +1,58 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { listen } from './listening-server.ts';
+import type { ListeningServer } from './listening-server.ts';
+import { waitFor } from './wait-for.ts';
+
+/** The treatment of one request, instead of the service's own. */
+export type HttpReaction = (response: ServerResponse) => void;
+
+/** The region and the credentials of the AWS SDK. The fakes accept any. */
+export const AWS_ENVIRONMENT = {
+  AWS_REGION: 'eu-central-1',
+  AWS_ACCESS_KEY_ID: 'AKIAFAKE',
+  AWS_SECRET_ACCESS_KEY: 'fake',
+};
+
+/** An answer of a proxy, or of another server. */
+export function page(status: number, body = '<html>who are you?</html>'): HttpReaction {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'text/html' });
+    response.end(body);
+  };
+}
+
+/** Takes the request and never answers. */
+export const hang: HttpReaction = () => undefined;
+
+/** Ends the connection instead of an answer. */
+export const drop: HttpReaction = (response) => void response.socket?.destroy();
+
+/** An HTTP server on loopback that calls `answer` with each whole request. A request that breaks off is ignored. */
+export async function startFakeService(
+  answer: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void | Promise<void>,
+): Promise<ListeningServer> {
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    answer(request, Buffer.concat((await request.toArray()) as Buffer[]), response);
+  const server = createServer((request, response) => {
+    receive(request, response).catch(() => request.socket.destroy());
+  });
+  server.keepAliveTimeout = 0;
+  return listen(server);
+}
+
+/** Waits until `count` requests of an operation have arrived since the start. */
+export function requestsOf<Request extends { readonly operation: string }>(
+  requests: readonly Request[],
+  operation: Request['operation'],
+  count: number,
+  withinMs = 10_000,
+): Promise<Request[]> {
+  return waitFor(
+    () => {
+      const found = requests.filter((request) => request.operation === operation);
+      return found.length >= count ? found : null;
+    },
+    { what: `${count} ${operation} requests`, timeoutMs: withinMs },
+  );
+}
