@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { apiKeyDigest } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
-import type { Statement } from '../db/statement.ts';
+import { statement } from '../db/statement.ts';
 import type { ApiKey as ApiKeyRow } from '../generated/client.ts';
 
 /** A found row is reused for this long. The time counts from when the statement was sent. */
@@ -34,14 +34,11 @@ interface LookUp {
 }
 
 /** Finds the keys with these digests that are not revoked. $1 SHA-256 digests of the keys, each once. */
-const FIND_KEYS: Statement = {
-  name: 'find-api-keys',
-  text: `
+const FIND_KEYS = statement('find-api-keys')`
     select id, account_id as "accountId", digest, kind, scopes, rate_limit_per_minute as "rateLimitPerMinute",
            created_at as "createdAt", revoked_at as "revokedAt"
     from api_keys
-    where digest = any ($1::bytea[]) and revoked_at is null`,
-};
+    where digest = any ($1::bytea[]) and revoked_at is null`;
 
 /**
  * Makes a function that finds the row of a key by its secret text. The function returns null when the key is

@@ -7,6 +7,13 @@ export interface Statement {
   readonly text: string;
 }
 
+/** A template tag for the text of the statement `name`. It joins the parts and escapes nothing. */
+export function statement(name: string) {
+  return (texts: TemplateStringsArray, ...parts: readonly string[]): Statement => {
+    return { name, text: texts.map((text, index) => text + (parts[index] ?? '')).join('') };
+  };
+}
+
 /** Runs statements: the pool, or one of its connections. */
 export type Queryable = Pick<Pool, 'query'>;
 

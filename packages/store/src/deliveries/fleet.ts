@@ -1,24 +1,19 @@
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
-import type { Statement } from '../db/statement.ts';
+import { statement } from '../db/statement.ts';
 
 /** Also removes workers that were silent for a minute: they were killed. */
-const ANNOUNCE: Statement = {
-  name: 'announce-worker',
-  text: `
+const ANNOUNCE = statement('announce-worker')`
     with killed as (
       delete from workers where heard_at < now() - interval '1 minute' and id <> $1
     )
     insert into workers (id, slots) values ($1, $2)
-    on conflict (id) do update set slots = excluded.slots, heard_at = excluded.heard_at`,
-};
+    on conflict (id) do update set slots = excluded.slots, heard_at = excluded.heard_at`;
 
-const LEAVE: Statement = { name: 'worker-leaves', text: 'delete from workers where id = $1' };
+const LEAVE = statement('worker-leaves')`delete from workers where id = $1`;
 
-const SLOTS: Statement = {
-  name: 'fleet-slots',
-  text: `select coalesce(sum(slots), 0)::int as slots from workers where heard_at > now() - interval '3 seconds'`,
-};
+const SLOTS = statement('fleet-slots')`
+    select coalesce(sum(slots), 0)::int as slots from workers where heard_at > now() - interval '3 seconds'`;
 
 /** The workers that run, by what they announce. */
 export type Fleet = ReturnType<typeof createFleet>;

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import { queryOn, runOn } from '../db/database.ts';
 import { isUnavailable } from '../db/errors.ts';
 import { inTransaction } from '../db/pool.ts';
-import type { Statement } from '../db/statement.ts';
+import { statement } from '../db/statement.ts';
 import { reachedDomainLimit } from './domain-limits.ts';
 import type { DomainLimitReached, DomainLimits } from './domain-limits.ts';
 
@@ -47,15 +47,12 @@ const LONGEST_PAUSE_MS = 1_000;
  * $1 domain, $2 holder, $3 seconds until the turn expires. Returns the domain, or no row when the turn is
  * taken.
  */
-const TAKE_TURN: Statement = {
-  name: 'take-domain-turn',
-  text: `
+const TAKE_TURN = statement('take-domain-turn')`
     insert into domain_turns as t (name, holder, ends_at)
     values ($1, $2, now() + make_interval(secs => $3::float8))
     on conflict (name) do update set holder = excluded.holder, ends_at = excluded.ends_at, account_id = null
     where t.ends_at <= now()
-    returning t.name`,
-};
+    returning t.name`;
 
 /**
  * A turn is a lease on a domain name: only its holder changes that domain at the provider. It covers all

@@ -12,6 +12,7 @@ import { runOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { readPage } from '../db/page.ts';
 import type { Page, PagePosition, PageRange, PageRequest } from '../db/page.ts';
+import { statement } from '../db/statement.ts';
 import type { Statement } from '../db/statement.ts';
 import type { Email as EmailRow } from '../generated/client.ts';
 import { recallAnswer, storeMail } from './send-emails.ts';
@@ -27,18 +28,15 @@ import type { Idempotency, Recalled, SendOutcome, SendRequest } from './send-req
  * $1 account, $2 and $3 time and id after which the page begins, $4 number of messages.
  */
 function pageOfTestEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
-  return {
-    name,
-    text: `
-      select e.id, e.account_id as "accountId", e.kind, e.status, e.last_event as "lastEvent", e.from_address as "from",
-             e.to_addresses as "to", e.cc_addresses as cc, e.bcc_addresses as bcc, e.reply_to_addresses as "replyTo", e.subject,
-             e.headers, e.tags, e.topic_id as "topicId", e.error, e.provider_message_id as "providerMessageId",
-             e.created_at as "createdAt", e.sent_at as "sentAt"
-      from emails e
-      where greatest(e.account_id, '') = $1 and e.kind = 'test' and (e.created_at, e.id) ${beyond} ($2::timestamptz, $3::text)
-      order by e.created_at ${order}, e.id ${order}
-      limit $4`,
-  };
+  return statement(name)`
+    select e.id, e.account_id as "accountId", e.kind, e.status, e.last_event as "lastEvent", e.from_address as "from",
+           e.to_addresses as "to", e.cc_addresses as cc, e.bcc_addresses as bcc, e.reply_to_addresses as "replyTo", e.subject,
+           e.headers, e.tags, e.topic_id as "topicId", e.error, e.provider_message_id as "providerMessageId",
+           e.created_at as "createdAt", e.sent_at as "sentAt"
+    from emails e
+    where greatest(e.account_id, '') = $1 and e.kind = 'test' and (e.created_at, e.id) ${beyond} ($2::timestamptz, $3::text)
+    order by e.created_at ${order}, e.id ${order}
+    limit $4`;
 }
 
 const TEST_EMAILS_AFTER = pageOfTestEmails('test-emails-after', '<', 'desc');

@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import { statement } from '../statement.ts';
 
 /**
  * Locks an account, so that one transaction at a time counts its rows and adds to them.
@@ -9,9 +9,6 @@ import type { Statement } from '../statement.ts';
  * $1 account. Returns the limits of the account; null: those of the installation. No row when there is no
  * such account.
  */
-export const lockAccount: Statement = {
-  name: 'lock-account',
-  text: `
+export const lockAccount = statement('lock-account')`
     select webhooks_max as "webhooksMax", domains_max as "domainsMax", unverified_domains_max as "unverifiedDomainsMax"
-    from accounts where id = $1 for no key update`,
-};
+    from accounts where id = $1 for no key update`;

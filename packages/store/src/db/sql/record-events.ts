@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import { statement } from '../statement.ts';
 import { eventCtes } from './event-ctes.ts';
 
 /**
@@ -8,12 +8,9 @@ import { eventCtes } from './event-ctes.ts';
  *
  * $1 to $6 as in `eventCtes`. Returns the webhooks that got deliveries, each once.
  */
-export const recordEvents: Statement = {
-  name: 'record-events',
-  text: `
+export const recordEvents = statement('record-events')`
     with given as materialized (
       select e.id, $2::text as account_id, e.data from unnest($1::text[], $5::text[]) as e (id, data)
     ),
     ${eventCtes('given')}
-    select m.id as "webhookId" from matching m`,
-};
+    select m.id as "webhookId" from matching m`;

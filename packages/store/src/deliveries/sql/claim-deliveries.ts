@@ -1,4 +1,5 @@
 import { endLeases } from '../../db/sql/end-leases.ts';
+import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
@@ -34,9 +35,7 @@ import type { Statement } from '../../db/statement.ts';
  * start positions (nulls: none), $12 rows at most that are not due yet, for each lane, $13 deliveries in
  * flight of each webhook's account, over all its webhooks.
  */
-export const claimDeliveries: Statement = {
-  name: 'claim-deliveries',
-  text: `
+export const claimDeliveries = statement('claim-deliveries')`
     with asked as materialized (
       select a.webhook_id, w.account_id, a.account_in_flight, a.fast_limit, a.request_order,
              coalesce(a.from_due_at, '-infinity') as from_due_at, coalesce(a.from_id, 0) as from_id,
@@ -103,8 +102,7 @@ export const claimDeliveries: Statement = {
               mine.in_flight::int as "inFlight", mine.rows_read::int as "rowsRead", mine.stuck, mine.failing, mine.slow,
               mine.lease_expired as "leaseExpired", mine.over_limit as "overLimit", d.attempts as "attemptsMade",
               greatest(0, ceil(extract(epoch from d.due_at - now()) * 1000))::int as "delayMs",
-              greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as "lateMs"`,
-};
+              greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as "lateMs"`;
 
 /** Frees deliveries whose jobs the relay could not add to the queue. $1 ids, $2 claims: see `endLeases`. */
 export const releaseDeliveries: Statement = {

@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /*
  * How attempts end. Each statement takes a batch and returns the ids of the deliveries that it changed.
@@ -53,13 +53,10 @@ function logAttempts(error: 'h.error' | 'null'): string {
 }
 
 /** Ends deliveries that a 2xx answered: it removes the rows and logs the attempts. $1 to $9 as above. */
-export const finishDone: Statement = {
-  name: 'finish-done',
-  text: `
+export const finishDone = statement('finish-done')`
     with ${held()},${GONE}
     ${logAttempts('null')}
-    returning delivery_id as id`,
-};
+    returning delivery_id as id`;
 
 /**
  * Puts deliveries back whose attempt failed, and logs the attempts. They are due again after the delay, which
@@ -67,9 +64,7 @@ export const finishDone: Statement = {
  *
  * $1 to $9 as above, $10 errors, $11 delays in ms, $12 end of the attempt in ms ago.
  */
-export const finishRetry: Statement = {
-  name: 'finish-retry',
-  text: `
+export const finishRetry = statement('finish-retry')`
     with ${held([
       ['error', 'text'],
       ['delay', 'float8'],
@@ -85,8 +80,7 @@ export const finishRetry: Statement = {
       where d.id = any (array(select id from held))
     )
     ${logAttempts('h.error')}
-    returning delivery_id as id`,
-};
+    returning delivery_id as id`;
 
 /**
  * Turns deliveries into dead letters, each with its event, and logs the attempts. A refusal made no request:
@@ -95,9 +89,7 @@ export const finishRetry: Statement = {
  *
  * $1 to $9 as above, $10 errors, $11 dead-letter ids, $12 reasons, $13 requests made (0 or 1).
  */
-export const finishDead: Statement = {
-  name: 'finish-dead',
-  text: `
+export const finishDead = statement('finish-dead')`
     with ${held([
       ['error', 'text'],
       ['letter_id', 'text'],
@@ -115,8 +107,7 @@ export const finishDead: Statement = {
     logged as (${logAttempts('h.error')}
       where h.requests > 0
     )
-    select id from held`,
-};
+    select id from held`;
 
 /**
  * Removes deliveries whose event is gone. There is nothing to send, and their leases would expire again and
@@ -126,9 +117,7 @@ export const finishDead: Statement = {
  *
  * $1 to $4 as above.
  */
-export const endOrphans: Statement = {
-  name: 'end-orphans',
-  text: `
+export const endOrphans = statement('end-orphans')`
     with held as materialized (
       select d.id
       from deliveries d
@@ -139,5 +128,4 @@ export const endOrphans: Statement = {
       for update of d
     )
     delete from deliveries d where d.id = any (array(select id from held))
-    returning d.id`,
-};
+    returning d.id`;

@@ -1,3 +1,4 @@
+import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
@@ -25,7 +26,5 @@ const pageOf = (source: string): string => `
 export const listAttempts: Statement = { name: 'list-attempts', text: pageOf('attempts') };
 
 /** The attempts of an event, $6. An event has few: its index finds them, however many the webhook has. */
-export const listAttemptsOfEvent: Statement = {
-  name: 'list-attempts-of-event',
-  text: `with of_event as materialized (select * from attempts where event_id = $6) ${pageOf('of_event')}`,
-};
+export const listAttemptsOfEvent = statement('list-attempts-of-event')`
+    with of_event as materialized (select * from attempts where event_id = $6) ${pageOf('of_event')}`;

@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * Records that webhooks began to fail, or answer well again.
@@ -8,9 +8,7 @@ import type { Statement } from '../../db/statement.ts';
  *
  * $1 webhook ids, $2 whether each is failing. Returns the ids of those that changed.
  */
-export const markHealth: Statement = {
-  name: 'mark-health',
-  text: `
+export const markHealth = statement('mark-health')`
     with changed as materialized (
       select w.id, n.failing
       from unnest($1::text[], $2::boolean[]) n (id, failing)
@@ -23,5 +21,4 @@ export const markHealth: Statement = {
     set failing_since = case when changed.failing then now() end
     from changed
     where w.id = changed.id and w.id = any ($1::text[])
-    returning w.id`,
-};
+    returning w.id`;

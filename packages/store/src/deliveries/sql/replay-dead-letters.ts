@@ -1,3 +1,4 @@
+import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
@@ -13,9 +14,7 @@ import type { Statement } from '../../db/statement.ts';
  *
  * $1 account, $2 dead-letter id. Returns the webhook; no row when the letter or its webhook is gone.
  */
-export const replayDeadLetter: Statement = {
-  name: 'replay-dead-letter',
-  text: `
+export const replayDeadLetter = statement('replay-dead-letter')`
     with replayable as materialized (
       select w.id
       from webhooks w
@@ -34,8 +33,7 @@ export const replayDeadLetter: Statement = {
     )
     insert into deliveries (event_id, webhook_id)
     select event_id, webhook_id from letter
-    returning webhook_id as "webhookId"`,
-};
+    returning webhook_id as "webhookId"`;
 
 /**
  * Filters of a replay, beside its webhook and its time: columns of the index
@@ -64,9 +62,7 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
   const narrowed = filters.map((column, index) => `and d.${column} = $${index + 8}`).join(' ');
   const matching = `(d.created_at, d.id) < ($3::timestamptz, $4::text)
         and d.created_at >= $6::timestamptz and d.created_at < $7::timestamptz ${narrowed}`;
-  return {
-    name: ['replay-dead-letters', ...filters].join('-by-'),
-    text: `
+  return statement(['replay-dead-letters', ...filters].join('-by-'))`
     with replayable as materialized (
       select w.id from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null for key share of w
     ),
@@ -94,6 +90,5 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
     select (select count(*) from queued)::int as replayed,
            ((select count(*) from dead_letters d where d.webhook_id = replayable.id and ${matching})
              - (select count(*) from letters))::int as remaining
-    from replayable`,
-  };
+    from replayable`;
 }

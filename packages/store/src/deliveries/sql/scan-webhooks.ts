@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * The position from which the next scan of a webhook must read (decision 0016), given its first outstanding
@@ -22,9 +22,7 @@ const SCAN_FROM = `
  * seconds, $5 seconds after which an attempt in flight counts as stuck.
  * Returns a row per webhook. `firstDueAt` and `firstDueId` are null when the first delivery is not due yet.
  */
-export const scanWebhooks: Statement = {
-  name: 'scan-webhooks',
-  text: `
+export const scanWebhooks = statement('scan-webhooks')`
     select asked.webhook_id as "webhookId", first.id is not null as outstanding,
            coalesce(first.due_at <= now() + make_interval(secs => $4), false) as "dueSoon",
            coalesce(first.leased_until > now(), false) as leased,
@@ -40,8 +38,7 @@ export const scanWebhooks: Statement = {
         and (d.due_at, d.id) >= (coalesce(asked.due_at, '-infinity'), coalesce(asked.id, 0))
       order by d.due_at, d.id
       limit 1
-    ) first on true`,
-};
+    ) first on true`;
 
 /**
  * Finds the next webhooks with outstanding deliveries, in the order of their ids. Returns those whose first
@@ -54,9 +51,7 @@ export const scanWebhooks: Statement = {
  * Every row has the cursor of the next step; null: this step was the last. When no webhook is found, one row
  * comes with the cursor alone.
  */
-export const sweepWebhooks: Statement = {
-  name: 'sweep-webhooks',
-  text: `
+export const sweepWebhooks = statement('sweep-webhooks')`
     with recursive sweep (webhook_id, due_at, id, n) as (
       (select webhook_id, due_at, id, 1
        from deliveries
@@ -78,5 +73,4 @@ export const sweepWebhooks: Statement = {
     select step.next_cursor as cursor, first.webhook_id as "webhookId", ${SCAN_FROM}
     from (select case when count(*) = $2 then max(webhook_id) end as next_cursor from sweep) step
     left join sweep first on first.due_at <= now() + make_interval(secs => $3)
-    order by first.webhook_id`,
-};
+    order by first.webhook_id`;

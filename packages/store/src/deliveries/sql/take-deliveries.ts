@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * Takes deliveries for an attempt each.
@@ -15,9 +15,7 @@ import type { Statement } from '../../db/statement.ts';
  *
  * $1 delivery ids, $2 their claims, $3 lease in seconds (from the due time on).
  */
-export const takeDeliveries: Statement = {
-  name: 'take-deliveries',
-  text: `
+export const takeDeliveries = statement('take-deliveries')`
     with mine as materialized (
       select d.id
       from unnest($1::bigint[], $2::int[]) job (id, claim)
@@ -42,5 +40,4 @@ export const takeDeliveries: Statement = {
            greatest(0, extract(epoch from now() - d.due_at) * 1000)::float8 as "lateMs"
     from taken d
     left join lateral (select * from events where id = d.event_id offset 0) e on true
-    cross join lateral (select * from webhooks where id = d.webhook_id offset 0) w`,
-};
+    cross join lateral (select * from webhooks where id = d.webhook_id offset 0) w`;

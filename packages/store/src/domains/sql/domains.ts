@@ -1,14 +1,12 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * Finds a domain that the account has verified. The name must match exactly.
  *
  * $1 account, $2 domain. Returns one row, or none.
  */
-export const ownsDomain: Statement = {
-  name: 'owns-domain',
-  text: `select id from domains where account_id = $1 and name = $2 and status = 'verified'`,
-};
+export const ownsDomain = statement('owns-domain')`
+    select id from domains where account_id = $1 and name = $2 and status = 'verified'`;
 
 /**
  * Counts the account's domains, and those that are not verified. A name that the account adds now, in a turn
@@ -18,9 +16,7 @@ export const ownsDomain: Statement = {
  *
  * $1 account, $2 the name to add, which does not count itself. Returns one row.
  */
-export const countDomains: Statement = {
-  name: 'count-domains',
-  text: `
+export const countDomains = statement('count-domains')`
     with adding as (
       select count(*) as n from domain_turns t
       where t.account_id = $1 and t.ends_at > now() and t.name <> $2
@@ -29,8 +25,7 @@ export const countDomains: Statement = {
     select (count(*) + (select n from adding))::int as all,
            (count(*) filter (where status <> 'verified') + (select n from adding))::int as unverified
     from domains
-    where account_id = $1 and name <> $2`,
-};
+    where account_id = $1 and name <> $2`;
 
 /**
  * Stores a domain that the provider has accepted.
@@ -40,14 +35,11 @@ export const countDomains: Statement = {
  *
  * $1 id, $2 account, $3 name, $4 region, $5 status, $6 records (JSON), $7 created at.
  */
-export const addDomain: Statement = {
-  name: 'add-domain',
-  text: `
+export const addDomain = statement('add-domain')`
     insert into domains (id, account_id, name, region, status, records, created_at)
     values ($1, $2, $3, $4, $5::domain_status, $6::json, $7::timestamptz)
     on conflict (name) do nothing
-    returning id`,
-};
+    returning id`;
 
 /**
  * Stores a domain's state at the provider.
@@ -58,15 +50,12 @@ export const addDomain: Statement = {
  * $1 account, $2 id, $3 status, $4 records (JSON), $5 now. Returns the name, or no row when the domain is
  * missing.
  */
-export const updateDomain: Statement = {
-  name: 'update-domain',
-  text: `
+export const updateDomain = statement('update-domain')`
     update domains
     set status = $3::domain_status, records = $4::json,
         first_verified_at = coalesce(first_verified_at, case when status = 'verified' then $5::timestamptz end)
     where account_id = $1 and id = $2
-    returning name`,
-};
+    returning name`;
 
 /**
  * After a change of a domain, sets the domain and its subdomains back to `pending` if no domain verifies them
@@ -80,9 +69,7 @@ export const updateDomain: Statement = {
  *
  * $1 account, $2 name, $3 now.
  */
-export const settleDomains: Statement = {
-  name: 'settle-domains',
-  text: `
+export const settleDomains = statement('settle-domains')`
     with verified as materialized (
       select d.id, d.name,
              coalesce((select bool_and(r ->> 'status' in ('verified', 'temporary_failure'))
@@ -97,20 +84,16 @@ export const settleDomains: Statement = {
     where d.id = v.id and not v.has_own_keys
       and (v.name = $2 or right(v.name, length($2) + 1) = '.' || $2)
       and not exists (select from verified above
-                      where above.has_own_keys and right(v.name, length(above.name) + 1) = '.' || above.name)`,
-};
+                      where above.has_own_keys and right(v.name, length(above.name) + 1) = '.' || above.name)`;
 
 /**
  * Stores when a domain was first verified. The mark is permanent: such a domain never expires.
  *
  * $1 account, $2 name, $3 now. Run it after `settle-domains`, in the same transaction.
  */
-export const markVerified: Statement = {
-  name: 'mark-verified',
-  text: `
+export const markVerified = statement('mark-verified')`
     update domains set first_verified_at = $3::timestamptz
-    where account_id = $1 and name = $2 and status = 'verified' and first_verified_at is null`,
-};
+    where account_id = $1 and name = $2 and status = 'verified' and first_verified_at is null`;
 
 /**
  * Removes a domain from its account and lists its name as released: the provider may still have it.
@@ -119,25 +102,20 @@ export const markVerified: Statement = {
  *
  * $1 account, $2 name. Returns the id, or no row when the account has no such domain.
  */
-export const releaseDomain: Statement = {
-  name: 'release-domain',
-  text: `
+export const releaseDomain = statement('release-domain')`
     with gone as (
       delete from domains where account_id = $1 and name = $2 returning id, name
     ),
     noted as (
       insert into released_domains (name) select name from gone on conflict (name) do nothing
     )
-    select id from gone`,
-};
+    select id from gone`;
 
 /**
  * Finds a random name that an operator released and the provider may still have. Returns the name, or no row.
  */
-export const releasedDomain: Statement = {
-  name: 'released-domain',
-  text: `select name from released_domains order by random() limit 1`,
-};
+export const releasedDomain = statement('released-domain')`
+    select name from released_domains order by random() limit 1`;
 
 /**
  * Starts the claims of domains that an older version stored without a start time. A domain that is not
@@ -147,17 +125,14 @@ export const releasedDomain: Statement = {
  *
  * $1 maximum number of rows.
  */
-export const beginDomainClaims: Statement = {
-  name: 'begin-domain-claims',
-  text: `
+export const beginDomainClaims = statement('begin-domain-claims')`
     update domains
     set claimed_at = now(), first_verified_at = case when status <> 'pending' then now() end
     where id in (
       select id from domains
       where claimed_at is null and first_verified_at is null
       limit $1
-      for update skip locked)`,
-};
+      for update skip locked)`;
 
 /**
  * Finds a random domain that was never verified within the days that an account has for it. The choice is
@@ -167,12 +142,9 @@ export const beginDomainClaims: Statement = {
  *
  * $1 latest start of the claim. Returns account, id and name, or no row.
  */
-export const expiredDomainClaim: Statement = {
-  name: 'expired-domain-claim',
-  text: `
+export const expiredDomainClaim = statement('expired-domain-claim')`
     select account_id as "accountId", id, name
     from domains
     where first_verified_at is null and status <> 'verified' and claimed_at < $1::timestamptz
     order by random()
-    limit 1`,
-};
+    limit 1`;

@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * Locks an address on a shared domain until the transaction ends: inboxes and rules of all accounts may
@@ -6,13 +6,10 @@ import type { Statement } from '../../db/statement.ts';
  *
  * Guarantee: a later statement of the same transaction sees the rows that the last holder of the lock added.
  *
- * $1 address, normalised by inboundAddress.
+ * $1 address, normalised by inboundAddress. The result is a number: Prisma cannot read one of type void.
  */
-export const lockInboundAddress: Statement = {
-  name: 'lock-inbound-address',
-  // Prisma cannot read a result of type void.
-  text: `select 1 as locked from pg_advisory_xact_lock(hashtextextended('inbound/' || $1::text, 0))`,
-};
+export const lockInboundAddress = statement('lock-inbound-address')`
+    select 1 as locked from pg_advisory_xact_lock(hashtextextended('inbound/' || $1::text, 0))`;
 
 /**
  * Locks an inbox, or a rule where there is no inbox: messages for it are stored one at a time.
@@ -21,13 +18,10 @@ export const lockInboundAddress: Statement = {
  *
  * $1 inbox or null, $2 rule or null. Returns no row when it is deleted.
  */
-export const lockInbox: Statement = {
-  name: 'lock-inbox',
-  text: `
+export const lockInbox = statement('lock-inbox')`
     with inbox as (select i.id from inboxes i where i.id = $1::text for no key update),
     rule as (select r.id from inbound_routes r where $1::text is null and r.id = $2::text for no key update)
-    select id from inbox union all select id from rule`,
-};
+    select id from inbox union all select id from rule`;
 
 /**
  * Adds an inbox, unless the address is taken. An inbox of the same account takes it. On a shared domain, an
@@ -40,17 +34,14 @@ export const lockInbox: Statement = {
  * $1 id, $2 account, $3 kind, $4 address, $5 name, $6 from name or null, $7 created at, $8 true for a shared
  * domain. Returns the id, or no row when the address is taken.
  */
-export const addInbox: Statement = {
-  name: 'add-inbox',
-  text: `
+export const addInbox = statement('add-inbox')`
     insert into inboxes (id, account_id, kind, address, name, from_name, created_at, updated_at)
     select $1, $2, $3::key_kind, $4, $5, $6, $7::timestamptz, $7::timestamptz
     where not $8::bool
        or not exists (select from inboxes i where i.address = $4 and i.account_id <> $2)
       and not exists (select from inbound_routes r where r.match = $4 and r.account_id <> $2)
     on conflict (address, account_id) do nothing
-    returning id`,
-};
+    returning id`;
 
 /**
  * Counts the unread messages of inboxes and reads when the last message arrived. Held messages do not count.
@@ -58,9 +49,7 @@ export const addInbox: Statement = {
  * $1 inboxes. Returns a row for each inbox that exists, with the id of its verified domain. The id is null
  * when the domain is shared, or no longer verified by the account.
  */
-export const readInboxes: Statement = {
-  name: 'read-inboxes',
-  text: `
+export const readInboxes = statement('read-inboxes')`
     select i.id,
            (select count(*) from messages m where m.inbox_id = i.id and not m.read and m.status <> 'held')::int as unread,
            (select max(newest.created_at)
@@ -72,8 +61,7 @@ export const readInboxes: Statement = {
            (select d.id from domains d
             where d.name = split_part(i.address, '@', 2) and d.account_id = i.account_id and d.status = 'verified') as "domainId"
     from inboxes i
-    where i.id = any ($1::text[])`,
-};
+    where i.id = any ($1::text[])`;
 
 /**
  * Deletes an inbox. Its messages and threads read as missing at once. A relay deletes their rows later, and
@@ -84,11 +72,8 @@ export const readInboxes: Statement = {
  * $1 account, $2 kind, $3 id or null, $4 address or null. Returns the id, or no row when the inbox is
  * missing.
  */
-export const deleteInbox: Statement = {
-  name: 'delete-inbox',
-  text: `
+export const deleteInbox = statement('delete-inbox')`
     with gone as (
       delete from inboxes where account_id = $1 and kind = $2::key_kind and (id = $3 or address = $4) returning id
     )
-    insert into removed_inboxes (id) select id from gone returning id`,
-};
+    insert into removed_inboxes (id) select id from gone returning id`;

@@ -1,3 +1,4 @@
+import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
@@ -17,10 +18,7 @@ const NEWEST = 'order by m.created_at desc, m.id desc limit $2';
  * Finds the newest messages with a Message-ID, of all accounts. $1 the id without brackets, $2 maximum number
  * of messages.
  */
-export const findMessagesById: Statement = {
-  name: 'find-messages-by-id',
-  text: `${SEARCH} and m.message_id = $1 ${NEWEST}`,
-};
+export const findMessagesById = statement('find-messages-by-id')`${SEARCH} and m.message_id = $1 ${NEWEST}`;
 
 /**
  * Finds the newest messages that an address sent or received. If the address is rare, this reads the whole
@@ -28,15 +26,12 @@ export const findMessagesById: Statement = {
  *
  * $1 the address in lower case, $2 maximum number of messages.
  */
-export const findMessagesByAddress: Statement = {
-  name: 'find-messages-by-address',
-  text: `
+export const findMessagesByAddress = statement('find-messages-by-address')`
     ${SEARCH}
     and (exists (select from unnest(m.received_for) recipient where lower(recipient) = $1)
       or lower(m.from_address) = $1
       or right(lower(m.from_address), length($1) + 2) = '<' || $1 || '>')
-    ${NEWEST}`,
-};
+    ${NEWEST}`;
 
 /**
  * A page of messages in an account or an inbox. Each status is one index scan that stops at the end
@@ -50,20 +45,17 @@ function pageOfMessages(
   ofReader: string,
   { beyond, order }: { readonly beyond: '<' | '>'; readonly order: 'desc' | 'asc' },
 ): Statement {
-  return {
-    name,
-    text: `
-      select p.id
-      from unnest($3::message_status[]) s (status)
-      cross join lateral (
-        select m.id, m.created_at from messages m
-        where ${ofReader} and m.status = s.status and (m.created_at, m.id) ${beyond} ($4::timestamptz, $5::text)
-        order by m.created_at ${order}, m.id ${order}
-        limit $6
-      ) p
-      order by p.created_at ${order}, p.id ${order}
-      limit $6`,
-  };
+  return statement(name)`
+    select p.id
+    from unnest($3::message_status[]) s (status)
+    cross join lateral (
+      select m.id, m.created_at from messages m
+      where ${ofReader} and m.status = s.status and (m.created_at, m.id) ${beyond} ($4::timestamptz, $5::text)
+      order by m.created_at ${order}, m.id ${order}
+      limit $6
+    ) p
+    order by p.created_at ${order}, p.id ${order}
+    limit $6`;
 }
 
 const OF_ACCOUNT = `m.account_id = $1 and m.kind = $2::key_kind and ${INBOX_IS_THERE}`;
@@ -85,9 +77,7 @@ export const inboxMessagesBefore = pageOfMessages('inbox-messages-before', OF_IN
  * $1 messages, $2 maximum characters of a text, $3 entries of a list, $4 characters of a name. Returns a row
  * for each message that exists, in any order.
  */
-export const readRecords: Statement = {
-  name: 'read-records',
-  text: `
+export const readRecords = statement('read-records')`
     select m.id, m.account_id as "accountId", m.kind::text as kind, m.status::text as status, m.inbox_id as "inboxId",
            m.thread_id as "threadId", m.rule_id as "ruleId", left(m.message_id, $4::int) as "messageId",
            left(m.in_reply_to, $4::int) as "inReplyTo", m.from_address as "from", m.to_addresses[:$3::int] as "to",
@@ -105,5 +95,4 @@ export const readRecords: Statement = {
                   order by a.position
                   limit $3::int) a) as attachments
     from messages m
-    where m.id = any ($1::text[])`,
-};
+    where m.id = any ($1::text[])`;

@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * Finds the inbox and the rule for each address. A rule for the exact address comes before a rule for the
@@ -7,9 +7,7 @@ import type { Statement } from '../../db/statement.ts';
  * $1 addresses, normalised by inboundAddress, $2 shared domains. Returns a row for each address that has an
  * inbox or a rule: address, account, kind of the inbox (live without an inbox), inbox or null, rule or null.
  */
-export const findRecipients: Statement = {
-  name: 'find-recipients',
-  text: `
+export const findRecipients = statement('find-recipients')`
     with asked as materialized (
       select a.address, split_part(a.address, '@', 2) as domain,
              split_part(a.address, '@', 2) = any ($2::text[]) as shared,
@@ -29,8 +27,7 @@ export const findRecipients: Statement = {
       order by r.match = a.address desc
       limit 1
     ) r on true
-    where i.id is not null or r.id is not null`,
-};
+    where i.id is not null or r.id is not null`;
 
 /**
  * Checks a message before it is stored for an inbox, or for a rule without an inbox. `repeated`: the same
@@ -39,9 +36,7 @@ export const findRecipients: Statement = {
  * $1 account, $2 inbox or null, $3 rule or null, $4 digest, $5 senders (addresses and domains),
  * $6 now. If the senders are null, they are unknown, and an account with a block list blocks the message.
  */
-export const judgeMessage: Statement = {
-  name: 'judge-message',
-  text: `
+export const judgeMessage = statement('judge-message')`
     select exists (
              select from messages m
              where m.content_digest = $4::bytea and m.created_at > $6::timestamptz - interval '1 hour'
@@ -51,8 +46,7 @@ export const judgeMessage: Statement = {
              select from blocked_senders b where b.account_id = $1 and b.sender = any ($5::text[])
            ) or $5::text[] is null and exists (
              select from blocked_senders b where b.account_id = $1
-           ) as blocked`,
-};
+           ) as blocked`;
 
 /**
  * CTEs that start the thread `newThread`, or update the time of the thread that the message joins. The
@@ -89,9 +83,7 @@ function intoThread(newThread: `$${number}`): string {
  * blobs that the sweep has taken. `leasedUntil`, as text: until then the sweep may remove the bytes.
  * `isOver`: that time has passed.
  */
-export const addMessage: Statement = {
-  name: 'add-message',
-  text: `
+export const addMessage = statement('add-message')`
     with given as materialized (
       select * from json_to_record($1::json) as m (
         id text, "accountId" text, kind key_kind, "inboxId" text, "threadId" text, "ruleId" text, status message_status,
@@ -123,8 +115,7 @@ export const addMessage: Statement = {
     from swept_blobs b
     where b.id = any (array(select m.blob from given m union all select a.blob from files a))
     order by b.id
-    for key share of b`,
-};
+    for key share of b`;
 
 /**
  * Releases a held message and adds it to its thread.
@@ -135,9 +126,7 @@ export const addMessage: Statement = {
  * $1 message, $2 the thread that it joins or null, $3 id of a new thread or null, $4 now. Returns no row when
  * the message is not held.
  */
-export const releaseMessage: Statement = {
-  name: 'release-message',
-  text: `
+export const releaseMessage = statement('release-message')`
     with given as materialized (
       select m.id, m.inbox_id as "inboxId", $2::text as "threadId", m.subject, m.created_at as "receivedAt"
       from messages m
@@ -148,5 +137,4 @@ export const releaseMessage: Statement = {
     set status = 'released', thread_id = coalesce($2::text, $3::text), released_at = $4::timestamptz
     from given g
     where m.id = g.id
-    returning m.id`,
-};
+    returning m.id`;

@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * Adds a rule, unless the match is taken. A rule of the same account takes it. On a shared domain, an inbox
@@ -11,17 +11,14 @@ import type { Statement } from '../../db/statement.ts';
  * $1 id, $2 account, $3 match, $4 name or null, $5 webhook, $6 created at, $7 true for a shared domain.
  * Returns the id, or no row when the match is taken.
  */
-export const addRoutingRule: Statement = {
-  name: 'add-routing-rule',
-  text: `
+export const addRoutingRule = statement('add-routing-rule')`
     insert into inbound_routes (id, account_id, match, name, webhook_id, created_at)
     select $1, $2, $3, $4, $5, $6::timestamptz
     where not $7::bool
        or not exists (select from inboxes i where i.address = $3 and i.account_id <> $2)
       and not exists (select from inbound_routes r where r.match = $3 and r.account_id <> $2)
     on conflict (match, account_id) do nothing
-    returning id`,
-};
+    returning id`;
 
 /**
  * Deletes a rule and marks its webhook as removed. The webhook gets nothing from then on. The messages that
@@ -29,14 +26,11 @@ export const addRoutingRule: Statement = {
  *
  * $1 account, $2 id, $3 removed at. Returns the webhook, or no row when the rule is missing.
  */
-export const deleteRoutingRule: Statement = {
-  name: 'delete-routing-rule',
-  text: `
+export const deleteRoutingRule = statement('delete-routing-rule')`
     with gone as (
       delete from inbound_routes where account_id = $1 and id = $2 returning webhook_id
     ),
     marked as (
       update webhooks w set removed_at = $3::timestamptz from gone where w.id = gone.webhook_id
     )
-    select webhook_id as "webhookId" from gone`,
-};
+    select webhook_id as "webhookId" from gone`;

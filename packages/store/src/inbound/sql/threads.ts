@@ -1,3 +1,4 @@
+import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
@@ -10,9 +11,7 @@ import type { Statement } from '../../db/statement.ts';
  * $1 inbox, $2 Message-IDs without brackets, the likeliest first, $3 the message's own Message-ID or null.
  * Returns one row with the thread, or null when the message joins none.
  */
-export const findThread: Statement = {
-  name: 'find-thread',
-  text: `
+export const findThread = statement('find-thread')`
     select coalesce(
       (select found.thread_id
        from unnest($2::text[]) with ordinality c (id, position)
@@ -33,8 +32,7 @@ export const findThread: Statement = {
       (select m.thread_id from messages m
        where m.inbox_id = $1 and m.in_reply_to = $3::text and m.thread_id is not null
        limit 1)
-    ) as "threadId"`,
-};
+    ) as "threadId"`;
 
 /**
  * The columns of a thread `t`. Sender and recipients are those of its newest message. The subqueries avoid
@@ -75,47 +73,39 @@ const NEWEST = `
  * number of threads.
  */
 function pageOfThreads(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
-  return {
-    name,
-    text: `
-      select ${THREAD}
-      from (
-        select t.* from inbox_threads t
-        where t.inbox_id = $1 and ($3::timestamptz is null or (t.last_at, t.id) ${beyond} ($3::timestamptz, $4::text))
-          and ($2::bool is null or $2 = not exists (
-            select from messages m where m.inbox_id = $1 and m.thread_id = t.id and not m.read and m.status <> 'held'
-          ))
-        order by t.last_at ${order}, t.id ${order}
-        limit $5
-      ) t
-      ${NEWEST}
-      order by t.last_at ${order}, t.id ${order}`,
-  };
+  return statement(name)`
+    select ${THREAD}
+    from (
+      select t.* from inbox_threads t
+      where t.inbox_id = $1 and ($3::timestamptz is null or (t.last_at, t.id) ${beyond} ($3::timestamptz, $4::text))
+        and ($2::bool is null or $2 = not exists (
+          select from messages m where m.inbox_id = $1 and m.thread_id = t.id and not m.read and m.status <> 'held'
+        ))
+      order by t.last_at ${order}, t.id ${order}
+      limit $5
+    ) t
+    ${NEWEST}
+    order by t.last_at ${order}, t.id ${order}`;
 }
 
 export const threadsAfter = pageOfThreads('threads-after', '<', 'desc');
 export const threadsBefore = pageOfThreads('threads-before', '>', 'asc');
 
 /** Reads one thread. $1 inbox, $2 thread. */
-export const readThread: Statement = {
-  name: 'read-thread',
-  text: `select ${THREAD} from inbox_threads t ${NEWEST} where t.inbox_id = $1 and t.id = $2`,
-};
+export const readThread = statement('read-thread')`
+    select ${THREAD} from inbox_threads t ${NEWEST} where t.inbox_id = $1 and t.id = $2`;
 
 /**
  * Marks a thread's received messages. $1 inbox, $2 thread, $3 true for read. Returns the thread, or no row
  * when it does not exist.
  */
-export const markThread: Statement = {
-  name: 'mark-thread',
-  text: `
+export const markThread = statement('mark-thread')`
     with marked as (
       update messages m set read = $3
       from inbox_threads t
       where t.inbox_id = $1 and t.id = $2 and m.thread_id = t.id and m.read <> $3
     )
-    select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2`,
-};
+    select t.id from inbox_threads t where t.inbox_id = $1 and t.id = $2`;
 
 /**
  * Finds a page of a thread's messages, received and sent, with the bytes of text and HTML of each.
@@ -125,20 +115,17 @@ export const markThread: Statement = {
 function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
   const range = (at: string, id: string) =>
     `($2::timestamptz is null or (${at}, ${id}) ${beyond} ($2::timestamptz, $3::text)) order by ${at} ${order}, ${id} ${order} limit $4`;
-  return {
-    name,
-    text: `
-      select e.id, e.created_at as "createdAt", e.bytes from (
-        (select m.id, m.created_at, coalesce(octet_length(m.text), 0) + coalesce(octet_length(m.html), 0) as bytes
-         from messages m where m.thread_id = $1 and ${range('m.created_at', 'm.id')})
-        union all
-        (select e.id, s.created_at, coalesce(octet_length(e.text), 0) + coalesce(octet_length(e.html), 0)
-         from inbox_sends s join emails e on e.id = s.email_id
-         where s.thread_id = $1 and ${range('s.created_at', 's.email_id')})
-      ) e
-      order by e.created_at ${order}, e.id ${order}
-      limit $4`,
-  };
+  return statement(name)`
+    select e.id, e.created_at as "createdAt", e.bytes from (
+      (select m.id, m.created_at, coalesce(octet_length(m.text), 0) + coalesce(octet_length(m.html), 0) as bytes
+       from messages m where m.thread_id = $1 and ${range('m.created_at', 'm.id')})
+      union all
+      (select e.id, s.created_at, coalesce(octet_length(e.text), 0) + coalesce(octet_length(e.html), 0)
+       from inbox_sends s join emails e on e.id = s.email_id
+       where s.thread_id = $1 and ${range('s.created_at', 's.email_id')})
+    ) e
+    order by e.created_at ${order}, e.id ${order}
+    limit $4`;
 }
 
 export const emailsAfter = pageOfEmails('emails-of-thread-after', '<', 'desc');
@@ -156,9 +143,7 @@ const idsOfHeader = (name: string): string => `
  *
  * $1 thread, $2 ids. Returns the messages in any order.
  */
-export const readThreadEmails: Statement = {
-  name: 'read-thread-emails',
-  text: `
+export const readThreadEmails = statement('read-thread-emails')`
     select m.id, 'inbound' as direction, m.from_address as "from", m.to_addresses as "to", m.cc_addresses as cc,
            '{}'::text[] as bcc, m.reply_to_addresses as "replyTo", m.subject, m.message_id as "messageId",
            coalesce(nullif(m.reference_ids, '{}'), array_remove(array[m.in_reply_to], null)) as "references",
@@ -177,5 +162,4 @@ export const readThreadEmails: Statement = {
                                                        'size', octet_length(a.content)) order by a.position), '[]')
             from email_attachments a where a.email_id = e.id)
     from inbox_sends s join emails e on e.id = s.email_id
-    where s.thread_id = $1 and s.email_id = any ($2::text[])`,
-};
+    where s.thread_id = $1 and s.email_id = any ($2::text[])`;

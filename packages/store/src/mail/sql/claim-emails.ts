@@ -1,4 +1,5 @@
 import { endLeases } from '../../db/sql/end-leases.ts';
+import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
@@ -9,9 +10,7 @@ import type { Statement } from '../../db/statement.ts';
  *
  * $1 look-ahead in seconds, $2 maximum number of rows, $3 lease in seconds.
  */
-export const claimEmails: Statement = {
-  name: 'claim-emails',
-  text: `
+export const claimEmails = statement('claim-emails')`
     with mine as materialized (
       select s.email_id
       from email_sends s
@@ -28,21 +27,17 @@ export const claimEmails: Statement = {
     cross join lateral (select account_id from emails where id = mine.email_id offset 0) e
     where s.email_id = mine.email_id
     returning s.email_id as "emailId", s.claim, s.unrecorded as faults, e.account_id as "accountId",
-              greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "delayMs"`,
-};
+              greatest(0, ceil(extract(epoch from s.due_at - now()) * 1000))::int as "delayMs"`;
 
 /**
  * Frees mail when the relay could not add its jobs to the queue. It waits for locked rows. $1 email ids, $2
  * claims.
  */
-export const releaseEmails: Statement = {
-  name: 'release-emails',
-  text: `
+export const releaseEmails = statement('release-emails')`
     update email_sends s
     set leased_until = null
     from unnest($1::text[], $2::int[]) u (id, claim)
-    where s.email_id = u.id and s.claim = u.claim and s.email_id = any ($1::text[])`,
-};
+    where s.email_id = u.id and s.claim = u.claim and s.email_id = any ($1::text[])`;
 
 /**
  * Ends the leases of mail that a worker got jobs for and did not take. The relay leases it again under a new

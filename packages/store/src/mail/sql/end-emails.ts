@@ -1,4 +1,5 @@
 import { eventCtes } from '../../db/sql/event-ctes.ts';
+import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
@@ -65,9 +66,7 @@ export const awaitEmail: Statement = { name: 'await-email', text: holding('') };
  * event, $13 last events that are not replaced, $14 when the messages were sent, or null. Returns one row:
  * the ids of the messages that ended, and the webhooks that got deliveries.
  */
-export const endEmails: Statement = {
-  name: 'end-emails',
-  text: `
+export const endEmails = statement('end-emails')`
     with outcomes as materialized (
       select *
       from unnest($1::text[], $5::text[], $7::text[], $8::text[], $9::text[], $10::json[])
@@ -97,8 +96,7 @@ export const endEmails: Statement = {
       from ended_emails e join outcomes o on o.email_id = e.id
     ),
     ${eventCtes('fresh')}
-    select array(select id from ended_emails) as ended, array(select m.id from matching m) as webhooks`,
-};
+    select array(select id from ended_emails) as ended, array(select m.id from matching m) as webhooks`;
 
 /**
  * Makes messages due again after their delays, because the provider deferred them.
@@ -108,9 +106,7 @@ export const endEmails: Statement = {
  * $1 email ids, $2 claims held, $3 delays in ms. Returns the ids and held claims of the messages that
  * changed.
  */
-export const retryEmails: Statement = {
-  name: 'retry-emails',
-  text: `
+export const retryEmails = statement('retry-emails')`
     with deferred as materialized (
       select * from unnest($1::text[], $2::int[], $3::float8[]) u (email_id, claim, delay)
     ),
@@ -127,8 +123,7 @@ export const retryEmails: Statement = {
         taken_at = null,
         due_at = now() + make_interval(secs => (select m.delay / 1000 from mine m where m.email_id = s.email_id))
     where s.email_id = any (array(select email_id from mine))
-    returning s.email_id as "emailId", s.claim - 1 as claim`,
-};
+    returning s.email_id as "emailId", s.claim - 1 as claim`;
 
 /**
  * Subtracts one from the unrecorded send attempts of a message, when the message was not the cause. If the
@@ -137,10 +132,7 @@ export const retryEmails: Statement = {
  *
  * $1 email id, $2 claim of the job.
  */
-export const forgiveFault: Statement = {
-  name: 'forgive-fault',
-  text: `
+export const forgiveFault = statement('forgive-fault')`
     update email_sends
     set unrecorded = greatest(0, unrecorded - 1)
-    where email_id = $1 and claim > $2`,
-};
+    where email_id = $1 and claim > $2`;

@@ -1,4 +1,5 @@
 import { eventCtes } from '../../db/sql/event-ctes.ts';
+import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 import { lockOrder } from './suppressions.ts';
 
@@ -11,9 +12,7 @@ import { lockOrder } from './suppressions.ts';
  *
  * $1 our id or null, $2 the provider's id or null, $3 our id in the header or null. Returns one row, or none.
  */
-export const lockNotifiedEmail: Statement = {
-  name: 'lock-notified-email',
-  text: `
+export const lockNotifiedEmail = statement('lock-notified-email')`
     select id, account_id as "accountId", from_address as "from", subject
     from emails
     where id = coalesce(
@@ -21,8 +20,7 @@ export const lockNotifiedEmail: Statement = {
       (select id from emails where provider_message_id = $2 order by id limit 1),
       (select id from emails where id = $3)
     )
-    for no key update`,
-};
+    for no key update`;
 
 type Parameter = `$${number}`;
 
@@ -76,9 +74,7 @@ export const suppressReported: Statement = {
  * suppression ids, $13 addresses, each once, $14 origins. Returns no row when no message has the id, or the
  * message is locked.
  */
-export const takeReport: Statement = {
-  name: 'take-report',
-  text: `
+export const takeReport = statement('take-report')`
     with email as materialized (
       select id, account_id, kind, last_event from emails where id = $7::text for no key update skip locked
     ),
@@ -108,8 +104,7 @@ export const takeReport: Statement = {
     ),
     ${eventCtes('fresh')}
     select e.kind, exists (select from first_report) as taken, array(select m.id from matching m) as webhooks
-    from email e`,
-};
+    from email e`;
 
 /**
  * Stores a notification about an unknown message.
@@ -119,12 +114,9 @@ export const takeReport: Statement = {
  *
  * $1 id of the notification, $2 the provider's id of the message, $3 the report.
  */
-export const keepNotification: Statement = {
-  name: 'keep-notification',
-  text: `
+export const keepNotification = statement('keep-notification')`
     insert into unclaimed_notifications (message_id, provider_message_id, report) values ($1, $2, $3)
-    on conflict (message_id) do nothing`,
-};
+    on conflict (message_id) do nothing`;
 
 /**
  * Deletes and returns the notifications that were stored for a message.
@@ -134,13 +126,10 @@ export const keepNotification: Statement = {
  *
  * $1 the provider's id of the message. Returns the id and the report of each notification, in any order.
  */
-export const claimNotifications: Statement = {
-  name: 'claim-notifications',
-  text: `
+export const claimNotifications = statement('claim-notifications')`
     delete from unclaimed_notifications
     where provider_message_id = $1
-    returning message_id as "messageId", report`,
-};
+    returning message_id as "messageId", report`;
 
 /**
  * Marks a notification as recorded.
@@ -151,10 +140,7 @@ export const claimNotifications: Statement = {
  *
  * $1 id of the notification. Returns the id, or no row when the notification was recorded before.
  */
-export const takeNotification: Statement = {
-  name: 'take-notification',
-  text: `
+export const takeNotification = statement('take-notification')`
     insert into provider_notifications (message_id) values ($1)
     on conflict (message_id) do nothing
-    returning message_id`,
-};
+    returning message_id`;

@@ -1,3 +1,4 @@
+import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
@@ -39,9 +40,7 @@ export const readKnownAnswer: Statement = {
  * request, $12 answer (JSON), $13 addresses in From. If an inbox has one of these, nothing is stored, unless
  * $14 says that the inboxes are locked. Returns one row.
  */
-export const sendEmails: Statement = {
-  name: 'send-emails',
-  text: `
+export const sendEmails = statement('send-emails')`
     with known as materialized (${knownAnswer('$1', '$2', '$9', '$10', '$11')}
     ),
     judged as materialized (
@@ -98,8 +97,7 @@ export const sendEmails: Statement = {
     )
     select exists (select from agreed) as stored, j.mine, j.unknown_topics as "unknownTopics",
            j.unverified as "unverifiedDomains", j.from_inbox as "fromInbox", k.same, k.answer
-    from judged j left join known k on true`,
-};
+    from judged j left join known k on true`;
 
 /**
  * Locks the inboxes that send mail, so that one transaction at a time counts and adds their sent mail.
@@ -109,14 +107,11 @@ export const sendEmails: Statement = {
  * $1 account, $2 kind, $3 addresses, normalised by inboundAddress. Returns id and address of each, locked in
  * the order of the ids.
  */
-export const lockInboxSenders: Statement = {
-  name: 'lock-inbox-senders',
-  text: `
+export const lockInboxSenders = statement('lock-inbox-senders')`
     select i.id, i.address from inboxes i
     where i.account_id = $1 and i.kind = $2::key_kind and i.address = any ($3::text[])
     order by i.id
-    for no key update`,
-};
+    for no key update`;
 
 /**
  * Adds sent mail to the threads of its inboxes, and starts new threads. Run it under the locks of the
@@ -124,9 +119,7 @@ export const lockInboxSenders: Statement = {
  *
  * $1 records (JSON array: email, inbox, thread, and the subject of a new thread), $2 now.
  */
-export const addInboxSends: Statement = {
-  name: 'add-inbox-sends',
-  text: `
+export const addInboxSends = statement('add-inbox-sends')`
     with given as materialized (
       select * from json_to_recordset($1::json) as g ("emailId" text, "inboxId" text, "threadId" text, "isNew" boolean, subject text)
     ),
@@ -139,8 +132,7 @@ export const addInboxSends: Statement = {
       from given g where t.id = g."threadId" and not g."isNew"
     )
     insert into inbox_sends (email_id, inbox_id, thread_id, created_at)
-    select g."emailId", g."inboxId", g."threadId", $2::timestamptz from given g`,
-};
+    select g."emailId", g."inboxId", g."threadId", $2::timestamptz from given g`;
 
 /**
  * Checks if inboxes or threads sent more in the last hour than their limits.
@@ -148,9 +140,7 @@ export const addInboxSends: Statement = {
  * $1 inboxes, $2 limit of an inbox in messages per hour, $3 threads, $4 limit of a thread in messages per
  * hour, $5 now.
  */
-export const judgeInboxSends: Statement = {
-  name: 'judge-inbox-sends',
-  text: `
+export const judgeInboxSends = statement('judge-inbox-sends')`
     select exists (
              select from unnest($1::text[]) i (id)
              where (select count(*) from inbox_sends s
@@ -160,5 +150,4 @@ export const judgeInboxSends: Statement = {
              select from unnest($3::text[]) t (id)
              where (select count(*) from inbox_sends s
                     where s.thread_id = t.id and s.created_at > $5::timestamptz - interval '1 hour') > $4
-           ) as "threadIsOver"`,
-};
+           ) as "threadIsOver"`;

@@ -1,5 +1,5 @@
 import { eventCtes } from '../../db/sql/event-ctes.ts';
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * The order in which every statement locks suppressions, so that no two statements deadlock: by address, then
@@ -28,9 +28,7 @@ export function lockOrder(...columns: readonly [address: string, topic?: string]
  * for new suppressions, $9 created at. Returns one row: the addresses in any order, the id of each, and the
  * webhooks that got deliveries.
  */
-export const addSuppressions: Statement = {
-  name: 'add-suppressions',
-  text: `
+export const addSuppressions = statement('add-suppressions')`
     with wished as materialized (
       select w.event_id, w.data, w.address, w.id
       from unnest($1::text[], $5::text[], $7::text[], $8::text[]) as w (event_id, data, address, id)
@@ -50,8 +48,7 @@ export const addSuppressions: Statement = {
     ${eventCtes('fresh')}
     select json_agg(a.address) as addresses, json_agg(a.id) as ids,
            array_to_json(array(select m.id from matching m)) as webhooks
-    from added a`,
-};
+    from added a`;
 
 /**
  * Removes suppressions by id. An address removes its suppression for all mail.
@@ -63,9 +60,7 @@ export const addSuppressions: Statement = {
  * $1 account, $2 ids, $3 addresses, $4 reason or null, $5 removed at. Returns the suppressions that it found;
  * `removed` is true for those that it removed.
  */
-export const removeSuppressions: Statement = {
-  name: 'remove-suppressions',
-  text: `
+export const removeSuppressions = statement('remove-suppressions')`
     with found as materialized (
       select s.id, s.address, s.origin
       from suppressions s
@@ -86,8 +81,7 @@ export const removeSuppressions: Statement = {
       where found.origin = 'complaint'
     )
     select found.id, gone.id is not null as removed
-    from found left join gone using (id)`,
-};
+    from found left join gone using (id)`;
 
 /**
  * Removes the suppressions for one topic.
@@ -97,9 +91,7 @@ export const removeSuppressions: Statement = {
  *
  * $1 topic.
  */
-export const removeSuppressionsOfTopic: Statement = {
-  name: 'remove-suppressions-of-topic',
-  text: `
+export const removeSuppressionsOfTopic = statement('remove-suppressions-of-topic')`
     with mine as materialized (
       select s.id
       from suppressions s
@@ -107,8 +99,7 @@ export const removeSuppressionsOfTopic: Statement = {
       order by ${lockOrder('s.address', 's.topic_id')}
       for update
     )
-    delete from suppressions s using mine where s.id = mine.id`,
-};
+    delete from suppressions s using mine where s.id = mine.id`;
 
 /**
  * Suppresses one address for one topic, with its event.
@@ -120,9 +111,7 @@ export const removeSuppressionsOfTopic: Statement = {
  * $1 to $6 as in `eventCtes`, with one event; $7 address, $8 id, $9 created at, $10 topic. Returns a row if
  * the suppression is new: the webhooks that got deliveries.
  */
-export const unsubscribe: Statement = {
-  name: 'unsubscribe',
-  text: `
+export const unsubscribe = statement('unsubscribe')`
     with added as (
       insert into suppressions (id, account_id, address, topic_id, origin, created_at)
       select $8::text, t.account_id, $7::text, t.id, 'unsubscribe', $9::timestamptz
@@ -137,5 +126,4 @@ export const unsubscribe: Statement = {
       from added, unnest($1::text[], $5::text[]) as e (id, data)
     ),
     ${eventCtes('fresh')}
-    select array(select m.id from matching m) as webhooks from added`,
-};
+    select array(select m.id from matching m) as webhooks from added`;

@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/statement.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * True for a message `e` if its account has verified exactly the domain in From. False when the domain is
@@ -14,14 +14,11 @@ const SENDER_VERIFIED = `((
  * $1 email id, $2 domain, $3 true when mail is sent from verified domains only. Returns one row, or none when
  * the message is deleted.
  */
-export const fillFromDomain: Statement = {
-  name: 'fill-from-domain',
-  text: `
+export const fillFromDomain = statement('fill-from-domain')`
     update emails e
     set from_domain = $2
     where e.id = $1
-    returning $3::boolean and not ${SENDER_VERIFIED} as "domainUnverified"`,
-};
+    returning $3::boolean and not ${SENDER_VERIFIED} as "domainUnverified"`;
 
 /**
  * Takes messages for one send attempt each.
@@ -37,9 +34,7 @@ export const fillFromDomain: Statement = {
  * $1 email ids, $2 their claims, $3 lease in seconds (from the due time on), $4 true when mail is sent from
  * verified domains only. Attachments are returned without their contents, which may be large.
  */
-export const takeEmails: Statement = {
-  name: 'take-emails',
-  text: `
+export const takeEmails = statement('take-emails')`
     with mine as materialized (
       select s.email_id
       from unnest($1::text[], $2::int[]) job (id, claim)
@@ -66,8 +61,7 @@ export const takeEmails: Statement = {
             from email_attachments a where a.email_id = e.id) as attachments,
            greatest(0, ceil(extract(epoch from t.due_at - now()) * 1000))::int as "earlyMs"
     from taken t
-    cross join lateral (select * from emails where id = t.email_id offset 0) e`,
-};
+    cross join lateral (select * from emails where id = t.email_id offset 0) e`;
 
 /**
  * Reads the contents of a message's attachments, concatenated. This is not part of the take: one message may
@@ -75,11 +69,8 @@ export const takeEmails: Statement = {
  *
  * $1 email id. Returns one row; its value is null without attachments.
  */
-export const readContents: Statement = {
-  name: 'read-contents',
-  text: `
-    select string_agg(a.content, '' order by a.position) as contents from email_attachments a where a.email_id = $1`,
-};
+export const readContents = statement('read-contents')`
+    select string_agg(a.content, '' order by a.position) as contents from email_attachments a where a.email_id = $1`;
 
 /**
  * Finds the suppressed recipients of messages, for all mail or for the message's topic.
@@ -90,9 +81,7 @@ export const readContents: Statement = {
  * For each message: $1 account, $2 topic or null, $3 addresses (lower case, the domain in ASCII) as a JSON
  * list. Returns one row for each message, in their order, with each address once.
  */
-export const suppressedAmong: Statement = {
-  name: 'suppressed-among',
-  text: `
+export const suppressedAmong = statement('suppressed-among')`
     select
       array(
         select distinct s.address
@@ -105,5 +94,4 @@ export const suppressedAmong: Statement = {
       m.topic_id is not null
         and (select t.id from topics t where t.id = m.topic_id and t.account_id = m.account_id) is null as "topicGone"
     from unnest($1::text[], $2::text[], $3::json[]) with ordinality as m (account_id, topic_id, addresses, message_order)
-    order by m.message_order`,
-};
+    order by m.message_order`;
